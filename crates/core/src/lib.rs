@@ -1,1 +1,69 @@
-//! Placeholder.
+//! The words that every part of Windlass shares.
+//!
+//! Whatever can answer a prompt is an [`AgentBackend`]. Everything else sees only an [`AgentHandle`] and
+//! the [`AgentEvent`]s of its turns, of which one thing is certain: each turn ends with exactly one
+//! terminal event, and it is the last.
+//!
+//! This crate starts no process, opens no file and no socket.
+//!
+//! ```
+//! use windlass_core::{AgentEvent, AgentHandle, SessionOptions};
+//! # use windlass_core::{AgentBackend, Capabilities, EventStream, Prompt, Result, SessionId, ready_events};
+//! # use futures::future::BoxFuture;
+//! # struct Echo;
+//! # impl AgentBackend for Echo {
+//! #     fn name(&self) -> &'static str { "echo" }
+//! #     fn capabilities(&self) -> Capabilities { Capabilities::default() }
+//! #     fn new_session(&self, _: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
+//! #         Box::pin(async { Ok("one".into()) })
+//! #     }
+//! #     fn load_session<'a>(&'a self, _: &'a SessionId, _: SessionOptions) -> BoxFuture<'a, Result<()>> {
+//! #         Box::pin(async { Ok(()) })
+//! #     }
+//! #     fn prompt<'a>(&'a self, _: &'a SessionId, prompt: Prompt) -> BoxFuture<'a, Result<EventStream>> {
+//! #         Box::pin(async { Ok(ready_events([AgentEvent::result(prompt.text)])) })
+//! #     }
+//! #     fn cancel<'a>(&'a self, _: &'a SessionId) -> BoxFuture<'a, Result<()>> {
+//! #         Box::pin(async { Ok(()) })
+//! #     }
+//! # }
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<()> {
+//! let agent = AgentHandle::wrap(Echo);
+//! let session = agent.new_session(SessionOptions::default()).await?;
+//! let mut events = agent.prompt(&session, "hello").await?;
+//! while let Some(event) = events.recv().await {
+//!     if let AgentEvent::Result { text, .. } = event {
+//!         assert_eq!(text, "hello");
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+mod backend;
+mod clock;
+mod error;
+mod event;
+mod handle;
+mod id;
+pub mod limits;
+pub mod registry;
+mod secret;
+mod trace;
+mod usage;
+
+pub use backend::{
+    AgentBackend, Capabilities, Emitted, EventStream, McpServer, PermissionPolicy, Prompt,
+    SessionOptions, ready_events,
+};
+pub use clock::{Clock, SystemClock, Timestamp};
+pub use error::{Error, ErrorCode, Result, Retry};
+pub use event::{AgentEvent, Envelope, PermissionKind, PermissionOption, PlanEntry, PlanStatus};
+pub use handle::{AgentHandle, EventReceiver, LocalBackend, LocalEventStream};
+pub use id::{SessionId, TurnId};
+pub use limits::TurnLimits;
+pub use registry::{AgentRegistry, BackendFactory};
+pub use secret::{ExposeSecret, SecretString};
+pub use trace::{TraceError, TraceNode};
+pub use usage::Usage;

@@ -17,9 +17,11 @@ pub const PROMPT_BYTES: usize = 16 << 20;
 /// How many events may wait for a reader before the backend has to wait too.
 pub const EVENT_QUEUE: usize = 256;
 
-/// How long and how much one turn may take.
+/// How long and how much a session's beginning and one turn may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TurnLimits {
+    /// The time to begin or take up a session.
+    pub open: Duration,
     /// The time from prompt to terminal event.
     pub deadline: Duration,
     /// The time between two events, while nobody keeps the backend waiting.
@@ -33,9 +35,10 @@ pub struct TurnLimits {
 }
 
 impl Default for TurnLimits {
-    /// Ten minutes in all, no stall clock, five seconds to stop.
+    /// A minute to begin, ten for a turn, no stall clock, five seconds to stop.
     fn default() -> Self {
         Self {
+            open: Duration::from_secs(60),
             deadline: Duration::from_secs(600),
             stall: None,
             grace: Duration::from_secs(5),

@@ -1,0 +1,3 @@
+//! Secrets never leave their type: `Debug` says only that there is one, and nothing serialises it.
+
+pub use secrecy::{ExposeSecret, SecretString};
