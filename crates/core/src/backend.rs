@@ -72,7 +72,6 @@ pub fn ready_events(
 
 /// What an agent can do: one value, so that a caller can decide before it asks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct Capabilities {
     /// Text comes in pieces while it is written.
     pub streaming: bool,
@@ -116,7 +115,6 @@ impl Capabilities {
 
 /// What a session is begun with.
 #[derive(Debug, Clone, Default, PartialEq)]
-#[non_exhaustive]
 pub struct SessionOptions {
     /// Where the agent works. `None`: where the backend was told to.
     pub cwd: Option<PathBuf>,
@@ -171,7 +169,6 @@ pub enum PermissionPolicy {
 
 /// What the agent is told, and how long it may take.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Prompt {
     /// The text.
     pub text: String,

@@ -1,1 +1,31 @@
-//! Placeholder.
+//! What you need to test a program that is built on agents: agents that do as they are told.
+//!
+//! This crate is for tests, yours too. It reaches no real agent and starts no process.
+//!
+//! ```
+//! use windlass_core::{AgentHandle, ErrorCode, SessionOptions};
+//! use windlass_testkit::MockAgent;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> windlass_core::Result<()> {
+//! let mock = MockAgent::new()
+//!     .on_prompt("weather").respond_text("Sunny.")
+//!     .on_prompt("stocks").respond_error(ErrorCode::RateLimited, "try later");
+//! let probe = mock.probe();
+//!
+//! let agent = AgentHandle::wrap(mock);
+//! let session = agent.new_session(SessionOptions::default()).await?;
+//! let events = agent.prompt(&session, "How is the weather?").await?.collect().await;
+//! assert_eq!(events.len(), 2);
+//!
+//! let unmet = probe.verify().unwrap_err().to_string();
+//! assert!(unmet.contains("stocks"), "{unmet}");
+//! # Ok(())
+//! # }
+//! ```
+
+mod clock;
+mod mock;
+
+pub use clock::FakeClock;
+pub use mock::{ExpectationBuilder, MockAgent, MockConfig, Probe, ToolCall, Unmet};

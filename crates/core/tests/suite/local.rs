@@ -1,0 +1,103 @@
+//! A backend that holds an `Rc` works behind a handle that can go anywhere.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use futures::FutureExt;
+use futures::future::LocalBoxFuture;
+use windlass_core::{
+    AgentEvent, AgentHandle, Capabilities, Emitted, Error, ErrorCode, LocalBackend,
+    LocalEventStream, Prompt, Result, SessionId, SessionOptions,
+};
+
+#[derive(Default)]
+struct Notebook {
+    pages: Rc<RefCell<Vec<String>>>,
+}
+
+impl LocalBackend for Notebook {
+    fn name(&self) -> &'static str {
+        "notebook"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::default()
+    }
+
+    fn new_session(&self, _: SessionOptions) -> LocalBoxFuture<'_, Result<SessionId>> {
+        async { Ok("page".into()) }.boxed_local()
+    }
+
+    fn load_session<'a>(
+        &'a self,
+        id: &'a SessionId,
+        _: SessionOptions,
+    ) -> LocalBoxFuture<'a, Result<()>> {
+        let session = id.clone();
+        async {
+            Err(Error::SessionNotFound {
+                backend: "notebook".into(),
+                session,
+            })
+        }
+        .boxed_local()
+    }
+
+    fn prompt<'a>(
+        &'a self,
+        _: &'a SessionId,
+        prompt: Prompt,
+    ) -> LocalBoxFuture<'a, Result<LocalEventStream>> {
+        let pages = Rc::clone(&self.pages);
+        async move {
+            assert_ne!(prompt.text, "tear", "the page is torn");
+            pages.borrow_mut().push(prompt.text);
+            let lines = move || pages.borrow().join(",");
+            let stream = futures::stream::once(async move {
+                tokio::task::yield_now().await;
+                Emitted::from(AgentEvent::result(lines()))
+            });
+            Ok(Box::pin(stream) as LocalEventStream)
+        }
+        .boxed_local()
+    }
+
+    fn cancel<'a>(&'a self, _: &'a SessionId) -> LocalBoxFuture<'a, Result<()>> {
+        async { Ok(()) }.boxed_local()
+    }
+}
+
+async fn ask(handle: &AgentHandle, prompt: &str) -> AgentEvent {
+    let turn = handle.prompt(&"page".into(), prompt).await.unwrap();
+    turn.collect().await.pop().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn it_keeps_its_state_on_its_thread() {
+    let handle = AgentHandle::wrap_local(|| Ok(Notebook::default())).unwrap();
+    assert_eq!(handle.name(), "notebook");
+    assert_eq!(ask(&handle, "a").await, AgentEvent::result("a"));
+    let elsewhere = tokio::spawn(async move { ask(&handle, "b").await });
+    assert_eq!(elsewhere.await.unwrap(), AgentEvent::result("a,b"));
+}
+
+#[tokio::test]
+async fn a_panic_in_one_turn_leaves_the_next_unharmed() {
+    let handle = AgentHandle::wrap_local(|| Ok(Notebook::default())).unwrap();
+    let AgentEvent::Error { message, .. } = ask(&handle, "tear").await else {
+        panic!("the panic is gone");
+    };
+    assert!(message.contains("the page is torn"), "{message}");
+    assert_eq!(ask(&handle, "a").await, AgentEvent::result("a"));
+}
+
+#[test]
+fn a_factory_that_fails_or_panics_is_an_error() {
+    let refuse = || -> Result<Notebook> { Err(Error::agent(ErrorCode::AuthFailed, "no key")) };
+    let error = AgentHandle::wrap_local(refuse).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::AuthFailed);
+
+    let panic = || -> Result<Notebook> { panic!("no paper") };
+    let error = AgentHandle::wrap_local(panic).unwrap_err();
+    assert!(error.to_string().contains("no paper"), "{error}");
+}

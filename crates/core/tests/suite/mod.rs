@@ -1,0 +1,6 @@
+mod format;
+mod grammar;
+mod handle;
+mod hostile;
+mod local;
+mod registry;

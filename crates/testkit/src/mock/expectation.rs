@@ -1,0 +1,166 @@
+//! One prompt that is expected, and the answer to it.
+
+use serde::Deserialize;
+use serde_json::Value;
+use windlass_core::{AgentEvent, Error, ErrorCode};
+
+use super::MockAgent;
+
+/// A prompt that should come, and what is then said.
+#[derive(Debug)]
+pub(super) struct Expectation {
+    pattern: String,
+    pub(super) answer: Answer,
+}
+
+impl Expectation {
+    pub(super) fn new(pattern: &str, answer: Answer) -> Self {
+        Self {
+            pattern: pattern.to_owned(),
+            answer,
+        }
+    }
+
+    pub(super) fn pattern(&self) -> &str {
+        &self.pattern
+    }
+
+    pub(super) fn matches(&self, prompt: &str) -> bool {
+        prompt.contains(&self.pattern)
+    }
+}
+
+/// What an agent says, and whether it then falls silent instead of ending.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) events: Vec<AgentEvent>,
+    pub(super) hangs: bool,
+}
+
+impl Answer {
+    pub(super) fn events(events: Vec<AgentEvent>) -> Self {
+        Self {
+            events,
+            hangs: false,
+        }
+    }
+
+    pub(super) fn text(text: &str) -> Self {
+        Self::tools(Vec::new(), text)
+    }
+
+    pub(super) fn error(code: ErrorCode, message: &str) -> Self {
+        Self::events(vec![Error::agent(code, message).into()])
+    }
+
+    pub(super) fn tools(tools: Vec<ToolCall>, result: &str) -> Self {
+        let mut events = Vec::new();
+        for (number, tool) in tools.into_iter().enumerate() {
+            let id = format!("tool-{}", number + 1);
+            events.push(AgentEvent::ToolStart {
+                id: id.clone(),
+                name: tool.name.clone(),
+                input: tool.input,
+            });
+            events.push(AgentEvent::ToolEnd {
+                id,
+                name: tool.name,
+                output: tool.output,
+                success: tool.success,
+                duration_ms: 0,
+            });
+        }
+        events.push(AgentEvent::Text(result.to_owned()));
+        events.push(AgentEvent::result(result));
+        Self::events(events)
+    }
+}
+
+/// A tool that a mock says it used.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolCall {
+    /// The tool's name.
+    pub name: String,
+    /// What it was given.
+    #[serde(default)]
+    pub input: Value,
+    /// What it gave back.
+    #[serde(default)]
+    pub output: Value,
+    /// Whether it did what it was asked.
+    #[serde(default = "yes")]
+    pub success: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl ToolCall {
+    /// A tool that succeeds.
+    pub fn new(name: &str, input: Value, output: Value) -> Self {
+        Self {
+            name: name.to_owned(),
+            input,
+            output,
+            success: true,
+        }
+    }
+
+    /// The same tool, but it fails.
+    #[must_use]
+    pub fn failing(mut self) -> Self {
+        self.success = false;
+        self
+    }
+}
+
+/// An expectation that still needs its answer.
+#[derive(Debug)]
+#[must_use = "an expectation counts once it has an answer"]
+pub struct ExpectationBuilder {
+    agent: MockAgent,
+    pattern: String,
+}
+
+impl ExpectationBuilder {
+    pub(super) fn new(agent: MockAgent, pattern: &str) -> Self {
+        Self {
+            agent,
+            pattern: pattern.to_owned(),
+        }
+    }
+
+    /// Answers with exactly these events.
+    pub fn respond_with(self, events: Vec<AgentEvent>) -> MockAgent {
+        self.respond(Answer::events(events))
+    }
+
+    /// Answers with a text, first as it is written and then as the result.
+    pub fn respond_text(self, text: &str) -> MockAgent {
+        self.respond(Answer::text(text))
+    }
+
+    /// Fails.
+    pub fn respond_error(self, code: ErrorCode, msg: &str) -> MockAgent {
+        self.respond(Answer::error(code, msg))
+    }
+
+    /// Uses tools, then answers with a text.
+    pub fn respond_with_tools(self, tools: Vec<ToolCall>, result: &str) -> MockAgent {
+        self.respond(Answer::tools(tools, result))
+    }
+
+    /// Says this much and then nothing more, until it is cancelled.
+    pub fn hang_after(self, events: Vec<AgentEvent>) -> MockAgent {
+        self.respond(Answer {
+            events,
+            hangs: true,
+        })
+    }
+
+    pub(super) fn respond(self, answer: Answer) -> MockAgent {
+        self.agent.expect(Expectation::new(&self.pattern, answer))
+    }
+}

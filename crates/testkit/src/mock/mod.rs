@@ -1,0 +1,184 @@
+//! An agent that answers as it was told to.
+
+mod config;
+mod expectation;
+mod probe;
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use windlass_core::{
+    AgentBackend, AgentHandle, Capabilities, Emitted, Error, ErrorCode, EventStream, Prompt,
+    Result, SessionId, SessionOptions, ready_events, registry,
+};
+
+pub use config::MockConfig;
+use expectation::{Answer, Expectation};
+pub use expectation::{ExpectationBuilder, ToolCall};
+pub use probe::{Probe, Unmet};
+
+/// The name of the backend.
+const NAME: &str = "mock";
+
+/// An agent whose answers are written down beforehand.
+///
+/// Without expectations it echoes every prompt. With expectations, prompts must come in their order,
+/// each containing the pattern of its expectation; any other prompt ends in an error that shows what was
+/// expected and what came.
+#[derive(Debug, Default)]
+pub struct MockAgent {
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    expectations: VecDeque<Expectation>,
+    /// Whether there ever were expectations: an agent that used them up does not begin to echo.
+    scripted: bool,
+    prompts: Vec<String>,
+    sessions: HashMap<SessionId, CancellationToken>,
+}
+
+impl MockAgent {
+    /// An agent without expectations.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Begins an expectation: the next prompt contains this text.
+    pub fn on_prompt(self, pattern: &str) -> ExpectationBuilder {
+        ExpectationBuilder::new(self, pattern)
+    }
+
+    /// A view of what the agent was asked, which stays when the agent moves into a handle.
+    pub fn probe(&self) -> Probe {
+        Probe::new(Arc::clone(&self.state))
+    }
+
+    /// Makes mocks from configuration, for a registry.
+    pub fn factory() -> impl Fn(&Value) -> Result<AgentHandle> + Send + Sync + 'static {
+        |config| {
+            let config: MockConfig = registry::configured(config)?;
+            Ok(AgentHandle::wrap(config.into_agent()?))
+        }
+    }
+
+    fn expect(self, expectation: Expectation) -> Self {
+        let mut state = lock(&self.state);
+        state.scripted = true;
+        state.expectations.push_back(expectation);
+        drop(state);
+        self
+    }
+
+    fn unknown(session: &SessionId) -> Error {
+        Error::SessionNotFound {
+            backend: NAME.to_owned(),
+            session: session.clone(),
+        }
+    }
+}
+
+impl State {
+    /// The answer to a prompt, which uses up the expectation that it meets.
+    fn answer(&mut self, prompt: &str) -> Answer {
+        self.prompts.push(prompt.to_owned());
+        if !self.scripted {
+            return Answer::text(prompt);
+        }
+        let expected = match self.expectations.front() {
+            Some(next) if next.matches(prompt) => {
+                return self
+                    .expectations
+                    .pop_front()
+                    .map_or_else(|| Answer::text(prompt), |met| met.answer);
+            }
+            Some(next) => format!("a prompt that contains {:?}", next.pattern()),
+            None => "no further prompt".to_owned(),
+        };
+        let message = format!("unexpected prompt: expected {expected}, got {prompt:?}");
+        Answer::error(ErrorCode::BackendError, &message)
+    }
+}
+
+impl AgentBackend for MockAgent {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            streaming: true,
+            load_session: true,
+            tools: true,
+            ..Capabilities::default()
+        }
+    }
+
+    fn new_session(&self, _: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
+        Box::pin(async {
+            let mut state = lock(&self.state);
+            let id = SessionId::from(format!("mock-{}", state.sessions.len() + 1));
+            state.sessions.insert(id.clone(), CancellationToken::new());
+            Ok(id)
+        })
+    }
+
+    fn load_session<'a>(
+        &'a self,
+        id: &'a SessionId,
+        _: SessionOptions,
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async {
+            let known = lock(&self.state).sessions.contains_key(id);
+            if known {
+                Ok(())
+            } else {
+                Err(Self::unknown(id))
+            }
+        })
+    }
+
+    fn prompt<'a>(
+        &'a self,
+        id: &'a SessionId,
+        prompt: Prompt,
+    ) -> BoxFuture<'a, Result<EventStream>> {
+        Box::pin(async move {
+            let mut state = lock(&self.state);
+            let cancelled = CancellationToken::new();
+            match state.sessions.get_mut(id) {
+                Some(slot) => *slot = cancelled.clone(),
+                None => return Err(Self::unknown(id)),
+            }
+            let Answer { events, hangs } = state.answer(&prompt.text);
+            let said = ready_events(events);
+            if !hangs {
+                return Ok(said);
+            }
+            let silence = futures::stream::pending::<Emitted>();
+            let stream = said.chain(silence.take_until(cancelled.cancelled_owned()));
+            Ok(Box::pin(stream) as EventStream)
+        })
+    }
+
+    fn cancel<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async {
+            match lock(&self.state).sessions.get(id) {
+                Some(turn) => {
+                    turn.cancel();
+                    Ok(())
+                }
+                None => Err(Self::unknown(id)),
+            }
+        })
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
