@@ -120,6 +120,14 @@ pub enum Error {
         /// What it cannot do, as a verb phrase.
         what: String,
     },
+    /// The agent is not there to be asked: not installed, or not of a version that can be used.
+    #[error("{backend} is not available: {problem}")]
+    Unavailable {
+        /// The backend that was asked.
+        backend: String,
+        /// What is missing and how to get it.
+        problem: String,
+    },
     /// The input was refused before any agent saw it.
     #[error("{0}")]
     InvalidInput(String),
@@ -179,6 +187,7 @@ impl Error {
             | Self::UnknownBackend(_)
             | Self::Reference(_)
             | Self::Unsupported { .. }
+            | Self::Unavailable { .. }
             | Self::InvalidInput(_)
             | Self::Panicked { .. }
             | Self::SessionBusy { .. } => ErrorCode::BackendError,
@@ -198,10 +207,10 @@ impl Error {
             } => Retry::After(*after),
             Self::Timeout { .. } | Self::SessionBusy { .. } => Retry::Now,
             Self::Agent { code, .. } => match code {
-                ErrorCode::Timeout | ErrorCode::RateLimited | ErrorCode::SessionOrphaned => {
-                    Retry::Now
-                }
-                ErrorCode::BackendError => Retry::Now,
+                ErrorCode::Timeout
+                | ErrorCode::RateLimited
+                | ErrorCode::SessionOrphaned
+                | ErrorCode::BackendError => Retry::Now,
                 _ => Retry::Never,
             },
             _ => Retry::Never,

@@ -1,13 +1,14 @@
 //! Names of things that have an identity, each with a type of its own.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// The name of a conversation, as its backend gave it.
+/// The name of a conversation, as its backend gave it. Cheap to clone: every event carries one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct SessionId(String);
+pub struct SessionId(Arc<str>);
 
 impl SessionId {
     /// The name as text.
@@ -16,7 +17,7 @@ impl SessionId {
     }
 }
 
-impl<T: Into<String>> From<T> for SessionId {
+impl<T: Into<Arc<str>>> From<T> for SessionId {
     fn from(id: T) -> Self {
         Self(id.into())
     }

@@ -52,6 +52,7 @@ pub mod registry;
 mod secret;
 mod trace;
 mod usage;
+mod visible;
 
 pub use backend::{
     AgentBackend, Capabilities, Emitted, EventStream, McpServer, PermissionPolicy, Prompt,
@@ -67,3 +68,4 @@ pub use registry::{AgentRegistry, BackendFactory};
 pub use secret::{ExposeSecret, SecretString};
 pub use trace::{TraceError, TraceNode};
 pub use usage::Usage;
+pub use visible::{visible, visible_json, visible_line};
