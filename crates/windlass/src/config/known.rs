@@ -1,0 +1,179 @@
+//! The one table of known keys.
+//!
+//! Everything about a key is said here once: unknown keys and wrong values, trust, redaction, variables of the
+//! environment, `windlass config` and `docs/configuration.md` all read this table. A new key is a new row.
+
+use super::Kind;
+
+/// One key that Windlass knows.
+#[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Known {
+    /// The dotted path; a part in angle brackets stands for any name.
+    pub path: &'static str,
+    /// The kind of value.
+    pub kind: Kind,
+    /// One sentence for a person.
+    pub about: &'static str,
+    /// The value when nobody sets one, written as in a variable.
+    pub default: Option<&'static str>,
+    /// Whether a file inside a repository may set it only after `windlass trust`.
+    pub needs_trust: bool,
+    /// Whether its value is never shown.
+    pub secret: bool,
+    /// Other paths that mean the same.
+    pub aliases: &'static [&'static str],
+}
+
+impl Known {
+    const fn new(path: &'static str, kind: Kind, about: &'static str) -> Self {
+        Self {
+            path,
+            kind,
+            about,
+            default: None,
+            needs_trust: true,
+            secret: false,
+            aliases: &[],
+        }
+    }
+
+    /// A file inside a repository may set this key without being trusted: it chooses no command, endpoint,
+    /// environment, policy, store or agent.
+    const fn harmless(mut self) -> Self {
+        self.needs_trust = false;
+        self
+    }
+
+    const fn secret(mut self) -> Self {
+        self.secret = true;
+        self
+    }
+
+    const fn or(mut self, default: &'static str) -> Self {
+        self.default = Some(default);
+        self
+    }
+
+    const fn also(mut self, aliases: &'static [&'static str]) -> Self {
+        self.aliases = aliases;
+        self
+    }
+}
+
+/// Top-level tables that are another way to write an agent's table: `[acp]` is `[agents.acp]`.
+pub(super) const SECTIONS: &[&str] = &["acp", "direct", "mock"];
+
+/// Every key, in the order in which a reader wants to meet them. Trust is needed unless a row says otherwise.
+pub const KEYS: &[Known] = &[
+    Known::new(
+        "default_agent",
+        Kind::Name,
+        "The agent that answers when none is named.",
+    )
+    .also(&["agent_backend"]),
+    Known::new(
+        "agents.<name>.backend",
+        Kind::Text,
+        "How the agent is reached: codex, claude, cursor, gemini, opencode, acp, ollama, openai, anthropic, mock, replay, or the name of a backend of your own. Without it, the agent's name.",
+    ),
+    Known::new(
+        "agents.<name>.command",
+        Kind::Command,
+        "The program that speaks the agent's protocol, with its arguments.",
+    )
+    .also(&["agents.<name>.agent_binary"]),
+    Known::new(
+        "agents.<name>.bin",
+        Kind::Text,
+        "The agent's program, where it is not the usual one on the PATH.",
+    )
+    .also(&["agents.<name>.binary"]),
+    Known::new(
+        "agents.<name>.extra_args",
+        Kind::List,
+        "Arguments added to the agent's own. Every user of the machine can see them: put no key here.",
+    ),
+    Known::new(
+        "agents.<name>.extra_env.<variable>",
+        Kind::AnyText,
+        "A variable added to the agent's environment, which is otherwise nearly empty.",
+    )
+    .secret(),
+    // With some agents the model's name also names its provider, and so who gets to read the code.
+    Known::new(
+        "agents.<name>.model",
+        Kind::Text,
+        "The model, by the name that the agent or the provider gives it.",
+    ),
+    Known::new(
+        "agents.<name>.timeout_secs",
+        Kind::Seconds,
+        "How long one turn of this agent may take.",
+    )
+    .harmless()
+    .also(&["agents.<name>.timeout_seconds"]),
+    Known::new(
+        "agents.<name>.permissions",
+        Kind::Policy(&["allow", "deny", "ask"]),
+        "The answer to an agent that asks whether it may do something.",
+    ),
+    Known::new(
+        "agents.<name>.endpoint",
+        Kind::Url,
+        "The address of the model that the agent itself calls.",
+    )
+    .also(&["agents.<name>.sdk_url"]),
+    Known::new(
+        "agents.<name>.api_key_env",
+        Kind::Variable,
+        "The variable that holds the key for the endpoint; it is looked up in the environment, then in a trusted `.env`.",
+    ),
+    Known::new(
+        "agents.<name>.expectations",
+        Kind::Tables,
+        "What a `mock` agent is to be asked, and its answers.",
+    ),
+    Known::new(
+        "store.url",
+        Kind::Text,
+        "Where tasks are kept: `sqlite:FILE` or `postgres://…`.",
+    )
+    .or("sqlite:.windlass/windlass.db"),
+    Known::new(
+        "tests.command",
+        Kind::CommandOrNone,
+        "The tests that prove a change; with \"none\" a task ends unverified.",
+    )
+    .also(&["tests"]),
+    Known::new(
+        "tests.setup",
+        Kind::Command,
+        "What to run, with network, before the tests.",
+    ),
+    Known::new(
+        "tests.network",
+        Kind::Flag,
+        "Whether the tests may use the network.",
+    )
+    .or("false"),
+    Known::new(
+        "sandbox.mechanism",
+        Kind::Choice(&["auto", "bubblewrap", "landlock", "none"]),
+        "What isolates agents, tools and tests.",
+    )
+    .or("auto"),
+    Known::new(
+        "limits.turn_secs",
+        Kind::Seconds,
+        "How long a turn may take, for an agent without `timeout_secs`.",
+    )
+    .harmless()
+    .or("600"),
+    Known::new(
+        "limits.stall_secs",
+        Kind::Seconds,
+        "How long an agent may stay silent within a turn; without it, as long as the turn may take.",
+    )
+    .harmless(),
+];

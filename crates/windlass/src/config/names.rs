@@ -1,0 +1,33 @@
+//! What may be called what: names of agents and of environment variables.
+
+/// The rule for an agent's name, in words.
+pub(super) const AGENT_RULE: &str =
+    "1 to 64 letters, digits, `-`, `_` or `.`, a letter or digit first";
+
+/// The rule for a variable's name, in words.
+pub(super) const VARIABLE_RULE: &str = "letters, digits and `_`, no digit first";
+
+/// Whether the text can name an agent; such a name is safe as a file name, an argument and on a terminal.
+pub(super) fn is_agent(text: &str) -> bool {
+    let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    text.len() <= 64
+        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text.chars().all(inner)
+}
+
+/// Whether the text can name an environment variable.
+pub(super) fn is_variable(text: &str) -> bool {
+    let inner = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    !text.starts_with(|c: char| c.is_ascii_digit()) && !text.is_empty() && text.chars().all(inner)
+}
+
+/// Whether the text can name the variable of a secret: no small letters, which nearly every key itself has.
+pub(super) fn is_secret_variable(text: &str) -> bool {
+    is_variable(text) && !text.contains(|c: char| c.is_ascii_lowercase())
+}
+
+/// Whether an agent's name and its spelling in an environment variable mean the same.
+pub(super) fn same_in_environment(name: &str, spelled: &str) -> bool {
+    let fold = |text: &str| text.to_ascii_lowercase().replace(['-', '.'], "_");
+    fold(name) == fold(spelled)
+}

@@ -1,0 +1,48 @@
+//! The reference for people, `docs/configuration.md`, made from the table of known keys.
+
+use std::fmt::Write;
+
+use super::known::{KEYS, Known};
+use super::variables;
+
+/// What stands before the table.
+const INTRODUCTION: &str = include_str!("reference.md");
+
+/// The whole text of `docs/configuration.md`.
+pub fn markdown() -> String {
+    let mut text = INTRODUCTION.to_owned();
+    for known in KEYS {
+        text.push('\n');
+        // Writing to a string cannot fail.
+        let _ = section(&mut text, known);
+    }
+    text
+}
+
+fn section(text: &mut String, known: &Known) -> std::fmt::Result {
+    writeln!(text, "### `{}`\n\n{}\n", known.path, known.about)?;
+    writeln!(text, "- Value: {}", known.kind.expected())?;
+    if let Some(default) = known.default {
+        writeln!(text, "- Default: `{default}`")?;
+    }
+    writeln!(text, "- Variable: `{}`", variables::name_of(known.path))?;
+    if !known.aliases.is_empty() {
+        writeln!(text, "- Also accepted: {}", spellings(known))?;
+    }
+    if known.needs_trust {
+        writeln!(text, "- In a project's file: only after `windlass trust`")?;
+    }
+    if known.secret {
+        writeln!(text, "- Secret: never shown")?;
+    }
+    Ok(())
+}
+
+fn spellings(known: &Known) -> String {
+    let quoted: Vec<String> = known
+        .aliases
+        .iter()
+        .map(|path| format!("`{path}`"))
+        .collect();
+    quoted.join(", ")
+}

@@ -1,0 +1,167 @@
+//! What a person has trusted: the files inside repositories whose commands, endpoints and keys may be used.
+//!
+//! Trust is given to content. The list holds a path and the SHA-256 of what was trusted there; one byte changed,
+//! and the file asks again.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::env_file::EnvFile;
+use super::private::{self, Folder};
+use super::setting::Settings;
+use super::{Error, Inputs, Layer, Places, Result, Source, document, show};
+
+/// The list's name in the folder of state.
+const FILE: &str = "trust.json";
+/// The form of the list that this program writes, and the only one it reads.
+const VERSION: u32 = 1;
+
+/// The list of trusted files.
+#[derive(Debug, Clone)]
+pub struct Store {
+    folder: PathBuf,
+    list: List,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct List {
+    version: u32,
+    /// Path to SHA-256.
+    files: BTreeMap<String, String>,
+}
+
+/// What the list says about a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Exactly this content was trusted.
+    Trusted,
+    /// Another content was trusted here.
+    Changed,
+    /// Nobody has trusted this file.
+    Unknown,
+}
+
+impl Store {
+    /// Reads the list in this folder (see [`Inputs::state_folder`]); one that is not there yet is empty.
+    pub fn load(folder: &Path) -> Result<Self> {
+        let list = match private::read(&folder.join(FILE))? {
+            Some(text) => parse(&folder.join(FILE), &text)?,
+            None => List {
+                version: VERSION,
+                files: BTreeMap::new(),
+            },
+        };
+        Ok(Self {
+            folder: folder.to_owned(),
+            list,
+        })
+    }
+
+    /// Whether exactly this content of exactly this file was trusted.
+    pub fn is_trusted(&self, source: &Source) -> bool {
+        self.standing(source) == Standing::Trusted
+    }
+
+    /// What the list says about a file.
+    pub fn standing(&self, source: &Source) -> Standing {
+        let known = source
+            .path()
+            .to_str()
+            .and_then(|path| self.list.files.get(path));
+        match known {
+            Some(hash) if hash == source.hash() => Standing::Trusted,
+            Some(_) => Standing::Changed,
+            None => Standing::Unknown,
+        }
+    }
+
+    /// Trusts a file as it was read, whatever it holds by now.
+    pub fn trust(&mut self, source: &Source) -> Result<()> {
+        let Some(path) = source.path().to_str() else {
+            let problem = "cannot be trusted, its path is not UTF-8: rename the folder";
+            return Err(Error::file(source.path(), problem));
+        };
+        self.change(|files| {
+            files.insert(path.to_owned(), source.hash().to_owned());
+        })
+    }
+
+    /// Takes trust back; says whether there was any.
+    pub fn revoke(&mut self, path: &Path) -> Result<bool> {
+        let mut was_trusted = false;
+        self.change(|files| {
+            was_trusted = path
+                .to_str()
+                .is_some_and(|path| files.remove(path).is_some());
+        })?;
+        Ok(was_trusted)
+    }
+
+    /// The trusted paths, each with the SHA-256 of its trusted content.
+    pub fn list(&self) -> impl Iterator<Item = (&Path, &str)> {
+        let files = self.list.files.iter();
+        files.map(|(path, hash)| (Path::new(path), hash.as_str()))
+    }
+
+    /// Changes the list as it is on disk now, so that two programs that do so at once both succeed.
+    fn change(&mut self, edit: impl FnOnce(&mut BTreeMap<String, String>)) -> Result<()> {
+        let folder = Folder::lock(&self.folder)?;
+        self.list = Self::load(&self.folder)?.list;
+        edit(&mut self.list.files);
+        let text = serde_json::to_string_pretty(&self.list)
+            .map_err(|error| Error::file(&self.folder, error))?;
+        folder.replace(FILE, &text)
+    }
+}
+
+/// The files that a person in this folder can trust, as they are now: the project's `windlass.toml` and `.env`.
+pub fn candidates(inputs: &Inputs) -> Result<Vec<Source>> {
+    let places = Places::find(inputs)?;
+    let project = Source::find(&places.project)?;
+    let dot_env = match places.dot_env.is_dir() {
+        true => None,
+        false => Source::find(&places.dot_env)?,
+    };
+    Ok(project.into_iter().chain(dot_env).collect())
+}
+
+/// What trusting a file would put into force: each key and its value, secrets left out.
+pub fn summary(source: &Source) -> Result<Vec<(String, String)>> {
+    let shown = |settings: &Settings| -> Vec<(String, String)> {
+        let settings = settings
+            .iter()
+            .filter(|(_, setting)| setting.known.needs_trust);
+        settings
+            .map(|(key, setting)| (key.to_string(), setting.shown()))
+            .collect()
+    };
+    if !source.is_dot_env() {
+        return Ok(shown(&document::settings(source, Layer::Project)?));
+    }
+    let file = EnvFile::new(source.clone(), Standing::Unknown);
+    let lent = file
+        .other_names()
+        .map(|name| (name.to_owned(), show::REDACTED.to_owned()));
+    Ok(shown(&file.settings(&[])?)
+        .into_iter()
+        .chain(lent)
+        .collect())
+}
+
+fn parse(path: &Path, text: &str) -> Result<List> {
+    let unusable = |why: String| {
+        let problem = format!("is not a list of trusted files ({why}): remove it and trust anew");
+        Error::file(path, problem)
+    };
+    let list: List = serde_json::from_str(text).map_err(|error| unusable(error.to_string()))?;
+    if list.version != VERSION {
+        return Err(unusable(format!(
+            "version {}, expected {VERSION}",
+            list.version
+        )));
+    }
+    Ok(list)
+}

@@ -1,0 +1,137 @@
+//! The configuration as the rest of the program asks for it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use secrecy::SecretString;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::setting::Settings;
+use super::{AgentConfig, Error, Inputs, Key, Notice, Origin, Result, load, nearest};
+
+/// What a configuration says once all its layers lie over each other.
+#[derive(Debug, Clone)]
+pub struct Config {
+    pub(super) settings: Settings,
+    pub(super) notices: Vec<Notice>,
+    pub(super) secrets: BTreeMap<String, SecretString>,
+    pub(super) root: PathBuf,
+}
+
+/// One line of `windlass config`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Entry {
+    /// The key.
+    pub key: String,
+    /// The value as JSON, secrets left out, safe on a terminal.
+    pub value: String,
+    /// Who set it.
+    pub origin: Origin,
+}
+
+impl Config {
+    /// The configuration that these inputs mean. It reads files and does nothing else to the world.
+    pub fn load(inputs: &Inputs) -> Result<Self> {
+        load::load(inputs)
+    }
+
+    /// The agent that answers when none is named.
+    pub fn default_agent(&self) -> Option<&str> {
+        self.text("default_agent")
+    }
+
+    /// An agent that the configuration says something about.
+    pub fn agent(&self, name: &str) -> Option<AgentConfig> {
+        AgentConfig::from_settings(name, &self.settings)
+    }
+
+    /// All agents that the configuration says something about.
+    pub fn agents(&self) -> Vec<AgentConfig> {
+        let names = self.settings.agents().into_iter();
+        names.filter_map(|name| self.agent(name)).collect()
+    }
+
+    /// The agent of this name: a configured one, or else the backend that is called so.
+    pub fn resolve_agent(&self, name: &str, backends: &[&str]) -> Result<AgentConfig> {
+        if let Some(agent) = self.agent(name) {
+            return Ok(agent);
+        }
+        if backends.contains(&name) {
+            return Ok(AgentConfig::plain(name));
+        }
+        let known = self
+            .settings
+            .agents()
+            .into_iter()
+            .chain(backends.iter().copied());
+        let known = nearest::sorted(name, known).into_iter().map(str::to_owned);
+        Err(Error::UnknownAgent {
+            name: name.to_owned(),
+            known: known.collect(),
+        })
+    }
+
+    /// A variable that holds a secret: from the environment, else from a trusted `.env`.
+    pub fn secret(&self, name: &str) -> Option<SecretString> {
+        self.secrets.get(name).cloned()
+    }
+
+    /// Everything that is set, in the order of the keys.
+    pub fn entries(&self) -> Vec<Entry> {
+        let settings = self.settings.iter();
+        let entry = |(key, setting): (&Key, &super::setting::Setting)| Entry {
+            key: key.to_string(),
+            value: setting.shown(),
+            origin: setting.origin.clone(),
+        };
+        settings.map(entry).collect()
+    }
+
+    /// What a person should know, one line each.
+    pub fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+
+    /// The project's folder, to which relative paths in the configuration belong.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where tasks are kept. It may hold a password.
+    pub fn store_url(&self) -> Option<&str> {
+        self.text("store.url")
+    }
+
+    /// What isolates processes: `auto`, `bubblewrap`, `landlock` or `none`.
+    pub fn sandbox_mechanism(&self) -> Option<&str> {
+        self.text("sandbox.mechanism")
+    }
+
+    /// How long a turn may take, for an agent without a time of its own.
+    pub fn turn_deadline(&self) -> Option<Duration> {
+        self.seconds("limits.turn_secs")
+    }
+
+    /// How long an agent may stay silent within a turn.
+    pub fn stall(&self) -> Option<Duration> {
+        self.seconds("limits.stall_secs")
+    }
+
+    /// The value of any key, by its dotted path. It may be secret.
+    pub fn value(&self, key: &str) -> Option<&Value> {
+        self.settings
+            .get(&Key::dotted(key))
+            .map(|setting| &setting.value)
+    }
+
+    fn text(&self, key: &str) -> Option<&str> {
+        self.value(key)?.as_str()
+    }
+
+    fn seconds(&self, key: &str) -> Option<Duration> {
+        self.value(key)?.as_u64().map(Duration::from_secs)
+    }
+}

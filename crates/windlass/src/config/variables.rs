@@ -1,0 +1,109 @@
+//! Variables that set a key: `WINDLASS__AGENTS__CODEX__MODEL` for any, `WINDLASS_AGENT` for the one most wanted.
+
+use super::known::KEYS;
+use super::setting::Settings;
+use super::{Error, Key, Origin, Result, lookup, names};
+
+/// Before the key's parts, which two underscores divide.
+const PREFIX: &str = "WINDLASS__";
+/// The short way to name the agent.
+const AGENT: &str = "WINDLASS_AGENT";
+
+/// Whether a variable of this name sets a key.
+pub(super) fn is_ours(name: &str) -> bool {
+    name == AGENT || name.starts_with(PREFIX)
+}
+
+/// The variable that sets a key, for a person to read.
+pub(super) fn name_of(path: &str) -> String {
+    let parts: Vec<String> = path
+        .split('.')
+        .map(|part| {
+            if lookup::is_placeholder(part) {
+                part.to_owned()
+            } else {
+                part.to_uppercase()
+            }
+        })
+        .collect();
+    format!("{PREFIX}{}", parts.join("__"))
+}
+
+/// Adds what a variable sets; an empty one sets nothing. `agents` are the names that are already known.
+pub(super) fn put(
+    settings: &mut Settings,
+    agents: &[&str],
+    (name, value): (&str, &str),
+    origin: Origin,
+) -> Result<()> {
+    if value.is_empty() {
+        return Ok(());
+    }
+    let key = match name.strip_prefix(PREFIX) {
+        Some(spelled) => key(spelled, agents),
+        None => Key::dotted("default_agent"),
+    };
+    put_text(settings, &key, value, origin)
+}
+
+/// Adds a value that is written as text, as in a variable or a flag.
+pub(super) fn put_text(settings: &mut Settings, key: &Key, text: &str, at: Origin) -> Result<()> {
+    for top in tops(key) {
+        lookup::check_name(&top, &at)?;
+    }
+    match lookup::leaf(key) {
+        Some(leaf) => settings.put(key, leaf.known.kind.read(text), at),
+        None => Err(Error::unknown_key(at, &up_to_fault(key))),
+    }
+}
+
+/// The key that a variable spells; where none fits, its parts in small letters, for the error.
+fn key(spelled: &str, agents: &[&str]) -> Key {
+    let rows = KEYS.iter().flat_map(lookup::spellings);
+    rows.into_iter()
+        .find_map(|path| spelled_as(path, spelled, agents))
+        .unwrap_or_else(|| Key::new(spelled.to_lowercase().split("__")))
+}
+
+/// The path with the names that the variable spells out, if it spells this path.
+fn spelled_as(path: &str, spelled: &str, agents: &[&str]) -> Option<Key> {
+    let mut rest = Some(spelled);
+    let mut key = Key::default();
+    for part in path.split('.') {
+        let (word, after) = match rest?.split_once("__") {
+            // The name of a variable keeps its case, and takes all that is left.
+            _ if part == "<variable>" => (rest?, None),
+            Some((word, after)) => (word, Some(after)),
+            None => (rest?, None),
+        };
+        rest = after;
+        key = match part {
+            "<name>" => key.child(&agent(word, agents)),
+            "<variable>" => key.child(word),
+            part if part.eq_ignore_ascii_case(word) => key.child(part),
+            _ => return None,
+        };
+    }
+    rest.is_none().then_some(key)
+}
+
+/// The agent that a variable means: variables cannot spell `my-agent`, so `MY_AGENT` stands for it.
+fn agent(word: &str, agents: &[&str]) -> String {
+    let exact = word.to_lowercase();
+    let alike = |name: &&&str| names::same_in_environment(name, word);
+    match agents.iter().find(alike) {
+        Some(name) if !agents.contains(&exact.as_str()) => (*name).to_owned(),
+        _ => exact,
+    }
+}
+
+/// The key up to its first part that no known key has, since that is the one to mend.
+fn up_to_fault(key: &Key) -> Key {
+    let fault = tops(key).find(|top| lookup::leaf(top).is_none() && !lookup::is_branch(top));
+    fault.unwrap_or_else(|| key.clone())
+}
+
+/// The key's first part, its first two parts, and so on.
+fn tops(key: &Key) -> impl Iterator<Item = Key> {
+    (1..=key.parts().len()).map(|depth| Key::new(&key.parts()[..depth]))
+}

@@ -1,0 +1,325 @@
+//! Bad input is one clear sentence: what, where, what next.
+
+use std::os::unix::fs::symlink;
+
+use expect_test::{Expect, expect};
+
+use super::config_world::World;
+
+/// Checks what each of these project files is answered with.
+#[track_caller]
+fn check(projects: &[&str], expect: Expect) {
+    let answers = projects.iter().map(|text| {
+        let seen = World::with_project(text).seen();
+        let seen = seen.replace("error: /home/repo/windlass.toml:", "");
+        format!("{text}\n    {seen}")
+    });
+    expect.assert_eq(&answers.collect::<String>());
+}
+
+#[test]
+fn an_unknown_key_is_answered_with_the_nearest() {
+    check(
+        &[
+            "defualt_agent = 'x'",
+            "agents.codex.timout_secs = 3",
+            "agent.codex.model = 'x'",
+            "timeout_secs = 3",
+            "stores = { url = 'x' }",
+            "acp.agent_bin = 'x'",
+            "zzz = 1",
+            "store.url.x = 1",
+            "agents.a.extra_env.A.B = '1'",
+            r#""\u001b[31mred" = 1"#,
+        ],
+        expect![[r#"
+            defualt_agent = 'x'
+                1:1: unknown key `defualt_agent`: did you mean `default_agent`?
+            agents.codex.timout_secs = 3
+                1:14: unknown key `agents.codex.timout_secs`: did you mean `agents.codex.timeout_secs`?
+            agent.codex.model = 'x'
+                1:1: unknown key `agent`: did you mean `agents`?
+            timeout_secs = 3
+                1:1: unknown key `timeout_secs`: did you mean `agents.<name>.timeout_secs`?
+            stores = { url = 'x' }
+                1:1: unknown key `stores`: did you mean `store`?
+            acp.agent_bin = 'x'
+                1:5: unknown key `acp.agent_bin`: did you mean `agents.acp.agent_binary`?
+            zzz = 1
+                1:1: unknown key `zzz`: known here are agents, default_agent, limits, sandbox, store, tests
+            store.url.x = 1
+                1:7: `store.url` is a table, expected text
+            agents.a.extra_env.A.B = '1'
+                1:20: `agents.a.extra_env.A` is a table, expected text (it may be empty)
+            "\u001b[31mred" = 1
+                1:1: unknown key `"\u{1b}[31mred"`: known here are agents, default_agent, limits, sandbox, store, tests
+        "#]],
+    );
+}
+
+#[test]
+fn a_value_of_the_wrong_kind_is_named() {
+    check(
+        &[
+            "default_agent = 3",
+            "default_agent = ''",
+            "agents = 3",
+            "agents.codex = true",
+            "[[agents]]",
+            "[default_agent]",
+            "agents.a.command = 'qwen --acp'",
+            "agents.a.command = []",
+            "agents.a.command = ['x', 1]",
+            "agents.a.permissions = 'sure'",
+            "agents.a.endpoint = 'ftp://me:secret@host'",
+            "agents.a.api_key_env = 'sk-secret'",
+            "agents.a.extra_env = ['A']",
+            "agents.a.extra_env.A = 1",
+            r#"agents.a.bin = "a\u0000b""#,
+            "agents.a.expectations = [1]",
+            "sandbox.mechanism = 'bublewrap'",
+            "tests.network = 'yes'",
+        ],
+        expect![[r#"
+            default_agent = 3
+                1:17: `default_agent` is a number, expected the name of an agent (1 to 64 letters, digits, `-`, `_` or `.`, a letter or digit first)
+            default_agent = ''
+                1:17: `default_agent` is empty, expected the name of an agent (1 to 64 letters, digits, `-`, `_` or `.`, a letter or digit first)
+            agents = 3
+                1:10: `agents` is a number, expected a table
+            agents.codex = true
+                1:16: `agents.codex` is true, expected a table
+            [[agents]]
+                1:1: `agents` is a list, expected a table
+            [default_agent]
+                1:1: `default_agent` is a table, expected the name of an agent (1 to 64 letters, digits, `-`, `_` or `.`, a letter or digit first)
+            agents.a.command = 'qwen --acp'
+                1:20: `agents.a.command` is text, expected a list such as ["program", "argument"]
+            agents.a.command = []
+                1:20: `agents.a.command` is an empty list, expected a list such as ["program", "argument"]
+            agents.a.command = ['x', 1]
+                1:20: `agents.a.command` is a list with something else in it, expected a list such as ["program", "argument"]
+            agents.a.permissions = 'sure'
+                1:24: `agents.a.permissions` is "sure", expected one of allow, deny, ask, or a table
+            agents.a.endpoint = 'ftp://me:secret@host'
+                1:21: `agents.a.endpoint` is some other text, expected an address that starts with http:// or https://
+            agents.a.api_key_env = 'sk-secret'
+                1:24: `agents.a.api_key_env` is some other text, expected the name of an environment variable such as OPENAI_API_KEY, never the key itself
+            agents.a.extra_env = ['A']
+                1:22: `agents.a.extra_env` is a list, expected a table
+            agents.a.extra_env.A = 1
+                1:24: `agents.a.extra_env.A` is a number, expected text (it may be empty)
+            agents.a.bin = "a\u0000b"
+                1:16: `agents.a.bin` is text with a NUL in it, expected text
+            agents.a.expectations = [1]
+                1:25: `agents.a.expectations` is a list with something else in it, expected a list of tables
+            sandbox.mechanism = 'bublewrap'
+                1:21: `sandbox.mechanism` is "bublewrap", expected one of auto, bubblewrap, landlock, none
+            tests.network = 'yes'
+                1:17: `tests.network` is text, expected true or false
+        "#]],
+    );
+}
+
+#[test]
+fn a_time_is_whole_seconds_within_reason() {
+    check(
+        &[
+            "limits.turn_secs = 0",
+            "limits.turn_secs = -1",
+            "limits.turn_secs = 1.5",
+            "limits.turn_secs = inf",
+            "limits.turn_secs = nan",
+            "limits.turn_secs = 604801",
+            "limits.turn_secs = 99999999999999999999",
+            "limits.turn_secs = '10'",
+            "limits.turn_secs = 1979-05-27",
+        ],
+        expect![[r#"
+            limits.turn_secs = 0
+                1:20: `limits.turn_secs` is 0, expected whole seconds from 1 to 604800
+            limits.turn_secs = -1
+                1:20: `limits.turn_secs` is -1, expected whole seconds from 1 to 604800
+            limits.turn_secs = 1.5
+                1:20: `limits.turn_secs` is 1.5, expected whole seconds from 1 to 604800
+            limits.turn_secs = inf
+                1:20: `limits.turn_secs` is not a finite number, expected whole seconds from 1 to 604800
+            limits.turn_secs = nan
+                1:20: `limits.turn_secs` is not a finite number, expected whole seconds from 1 to 604800
+            limits.turn_secs = 604801
+                1:20: `limits.turn_secs` is 604801, expected whole seconds from 1 to 604800
+            limits.turn_secs = 99999999999999999999
+                1:20: `limits.turn_secs` is a number beyond 64 bits, expected whole seconds from 1 to 604800
+            limits.turn_secs = '10'
+                1:20: `limits.turn_secs` is text, expected whole seconds from 1 to 604800
+            limits.turn_secs = 1979-05-27
+                1:20: `limits.turn_secs` is a date or a time, expected whole seconds from 1 to 604800
+        "#]],
+    );
+}
+
+#[test]
+fn a_name_must_be_one() {
+    check(
+        &[
+            "agents.\"\".model = 'x'",
+            r#"agents."a\u0007".model = 'x'"#,
+            "agents.--help.model = 'x'",
+            "agents.a.extra_env.\"A=B\" = 'x'",
+        ],
+        expect![[r#"
+            agents."".model = 'x'
+                1:8: `agents.""` cannot name an agent: use 1 to 64 letters, digits, `-`, `_` or `.`, a letter or digit first
+            agents."a\u0007".model = 'x'
+                1:8: `agents."a\u{7}"` cannot name an agent: use 1 to 64 letters, digits, `-`, `_` or `.`, a letter or digit first
+            agents.--help.model = 'x'
+                1:8: `agents.--help` cannot name an agent: use 1 to 64 letters, digits, `-`, `_` or `.`, a letter or digit first
+            agents.a.extra_env."A=B" = 'x'
+                1:20: `agents.a.extra_env."A=B"` cannot name a variable: use letters, digits and `_`, no digit first
+        "#]],
+    );
+}
+
+#[test]
+fn malformed_toml_is_one_line() {
+    check(
+        &[
+            "default_agent = x",
+            "limits.turn_secs = 1\nü = \"x",
+            "default_agent = 'a'\ndefault_agent = 'b'",
+            "default_agent = 'a'\nagent_backend = 'b'",
+        ],
+        expect![[r#"
+            default_agent = x
+                1:17: not valid TOML: string values must be quoted, expected literal string
+            limits.turn_secs = 1
+            ü = "x
+                2:1: not valid TOML: invalid unquoted key, expected letters, numbers, `-`, `_`
+            default_agent = 'a'
+            default_agent = 'b'
+                2:1: not valid TOML: duplicate key
+            default_agent = 'a'
+            agent_backend = 'b'
+                1:17: `default_agent` is also set at /home/repo/windlass.toml:2:17: keep one of the two
+        "#]],
+    );
+}
+
+#[test]
+fn a_bomb_is_one_line() {
+    let answer = |text: String| World::with_project(&text).seen();
+    let answers = [
+        answer(format!("a = {}", "[".repeat(100_000))),
+        answer(format!("{} = 1", vec!["a"; 100_000].join("."))),
+        answer(format!("agents.a.permissions = {}", "{a=".repeat(1_000))),
+        answer(
+            (0..2_000)
+                .map(|n| format!("agents.a{n}.timeout_secs = 1\n"))
+                .collect(),
+        ),
+        answer("#".repeat((1 << 20) + 1)),
+    ];
+    expect![[r#"
+        error: /home/repo/windlass.toml:1:85: not valid TOML: cannot recurse further; max recursion depth met
+        error: /home/repo/windlass.toml: not valid TOML: recursion limit
+        error: /home/repo/windlass.toml:1:264: not valid TOML: cannot recurse further; max recursion depth met
+        error: /home/repo/windlass.toml:1900:29: more than 1000 settings: that is no configuration
+        error: /home/repo/windlass.toml: is larger than 1 MiB: that is no configuration
+    "#]].assert_eq(&answers.concat());
+}
+
+#[test]
+fn a_file_that_is_none_is_one_sentence() {
+    let file = "home/repo/windlass.toml";
+    let device = World::new();
+    symlink("/dev/zero", device.path(file)).unwrap();
+    let nowhere = World::new();
+    symlink("nowhere", nowhere.path(file)).unwrap();
+    let mut missing = World::new();
+    missing.inputs.file = Some("gone.toml".into());
+    let answers = [
+        World::new().file("home/repo/windlass.toml/x", "").seen(),
+        World::new().file(file, b"a = 1\n\xff").seen(),
+        device.seen(),
+        nowhere.seen(),
+        missing.seen(),
+    ];
+    expect![[r#"
+        error: /home/repo/windlass.toml: is a folder, expected a file
+        error: /home/repo/windlass.toml: line 2 is not UTF-8: save the file as UTF-8
+        error: /home/repo/windlass.toml: is not a regular file
+        error: /home/repo/windlass.toml: cannot be read: No such file or directory (os error 2)
+        error: /home/repo/sub/gone.toml: there is no such file
+    "#]]
+    .assert_eq(&answers.concat());
+}
+
+#[test]
+fn a_pipe_in_place_of_the_file_does_not_block() {
+    use rustix::fs::{CWD, FileType, mknodat};
+    let world = World::new();
+    let path = world.path("home/repo/windlass.toml");
+    mknodat(CWD, path, FileType::Fifo, 0o600.into(), 0).unwrap();
+    world.check(expect![[r#"
+        error: /home/repo/windlass.toml: is not a regular file
+    "#]]);
+}
+
+#[test]
+fn a_bad_variable_is_named() {
+    let answers = [
+        ("WINDLASS__AGENTS__CODEX__MODLE", "x"),
+        ("WINDLASS__STOR__URL", "x"),
+        ("WINDLASS__", "x"),
+        ("WINDLASS__AGENTS____MODEL", "x"),
+        ("WINDLASS__LIMITS__TURN_SECS", "soon"),
+        ("WINDLASS__LIMITS__TURN_SECS", "-5"),
+        ("WINDLASS__AGENTS__A__COMMAND", "qwen --acp"),
+        ("WINDLASS_AGENT", "\u{1b}[31m"),
+        ("WINDLASS__TESTS__NETWORK", "yes"),
+    ]
+    .map(|(name, value)| World::new().variable(name, value).seen());
+    expect![[r#"
+        error: environment WINDLASS__AGENTS__CODEX__MODLE: unknown key `agents.codex.modle`: did you mean `agents.codex.model`?
+        error: environment WINDLASS__STOR__URL: unknown key `stor`: did you mean `store`?
+        error: environment WINDLASS__: unknown key `""`: known here are agents, default_agent, limits, sandbox, store, tests
+        error: environment WINDLASS__AGENTS____MODEL: `agents.""` cannot name an agent: use 1 to 64 letters, digits, `-`, `_` or `.`, a letter or digit first
+        error: environment WINDLASS__LIMITS__TURN_SECS: `limits.turn_secs` is text, expected whole seconds from 1 to 604800
+        error: environment WINDLASS__LIMITS__TURN_SECS: `limits.turn_secs` is -5, expected whole seconds from 1 to 604800
+        error: environment WINDLASS__AGENTS__A__COMMAND: `agents.a.command` is text, expected a list such as ["program", "argument"]
+        error: environment WINDLASS_AGENT: `default_agent` is some other text, expected the name of an agent (1 to 64 letters, digits, `-`, `_` or `.`, a letter or digit first)
+        error: environment WINDLASS__TESTS__NETWORK: `tests.network` is text, expected true or false
+    "#]].assert_eq(&answers.concat());
+}
+
+#[test]
+fn one_thing_said_by_two_variables_is_said_once() {
+    World::new()
+        .variable("WINDLASS_AGENT", "a")
+        .variable("WINDLASS__DEFAULT_AGENT", "b")
+        .check(expect![[r#"
+            error: environment WINDLASS__DEFAULT_AGENT: `default_agent` is also set at environment WINDLASS_AGENT: keep one of the two
+        "#]]);
+}
+
+#[test]
+fn a_bad_dot_env_is_left_out_with_a_notice() {
+    let bad = "WINDLASS__LIMITS__TURN_SECS=5\nwhat\nA-B=1\nC='x' y\nD=\"\\q\"\nE=\"never";
+    let answers = [
+        World::new().dot_env(bad).trusted().seen(),
+        World::new().dot_env(bad).seen(),
+        World::new().file("home/repo/.env", b"\xff").seen(),
+        World::new().file("home/repo/.env/bin/python", "").seen(),
+        World::new()
+            .dot_env("\nWINDLASS__LIMIT__TURN_SECS=5\n")
+            .seen(),
+    ];
+    expect![[r#"
+        limits.turn_secs = 5  # /home/repo/.env:1
+        notice: /home/repo/.env:2: this line is left out: expected NAME=value (and 4 more)
+        limits.turn_secs = 5  # /home/repo/.env:1
+        notice: /home/repo/.env: line 1 is not UTF-8: save the file as UTF-8; it is left out
+        error: /home/repo/.env:2: unknown key `limit`: did you mean `limits`?
+    "#]]
+    .assert_eq(&answers.concat());
+}

@@ -1,0 +1,248 @@
+//! Which value counts, and where it came from.
+
+use expect_test::{Expect, expect};
+use serde_json::json;
+use windlass::config::{Config, Error};
+
+use super::config_world::World;
+
+#[track_caller]
+fn check_agents(config: &Config, expect: Expect) {
+    let agents = config.agents().into_iter();
+    let shown = agents.map(|agent| format!("{}: {} {}\n", agent.name, agent.backend, agent.table));
+    expect.assert_eq(&shown.collect::<String>());
+}
+
+#[test]
+fn a_later_layer_lies_over_an_earlier_one() {
+    let world = World::new()
+        .user("default_agent = 'user'\n[agents.a]\nmodel = 'user'\nbin = 'user'\n[limits]\nturn_secs = 1")
+        .project("default_agent = 'project'\n[agents.a]\nmodel = 'project'\n[limits]\nturn_secs = 2\nstall_secs = 9")
+        .dot_env("WINDLASS_AGENT=dotenv\nWINDLASS__LIMITS__TURN_SECS=3\nWINDLASS__STORE__URL=sqlite:env\n")
+        .variable("WINDLASS_AGENT", "environment")
+        .variable("WINDLASS__LIMITS__TURN_SECS", "4")
+        .flag("--agent", "default_agent", "flag")
+        .trusted();
+    world.check(expect![[r#"
+        agents.a.bin = "user"  # /home/.config/windlass/windlass.toml:4:7
+        agents.a.model = "project"  # /home/repo/windlass.toml:3:9
+        default_agent = "flag"  # --agent
+        limits.stall_secs = 9  # /home/repo/windlass.toml:6:14
+        limits.turn_secs = 4  # environment WINDLASS__LIMITS__TURN_SECS
+        store.url = "sqlite:env"  # /home/repo/.env:3
+    "#]]);
+}
+
+#[test]
+fn the_file_named_on_the_command_line_replaces_the_projects_and_is_trusted() {
+    let mut world = World::with_project("default_agent = 'project'\ntests = 'none'")
+        .file("home/other.toml", "default_agent = 'given'");
+    world.inputs.file = Some("../../other.toml".into());
+    world.check(expect![[r#"
+        default_agent = "given"  # /home/other.toml:1:17
+    "#]]);
+}
+
+#[test]
+fn the_seeds_shape_means_the_same_tree() {
+    let world = World::new().user(
+        "agent_backend = 'acp'\n[acp]\nagent_binary = 'codex-acp'\ntimeout_secs = 300\n\
+         [direct]\nbinary = 'claude'\nsdk_url = 'http://localhost:8080'\ntimeout_seconds = 5",
+    );
+    let config = world.load();
+    assert_eq!(config.default_agent(), Some("acp"));
+    check_agents(
+        &config,
+        expect![[r#"
+        acp: acp {"command":["codex-acp"],"timeout_secs":300}
+        direct: direct {"bin":"claude","endpoint":"http://localhost:8080","timeout_secs":5}
+    "#]],
+    );
+}
+
+#[test]
+fn every_kind_of_value_reaches_the_backend() {
+    let world = World::new().user(
+        r#"
+        [agents.real]
+        backend = "claude"
+        extra_args = ["--verbose"]
+        permissions = { shell = "deny" }
+        [agents.real.extra_env]
+        PLAIN = ""
+        TOKEN = "t0ken"
+        [[agents.fake.expectations]]
+        prompt = "hello"
+        respond_text = "hi"
+        "#,
+    );
+    let config = world.load();
+    check_agents(
+        &config,
+        expect![[r#"
+        fake: fake {"expectations":[{"prompt":"hello","respond_text":"hi"}]}
+        real: claude {"extra_args":["--verbose"],"extra_env":{"PLAIN":"","TOKEN":"t0ken"},"permissions":{"shell":"deny"}}
+    "#]],
+    );
+}
+
+#[test]
+fn variables_spell_every_key() {
+    let world = World::new()
+        .user("[agents.my-agent]\nbackend = 'acp'")
+        .variable(
+            "WINDLASS__AGENTS__MY_AGENT__COMMAND",
+            r#"["qwen", "--acp"]"#,
+        )
+        .variable("WINDLASS__AGENTS__MY_AGENT__EXTRA_ENV__Mixed__Case", "x")
+        .variable("WINDLASS__AGENTS__MY_AGENT__PERMISSIONS", "deny")
+        .variable("WINDLASS__ACP__AGENT_BINARY", "codex-acp")
+        .variable("WINDLASS__TESTS__NETWORK", "true")
+        .variable("WINDLASS__STORE__URL", "")
+        .variable("WINDLASS_LOG", "trace");
+    world.check(expect![[r#"
+        agents.acp.command = ["codex-acp"]  # environment WINDLASS__ACP__AGENT_BINARY
+        agents.my-agent.backend = "acp"  # /home/.config/windlass/windlass.toml:2:11
+        agents.my-agent.command = ["qwen","--acp"]  # environment WINDLASS__AGENTS__MY_AGENT__COMMAND
+        agents.my-agent.extra_env.Mixed__Case = [redacted]  # environment WINDLASS__AGENTS__MY_AGENT__EXTRA_ENV__Mixed__Case
+        agents.my-agent.permissions = "deny"  # environment WINDLASS__AGENTS__MY_AGENT__PERMISSIONS
+        tests.network = true  # environment WINDLASS__TESTS__NETWORK
+    "#]]);
+}
+
+#[test]
+fn tests_can_be_given_up_in_one_line() {
+    let world = World::new().user("tests = 'none'");
+    assert_eq!(world.load().value("tests.command"), Some(&json!("none")));
+}
+
+#[test]
+fn the_projects_file_is_the_nearest_one_but_not_beyond_the_repository() {
+    World::new()
+        .file("home/windlass.toml", "limits.turn_secs = 1")
+        .check(expect![[r#""#]]);
+    World::new()
+        .file("home/windlass.toml", "limits.turn_secs = 1")
+        .project("limits.turn_secs = 2")
+        .file("home/repo/sub/windlass.toml", "limits.stall_secs = 3")
+        .check(expect![[r#"
+            limits.stall_secs = 3  # /home/repo/sub/windlass.toml:1:21
+        "#]]);
+}
+
+#[test]
+fn without_a_repository_the_search_ends_at_home() {
+    let mut world = World::new()
+        .file("windlass.toml", "limits.turn_secs = 1")
+        .file("home/plain/deep/x", "");
+    world.inputs.cwd = world.path("home/plain/deep");
+    world.check(expect![[""]]);
+    let world = world.file("home/windlass.toml", "limits.turn_secs = 2");
+    world.check(expect![[r#"
+        limits.turn_secs = 2  # /home/windlass.toml:1:20
+    "#]]);
+}
+
+#[test]
+fn a_relative_base_folder_is_not_the_users() {
+    World::with_project("default_agent = 'evil'")
+        .file(
+            "home/repo/sub/windlass/windlass.toml",
+            "default_agent = 'evil'",
+        )
+        .variable("XDG_CONFIG_HOME", ".")
+        .variable("XDG_STATE_HOME", ".")
+        .check(expect![[r#"
+            notice: /home/repo/windlass.toml is not trusted, left out: default_agent; run: windlass trust
+        "#]]);
+}
+
+#[test]
+fn a_secret_comes_from_the_environment_else_from_a_trusted_file() {
+    use secrecy::ExposeSecret;
+    let world = World::new()
+        .dot_env("A=file\nB='file'\nexport C=\"li\\nne\" # why\n# D=no\nE=${HOME} # no\nF=\n")
+        .variable("A", "environment")
+        .trusted();
+    let config = world.load();
+    let secret = |name| Some(config.secret(name)?.expose_secret().to_owned());
+    let found = ["A", "B", "C", "D", "E", "F"].map(secret);
+    expect![[
+        r#"[Some("environment"), Some("file"), Some("li\nne"), None, Some("${HOME}"), Some("")]"#
+    ]]
+    .assert_eq(&format!("{found:?}"));
+}
+
+#[test]
+fn p19_nothing_shown_holds_a_secret() {
+    let world = World::new()
+        .user(
+            "[agents.a]\nextra_env = { KEY = 'canary' }\nendpoint = 'http://me:canary@host/v1?key=canary'\n\
+             [store]\nurl = 'postgres://me:ca/na@ry@host/db'",
+        )
+        .dot_env("OTHER=canary\n")
+        .variable("OPENAI_API_KEY", "canary")
+        .trusted();
+    let config = world.load();
+    let all = format!(
+        "{}{config:?}{:?}{:?}{:?}{}",
+        world.seen(),
+        world.inputs,
+        config.agents(),
+        config.secret("OPENAI_API_KEY"),
+        serde_json::to_string(&config.entries()).unwrap()
+    );
+    assert!(!all.contains("canary") && !all.contains("na@ry"), "{all}");
+    world.check(expect![[r#"
+        agents.a.endpoint = "http://[redacted]@host/v1?key=[redacted]"  # /home/.config/windlass/windlass.toml:3:12
+        agents.a.extra_env.KEY = [redacted]  # /home/.config/windlass/windlass.toml:2:21
+        store.url = "postgres://[redacted]@host/db"  # /home/.config/windlass/windlass.toml:5:7
+    "#]]);
+}
+
+#[test]
+fn an_unknown_agent_is_answered_with_the_nearest_names() {
+    let config = World::new().user("[agents.codex]\nmodel = 'm'").load();
+    let ask = |name, backends| {
+        config
+            .resolve_agent(name, backends)
+            .unwrap_err()
+            .to_string()
+    };
+    expect!["no agent is called `cdoex`: there are codex, acp, mock"]
+        .assert_eq(&ask("cdoex", &["mock", "acp"]));
+    assert_eq!(
+        config.resolve_agent("mock", &["mock"]).unwrap().backend,
+        "mock"
+    );
+    let empty = World::new().load();
+    let error = empty.resolve_agent("\u{1b}[2J", &[]).unwrap_err();
+    expect![[r#"no agent is called `\u{1b}[2J`: none is configured; run: windlass init"#]]
+        .assert_eq(&error.to_string());
+}
+
+#[test]
+fn a_missing_working_directory_is_one_sentence() {
+    let mut world = World::new().file("plain", "");
+    for (cwd, expect) in [
+        (
+            "gone",
+            expect![[r#"
+        error: /gone: there is no such working directory
+    "#]],
+        ),
+        (
+            "plain",
+            expect![[r#"
+        error: /plain: is a file, expected a working directory
+    "#]],
+        ),
+    ] {
+        world.inputs.cwd = world.path(cwd);
+        world.check(expect);
+        assert!(matches!(
+            Config::load(&world.inputs),
+            Err(Error::File { .. })
+        ));
+    }
+}

@@ -1,0 +1,7 @@
+//! One file per promise or surface.
+
+mod config_errors;
+mod config_layers;
+mod config_reference;
+mod config_trust;
+mod config_world;
