@@ -1,0 +1,160 @@
+//! The view as Landlock rules, and the network as a seccomp filter, for the thread that asks.
+//!
+//! Landlock can only allow. What is hidden inside something readable is left out by allowing its siblings one by one.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd,
+    Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
+};
+
+use crate::error::Error;
+use crate::network;
+use crate::orders::Walls;
+use crate::view::Access;
+
+/// Below this, `truncate` is not guarded, and any file could be emptied.
+const NEEDED: ABI = ABI::V3;
+const WANTED: ABI = ABI::V6;
+
+/// Devices that harm nobody and that everybody needs.
+const DEVICES: &[&str] = &[
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/ptmx",
+    "/dev/pts",
+    "/dev/tty",
+];
+
+/// Binds this thread, and everything it starts, for good.
+pub(crate) fn apply(walls: &Walls) -> Result<(), String> {
+    files(walls).map_err(|error| format!("landlock: {error}"))?;
+    network::restrict(walls.network, walls.unix_sockets)
+        .map_err(|error| format!("seccomp: {error}"))
+}
+
+fn files(walls: &Walls) -> Result<(), Box<dyn std::error::Error>> {
+    let mut ruleset = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(NEEDED))?
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(WANTED))?
+        .scope(Scope::from_all(WANTED))?;
+    if !walls.network {
+        ruleset = ruleset.handle_access(AccessNet::from_all(WANTED))?;
+    }
+    let rules = walls
+        .rules
+        .iter()
+        .map(|(path, access)| (PathBuf::from(path), *access))
+        .collect();
+    let mut allowance = Allowance {
+        ruleset: ruleset.create()?,
+        rules,
+    };
+    for (path, access) in allowance.rules.clone() {
+        allowance.allow(&path, access)?;
+    }
+    for device in DEVICES {
+        allowance.add(Path::new(device), AccessFs::from_all(WANTED))?;
+    }
+    let status = allowance.ruleset.restrict_self()?;
+    if status.ruleset == RulesetStatus::NotEnforced {
+        return Err("the kernel does not enforce it".into());
+    }
+    Ok(())
+}
+
+struct Allowance {
+    ruleset: RulesetCreated,
+    rules: BTreeMap<PathBuf, Access>,
+}
+
+impl Allowance {
+    /// Allows a path and what is below it, but for what has a rule of its own.
+    fn allow(&mut self, path: &Path, access: Access) -> Result<(), Box<dyn std::error::Error>> {
+        let rights = match access {
+            // What is private has another place under Landlock, said in HOME and TMPDIR.
+            Access::Hidden | Access::Private => return Ok(()),
+            Access::Read => AccessFs::from_read(WANTED),
+            Access::Write => AccessFs::from_all(WANTED),
+        };
+        // New names cannot be allowed one by one, so a writable folder is allowed as a whole.
+        if access == Access::Write || !self.has_rules_below(path) {
+            return self.add(path, rights);
+        }
+        let Ok(entries) = path.read_dir() else {
+            return Ok(());
+        };
+        for entry in entries.flatten() {
+            let child = entry.path();
+            // A link is judged by where it leads, when it is followed.
+            let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+            if !is_link && !self.rules.contains_key(&child) {
+                self.allow(&child, access)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn has_rules_below(&self, path: &Path) -> bool {
+        self.rules
+            .range(path.to_owned()..)
+            .skip_while(|(rule, _)| *rule == path)
+            .any(|(rule, _)| rule.starts_with(path))
+    }
+
+    fn add(
+        &mut self,
+        path: &Path,
+        rights: BitFlags<AccessFs>,
+    ) -> Result<(), Box<dyn std::error::Error>> {
+        // What has vanished or may not be opened needs no permission.
+        let Ok(opened) = PathFd::new(path) else {
+            return Ok(());
+        };
+        let rights = if path.is_dir() {
+            rights
+        } else {
+            rights & AccessFs::from_file(WANTED)
+        };
+        (&mut self.ruleset).add_rule(PathBeneath::new(opened, rights))?;
+        Ok(())
+    }
+}
+
+/// The rules in the form they are sent in.
+pub(crate) fn encode(rules: &BTreeMap<PathBuf, Access>) -> Vec<(OsString, Access)> {
+    rules
+        .iter()
+        .map(|(path, &access)| (path.into(), access))
+        .collect()
+}
+
+/// A rule that takes away again inside a writable folder cannot be expressed.
+pub(crate) fn refuse_what_cannot_be_kept(rules: &BTreeMap<PathBuf, Access>) -> Result<(), Error> {
+    let above = |path: &Path| {
+        path.ancestors()
+            .skip(1)
+            .find_map(|above| rules.get(above))
+            .copied()
+    };
+    let lost = rules
+        .iter()
+        .find(|(path, access)| **access != Access::Write && above(path) == Some(Access::Write));
+    match lost {
+        Some((path, _)) => Err(Error::Path {
+            path: path.clone(),
+            problem:
+                "cannot be kept from a process that may write around it: landlock has no such rule"
+                    .into(),
+        }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,110 @@
+//! The one place that says which variables a child is given.
+//!
+//! A child starts with nothing. It gets the names below that the user has set, the places the sandbox made for it,
+//! and what the caller named for this one command.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use crate::host::Host;
+use crate::profile::Kind;
+
+/// What every child is given if the user has it.
+const EVERYONE: &[&str] = &["PATH", "LANG", "TERM", "CARGO_HOME", "RUSTUP_HOME"];
+
+/// What an agent is given besides: the way to its provider. Its key is named by the caller.
+const AGENT: &[&str] = &[
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+];
+
+/// Toolchains that are found through the home folder unless a variable says where they are.
+///
+/// A child with a private home folder would look for them there.
+const HOMES: &[(&str, &str)] = &[("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")];
+
+pub(crate) type Variables = BTreeMap<OsString, OsString>;
+
+/// The environment of a child of this kind, before the caller's own variables.
+pub(crate) fn compose(kind: Kind, host: &Host, home: &Path, tmp: &Path) -> Variables {
+    let mut variables = Variables::new();
+    let extra = if kind == Kind::Agent { AGENT } else { &[] };
+    for name in EVERYONE.iter().chain(extra) {
+        if let Some(value) = host.variable(name) {
+            set(&mut variables, name, value);
+        }
+    }
+    for (name, folder) in HOMES {
+        let real = host.home().join(folder);
+        if host.variable(name).is_none() && real.is_dir() {
+            set(&mut variables, name, real);
+        }
+    }
+    if host.variable("PATH").is_none() {
+        set(&mut variables, "PATH", host.path());
+    }
+    set(&mut variables, "HOME", home);
+    set(&mut variables, "TMPDIR", tmp);
+    variables
+}
+
+fn set(variables: &mut Variables, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) {
+    variables.insert(name.as_ref().to_owned(), value.as_ref().to_owned());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(kind: Kind) -> Vec<String> {
+        let everything =
+            EVERYONE
+                .iter()
+                .chain(AGENT)
+                .chain(&["SECRET_TOKEN", "OPENAI_API_KEY", "LD_PRELOAD"]);
+        let host = Host::new(everything.map(|name| (*name, "x")));
+        let variables = compose(kind, &host, Path::new("/h"), Path::new("/t"));
+        variables
+            .into_keys()
+            .map(|name| name.into_string().unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn p18_tools_and_tests_get_the_written_list_and_nothing_else() {
+        let list = [
+            "CARGO_HOME",
+            "HOME",
+            "LANG",
+            "PATH",
+            "RUSTUP_HOME",
+            "TERM",
+            "TMPDIR",
+        ];
+        assert_eq!(names(Kind::Tool), list);
+        assert_eq!(names(Kind::Test), list);
+    }
+
+    #[test]
+    fn p18_agents_get_proxies_but_no_key() {
+        let names = names(Kind::Agent);
+        assert!(names.contains(&"HTTPS_PROXY".to_owned()));
+        assert!(
+            !names
+                .iter()
+                .any(|name| name.contains("KEY") || name.contains("SECRET"))
+        );
+    }
+}

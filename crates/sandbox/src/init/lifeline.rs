@@ -1,0 +1,120 @@
+//! Waits for the end of the command or of the parent, whichever comes first.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
+use rustix::stdio::stdin;
+
+use super::{start, tree};
+use crate::orders::{self, Leftover, Orders, Report, Scope};
+
+/// What a shell says of a command that SIGKILL ended.
+const KILLED: i32 = 137;
+
+/// The life of the init program.
+pub(super) fn main() -> ! {
+    start::harden();
+    let (orders, stdin) = match orders::receive(stdin()) {
+        Ok(Some(received)) => received,
+        Ok(None) => exit(KILLED),
+        Err(error) => {
+            report(&Report::Failed(format!(
+                "orders not understood: {error}: was the program replaced while running?"
+            )));
+            exit(KILLED)
+        }
+    };
+    let ending = Arc::new(Ending::new(&orders));
+    let child = match start::start(orders, stdin) {
+        Ok(child) => child,
+        Err(problem) => ending.end(Report::Failed(problem)),
+    };
+    let watcher = Arc::clone(&ending);
+    std::thread::spawn(move || watch_parent(child, &watcher));
+    ending.end(Report::Ended(reap_until_end_of(child)))
+}
+
+/// Passes gentle stops on; when the parent has gone, ends everything.
+fn watch_parent(child: Pid, ending: &Ending) -> ! {
+    let mut byte = [0];
+    loop {
+        match rustix::io::read(stdin(), &mut byte) {
+            Ok(count) if count > 0 => ending.stop_gently(child),
+            Err(Errno::INTR) => {}
+            Ok(_) | Err(_) => ending.end(Report::Ended(KILLED)),
+        }
+    }
+}
+
+/// Collects every process that ends here, orphans too, until `child` is among them.
+fn reap_until_end_of(child: Pid) -> i32 {
+    loop {
+        match wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid == child => return code(status),
+            Ok(_) | Err(Errno::INTR) => {}
+            // Somebody else has collected it: there is no child left to wait for.
+            Err(_) => return KILLED,
+        }
+    }
+}
+
+fn code(status: WaitStatus) -> i32 {
+    let signalled = || status.terminating_signal().map(|signal| 128 + signal);
+    status.exit_status().or_else(signalled).unwrap_or(KILLED)
+}
+
+/// The end, which happens once whoever asks for it first.
+struct Ending {
+    scope: Scope,
+    leftovers: Vec<Leftover>,
+    once: Mutex<()>,
+}
+
+impl Ending {
+    fn new(orders: &Orders) -> Self {
+        Self {
+            scope: orders.scope,
+            leftovers: orders.leftovers.clone(),
+            once: Mutex::new(()),
+        }
+    }
+
+    /// SIGTERM for all but bubblewrap itself, which would die of it and take the others along at once.
+    fn stop_gently(&self, child: Pid) {
+        let members = tree::living(self.scope).into_iter();
+        for pid in members.filter(|&pid| self.scope == Scope::Descendants || pid != child) {
+            // It may have ended by itself in the meantime.
+            let _ = kill_process(pid, Signal::TERM);
+        }
+    }
+
+    /// Ends the tree, clears up, says why, exits.
+    fn end(&self, last_words: Report) -> ! {
+        let _once = self.once.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.scope == Scope::Descendants || !self.leftovers.is_empty() {
+            tree::end(self.scope);
+        }
+        tree::clear(&self.leftovers);
+        report(&last_words);
+        exit(match last_words {
+            Report::Ended(code) => code,
+            Report::Failed(_) => KILLED,
+        })
+    }
+}
+
+fn report(words: &Report) {
+    if let Ok(words) = serde_json::to_vec(words) {
+        // If the parent has gone there is nobody to tell.
+        let _ = rustix::net::send(stdin(), &words, rustix::net::SendFlags::NOSIGNAL);
+    }
+}
+
+#[expect(
+    clippy::exit,
+    reason = "the init program is a program of its own, and its exit is what ends the namespace"
+)]
+fn exit(code: i32) -> ! {
+    std::process::exit(code)
+}

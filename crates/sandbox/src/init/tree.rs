@@ -1,0 +1,140 @@
+//! The processes of the tree, found through `/proc`, and their end.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, getpid, kill_process};
+
+use crate::orders::{Leftover, Scope};
+
+/// How often to look again for what has not died yet: together five seconds.
+const PASSES: u32 = 5000;
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// Every living process of the tree but this one.
+pub(super) fn living(scope: Scope) -> Vec<Pid> {
+    let own = getpid().as_raw_nonzero().get();
+    let mut others = processes();
+    others.retain(|process| process.pid != own);
+    let mut members: Vec<i32> = match scope {
+        Scope::Namespace => others.iter().map(|process| process.pid).collect(),
+        Scope::Descendants => descendants(own, &others),
+    };
+    // A zombie counts while looking for its children, and is past killing.
+    members.retain(|pid| {
+        others
+            .iter()
+            .any(|process| process.pid == *pid && !process.zombie)
+    });
+    members.into_iter().filter_map(Pid::from_raw).collect()
+}
+
+/// Kills until nothing is left.
+///
+/// A process that was sent SIGKILL cannot fork again, and its children become ours, so each pass leaves fewer.
+pub(super) fn end(scope: Scope) {
+    for _ in 0..PASSES {
+        let members = living(scope);
+        if members.is_empty() {
+            return;
+        }
+        for pid in members {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Removes what the sandbox put on disk; what cannot be removed stays, there is nobody left to tell.
+pub(super) fn clear(leftovers: &[Leftover]) {
+    for leftover in leftovers {
+        let _ = match leftover {
+            Leftover::Ghost(path) => remove_ghost(Path::new(path)),
+            Leftover::Forbidden(path) => fs::remove_file(path),
+            Leftover::Scratch(path) => fs::remove_dir_all(path),
+        };
+    }
+}
+
+fn remove_ghost(path: &Path) -> std::io::Result<()> {
+    let found = path.symlink_metadata()?;
+    if found.is_dir() {
+        fs::remove_dir(path)
+    } else if found.is_file() && found.len() == 0 {
+        fs::remove_file(path)
+    } else {
+        Ok(())
+    }
+}
+
+struct Process {
+    pid: i32,
+    parent: i32,
+    zombie: bool,
+}
+
+fn processes() -> Vec<Process> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| read(&entry.file_name()))
+        .collect()
+}
+
+fn read(name: &OsStr) -> Option<Process> {
+    let pid = name.to_str()?.parse().ok()?;
+    let stat = fs::read(Path::new("/proc").join(name).join("stat")).ok()?;
+    parse(pid, &stat)
+}
+
+/// Reads `pid (name) state parent …`; the name may hold anything, parentheses and spaces too.
+fn parse(pid: i32, stat: &[u8]) -> Option<Process> {
+    let after_name = stat.iter().rposition(|&byte| byte == b')')? + 1;
+    let mut fields = std::str::from_utf8(&stat[after_name..])
+        .ok()?
+        .split_ascii_whitespace();
+    let state = fields.next()?;
+    Some(Process {
+        pid,
+        parent: fields.next()?.parse().ok()?,
+        zombie: matches!(state, "Z" | "X"),
+    })
+}
+
+fn descendants(root: i32, all: &[Process]) -> Vec<i32> {
+    let mut found = vec![root];
+    let mut looked_at = 0;
+    while let Some(&parent) = found.get(looked_at) {
+        found.extend(
+            all.iter()
+                .filter(|process| process.parent == parent)
+                .map(|process| process.pid),
+        );
+        looked_at += 1;
+    }
+    found.split_off(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn p5_a_name_cannot_hide_a_process() {
+        let process = parse(7, b"7 (a) S 1 (b) ) S 42 7 7 0 -1").unwrap();
+        assert_eq!((process.parent, process.zombie), (42, false));
+    }
+
+    #[test]
+    fn p5_grandchildren_are_found_through_a_zombie() {
+        let all = [(2, 1, false), (3, 2, true), (4, 3, false), (9, 8, false)].map(
+            |(pid, parent, zombie)| Process {
+                pid,
+                parent,
+                zombie,
+            },
+        );
+        assert_eq!(descendants(1, &all), [2, 3, 4]);
+    }
+}

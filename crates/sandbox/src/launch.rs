@@ -1,0 +1,107 @@
+//! From a spec to a running tree: sockets, pipes and the first process.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream as StdStream;
+use std::process::Stdio;
+
+use rustix::pipe::{PipeFlags, pipe_with};
+use tokio::io::AsyncWriteExt;
+use tokio::net::{UnixStream, unix::pipe};
+use tokio::process::{Child as Process, Command};
+
+use crate::child::{Child, Control, Stderr};
+use crate::error::{Error, Result};
+use crate::lines::Lines;
+use crate::orders;
+use crate::plan::Plan;
+use crate::sandbox::Sandbox;
+use crate::spec::{Spec, Stdin};
+use crate::supervise::Supervisor;
+
+/// Starts the init program with its orders, and a supervisor that holds its lifeline.
+pub(crate) fn launch(sandbox: &Sandbox, spec: Spec) -> Result<Child> {
+    let plan = Plan::new(sandbox, &spec)?;
+    let program = spec.program.display().to_string();
+    let child =
+        start(&plan, spec, program.clone()).map_err(|source| Error::Spawn { program, source })?;
+    // From here on the init program sees to the private folders.
+    plan.hand_over();
+    Ok(child)
+}
+
+fn start(plan: &Plan, spec: Spec, program: String) -> io::Result<Child> {
+    let orders = plan.orders.encode()?;
+    let (near, far) = StdStream::pair()?;
+    let (reader, writer) = input(&spec.stdin)?;
+    let mut init = start_init(&plan.init, far)?;
+    orders::greet(&near, reader.as_ref())?;
+    near.set_nonblocking(true)?;
+    let missing = || io::Error::other("its output is not piped");
+    let stdout = init.stdout.take().ok_or_else(missing)?;
+    let stderr = init.stderr.take().ok_or_else(missing)?;
+    let control = Control::new();
+    let supervisor = Supervisor {
+        program: program.clone(),
+        init,
+        lifeline: UnixStream::from_std(near)?,
+        orders,
+        limits: spec.limits.clone(),
+        control: control.clone(),
+    };
+    Ok(Child {
+        stdin: feed(spec.stdin, writer)?,
+        stdout: Lines::new(stdout, spec.limits.line_bytes),
+        program,
+        control,
+        stderr: Stderr::collect(stderr, spec.limits.output_bytes),
+        supervisor: Some(tokio::spawn(supervisor.run())),
+        exit: None,
+    })
+}
+
+/// The init program knows nothing of our environment, and our terminal's signals do not reach it.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the place that starts a process"
+)]
+fn start_init(argv: &[OsString], lifeline: StdStream) -> io::Result<Process> {
+    let (program, args) = argv
+        .split_first()
+        .ok_or_else(|| io::Error::other("no init program"))?;
+    Command::new(program)
+        .args(args)
+        .env_clear()
+        .current_dir("/")
+        .stdin(Stdio::from(OwnedFd::from(lifeline)))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+}
+
+/// The two ends of the child's standard input, unless that is to be empty.
+fn input(stdin: &Stdin) -> io::Result<(Option<OwnedFd>, Option<OwnedFd>)> {
+    if let Stdin::Null = stdin {
+        return Ok((None, None));
+    }
+    let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
+    Ok((Some(reader), Some(writer)))
+}
+
+/// Writes what is to be written, or leaves the writing to the caller.
+fn feed(stdin: Stdin, writer: Option<OwnedFd>) -> io::Result<Option<pipe::Sender>> {
+    let Some(writer) = writer else {
+        return Ok(None);
+    };
+    let mut sender = pipe::Sender::from_owned_fd(writer)?;
+    let Stdin::Bytes(bytes) = stdin else {
+        return Ok(Some(sender));
+    };
+    tokio::spawn(async move {
+        // A command may end without having read all of it.
+        let _ = sender.write_all(&bytes).await;
+    });
+    Ok(None)
+}

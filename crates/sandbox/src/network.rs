@@ -1,0 +1,55 @@
+//! No network, where there is no network namespace to take it away with: a filter on making sockets.
+
+use std::collections::BTreeMap;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule,
+};
+
+const AF_UNIX: u64 = 1;
+const EPERM: u32 = 1;
+
+/// The same calls in the x32 form of an x86-64 kernel carry this bit.
+const X32: i64 = 0x4000_0000;
+
+#[cfg(target_arch = "x86_64")]
+const SOCKET: i64 = 41;
+#[cfg(target_arch = "aarch64")]
+const SOCKET: i64 = 198;
+/// Its requests make sockets without the call that is filtered.
+const IO_URING_SETUP: i64 = 425;
+
+/// Forbids this thread, and everything it starts, the sockets it has no business with.
+pub(crate) fn restrict(
+    network: bool,
+    unix_sockets: bool,
+) -> Result<(), Box<dyn std::error::Error>> {
+    if network {
+        return Ok(());
+    }
+    let refused = if unix_sockets {
+        vec![other_than_unix()?]
+    } else {
+        Vec::new()
+    };
+    let calls = [(SOCKET, refused), (IO_URING_SETUP, Vec::new())];
+    let rules: BTreeMap<i64, Vec<SeccompRule>> = calls
+        .into_iter()
+        .flat_map(|(call, rules)| [(call, rules.clone()), (call | X32, rules)])
+        .collect();
+    let filter = SeccompFilter::new(
+        rules,
+        SeccompAction::Allow,
+        SeccompAction::Errno(EPERM),
+        std::env::consts::ARCH.try_into()?,
+    )?;
+    let program: BpfProgram = filter.try_into()?;
+    seccompiler::apply_filter(&program)?;
+    Ok(())
+}
+
+fn other_than_unix() -> Result<SeccompRule, seccompiler::BackendError> {
+    let condition = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, AF_UNIX)?;
+    SeccompRule::new(vec![condition])
+}

@@ -1,0 +1,210 @@
+//! From a spec to the orders for the init program: which program, in which view, with which environment.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::error::{Error, Result};
+use crate::host::{Host, is_executable};
+use crate::orders::{Leftover, Orders, Scope, Walls};
+use crate::profile::Kind;
+use crate::sandbox::{Mechanism, Sandbox};
+use crate::spec::Spec;
+use crate::view::{Access, View};
+use crate::{bubblewrap, confine, environment, init, protect};
+
+/// Everything decided, nothing done but for the private folders.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// The init program with what comes before it.
+    pub(crate) init: Vec<OsString>,
+    pub(crate) orders: Orders,
+    scratch: Option<TempDir>,
+}
+
+impl Plan {
+    pub(crate) fn new(sandbox: &Sandbox, spec: &Spec) -> Result<Self> {
+        refuse_nul(spec)?;
+        let view = View::new(&spec.profile, &sandbox.host, &spec.cwd)?;
+        let places = Places::new(sandbox, view.kind)?;
+        let mut variables =
+            environment::compose(view.kind, &sandbox.host, &places.home, &places.tmp);
+        variables.extend(spec.variables.clone());
+        let path = variables
+            .get(OsStr::new("PATH"))
+            .map(OsString::as_os_str)
+            .unwrap_or_default();
+        let program = resolve(spec, path, &view, sandbox.mechanism)?;
+        let mut orders = Orders {
+            argv: std::iter::once(program.into())
+                .chain(spec.args.iter().cloned())
+                .collect(),
+            variables: variables.into_iter().collect(),
+            cwd: view.cwd.clone().into(),
+            scope: Scope::Descendants,
+            walls: None,
+            processes: spec.limits.processes,
+            file_bytes: spec.limits.file_bytes,
+            leftovers: places.leftovers(),
+        };
+        let mut init = vec![sandbox.init.clone().into(), init::WORD.into()];
+        match sandbox.mechanism {
+            Mechanism::Bubblewrap => {
+                let covers = protect::covers(&view);
+                let walls = bubblewrap::walls(&sandbox.bwrap, &view, &covers);
+                orders.argv.splice(..0, walls);
+                orders.cwd = "/".into();
+                orders.scope = Scope::Namespace;
+                orders.leftovers.extend(protect::leftovers(&covers));
+                orders.leftovers.extend(protect::redirect(&view));
+                init.splice(..0, bubblewrap::namespace(&sandbox.unshare));
+            }
+            Mechanism::Landlock => orders.walls = Some(walls(&view, &places)?),
+            Mechanism::None => {}
+        }
+        Ok(Self {
+            init,
+            orders,
+            scratch: places.scratch,
+        })
+    }
+
+    /// Leaves the private folders to the init program, which removes them when all is over.
+    pub(crate) fn hand_over(self) {
+        if let Some(scratch) = self.scratch {
+            let _ = scratch.keep();
+        }
+    }
+}
+
+/// Where a process has its home and its temporary files.
+struct Places {
+    home: PathBuf,
+    tmp: PathBuf,
+    scratch: Option<TempDir>,
+}
+
+impl Places {
+    /// Bubblewrap mounts empty folders over the usual places; otherwise there must be real ones elsewhere.
+    fn new(sandbox: &Sandbox, kind: Kind) -> Result<Self> {
+        let real_home = sandbox.host.home().to_owned();
+        if sandbox.mechanism == Mechanism::Bubblewrap {
+            let tmp = PathBuf::from("/tmp");
+            return Ok(Self {
+                home: if real_home.is_dir() {
+                    real_home
+                } else {
+                    tmp.clone()
+                },
+                tmp,
+                scratch: None,
+            });
+        }
+        let usual = std::env::temp_dir();
+        let made = tempfile::Builder::new()
+            .prefix("windlass-")
+            .tempdir_in(&usual)
+            .and_then(|scratch| {
+                std::fs::create_dir(scratch.path().join("home"))?;
+                std::fs::create_dir(scratch.path().join("tmp"))?;
+                Ok(scratch)
+            });
+        let scratch = made.map_err(|error| Error::Path {
+            path: usual,
+            problem: format!("no private folder can be made here: {error}"),
+        })?;
+        Ok(Self {
+            home: if kind == Kind::Agent {
+                real_home
+            } else {
+                scratch.path().join("home")
+            },
+            tmp: scratch.path().join("tmp"),
+            scratch: Some(scratch),
+        })
+    }
+
+    fn leftovers(&self) -> Vec<Leftover> {
+        self.scratch
+            .iter()
+            .map(|scratch| Leftover::Scratch(scratch.path().into()))
+            .collect()
+    }
+}
+
+fn walls(view: &View, places: &Places) -> Result<Walls> {
+    let mut rules = view.rules.clone();
+    if let Some(scratch) = &places.scratch {
+        let real = scratch
+            .path()
+            .canonicalize()
+            .unwrap_or_else(|_| scratch.path().to_owned());
+        rules.insert(real, Access::Write);
+    }
+    confine::refuse_what_cannot_be_kept(&rules)?;
+    Ok(Walls {
+        rules: confine::encode(&rules),
+        network: view.network,
+        unix_sockets: view.kind == Kind::Agent,
+    })
+}
+
+/// The program's full path, if the process will be able to see it.
+fn resolve(spec: &Spec, path: &OsStr, view: &View, mechanism: Mechanism) -> Result<PathBuf> {
+    let name = &spec.program;
+    let program = if name.as_bytes().contains(&b'/') {
+        given(&view.cwd.join(name))?
+    } else {
+        searched(name, path)?
+    };
+    let is_hidden = |place: &Path| matches!(view.access(place), Access::Hidden | Access::Private);
+    // Both the link and what it leads to must be seen.
+    let places = [program.parent(), Some(&program)]
+        .map(|place| place.and_then(|place| place.canonicalize().ok()));
+    let hidden = places.into_iter().flatten().find(|place| is_hidden(place));
+    match hidden {
+        Some(program) if mechanism != Mechanism::None => Err(Error::ProgramHidden { program }),
+        _ => Ok(program),
+    }
+}
+
+fn given(program: &Path) -> Result<PathBuf> {
+    let problem = match program.metadata() {
+        Err(_) => "no such program",
+        Ok(found) if found.is_dir() => "is a folder, not a program",
+        Ok(_) if !is_executable(program) => "is not executable: try `chmod +x`",
+        Ok(_) => return Ok(program.to_owned()),
+    };
+    Err(Error::ProgramUnusable {
+        program: program.to_owned(),
+        problem,
+    })
+}
+
+fn searched(name: &OsStr, path: &OsStr) -> Result<PathBuf> {
+    Host::find(path, name).ok_or_else(|| Error::ProgramNotFound {
+        program: name.display().to_string(),
+        path: path.display().to_string(),
+    })
+}
+
+fn refuse_nul(spec: &Spec) -> Result<()> {
+    let has_nul = |text: &OsStr| text.as_bytes().contains(&0);
+    let refuse = |what: String| Err(Error::Nul { what });
+    if has_nul(&spec.program) {
+        return refuse("the program's name".into());
+    }
+    if let Some(at) = spec.args.iter().position(|arg| has_nul(arg)) {
+        return refuse(format!("argument {}", at + 1));
+    }
+    match spec
+        .variables
+        .iter()
+        .find(|(name, value)| has_nul(name) || has_nul(value))
+    {
+        Some((name, _)) => refuse(format!("variable {}", name.display())),
+        None => Ok(()),
+    }
+}

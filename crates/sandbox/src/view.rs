@@ -1,0 +1,176 @@
+//! What a process may see and change, as rules for paths, before any mechanism has a say.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::host::Host;
+use crate::places;
+use crate::profile::{Kind, Profile};
+
+/// What may be done with a path and all below it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Access {
+    /// Nothing: not even its content can be seen.
+    Hidden,
+    /// Everything, in an empty folder of the process's own that vanishes with it.
+    Private,
+    /// Reading and running.
+    Read,
+    /// Reading, running and changing.
+    Write,
+}
+
+/// The rules for one process. The rule for the deepest path holds.
+#[derive(Debug)]
+pub(crate) struct View {
+    /// Real paths; a folder comes before what is in it.
+    pub(crate) rules: BTreeMap<PathBuf, Access>,
+    /// The working directory, if it is writable and so has things to protect.
+    pub(crate) workplace: Option<PathBuf>,
+    /// Where the process starts.
+    pub(crate) cwd: PathBuf,
+    pub(crate) network: bool,
+    pub(crate) kind: Kind,
+}
+
+impl View {
+    pub(crate) fn new(profile: &Profile, host: &Host, cwd: &Path) -> Result<Self> {
+        let cwd = working_directory(cwd)?;
+        let mut view = Self {
+            rules: BTreeMap::new(),
+            workplace: None,
+            cwd,
+            network: profile.network,
+            kind: profile.kind,
+        };
+        view.machine(host);
+        view.home(host);
+        view.callers(profile)?;
+        view.choose_workplace(host);
+        Ok(view)
+    }
+
+    /// The rule that holds for a path.
+    pub(crate) fn access(&self, path: &Path) -> Access {
+        let nearest = path.ancestors().find_map(|above| self.rules.get(above));
+        nearest.copied().unwrap_or(Access::Hidden)
+    }
+
+    /// The rule that would hold for a path if it had none of its own.
+    pub(crate) fn access_above(&self, path: &Path) -> Access {
+        path.parent()
+            .map_or(Access::Hidden, |parent| self.access(parent))
+    }
+
+    fn machine(&mut self, host: &Host) {
+        self.set("/", Access::Read);
+        self.set("/tmp", Access::Private);
+        self.set("/var/tmp", Access::Private);
+        for path in places::SYSTEM_SECRETS {
+            self.set(path, Access::Hidden);
+        }
+        for path in places::RUN_NEEDED {
+            self.set(path, Access::Read);
+        }
+        // Name look-ups read this, and it is often a link into `/run`.
+        self.set("/etc/resolv.conf", Access::Read);
+        if let Some(folder) = host.variable("XDG_RUNTIME_DIR") {
+            self.set(folder, Access::Hidden);
+        }
+    }
+
+    fn home(&mut self, host: &Host) {
+        let home = host.home();
+        if self.kind != Kind::Agent {
+            for path in places::HOMES {
+                self.set(path, Access::Hidden);
+            }
+            self.set(home, Access::Private);
+            for folder in places::TOOLCHAINS {
+                self.set(home.join(folder), Access::Read);
+            }
+            for name in ["CARGO_HOME", "RUSTUP_HOME"] {
+                if let Some(folder) = host.variable(name) {
+                    self.set(folder, Access::Read);
+                }
+            }
+        }
+        if self.kind == Kind::Test {
+            for folder in places::CACHES {
+                self.set(home.join(folder), Access::Read);
+            }
+        }
+        for path in places::HOME_SECRETS {
+            self.set(home.join(path), Access::Hidden);
+        }
+    }
+
+    fn callers(&mut self, profile: &Profile) -> Result<()> {
+        for path in &profile.hide {
+            self.set(path, Access::Hidden);
+        }
+        for path in &profile.read {
+            self.set(path, Access::Read);
+        }
+        for path in &profile.state {
+            std::fs::create_dir_all(path)
+                .map_err(|error| bad_path(path, format!("cannot be made: {error}")))?;
+        }
+        for path in profile.write.iter().chain(&profile.state) {
+            let real = path
+                .canonicalize()
+                .map_err(|error| bad_path(path, error.to_string()))?;
+            self.rules.insert(real, Access::Write);
+        }
+        Ok(())
+    }
+
+    /// Lets the working directory be written to, unless that would open the whole home folder or the machine.
+    fn choose_workplace(&mut self, host: &Host) {
+        let cwd = self.cwd.clone();
+        if host.home().starts_with(&cwd) {
+            self.rules.insert(cwd, Access::Read);
+        } else {
+            self.rules.insert(cwd.clone(), Access::Write);
+            self.workplace = Some(cwd);
+        }
+    }
+
+    /// A rule for where the path really is; a missing path needs none, as nobody can make it.
+    fn set(&mut self, path: impl AsRef<Path>, access: Access) {
+        if let Ok(real) = path.as_ref().canonicalize() {
+            self.rules.insert(real, access);
+        }
+    }
+}
+
+fn working_directory(path: &Path) -> Result<PathBuf> {
+    let problem = |problem: String| Error::WorkingDirectory {
+        path: path.to_owned(),
+        problem,
+    };
+    if path.is_file() {
+        return Err(problem("is a file: name the folder it is in".into()));
+    }
+    let real = path.canonicalize().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            problem("does not exist: make it first, or name another".into())
+        }
+        _ => problem(error.to_string()),
+    })?;
+    if real.is_dir() {
+        Ok(real)
+    } else {
+        Err(problem("is not a folder".into()))
+    }
+}
+
+fn bad_path(path: &Path, problem: String) -> Error {
+    Error::Path {
+        path: path.to_owned(),
+        problem,
+    }
+}
