@@ -1,1 +1,10 @@
-//! Placeholder.
+//! The command line, the configuration, and the one place where all of Windlass is wired together.
+//!
+//! A program of your own can be `windlass` with one more backend: build a registry on
+//! [`default_registry`] and hand it to [`cli::main`]. `examples/custom_backend.rs` does.
+
+pub mod cli;
+pub mod config;
+mod registry;
+
+pub use registry::default_registry;

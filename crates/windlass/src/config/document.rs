@@ -61,12 +61,10 @@ impl Reader<'_> {
                 })?;
                 self.settings.put(key, value, at)
             }
-            (item, None) if lookup::is_branch(key) => Err(Error::wrong_value(
-                self.at(value),
-                key,
-                noun(item),
-                "a table",
-            )),
+            (item, None) if lookup::is_branch(key) => {
+                let at = self.at(value);
+                Err(Error::wrong_value(at, key, noun(item), "a table"))
+            }
             (_, None) => Err(Error::unknown_key(at, key)),
         }
     }

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::{Key, Origin, nearest, show};
+use windlass_core::visible_line;
+
+use super::{Key, Origin, nearest};
 
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -20,7 +22,7 @@ pub enum Error {
         problem: String,
     },
     /// A file is not TOML.
-    #[error("{at}: not valid TOML: {}", show::plain(message))]
+    #[error("{at}: not valid TOML: {}", visible_line(message))]
     Syntax {
         /// Where.
         at: Box<Origin>,
@@ -80,7 +82,7 @@ pub enum Error {
         limit: usize,
     },
     /// No agent has this name.
-    #[error("no agent is called `{}`: {}", show::plain(name), known_agents(known))]
+    #[error("no agent is called `{}`: {}", visible_line(name), known_agents(known))]
     UnknownAgent {
         /// The name that was asked for.
         name: String,
@@ -119,7 +121,7 @@ impl Error {
 }
 
 fn shown(path: &std::path::Path) -> String {
-    show::plain(&path.to_string_lossy())
+    visible_line(&path.to_string_lossy()).into_owned()
 }
 
 fn known_agents(known: &[String]) -> String {

@@ -1,8 +1,12 @@
 //! A place in the configuration, such as `agents.codex.model`.
 
+use std::borrow::Cow;
 use std::fmt;
 
-use super::show;
+use windlass_core::visible_line;
+
+/// How many characters of one part are shown.
+const SHOWN: usize = 80;
 
 /// A dotted path. It orders by its parts, so that an agent's keys stand together.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,13 +48,20 @@ impl fmt::Display for Key {
             if index > 0 {
                 f.write_str(".")?;
             }
-            if is_bare(part) {
-                f.write_str(part)?;
-            } else {
-                write!(f, "\"{}\"", show::plain(part))?;
+            match short(part) {
+                shown if is_bare(&shown) => f.write_str(&shown)?,
+                shown => write!(f, "\"{}\"", visible_line(&shown))?,
             }
         }
         Ok(())
+    }
+}
+
+/// The part, cut where it is longer than anybody would write, so that an error stays a line.
+fn short(part: &str) -> Cow<'_, str> {
+    match part.char_indices().nth(SHOWN) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &part[..end])),
+        None => Cow::Borrowed(part),
     }
 }
 

@@ -1,8 +1,9 @@
 //! What kinds of value a key can take, and how each is read from text.
 
 use serde_json::Value;
+use windlass_core::visible_line;
 
-use super::{names, show};
+use super::names;
 
 /// The longest time that can be set: a week. A larger number is a slip of the hand.
 const MOST_SECONDS: u64 = 7 * 24 * 60 * 60;
@@ -110,14 +111,14 @@ impl Kind {
         }
     }
 
-    /// What was found instead, to follow "found".
+    /// What was found instead, to follow "is".
     ///
     /// The value itself is shown only where a word or a time was expected: a key pasted into the wrong place must
     /// not be repeated on the screen.
     pub(super) fn found(self, value: &Value) -> String {
         let found = match (self, value) {
             (Self::Choice(_) | Self::Policy(_), Value::String(text)) if text.len() <= 20 => {
-                return format!("\"{}\"", show::plain(text));
+                return format!("\"{}\"", visible_line(text));
             }
             (Self::Seconds, Value::Number(number)) => return number.to_string(),
             (_, Value::Number(_)) => "a number",

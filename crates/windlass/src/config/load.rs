@@ -19,12 +19,8 @@ pub(super) fn load(inputs: &Inputs) -> Result<Config> {
     let mut settings = defaults()?;
     let mut notices = Vec::new();
 
-    if let Some(source) = places
-        .user
-        .as_deref()
-        .map(Source::find)
-        .transpose()?
-        .flatten()
+    if let Some(file) = &places.user
+        && let Some(source) = Source::find(file)?
     {
         settings.lay(document::settings(&source, Layer::User)?);
     }
@@ -134,12 +130,8 @@ fn environment(inputs: &Inputs, agents: &[&str]) -> Result<Settings> {
         };
         let origin = Origin::variable(name);
         let Some(value) = value.to_str() else {
-            return Err(Error::wrong_value(
-                origin,
-                &Key::new([name]),
-                "not UTF-8",
-                "text",
-            ));
+            let key = Key::new([name]);
+            return Err(Error::wrong_value(origin, &key, "not UTF-8", "text"));
         };
         variables::put(&mut settings, agents, (name, value), origin)?;
     }
@@ -149,21 +141,15 @@ fn environment(inputs: &Inputs, agents: &[&str]) -> Result<Settings> {
 fn flags(inputs: &Inputs) -> Result<Settings> {
     let mut settings = Settings::default();
     for flag in &inputs.flags {
-        variables::put_text(
-            &mut settings,
-            &flag.key,
-            &flag.value,
-            Origin::flag(flag.name),
-        )?;
+        let origin = Origin::flag(flag.name);
+        variables::put_text(&mut settings, &flag.key, &flag.value, origin)?;
     }
     Ok(settings)
 }
 
 fn environment_secrets(inputs: &Inputs) -> impl Iterator<Item = (String, SecretString)> {
     inputs.environment.iter().filter_map(|(name, value)| {
-        Some((
-            name.to_str()?.to_owned(),
-            SecretString::from(value.to_str()?),
-        ))
+        let secret = SecretString::from(value.to_str()?);
+        Some((name.to_str()?.to_owned(), secret))
     })
 }

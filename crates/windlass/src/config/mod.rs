@@ -32,7 +32,7 @@ mod places;
 mod private;
 pub mod reference;
 mod setting;
-pub mod show;
+mod show;
 mod source;
 pub mod trust;
 mod values;

@@ -1,28 +1,25 @@
 //! What a person probably meant.
 
+use windlass_core::registry;
+
 use super::known::KEYS;
 use super::{Key, lookup};
-
-/// How alike two words must be for one to be taken for a slip of the other.
-const ALIKE: f64 = 0.8;
 
 /// The names, the one most like what was written first.
 pub(super) fn sorted<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let mut names: Vec<&str> = names.into_iter().collect();
     names.sort();
     names.dedup();
-    names.sort_by(|a, b| likeness(written, b).total_cmp(&likeness(written, a)));
+    let likeness = |name: &str| strsim::jaro_winkler(written, name);
+    names.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)));
     names
 }
 
 /// The advice that follows "unknown key": the nearest known key, or else those that could stand there.
 pub(super) fn advice(written: &Key) -> String {
     let beside = lookup::siblings(written);
-    let likeness_of = |key: &Key| likeness(written.last(), key.last());
-    let nearest = beside
-        .iter()
-        .max_by(|a, b| likeness_of(a).total_cmp(&likeness_of(b)));
-    if let Some(key) = nearest.filter(|key| likeness_of(key) >= ALIKE) {
+    let nearest = registry::nearest(written.last(), beside.iter().map(Key::last));
+    if let Some(key) = beside.iter().find(|key| Some(key.last()) == nearest) {
         return format!("did you mean `{key}`?");
     }
     // The right key in the wrong table.
@@ -39,8 +36,4 @@ pub(super) fn advice(written: &Key) -> String {
         [] => "see docs/configuration.md for the known keys".to_owned(),
         names => format!("known here are {}", names.join(", ")),
     }
-}
-
-fn likeness(written: &str, name: &str) -> f64 {
-    strsim::jaro_winkler(&written.to_lowercase(), &name.to_lowercase())
 }

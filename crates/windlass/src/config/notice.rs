@@ -3,8 +3,10 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use windlass_core::visible_line;
+
 use super::trust::Standing;
-use super::{Error, Origin, Source, show};
+use super::{Error, Origin, Source};
 
 /// How many keys a notice names before it only counts.
 const NAMED: usize = 8;
@@ -58,7 +60,8 @@ impl fmt::Display for Notice {
                 keys,
                 changed,
             } => {
-                let file = show::plain(&file.to_string_lossy());
+                let file = file.to_string_lossy();
+                let file = visible_line(&file);
                 let state = match changed {
                     true => "has changed since it was trusted",
                     false => "is not trusted",

@@ -4,8 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use serde::Serialize;
-
-use super::show;
+use windlass_core::visible_line;
 
 /// A layer of the configuration; a later one lies over an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -128,15 +127,15 @@ impl<'a> Lines<'a> {
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(file) = &self.file {
-            f.write_str(&show::plain(file))?;
+            f.write_str(&visible_line(file))?;
             for number in [self.line, self.column].into_iter().flatten() {
                 write!(f, ":{number}")?;
             }
             return Ok(());
         }
         match (self.layer, &self.name) {
-            (Layer::Environment, Some(name)) => write!(f, "environment {}", show::plain(name)),
-            (_, Some(name)) => f.write_str(&show::plain(name)),
+            (Layer::Environment, Some(name)) => write!(f, "environment {}", visible_line(name)),
+            (_, Some(name)) => f.write_str(&visible_line(name)),
             _ => f.write_str("default"),
         }
     }

@@ -7,7 +7,7 @@ use std::fmt;
 use serde_json::Value;
 
 use super::known::Known;
-use super::{Error, Key, Origin, Result, lookup, show};
+use super::{Error, Key, Kind, Origin, Result, lookup, show};
 
 /// How many settings one layer may hold: more than any person writes, few enough to be quick.
 const MOST_SETTINGS: usize = 1000;
@@ -47,20 +47,14 @@ impl Settings {
             return Err(Error::unknown_key(origin, written));
         };
         let kind = leaf.known.kind;
-        // The seeds' `agent_binary = "codex-acp"` is a command of one word.
+        // `agent_binary = "codex-acp"` is a command of one word.
         let value = match value {
-            Value::String(_) if leaf.alias && kind == super::Kind::Command => {
-                Value::Array(vec![value])
-            }
+            Value::String(_) if leaf.alias && kind == Kind::Command => Value::Array(vec![value]),
             value => value,
         };
         if !kind.fits(&value) {
-            return Err(Error::wrong_value(
-                origin,
-                written,
-                &kind.found(&value),
-                &kind.expected(),
-            ));
+            let (found, expected) = (kind.found(&value), kind.expected());
+            return Err(Error::wrong_value(origin, written, &found, &expected));
         }
         if self.0.len() >= MOST_SETTINGS {
             return Err(Error::TooMany {

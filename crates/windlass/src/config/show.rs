@@ -3,37 +3,17 @@
 //! Redaction is unconditional: not the length of a secret and not its first letters are shown.
 
 use serde_json::Value;
+use windlass_core::visible_json;
 
 /// What stands in place of a secret.
 pub(super) const REDACTED: &str = "[redacted]";
-
-/// The text with control, bidirectional and invisible characters written as escapes.
-pub fn plain(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        if steers(c) {
-            shown.extend(c.escape_unicode());
-        } else {
-            shown.push(c);
-        }
-    }
-    shown
-}
-
-/// Whether a terminal would act on the character, or a reader would not see it.
-fn steers(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-}
 
 /// A value as one line of text.
 pub(super) fn value(value: &Value, secret: bool) -> String {
     if secret {
         return REDACTED.to_owned();
     }
-    plain(&without_passwords(value).to_string())
+    visible_json(&without_passwords(value).to_string()).into_owned()
 }
 
 /// The value with the passwords of all URLs in it left out.
@@ -125,14 +105,5 @@ mod tests {
         ] {
             assert_eq!(url_without_password(text), shown);
         }
-    }
-
-    #[test]
-    fn p24_nothing_shown_steers_a_terminal() {
-        assert_eq!(
-            plain("a\u{1b}[31mb\u{9b}c\u{202e}d\u{200b}"),
-            r"a\u{1b}[31mb\u{9b}c\u{202e}d\u{200b}"
-        );
-        assert_eq!(plain("Grüße, 世界"), "Grüße, 世界");
     }
 }

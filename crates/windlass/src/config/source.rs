@@ -82,7 +82,7 @@ impl std::fmt::Debug for Source {
 }
 
 /// The path with the links of its folder resolved, so that one file has one name in the list of trust.
-fn proper(path: &Path) -> PathBuf {
+pub(super) fn proper(path: &Path) -> PathBuf {
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::env_file::EnvFile;
 use super::private::{self, Folder};
 use super::setting::Settings;
-use super::{Error, Inputs, Layer, Places, Result, Source, document, show};
+use super::{Error, Inputs, Layer, Places, Result, Source, document, show, source};
 
 /// The list's name in the folder of state.
 const FILE: &str = "trust.json";
@@ -89,13 +89,13 @@ impl Store {
         })
     }
 
-    /// Takes trust back; says whether there was any.
+    /// Takes trust back, also from a file that is gone; says whether there was any.
     pub fn revoke(&mut self, path: &Path) -> Result<bool> {
+        let path = source::proper(path);
         let mut was_trusted = false;
         self.change(|files| {
-            was_trusted = path
-                .to_str()
-                .is_some_and(|path| files.remove(path).is_some());
+            let known = path.to_str().and_then(|path| files.remove(path));
+            was_trusted = known.is_some();
         })?;
         Ok(was_trusted)
     }
@@ -130,25 +130,23 @@ pub fn candidates(inputs: &Inputs) -> Result<Vec<Source>> {
 
 /// What trusting a file would put into force: each key and its value, secrets left out.
 pub fn summary(source: &Source) -> Result<Vec<(String, String)>> {
-    let shown = |settings: &Settings| -> Vec<(String, String)> {
-        let settings = settings
-            .iter()
-            .filter(|(_, setting)| setting.known.needs_trust);
-        settings
-            .map(|(key, setting)| (key.to_string(), setting.shown()))
-            .collect()
-    };
     if !source.is_dot_env() {
-        return Ok(shown(&document::settings(source, Layer::Project)?));
+        return Ok(chosen(&document::settings(source, Layer::Project)?));
     }
     let file = EnvFile::new(source.clone(), Standing::Unknown);
-    let lent = file
-        .other_names()
-        .map(|name| (name.to_owned(), show::REDACTED.to_owned()));
-    Ok(shown(&file.settings(&[])?)
-        .into_iter()
-        .chain(lent)
-        .collect())
+    let mut shown = chosen(&file.settings(&[])?);
+    let lent = file.other_names();
+    shown.extend(lent.map(|name| (name.to_owned(), show::REDACTED.to_owned())));
+    Ok(shown)
+}
+
+/// The settings that need trust, as a person may see them.
+fn chosen(settings: &Settings) -> Vec<(String, String)> {
+    settings
+        .iter()
+        .filter(|(_, setting)| setting.known.needs_trust)
+        .map(|(key, setting)| (key.to_string(), setting.shown()))
+        .collect()
 }
 
 fn parse(path: &Path, text: &str) -> Result<List> {

@@ -217,6 +217,7 @@ fn a_bomb_is_one_line() {
                 .map(|n| format!("agents.a{n}.timeout_secs = 1\n"))
                 .collect(),
         ),
+        answer(format!("{} = 1", "a".repeat(100_000))),
         answer("#".repeat((1 << 20) + 1)),
     ];
     expect![[r#"

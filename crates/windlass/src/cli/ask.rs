@@ -1,0 +1,147 @@
+//! `windlass ask`: one turn on any agent.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use windlass_core::{AgentHandle, Error, EventReceiver, Prompt, SessionId, SessionOptions};
+
+use super::app::App;
+use super::exit::{Exit, Failure};
+use super::interrupt::Interrupts;
+use super::prompt_text;
+use super::transcript::Transcript;
+
+#[derive(Debug, Args)]
+pub(super) struct Ask {
+    /// The agent; without it the configured default
+    #[arg(short, long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Go on in this session
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Work in this folder
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    cwd: PathBuf,
+    /// Give up after this many seconds
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    timeout: Option<Duration>,
+    /// What to print: the answer, one JSON object at the end, or every event as a line of JSON
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Output,
+    /// What the agent should do; - reads it from stdin
+    prompt: String,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum Output {
+    /// The answer as it is written; tools on stderr.
+    #[default]
+    Text,
+    /// One object when the turn is over.
+    Json,
+    /// Every event, one line each.
+    Events,
+}
+
+impl Ask {
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+        let cwd = folder(&self.cwd)?;
+        let text = prompt_text::read(self.prompt, std::io::stdin())?;
+        let config = app.config()?;
+        let agent = app.choose(&config, self.agent.as_deref())?;
+        let handle = app.open(&config, &agent)?;
+
+        let mut options = SessionOptions::in_dir(cwd);
+        options.model = agent.model().map(str::to_owned);
+        let mut interrupts = Interrupts::listen()?;
+        let begun = async {
+            let session = begin(&handle, self.session, options).await?;
+            let mut prompt = Prompt::from(text);
+            prompt.timeout = self.timeout;
+            let turn = handle.prompt(&session, prompt).await?;
+            Ok::<_, Error>((session, turn))
+        };
+        let (session, turn) = tokio::select! {
+            begun = begun => begun?,
+            () = interrupts.next() => return Err(Error::Cancelled.into()),
+        };
+        let transcript = Transcript::new(app.console, self.output, &agent.name);
+        follow(&handle, &session, turn, transcript, interrupts).await
+    }
+}
+
+async fn begin(
+    handle: &AgentHandle,
+    session: Option<String>,
+    options: SessionOptions,
+) -> Result<SessionId, Error> {
+    match session.map(SessionId::from) {
+        Some(session) => {
+            handle.load_session(&session, options).await?;
+            Ok(session)
+        }
+        None => handle.new_session(options).await,
+    }
+}
+
+/// Shows the turn to its end. The first interrupt cancels it; the second does not wait for the agent.
+async fn follow(
+    handle: &AgentHandle,
+    session: &SessionId,
+    mut turn: EventReceiver,
+    mut transcript: Transcript<'_>,
+    mut interrupts: Interrupts,
+) -> Result<Exit, Failure> {
+    let mut interrupted = false;
+    loop {
+        tokio::select! {
+            envelope = turn.recv_envelope() => match envelope {
+                Some(envelope) => transcript.show(&envelope)?,
+                None => break,
+            },
+            () = interrupts.next() => {
+                if interrupted {
+                    return Ok(Exit::Interrupted);
+                }
+                interrupted = true;
+                transcript.interrupting();
+                handle.cancel(session).await?;
+            }
+        }
+    }
+    let exit = transcript.end()?;
+    Ok(exit)
+}
+
+/// The folder as an absolute path, if it is one.
+fn folder(path: &Path) -> Result<PathBuf, Failure> {
+    let shown = path.display();
+    let next = "pass another with --cwd";
+    match std::fs::metadata(path) {
+        Ok(found) if found.is_dir() => std::path::absolute(path)
+            .map_err(|error| Failure::usage(format!("the working directory {shown}: {error}"))),
+        Ok(_) => Err(Failure::usage(format!(
+            "the working directory {shown} is a file: {next}"
+        ))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(Failure::usage(format!(
+            "the working directory {shown} does not exist: create it or {next}"
+        ))),
+        Err(error) => Err(Failure::usage(format!(
+            "the working directory {shown} cannot be used: {error}; {next}"
+        ))),
+    }
+}
+
+/// A time a person may mean: more than nothing, at most a week.
+fn seconds(text: &str) -> Result<Duration, String> {
+    const WEEK: f64 = 7.0 * 24.0 * 3600.0;
+    let seconds: f64 = text
+        .parse()
+        .map_err(|_| "expected a number of seconds".to_owned())?;
+    if seconds > 0.0 && seconds <= WEEK {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err("expected more than 0 and at most a week (604800)".to_owned())
+    }
+}

@@ -1,0 +1,27 @@
+//! `windlass completions`: the shell learns the commands.
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use super::app::App;
+use super::exit::{Exit, Failure};
+
+#[derive(Debug, Args)]
+pub(super) struct Completions {
+    /// The shell
+    shell: Shell,
+}
+
+impl Completions {
+    pub(super) fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+        let mut script = Vec::new();
+        clap_complete::generate(
+            self.shell,
+            &mut super::Cli::command(),
+            "windlass",
+            &mut script,
+        );
+        app.console.text(&String::from_utf8_lossy(&script))?;
+        Ok(Exit::Done)
+    }
+}

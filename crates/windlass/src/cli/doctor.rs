@@ -1,0 +1,117 @@
+//! `windlass doctor`: what is missing, and how to get it.
+
+use std::time::Duration;
+
+use clap::Args;
+use serde::Serialize;
+use windlass_sandbox::{Host, Mechanism, Profile, Sandbox, Spec};
+
+use super::app::App;
+use super::console::{BAD, GOOD, WARNING};
+use super::exit::{Exit, Failure};
+use crate::config::Config;
+
+#[derive(Debug, Args)]
+pub(super) struct Doctor {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Serialize)]
+struct Check {
+    what: String,
+    state: State,
+    found: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum State {
+    Ok,
+    Warning,
+    Missing,
+}
+
+impl Doctor {
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+        let mut checks = isolation(app).await;
+        checks.extend(configuration(app));
+        if self.json {
+            app.console.pretty_json(&checks)?;
+        } else {
+            for check in &checks {
+                show(app, check)?;
+            }
+        }
+        let missing = checks.iter().any(|check| check.state == State::Missing);
+        Ok(if missing { Exit::Failed } else { Exit::Done })
+    }
+}
+
+fn show(app: &App<'_>, check: &Check) -> Result<(), Failure> {
+    let (style, mark) = match check.state {
+        State::Ok => (GOOD, "ok     "),
+        State::Warning => (WARNING, "warning"),
+        State::Missing => (BAD, "missing"),
+    };
+    let found = windlass_core::visible_line(&check.found);
+    app.console
+        .line(&format!("{style}{mark}{style:#}  {}: {found}", check.what))?;
+    Ok(())
+}
+
+/// What holds processes in, and whether git, which every task needs, runs behind it.
+async fn isolation(app: &App<'_>) -> Vec<Check> {
+    let sandbox = match Sandbox::detect(Host::current()).await {
+        Ok(sandbox) => sandbox,
+        Err(error) => return vec![check("isolation", State::Missing, error.to_string())],
+    };
+    let state = match sandbox.mechanism() {
+        Mechanism::Bubblewrap => State::Ok,
+        _ => State::Warning,
+    };
+    let found = format!("{} is in force", sandbox.mechanism());
+    let mut checks = vec![check("isolation", state, found)];
+    for (mechanism, reason) in sandbox.passed_over() {
+        let found = format!("{mechanism} would be stronger: {reason}");
+        checks.push(check("isolation", State::Warning, found));
+    }
+    let git = Spec::new("git", &app.inputs.cwd, Profile::tool())
+        .arg("--version")
+        .deadline(Duration::from_secs(10));
+    checks.push(match sandbox.run(git).await {
+        Ok(output) => check("git", State::Ok, output.stdout.text().trim().to_owned()),
+        Err(error) => check("git", State::Missing, error.to_string()),
+    });
+    checks
+}
+
+/// Whether the configuration can be read, and each agent in it be made.
+fn configuration(app: &App<'_>) -> Vec<Check> {
+    let config = match Config::load(&app.inputs) {
+        Ok(config) => config,
+        Err(error) => return vec![check("configuration", State::Missing, error.to_string())],
+    };
+    let mut checks = vec![check("configuration", State::Ok, "can be read".to_owned())];
+    for notice in config.notices() {
+        checks.push(check("configuration", State::Warning, notice.to_string()));
+    }
+    for agent in config.agents() {
+        let what = format!("agent {}", agent.name);
+        checks.push(match app.open(&config, &agent) {
+            Ok(_) => check(&what, State::Ok, format!("backend {}", agent.backend)),
+            Err(failure) => check(&what, State::Missing, failure.to_string()),
+        });
+    }
+    checks
+}
+
+fn check(what: &str, state: State, found: String) -> Check {
+    Check {
+        what: what.to_owned(),
+        state,
+        found,
+    }
+}

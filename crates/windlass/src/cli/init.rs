@@ -1,0 +1,66 @@
+//! `windlass init`: a first windlass.toml.
+
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write};
+
+use clap::Args;
+
+use super::app::App;
+use super::exit::{Exit, Failure};
+use super::trust;
+use crate::config::Source;
+
+/// The file's name, in every project.
+const FILE: &str = "windlass.toml";
+
+#[derive(Debug, Args)]
+pub(super) struct Init {
+    /// Replace a windlass.toml that is there
+    #[arg(long)]
+    force: bool,
+}
+
+impl Init {
+    pub(super) fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+        let path = app.inputs.cwd.join(FILE);
+        let text = text(&app.registry.available());
+        self.write(&path, &text)
+            .map_err(|error| match error.kind() {
+                ErrorKind::AlreadyExists => Failure::usage(format!(
+                    "{} is there already: edit it, or pass --force to replace it",
+                    path.display()
+                )),
+                _ => Failure::failed(format!("{} cannot be written: {error}", path.display())),
+            })?;
+        app.console.line(&format!("wrote {}", path.display()))?;
+        let mut store = trust::open(app)?;
+        trust::allow(app, &mut store, &Source::read(&path)?)?;
+        Ok(Exit::Done)
+    }
+
+    /// Writes the file; a link in its place is never followed.
+    fn write(&self, path: &std::path::Path, text: &str) -> std::io::Result<()> {
+        if self.force {
+            match std::fs::remove_file(path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+        file.write_all(text.as_bytes())
+    }
+}
+
+/// A configuration with every backend that is here, the first as the default.
+fn text(backends: &[&str]) -> String {
+    let mut text = String::from("# What each key means: windlass config, docs/configuration.md\n");
+    if let Some(first) = backends.first() {
+        text.push_str(&format!("default_agent = \"{first}\"\n"));
+    }
+    for backend in backends {
+        text.push_str(&format!(
+            "\n[agents.{backend}]\nbackend = \"{backend}\"\ntimeout_secs = 600\n"
+        ));
+    }
+    text
+}

@@ -1,0 +1,105 @@
+//! The command line: what a person types, and what they see.
+
+mod agents;
+mod app;
+mod ask;
+mod completions;
+mod config;
+mod console;
+mod doctor;
+mod exit;
+mod init;
+mod interrupt;
+mod logging;
+mod prompt_text;
+mod transcript;
+mod trust;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use windlass_core::AgentRegistry;
+
+use app::App;
+use console::Console;
+pub use exit::Exit;
+use exit::Failure;
+
+/// One runtime through which every coding agent does real work.
+#[derive(Debug, Parser)]
+#[command(
+    name = "windlass",
+    version,
+    disable_help_subcommand = true,
+    max_term_width = 100
+)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Args)]
+struct Global {
+    /// Use this configuration file in place of the project's; it counts as trusted
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Say more on stderr; twice for still more (or set WINDLASS_LOG)
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    verbose: u8,
+    /// Write without colours
+    #[arg(long, global = true)]
+    no_color: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Put one prompt to an agent and show what it does
+    Ask(ask::Ask),
+    /// List the agents with what they can do and how they are
+    Agents(agents::Agents),
+    /// Say what is missing on this machine and how to get it
+    Doctor(doctor::Doctor),
+    /// Write a windlass.toml for this project
+    Init(init::Init),
+    /// Let the project's windlass.toml and .env choose commands, endpoints and agents
+    Trust(trust::Trust),
+    /// Show the configuration and where each value came from
+    Config(config::Show),
+    /// Print a completion script for a shell
+    Completions(completions::Completions),
+}
+
+/// Runs the program on this process's arguments, with these backends.
+pub fn main(registry: AgentRegistry) -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return exit::usage(&error),
+    };
+    let console = Console::new(cli.global.no_color);
+    logging::start(cli.global.verbose, cli.global.no_color);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build();
+    let outcome = match runtime {
+        Ok(runtime) => runtime.block_on(run(cli, registry, &console)),
+        Err(error) => Err(Failure::failed(format!("no runtime: {error}"))),
+    };
+    exit::code(outcome, &console)
+}
+
+async fn run(cli: Cli, registry: AgentRegistry, console: &Console) -> Result<Exit, Failure> {
+    let app = App::new(cli.global.config, registry, console)?;
+    match cli.command {
+        Command::Ask(ask) => ask.run(&app).await,
+        Command::Agents(agents) => agents.run(&app),
+        Command::Doctor(doctor) => doctor.run(&app).await,
+        Command::Init(init) => init.run(&app),
+        Command::Trust(trust) => trust.run(&app),
+        Command::Config(show) => show.run(&app),
+        Command::Completions(completions) => completions.run(&app),
+    }
+}

@@ -1,0 +1,265 @@
+//! A turn as it is shown: as text while it happens, as one object, or as events.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use serde_json::Value;
+use windlass_core::{AgentEvent, Envelope, ErrorCode, SessionId, Usage};
+
+use super::ask::Output;
+use super::console::{BAD, Console, QUIET};
+use super::exit::{Exit, Failure};
+
+/// What was shown so far, and what the turn came to.
+pub(super) struct Transcript<'a> {
+    console: &'a Console,
+    output: Output,
+    spinner: Spinner,
+    mid_line: bool,
+    streamed: bool,
+    report: Report,
+    end: Option<AgentEvent>,
+}
+
+/// The turn as one object.
+#[derive(Debug, Serialize)]
+struct Report {
+    agent: String,
+    session: Option<SessionId>,
+    status: &'static str,
+    text: String,
+    tools: Vec<Tool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<Usage>,
+    #[serde(skip_serializing_if = "Value::is_null")]
+    metadata: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Fault>,
+    events: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Tool {
+    name: String,
+    success: bool,
+    duration_ms: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Fault {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<ErrorCode>,
+    message: String,
+    recoverable: bool,
+}
+
+impl<'a> Transcript<'a> {
+    pub(super) fn new(console: &'a Console, output: Output, agent: &str) -> Self {
+        let drawn = console.is_interactive() && output == Output::Text;
+        Self {
+            console,
+            output,
+            spinner: Spinner::new(drawn, agent),
+            mid_line: false,
+            streamed: false,
+            report: Report {
+                agent: agent.to_owned(),
+                session: None,
+                status: "error",
+                text: String::new(),
+                tools: Vec::new(),
+                usage: None,
+                metadata: Value::Null,
+                error: None,
+                events: 0,
+            },
+            end: None,
+        }
+    }
+
+    /// Takes the next event in.
+    pub(super) fn show(&mut self, envelope: &Envelope) -> Result<(), Failure> {
+        self.report.session = Some(envelope.session.clone());
+        self.report.events = envelope.seq;
+        match self.output {
+            Output::Events => self.console.json(envelope)?,
+            Output::Json => {}
+            Output::Text => self.show_text(&envelope.event)?,
+        }
+        self.note(&envelope.event);
+        Ok(())
+    }
+
+    /// Says that the interrupt was heard.
+    pub(super) fn interrupting(&self) {
+        if self.output == Output::Text {
+            self.console
+                .progress(QUIET, "stopping; interrupt again to leave at once");
+        }
+    }
+
+    /// Ends the showing, and says how the program ends.
+    pub(super) fn end(mut self) -> Result<Exit, Failure> {
+        self.spinner.clear();
+        if self.output == Output::Json {
+            self.console.json(&self.report)?;
+        } else if let Some(fault) = &self.report.error {
+            self.console.error(&fault.message);
+        }
+        Ok(self.end.as_ref().map_or(Exit::Failed, Exit::of_turn))
+    }
+
+    fn show_text(&mut self, event: &AgentEvent) -> Result<(), Failure> {
+        match event {
+            AgentEvent::Text(text) => {
+                self.spinner.clear();
+                self.console.text(text)?;
+                self.streamed = true;
+                self.mid_line = !text.ends_with('\n');
+            }
+            AgentEvent::Result { text, .. } if !self.streamed => {
+                self.spinner.clear();
+                self.console.line(&windlass_core::visible(text))?;
+            }
+            AgentEvent::ToolStart { name, input, .. } => {
+                self.end_line()?;
+                let line = format!("→ {name} {}", brief(input));
+                self.spinner.aside(|| self.console.progress(QUIET, &line));
+                self.spinner.show(name);
+            }
+            AgentEvent::ToolEnd {
+                name,
+                success: false,
+                output,
+                ..
+            } => {
+                self.end_line()?;
+                let line = format!("✗ {name} {}", brief(output));
+                self.spinner.aside(|| self.console.progress(BAD, &line));
+            }
+            AgentEvent::SessionChanged { new_session_id } => {
+                self.end_line()?;
+                self.console
+                    .notice(&format!("the agent goes on in session {new_session_id}"));
+            }
+            event if event.is_terminal() => self.end_line()?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn end_line(&mut self) -> Result<(), Failure> {
+        if std::mem::take(&mut self.mid_line) {
+            self.console.line("")?;
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, event: &AgentEvent) {
+        let report = &mut self.report;
+        match event {
+            AgentEvent::ToolEnd {
+                name,
+                success,
+                duration_ms,
+                ..
+            } => report.tools.push(Tool {
+                name: name.clone(),
+                success: *success,
+                duration_ms: *duration_ms,
+            }),
+            AgentEvent::Result {
+                text,
+                usage,
+                metadata,
+            } => {
+                report.status = "result";
+                report.text.clone_from(text);
+                report.usage.clone_from(usage);
+                report.metadata.clone_from(metadata);
+            }
+            AgentEvent::Error {
+                code,
+                message,
+                recoverable,
+            } => {
+                report.error = Some(Fault {
+                    code: Some(*code),
+                    message: message.clone(),
+                    recoverable: *recoverable,
+                });
+            }
+            AgentEvent::SessionInvalid { reason } => {
+                report.status = "session_invalid";
+                report.error = Some(Fault {
+                    code: None,
+                    message: reason.clone(),
+                    recoverable: true,
+                });
+            }
+            AgentEvent::SessionChanged { new_session_id } => {
+                report.session = Some(new_session_id.as_str().into());
+            }
+            _ => {}
+        }
+        if event.is_terminal() {
+            self.end = Some(event.clone());
+        }
+    }
+}
+
+/// The beginning of a value, as one short line.
+fn brief(value: &Value) -> String {
+    const LENGTH: usize = 120;
+    let text = match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    match text.char_indices().nth(LENGTH) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text,
+    }
+}
+
+/// What a person looks at while the agent is silent.
+struct Spinner {
+    bar: Option<ProgressBar>,
+}
+
+impl Spinner {
+    fn new(drawn: bool, agent: &str) -> Self {
+        let bar = drawn.then(|| {
+            let bar = ProgressBar::new_spinner();
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
+                bar.set_style(style);
+            }
+            bar.set_message(agent.to_owned());
+            bar.enable_steady_tick(Duration::from_millis(120));
+            bar
+        });
+        Self { bar }
+    }
+
+    fn show(&self, what: &str) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(windlass_core::visible_line(what).into_owned());
+        }
+    }
+
+    /// Writes beside the spinner.
+    fn aside(&self, write: impl FnOnce()) {
+        match &self.bar {
+            Some(bar) => bar.suspend(write),
+            None => write(),
+        }
+    }
+
+    /// Takes the spinner away for good: from here on there is text to look at.
+    fn clear(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! `windlass trust`: a person has read the project's files and lets them choose.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::app::App;
+use super::console::{QUIET, STRONG};
+use super::exit::{Exit, Failure};
+use crate::config::Source;
+use crate::config::trust::{self, Store};
+
+#[derive(Debug, Args)]
+pub(super) struct Trust {
+    /// The files; without any, the project's windlass.toml and .env
+    files: Vec<PathBuf>,
+    /// Take trust back
+    #[arg(long)]
+    revoke: bool,
+    /// List what is trusted
+    #[arg(long, conflicts_with_all = ["files", "revoke"])]
+    list: bool,
+}
+
+impl Trust {
+    pub(super) fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+        let mut store = open(app)?;
+        if self.list {
+            for (path, hash) in store.list() {
+                let path = path.to_string_lossy();
+                app.console
+                    .line(&format!("{}  {}", hash, windlass_core::visible_line(&path)))?;
+            }
+            return Ok(Exit::Done);
+        }
+        let sources = self.sources(app)?;
+        if sources.is_empty() {
+            return Err(Failure::usage(
+                "there is no windlass.toml and no .env here: run windlass init, or name the file",
+            ));
+        }
+        for source in &sources {
+            if self.revoke {
+                store.revoke(source.path())?;
+                app.console
+                    .line(&format!("no longer trusted: {}", shown(source)))?;
+            } else {
+                allow(app, &mut store, source)?;
+            }
+        }
+        Ok(Exit::Done)
+    }
+
+    fn sources(&self, app: &App<'_>) -> Result<Vec<Source>, Failure> {
+        if self.files.is_empty() {
+            return Ok(trust::candidates(&app.inputs)?);
+        }
+        let read = |file: &PathBuf| Source::read(&app.inputs.cwd.join(file));
+        Ok(self.files.iter().map(read).collect::<Result<_, _>>()?)
+    }
+}
+
+/// The list of trusted files.
+pub(super) fn open(app: &App<'_>) -> Result<Store, Failure> {
+    let folder = app.inputs.state_folder().ok_or_else(|| {
+        Failure::usage("there is no place to remember trust: set HOME or XDG_STATE_HOME")
+    })?;
+    Ok(Store::load(&folder)?)
+}
+
+/// Trusts a file, and shows what it may choose from now on.
+pub(super) fn allow(app: &App<'_>, store: &mut Store, source: &Source) -> Result<(), Failure> {
+    let chosen = trust::summary(source)?;
+    store.trust(source)?;
+    app.console
+        .line(&format!("{STRONG}trusted: {}{STRONG:#}", shown(source)))?;
+    for (key, value) in chosen {
+        let line = format!("  {key} = {value}");
+        app.console.line(&windlass_core::visible_line(&line))?;
+    }
+    app.console
+        .progress(QUIET, "a change of the file asks again");
+    Ok(())
+}
+
+fn shown(source: &Source) -> String {
+    windlass_core::visible_line(&source.path().to_string_lossy()).into_owned()
+}

@@ -1,0 +1,13 @@
+//! The one place where every backend is registered.
+
+use windlass_core::AgentRegistry;
+use windlass_core::registry::Export;
+use windlass_testkit::MockAgent;
+
+/// Every backend that Windlass comes with. Add your own with
+/// [`register`](AgentRegistry::register) and pass it to [`cli::main`](crate::cli::main).
+pub fn default_registry() -> AgentRegistry {
+    AgentRegistry::new()
+        .register("mock", MockAgent::factory())
+        .export("windlass", "mock", Export::of::<MockAgent>())
+}

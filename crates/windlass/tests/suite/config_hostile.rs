@@ -1,0 +1,50 @@
+//! Whatever the files and variables hold, the answer is a configuration or one line that is safe to look at.
+
+use proptest::prelude::*;
+use windlass::config::Config;
+
+use super::config_world::World;
+
+/// Text in which the words of a configuration are frequent.
+fn scrap() -> impl Strategy<Value = String> {
+    let word = prop_oneof![
+        4 => proptest::sample::select(vec![
+            "default_agent", "agents", "acp", "codex", "command", "extra_env", "A", "tests", "WINDLASS__",
+            "WINDLASS_AGENT", "LIMITS__TURN_SECS", "permissions", "expectations", "600", "-1", "inf", "true",
+        ]),
+        6 => proptest::sample::select(vec![
+            "=", ".", "\n", "[", "]", "[[", "]]", "{", "}", "\"", "'", "\"\"\"", "#", ",", " ", "\\", "$", "\r", "__",
+        ]),
+        1 => proptest::sample::select(vec!["\u{1b}[31m", "\u{202e}", "\0", "\u{feff}", "ü", "\u{9b}"]),
+    ];
+    proptest::collection::vec(word, 0..24).prop_map(|words| words.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_input_is_answered_in_one_safe_line(
+        project in scrap(),
+        dot_env in scrap(),
+        name in scrap(),
+        value in scrap(),
+        is_trusted in proptest::bool::weighted(0.1),
+    ) {
+        let world = World::with_project(&project)
+            .dot_env(&dot_env)
+            .variable(&format!("WINDLASS__{name}"), &value);
+        let world = if is_trusted { world.trusted() } else { world };
+        let lines = match Config::load(&world.inputs) {
+            Ok(config) => {
+                let entries = config.entries().into_iter();
+                let entries = entries.map(|entry| format!("{} {} {}", entry.key, entry.value, entry.origin));
+                entries.chain(config.notices().iter().map(ToString::to_string)).collect()
+            }
+            Err(error) => vec![error.to_string()],
+        };
+        for line in lines {
+            prop_assert!(!line.contains(|c: char| c.is_control() || c == '\u{202e}'), "{line:?}");
+        }
+    }
+}
