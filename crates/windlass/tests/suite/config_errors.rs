@@ -225,6 +225,7 @@ fn a_bomb_is_one_line() {
         error: /home/repo/windlass.toml: not valid TOML: recursion limit
         error: /home/repo/windlass.toml:1:264: not valid TOML: cannot recurse further; max recursion depth met
         error: /home/repo/windlass.toml:1900:29: more than 1000 settings: that is no configuration
+        error: /home/repo/windlass.toml:1:1: unknown key `"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…"`: known here are agents, default_agent, limits, sandbox, store, tests
         error: /home/repo/windlass.toml: is larger than 1 MiB: that is no configuration
     "#]].assert_eq(&answers.concat());
 }
