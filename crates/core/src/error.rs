@@ -206,13 +206,14 @@ impl Error {
                 ..
             } => Retry::After(*after),
             Self::Timeout { .. } | Self::SessionBusy { .. } => Retry::Now,
-            Self::Agent { code, .. } => match code {
-                ErrorCode::Timeout
-                | ErrorCode::RateLimited
-                | ErrorCode::SessionOrphaned
-                | ErrorCode::BackendError => Retry::Now,
-                _ => Retry::Never,
-            },
+            Self::Agent {
+                code:
+                    ErrorCode::Timeout
+                    | ErrorCode::RateLimited
+                    | ErrorCode::SessionOrphaned
+                    | ErrorCode::BackendError,
+                ..
+            } => Retry::Now,
             _ => Retry::Never,
         }
     }
