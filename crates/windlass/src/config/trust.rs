@@ -113,7 +113,7 @@ impl Store {
         edit(&mut self.list.files);
         let text = serde_json::to_string_pretty(&self.list)
             .map_err(|error| Error::file(&self.folder, error))?;
-        folder.replace(FILE, &text)
+        folder.replace(FILE, &format!("{text}\n"))
     }
 }
 
