@@ -127,8 +127,7 @@ impl Arguments {
         for cover in covers {
             match cover {
                 Cover::Existing(path) => self.push(&[&"--ro-bind", path, path]),
-                Cover::NoFile(path) => self.push(&[&"--ro-bind", &"/dev/null", path]),
-                Cover::NoFolder(path) => self.push(&[&"--tmpfs", path, &"--remount-ro", path]),
+                Cover::Missing(path) => self.push(&[&"--tmpfs", path, &"--remount-ro", path]),
             }
         }
     }

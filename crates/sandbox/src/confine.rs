@@ -11,6 +11,8 @@ use landlock::{
     Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
 
+use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+
 use crate::error::Error;
 use crate::network;
 use crate::orders::Walls;
@@ -35,8 +37,20 @@ const DEVICES: &[&str] = &[
 /// Binds this thread, and everything it starts, for good.
 pub(crate) fn apply(walls: &Walls) -> Result<(), String> {
     files(walls).map_err(|error| format!("landlock: {error}"))?;
+    drop_capabilities().map_err(|error| format!("capabilities: {error}"))?;
     network::restrict(walls.network, walls.unix_sockets)
         .map_err(|error| format!("seccomp: {error}"))
+}
+
+/// Root keeps its files and loses its powers: with them it could read other processes' memory, which no rule for files
+/// forbids. As the thread may gain no privileges either, a new program does not bring them back.
+fn drop_capabilities() -> rustix::io::Result<()> {
+    let none = CapabilitySets {
+        effective: CapabilitySet::empty(),
+        permitted: CapabilitySet::empty(),
+        inheritable: CapabilitySet::empty(),
+    };
+    set_capabilities(None, none)
 }
 
 fn files(walls: &Walls) -> Result<(), Box<dyn std::error::Error>> {

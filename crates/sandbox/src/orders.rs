@@ -55,7 +55,7 @@ pub(crate) struct Walls {
 /// Something the sandbox itself put on disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Leftover {
-    /// A place where something was mounted over nothing: an empty file or folder, removed if still empty.
+    /// An empty folder where something was mounted over nothing.
     Ghost(OsString),
     /// A file that was not there before and must not be there after.
     Forbidden(OsString),

@@ -82,8 +82,8 @@ pub(crate) const CACHES: &[&str] = &[
     ".gradle",
 ];
 
-/// In a working directory: files that a shell, git or an agent obeys.
-pub(crate) const PROTECTED_FILES: &[&str] = &[
+/// In a working directory: what a shell, git, an editor or an agent obeys.
+pub(crate) const PROTECTED: &[&str] = &[
     ".bashrc",
     ".bash_profile",
     ".profile",
@@ -92,20 +92,16 @@ pub(crate) const PROTECTED_FILES: &[&str] = &[
     ".envrc",
     ".gitconfig",
     ".gitmodules",
-    ".mcp.json",
     ".ripgreprc",
-];
-
-/// In a working directory: folders that an editor or an agent obeys.
-pub(crate) const PROTECTED_FOLDERS: &[&str] = &[
+    ".mcp.json",
     ".agents",
     ".claude",
     ".codex",
     ".cursor",
     ".gemini",
-    ".idea",
     ".opencode",
     ".qwen",
+    ".idea",
     ".vscode",
 ];
 

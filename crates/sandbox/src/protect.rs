@@ -11,10 +11,9 @@ use crate::view::{Access, View};
 pub(crate) enum Cover {
     /// It exists: show it, read-only.
     Existing(PathBuf),
-    /// It does not exist: put an unwritable empty file there.
-    NoFile(PathBuf),
-    /// It does not exist: put an unwritable empty folder there.
-    NoFolder(PathBuf),
+    /// It does not exist: put an unwritable empty folder there, even where a file is meant. Git takes no notice of an
+    /// empty folder, while it stumbles over a device on a file (`git add -A` then fails as a whole).
+    Missing(PathBuf),
 }
 
 /// Everything to cover in the workplace of this view.
@@ -22,24 +21,15 @@ pub(crate) fn covers(view: &View) -> Vec<Cover> {
     let Some(workplace) = &view.workplace else {
         return Vec::new();
     };
-    let files = places::PROTECTED_FILES
-        .iter()
-        .map(|name| (workplace.join(name), false));
-    let folders = places::PROTECTED_FOLDERS
-        .iter()
-        .map(|name| (workplace.join(name), true));
-    files
-        .chain(folders)
+    let named = places::PROTECTED.iter().map(|name| workplace.join(name));
+    named
         .chain(git(workplace))
         // A caller that opens one of these by name knows why.
-        .filter(|(path, _)| view.rules.get(path) != Some(&Access::Write))
-        .map(
-            |(path, is_folder)| match (path.symlink_metadata().is_ok(), is_folder) {
-                (true, _) => Cover::Existing(path),
-                (false, false) => Cover::NoFile(path),
-                (false, true) => Cover::NoFolder(path),
-            },
-        )
+        .filter(|path| view.rules.get(path) != Some(&Access::Write))
+        .map(|path| match path.symlink_metadata() {
+            Ok(_) => Cover::Existing(path),
+            Err(_) => Cover::Missing(path),
+        })
         .collect()
 }
 
@@ -47,19 +37,19 @@ pub(crate) fn covers(view: &View) -> Vec<Cover> {
 pub(crate) fn leftovers(covers: &[Cover]) -> Vec<Leftover> {
     let ghosts = covers.iter().filter_map(|cover| match cover {
         Cover::Existing(_) => None,
-        Cover::NoFile(path) | Cover::NoFolder(path) => Some(Leftover::Ghost(path.into())),
+        Cover::Missing(path) => Some(Leftover::Ghost(path.into())),
     });
     ghosts.collect()
 }
 
 /// Git's own settings and hooks; the rest of `.git` stays writable, or nobody could commit.
-fn git(workplace: &Path) -> Vec<(PathBuf, bool)> {
+fn git(workplace: &Path) -> Vec<PathBuf> {
     let git = workplace.join(".git");
     if git.is_dir() {
-        vec![(git.join("config"), false), (git.join("hooks"), true)]
+        vec![git.join("config"), git.join("hooks")]
     } else {
         // A worktree's link, or nothing: an own repository made here would bring its own hooks.
-        vec![(git, true)]
+        vec![git]
     }
 }
 

@@ -33,6 +33,9 @@ pub(super) fn start(orders: Orders, stdin: Option<OwnedFd>) -> Result<Pid, Strin
     // Landlock and seccomp bind the thread that asks for them and what it starts, so a thread that asks for them and
     // then only starts the command leaves the rest of the init program free to do its work.
     let thread = std::thread::spawn(move || {
+        // What gained privileges could not be killed by us.
+        rustix::thread::set_no_new_privs(true)
+            .map_err(|error| format!("cannot give up privileges: {error}"))?;
         if let Some(walls) = &orders.walls {
             confine::apply(walls)?;
         }

@@ -5,7 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, getpid, kill_process};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, wait};
 
 use crate::orders::{Leftover, Scope};
 
@@ -33,17 +34,29 @@ pub(super) fn living(scope: Scope) -> Vec<Pid> {
 
 /// Kills until nothing is left.
 ///
-/// A process that was sent SIGKILL cannot fork again, and its children become ours, so each pass leaves fewer.
+/// A process that was sent SIGKILL cannot fork again, and its children become ours, so each pass leaves fewer. A look
+/// through `/proc` is not made at one instant and may miss a process whose parent dies meanwhile; that we have no child
+/// left is what counts.
 pub(super) fn end(scope: Scope) {
     for _ in 0..PASSES {
-        let members = living(scope);
-        if members.is_empty() {
+        if !has_children() {
             return;
         }
-        for pid in members {
+        for pid in living(scope) {
             let _ = kill_process(pid, Signal::KILL);
         }
         std::thread::sleep(PAUSE);
+    }
+}
+
+/// Collects the dead, and says whether there are others.
+fn has_children() -> bool {
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) | Err(Errno::INTR) => {}
+            Ok(None) => return true,
+            Err(_) => return false,
+        }
     }
 }
 
@@ -51,21 +64,10 @@ pub(super) fn end(scope: Scope) {
 pub(super) fn clear(leftovers: &[Leftover]) {
     for leftover in leftovers {
         let _ = match leftover {
-            Leftover::Ghost(path) => remove_ghost(Path::new(path)),
+            Leftover::Ghost(path) => fs::remove_dir(path),
             Leftover::Forbidden(path) => fs::remove_file(path),
             Leftover::Scratch(path) => fs::remove_dir_all(path),
         };
-    }
-}
-
-fn remove_ghost(path: &Path) -> std::io::Result<()> {
-    let found = path.symlink_metadata()?;
-    if found.is_dir() {
-        fs::remove_dir(path)
-    } else if found.is_file() && found.len() == 0 {
-        fs::remove_file(path)
-    } else {
-        Ok(())
     }
 }
 

@@ -1,0 +1,3 @@
+//! Everything `sandbox` promises, tried on this machine. Nothing is skipped: what is missing is a failure that says so.
+
+mod suite;

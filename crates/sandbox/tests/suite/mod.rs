@@ -1,0 +1,8 @@
+//! One module per promise, and what they share.
+
+mod bounds;
+mod environment;
+mod refusals;
+mod support;
+mod tree;
+mod walls;

@@ -1,0 +1,106 @@
+//! A machine, a user and a workplace to try things on.
+
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+use windlass_sandbox::{Host, Mechanism, Output, Profile, Sandbox, Spec};
+
+pub(crate) const BOUND: [Mechanism; 2] = [Mechanism::Bubblewrap, Mechanism::Landlock];
+pub(crate) const ALL: [Mechanism; 3] =
+    [Mechanism::Bubblewrap, Mechanism::Landlock, Mechanism::None];
+
+pub(crate) fn profiles() -> [Profile; 3] {
+    [Profile::agent(), Profile::tool(), Profile::test()]
+}
+
+/// A user with a home folder full of secrets, and a repository in it.
+pub(crate) struct User {
+    folder: TempDir,
+}
+
+impl User {
+    pub(crate) fn new() -> Self {
+        // Not under `/tmp`, which every child has its own of.
+        let place = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let user = Self {
+            folder: TempDir::with_prefix_in("user-", place).unwrap(),
+        };
+        std::fs::create_dir_all(user.repository()).unwrap();
+        user
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap()
+    }
+
+    pub(crate) fn repository(&self) -> PathBuf {
+        self.home().join("repository")
+    }
+
+    /// Puts a file into the home folder, with all folders it needs.
+    pub(crate) fn write(&self, name: &str, content: &str) -> PathBuf {
+        let path = self.home().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    pub(crate) fn host(&self) -> Host {
+        let home = self.home();
+        Host::new([
+            ("HOME", home.to_str().unwrap()),
+            ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+            ("SECRET_TOKEN", "canary"),
+        ])
+    }
+
+    pub(crate) async fn sandbox(&self, mechanism: Mechanism) -> Sandbox {
+        Sandbox::with(self.host(), mechanism).await.unwrap()
+    }
+
+    /// A shell script to be run in the repository.
+    pub(crate) fn script(&self, profile: Profile, script: &str) -> Spec {
+        Spec::new("bash", self.repository(), profile).args(["-c", script])
+    }
+
+    /// Runs a shell script in the repository.
+    pub(crate) async fn run(&self, mechanism: Mechanism, profile: Profile, script: &str) -> Output {
+        self.sandbox(mechanism)
+            .await
+            .run(self.script(profile, script))
+            .await
+            .unwrap()
+    }
+}
+
+/// What a script said, trimmed, whichever way it said it.
+pub(crate) fn said(output: &Output) -> String {
+    format!("{}{}", output.stdout.text(), output.stderr.text())
+        .trim()
+        .to_owned()
+}
+
+/// Processes of this machine whose command line contains the mark.
+pub(crate) fn processes_with(mark: &str) -> Vec<i32> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter(|pid: &i32| {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).contains(mark)
+    })
+    .collect()
+}
+
+/// A program of this crate's `examples/`, built along with the tests.
+pub(crate) fn example(name: &str) -> PathBuf {
+    let programs = Path::new(env!("CARGO_BIN_EXE_windlass-init"))
+        .parent()
+        .unwrap();
+    let example = programs.join("examples").join(name);
+    assert!(
+        example.is_file(),
+        "{} is missing: run `cargo build -p windlass-sandbox --examples`",
+        example.display()
+    );
+    example
+}

@@ -1,0 +1,249 @@
+//! P5: no child survives its end, its stop, its deadline, its drop, or our SIGKILL.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use windlass_sandbox::{Limits, Mechanism, Profile, Spec, Why};
+
+use super::support::{ALL, User, processes_with};
+
+/// A process that has left its group and session, and a child of it that has left again.
+fn detached_tree(mark: &str) -> String {
+    format!("setsid sh -c 'setsid sleep {mark} & sleep {mark}' & echo started; sleep {mark}")
+}
+
+/// How long until no process has the mark, or `None` if some still have after two seconds.
+async fn time_to_vanish(mark: &str) -> Option<Duration> {
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_secs(2) {
+        if processes_with(mark).is_empty() {
+            return Some(start.elapsed());
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    None
+}
+
+fn limits(deadline: u64, grace: u64) -> Limits {
+    Limits {
+        deadline: Duration::from_millis(deadline),
+        grace: Duration::from_millis(grace),
+        ..Limits::default()
+    }
+}
+
+#[tokio::test]
+async fn p5_dropping_the_child_ends_the_tree() {
+    let user = User::new();
+    for (mechanism, mark) in ALL.into_iter().zip(["5000101", "5000102", "5000103"]) {
+        let sandbox = user.sandbox(mechanism).await;
+        let mut child = sandbox
+            .spawn(user.script(Profile::tool(), &detached_tree(mark)))
+            .unwrap();
+        child.stdout.next().await.unwrap();
+        assert!(!processes_with(mark).is_empty());
+        drop(child);
+        assert!(time_to_vanish(mark).await.is_some(), "{mechanism}");
+    }
+}
+
+#[tokio::test]
+async fn p5_nothing_outlives_the_command_itself() {
+    let user = User::new();
+    for (mechanism, mark) in ALL.into_iter().zip(["5000201", "5000202", "5000203"]) {
+        let script = format!("(setsid sleep {mark} &) ; exit 7");
+        let output = user.run(mechanism, Profile::tool(), &script).await;
+        assert_eq!((output.exit.code, output.exit.why), (7, Why::Exited));
+        assert_eq!(processes_with(mark), [0; 0], "{mechanism}");
+    }
+}
+
+#[tokio::test]
+async fn p5_a_deadline_ends_the_tree_and_says_so() {
+    let user = User::new();
+    for (mechanism, mark) in ALL.into_iter().zip(["5000301", "5000302", "5000303"]) {
+        let spec = user
+            .script(Profile::agent(), &detached_tree(mark))
+            .limits(limits(300, 100));
+        let output = user.sandbox(mechanism).await.run(spec).await.unwrap();
+        assert_eq!(output.exit.why, Why::Deadline);
+        assert_eq!(output.stdout.text(), "started\n");
+        assert_eq!(processes_with(mark), [0; 0], "{mechanism}");
+    }
+}
+
+#[tokio::test]
+async fn p7_a_stop_is_gentle_first() {
+    let user = User::new();
+    for mechanism in ALL {
+        let script =
+            "trap 'echo tidied up; exit 9' TERM; echo ready; while :; do read -t 1 < <(:); done";
+        let spec = user
+            .script(Profile::agent(), script)
+            .limits(limits(30_000, 5_000));
+        let mut child = user.sandbox(mechanism).await.spawn(spec).unwrap();
+        assert_eq!(child.stdout.next().await.unwrap().unwrap().text(), "ready");
+        child.stop();
+        assert_eq!(
+            child.stdout.next().await.unwrap().unwrap().text(),
+            "tidied up",
+            "{mechanism}"
+        );
+        let exit = child.wait().await.unwrap();
+        assert_eq!((exit.code, exit.why), (9, Why::Stopped));
+        assert!(exit.duration < Duration::from_secs(5));
+    }
+}
+
+#[tokio::test]
+async fn p7_and_then_firm() {
+    let user = User::new();
+    for (mechanism, mark) in ALL.into_iter().zip(["5000401", "5000402", "5000403"]) {
+        let script = format!("trap '' TERM; echo ready; while :; do sleep {mark}; done");
+        let spec = user
+            .script(Profile::agent(), &script)
+            .limits(limits(30_000, 200));
+        let mut child = user.sandbox(mechanism).await.spawn(spec).unwrap();
+        child.stdout.next().await.unwrap();
+        child.control().stop();
+        let exit = child.wait().await.unwrap();
+        assert_eq!((exit.code, exit.why), (137, Why::Stopped));
+        assert_eq!(processes_with(mark), [0; 0], "{mechanism}");
+    }
+}
+
+#[tokio::test]
+async fn the_stall_clock_counts_events_and_not_bytes() {
+    let user = User::new();
+    let stall = Limits {
+        stall: Some(Duration::from_millis(400)),
+        ..limits(30_000, 100)
+    };
+    let sandbox = user.sandbox(Mechanism::Bubblewrap).await;
+    let chatter = user.script(
+        Profile::agent(),
+        "while :; do echo noise; read -t 0.05 < <(sleep 1); done",
+    );
+    let mut child = sandbox.spawn(chatter.limits(stall)).unwrap();
+    for _ in 0..20 {
+        child.stdout.next().await.unwrap().unwrap();
+        child.control().pulse();
+    }
+    let last_pulse = Instant::now();
+    while child.stdout.next().await.unwrap().is_some() {}
+    assert_eq!(child.wait().await.unwrap().why, Why::Stalled);
+    assert!(last_pulse.elapsed() >= Duration::from_millis(400));
+}
+
+/// Fifty trees, each under a parent of its own that is killed as told; returns how many were standing at the kill.
+fn kill_parents(
+    mechanism: Mechanism,
+    profile: &str,
+    mark: &str,
+    delay: impl Fn(u32) -> Duration + Sync,
+) -> usize {
+    let user = User::new();
+    std::thread::scope(|scope| {
+        for number in 0..50 {
+            let (user, delay) = (&user, &delay);
+            scope.spawn(move || {
+                let mut parent = Command::new(super::support::example("run"))
+                    .args([
+                        mechanism.as_str(),
+                        profile,
+                        "bash",
+                        "-c",
+                        &detached_tree(mark),
+                    ])
+                    .current_dir(user.repository())
+                    .env("HOME", user.home())
+                    .stdout(Stdio::null())
+                    .stderr(Stdio::piped())
+                    .spawn()
+                    .unwrap();
+                let mut said = String::new();
+                BufReader::new(parent.stderr.take().unwrap())
+                    .read_line(&mut said)
+                    .unwrap();
+                assert!(said.starts_with("starting"), "{said}");
+                std::thread::sleep(delay(number));
+                parent.kill().unwrap();
+                parent.wait().unwrap();
+            });
+        }
+    });
+    processes_with(mark).len()
+}
+
+async fn survivors(
+    mechanism: Mechanism,
+    profile: &'static str,
+    mark: &'static str,
+    delay: fn(u32) -> Duration,
+) {
+    let left_at_once =
+        tokio::task::spawn_blocking(move || kill_parents(mechanism, profile, mark, delay))
+            .await
+            .unwrap();
+    let gone = time_to_vanish(mark).await;
+    let left = processes_with(mark).len();
+    println!(
+        "P5 {mechanism} {profile} after {:?}-{:?}: {left_at_once} at once, {left} after {gone:?}",
+        delay(0),
+        delay(49)
+    );
+    assert_eq!(
+        left, 0,
+        "{mechanism} {profile}: survivors two seconds after our SIGKILL"
+    );
+}
+
+fn early(number: u32) -> Duration {
+    Duration::from_micros(u64::from(number) * 15_000 / 49)
+}
+
+fn late(_: u32) -> Duration {
+    Duration::from_millis(300)
+}
+
+#[tokio::test]
+async fn p5_no_child_survives_our_sigkill_under_bubblewrap() {
+    survivors(Mechanism::Bubblewrap, "agent", "5000501", early).await;
+    survivors(Mechanism::Bubblewrap, "agent", "5000502", late).await;
+    survivors(Mechanism::Bubblewrap, "tool", "5000503", early).await;
+    survivors(Mechanism::Bubblewrap, "tool", "5000504", late).await;
+}
+
+#[tokio::test]
+async fn p5_no_child_survives_our_sigkill_under_landlock() {
+    survivors(Mechanism::Landlock, "agent", "5000505", early).await;
+    survivors(Mechanism::Landlock, "agent", "5000506", late).await;
+}
+
+#[tokio::test]
+async fn p5_no_child_survives_our_sigkill_without_walls() {
+    survivors(Mechanism::None, "agent", "5000507", early).await;
+    survivors(Mechanism::None, "agent", "5000508", late).await;
+}
+
+#[tokio::test]
+async fn p26_a_fork_bomb_ends_with_its_deadline() {
+    let user = User::new();
+    let bomb = Limits {
+        processes: 100,
+        ..limits(1_500, 100)
+    };
+    let sandbox = user.sandbox(Mechanism::Bubblewrap).await;
+    let spec = user
+        .script(
+            Profile::tool(),
+            "bomb() { bomb | bomb & }; bomb; sleep 5000601",
+        )
+        .limits(bomb);
+    let output = sandbox.run(spec).await.unwrap();
+    assert_eq!(output.exit.why, Why::Deadline);
+    assert_eq!(processes_with("5000601"), [0; 0]);
+    let after = Spec::new("true", user.repository(), Profile::tool());
+    assert!(sandbox.run(after).await.unwrap().exit.success());
+}
