@@ -51,9 +51,14 @@ impl<'a> App<'a> {
     ) -> Result<AgentConfig, Failure> {
         let known = self.registry.available();
         let Some(name) = name.or(config.default_agent()) else {
+            let configured = config.agents().into_iter().map(|agent| agent.name);
+            let mut names: Vec<String> = known.iter().map(|name| (*name).to_owned()).collect();
+            names.extend(configured);
+            names.sort();
+            names.dedup();
             return Err(Failure::usage(format!(
                 "no agent is chosen: pass --agent NAME or set default_agent (there are: {})",
-                known.join(", ")
+                names.join(", ")
             )));
         };
         Ok(config.resolve_agent(name, &known)?)

@@ -1,11 +1,12 @@
 //! `windlass trust`: a person has read the project's files and lets them choose.
 
+use std::io::{BufRead, IsTerminal, Read};
 use std::path::PathBuf;
 
 use clap::Args;
 
 use super::app::App;
-use super::console::{QUIET, STRONG};
+use super::console::STRONG;
 use super::exit::{Exit, Failure};
 use crate::config::Source;
 use crate::config::trust::{self, Store};
@@ -14,6 +15,9 @@ use crate::config::trust::{self, Store};
 pub(super) struct Trust {
     /// The files; without any, the project's windlass.toml and .env
     files: Vec<PathBuf>,
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
     /// Take trust back
     #[arg(long)]
     revoke: bool,
@@ -44,8 +48,15 @@ impl Trust {
                 store.revoke(source.path())?;
                 app.console
                     .line(&format!("no longer trusted: {}", shown(source)))?;
+                continue;
+            }
+            show(app, source)?;
+            if self.yes || agreed(app)? {
+                store.trust(source)?;
+                app.console.line(&format!("trusted: {}", shown(source)))?;
             } else {
-                allow(app, &mut store, source)?;
+                app.console
+                    .line(&format!("not trusted: {}", shown(source)))?;
             }
         }
         Ok(Exit::Done)
@@ -68,19 +79,32 @@ pub(super) fn open(app: &App<'_>) -> Result<Store, Failure> {
     Ok(Store::load(&folder)?)
 }
 
-/// Trusts a file, and shows what it may choose from now on.
-pub(super) fn allow(app: &App<'_>, store: &mut Store, source: &Source) -> Result<(), Failure> {
+/// Shows what a file would choose.
+fn show(app: &App<'_>, source: &Source) -> Result<(), Failure> {
     let chosen = trust::summary(source)?;
-    store.trust(source)?;
     app.console
-        .line(&format!("{STRONG}trusted: {}{STRONG:#}", shown(source)))?;
-    for (key, value) in chosen {
+        .line(&format!("{STRONG}{} chooses:{STRONG:#}", shown(source)))?;
+    for (key, value) in &chosen {
         let line = format!("  {key} = {value}");
         app.console.line(&windlass_core::visible_line(&line))?;
     }
-    app.console
-        .progress(QUIET, "a change of the file asks again");
+    if chosen.is_empty() {
+        app.console.line("  nothing that needs trust")?;
+    }
     Ok(())
+}
+
+/// Whether the person at the terminal agrees. Where there is no person, the command itself is the agreement.
+fn agreed(app: &App<'_>) -> Result<bool, Failure> {
+    let stdin = std::io::stdin();
+    if !(stdin.is_terminal() && app.console.is_interactive()) {
+        return Ok(true);
+    }
+    app.console
+        .text("Let it? A change of the file asks again. [y/N] ")?;
+    let mut answer = String::new();
+    stdin.lock().take(1024).read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 fn shown(source: &Source) -> String {

@@ -1,8 +1,14 @@
 //! One file per promise or surface.
 
+mod cli_exit;
+mod cli_hostile;
+mod cli_output;
+mod cli_signals;
+mod cli_world;
 mod config_errors;
 mod config_hostile;
 mod config_layers;
 mod config_reference;
 mod config_trust;
 mod config_world;
+mod example;

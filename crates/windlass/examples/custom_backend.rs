@@ -1,0 +1,86 @@
+//! A backend of your own: implement five methods, register it, and it is an agent like any other.
+//!
+//! Run it with `cargo run -p windlass --example custom_backend`.
+
+use futures::future::{BoxFuture, FutureExt};
+use serde::Deserialize;
+use serde_json::json;
+use windlass_core::registry::configured;
+use windlass_core::{
+    AgentBackend, AgentEvent, AgentHandle, Capabilities, EventStream, Prompt, Result, SessionId,
+    SessionOptions, ready_events,
+};
+
+/// Answers everything in capitals.
+struct Shout {
+    mark: String,
+}
+
+/// What `[agents.NAME]` may say about it.
+#[derive(Deserialize)]
+struct ShoutConfig {
+    #[serde(default)]
+    mark: String,
+}
+
+impl AgentBackend for Shout {
+    fn name(&self) -> &'static str {
+        "shout"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            streaming: true,
+            ..Capabilities::default()
+        }
+    }
+
+    fn new_session(&self, _: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
+        async { Ok("only".into()) }.boxed()
+    }
+
+    fn load_session<'a>(
+        &'a self,
+        _: &'a SessionId,
+        _: SessionOptions,
+    ) -> BoxFuture<'a, Result<()>> {
+        async { Ok(()) }.boxed()
+    }
+
+    fn prompt<'a>(
+        &'a self,
+        _: &'a SessionId,
+        prompt: Prompt,
+    ) -> BoxFuture<'a, Result<EventStream>> {
+        let answer = format!("{}{}", prompt.text.to_uppercase(), self.mark);
+        async {
+            Ok(ready_events([
+                AgentEvent::Text(answer.clone()),
+                AgentEvent::result(answer),
+            ]))
+        }
+        .boxed()
+    }
+
+    fn cancel<'a>(&'a self, _: &'a SessionId) -> BoxFuture<'a, Result<()>> {
+        async { Ok(()) }.boxed()
+    }
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let registry = windlass::default_registry().register("shout", |config| {
+        let config: ShoutConfig = configured(config)?;
+        Ok(AgentHandle::wrap(Shout { mark: config.mark }))
+    });
+
+    let agent = registry.create("shout", &json!({ "mark": "!" }))?;
+    let session = agent.new_session(SessionOptions::default()).await?;
+    let mut events = agent.prompt(&session, "haul away").await?;
+    let mut out = std::io::stdout().lock();
+    while let Some(envelope) = events.recv_envelope().await {
+        serde_json::to_writer(&mut out, &envelope)?;
+        std::io::Write::write_all(&mut out, b"\n")?;
+    }
+    Ok(())
+}

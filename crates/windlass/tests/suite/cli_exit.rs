@@ -1,0 +1,188 @@
+//! One clear sentence and the right code for everything that can be wrong.
+
+use expect_test::{Expect, expect};
+
+use super::cli_world::{Run, World};
+
+#[track_caller]
+fn check(run: &Run, code: i32, expect: Expect) {
+    assert_eq!(run.code, code, "{run:?}");
+    assert_eq!(run.stdout, "");
+    expect.assert_eq(run.error());
+}
+
+#[test]
+fn bad_input_is_one_sentence_and_code_2() {
+    let world = World::new();
+    world.file("plain.txt", "");
+    let ask = |args: &[&str]| {
+        let mut all = vec!["ask"];
+        all.extend(args);
+        world.run(&all)
+    };
+    check(
+        &ask(&["-a", "mock", "--cwd", "nowhere", "hi"]),
+        2,
+        expect![
+            "the working directory nowhere does not exist: create it or pass another with --cwd"
+        ],
+    );
+    check(
+        &ask(&["-a", "mock", "--cwd", "plain.txt", "hi"]),
+        2,
+        expect!["the working directory plain.txt is a file: pass another with --cwd"],
+    );
+    check(
+        &ask(&["-a", "mok", "hi"]),
+        2,
+        expect!["no agent is called `mok`: there are mock"],
+    );
+    check(
+        &ask(&["hi"]),
+        2,
+        expect!["no agent is chosen: pass --agent NAME or set default_agent (there are: mock)"],
+    );
+    check(
+        &ask(&["-a", "mock", " "]),
+        2,
+        expect![
+            "the prompt is empty: say what the agent should do, or pass - to read it from stdin"
+        ],
+    );
+    check(
+        &Run::of(
+            world
+                .windlass()
+                .args(["ask", "-a", "mock", "-"])
+                .write_stdin("a\0b"),
+        ),
+        2,
+        expect!["the prompt has a NUL character at byte 1: remove it"],
+    );
+}
+
+#[test]
+fn bad_configuration_is_one_sentence_and_code_2() {
+    let world = World::new();
+    let with = |config: &str| {
+        let mut run = world.ask_with(config, &["hi"]);
+        run.stderr = run
+            .stderr
+            .replace(world.home().parent().unwrap().to_str().unwrap(), "");
+        run
+    };
+    check(
+        &with("default_agent = "),
+        2,
+        expect![
+            "/named.toml:1:17: not valid TOML: string values must be quoted, expected literal string"
+        ],
+    );
+    check(
+        &with("defualt_agent = \"mock\""),
+        2,
+        expect!["/named.toml:1:1: unknown key `defualt_agent`: did you mean `default_agent`?"],
+    );
+    check(
+        &with("[agents.a]\nbackend = \"mok\"\n"),
+        2,
+        expect!["no agent is chosen: pass --agent NAME or set default_agent (there are: a, mock)"],
+    );
+    check(
+        &with("default_agent = \"a\"\n[agents.a]\nbackend = \"mok\"\n"),
+        2,
+        expect![[r#"no backend is called "mok", did you mean "mock"? (there are: mock)"#]],
+    );
+    check(
+        &with(
+            "default_agent = \"a\"\n[agents.a]\nbackend = \"mock\"\nexpectations = [{ text = 5 }]\n",
+        ),
+        2,
+        expect!["agents.a.expectations[0].text: invalid type: integer `5`, expected a string"],
+    );
+    check(
+        &with("[agents.a]\ntimeout_secs = \"soon\"\n"),
+        2,
+        expect![
+            "/named.toml:2:16: `agents.a.timeout_secs` is text, expected whole seconds from 1 to 604800"
+        ],
+    );
+}
+
+#[test]
+fn a_failed_turn_is_code_1_and_a_timeout_124() {
+    let failing = r#"
+        default_agent = "a"
+        [agents.a]
+        backend = "mock"
+        [[agents.a.expectations]]
+        error = { code = "RateLimited", message = "come back later" }
+    "#;
+    check(
+        &World::new().ask_with(failing, &["hi"]),
+        1,
+        expect!["come back later"],
+    );
+
+    let hanging = r#"
+        default_agent = "a"
+        [agents.a]
+        backend = "mock"
+        expectations = [{ hang = true }]
+    "#;
+    check(
+        &World::new().ask_with(hanging, &["--timeout", "0.2", "hi"]),
+        124,
+        expect!["the turn took longer than 0.2 s"],
+    );
+}
+
+#[test]
+fn an_unexpected_prompt_shows_both() {
+    let config = r#"
+        default_agent = "a"
+        [agents.a]
+        backend = "mock"
+        expectations = [{ prompt = "weather", text = "sunny" }]
+    "#;
+    check(
+        &World::new().ask_with(config, &["stocks"]),
+        1,
+        expect![[r#"unexpected prompt: expected a prompt that contains "weather", got "stocks""#]],
+    );
+}
+
+#[test]
+fn an_unknown_session_is_said_to_be_unknown() {
+    let run = World::new().run(&["ask", "-a", "mock", "--session", "lost", "hi"]);
+    check(
+        &run,
+        1,
+        expect!["session lost is not known to mock: start a new one"],
+    );
+}
+
+#[test]
+fn times_that_nobody_means_are_refused() {
+    for time in ["0", "-1", "inf", "nan", "1e9", "soon"] {
+        let run = World::new().run(&["ask", "-a", "mock", &format!("--timeout={time}"), "hi"]);
+        assert_eq!(run.code, 2, "{time}");
+        assert!(run.stderr.contains("expected"), "{time}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn init_writes_once_and_trusts_what_it_wrote() {
+    let world = World::new();
+    let run = world.run(&["init"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    let run = world.run(&["ask", "hello"]);
+    assert_eq!(
+        (run.code, run.stdout.as_str(), run.stderr.as_str()),
+        (0, "hello\n", "")
+    );
+    let run = world.run(&["init"]);
+    assert_eq!(run.code, 2);
+    assert!(run.error().contains("is there already"), "{run:?}");
+    assert_eq!(world.run(&["init", "--force"]).code, 0);
+}

@@ -1,0 +1,19 @@
+//! The example in the documentation does what it says.
+
+#[test]
+fn a_backend_from_outside_is_an_agent_like_any_other() {
+    let program = assert_cmd::cargo::cargo_bin("windlass");
+    let example = program.with_file_name("examples").join("custom_backend");
+    let output = assert_cmd::Command::new(example).output().unwrap();
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<&str> = lines.lines().collect();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(
+        lines[0].contains(r#"{"type":"Text","text":"HAUL AWAY!"}"#),
+        "{lines:?}"
+    );
+    assert!(
+        lines[1].contains(r#"{"type":"Result","text":"HAUL AWAY!""#),
+        "{lines:?}"
+    );
+}

@@ -1,0 +1,321 @@
+//! The rules of the house, each kept by a test. ARCHITECTURE.md says why they are there.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use cargo_metadata::{DependencyKind, MetadataCommand};
+
+/// Which member may depend on which, outside of tests. The order is the order of the house.
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("windlass-core", &[]),
+    ("windlass-sandbox", &["windlass-core"]),
+    ("windlass-wire", &["windlass-core"]),
+    ("windlass-gateway", &["windlass-core", "windlass-wire"]),
+    (
+        "windlass-testkit",
+        &[
+            "windlass-core",
+            "windlass-sandbox",
+            "windlass-wire",
+            "windlass-gateway",
+        ],
+    ),
+    (
+        "windlass",
+        &[
+            "windlass-core",
+            "windlass-sandbox",
+            "windlass-wire",
+            "windlass-gateway",
+            "windlass-testkit",
+        ],
+    ),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .unwrap()
+        .to_owned()
+}
+
+/// Every file that git tracks or would track, with its text; what is not text is left out.
+fn files() -> Vec<(String, String)> {
+    let mut git = assert_cmd::Command::new("git");
+    git.current_dir(root()).args([
+        "ls-files",
+        "-z",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+    ]);
+    let names = String::from_utf8(git.output().unwrap().stdout).unwrap();
+    let read = |name: &str| {
+        let text = std::fs::read_to_string(root().join(name)).ok()?;
+        Some((name.to_owned(), text))
+    };
+    names
+        .split('\0')
+        .filter(|name| !name.is_empty())
+        .filter_map(read)
+        .collect()
+}
+
+fn read(name: &str) -> String {
+    std::fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// The source of the members themselves: no tests, no benchmarks, no examples.
+fn sources() -> Vec<(String, String)> {
+    let mut files = files();
+    files.retain(|(name, _)| {
+        let parts: Vec<&str> = name.split('/').collect();
+        parts[0] == "crates" && parts.get(2) == Some(&"src") && name.ends_with(".rs")
+    });
+    assert!(files.len() > 20, "the sources were not found");
+    files
+}
+
+/// The lines of code in a source file: comments are not code, and what follows `#[cfg(test)]` is a test.
+fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let body = text.split("#[cfg(test)]").next().unwrap_or(text);
+    let lines = body.lines().enumerate().map(|(at, line)| (at + 1, line));
+    lines.filter(|(_, line)| !line.trim_start().starts_with("//"))
+}
+
+/// Fails with every place where a line of code says one of the words, outside the crates that may.
+#[track_caller]
+fn nowhere_but(crates: &[&str], words: &[&str], why: &str) {
+    let mut places = Vec::new();
+    for (name, text) in sources() {
+        if crates
+            .iter()
+            .any(|home| name.starts_with(&format!("crates/{home}/")))
+        {
+            continue;
+        }
+        for (at, line) in code(&text) {
+            if words.iter().any(|word| line.contains(word)) {
+                places.push(format!("{name}:{at}: {}", line.trim()));
+            }
+        }
+    }
+    assert!(places.is_empty(), "{why}:\n{}", places.join("\n"));
+}
+
+#[test]
+fn members_depend_in_one_direction() {
+    let metadata = MetadataCommand::new()
+        .current_dir(root())
+        .no_deps()
+        .exec()
+        .unwrap();
+    let allowed: BTreeMap<&str, &[&str]> = MAY_USE.iter().copied().collect();
+    for package in metadata.workspace_packages() {
+        let name = package.name.as_str();
+        let may = allowed
+            .get(name)
+            .unwrap_or_else(|| panic!("{name} has no place in MAY_USE"));
+        let uses = package.dependencies.iter().filter(|dependency| {
+            dependency.kind == DependencyKind::Normal && dependency.name.starts_with("windlass")
+        });
+        for dependency in uses {
+            assert!(
+                may.contains(&dependency.name.as_str()),
+                "{name} must not use {}",
+                dependency.name
+            );
+        }
+    }
+}
+
+#[test]
+fn only_the_sandbox_starts_processes() {
+    let words = ["process::Command", "Command::new("];
+    nowhere_but(
+        &["sandbox"],
+        &words,
+        "only `sandbox` names process::Command",
+    );
+}
+
+#[test]
+fn only_the_store_speaks_sql() {
+    let words = [
+        "SELECT ",
+        "INSERT INTO ",
+        "UPDATE ",
+        "DELETE FROM ",
+        "CREATE TABLE ",
+    ];
+    nowhere_but(
+        &["store", "index"],
+        &words,
+        "SQL lives in `store`, and in `index` for its cache",
+    );
+}
+
+#[test]
+fn only_the_servers_name_axum() {
+    nowhere_but(
+        &["gateway", "server"],
+        &["axum"],
+        "only `gateway` and `server` name axum",
+    );
+}
+
+#[test]
+fn p12_nothing_is_without_a_limit() {
+    let words = [
+        "unbounded_channel",
+        "mpsc::unbounded",
+        "sync::mpsc::channel(",
+    ];
+    nowhere_but(&[], &words, "a channel without a limit");
+
+    // A read of everything must be a read of at most so much.
+    let mut places = Vec::new();
+    for (name, text) in sources() {
+        let lines: Vec<&str> = text.lines().collect();
+        for (at, line) in code(&text) {
+            let whole = ["read_to_end(", "read_to_string("];
+            let near = lines[at.saturating_sub(6)..at].join("\n");
+            if whole.iter().any(|word| line.contains(word)) && !near.contains(".take(") {
+                places.push(format!("{name}:{at}: {}", line.trim()));
+            }
+        }
+    }
+    assert!(
+        places.is_empty(),
+        "reads without a limit:\n{}",
+        places.join("\n")
+    );
+}
+
+#[test]
+fn nothing_is_left_undone() {
+    let words = ["todo!(", "unimplemented!(", "FIXME", "XXX"];
+    nowhere_but(&[], &words, "work left undone");
+    for (name, text) in files() {
+        let ignored = name.ends_with(".rs") && text.contains(concat!("#[", "ignore"));
+        assert!(!ignored, "{name}: a test that does not run is no test");
+    }
+}
+
+#[test]
+fn every_module_says_what_it_is_for() {
+    for (name, text) in sources() {
+        assert!(text.starts_with("//! "), "{name} does not open with //!");
+    }
+}
+
+#[test]
+fn files_can_be_read_in_a_minute() {
+    let mut long: Vec<String> = Vec::new();
+    for (name, text) in sources() {
+        let lines = text.lines().count();
+        if lines > 400 {
+            long.push(format!("{lines} {name}"));
+        }
+    }
+    assert!(
+        long.is_empty(),
+        "longer than 400 lines, better two rooms:\n{}",
+        long.join("\n")
+    );
+}
+
+#[test]
+fn the_house_is_described() {
+    let (map, list) = (read("ARCHITECTURE.md"), read("crates/README.md"));
+    for entry in std::fs::read_dir(root().join("crates")).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        if entry.path().is_dir() {
+            assert!(
+                map.contains(&format!("`{name}`")),
+                "{name} is not in ARCHITECTURE.md"
+            );
+            assert!(
+                list.contains(&format!("`{name}`")),
+                "{name} is not in crates/README.md"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_promise_is_proved_or_marked_as_not_yet_held() {
+    let tests: String = files()
+        .into_iter()
+        .filter(|(name, _)| name.ends_with(".rs"))
+        .map(|(_, text)| text)
+        .collect();
+    let page = read("docs/promises.md");
+    for number in 1..=28 {
+        let row = page
+            .lines()
+            .find(|line| line.starts_with(&format!("| P{number} |")))
+            .unwrap_or_else(|| panic!("P{number} is not in docs/promises.md"));
+        let proved = tests.contains(&format!("fn p{number}_"));
+        let waits = row.contains("not yet held");
+        assert!(
+            proved || waits,
+            "P{number} has no test, and does not say that it is not yet held"
+        );
+        assert!(
+            proved || !row.contains("| held"),
+            "P{number} is called held without a test"
+        );
+    }
+}
+
+#[test]
+fn links_between_our_pages_lead_somewhere() {
+    for (name, text) in files() {
+        if !name.ends_with(".md") {
+            continue;
+        }
+        let folder = root().join(&name);
+        for link in text
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split(')').next())
+        {
+            let path = link.split('#').next().unwrap_or("");
+            if path.is_empty() || link.contains("://") || link.contains(' ') {
+                continue;
+            }
+            assert!(
+                folder.with_file_name(path).exists(),
+                "{name} links to {link}"
+            );
+        }
+    }
+}
+
+#[test]
+fn p28_no_file_names_a_machine_or_a_registry() {
+    let hosts = [
+        concat!("registry.np", "mjs"),
+        concat!("files.pythonho", "sted"),
+        concat!("deb.deb", "ian.org"),
+        concat!("\"res", "olved\": \"http"),
+    ];
+    let paths = [
+        concat!("/wo", "rk/main"),
+        concat!("/wo", "rk/target"),
+        concat!("/ro", "ot/"),
+    ];
+    for (name, text) in files() {
+        for word in hosts.iter().chain(&paths) {
+            assert!(!text.contains(word), "{name} contains {word}");
+        }
+    }
+}
