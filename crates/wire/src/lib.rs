@@ -1,1 +1,71 @@
-//! Placeholder.
+//! The JSON of the model APIs, both ways, as one request and one stream of events.
+//!
+//! Five APIs ([`Dialect`]) ask a model the same things in different words. This crate reads and writes all of them:
+//!
+//! - a server finds the API by the path ([`Route::of`]), reads the body ([`Route::parse_request`]) into a [`ModelRequest`], and
+//!   answers with [`Dialect::render_response`], a [`StreamWriter`] or [`Dialect::render_error`];
+//! - a client writes a request ([`Dialect::render_request`]) and reads the answer with [`Dialect::parse_response`], a
+//!   [`StreamReader`] or [`Dialect::parse_error`].
+//!
+//! It opens no socket, asks no clock and rolls no dice: ids and times are passed in, and the same bytes always give the same
+//! events. It keeps what it does not know: fields beyond the common words stay in `extra` and go out again to the API they came
+//! from, and to no other.
+//!
+//! ```
+//! use windlass_wire::{AnswerStyle, Dialect, ModelEvent, Route, StreamReader, StreamWriter};
+//!
+//! // A server meets a Claude client …
+//! let route = Route::of("/v1/messages?beta=true").ok_or("not a model API")?;
+//! let request = route.parse_request(
+//!     br#"{"model":"m","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"ping"}]}"#,
+//! )?;
+//! assert_eq!(request.last_user_text(), "ping");
+//!
+//! // … asks an Ollama server …
+//! let _body = Dialect::Ollama.render_request(&request);
+//! let mut reader = StreamReader::new(Dialect::Ollama);
+//! let mut events = reader.push(b"{\"message\":{\"content\":\"pong\"},\"done\":true}\n");
+//! events.extend(reader.finish());
+//! assert!(events.contains(&ModelEvent::TextDelta { text: "pong".into() }));
+//!
+//! // … and streams its answer back in the client's own words.
+//! let mut writer = StreamWriter::new(Dialect::Messages, route.style(&request, 1_700_000_000));
+//! let bytes: Vec<u8> = events.iter().flat_map(|event| writer.push(event)).collect();
+//! assert!(bytes.starts_with(b"event: message_start\n"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod calls;
+mod carry;
+mod chat;
+mod dialect;
+mod error;
+mod event;
+mod frame;
+mod gemini;
+mod json;
+mod look;
+mod message;
+mod messages;
+mod ollama;
+mod request;
+mod response;
+mod responses;
+mod route;
+mod stream;
+mod time;
+mod tool;
+
+pub use dialect::Dialect;
+pub use error::{ErrorKind, ErrorReply, ModelError, WireError};
+pub use event::{ModelEvent, StopReason, Usage};
+pub use frame::{Framing, MAX_EVENT_BYTES};
+pub use json::MAX_DEPTH;
+pub use message::{Image, ImageSource, Message, Opaque, Part, Reasoning, Role, Text};
+pub use request::{Extra, JsonSchema, ModelRequest, OutputFormat, Sampling};
+pub use response::{Fold, ModelResponse};
+pub use route::Route;
+pub use stream::{AnswerStyle, StreamReader, StreamWriter};
+pub use tool::{
+    FreeformTool, FunctionTool, Grammar, Tool, ToolCall, ToolChoice, ToolKind, ToolResult,
+};

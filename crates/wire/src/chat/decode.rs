@@ -1,0 +1,179 @@
+//! Chat completions: the events of an answer.
+
+use serde_json::Value;
+
+use super::error;
+use crate::json;
+use crate::look::{count, list, text};
+use crate::stream::Decode;
+use crate::{ModelError, ModelEvent, StopReason, ToolKind, Usage};
+
+/// Reads the chunks of one answer. Of several choices only the first is read: nothing here asks for more.
+#[derive(Debug, Default)]
+pub(crate) struct Decoder {
+    started: bool,
+    /// The server's index of each call, in order of appearance; calls end when the answer does, since fragments may interleave.
+    calls: Vec<u64>,
+    refused: bool,
+    stop: Option<StopReason>,
+}
+
+impl Decode for Decoder {
+    fn frame(
+        &mut self,
+        _name: &[u8],
+        data: &[u8],
+        out: &mut Vec<ModelEvent>,
+    ) -> Result<(), ModelError> {
+        if data == b"[DONE]" {
+            return self.end(out);
+        }
+        let chunk = json::parse(data).map_err(ModelError::protocol)?;
+        self.chunk(&chunk, "delta", out)
+    }
+
+    /// Some servers leave `[DONE]` out; a reason to stop is end enough.
+    fn end(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        let reason = self.stop.ok_or_else(ModelError::cut)?;
+        out.extend((0..self.calls.len()).map(|index| ModelEvent::ToolCallEnd { index }));
+        out.push(ModelEvent::Stop { reason });
+        out.push(ModelEvent::Done);
+        Ok(())
+    }
+}
+
+/// The events of a whole answer, which is one chunk with another word for its message.
+pub(crate) fn whole(body: Value) -> Result<Vec<ModelEvent>, ModelError> {
+    let mut decoder = Decoder::default();
+    let mut out = Vec::new();
+    decoder.chunk(&body, "message", &mut out)?;
+    decoder.end(&mut out)?;
+    Ok(out)
+}
+
+impl Decoder {
+    fn chunk(
+        &mut self,
+        chunk: &Value,
+        key: &str,
+        out: &mut Vec<ModelEvent>,
+    ) -> Result<(), ModelError> {
+        if chunk.get("error").is_some_and(|e| !e.is_null()) {
+            return Err(failure(chunk));
+        }
+        if !std::mem::replace(&mut self.started, true) {
+            out.push(ModelEvent::Start {
+                id: text(chunk, "id").to_owned(),
+                model: text(chunk, "model").to_owned(),
+            });
+        }
+        for choice in list(chunk, "choices").iter().take(1) {
+            if let Some(message) = choice.get(key) {
+                self.message(message, out);
+            }
+            self.finish(text(choice, "finish_reason"));
+        }
+        if let Some(found) = chunk.get("usage").filter(|usage| usage.is_object()) {
+            out.push(ModelEvent::Usage(usage(found)));
+        }
+        Ok(())
+    }
+
+    fn message(&mut self, message: &Value, out: &mut Vec<ModelEvent>) {
+        let thought = match text(message, "reasoning_content") {
+            "" => text(message, "reasoning"),
+            thought => thought,
+        };
+        if !thought.is_empty() {
+            out.push(ModelEvent::ReasoningDelta {
+                text: thought.to_owned(),
+            });
+        }
+        let refusal = text(message, "refusal");
+        self.refused |= !refusal.is_empty();
+        for words in [text(message, "content"), refusal] {
+            if !words.is_empty() {
+                out.push(ModelEvent::TextDelta {
+                    text: words.to_owned(),
+                });
+            }
+        }
+        for (place, call) in list(message, "tool_calls").iter().enumerate() {
+            self.call(place, call, out);
+        }
+    }
+
+    fn call(&mut self, place: usize, call: &Value, out: &mut Vec<ModelEvent>) {
+        let number = call.get("index").and_then(Value::as_u64);
+        let number = number.unwrap_or(place as u64);
+        let (kind, inner, key) = match call.get("custom") {
+            Some(inner) => (ToolKind::Freeform, Some(inner), "input"),
+            None => (ToolKind::Function, call.get("function"), "arguments"),
+        };
+        let inner = inner.unwrap_or(&Value::Null);
+        let known = self.calls.iter().position(|n| *n == number);
+        let index = known.unwrap_or(self.calls.len());
+        if known.is_none() {
+            self.calls.push(number);
+            let id = match text(call, "id") {
+                "" => format!("call_{index}"),
+                id => id.to_owned(),
+            };
+            out.push(ModelEvent::ToolCallStart {
+                index,
+                id,
+                name: text(inner, "name").to_owned(),
+                kind,
+                signature: None,
+            });
+        }
+        let input = text(inner, key);
+        if !input.is_empty() {
+            out.push(ModelEvent::ToolCallDelta {
+                index,
+                input: input.to_owned(),
+            });
+        }
+    }
+
+    fn finish(&mut self, reason: &str) {
+        let reason = match reason {
+            "" => return,
+            "length" => StopReason::MaxTokens,
+            "tool_calls" | "function_call" => StopReason::ToolUse,
+            "content_filter" => StopReason::Refusal,
+            _ if self.refused => StopReason::Refusal,
+            _ => StopReason::EndTurn,
+        };
+        self.stop = Some(reason);
+    }
+}
+
+/// A failure inside a stream has no status of its own, but some servers put one into `code`.
+fn failure(chunk: &Value) -> ModelError {
+    let status = chunk.pointer("/error/code").and_then(Value::as_u64);
+    if let Some(status) = status.and_then(|code| u16::try_from(code).ok()) {
+        return error::parse(status, chunk);
+    }
+    let theirs = chunk.pointer("/error/type").and_then(Value::as_str);
+    let guess = if theirs == Some("invalid_request_error") {
+        400
+    } else {
+        500
+    };
+    let found = error::parse(guess, chunk);
+    ModelError {
+        status: found.kind.status(),
+        ..found
+    }
+}
+
+fn usage(usage: &Value) -> Usage {
+    Usage {
+        input_tokens: count(usage, "/prompt_tokens"),
+        output_tokens: count(usage, "/completion_tokens"),
+        cache_read_tokens: count(usage, "/prompt_tokens_details/cached_tokens"),
+        cache_write_tokens: count(usage, "/prompt_tokens_details/cache_write_tokens"),
+        reasoning_tokens: count(usage, "/completion_tokens_details/reasoning_tokens"),
+    }
+}

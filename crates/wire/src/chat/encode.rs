@@ -1,0 +1,185 @@
+//! Chat completions: an answer from its events.
+
+use serde_json::{Value, json};
+
+use super::error;
+use crate::frame::Frames;
+use crate::json::Object;
+use crate::stream::Encode;
+use crate::{AnswerStyle, ModelEvent, ModelResponse, Part, StopReason, ToolCall, ToolKind, Usage};
+
+/// Writes the chunks of one answer.
+#[derive(Debug)]
+pub(crate) struct Encoder {
+    style: AnswerStyle,
+    id: String,
+    model: String,
+    /// The kind of each call so far, by its index.
+    calls: Vec<ToolKind>,
+    stop: Option<StopReason>,
+    usage: Option<Usage>,
+}
+
+impl Encoder {
+    pub(crate) fn new(style: AnswerStyle) -> Self {
+        Self {
+            style,
+            id: String::new(),
+            model: String::new(),
+            calls: Vec::new(),
+            stop: None,
+            usage: None,
+        }
+    }
+
+    fn chunk(&self, choices: Value) -> Object {
+        Object::new()
+            .set("id", self.id.as_str())
+            .set("object", "chat.completion.chunk")
+            .set("created", self.style.created)
+            .set("model", self.model.as_str())
+            .set("choices", choices)
+    }
+
+    fn delta(&self, delta: Value, out: &mut Frames) {
+        let choice = json!([{ "index": 0, "delta": delta, "finish_reason": null }]);
+        out.send(&self.chunk(choice).value());
+    }
+
+    fn call(&self, index: usize, call: Value, out: &mut Frames) {
+        let mut call = call;
+        call["index"] = index.into();
+        self.delta(json!({ "tool_calls": [call] }), out);
+    }
+
+    fn input(&self, index: usize, input: &str, out: &mut Frames) {
+        let call = match self.calls.get(index) {
+            Some(ToolKind::Freeform) => json!({ "custom": { "input": input } }),
+            _ => json!({ "function": { "arguments": input } }),
+        };
+        self.call(index, call, out);
+    }
+
+    fn done(&self, out: &mut Frames) {
+        let implied = if self.calls.is_empty() {
+            StopReason::EndTurn
+        } else {
+            StopReason::ToolUse
+        };
+        let reason = finish_reason(self.stop.unwrap_or(implied));
+        let choice = json!([{ "index": 0, "delta": {}, "finish_reason": reason }]);
+        out.send(&self.chunk(choice).value());
+        if let (true, Some(usage)) = (self.style.stream_usage, &self.usage) {
+            let chunk = self.chunk(json!([])).set("usage", usage_json(usage));
+            out.send(&chunk.value());
+        }
+        out.send_raw("[DONE]");
+    }
+}
+
+impl Encode for Encoder {
+    fn event(&mut self, event: &ModelEvent, out: &mut Frames) {
+        match event {
+            ModelEvent::Start { id, model } => {
+                self.id.clone_from(id);
+                self.model.clone_from(model);
+                self.delta(json!({ "role": "assistant", "content": "" }), out);
+            }
+            ModelEvent::TextDelta { text } => self.delta(json!({ "content": text }), out),
+            ModelEvent::ReasoningDelta { text } => {
+                self.delta(json!({ "reasoning_content": text }), out);
+            }
+            ModelEvent::ToolCallStart {
+                index,
+                id,
+                name,
+                kind,
+                ..
+            } => {
+                self.calls.resize(*index + 1, *kind);
+                let call = ToolCall {
+                    id: id.clone(),
+                    name: name.clone(),
+                    kind: *kind,
+                    ..ToolCall::default()
+                };
+                self.call(*index, call_json(&call), out);
+            }
+            ModelEvent::ToolCallDelta { index, input } => self.input(*index, input, out),
+            ModelEvent::Usage(usage) => self.usage = Some(*usage),
+            ModelEvent::Stop { reason } => self.stop = Some(*reason),
+            ModelEvent::Error(failure) => out.send(&error::render(failure)),
+            ModelEvent::Done => self.done(out),
+            // Without a word here: signatures, the end of one call, and what other APIs add.
+            ModelEvent::ReasoningEnd { .. }
+            | ModelEvent::ToolCallEnd { .. }
+            | ModelEvent::Opaque(_) => {}
+        }
+    }
+}
+
+/// A whole answer.
+pub(crate) fn whole(response: &ModelResponse, style: AnswerStyle) -> Value {
+    let text = response.text();
+    let thought = response.parts.iter().find_map(|part| match part {
+        Part::Reasoning(reasoning) => Some(reasoning.text.as_str()),
+        _ => None,
+    });
+    let content = (!text.is_empty() || response.calls().next().is_none()).then_some(text);
+    let message = Object::new()
+        .set("role", "assistant")
+        .set("content", content)
+        .maybe("reasoning_content", thought)
+        .set("refusal", Value::Null)
+        .list("tool_calls", response.calls().map(call_json).collect());
+    let choice = Object::new()
+        .set("index", 0)
+        .set("message", message)
+        .set("finish_reason", finish_reason(response.stop_or_implied()))
+        .set("logprobs", Value::Null);
+    Object::new()
+        .set("id", response.id.as_str())
+        .set("object", "chat.completion")
+        .set("created", style.created)
+        .set("model", response.model.as_str())
+        .set("choices", vec![choice.value()])
+        .maybe("usage", response.usage.as_ref().map(usage_json))
+        .value()
+}
+
+fn call_json(call: &ToolCall) -> Value {
+    match call.kind {
+        ToolKind::Function => json!({
+            "id": call.id,
+            "type": "function",
+            "function": { "name": call.name, "arguments": call.input },
+        }),
+        ToolKind::Freeform => json!({
+            "id": call.id,
+            "type": "custom",
+            "custom": { "name": call.name, "input": call.input },
+        }),
+    }
+}
+
+fn finish_reason(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::EndTurn | StopReason::StopSequence | StopReason::Pause => "stop",
+        StopReason::ToolUse => "tool_calls",
+        StopReason::MaxTokens => "length",
+        StopReason::Refusal => "content_filter",
+    }
+}
+
+fn usage_json(usage: &Usage) -> Value {
+    json!({
+        "prompt_tokens": usage.input_tokens,
+        "completion_tokens": usage.output_tokens,
+        "total_tokens": usage.total_tokens(),
+        "prompt_tokens_details": {
+            "cached_tokens": usage.cache_read_tokens,
+            "cache_write_tokens": usage.cache_write_tokens,
+        },
+        "completion_tokens_details": { "reasoning_tokens": usage.reasoning_tokens },
+    })
+}

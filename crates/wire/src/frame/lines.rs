@@ -1,0 +1,51 @@
+//! Lines of a byte stream, ended by LF, CR or CRLF.
+
+use super::MAX_EVENT_BYTES;
+use crate::WireError;
+
+/// Cuts bytes into lines; a line that the network split is kept until its end comes.
+#[derive(Debug, Default)]
+pub(crate) struct LineSplitter {
+    partial: Vec<u8>,
+    /// The last byte was a CR: an LF right after it belongs to the same line end.
+    after_cr: bool,
+}
+
+impl LineSplitter {
+    /// Calls `line` for every line that these bytes complete, without its end.
+    pub(crate) fn push<E: From<WireError>>(
+        &mut self,
+        mut bytes: &[u8],
+        mut line: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        while !bytes.is_empty() {
+            if std::mem::take(&mut self.after_cr) && bytes[0] == b'\n' {
+                bytes = &bytes[1..];
+                continue;
+            }
+            let Some(end) = memchr::memchr2(b'\n', b'\r', bytes) else {
+                return Ok(self.keep(bytes)?);
+            };
+            if self.partial.is_empty() {
+                line(&bytes[..end])?;
+            } else {
+                self.keep(&bytes[..end])?;
+                line(&self.partial)?;
+                self.partial.clear();
+            }
+            self.after_cr = bytes[end] == b'\r';
+            bytes = &bytes[end + 1..];
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, bytes: &[u8]) -> Result<(), WireError> {
+        if self.partial.len() + bytes.len() > MAX_EVENT_BYTES {
+            return Err(WireError::TooLong {
+                limit: MAX_EVENT_BYTES,
+            });
+        }
+        self.partial.extend_from_slice(bytes);
+        Ok(())
+    }
+}

@@ -1,0 +1,145 @@
+//! Gemini: the events of an answer.
+
+use serde_json::Value;
+
+use super::error;
+use crate::json;
+use crate::look::{count, list, text};
+use crate::response::call_events;
+use crate::stream::Decode;
+use crate::{Dialect, ModelError, ModelEvent, Opaque, StopReason, ToolCall, Usage};
+
+/// Reads the chunks of one answer. Of several candidates only the first is read: nothing here asks for more.
+#[derive(Debug, Default)]
+pub(crate) struct Decoder {
+    id: Option<String>,
+    calls: usize,
+    stop: Option<StopReason>,
+}
+
+impl Decode for Decoder {
+    fn frame(
+        &mut self,
+        _name: &[u8],
+        data: &[u8],
+        out: &mut Vec<ModelEvent>,
+    ) -> Result<(), ModelError> {
+        let chunk = json::parse(data).map_err(ModelError::protocol)?;
+        self.chunk(&chunk, out)
+    }
+
+    /// No frame says that it is the last; a reason to stop is end enough.
+    fn end(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        let reason = match self.stop.ok_or_else(ModelError::cut)? {
+            StopReason::EndTurn if self.calls > 0 => StopReason::ToolUse,
+            other => other,
+        };
+        out.push(ModelEvent::Stop { reason });
+        out.push(ModelEvent::Done);
+        Ok(())
+    }
+}
+
+/// The events of a whole answer, which is one chunk.
+pub(crate) fn whole(body: Value) -> Result<Vec<ModelEvent>, ModelError> {
+    let mut decoder = Decoder::default();
+    let mut out = Vec::new();
+    decoder.chunk(&body, &mut out)?;
+    decoder.end(&mut out)?;
+    Ok(out)
+}
+
+impl Decoder {
+    fn chunk(&mut self, chunk: &Value, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        if let Some(failed) = chunk.get("error") {
+            let status = u16::try_from(count(failed, "/code")).unwrap_or(500);
+            return Err(error::parse(status, chunk));
+        }
+        if self.id.is_none() {
+            let id = text(chunk, "responseId").to_owned();
+            let model = text(chunk, "modelVersion").to_owned();
+            self.id = Some(id.clone());
+            out.push(ModelEvent::Start { id, model });
+        }
+        for candidate in list(chunk, "candidates").iter().take(1) {
+            for part in list(&candidate["content"], "parts") {
+                self.part(part, out);
+            }
+            self.finish(text(candidate, "finishReason"));
+        }
+        if chunk.pointer("/promptFeedback/blockReason").is_some() {
+            self.stop = Some(StopReason::Refusal);
+        }
+        if let Some(found) = chunk.get("usageMetadata") {
+            out.push(ModelEvent::Usage(usage(found)));
+        }
+        Ok(())
+    }
+
+    fn part(&mut self, part: &Value, out: &mut Vec<ModelEvent>) {
+        let signature = part.get("thoughtSignature").and_then(Value::as_str);
+        if let Some(call) = part.get("functionCall") {
+            return self.call(call, signature, out);
+        }
+        let Some(words) = part.get("text").and_then(Value::as_str) else {
+            out.push(ModelEvent::Opaque(Opaque {
+                dialect: Dialect::Gemini,
+                value: part.clone(),
+            }));
+            return;
+        };
+        let words = words.to_owned();
+        if !words.is_empty() {
+            out.push(if part["thought"] == true {
+                ModelEvent::ReasoningDelta { text: words }
+            } else {
+                ModelEvent::TextDelta { text: words }
+            });
+        }
+        if let Some(signature) = signature {
+            out.push(ModelEvent::ReasoningEnd {
+                signature: Some(signature.to_owned()),
+                redacted: false,
+            });
+        }
+    }
+
+    fn call(&mut self, call: &Value, signature: Option<&str>, out: &mut Vec<ModelEvent>) {
+        let answer = self.id.as_deref().unwrap_or_default();
+        let id = match text(call, "id") {
+            "" => format!("call_{answer}_{}", self.calls),
+            id => id.to_owned(),
+        };
+        let args = call.get("args").filter(|args| args.is_object());
+        let call = ToolCall {
+            id,
+            name: text(call, "name").to_owned(),
+            input: args.map_or_else(|| "{}".to_owned(), Value::to_string),
+            signature: signature.map(str::to_owned),
+            ..ToolCall::default()
+        };
+        out.extend(call_events(self.calls, &call));
+        self.calls += 1;
+    }
+
+    fn finish(&mut self, reason: &str) {
+        self.stop = Some(match reason {
+            "" => return,
+            "MAX_TOKENS" => StopReason::MaxTokens,
+            "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII"
+            | "IMAGE_SAFETY" | "LANGUAGE" => StopReason::Refusal,
+            _ => StopReason::EndTurn,
+        });
+    }
+}
+
+fn usage(usage: &Value) -> Usage {
+    let thoughts = count(usage, "/thoughtsTokenCount");
+    Usage {
+        input_tokens: count(usage, "/promptTokenCount"),
+        output_tokens: count(usage, "/candidatesTokenCount").saturating_add(thoughts),
+        cache_read_tokens: count(usage, "/cachedContentTokenCount"),
+        cache_write_tokens: 0,
+        reasoning_tokens: thoughts,
+    }
+}

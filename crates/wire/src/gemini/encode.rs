@@ -1,0 +1,176 @@
+//! Gemini: an answer from its events.
+
+use serde_json::{Value, json};
+
+use super::error;
+use crate::frame::Frames;
+use crate::json::Object;
+use crate::stream::Encode;
+use crate::{AnswerStyle, Dialect, ModelEvent, ModelResponse, Part, StopReason, ToolCall, Usage};
+
+/// Writes the chunks of one answer.
+#[derive(Debug)]
+pub(crate) struct Encoder {
+    id: String,
+    model: String,
+    /// Calls that are still coming: this API sends them whole.
+    calls: Vec<(usize, ToolCall)>,
+    stop: Option<StopReason>,
+    usage: Option<Usage>,
+}
+
+impl Encoder {
+    pub(crate) fn new(_style: AnswerStyle) -> Self {
+        Self {
+            id: String::new(),
+            model: String::new(),
+            calls: Vec::new(),
+            stop: None,
+            usage: None,
+        }
+    }
+
+    fn part(&self, part: Value, out: &mut Frames) {
+        let candidate = candidate(vec![part]);
+        out.send(&answer(&self.id, &self.model, candidate).value());
+    }
+
+    fn call_end(&mut self, index: usize, out: &mut Frames) {
+        if let Some(at) = self.calls.iter().position(|(call, _)| *call == index) {
+            let (_, call) = self.calls.remove(at);
+            self.part(call_json(&call), out);
+        }
+    }
+
+    fn done(&mut self, out: &mut Frames) {
+        while let Some((index, _)) = self.calls.first() {
+            self.call_end(*index, out);
+        }
+        let reason = finish_reason(self.stop.unwrap_or(StopReason::EndTurn));
+        let candidate = candidate(vec![json!({ "text": "" })]).set("finishReason", reason);
+        let chunk = answer(&self.id, &self.model, candidate)
+            .maybe("usageMetadata", self.usage.as_ref().map(usage_json));
+        out.send(&chunk.value());
+    }
+}
+
+impl Encode for Encoder {
+    fn event(&mut self, event: &ModelEvent, out: &mut Frames) {
+        match event {
+            ModelEvent::Start { id, model } => {
+                self.id.clone_from(id);
+                self.model.clone_from(model);
+            }
+            ModelEvent::TextDelta { text } => self.part(json!({ "text": text }), out),
+            ModelEvent::ReasoningDelta { text } => {
+                self.part(json!({ "text": text, "thought": true }), out);
+            }
+            ModelEvent::ReasoningEnd {
+                signature: Some(signature),
+                ..
+            } => {
+                let part = json!({ "text": "", "thought": true, "thoughtSignature": signature });
+                self.part(part, out);
+            }
+            ModelEvent::ReasoningEnd { .. } => {}
+            ModelEvent::ToolCallStart {
+                index,
+                id,
+                name,
+                kind,
+                signature,
+            } => {
+                let call = ToolCall {
+                    id: id.clone(),
+                    name: name.clone(),
+                    kind: *kind,
+                    signature: signature.clone(),
+                    ..ToolCall::default()
+                };
+                self.calls.push((*index, call));
+            }
+            ModelEvent::ToolCallDelta { index, input } => {
+                let found = self.calls.iter_mut().find(|(call, _)| call == index);
+                if let Some((_, call)) = found {
+                    call.input.push_str(input);
+                }
+            }
+            ModelEvent::ToolCallEnd { index } => self.call_end(*index, out),
+            ModelEvent::Opaque(opaque) => {
+                if opaque.dialect == Dialect::Gemini {
+                    self.part(opaque.value.clone(), out);
+                }
+            }
+            ModelEvent::Usage(usage) => self.usage = Some(*usage),
+            ModelEvent::Stop { reason } => self.stop = Some(*reason),
+            ModelEvent::Error(failure) => out.send(&error::render(failure)),
+            ModelEvent::Done => self.done(out),
+        }
+    }
+}
+
+/// A whole answer.
+pub(crate) fn whole(response: &ModelResponse, _style: AnswerStyle) -> Value {
+    let parts = response.parts.iter().filter_map(part).collect();
+    let reason = finish_reason(response.stop_or_implied());
+    let candidate = candidate(parts).set("finishReason", reason);
+    answer(&response.id, &response.model, candidate)
+        .maybe("usageMetadata", response.usage.as_ref().map(usage_json))
+        .value()
+}
+
+fn part(part: &Part) -> Option<Value> {
+    Some(match part {
+        Part::Text(text) => json!({ "text": text.text }),
+        Part::Reasoning(reasoning) => Object::new()
+            .set("text", reasoning.text.as_str())
+            .set("thought", true)
+            .maybe("thoughtSignature", reasoning.signature.as_deref())
+            .value(),
+        Part::ToolCall(call) => call_json(call),
+        Part::Opaque(opaque) => opaque.value.clone(),
+        Part::Image(_) | Part::ToolResult(_) => return None,
+    })
+}
+
+fn call_json(call: &ToolCall) -> Value {
+    let inner = json!({ "id": call.id, "name": call.name, "args": call.input_object() });
+    Object::new()
+        .set("functionCall", inner)
+        .maybe("thoughtSignature", call.signature.as_deref())
+        .value()
+}
+
+fn candidate(parts: Vec<Value>) -> Object {
+    let content = json!({ "role": "model", "parts": parts });
+    Object::new().set("content", content).set("index", 0)
+}
+
+fn answer(id: &str, model: &str, candidate: Object) -> Object {
+    Object::new()
+        .set("candidates", vec![candidate.value()])
+        .set("modelVersion", model)
+        .set("responseId", id)
+}
+
+fn finish_reason(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::MaxTokens => "MAX_TOKENS",
+        StopReason::Refusal => "SAFETY",
+        StopReason::EndTurn
+        | StopReason::ToolUse
+        | StopReason::StopSequence
+        | StopReason::Pause => "STOP",
+    }
+}
+
+/// Gemini counts thoughts apart from the rest of the output.
+fn usage_json(usage: &Usage) -> Value {
+    json!({
+        "promptTokenCount": usage.input_tokens,
+        "candidatesTokenCount": usage.output_tokens.saturating_sub(usage.reasoning_tokens),
+        "totalTokenCount": usage.total_tokens(),
+        "cachedContentTokenCount": usage.cache_read_tokens,
+        "thoughtsTokenCount": usage.reasoning_tokens,
+    })
+}

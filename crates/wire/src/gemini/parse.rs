@@ -1,0 +1,184 @@
+//! Gemini: a request from its JSON.
+
+use serde_json::Value;
+
+use super::parse_parts;
+use crate::calls::name_calls;
+use crate::carry::{link_results, push_message};
+use crate::json::{self, Fields, Path, Result};
+use crate::{
+    Dialect, FunctionTool, JsonSchema, Message, ModelRequest, Opaque, OutputFormat, Part, Role,
+    Route, Text, Tool, ToolChoice,
+};
+
+pub(crate) fn request(body: Value, route: &Route) -> Result<ModelRequest> {
+    let mut fields = Fields::of(body, &Path::ROOT)?;
+    let model = match &route.model {
+        Some(model) => model.clone(),
+        None => fields.required("model")?,
+    };
+    let mut request = ModelRequest::new(model);
+    request.origin = Some(Dialect::Gemini);
+    request.instructions = instructions(&mut fields)?;
+    for message in fields.each("contents", content)?.into_iter().flatten() {
+        push_message(&mut request.messages, message);
+    }
+    name_calls(&mut request.messages);
+    link_results(&mut request.messages);
+    request.tools = fields.each("tools", tools)?.into_iter().flatten().collect();
+    tool_choice(&mut fields, &mut request)?;
+    fields.nested("generationConfig", |config| {
+        generation(config, &mut request)
+    })?;
+    request.stream = route.stream.unwrap_or_default();
+    request.stream_usage = request.stream;
+    request.extra = fields.rest();
+    Ok(request)
+}
+
+/// The instructions, under either spelling of their name; other parts than text mean nothing there.
+fn instructions(fields: &mut Fields<'_>) -> Result<Vec<Text>> {
+    let mut texts = Vec::new();
+    if let Some(other) = fields.take("system_instruction") {
+        fields.put_back("systemInstruction", other);
+    }
+    fields.nested("systemInstruction", |content| {
+        let parts = content.each("parts", |part, path| {
+            parse_parts::part(part, path, Role::System)
+        })?;
+        texts.extend(parts.into_iter().filter_map(|part| match part {
+            Part::Text(text) if !text.text.is_empty() => Some(text),
+            _ => None,
+        }));
+        Ok(())
+    })?;
+    Ok(texts)
+}
+
+/// One content; one that holds results and words becomes a message of the tools and one of the user.
+fn content(value: Value, path: &Path<'_>) -> Result<Vec<Message>> {
+    let mut fields = Fields::of(value, path)?;
+    let role = match fields.string("role")?.as_deref() {
+        Some("user" | "function") | None => Role::User,
+        Some("model") => Role::Assistant,
+        Some(other) => return Err(path.key("role").error(format!("unknown role `{other}`"))),
+    };
+    let parts = fields.each("parts", |part, path| parse_parts::part(part, path, role))?;
+    let mut extra = fields.rest();
+    let mut messages: Vec<Message> = Vec::new();
+    for part in parts {
+        let speaker = match part {
+            Part::ToolResult(_) => Role::Tool,
+            _ => role,
+        };
+        match messages.last_mut() {
+            Some(last) if last.role == speaker => last.parts.push(part),
+            _ => messages.push(Message {
+                role: speaker,
+                parts: vec![part],
+                extra: std::mem::take(&mut extra),
+            }),
+        }
+    }
+    Ok(messages)
+}
+
+/// One entry of the tools: functions, and switches for tools of the provider's.
+fn tools(value: Value, path: &Path<'_>) -> Result<Vec<Tool>> {
+    let mut fields = Fields::of(value, path)?;
+    let mut tools = fields.each("functionDeclarations", function)?;
+    let rest = fields.rest();
+    if !rest.is_empty() {
+        tools.push(Tool::Hosted(Opaque {
+            dialect: Dialect::Gemini,
+            value: rest.into(),
+        }));
+    }
+    Ok(tools)
+}
+
+fn function(value: Value, path: &Path<'_>) -> Result<Tool> {
+    let mut fields = Fields::of(value, path)?;
+    let mut tool = FunctionTool::new(fields.required("name")?);
+    tool.description = fields.string("description")?;
+    if let Some(schema) = schema(&mut fields, "parametersJsonSchema", "parameters") {
+        tool.schema = schema;
+    }
+    tool.extra = fields.rest();
+    Ok(Tool::Function(tool))
+}
+
+/// A schema in JSON Schema's words, or in Google's older ones, which write the types in capitals.
+fn schema(fields: &mut Fields<'_>, plain: &str, google: &str) -> Option<Value> {
+    fields.take(plain).or_else(|| {
+        let mut schema = fields.take(google)?;
+        lower_types(&mut schema);
+        Some(schema)
+    })
+}
+
+fn lower_types(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            for (key, value) in map {
+                match value {
+                    Value::String(word) if key == "type" => *word = word.to_lowercase(),
+                    other => lower_types(other),
+                }
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(lower_types),
+        _ => {}
+    }
+}
+
+fn tool_choice(fields: &mut Fields<'_>, request: &mut ModelRequest) -> Result<()> {
+    fields.nested("toolConfig", |config| {
+        config.nested("functionCallingConfig", |config| {
+            let mut allowed = config.each("allowedFunctionNames", json::string)?;
+            request.tool_choice = match config.string("mode")?.as_deref() {
+                Some("AUTO") => Some(ToolChoice::Auto),
+                Some("NONE") => Some(ToolChoice::None),
+                Some("ANY") if allowed.len() == 1 => {
+                    allowed.pop().map(|name| ToolChoice::Named { name })
+                }
+                Some("ANY") => Some(ToolChoice::Required),
+                Some(other) => {
+                    config.put_back("mode", other.into());
+                    None
+                }
+                None => None,
+            };
+            if !allowed.is_empty() {
+                config.put_back("allowedFunctionNames", allowed.into());
+            }
+            Ok(())
+        })
+    })
+}
+
+fn generation(config: &mut Fields<'_>, request: &mut ModelRequest) -> Result<()> {
+    let sampling = &mut request.sampling;
+    sampling.temperature = config.f64("temperature")?;
+    sampling.top_p = config.f64("topP")?;
+    sampling.top_k = config.u64("topK")?;
+    sampling.seed = config.i64("seed")?;
+    sampling.stop = config.each("stopSequences", json::string)?;
+    sampling.presence_penalty = config.f64("presencePenalty")?;
+    sampling.frequency_penalty = config.f64("frequencyPenalty")?;
+    request.max_tokens = config.u64("maxOutputTokens")?;
+    let schema = schema(config, "responseJsonSchema", "responseSchema");
+    request.output = match (config.string("responseMimeType")?.as_deref(), schema) {
+        (_, Some(schema)) => OutputFormat::JsonSchema(JsonSchema {
+            schema,
+            ..JsonSchema::default()
+        }),
+        (Some("application/json"), None) => OutputFormat::Json,
+        (Some("text/plain") | None, None) => OutputFormat::Text,
+        (Some(other), None) => {
+            config.put_back("responseMimeType", other.into());
+            OutputFormat::Text
+        }
+    };
+    Ok(())
+}

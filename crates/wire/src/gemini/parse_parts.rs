@@ -1,0 +1,157 @@
+//! Gemini: the parts of a request's content.
+
+use serde_json::Value;
+
+use crate::json::{Fields, Path, Result};
+use crate::{
+    Dialect, Image, ImageSource, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult,
+};
+
+/// Reads one part; what it holds is told by its keys.
+pub(super) fn part(value: Value, path: &Path<'_>, role: Role) -> Result<Part> {
+    let is_thought = value.get("thought").and_then(Value::as_bool) == Some(true);
+    if value.get("functionCall").is_some() {
+        return call(value, path);
+    }
+    if value.get("functionResponse").is_some() {
+        return result(value, path);
+    }
+    if value.get("text").is_some() {
+        return if is_thought {
+            thought(value, path)
+        } else {
+            text(value, path)
+        };
+    }
+    // The assistant's pictures are its answers, which no other API would take as such.
+    if role != Role::Assistant && is_picture(&value) {
+        return picture(value, path);
+    }
+    if !value.is_object() {
+        return Err(path.expected("an object", &value));
+    }
+    Ok(opaque(value))
+}
+
+fn opaque(value: Value) -> Part {
+    Part::Opaque(Opaque {
+        dialect: Dialect::Gemini,
+        value,
+    })
+}
+
+fn text(value: Value, path: &Path<'_>) -> Result<Part> {
+    let mut fields = Fields::of(value, path)?;
+    fields.take("thought");
+    Ok(Part::Text(Text {
+        text: fields.required("text")?,
+        extra: fields.rest(),
+    }))
+}
+
+fn thought(value: Value, path: &Path<'_>) -> Result<Part> {
+    let mut fields = Fields::of(value, path)?;
+    fields.take("thought");
+    Ok(Part::Reasoning(Reasoning {
+        text: fields.required("text")?,
+        signature: fields.string("thoughtSignature")?,
+        redacted: false,
+        extra: fields.rest(),
+    }))
+}
+
+fn call(value: Value, path: &Path<'_>) -> Result<Part> {
+    let mut fields = Fields::of(value, path)?;
+    let mut call = ToolCall {
+        signature: fields.string("thoughtSignature")?,
+        ..ToolCall::default()
+    };
+    fields.nested("functionCall", |inner| {
+        call.id = inner.string("id")?.unwrap_or_default();
+        call.name = inner.required("name")?;
+        let args = inner.take("args");
+        call.input = args.map_or_else(|| "{}".to_owned(), |args| args.to_string());
+        Ok(())
+    })?;
+    call.extra = fields.rest();
+    Ok(Part::ToolCall(call))
+}
+
+fn result(value: Value, path: &Path<'_>) -> Result<Part> {
+    let mut fields = Fields::of(value, path)?;
+    let mut result = ToolResult::default();
+    fields.nested("functionResponse", |inner| {
+        result.call_id = inner.string("id")?.unwrap_or_default();
+        result.name = inner.required("name")?;
+        let (said, is_error) = said(inner.take("response").unwrap_or_default());
+        result.is_error = is_error;
+        if !said.is_empty() {
+            result.parts.push(Part::text(said));
+        }
+        result.parts.extend(inner.each("parts", |value, path| {
+            if is_picture(&value) {
+                return picture(value, path);
+            }
+            Ok(opaque(value))
+        })?);
+        Ok(())
+    })?;
+    result.extra = fields.rest();
+    Ok(Part::ToolResult(result))
+}
+
+/// What a function said, and whether that is an error: a text under one of two agreed names, or an object of its own.
+fn said(response: Value) -> (String, bool) {
+    let only = |key: &str| match response.as_object() {
+        Some(map) if map.len() == 1 => map.get(key).and_then(Value::as_str),
+        _ => None,
+    };
+    if let Some(text) = only("output") {
+        return (text.to_owned(), false);
+    }
+    if let Some(text) = only("error") {
+        return (text.to_owned(), true);
+    }
+    let is_empty =
+        response.is_null() || response.as_object().is_some_and(serde_json::Map::is_empty);
+    (
+        if is_empty {
+            String::new()
+        } else {
+            response.to_string()
+        },
+        false,
+    )
+}
+
+fn is_picture(value: &Value) -> bool {
+    let media_type = |key: &str| {
+        value
+            .pointer(&format!("/{key}/mimeType"))
+            .and_then(Value::as_str)
+    };
+    let found = media_type("inlineData").or_else(|| media_type("fileData"));
+    found.is_some_and(|media_type| media_type.starts_with("image/"))
+}
+
+fn picture(value: Value, path: &Path<'_>) -> Result<Part> {
+    let mut fields = Fields::of(value, path)?;
+    let mut source = ImageSource::Url { url: String::new() };
+    fields.nested("inlineData", |inner| {
+        source = ImageSource::Inline {
+            media_type: inner.required("mimeType")?,
+            data: inner.required("data")?,
+        };
+        Ok(())
+    })?;
+    fields.nested("fileData", |inner| {
+        source = ImageSource::Url {
+            url: inner.required("fileUri")?,
+        };
+        Ok(())
+    })?;
+    Ok(Part::Image(Image {
+        source,
+        extra: fields.rest(),
+    }))
+}

@@ -1,0 +1,152 @@
+//! Objects read by taking out what is known.
+
+use serde_json::{Map, Value};
+
+use super::{Path, Result};
+use crate::Extra;
+
+/// An object whose known fields are taken out one by one. A `null` field counts as absent.
+#[derive(Debug)]
+pub(crate) struct Fields<'p> {
+    map: Map<String, Value>,
+    path: &'p Path<'p>,
+}
+
+impl<'p> Fields<'p> {
+    pub(crate) fn of(value: Value, path: &'p Path<'p>) -> Result<Self> {
+        match value {
+            Value::Object(map) => Ok(Self { map, path }),
+            other => Err(path.expected("an object", &other)),
+        }
+    }
+
+    pub(crate) fn path(&self) -> &'p Path<'p> {
+        self.path
+    }
+
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.map.get(key).is_some_and(|value| !value.is_null())
+    }
+
+    pub(crate) fn peek(&self, key: &str) -> Option<&Value> {
+        self.map.get(key)
+    }
+
+    pub(crate) fn take(&mut self, key: &str) -> Option<Value> {
+        self.map.shift_remove(key).filter(|value| !value.is_null())
+    }
+
+    /// Puts back what turned out to be beyond the common words.
+    pub(crate) fn put_back(&mut self, key: &str, value: Value) {
+        self.map.insert(key.to_owned(), value);
+    }
+
+    pub(crate) fn string(&mut self, key: &str) -> Result<Option<String>> {
+        match self.take(key) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(other) => Err(self.path.key(key).expected("a string", &other)),
+        }
+    }
+
+    pub(crate) fn required(&mut self, key: &str) -> Result<String> {
+        self.string(key)?
+            .ok_or_else(|| self.path.key(key).error("missing"))
+    }
+
+    pub(crate) fn bool(&mut self, key: &str) -> Result<Option<bool>> {
+        match self.take(key) {
+            None => Ok(None),
+            Some(Value::Bool(flag)) => Ok(Some(flag)),
+            Some(other) => Err(self.path.key(key).expected("a boolean", &other)),
+        }
+    }
+
+    pub(crate) fn f64(&mut self, key: &str) -> Result<Option<f64>> {
+        let Some(value) = self.take(key) else {
+            return Ok(None);
+        };
+        let number = value.as_f64();
+        number
+            .map(Some)
+            .ok_or_else(|| self.path.key(key).expected("a number", &value))
+    }
+
+    /// A count; some clients write it as `4096.0`.
+    pub(crate) fn u64(&mut self, key: &str) -> Result<Option<u64>> {
+        let Some(value) = self.take(key) else {
+            return Ok(None);
+        };
+        whole(&value)
+            .map(Some)
+            .ok_or_else(|| self.path.key(key).expected("a whole number", &value))
+    }
+
+    pub(crate) fn i64(&mut self, key: &str) -> Result<Option<i64>> {
+        let Some(value) = self.take(key) else {
+            return Ok(None);
+        };
+        let number = value.as_i64();
+        number
+            .map(Some)
+            .ok_or_else(|| self.path.key(key).expected("a whole number", &value))
+    }
+
+    /// Reads each element of a list; an absent list is empty.
+    pub(crate) fn each<T>(
+        &mut self,
+        key: &str,
+        mut read: impl FnMut(Value, &Path<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let path = self.path.key(key);
+        match self.take(key) {
+            None => Ok(Vec::new()),
+            Some(Value::Array(list)) => list
+                .into_iter()
+                .enumerate()
+                .map(|(index, value)| read(value, &path.index(index)))
+                .collect(),
+            Some(other) => Err(path.expected("a list", &other)),
+        }
+    }
+
+    /// Reads an object inside this one and puts back what is left of it.
+    pub(crate) fn nested(
+        &mut self,
+        key: &str,
+        read: impl FnOnce(&mut Fields<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let Some(value) = self.take(key) else {
+            return Ok(());
+        };
+        let path = self.path.key(key);
+        let mut inner = Fields::of(value, &path)?;
+        read(&mut inner)?;
+        let rest = inner.rest();
+        if !rest.is_empty() {
+            self.put_back(key, Value::Object(rest));
+        }
+        Ok(())
+    }
+
+    /// What nobody took.
+    pub(crate) fn rest(self) -> Extra {
+        self.map
+    }
+}
+
+/// A whole number that is not negative, even if written with a point.
+pub(crate) fn whole(value: &Value) -> Option<u64> {
+    let exact = |f: f64| f.fract() == 0.0 && (0.0..=9e15).contains(&f);
+    value
+        .as_u64()
+        .or_else(|| value.as_f64().filter(|f| exact(*f)).map(|f| f as u64))
+}
+
+/// Reads a string as text.
+pub(crate) fn string(value: Value, path: &Path<'_>) -> Result<String> {
+    match value {
+        Value::String(text) => Ok(text),
+        other => Err(path.expected("a string", &other)),
+    }
+}

@@ -1,0 +1,261 @@
+//! Messages: an answer from its events.
+
+use serde_json::{Value, json};
+
+use super::error;
+use crate::frame::Frames;
+use crate::json::Object;
+use crate::stream::Encode;
+use crate::{AnswerStyle, ModelEvent, ModelResponse, Part, Reasoning, StopReason, Usage};
+
+/// Writes the events of one answer.
+#[derive(Debug)]
+pub(crate) struct Encoder {
+    /// How many blocks have begun.
+    blocks: usize,
+    /// The block of words or thoughts that is open; it is always the newest.
+    open: Option<Open>,
+    /// The block of each call, by the call's index; open until the call ends.
+    calls: Vec<(usize, Option<usize>)>,
+    stop: Option<StopReason>,
+    usage: Usage,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Open {
+    Text,
+    Thinking,
+}
+
+impl Encoder {
+    pub(crate) fn new(_style: AnswerStyle) -> Self {
+        Self {
+            blocks: 0,
+            open: None,
+            calls: Vec::new(),
+            stop: None,
+            usage: Usage::default(),
+        }
+    }
+
+    fn begin(&mut self, block: &Value, out: &mut Frames) -> usize {
+        let index = self.blocks;
+        self.blocks += 1;
+        send(
+            "content_block_start",
+            json!({ "index": index, "content_block": block }),
+            out,
+        );
+        index
+    }
+
+    fn delta(&self, index: usize, delta: &Value, out: &mut Frames) {
+        send(
+            "content_block_delta",
+            json!({ "index": index, "delta": delta }),
+            out,
+        );
+    }
+
+    /// Ends the open block of words or thoughts.
+    fn close(&mut self, out: &mut Frames) {
+        if self.open.take().is_some() {
+            send(
+                "content_block_stop",
+                json!({ "index": self.blocks - 1 }),
+                out,
+            );
+        }
+    }
+
+    /// Makes sure that such a block is open, and gives its index.
+    fn ensure(&mut self, kind: Open, out: &mut Frames) -> usize {
+        if self.open == Some(kind) {
+            return self.blocks - 1;
+        }
+        self.close(out);
+        self.open = Some(kind);
+        let block = match kind {
+            Open::Text => json!({ "type": "text", "text": "" }),
+            Open::Thinking => json!({ "type": "thinking", "thinking": "", "signature": "" }),
+        };
+        self.begin(&block, out)
+    }
+
+    fn thinking_end(&mut self, signature: Option<&str>, redacted: bool, out: &mut Frames) {
+        if redacted {
+            self.close(out);
+            let block =
+                json!({ "type": "redacted_thinking", "data": signature.unwrap_or_default() });
+            let index = self.begin(&block, out);
+            send("content_block_stop", json!({ "index": index }), out);
+            return;
+        }
+        if let Some(signature) = signature {
+            let index = self.ensure(Open::Thinking, out);
+            let delta = json!({ "type": "signature_delta", "signature": signature });
+            self.delta(index, &delta, out);
+        }
+        if self.open == Some(Open::Thinking) {
+            self.close(out);
+        }
+    }
+
+    fn call_start(&mut self, call: usize, id: &str, name: &str, out: &mut Frames) {
+        self.close(out);
+        let block = json!({ "type": "tool_use", "id": id, "name": name, "input": {} });
+        let index = self.begin(&block, out);
+        self.calls.push((call, Some(index)));
+    }
+
+    fn call_end(&mut self, call: usize, out: &mut Frames) {
+        let found = self.calls.iter_mut().find(|(index, _)| *index == call);
+        if let Some(index) = found.and_then(|(_, block)| block.take()) {
+            send("content_block_stop", json!({ "index": index }), out);
+        }
+    }
+
+    fn done(&mut self, out: &mut Frames) {
+        self.close(out);
+        for (call, _) in self.calls.clone() {
+            self.call_end(call, out);
+        }
+        let implied = if self.calls.is_empty() {
+            StopReason::EndTurn
+        } else {
+            StopReason::ToolUse
+        };
+        let delta = json!({
+            "stop_reason": stop_reason(self.stop.unwrap_or(implied)),
+            "stop_sequence": null,
+        });
+        let usage = usage_json(&self.usage);
+        send(
+            "message_delta",
+            json!({ "delta": delta, "usage": usage }),
+            out,
+        );
+        send("message_stop", json!({}), out);
+    }
+}
+
+impl Encode for Encoder {
+    fn event(&mut self, event: &ModelEvent, out: &mut Frames) {
+        match event {
+            ModelEvent::Start { id, model } => {
+                let message = message(id, model, Vec::new()).set("usage", usage_json(&self.usage));
+                send("message_start", json!({ "message": message.value() }), out);
+            }
+            ModelEvent::TextDelta { text } => {
+                let index = self.ensure(Open::Text, out);
+                self.delta(index, &json!({ "type": "text_delta", "text": text }), out);
+            }
+            ModelEvent::ReasoningDelta { text } => {
+                let index = self.ensure(Open::Thinking, out);
+                let delta = json!({ "type": "thinking_delta", "thinking": text });
+                self.delta(index, &delta, out);
+            }
+            ModelEvent::ReasoningEnd {
+                signature,
+                redacted,
+            } => self.thinking_end(signature.as_deref(), *redacted, out),
+            ModelEvent::ToolCallStart {
+                index, id, name, ..
+            } => self.call_start(*index, id, name, out),
+            ModelEvent::ToolCallDelta { index, input } => {
+                let found = self.calls.iter().find(|(call, _)| call == index);
+                if let Some((_, Some(block))) = found {
+                    let delta = json!({ "type": "input_json_delta", "partial_json": input });
+                    self.delta(*block, &delta, out);
+                }
+            }
+            ModelEvent::ToolCallEnd { index } => self.call_end(*index, out),
+            ModelEvent::Opaque(opaque) => {
+                if opaque.dialect == crate::Dialect::Messages {
+                    self.close(out);
+                    let index = self.begin(&opaque.value, out);
+                    send("content_block_stop", json!({ "index": index }), out);
+                }
+            }
+            ModelEvent::Usage(usage) => self.usage = *usage,
+            ModelEvent::Stop { reason } => self.stop = Some(*reason),
+            ModelEvent::Error(failure) => out.send_named("error", &error::render(failure)),
+            ModelEvent::Done => self.done(out),
+        }
+    }
+}
+
+/// Sends an event, whose name stands in its data too.
+fn send(name: &str, mut data: Value, out: &mut Frames) {
+    data["type"] = name.into();
+    out.send_named(name, &data);
+}
+
+fn message(id: &str, model: &str, content: Vec<Value>) -> Object {
+    Object::new()
+        .set("id", id)
+        .set("type", "message")
+        .set("role", "assistant")
+        .set("model", model)
+        .set("content", content)
+        .set("stop_reason", Value::Null)
+        .set("stop_sequence", Value::Null)
+}
+
+/// A whole answer.
+pub(crate) fn whole(response: &ModelResponse, _style: AnswerStyle) -> Value {
+    let content = response.parts.iter().filter_map(block).collect();
+    message(&response.id, &response.model, content)
+        .set("stop_reason", stop_reason(response.stop_or_implied()))
+        .set("usage", usage_json(&response.usage.unwrap_or_default()))
+        .value()
+}
+
+fn block(part: &Part) -> Option<Value> {
+    Some(match part {
+        Part::Text(text) => json!({ "type": "text", "text": text.text }),
+        Part::Reasoning(reasoning) => thinking(reasoning),
+        Part::ToolCall(call) => json!({
+            "type": "tool_use",
+            "id": call.id,
+            "name": call.name,
+            "input": call.input_object(),
+        }),
+        Part::Opaque(opaque) => opaque.value.clone(),
+        Part::Image(_) | Part::ToolResult(_) => return None,
+    })
+}
+
+fn thinking(reasoning: &Reasoning) -> Value {
+    let signature = reasoning.signature.as_deref().unwrap_or_default();
+    if reasoning.redacted {
+        json!({ "type": "redacted_thinking", "data": signature })
+    } else {
+        json!({ "type": "thinking", "thinking": reasoning.text, "signature": signature })
+    }
+}
+
+fn stop_reason(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::EndTurn => "end_turn",
+        StopReason::ToolUse => "tool_use",
+        StopReason::MaxTokens => "max_tokens",
+        StopReason::StopSequence => "stop_sequence",
+        StopReason::Refusal => "refusal",
+        StopReason::Pause => "pause_turn",
+    }
+}
+
+/// Anthropic counts the tokens from and to the cache apart from the others.
+fn usage_json(usage: &Usage) -> Value {
+    let cached = usage
+        .cache_read_tokens
+        .saturating_add(usage.cache_write_tokens);
+    json!({
+        "input_tokens": usage.input_tokens.saturating_sub(cached),
+        "cache_creation_input_tokens": usage.cache_write_tokens,
+        "cache_read_input_tokens": usage.cache_read_tokens,
+        "output_tokens": usage.output_tokens,
+        "output_tokens_details": { "thinking_tokens": usage.reasoning_tokens },
+    })
+}

@@ -1,0 +1,105 @@
+//! Ollama: the events of an answer.
+
+use serde_json::Value;
+
+use super::error;
+use crate::json;
+use crate::look::{count, list, text};
+use crate::response::call_events;
+use crate::stream::Decode;
+use crate::{ModelError, ModelEvent, StopReason, ToolCall, Usage};
+
+/// Reads the lines of one answer.
+#[derive(Debug, Default)]
+pub(crate) struct Decoder {
+    started: bool,
+    calls: usize,
+}
+
+impl Decode for Decoder {
+    fn frame(
+        &mut self,
+        _name: &[u8],
+        data: &[u8],
+        out: &mut Vec<ModelEvent>,
+    ) -> Result<(), ModelError> {
+        let line = json::parse(data).map_err(ModelError::protocol)?;
+        self.line(&line, out)
+    }
+}
+
+/// The events of a whole answer, which is one line.
+pub(crate) fn whole(body: Value) -> Result<Vec<ModelEvent>, ModelError> {
+    let mut out = Vec::new();
+    Decoder::default().line(&body, &mut out)?;
+    match out.last() {
+        Some(ModelEvent::Done) => Ok(out),
+        _ => Err(ModelError::cut()),
+    }
+}
+
+impl Decoder {
+    fn line(&mut self, line: &Value, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        if line.get("error").is_some() {
+            return Err(error::parse(500, line));
+        }
+        if !std::mem::replace(&mut self.started, true) {
+            out.push(ModelEvent::Start {
+                id: String::new(),
+                model: text(line, "model").to_owned(),
+            });
+        }
+        let message = &line["message"];
+        let thought = text(message, "thinking").to_owned();
+        if !thought.is_empty() {
+            out.push(ModelEvent::ReasoningDelta { text: thought });
+        }
+        let words = text(message, "content").to_owned();
+        if !words.is_empty() {
+            out.push(ModelEvent::TextDelta { text: words });
+        }
+        for call in list(message, "tool_calls") {
+            self.call(call, text(line, "created_at"), out);
+        }
+        if line["done"] == true {
+            self.end(line, out);
+        }
+        Ok(())
+    }
+
+    /// A call. Where the server gives no id, one is made from the answer's time, so that it differs from those of other answers.
+    fn call(&mut self, call: &Value, created: &str, out: &mut Vec<ModelEvent>) {
+        let id = match text(call, "id") {
+            "" => {
+                let digits: String = created.chars().filter(char::is_ascii_digit).collect();
+                format!("call_{digits}_{}", self.calls)
+            }
+            id => id.to_owned(),
+        };
+        let function = &call["function"];
+        let arguments = function.get("arguments").filter(|value| value.is_object());
+        let call = ToolCall {
+            id,
+            name: text(function, "name").to_owned(),
+            input: arguments.map_or_else(|| "{}".to_owned(), Value::to_string),
+            ..ToolCall::default()
+        };
+        out.extend(call_events(self.calls, &call));
+        self.calls += 1;
+    }
+
+    fn end(&mut self, line: &Value, out: &mut Vec<ModelEvent>) {
+        out.push(ModelEvent::Usage(Usage {
+            input_tokens: count(line, "/prompt_eval_count"),
+            output_tokens: count(line, "/eval_count"),
+            ..Usage::default()
+        }));
+        let reason = match text(line, "done_reason") {
+            "length" => StopReason::MaxTokens,
+            _ if self.calls > 0 => StopReason::ToolUse,
+            _ => StopReason::EndTurn,
+        };
+        out.push(ModelEvent::Stop { reason });
+        out.push(ModelEvent::Done);
+    }
+}

@@ -1,0 +1,227 @@
+//! Responses: the events of an answer.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::error;
+use crate::json;
+use crate::look::{count, list, text};
+use crate::stream::Decode;
+use crate::{Dialect, ModelError, ModelEvent, Opaque, StopReason, ToolKind, Usage};
+
+/// Reads the events of one answer.
+#[derive(Debug, Default)]
+pub(crate) struct Decoder {
+    started: bool,
+    /// What has been told of each item, by its place.
+    items: BTreeMap<u64, Item>,
+    calls: usize,
+    refused: bool,
+}
+
+#[derive(Debug, Default)]
+struct Item {
+    /// The index among the calls, for a call.
+    call: Option<usize>,
+    /// Whether any of its content has come as a delta.
+    told: bool,
+}
+
+impl Decode for Decoder {
+    fn frame(
+        &mut self,
+        _name: &[u8],
+        data: &[u8],
+        out: &mut Vec<ModelEvent>,
+    ) -> Result<(), ModelError> {
+        if data == b"[DONE]" {
+            return Ok(());
+        }
+        let event = json::parse(data).map_err(ModelError::protocol)?;
+        let place = count(&event, "/output_index");
+        match text(&event, "type") {
+            "response.created" | "response.in_progress" => self.start(&event["response"], out),
+            "response.output_item.added" => self.added(place, &event["item"], out),
+            "response.output_item.done" => self.item_done(place, &event["item"], out),
+            "response.output_text.delta" => self.words(place, text(&event, "delta"), out),
+            "response.refusal.delta" => {
+                self.refused = true;
+                self.words(place, text(&event, "delta"), out);
+            }
+            "response.reasoning_summary_part.added" if count(&event, "/summary_index") > 0 => {
+                self.thought(place, "\n\n", out);
+            }
+            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+                self.thought(place, text(&event, "delta"), out);
+            }
+            "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta" => {
+                self.input(place, text(&event, "delta"), out);
+            }
+            "response.completed" | "response.incomplete" => self.end(&event["response"], out),
+            "response.failed" | "error" => return Err(error::from_event(&event)),
+            // The rest repeats what has been told, or is newer than this code.
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Decoder {
+    fn start(&mut self, response: &Value, out: &mut Vec<ModelEvent>) {
+        if !std::mem::replace(&mut self.started, true) {
+            out.push(ModelEvent::Start {
+                id: text(response, "id").to_owned(),
+                model: text(response, "model").to_owned(),
+            });
+        }
+    }
+
+    fn added(&mut self, place: u64, item: &Value, out: &mut Vec<ModelEvent>) {
+        let kind = match text(item, "type") {
+            "function_call" => ToolKind::Function,
+            "custom_tool_call" => ToolKind::Freeform,
+            _ => return,
+        };
+        let index = self.calls;
+        self.calls += 1;
+        self.items.entry(place).or_default().call = Some(index);
+        out.push(ModelEvent::ToolCallStart {
+            index,
+            id: text(item, "call_id").to_owned(),
+            name: text(item, "name").to_owned(),
+            kind,
+            signature: None,
+        });
+    }
+
+    /// Marks that something of an item has been told.
+    fn told(&mut self, place: u64) -> &mut Item {
+        let item = self.items.entry(place).or_default();
+        item.told = true;
+        item
+    }
+
+    fn words(&mut self, place: u64, text: &str, out: &mut Vec<ModelEvent>) {
+        if !text.is_empty() {
+            self.told(place);
+            let text = text.to_owned();
+            out.push(ModelEvent::TextDelta { text });
+        }
+    }
+
+    fn thought(&mut self, place: u64, text: &str, out: &mut Vec<ModelEvent>) {
+        if !text.is_empty() {
+            self.told(place);
+            let text = text.to_owned();
+            out.push(ModelEvent::ReasoningDelta { text });
+        }
+    }
+
+    fn input(&mut self, place: u64, input: &str, out: &mut Vec<ModelEvent>) {
+        if input.is_empty() {
+            return;
+        }
+        if let Some(index) = self.told(place).call {
+            let input = input.to_owned();
+            out.push(ModelEvent::ToolCallDelta { index, input });
+        }
+    }
+
+    /// An item is complete. A server that sends few deltas tells all of it only here.
+    fn item_done(&mut self, place: u64, item: &Value, out: &mut Vec<ModelEvent>) {
+        let is_call = matches!(text(item, "type"), "function_call" | "custom_tool_call");
+        if is_call && !self.items.contains_key(&place) {
+            self.added(place, item, out);
+        }
+        let told = self.items.remove(&place).unwrap_or_default();
+        match text(item, "type") {
+            "message" if !told.told => {
+                for part in list(item, "content") {
+                    self.refused |= text(part, "type") == "refusal";
+                    self.words(place, text(part, "text"), out);
+                    self.words(place, text(part, "refusal"), out);
+                }
+            }
+            "message" => {}
+            "reasoning" => self.reasoning_done(place, item, told.told, out),
+            "function_call" | "custom_tool_call" => {
+                let Some(index) = told.call else { return };
+                if !told.told {
+                    let input = format!("{}{}", text(item, "arguments"), text(item, "input"));
+                    out.push(ModelEvent::ToolCallDelta { index, input });
+                }
+                out.push(ModelEvent::ToolCallEnd { index });
+            }
+            _ => out.push(ModelEvent::Opaque(Opaque {
+                dialect: Dialect::Responses,
+                value: item.clone(),
+            })),
+        }
+    }
+
+    fn reasoning_done(&mut self, place: u64, item: &Value, told: bool, out: &mut Vec<ModelEvent>) {
+        if !told {
+            let texts = |key: &str| -> Vec<&str> {
+                list(item, key)
+                    .iter()
+                    .map(|entry| text(entry, "text"))
+                    .collect()
+            };
+            let summary = texts("summary");
+            let shown = if summary.is_empty() {
+                texts("content")
+            } else {
+                summary
+            };
+            self.thought(place, &shown.join("\n\n"), out);
+        }
+        let signature = text(item, "encrypted_content");
+        out.push(ModelEvent::ReasoningEnd {
+            signature: Some(signature.to_owned()).filter(|s| !s.is_empty()),
+            redacted: false,
+        });
+    }
+
+    fn end(&mut self, response: &Value, out: &mut Vec<ModelEvent>) {
+        self.start(response, out);
+        if let Some(found) = response.get("usage").filter(|usage| usage.is_object()) {
+            out.push(ModelEvent::Usage(usage(found)));
+        }
+        let why = response.pointer("/incomplete_details/reason");
+        let reason = match why.and_then(Value::as_str) {
+            Some("content_filter") => StopReason::Refusal,
+            Some(_) => StopReason::MaxTokens,
+            None if self.refused => StopReason::Refusal,
+            None if self.calls > 0 => StopReason::ToolUse,
+            None => StopReason::EndTurn,
+        };
+        out.push(ModelEvent::Stop { reason });
+        out.push(ModelEvent::Done);
+    }
+}
+
+/// The events of a whole answer, which is told like a stream that held everything back.
+pub(crate) fn whole(body: Value) -> Result<Vec<ModelEvent>, ModelError> {
+    if body.get("error").is_some_and(|error| !error.is_null()) {
+        return Err(error::from_event(&body));
+    }
+    let mut decoder = Decoder::default();
+    let mut out = Vec::new();
+    decoder.start(&body, &mut out);
+    for (place, item) in list(&body, "output").iter().enumerate() {
+        decoder.item_done(place as u64, item, &mut out);
+    }
+    decoder.end(&body, &mut out);
+    Ok(out)
+}
+
+fn usage(usage: &Value) -> Usage {
+    Usage {
+        input_tokens: count(usage, "/input_tokens"),
+        output_tokens: count(usage, "/output_tokens"),
+        cache_read_tokens: count(usage, "/input_tokens_details/cached_tokens"),
+        cache_write_tokens: count(usage, "/input_tokens_details/cache_write_tokens"),
+        reasoning_tokens: count(usage, "/output_tokens_details/reasoning_tokens"),
+    }
+}

@@ -1,0 +1,168 @@
+//! Responses: an answer from its events.
+
+use serde_json::{Value, json};
+
+use super::items::{Output, call_item, message_item, reasoning_item};
+use super::{error, items};
+use crate::frame::Frames;
+use crate::json::Object;
+use crate::stream::Encode;
+use crate::{AnswerStyle, Dialect, ModelError, ModelEvent, ModelResponse, Part, StopReason, Usage};
+
+/// Writes the numbered events of one answer.
+#[derive(Debug)]
+pub(crate) struct Encoder {
+    style: AnswerStyle,
+    model: String,
+    output: Output,
+    stop: Option<StopReason>,
+    usage: Option<Usage>,
+}
+
+impl Encoder {
+    pub(crate) fn new(style: AnswerStyle) -> Self {
+        Self {
+            style,
+            model: String::new(),
+            output: Output::default(),
+            stop: None,
+            usage: None,
+        }
+    }
+
+    fn response(&self, status: &str) -> Object {
+        response(self.output.id(), &self.model, self.style, status)
+            .set("output", self.output.items())
+            .set("usage", self.usage.as_ref().map(usage_json))
+    }
+
+    fn start(&mut self, out: &mut Frames) {
+        for name in ["response.created", "response.in_progress"] {
+            let response = self.response("in_progress").value();
+            self.output.send(name, json!({ "response": response }), out);
+        }
+    }
+
+    fn done(&mut self, out: &mut Frames) {
+        self.output.close_all(out);
+        let (status, why) = status(self.stop.unwrap_or(StopReason::EndTurn));
+        let response = self.response(status).set("incomplete_details", why).value();
+        let name = format!("response.{status}");
+        self.output
+            .send(&name, json!({ "response": response }), out);
+    }
+
+    fn fail(&mut self, failure: &ModelError, out: &mut Frames) {
+        let response = self
+            .response("failed")
+            .set("error", error::in_response(failure))
+            .value();
+        self.output
+            .send("response.failed", json!({ "response": response }), out);
+    }
+}
+
+impl Encode for Encoder {
+    fn event(&mut self, event: &ModelEvent, out: &mut Frames) {
+        match event {
+            ModelEvent::Start { id, model } => {
+                self.output.set_id(id);
+                self.model.clone_from(model);
+                self.start(out);
+            }
+            ModelEvent::TextDelta { text } => self.output.text(text, out),
+            ModelEvent::ReasoningDelta { text } => self.output.thought(text, out),
+            ModelEvent::ReasoningEnd { signature, .. } => {
+                self.output.thought_end(signature.as_deref(), out);
+            }
+            ModelEvent::ToolCallStart {
+                index,
+                id,
+                name,
+                kind,
+                ..
+            } => self.output.call(*index, id, name, *kind, out),
+            ModelEvent::ToolCallDelta { index, input } => {
+                self.output.call_input(*index, input, out);
+            }
+            ModelEvent::ToolCallEnd { index } => self.output.call_end(*index, out),
+            ModelEvent::Opaque(opaque) => {
+                if opaque.dialect == Dialect::Responses {
+                    self.output.opaque(&opaque.value, out);
+                }
+            }
+            ModelEvent::Usage(usage) => self.usage = Some(*usage),
+            ModelEvent::Stop { reason } => self.stop = Some(*reason),
+            ModelEvent::Error(failure) => self.fail(failure, out),
+            ModelEvent::Done => self.done(out),
+        }
+    }
+}
+
+/// A whole answer.
+pub(crate) fn whole(answer: &ModelResponse, style: AnswerStyle) -> Value {
+    let (status, why) = status(answer.stop_or_implied());
+    let parts = answer.parts.iter().enumerate();
+    let output: Vec<Value> = parts
+        .filter_map(|(at, part)| item(&answer.id, at, part))
+        .collect();
+    response(&answer.id, &answer.model, style, status)
+        .set("output", output)
+        .set("usage", answer.usage.as_ref().map(usage_json))
+        .set("incomplete_details", why)
+        .value()
+}
+
+fn item(response: &str, at: usize, part: &Part) -> Option<Value> {
+    let id = |prefix: &str| items::item_id(response, prefix, at);
+    Some(match part {
+        Part::Text(text) => message_item(&id("msg"), &text.text),
+        Part::Reasoning(thought) => {
+            reasoning_item(&id("rs"), &thought.text, thought.signature.as_deref())
+        }
+        Part::ToolCall(call) => call_item(&id(items::call_prefix(call.kind)), call, "completed"),
+        Part::Opaque(opaque) => opaque.value.clone(),
+        Part::Image(_) | Part::ToolResult(_) => return None,
+    })
+}
+
+/// The fields that every response has, whether it says something or not: the official clients want them.
+fn response(id: &str, model: &str, style: AnswerStyle, status: &str) -> Object {
+    Object::new()
+        .set("id", id)
+        .set("object", "response")
+        .set("created_at", style.created)
+        .set("status", status)
+        .set("error", Value::Null)
+        .set("incomplete_details", Value::Null)
+        .set("instructions", Value::Null)
+        .set("metadata", json!({}))
+        .set("model", model)
+        .set("output", json!([]))
+        .set("parallel_tool_calls", true)
+        .set("temperature", Value::Null)
+        .set("tool_choice", "auto")
+        .set("tools", json!([]))
+        .set("top_p", Value::Null)
+}
+
+fn status(stop: StopReason) -> (&'static str, Value) {
+    match stop {
+        StopReason::MaxTokens => ("incomplete", json!({ "reason": "max_output_tokens" })),
+        StopReason::Refusal => ("incomplete", json!({ "reason": "content_filter" })),
+        _ => ("completed", Value::Null),
+    }
+}
+
+fn usage_json(usage: &Usage) -> Value {
+    json!({
+        "input_tokens": usage.input_tokens,
+        "input_tokens_details": {
+            "cached_tokens": usage.cache_read_tokens,
+            "cache_write_tokens": usage.cache_write_tokens,
+        },
+        "output_tokens": usage.output_tokens,
+        "output_tokens_details": { "reasoning_tokens": usage.reasoning_tokens },
+        "total_tokens": usage.total_tokens(),
+    })
+}

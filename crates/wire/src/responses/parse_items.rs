@@ -1,0 +1,192 @@
+//! Responses: the items of a conversation, gathered into messages.
+//!
+//! Words, thoughts and calls of the assistant that follow one another are one message. What stood on an item around words
+//! (its id, its phase) is kept with the first of them, under [`ITEM`].
+
+use serde_json::Value;
+
+use super::ITEM;
+use crate::carry::push_message;
+use crate::chat::image_source;
+use crate::json::{Fields, Path, Result};
+use crate::{
+    Dialect, Extra, Image, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolKind,
+    ToolResult,
+};
+
+/// Reads one item into the conversation.
+pub(super) fn push(item: Value, path: &Path<'_>, messages: &mut Vec<Message>) -> Result<()> {
+    let kind = item.get("type").and_then(Value::as_str);
+    match kind {
+        Some("message") | None => return message(item, path, messages),
+        Some("reasoning") => push_assistant(reasoning(item, path)?, messages),
+        Some("function_call") => {
+            push_assistant(call(item, path, ToolKind::Function)?, messages);
+        }
+        Some("custom_tool_call") => {
+            push_assistant(call(item, path, ToolKind::Freeform)?, messages);
+        }
+        Some("function_call_output") => result(item, path, ToolKind::Function, messages)?,
+        Some("custom_tool_call_output") => result(item, path, ToolKind::Freeform, messages)?,
+        Some(_) => push_assistant(opaque(item), messages),
+    }
+    Ok(())
+}
+
+fn push_assistant(part: Part, messages: &mut Vec<Message>) {
+    match messages.last_mut() {
+        Some(last) if last.role == Role::Assistant => last.parts.push(part),
+        _ => messages.push(Message::new(Role::Assistant, vec![part])),
+    }
+}
+
+fn opaque(value: Value) -> Part {
+    Part::Opaque(Opaque {
+        dialect: Dialect::Responses,
+        value,
+    })
+}
+
+fn message(item: Value, path: &Path<'_>, messages: &mut Vec<Message>) -> Result<()> {
+    let whole = item.clone();
+    let mut fields = Fields::of(item, path)?;
+    fields.take("type");
+    let role = match fields.required("role")?.as_str() {
+        "user" => Role::User,
+        "system" => Role::System,
+        "developer" => Role::Developer,
+        "assistant" => Role::Assistant,
+        other => return Err(path.key("role").error(format!("unknown role `{other}`"))),
+    };
+    let parts = content(&mut fields, "content")?;
+    let extra = fields.rest();
+    if role != Role::Assistant {
+        messages.push(Message { role, parts, extra });
+    } else if parts.iter().any(|part| matches!(part, Part::Opaque(_))) {
+        // Among the assistant's parts an opaque one is an item, so an item with odd content stays whole.
+        push_assistant(opaque(whole), messages);
+    } else {
+        said(parts, extra, messages);
+    }
+    Ok(())
+}
+
+/// The assistant's words of one item.
+fn said(parts: Vec<Part>, mut item: Extra, messages: &mut Vec<Message>) {
+    for mut part in parts {
+        if let (Part::Text(text), false) = (&mut part, item.is_empty()) {
+            let item = std::mem::take(&mut item);
+            text.extra.insert(ITEM.to_owned(), item.into());
+        }
+        push_assistant(part, messages);
+    }
+}
+
+/// Content under a key: a string, or a list of parts.
+fn content(fields: &mut Fields<'_>, key: &str) -> Result<Vec<Part>> {
+    match fields.take(key) {
+        None => Ok(Vec::new()),
+        Some(Value::String(text)) if text.is_empty() => Ok(Vec::new()),
+        Some(Value::String(text)) => Ok(vec![Part::text(text)]),
+        Some(list @ Value::Array(_)) => {
+            fields.put_back(key, list);
+            fields.each(key, part)
+        }
+        Some(other) => {
+            let path = fields.path().key(key);
+            Err(path.expected("a string or a list of parts", &other))
+        }
+    }
+}
+
+fn part(value: Value, path: &Path<'_>) -> Result<Part> {
+    match value.get("type").and_then(Value::as_str) {
+        Some("input_text" | "output_text" | "text") => {
+            let mut fields = Fields::of(value, path)?;
+            fields.take("type");
+            Ok(Part::Text(Text {
+                text: fields.required("text")?,
+                extra: fields.rest(),
+            }))
+        }
+        Some("input_image") if value.get("image_url").is_some_and(Value::is_string) => {
+            let mut fields = Fields::of(value, path)?;
+            fields.take("type");
+            Ok(Part::Image(Image {
+                source: image_source(fields.required("image_url")?),
+                extra: fields.rest(),
+            }))
+        }
+        Some(_) => Ok(opaque(value)),
+        None => Err(path.key("type").error("missing")),
+    }
+}
+
+/// A thought: its summaries, or the thought itself where a server shows it. The lists stay as they are if they say more.
+fn reasoning(item: Value, path: &Path<'_>) -> Result<Part> {
+    let mut fields = Fields::of(item, path)?;
+    fields.take("type");
+    let texts = |value: Option<&Value>| -> Vec<String> {
+        let list = value.and_then(Value::as_array).into_iter().flatten();
+        list.filter_map(|entry| entry.get("text").and_then(Value::as_str))
+            .map(str::to_owned)
+            .collect()
+    };
+    let summary = fields.take("summary");
+    let shown = texts(summary.as_ref());
+    let is_plain = shown.len()
+        == summary
+            .as_ref()
+            .and_then(Value::as_array)
+            .map_or(0, Vec::len);
+    let content = fields.take("content");
+    let text = if shown.is_empty() {
+        texts(content.as_ref())
+    } else {
+        shown.clone()
+    };
+    if let Some(content) = content {
+        fields.put_back("content", content);
+    }
+    if let (Some(summary), true) = (summary, shown.len() > 1 || !is_plain) {
+        fields.put_back("summary", summary);
+    }
+    Ok(Part::Reasoning(Reasoning {
+        text: text.join("\n\n"),
+        signature: fields.string("encrypted_content")?,
+        redacted: false,
+        extra: fields.rest(),
+    }))
+}
+
+fn call(item: Value, path: &Path<'_>, kind: ToolKind) -> Result<Part> {
+    let mut fields = Fields::of(item, path)?;
+    fields.take("type");
+    let input = match kind {
+        ToolKind::Function => "arguments",
+        ToolKind::Freeform => "input",
+    };
+    Ok(Part::ToolCall(ToolCall {
+        id: fields.required("call_id")?,
+        name: fields.required("name")?,
+        kind,
+        input: fields.string(input)?.unwrap_or_default(),
+        signature: None,
+        extra: fields.rest(),
+    }))
+}
+
+fn result(item: Value, path: &Path<'_>, kind: ToolKind, messages: &mut Vec<Message>) -> Result<()> {
+    let mut fields = Fields::of(item, path)?;
+    fields.take("type");
+    let result = ToolResult {
+        call_id: fields.required("call_id")?,
+        kind,
+        parts: content(&mut fields, "output")?,
+        extra: fields.rest(),
+        ..ToolResult::default()
+    };
+    let message = Message::new(Role::Tool, vec![Part::ToolResult(result)]);
+    push_message(messages, message);
+    Ok(())
+}

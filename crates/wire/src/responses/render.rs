@@ -1,0 +1,226 @@
+//! Responses: the JSON of a request.
+
+use serde_json::{Value, json};
+
+use super::ITEM;
+use crate::chat::image_url;
+use crate::json::Object;
+use crate::{
+    Message, ModelRequest, OutputFormat, Part, Reasoning, Role, Text, Tool, ToolCall, ToolChoice,
+    ToolKind, ToolResult,
+};
+
+/// Where a client sends a request.
+pub(crate) fn path(_request: &ModelRequest) -> String {
+    "/v1/responses".to_owned()
+}
+
+pub(crate) fn request(request: &ModelRequest) -> Value {
+    let instructions = request.instructions.first();
+    let text = Object::new().maybe("format", format(&request.output));
+    Object::new()
+        .set("model", request.model.as_str())
+        .maybe("instructions", instructions.map(|text| text.text.as_str()))
+        .set("input", input(&request.messages))
+        .list("tools", request.tools.iter().map(tool).collect())
+        .maybe("tool_choice", tool_choice(request))
+        .maybe("parallel_tool_calls", request.parallel_tools)
+        .nest("text", text)
+        .maybe("temperature", request.sampling.temperature)
+        .maybe("top_p", request.sampling.top_p)
+        .maybe("max_output_tokens", request.max_tokens)
+        .maybe("stream", request.stream.then_some(true))
+        .extra(&request.extra)
+        .value()
+}
+
+fn input(messages: &[Message]) -> Vec<Value> {
+    let mut items = Vec::new();
+    for message in messages {
+        match message.role {
+            Role::Assistant => assistant(&message.parts, &mut items),
+            Role::Tool => items.extend(message.parts.iter().filter_map(|part| match part {
+                Part::ToolResult(found) => Some(result(found)),
+                _ => None,
+            })),
+            Role::System => items.push(spoken("system", message)),
+            Role::Developer => items.push(spoken("developer", message)),
+            Role::User => items.push(spoken("user", message)),
+        }
+    }
+    items
+}
+
+fn spoken(role: &str, message: &Message) -> Value {
+    let content: Vec<Value> = message.parts.iter().filter_map(input_part).collect();
+    Object::new()
+        .set("type", "message")
+        .set("role", role)
+        .set("content", content)
+        .extra(&message.extra)
+        .value()
+}
+
+fn input_part(part: &Part) -> Option<Value> {
+    Some(match part {
+        Part::Text(text) => Object::new()
+            .set("type", "input_text")
+            .set("text", text.text.as_str())
+            .extra(&text.extra)
+            .value(),
+        Part::Image(image) => Object::new()
+            .set("type", "input_image")
+            .set("image_url", image_url(&image.source))
+            .extra(&image.extra)
+            .value(),
+        Part::Opaque(opaque) => opaque.value.clone(),
+        Part::Reasoning(_) | Part::ToolCall(_) | Part::ToolResult(_) => return None,
+    })
+}
+
+/// The assistant's parts as items; words that came from one item go back into one.
+fn assistant(parts: &[Part], items: &mut Vec<Value>) {
+    let mut speaking = false;
+    for part in parts {
+        let joins = speaking;
+        speaking = false;
+        match part {
+            Part::Text(text) => {
+                said(text, joins, items);
+                speaking = true;
+            }
+            Part::Reasoning(thought) => items.push(reasoning(thought)),
+            Part::ToolCall(made) => items.push(call(made)),
+            Part::Opaque(opaque) => items.push(opaque.value.clone()),
+            Part::Image(_) | Part::ToolResult(_) => {}
+        }
+    }
+}
+
+fn said(text: &Text, joins: bool, items: &mut Vec<Value>) {
+    let mut extra = text.extra.clone();
+    let item = extra.shift_remove(ITEM);
+    let part = Object::new()
+        .set("type", "output_text")
+        .set("text", text.text.as_str())
+        .extra(&extra)
+        .value();
+    let last = items.last_mut().and_then(|last| last.get_mut("content"));
+    if let (true, None, Some(Value::Array(content))) = (joins, &item, last) {
+        content.push(part);
+        return;
+    }
+    let item = item.as_ref().and_then(Value::as_object);
+    items.push(
+        Object::new()
+            .set("type", "message")
+            .set("role", "assistant")
+            .set("content", vec![part])
+            .extra(&item.cloned().unwrap_or_default())
+            .value(),
+    );
+}
+
+fn reasoning(reasoning: &Reasoning) -> Value {
+    let extra = &reasoning.extra;
+    let kept = extra.contains_key("content") || reasoning.text.is_empty();
+    let summary = match kept {
+        true => json!([]),
+        false => json!([{ "type": "summary_text", "text": reasoning.text }]),
+    };
+    Object::new()
+        .set("type", "reasoning")
+        .maybe(
+            "summary",
+            (!extra.contains_key("summary")).then_some(summary),
+        )
+        .maybe("encrypted_content", reasoning.signature.as_deref())
+        .extra(extra)
+        .value()
+}
+
+fn call(call: &ToolCall) -> Value {
+    let (kind, input) = match call.kind {
+        ToolKind::Function => ("function_call", "arguments"),
+        ToolKind::Freeform => ("custom_tool_call", "input"),
+    };
+    Object::new()
+        .set("type", kind)
+        .set("call_id", call.id.as_str())
+        .set("name", call.name.as_str())
+        .set(input, call.input.as_str())
+        .extra(&call.extra)
+        .value()
+}
+
+fn result(result: &ToolResult) -> Value {
+    let kind = match result.kind {
+        ToolKind::Function => "function_call_output",
+        ToolKind::Freeform => "custom_tool_call_output",
+    };
+    let output: Value = match result.parts.as_slice() {
+        [] => "".into(),
+        [Part::Text(text)] if text.extra.is_empty() => text.text.as_str().into(),
+        parts => parts.iter().filter_map(input_part).collect(),
+    };
+    Object::new()
+        .set("type", kind)
+        .set("call_id", result.call_id.as_str())
+        .set("output", output)
+        .extra(&result.extra)
+        .value()
+}
+
+fn tool(tool: &Tool) -> Value {
+    match tool {
+        Tool::Function(tool) => Object::new()
+            .set("type", "function")
+            .set("name", tool.name.as_str())
+            .maybe("description", tool.description.as_deref())
+            .set("parameters", tool.schema.clone())
+            .maybe("strict", tool.strict)
+            .extra(&tool.extra)
+            .value(),
+        Tool::Freeform(tool) => {
+            let format = tool.grammar.as_ref().map(|grammar| {
+                json!({ "type": "grammar", "syntax": grammar.syntax, "definition": grammar.definition })
+            });
+            Object::new()
+                .set("type", "custom")
+                .set("name", tool.name.as_str())
+                .maybe("description", tool.description.as_deref())
+                .maybe("format", format)
+                .extra(&tool.extra)
+                .value()
+        }
+        Tool::Hosted(opaque) => opaque.value.clone(),
+    }
+}
+
+fn tool_choice(request: &ModelRequest) -> Option<Value> {
+    Some(match request.tool_choice.as_ref()? {
+        ToolChoice::Auto => "auto".into(),
+        ToolChoice::None => "none".into(),
+        ToolChoice::Required => "required".into(),
+        ToolChoice::Named { name } => match request.tool(name) {
+            Some(Tool::Freeform(_)) => json!({ "type": "custom", "name": name }),
+            _ => json!({ "type": "function", "name": name }),
+        },
+    })
+}
+
+fn format(output: &OutputFormat) -> Option<Value> {
+    match output {
+        OutputFormat::Text => None,
+        OutputFormat::Json => Some(json!({ "type": "json_object" })),
+        OutputFormat::JsonSchema(schema) => Some(
+            Object::new()
+                .set("type", "json_schema")
+                .maybe("name", schema.name.as_deref())
+                .maybe("description", schema.description.as_deref())
+                .set("schema", schema.schema.clone())
+                .maybe("strict", schema.strict)
+                .value(),
+        ),
+    }
+}

@@ -1,0 +1,203 @@
+//! Streams as a whole: bytes to events for a client, events to bytes for a server.
+
+use crate::frame::{ArraySplitter, Frames, LineSplitter, SseSplitter};
+use crate::{Dialect, Framing, ModelError, ModelEvent};
+
+/// How an answer is written, beyond what its events say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AnswerStyle {
+    /// When the answer was begun, in seconds since 1970.
+    pub created: u64,
+    /// Whether a streamed chat completion ends with its usage; the other APIs always do.
+    pub stream_usage: bool,
+    /// How the pieces of a stream are told apart.
+    pub framing: Framing,
+}
+
+impl AnswerStyle {
+    /// The usual style of an API.
+    pub fn new(dialect: Dialect, created: u64) -> Self {
+        Self {
+            created,
+            stream_usage: true,
+            framing: dialect.framing(),
+        }
+    }
+}
+
+/// Turns frames of one API into events. Its state is that of one answer.
+pub(crate) trait Decode: std::fmt::Debug + Send {
+    /// Reads one frame; `name` is that of a server-sent event, or empty.
+    fn frame(
+        &mut self,
+        name: &[u8],
+        data: &[u8],
+        out: &mut Vec<ModelEvent>,
+    ) -> Result<(), ModelError>;
+
+    /// Nothing more will come: says what that means for an answer that has not ended itself.
+    fn end(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        let _ = out;
+        Err(ModelError::cut())
+    }
+}
+
+/// Turns events into frames of one API. Its state is that of one answer.
+pub(crate) trait Encode: std::fmt::Debug + Send {
+    /// Writes what one event means.
+    fn event(&mut self, event: &ModelEvent, out: &mut Frames);
+}
+
+/// Reads a streamed answer: bytes in, wherever they are split, events out.
+///
+/// The events end with exactly one [`ModelEvent::Done`] or [`ModelEvent::Error`], whatever the bytes are.
+#[derive(Debug)]
+pub struct StreamReader {
+    splitter: Splitter,
+    decoder: Box<dyn Decode>,
+    ended: bool,
+}
+
+impl StreamReader {
+    /// A reader for one answer.
+    pub fn new(dialect: Dialect) -> Self {
+        Self {
+            splitter: match dialect.framing() {
+                Framing::Lines => Splitter::Lines(LineSplitter::default()),
+                _ if dialect == Dialect::Gemini => Splitter::Undecided,
+                _ => Splitter::Sse(SseSplitter::default()),
+            },
+            decoder: dialect.decoder(),
+            ended: false,
+        }
+    }
+
+    /// Takes bytes in and gives the events they complete.
+    pub fn push(&mut self, bytes: &[u8]) -> Vec<ModelEvent> {
+        let mut out = Vec::new();
+        if !self.ended {
+            let read = self.read(bytes, &mut out);
+            self.settle(read, &mut out);
+        }
+        out
+    }
+
+    /// Nothing more will come: gives what is left, at least the last event if it is still missing.
+    pub fn finish(mut self) -> Vec<ModelEvent> {
+        let mut out = Vec::new();
+        if !self.ended {
+            let read = self.read_rest(&mut out);
+            self.settle(read, &mut out);
+        }
+        if !self.ended {
+            let end = self.decoder.end(&mut out);
+            self.settle(end, &mut out);
+        }
+        out
+    }
+
+    fn read(&mut self, bytes: &[u8], out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        let decoder = &mut self.decoder;
+        let mut frame = |name: &[u8], data: &[u8]| {
+            if out.last().is_some_and(ModelEvent::is_last) {
+                return Ok(());
+            }
+            decoder.frame(name, data, out).map_err(Trouble)
+        };
+        self.splitter.decide(bytes);
+        match &mut self.splitter {
+            Splitter::Undecided => Ok(()),
+            Splitter::Sse(sse) => sse.push(bytes, frame),
+            Splitter::Array(array) => array.push(bytes, |data| frame(b"", data)),
+            Splitter::Lines(lines) => lines.push(bytes, |line| match line.trim_ascii() {
+                [] => Ok(()),
+                line => frame(b"", line),
+            }),
+        }
+        .map_err(|error: Trouble| error.0)
+    }
+
+    /// The last frame may lack its end; if it is no whole frame, the stream was cut.
+    fn read_rest(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        let end: &[u8] = match self.splitter {
+            Splitter::Sse(_) => b"\n\n",
+            Splitter::Lines(_) => b"\n",
+            Splitter::Array(_) | Splitter::Undecided => b"",
+        };
+        self.read(end, out).map_err(|_| ModelError::cut())
+    }
+
+    /// Ends the stream where it is over, and turns a failure to read into the last event.
+    fn settle(&mut self, read: Result<(), ModelError>, out: &mut Vec<ModelEvent>) {
+        let over = out.iter().position(ModelEvent::is_last);
+        if let Some(last) = over {
+            out.truncate(last + 1);
+        } else if let Err(error) = read {
+            out.push(ModelEvent::Error(error));
+        }
+        self.ended = out.last().is_some_and(ModelEvent::is_last);
+    }
+}
+
+/// A failure to read, from the frames or from what is in them.
+struct Trouble(ModelError);
+
+impl From<crate::WireError> for Trouble {
+    fn from(error: crate::WireError) -> Self {
+        Self(ModelError::protocol(error))
+    }
+}
+
+/// The cutter in use.
+#[derive(Debug)]
+enum Splitter {
+    Sse(SseSplitter),
+    Lines(LineSplitter),
+    Array(ArraySplitter),
+    /// Gemini streams in two framings, and the first byte says which.
+    Undecided,
+}
+
+impl Splitter {
+    fn decide(&mut self, bytes: &[u8]) {
+        if let Self::Undecided = self {
+            match bytes.trim_ascii_start().first() {
+                None => {}
+                Some(b'[' | b'{') => *self = Self::Array(ArraySplitter::default()),
+                Some(_) => *self = Self::Sse(SseSplitter::default()),
+            }
+        }
+    }
+}
+
+/// Writes a streamed answer: events in, bytes out.
+#[derive(Debug)]
+pub struct StreamWriter {
+    encoder: Box<dyn Encode>,
+    frames: Frames,
+    ended: bool,
+}
+
+impl StreamWriter {
+    /// A writer for one answer.
+    pub fn new(dialect: Dialect, style: AnswerStyle) -> Self {
+        Self {
+            encoder: dialect.encoder(style),
+            frames: Frames::new(style.framing),
+            ended: false,
+        }
+    }
+
+    /// The bytes that one event means; may be none. After the last event there are none.
+    pub fn push(&mut self, event: &ModelEvent) -> Vec<u8> {
+        if self.ended {
+            return Vec::new();
+        }
+        self.encoder.event(event, &mut self.frames);
+        if event.is_last() {
+            self.ended = true;
+            self.frames.close();
+        }
+        self.frames.take()
+    }
+}
