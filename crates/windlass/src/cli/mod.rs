@@ -26,13 +26,18 @@ use console::Console;
 pub use exit::Exit;
 use exit::Failure;
 
+/// What a script may want to know.
+const AFTER_HELP: &str = "Exit codes: 0 done, 1 the agent failed, 2 usage or configuration, \
+    4 agent not available, 124 timeout, 130 interrupted";
+
 /// One runtime through which every coding agent does real work.
 #[derive(Debug, Parser)]
 #[command(
     name = "windlass",
     version,
     disable_help_subcommand = true,
-    max_term_width = 100
+    max_term_width = 100,
+    after_help = AFTER_HELP
 )]
 struct Cli {
     #[command(flatten)]
@@ -42,6 +47,7 @@ struct Cli {
 }
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
 struct Global {
     /// Use this configuration file in place of the project's; it counts as trusted
     #[arg(long, global = true, value_name = "FILE")]
