@@ -1,1 +1,3 @@
-//! x
+//! All tests of the crate's surface, in one binary.
+
+mod suite;

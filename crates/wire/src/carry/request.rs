@@ -34,12 +34,17 @@ pub(crate) fn common(request: &mut ModelRequest, dialect: Dialect) {
             .parts
             .retain(|part| belongs(role, part) && !is_empty(part));
     }
-    request.messages.retain(|message| !message.parts.is_empty());
-    let messages = std::mem::take(&mut request.messages);
-    for message in messages {
-        push_message(&mut request.messages, message);
-    }
+    drop_empty_messages(request);
     link_results(&mut request.messages);
+}
+
+/// Takes out messages that say nothing, and joins the results that meet because of it.
+pub(crate) fn drop_empty_messages(request: &mut ModelRequest) {
+    for message in std::mem::take(&mut request.messages) {
+        if !message.parts.is_empty() {
+            push_message(&mut request.messages, message);
+        }
+    }
 }
 
 /// Appends a message; results that answer the same round become one message.
@@ -71,17 +76,15 @@ pub(crate) fn link_results(messages: &mut [Message]) {
     }
 }
 
-/// For APIs whose results do not name their tool: what no call in the conversation tells is not known.
-pub(crate) fn forget_orphans(request: &mut ModelRequest) {
+/// Changes every result whose call is not in the conversation: APIs whose results do not name their tool know less of it.
+pub(crate) fn each_orphan(request: &mut ModelRequest, mut change: impl FnMut(&mut ToolResult)) {
     let mut calls: HashSet<String> = HashSet::new();
     for part in request.messages.iter_mut().flat_map(|m| &mut m.parts) {
         match part {
             Part::ToolCall(call) => {
                 calls.insert(call.id.clone());
             }
-            Part::ToolResult(result) if !calls.contains(&result.call_id) => {
-                result.name = String::new();
-            }
+            Part::ToolResult(result) if !calls.contains(&result.call_id) => change(result),
             _ => {}
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::carry;
 use crate::{
-    Dialect, ModelRequest, ModelResponse, OutputFormat, Part, Reasoning, Role, StopReason,
+    Dialect, ModelRequest, ModelResponse, OutputFormat, Part, Reasoning, Role, StopReason, ToolKind,
 };
 
 /// The name of a schema that has none: OpenAI insists on one.
@@ -16,8 +16,12 @@ pub(crate) fn request(request: &mut ModelRequest) {
             message.parts = in_field_order(std::mem::take(&mut message.parts));
         }
     }
+    carry::drop_empty_messages(request);
     carry::each_result(request, |result| result.is_error = false);
-    carry::forget_orphans(request);
+    carry::each_orphan(request, |result| {
+        result.name = String::new();
+        result.kind = ToolKind::Function;
+    });
     request.sampling.top_k = None;
     if let OutputFormat::JsonSchema(schema) = &mut request.output {
         schema.name.get_or_insert_with(|| SCHEMA_NAME.to_owned());

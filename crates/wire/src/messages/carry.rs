@@ -33,7 +33,7 @@ pub(crate) fn request(request: &mut ModelRequest) {
     if request.output == OutputFormat::Json {
         request.output = OutputFormat::Text;
     }
-    carry::forget_orphans(request);
+    carry::each_orphan(request, |result| result.name = String::new());
 }
 
 /// Several calls at once are allowed or not within the choice, which a request without one has to make for it.

@@ -6,7 +6,7 @@ use super::error;
 use crate::frame::Frames;
 use crate::json::Object;
 use crate::stream::Encode;
-use crate::{AnswerStyle, ModelEvent, ModelResponse, Part, Reasoning, StopReason, Usage};
+use crate::{AnswerStyle, ModelEvent, ModelResponse, Part, Reasoning, StopReason, ToolKind, Usage};
 
 /// Writes the events of one answer.
 #[derive(Debug)]
@@ -15,10 +15,18 @@ pub(crate) struct Encoder {
     blocks: usize,
     /// The block of words or thoughts that is open; it is always the newest.
     open: Option<Open>,
-    /// The block of each call, by the call's index; open until the call ends.
-    calls: Vec<(usize, Option<usize>)>,
+    calls: Vec<Call>,
     stop: Option<StopReason>,
     usage: Usage,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Call {
+    /// Its index among the calls.
+    index: usize,
+    /// Its block, which stays open until the call ends.
+    block: Option<usize>,
+    kind: ToolKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -101,24 +109,57 @@ impl Encoder {
         }
     }
 
-    fn call_start(&mut self, call: usize, id: &str, name: &str, out: &mut Frames) {
+    fn call_start(&mut self, index: usize, id: &str, name: &str, kind: ToolKind, out: &mut Frames) {
         self.close(out);
         let block = json!({ "type": "tool_use", "id": id, "name": name, "input": {} });
-        let index = self.begin(&block, out);
-        self.calls.push((call, Some(index)));
+        let block = self.begin(&block, out);
+        self.calls.push(Call {
+            index,
+            block: Some(block),
+            kind,
+        });
+        if kind == ToolKind::Freeform {
+            self.input(block, r#"{"input":""#, out);
+        }
     }
 
-    fn call_end(&mut self, call: usize, out: &mut Frames) {
-        let found = self.calls.iter_mut().find(|(index, _)| *index == call);
-        if let Some(index) = found.and_then(|(_, block)| block.take()) {
-            send("content_block_stop", json!({ "index": index }), out);
+    /// More of a call's input; plain text goes out as the one string of an object, escaped piece by piece.
+    fn call_delta(&mut self, index: usize, input: &str, out: &mut Frames) {
+        let Some(call) = self.calls.iter().find(|call| call.index == index) else {
+            return;
+        };
+        match (call.block, call.kind) {
+            (Some(block), ToolKind::Function) => self.input(block, input, out),
+            (Some(block), ToolKind::Freeform) => {
+                let quoted = Value::from(input).to_string();
+                let escaped = quoted.get(1..quoted.len() - 1).unwrap_or_default();
+                self.input(block, escaped, out);
+            }
+            (None, _) => {}
         }
+    }
+
+    fn input(&self, block: usize, json: &str, out: &mut Frames) {
+        let delta = json!({ "type": "input_json_delta", "partial_json": json });
+        self.delta(block, &delta, out);
+    }
+
+    fn call_end(&mut self, index: usize, out: &mut Frames) {
+        let found = self.calls.iter_mut().find(|call| call.index == index);
+        let Some((block, kind)) = found.and_then(|call| Some((call.block.take()?, call.kind)))
+        else {
+            return;
+        };
+        if kind == ToolKind::Freeform {
+            self.input(block, r#""}"#, out);
+        }
+        send("content_block_stop", json!({ "index": block }), out);
     }
 
     fn done(&mut self, out: &mut Frames) {
         self.close(out);
-        for (call, _) in self.calls.clone() {
-            self.call_end(call, out);
+        for call in self.calls.clone() {
+            self.call_end(call.index, out);
         }
         let implied = if self.calls.is_empty() {
             StopReason::EndTurn
@@ -160,15 +201,13 @@ impl Encode for Encoder {
                 redacted,
             } => self.thinking_end(signature.as_deref(), *redacted, out),
             ModelEvent::ToolCallStart {
-                index, id, name, ..
-            } => self.call_start(*index, id, name, out),
-            ModelEvent::ToolCallDelta { index, input } => {
-                let found = self.calls.iter().find(|(call, _)| call == index);
-                if let Some((_, Some(block))) = found {
-                    let delta = json!({ "type": "input_json_delta", "partial_json": input });
-                    self.delta(*block, &delta, out);
-                }
-            }
+                index,
+                id,
+                name,
+                kind,
+                ..
+            } => self.call_start(*index, id, name, *kind, out),
+            ModelEvent::ToolCallDelta { index, input } => self.call_delta(*index, input, out),
             ModelEvent::ToolCallEnd { index } => self.call_end(*index, out),
             ModelEvent::Opaque(opaque) => {
                 if opaque.dialect == crate::Dialect::Messages {

@@ -18,7 +18,7 @@ pub(crate) fn request(request: &mut ModelRequest) {
         }
         message.parts = in_field_order(std::mem::take(&mut message.parts));
     }
-    request.messages.retain(|message| !message.parts.is_empty());
+    carry::drop_empty_messages(request);
     carry::each_result(request, |result| {
         result.is_error = false;
         result.parts = in_field_order(std::mem::take(&mut result.parts));

@@ -14,7 +14,7 @@ pub(crate) fn request(request: &mut ModelRequest) {
     carry::join_instructions(request);
     join_assistants(request);
     carry::each_result(request, |result| result.is_error = false);
-    carry::forget_orphans(request);
+    carry::each_orphan(request, |result| result.name = String::new());
     let Sampling {
         temperature, top_p, ..
     } = request.sampling;

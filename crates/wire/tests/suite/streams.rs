@@ -1,0 +1,152 @@
+//! Answers keep their meaning, whole and streamed, wherever the network splits the stream.
+
+use proptest::prelude::*;
+use windlass_wire::*;
+
+use super::arbitrary;
+
+const NOON: u64 = 1_700_000_000;
+
+/// The bytes of a stream.
+pub(super) fn write(dialect: Dialect, style: AnswerStyle, events: &[ModelEvent]) -> Vec<u8> {
+    let mut writer = StreamWriter::new(dialect, style);
+    events.iter().flat_map(|event| writer.push(event)).collect()
+}
+
+/// The events of a stream that arrives in pieces of the given sizes, over and over.
+pub(super) fn read(dialect: Dialect, mut bytes: &[u8], sizes: &[usize]) -> Vec<ModelEvent> {
+    let mut reader = StreamReader::new(dialect);
+    let mut events = Vec::new();
+    for size in sizes.iter().cycle() {
+        if bytes.is_empty() {
+            break;
+        }
+        let (piece, rest) = bytes.split_at((*size).clamp(1, bytes.len()));
+        events.extend(reader.push(piece));
+        bytes = rest;
+    }
+    events.extend(reader.finish());
+    events
+}
+
+/// The same stream with every delta cut in two.
+fn in_halves(events: Vec<ModelEvent>) -> Vec<ModelEvent> {
+    let cut = |text: &str| {
+        let middle = text
+            .char_indices()
+            .nth(text.chars().count() / 2)
+            .map_or(0, |(at, _)| at);
+        [text[..middle].to_owned(), text[middle..].to_owned()]
+    };
+    let halves = |event| match event {
+        ModelEvent::TextDelta { text } => cut(&text)
+            .map(|text| ModelEvent::TextDelta { text })
+            .to_vec(),
+        ModelEvent::ReasoningDelta { text } => cut(&text)
+            .map(|text| ModelEvent::ReasoningDelta { text })
+            .to_vec(),
+        ModelEvent::ToolCallDelta { index, input } => cut(&input)
+            .map(|input| ModelEvent::ToolCallDelta { index, input })
+            .to_vec(),
+        other => vec![other],
+    };
+    events.into_iter().flat_map(halves).collect()
+}
+
+/// Every stream begins with its start, tells calls in order, and ends once.
+pub(super) fn is_well_formed(events: &[ModelEvent]) -> bool {
+    let lasts = events.iter().filter(|event| event.is_last()).count();
+    let mut open = Vec::new();
+    let mut begun = 0;
+    let calls = events.iter().all(|event| match event {
+        ModelEvent::ToolCallStart { index, .. } => {
+            open.push(*index);
+            begun += 1;
+            *index == begun - 1
+        }
+        ModelEvent::ToolCallDelta { index, .. } => open.contains(index),
+        ModelEvent::ToolCallEnd { index } => {
+            let known = open.contains(index);
+            open.retain(|call| call != index);
+            known
+        }
+        ModelEvent::Done => open.is_empty(),
+        _ => true,
+    });
+    lasts == 1 && events.last().is_some_and(ModelEvent::is_last) && calls
+}
+
+fn styles(dialect: Dialect) -> Vec<AnswerStyle> {
+    let usual = AnswerStyle::new(dialect, NOON);
+    let mut styles = vec![usual];
+    if dialect == Dialect::Gemini {
+        styles.push(AnswerStyle {
+            framing: Framing::Array,
+            ..usual
+        });
+    }
+    styles
+}
+
+proptest! {
+    #[test]
+    fn an_answer_is_its_events(response in arbitrary::response()) {
+        let events = response.to_events();
+        prop_assert!(is_well_formed(&events));
+        let folded = ModelResponse::from_events(&events).unwrap();
+        for dialect in Dialect::ALL {
+            prop_assert_eq!(dialect.carry_response(&folded), dialect.carry_response(&response));
+        }
+    }
+
+    #[test]
+    fn a_whole_answer_comes_back(dialect in arbitrary::dialect(), response in arbitrary::response()) {
+        let body = dialect.render_response(&response, AnswerStyle::new(dialect, NOON));
+        let events = dialect.parse_response(&body).unwrap();
+        prop_assert!(is_well_formed(&events), "{:?}", events);
+        let back = ModelResponse::from_events(&events).unwrap();
+        prop_assert_eq!(back, dialect.carry_response(&response), "{}", dialect);
+    }
+
+    #[test]
+    fn a_streamed_answer_comes_back_however_it_is_split(
+        dialect in arbitrary::dialect(),
+        response in arbitrary::response(),
+        sizes in proptest::collection::vec(1..40_usize, 1..6),
+    ) {
+        for style in styles(dialect) {
+            let bytes = write(dialect, style, &in_halves(response.to_events()));
+            let events = read(dialect, &bytes, &sizes);
+            prop_assert!(is_well_formed(&events), "{:?}", events);
+            prop_assert_eq!(&events, &read(dialect, &bytes, &[bytes.len()]));
+            let back = ModelResponse::from_events(&events).unwrap();
+            // Where an API has one field for all words, a stream still tells them in order.
+            prop_assert_eq!(
+                dialect.carry_response(&back),
+                dialect.carry_response(&response),
+                "{}", dialect
+            );
+        }
+    }
+
+    #[test]
+    fn a_stream_that_is_cut_says_so(
+        dialect in arbitrary::dialect(),
+        response in arbitrary::response(),
+        part in 0.0..1.0_f64,
+    ) {
+        let bytes = write(dialect, AnswerStyle::new(dialect, NOON), &response.to_events());
+        let cut = (bytes.len() as f64 * part) as usize;
+        let events = read(dialect, &bytes[..cut], &[64]);
+        prop_assert!(is_well_formed(&events));
+        match events.last() {
+            Some(ModelEvent::Error(error)) => prop_assert_eq!(error.kind, ErrorKind::Cut),
+            // What ends an answer may come a little before the last byte.
+            last => {
+                prop_assert_eq!(last, Some(&ModelEvent::Done));
+                let back = ModelResponse::from_events(&events).unwrap();
+                prop_assert_eq!(dialect.carry_response(&back).parts, dialect.carry_response(&response).parts);
+            }
+        }
+    }
+}
