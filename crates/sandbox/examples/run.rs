@@ -44,7 +44,7 @@ async fn run() -> Result<ExitCode> {
     if let Some(given) = std::env::var_os("RUN_GIVEN") {
         spec = spec.env("RUN_GIVEN", given);
     }
-    eprintln!("starting under {}", sandbox.mechanism());
+    writeln!(std::io::stderr(), "starting under {}", sandbox.mechanism())?;
     let output = sandbox.run(spec).await?;
     std::io::stdout().write_all(output.stdout.text().as_bytes())?;
     std::io::stderr().write_all(output.stderr.text().as_bytes())?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use windlass_core::{ErrorCode, Retry};
 
-use crate::sandbox::Mechanism;
+use crate::mechanism::Mechanism;
 
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -8,9 +8,10 @@ use tempfile::TempDir;
 
 use crate::error::{Error, Result};
 use crate::host::{Host, is_executable};
+use crate::mechanism::Mechanism;
 use crate::orders::{Leftover, Orders, Scope, Walls};
 use crate::profile::Kind;
-use crate::sandbox::{Mechanism, Sandbox};
+use crate::sandbox::Sandbox;
 use crate::spec::Spec;
 use crate::view::{Access, View};
 use crate::{bubblewrap, confine, environment, init, protect};

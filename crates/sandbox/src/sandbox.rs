@@ -1,6 +1,5 @@
 //! The door: one mechanism, found to work on this machine, behind which every command is run.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -8,41 +7,13 @@ use crate::child::{Child, Exit};
 use crate::error::{Error, Result};
 use crate::headtail::Kept;
 use crate::host::Host;
+use crate::mechanism::Mechanism;
 use crate::profile::Profile;
 use crate::spec::Spec;
 use crate::{init, launch};
 
 /// How long a mechanism may take to show that it works.
 const PROBE: Duration = Duration::from_secs(10);
-
-/// What holds a process in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Mechanism {
-    /// Namespaces through bubblewrap: the strongest, and the first choice.
-    Bubblewrap,
-    /// Landlock and seccomp: file rights and sockets, no namespaces.
-    Landlock,
-    /// Nothing: a scrubbed environment, limits and the death of the tree, but no walls.
-    None,
-}
-
-impl Mechanism {
-    /// The name as it appears in messages and on a command line.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Bubblewrap => "bubblewrap",
-            Self::Landlock => "landlock",
-            Self::None => "none",
-        }
-    }
-}
-
-impl fmt::Display for Mechanism {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
 
 /// What a command said and how it ended.
 #[derive(Debug, Clone)]
@@ -88,7 +59,10 @@ impl Sandbox {
             .collect();
         Err(Error::NoIsolation {
             mechanism: Mechanism::None,
-            reason: reasons.join("; "),
+            reason: format!(
+                "{}: until then only an unsafe mode can run this",
+                reasons.join("; ")
+            ),
         })
     }
 
@@ -164,7 +138,9 @@ impl Sandbox {
 
     /// The real way, for a command that does nothing: what works for it works for others.
     async fn probe(&self) -> Result<()> {
-        let spec = Spec::new("true", Path::new("/"), Profile::tool()).deadline(PROBE);
+        // The one program that is at the same place everywhere.
+        let shell = Spec::new("/bin/sh", Path::new("/"), Profile::tool()).args(["-c", ":"]);
+        let spec = shell.deadline(PROBE);
         let output = match self.run(spec).await {
             Ok(output) => output,
             Err(Error::Start { problem, .. }) => return Err(self.missing(problem)),

@@ -1,3 +1,4 @@
 //! Everything `sandbox` promises, tried on this machine. Nothing is skipped: what is missing is a failure that says so.
 
+#[cfg(test)]
 mod suite;

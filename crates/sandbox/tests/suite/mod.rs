@@ -2,6 +2,7 @@
 
 mod bounds;
 mod environment;
+mod matrix;
 mod refusals;
 mod support;
 mod tree;

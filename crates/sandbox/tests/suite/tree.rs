@@ -2,7 +2,9 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use windlass_sandbox::{Limits, Mechanism, Profile, Spec, Why};
 
@@ -144,6 +146,10 @@ fn kill_parents(
     delay: impl Fn(u32) -> Duration + Sync,
 ) -> usize {
     let user = User::new();
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the parent must be a program that can be killed"
+    )]
     std::thread::scope(|scope| {
         for number in 0..50 {
             let (user, delay) = (&user, &delay);
