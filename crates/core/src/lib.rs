@@ -42,6 +42,7 @@
 //! ```
 
 mod backend;
+pub mod cassette;
 mod clock;
 mod error;
 mod event;

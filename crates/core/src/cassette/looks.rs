@@ -1,0 +1,129 @@
+//! Things that are known by their looks: ids, ports of loopback addresses, keys.
+
+use std::ops::Range;
+
+/// What was found by its looks.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    Id,
+    Port,
+}
+
+/// How ids of models and agents begin; what follows has at least [`ID_TAIL`] letters.
+const IDS: [&str; 9] = [
+    "chatcmpl-",
+    "msg_",
+    "call_",
+    "resp_",
+    "toolu_",
+    "req_",
+    "fc_",
+    "rs_",
+    "ctc_",
+];
+const ID_TAIL: usize = 10;
+
+/// How keys of well-known services begin; what follows has at least [`KEY_TAIL`] letters.
+const KEYS: [&str; 11] = [
+    "sk-",
+    "sk_",
+    "ghp_",
+    "gho_",
+    "ghs_",
+    "github_pat_",
+    "glpat-",
+    "AKIA",
+    "AIza",
+    "xoxb-",
+    "xoxp-",
+];
+const KEY_TAIL: usize = 16;
+
+const LOOPBACK: [&str; 4] = ["127.0.0.1", "localhost", "[::1]", "0.0.0.0"];
+
+/// A key at this place, by its looks. It takes all letters that follow: better a word lost than a key kept.
+pub(super) fn key(text: &str, at: usize) -> Option<Range<usize>> {
+    let rest = &text[at..];
+    if !starts_word(text, at) {
+        return None;
+    }
+    if let Some(token) = rest.strip_prefix("Bearer ") {
+        let len = run(token, |b| is_word(b) || b"-.~+/=".contains(&b));
+        let start = at + rest.len() - token.len();
+        return (len >= 8).then(|| start..start + len);
+    }
+    let prefix = KEYS.iter().find(|prefix| rest.starts_with(**prefix))?;
+    let tail = run(&rest[prefix.len()..], |b| is_word(b) || b == b'-');
+    (tail >= KEY_TAIL).then(|| at..at + prefix.len() + tail)
+}
+
+/// A port or an id at this place, by its looks. `borders` are where pieces of the text were joined.
+pub(super) fn port_or_id(text: &str, at: usize, borders: &[usize]) -> Option<(Range<usize>, Look)> {
+    if let Some(port) = port(text, at) {
+        return Some((port, Look::Port));
+    }
+    if let Some(end) = uuid(text, at, borders) {
+        return Some((at..end, Look::Id));
+    }
+    let rest = &text[at..];
+    let prefix = IDS.iter().find(|prefix| rest.starts_with(**prefix))?;
+    let tail = run(&rest[prefix.len()..], |b| is_word(b) || b == b'-');
+    let mut end = at + prefix.len() + tail;
+    // Whole already where a piece ends: what follows is another piece's first word.
+    let whole = at + prefix.len() + ID_TAIL;
+    if let Some(border) = borders.iter().find(|border| (whole..end).contains(*border)) {
+        end = *border;
+    }
+    let has_digit = rest[..end - at].bytes().any(|b| b.is_ascii_digit());
+    (end >= whole && has_digit && starts_word(text, at)).then_some((at..end, Look::Id))
+}
+
+fn port(text: &str, at: usize) -> Option<Range<usize>> {
+    let rest = &text[at..];
+    let host = LOOPBACK.iter().find(|host| rest.starts_with(**host))?;
+    let after = &rest[host.len()..];
+    let colon = [":", "%3A", "%3a"]
+        .iter()
+        .find(|colon| after.starts_with(**colon))?;
+    let digits = run(&after[colon.len()..], |b| b.is_ascii_digit());
+    let start = at + host.len() + colon.len();
+    (2..=5).contains(&digits).then(|| start..start + digits)
+}
+
+fn uuid(text: &str, at: usize, borders: &[usize]) -> Option<usize> {
+    const GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
+    let bytes = text.as_bytes();
+    let hex = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_hexdigit);
+    let is_border = |at: &usize| borders.binary_search(at).is_ok();
+    if at > 0 && hex(at - 1) && !is_border(&at) {
+        return None;
+    }
+    let mut end = at;
+    for (number, group) in GROUPS.into_iter().enumerate() {
+        if number > 0 {
+            (bytes.get(end) == Some(&b'-')).then_some(())?;
+            end += 1;
+        }
+        (end..end + group).all(hex).then_some(())?;
+        end += group;
+    }
+    (!hex(end) || is_border(&end)).then_some(end)
+}
+
+/// Whether a word may begin here. The letter of an escape such as `\n` belongs to no word.
+fn starts_word(text: &str, at: usize) -> bool {
+    let mut before = text[..at].chars().rev();
+    match before.next() {
+        Some('n' | 't' | 'r') => before.next() == Some('\\'),
+        Some(c) => !c.is_alphanumeric() && c != '_' && c != '-',
+        None => true,
+    }
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+fn run(text: &str, belongs: impl Fn(u8) -> bool) -> usize {
+    text.bytes().take_while(|byte| belongs(*byte)).count()
+}

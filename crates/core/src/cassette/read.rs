@@ -1,0 +1,104 @@
+//! From a text to the cassette it holds.
+
+use super::line::{Header, Line};
+use super::{
+    Cassette, CassetteError, Chunk, Entry, Exchange, FILE_BYTES, Interaction, LINE_BYTES,
+    TimedEvent, VERSION,
+};
+
+impl Cassette {
+    /// Reads a cassette. Empty lines are passed over; everything else must fit.
+    pub fn parse(text: &str) -> Result<Self, CassetteError> {
+        if text.len() > FILE_BYTES {
+            return Err(CassetteError::LongFile);
+        }
+        let mut lines = text.lines().zip(1..);
+        let first = lines.next().map(|(line, _)| line).unwrap_or_default();
+        let header: Header = serde_json::from_str(first).map_err(|_| CassetteError::NoVersion)?;
+        if header.cassette != VERSION {
+            let found = header.cassette;
+            return Err(CassetteError::Version { found });
+        }
+        let mut cassette = Self::default();
+        for (text, line) in lines {
+            if text.len() > LINE_BYTES {
+                return Err(CassetteError::LongLine { line });
+            }
+            if text.trim().is_empty() {
+                continue;
+            }
+            serde_json::from_str(text)
+                .map_err(|error| error.to_string())
+                .and_then(|found| cassette.take(found).map_err(str::to_owned))
+                .map_err(|problem| CassetteError::Line { line, problem })?;
+        }
+        Ok(cassette)
+    }
+
+    /// Puts a line where it belongs: a beginning opens an entry, all else goes on with the last one.
+    fn take(&mut self, line: Line) -> Result<(), &'static str> {
+        match line {
+            Line::Turn {
+                session,
+                resumed,
+                options,
+                prompt,
+            } => self.entries.push(Entry::Interaction(Interaction {
+                session,
+                resumed,
+                options,
+                prompt,
+                events: Vec::new(),
+                cut: None,
+            })),
+            Line::Request {
+                dialect,
+                method,
+                path,
+                body,
+            } => self.entries.push(Entry::Exchange(Exchange {
+                dialect,
+                method,
+                path,
+                body,
+                status: UNANSWERED,
+                headers: Default::default(),
+                chunks: Vec::new(),
+                cut: None,
+            })),
+            Line::Event { at, event } => match self.open() {
+                Some(Entry::Interaction(turn)) => turn.events.push(TimedEvent { at, event }),
+                _ => return Err("an event belongs after a turn that was not cut"),
+            },
+            Line::Response { status, headers } => match self.open() {
+                Some(Entry::Exchange(exchange)) if exchange.status == UNANSWERED => {
+                    (exchange.status, exchange.headers) = (status, headers);
+                }
+                _ => return Err("a response belongs after its request"),
+            },
+            Line::Chunk { at, text } => match self.open() {
+                Some(Entry::Exchange(exchange)) if exchange.status != UNANSWERED => {
+                    exchange.chunks.push(Chunk { at, text });
+                }
+                _ => return Err("a chunk belongs after a response that was not cut"),
+            },
+            Line::Cut { at } => match self.open() {
+                Some(Entry::Interaction(Interaction { cut, .. }))
+                | Some(Entry::Exchange(Exchange { cut, .. })) => *cut = Some(at),
+                None => return Err("a cut belongs once at the end of a turn or an answer"),
+            },
+        }
+        Ok(())
+    }
+
+    /// The last entry, if it may still go on.
+    fn open(&mut self) -> Option<&mut Entry> {
+        self.entries.last_mut().filter(|entry| match entry {
+            Entry::Interaction(turn) => turn.cut.is_none(),
+            Entry::Exchange(exchange) => exchange.cut.is_none(),
+        })
+    }
+}
+
+/// The status of a request that is still without its response line.
+const UNANSWERED: u16 = 0;

@@ -1,0 +1,158 @@
+//! The text of a cassette, pinned; and what is no cassette.
+
+use expect_test::expect;
+use proptest::prelude::*;
+
+use super::*;
+use crate::{ErrorCode, Usage};
+
+#[test]
+fn the_text_has_one_stable_form() {
+    let mut asked = turn("List.", vec![AgentEvent::Text("a".into())]);
+    asked.options.cwd = Some("{workspace}".to_owned());
+    asked.cut = Some(Duration::from_millis(900));
+    let mut again = turn("Go on.", vec![AgentEvent::result("b")]);
+    again.resumed = true;
+    let cassette = Cassette {
+        entries: vec![
+            Entry::Interaction(asked),
+            Entry::Exchange(exchange()),
+            Entry::Interaction(again),
+        ],
+    };
+    let text = cassette.to_jsonl().unwrap();
+    expect![[r#"
+        {"cassette":1}
+        {"type":"turn","session":"s","options":{"cwd":"{workspace}"},"prompt":"List."}
+        {"type":"event","at":0,"event":{"type":"Text","text":"a"}}
+        {"type":"cut","at":900}
+        {"type":"request","dialect":"chat","method":"POST","path":"/v1/chat/completions","body":{"model":"m"}}
+        {"type":"response","status":200,"headers":{"content-type":"text/event-stream"}}
+        {"type":"chunk","at":3,"text":"data: [DONE]\n\n"}
+        {"type":"turn","session":"s","resumed":true,"options":{},"prompt":"Go on."}
+        {"type":"event","at":0,"event":{"type":"Result","text":"b","usage":null,"metadata":null}}
+    "#]]
+    .assert_eq(&text);
+    assert_eq!(Cassette::parse(&text).unwrap(), cassette);
+}
+
+#[test]
+fn what_is_no_cassette_is_refused_with_its_line() {
+    let check = |text: &str, problem: &str| {
+        let error = Cassette::parse(text).unwrap_err().to_string();
+        assert!(
+            error.contains(problem),
+            "{error:?} does not say {problem:?}"
+        );
+    };
+    check("", "line 1: a cassette begins with {\"cassette\":1}");
+    check("{}", "line 1: a cassette begins");
+    check(
+        "{\"cassette\":2}\n",
+        "line 1: the cassette has version 2, this program reads 1",
+    );
+    check("{\"cassette\":1}\n\nnope", "line 3: expected");
+    check(
+        "{\"cassette\":1}\n{\"type\":\"dance\"}",
+        "line 2: unknown variant `dance`",
+    );
+    check(
+        "{\"cassette\":1}\n{\"type\":\"cut\",\"at\":1}",
+        "line 2: a cut belongs",
+    );
+    check(
+        "{\"cassette\":1}\n{\"type\":\"chunk\",\"at\":1,\"text\":\"\"}",
+        "line 2: a chunk belongs",
+    );
+    check(
+        "{\"cassette\":1}\n{\"type\":\"event\",\"at\":0,\"event\":{\"type\":\"Text\",\"text\":\"\"}}",
+        "line 2: an event belongs after a turn",
+    );
+    let long = format!("{{\"cassette\":1}}\n{}", " ".repeat(LINE_BYTES + 1));
+    check(&long, "line 2: longer than");
+    check(&"x".repeat(FILE_BYTES + 1), "longer than 67108864 bytes");
+}
+
+#[test]
+fn fields_of_a_later_writer_are_ignored() {
+    let text = concat!(
+        "{\"cassette\":1,\"by\":\"later\"}\n",
+        "{\"type\":\"turn\",\"session\":\"s\",\"prompt\":\"p\",\"mood\":1,\"options\":{\"mood\":2}}\n",
+        "{\"type\":\"event\",\"at\":1,\"mood\":3,\"event\":{\"type\":\"Text\",\"text\":\"t\",\"mood\":4}}\n",
+    );
+    let cassette = Cassette::parse(text).unwrap();
+    let read = cassette.interactions().next().unwrap();
+    assert_eq!(read.events[0].event, AgentEvent::Text("t".into()));
+}
+
+#[test]
+fn p12_a_line_that_is_too_long_is_not_written() {
+    let cassette = Cassette::from(vec![turn(&"x".repeat(LINE_BYTES), vec![])]);
+    let error = cassette.to_jsonl().unwrap_err();
+    assert_eq!(error, CassetteError::LongLine { line: 2 });
+}
+
+fn any_event() -> impl Strategy<Value = AgentEvent> {
+    let text = || ".{0,20}";
+    prop_oneof![
+        text().prop_map(AgentEvent::Text),
+        text().prop_map(AgentEvent::Thought),
+        (text(), text(), text()).prop_map(|(id, name, key)| AgentEvent::ToolStart {
+            id,
+            name,
+            input: json!({ key: [1, null, true, -2.5] }),
+        }),
+        (text(), any::<u64>(), 0..10_000_u32).prop_map(|(text, tokens, cost)| AgentEvent::Result {
+            text,
+            usage: Some(Usage {
+                input_tokens: tokens,
+                cost_usd: Some(f64::from(cost) / 1000.0),
+                ..Usage::default()
+            }),
+            metadata: json!({ "n": tokens }),
+        }),
+        text().prop_map(|message| AgentEvent::Error {
+            code: ErrorCode::ToolFailed,
+            message,
+            recoverable: false,
+        }),
+    ]
+}
+
+fn any_cassette() -> impl Strategy<Value = Cassette> {
+    let events = prop::collection::vec(any_event(), 0..6);
+    let asked =
+        (any::<String>(), events, any::<Option<u32>>()).prop_map(|(prompt, events, cut)| {
+            let mut turn = turn(&prompt, events);
+            turn.cut = cut.map(|ms| Duration::from_millis(ms.into()));
+            Entry::Interaction(turn)
+        });
+    let called =
+        (any::<String>(), prop::collection::vec(".{0,20}", 0..4)).prop_map(|(body, texts)| {
+            let mut call = exchange();
+            call.body = json!(body);
+            call.chunks = texts
+                .into_iter()
+                .map(|text| Chunk {
+                    at: Duration::ZERO,
+                    text,
+                })
+                .collect();
+            Entry::Exchange(call)
+        });
+    let entries = prop::collection::vec(prop_oneof![asked, called], 0..4);
+    entries.prop_map(|entries| Cassette { entries })
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read(cassette in any_cassette()) {
+        let text = cassette.to_jsonl().unwrap();
+        prop_assert_eq!(Cassette::parse(&text).unwrap(), cassette);
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused(text in "(\\{\"cassette\":1\\}\n)?\\PC{0,200}") {
+        let _ = Cassette::parse(&text);
+    }
+}

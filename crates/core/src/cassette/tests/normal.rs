@@ -1,0 +1,270 @@
+//! What normalising leaves out and restoring puts back.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn places() -> Places {
+    Places::new()
+        .workspace("/home/me/work")
+        .home("/home/me")
+        .at(Place::Tmp, "/tmp")
+}
+
+#[track_caller]
+fn check(places: &Places, text: &str, normal: &str) {
+    assert_eq!(Normaliser::new(places).text(text), normal);
+    let mut restored = normal.to_owned();
+    places.restore_text(&mut restored);
+    assert_eq!(
+        Normaliser::new(places).text(&restored),
+        normal,
+        "restored as {restored:?}"
+    );
+}
+
+#[test]
+fn paths_are_found_in_every_spelling() {
+    let here = places();
+    check(
+        &here,
+        "in /home/me/work/a.rs, not ~",
+        "in {workspace}/a.rs, not ~",
+    );
+    check(
+        &here,
+        "/home/me/works /home/me/work.bak",
+        "{home}/works {home}/work.bak",
+    );
+    check(&here, "/home/meredith", "/home/meredith");
+    check(&here, "See /home/me/work.", "See {workspace}.");
+    check(&here, "-I/home/me/include", "-I{home}/include");
+    check(
+        &here,
+        r#"{"text":"a\n/home/me/work"}"#,
+        r#"{"text":"a\n{workspace}"}"#,
+    );
+    check(&here, "file:///home/me/work/a", "file://{workspace}/a");
+    check(
+        &here,
+        "?cwd=%2Fhome%2Fme%2Fwork%2Fa",
+        "?cwd={workspace:percent}%2Fa",
+    );
+    check(
+        &here,
+        "projects/-home-me-work/x",
+        "projects/{workspace:dashed}/x",
+    );
+    check(&here, "-home-me-work-sub", "{workspace:dashed}-sub");
+    check(&here, r"\/home\/me\/work\/a", r"{workspace:slashed}\/a");
+    check(&here, "/tmp/x and /home/me", "{tmp}/x and {home}");
+    check(
+        &here,
+        "/home/me/tmp/x a\\n/tmp \u{1b}[0m/tmp -I/tmp",
+        "{home}/tmp/x a\\n{tmp} \u{1b}[0m{tmp} -I{tmp}",
+    );
+    check(&here, "--- a/home/me/work/a.rs", "--- a{workspace}/a.rs");
+}
+
+#[test]
+fn nested_and_equal_places_have_one_answer() {
+    let inside = Places::new().workspace("/w").home("/w/home/");
+    check(&inside, "/w/home/.rc /w/src", "{home}/.rc {workspace}/src");
+    let same = Places::new().workspace("/w").home("/w");
+    check(&same, "/w/.rc", "{workspace}/.rc");
+    let linked = Places::new().workspace("/real/w").workspace("/link/w");
+    check(&linked, "/link/w /real/w", "{workspace} {workspace}");
+    let nowhere = Places::new().home("/").workspace("").at(Place::Tmp, "tmp");
+    check(&nowhere, "/ a tmp /usr", "/ a tmp /usr");
+}
+
+#[test]
+fn odd_paths_are_found_where_they_are_escaped() {
+    let odd = Places::new().workspace("/tmp/my \"wörk\"");
+    check(
+        &odd,
+        "file:///tmp/my%20%22w%C3%B6rk%22/a",
+        "file://{workspace}/a",
+    );
+    check(
+        &odd,
+        r#"{"p":"/tmp/my \"wörk\"/a"}"#,
+        r#"{"p":"{workspace}/a"}"#,
+    );
+    check(
+        &odd,
+        r#"{"p":"/tmp/my \"w\u00f6rk\"/a"}"#,
+        r#"{"p":"{workspace}/a"}"#,
+    );
+    let windows = Places::new().workspace(r"C:\Users\me\w");
+    check(&windows, r"C:\Users\me\w\a.rs", r"{workspace}\a.rs");
+    check(
+        &windows,
+        r#"{"p":"C:\\Users\\me\\w\\a"}"#,
+        r#"{"p":"{workspace}\\a"}"#,
+    );
+    check(&windows, "file:///C:/Users/me/w/a", "file:///{workspace}/a");
+}
+
+#[test]
+fn a_restored_path_fits_its_surroundings() {
+    let odd = Places::new().workspace("/tmp/my \"w\"");
+    let check = |normal: &str, expected: &str| {
+        let mut text = normal.to_owned();
+        odd.restore_text(&mut text);
+        assert_eq!(text, expected);
+    };
+    check("cd {workspace}; ls {home}", "cd /tmp/my \"w\"; ls {home}");
+    check("file://{workspace}/a", "file:///tmp/my%20%22w%22/a");
+    check(
+        r#"{"path":"{workspace}/a"}"#,
+        r#"{"path":"/tmp/my \"w\"/a"}"#,
+    );
+    check("{workspace:percent}", "%2Ftmp%2Fmy%20%22w%22");
+}
+
+#[test]
+fn ids_and_ports_are_numbered_as_they_appear() {
+    let none = Places::new();
+    let uuid = "7b0e1f9a-0c3d-4f7a-9a44-0123456789ab";
+    check(
+        &none,
+        &format!(
+            "http://127.0.0.1:4100/{uuid} localhost:5200 127.0.0.1%3A4100 call_0123456789ab {uuid}"
+        ),
+        "http://127.0.0.1:{port:1}/{id:1} localhost:{port:2} 127.0.0.1%3A{port:1} {id:2} {id:1}",
+    );
+    check(
+        &none,
+        "example.org:443 127.0.0.1 msg_short",
+        "example.org:443 127.0.0.1 msg_short",
+    );
+
+    let start = |id: &str, note: &str| AgentEvent::ToolStart {
+        id: id.to_owned(),
+        name: "shell".to_owned(),
+        input: json!({ "note": note }),
+    };
+    let events = vec![
+        start("1", "1 of session-77"),
+        start("session-77", ""),
+        start("1", ""),
+    ];
+    let text = normalised(&none, vec![Entry::Interaction(turn("1", events))]);
+    let ids: Vec<&str> = text.split("\"id\":\"").skip(1).map(|s| &s[..6]).collect();
+    assert_eq!(ids, ["{id:2}", "{id:3}", "{id:2}"], "{text}");
+    assert!(
+        text.contains("\"session\":\"{id:1}\"") && text.contains("1 of {id:3}"),
+        "{text}"
+    );
+}
+
+#[test]
+fn keys_of_objects_are_texts_too() {
+    let event = AgentEvent::custom("changes", json!({ "/home/me/work/a.rs": {"/tmp/x": 1} }));
+    let mut entry = turn("p", vec![event]);
+    let text = normalised(&places(), vec![Entry::Interaction(entry.clone())]);
+    assert!(
+        text.contains(r#"{"{workspace}/a.rs":{"{tmp}/x":1}}"#),
+        "{text}"
+    );
+
+    entry.events = Cassette::parse(&text)
+        .unwrap()
+        .interactions()
+        .next()
+        .unwrap()
+        .events
+        .clone();
+    Places::new().workspace("/new").restore(&mut entry);
+    let AgentEvent::Custom { payload, .. } = &entry.events[0].event else {
+        panic!("{entry:?}")
+    };
+    assert_eq!(payload, &json!({ "/new/a.rs": {"{tmp}/x": 1} }));
+}
+
+#[test]
+fn what_is_torn_between_pieces_is_found() {
+    let pieces = [
+        "see /home/",
+        "me/wo",
+        "rk/a.rs and 7b0e1f9a-0c3d-4f7a",
+        "-9a44-0123456789ab",
+        "Done",
+    ];
+    let events = pieces
+        .map(|piece| AgentEvent::Text(piece.to_owned()))
+        .to_vec();
+    let mut cassette = Cassette::from(vec![turn("p", events)]);
+    Normaliser::new(&places()).cassette(&mut cassette);
+    let Some(Entry::Interaction(turn)) = cassette.entries.first() else {
+        panic!("{cassette:?}")
+    };
+    let texts: Vec<&str> = turn
+        .events
+        .iter()
+        .filter_map(|timed| match &timed.event {
+            AgentEvent::Text(text) => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        texts,
+        ["see {workspace}", "", "/a.rs and {id:2}", "", "Done"]
+    );
+}
+
+proptest! {
+    #[test]
+    fn normalising_twice_changes_nothing(text in text()) {
+        let once = Normaliser::new(&places()).text(&text);
+        let twice = Normaliser::new(&places()).text(&once);
+        prop_assert_eq!(twice, once);
+    }
+
+    #[test]
+    fn two_places_record_the_same(text in text()) {
+        prop_assume!(!text.contains("{home}"));
+        let there = Places::new().workspace("/srv/w").home("/var/root").at(Place::Tmp, "/run/tmp");
+        let normal = Normaliser::new(&places()).text(&text);
+        let mut restored = normal.clone();
+        there.restore_text(&mut restored);
+        prop_assert_eq!(Normaliser::new(&there).text(&restored), normal);
+    }
+}
+
+/// Texts full of what is looked for.
+fn text() -> impl Strategy<Value = String> {
+    let word = prop_oneof![
+        prop::sample::select(vec![
+            "/home/me",
+            "/work",
+            "/tmp",
+            "a",
+            "1",
+            "-",
+            ".",
+            "/",
+            "\\",
+            "\"",
+            "%2F",
+            " ",
+            "{",
+            "}",
+            "{home}",
+            "{id:2}",
+            "{port:1}",
+            "127.0.0.1:",
+            "8080",
+            "call_",
+            "0123456789",
+            "é",
+            "7b0e1f9a-0c3d-4f7a-9a44-0123456789ab",
+            "file://",
+            "-home-me",
+        ])
+        .prop_map(str::to_owned),
+        "[ -~]{0,4}",
+    ];
+    prop::collection::vec(word, 0..12).prop_map(|words| words.concat())
+}

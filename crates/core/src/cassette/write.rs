@@ -1,0 +1,85 @@
+//! From a cassette to its text.
+
+use serde::Serialize;
+
+use super::line::{Header, Line};
+use super::{
+    Cassette, CassetteError, Entry, Exchange, FILE_BYTES, Interaction, LINE_BYTES, VERSION,
+};
+
+impl Cassette {
+    /// The text of the cassette, as it stands: [normalise](super::Normaliser) it first.
+    pub fn to_jsonl(&self) -> Result<String, CassetteError> {
+        let mut text = Text::default();
+        text.push(&Header { cassette: VERSION })?;
+        for entry in &self.entries {
+            match entry {
+                Entry::Interaction(interaction) => text.interaction(interaction)?,
+                Entry::Exchange(exchange) => text.exchange(exchange)?,
+            }
+        }
+        Ok(text.jsonl)
+    }
+}
+
+#[derive(Default)]
+struct Text {
+    jsonl: String,
+    lines: usize,
+}
+
+impl Text {
+    fn interaction(&mut self, turn: &Interaction) -> Result<(), CassetteError> {
+        self.push(&Line::Turn {
+            session: turn.session.clone(),
+            resumed: turn.resumed,
+            options: turn.options.clone(),
+            prompt: turn.prompt.clone(),
+        })?;
+        for timed in &turn.events {
+            self.push(&Line::Event {
+                at: timed.at,
+                event: timed.event.clone(),
+            })?;
+        }
+        turn.cut.map_or(Ok(()), |at| self.push(&Line::Cut { at }))
+    }
+
+    fn exchange(&mut self, exchange: &Exchange) -> Result<(), CassetteError> {
+        self.push(&Line::Request {
+            dialect: exchange.dialect.clone(),
+            method: exchange.method.clone(),
+            path: exchange.path.clone(),
+            body: exchange.body.clone(),
+        })?;
+        self.push(&Line::Response {
+            status: exchange.status,
+            headers: exchange.headers.clone(),
+        })?;
+        for chunk in &exchange.chunks {
+            self.push(&Line::Chunk {
+                at: chunk.at,
+                text: chunk.text.clone(),
+            })?;
+        }
+        let cut = exchange.cut;
+        cut.map_or(Ok(()), |at| self.push(&Line::Cut { at }))
+    }
+
+    fn push(&mut self, line: &impl Serialize) -> Result<(), CassetteError> {
+        self.lines += 1;
+        let json = serde_json::to_string(line).map_err(|error| CassetteError::Line {
+            line: self.lines,
+            problem: error.to_string(),
+        })?;
+        if json.len() > LINE_BYTES {
+            return Err(CassetteError::LongLine { line: self.lines });
+        }
+        if self.jsonl.len() + json.len() >= FILE_BYTES {
+            return Err(CassetteError::LongFile);
+        }
+        self.jsonl.push_str(&json);
+        self.jsonl.push('\n');
+        Ok(())
+    }
+}
