@@ -127,6 +127,8 @@ impl Arguments {
         for cover in covers {
             match cover {
                 Cover::Existing(path) => self.push(&[&"--ro-bind", path, path]),
+                Cover::Pinned(path) => self.push(&[&"--bind", path, path]),
+                Cover::Link { .. } => {}
                 Cover::Missing(path) => self.push(&[&"--tmpfs", path, &"--remount-ro", path]),
             }
         }

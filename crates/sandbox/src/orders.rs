@@ -59,6 +59,8 @@ pub(crate) enum Leftover {
     Ghost(OsString),
     /// A file that was not there before and must not be there after.
     Forbidden(OsString),
+    /// A link that must lead where it led before.
+    Link(OsString, OsString),
     /// A private folder with all that is in it.
     Scratch(OsString),
 }

@@ -59,7 +59,6 @@ impl Plan {
                 orders.cwd = "/".into();
                 orders.scope = Scope::Namespace;
                 orders.leftovers.extend(protect::leftovers(&covers));
-                orders.leftovers.extend(protect::redirect(&view));
                 init.splice(..0, bubblewrap::namespace(&sandbox.unshare));
             }
             Mechanism::Landlock => orders.walls = Some(walls(&view, &places)?),

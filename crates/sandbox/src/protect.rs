@@ -9,52 +9,77 @@ use crate::view::{Access, View};
 /// One thing to cover.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Cover {
+    /// It holds something to cover: keep it where it is, or it could be moved away and replaced as a whole.
+    Pinned(PathBuf),
     /// It exists: show it, read-only.
     Existing(PathBuf),
     /// It does not exist: put an unwritable empty folder there, even where a file is meant. Git takes no notice of an
     /// empty folder, while it stumbles over a device on a file (`git add -A` then fails as a whole).
     Missing(PathBuf),
+    /// It is a link, over which nothing can be mounted: put it back afterwards.
+    Link { path: PathBuf, target: PathBuf },
 }
 
-/// Everything to cover in the workplace of this view.
+/// Everything to cover in the workplace of this view, in the order in which to do it.
 pub(crate) fn covers(view: &View) -> Vec<Cover> {
     let Some(workplace) = &view.workplace else {
         return Vec::new();
     };
-    let named = places::PROTECTED.iter().map(|name| workplace.join(name));
-    named
-        .chain(git(workplace))
+    let mut covers = Vec::new();
+    let git = workplace.join(".git");
+    if is_real_folder(&git) {
+        // The rest of it stays writable, or nobody could commit.
+        covers.extend([Cover::Pinned(git.clone())]);
+        covers.extend(cover(git.join("config"), workplace));
+        covers.extend(cover(git.join("hooks"), workplace));
+    } else {
+        // A worktree's file, or nothing: an own repository made here would bring its own hooks.
+        covers.extend(cover(git, workplace));
+    }
+    for name in places::PROTECTED {
+        let path = workplace.join(name);
         // A caller that opens one of these by name knows why.
-        .filter(|path| view.rules.get(path) != Some(&Access::Write))
-        .map(|path| match path.symlink_metadata() {
-            Ok(_) => Cover::Existing(path),
-            Err(_) => Cover::Missing(path),
-        })
+        if view.rules.get(&path) != Some(&Access::Write) {
+            covers.extend(cover(path, workplace));
+        }
+    }
+    covers
+}
+
+/// What the sandbox leaves in the workplace by covering, and what it has to put right, afterwards.
+pub(crate) fn leftovers(covers: &[Cover]) -> Vec<Leftover> {
+    let left = covers.iter().filter_map(|cover| match cover {
+        Cover::Existing(_) => None,
+        // A file with which git takes its settings from elsewhere. It cannot be covered: empty, it breaks git.
+        Cover::Pinned(git) => Some(git.join("commondir"))
+            .filter(|file| file.symlink_metadata().is_err())
+            .map(|file| Leftover::Forbidden(file.into())),
+        Cover::Missing(path) => Some(Leftover::Ghost(path.into())),
+        Cover::Link { path, target } => Some(Leftover::Link(path.into(), target.into())),
+    });
+    left.collect()
+}
+
+fn cover(path: PathBuf, workplace: &Path) -> Vec<Cover> {
+    if path.symlink_metadata().is_err() {
+        return vec![Cover::Missing(path)];
+    }
+    let Ok(target) = path.read_link() else {
+        return vec![Cover::Existing(path)];
+    };
+    // Where it leads out of the workplace, or around to it, nothing more can be written than elsewhere.
+    let inside = path
+        .canonicalize()
+        .ok()
+        .filter(|real| real.starts_with(workplace) && real != workplace);
+    let link = Cover::Link { path, target };
+    inside
+        .map(Cover::Existing)
+        .into_iter()
+        .chain([link])
         .collect()
 }
 
-/// What the sandbox leaves in the workplace by covering, to be removed afterwards.
-pub(crate) fn leftovers(covers: &[Cover]) -> Vec<Leftover> {
-    let ghosts = covers.iter().filter_map(|cover| match cover {
-        Cover::Existing(_) => None,
-        Cover::Missing(path) => Some(Leftover::Ghost(path.into())),
-    });
-    ghosts.collect()
-}
-
-/// Git's own settings and hooks; the rest of `.git` stays writable, or nobody could commit.
-fn git(workplace: &Path) -> Vec<PathBuf> {
-    let git = workplace.join(".git");
-    if git.is_dir() {
-        vec![git.join("config"), git.join("hooks")]
-    } else {
-        // A worktree's link, or nothing: an own repository made here would bring its own hooks.
-        vec![git]
-    }
-}
-
-/// A file with which git would take settings and hooks from elsewhere. It cannot be covered: empty, it breaks git.
-pub(crate) fn redirect(view: &View) -> Option<Leftover> {
-    let file = view.workplace.as_ref()?.join(".git/commondir");
-    (file.parent()?.is_dir() && !file.exists()).then(|| Leftover::Forbidden(file.into()))
+fn is_real_folder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_dir())
 }

@@ -6,7 +6,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
 use rustix::stdio::stdin;
 
-use super::{start, tree};
+use super::{clear, start, tree};
 use crate::orders::{self, Leftover, Orders, Report, Scope};
 
 /// What a shell says of a command that SIGKILL ended.
@@ -95,7 +95,7 @@ impl Ending {
         if self.scope == Scope::Descendants || !self.leftovers.is_empty() {
             tree::end(self.scope);
         }
-        tree::clear(&self.leftovers);
+        clear::clear(&self.leftovers);
         report(&last_words);
         exit(match last_words {
             Report::Ended(code) => code,

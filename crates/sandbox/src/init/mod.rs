@@ -5,6 +5,7 @@
 //! looking too late. In a PID namespace it is process 1: nobody inside can kill it, and the kernel kills the rest
 //! when it exits.
 
+mod clear;
 mod lifeline;
 mod start;
 mod tree;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, wait};
 
-use crate::orders::{Leftover, Scope};
+use crate::orders::Scope;
 
 /// How often to look again for what has not died yet: together five seconds.
 const PASSES: u32 = 5000;
@@ -57,17 +57,6 @@ fn has_children() -> bool {
             Ok(None) => return true,
             Err(_) => return false,
         }
-    }
-}
-
-/// Removes what the sandbox put on disk; what cannot be removed stays, there is nobody left to tell.
-pub(super) fn clear(leftovers: &[Leftover]) {
-    for leftover in leftovers {
-        let _ = match leftover {
-            Leftover::Ghost(path) => fs::remove_dir(path),
-            Leftover::Forbidden(path) => fs::remove_file(path),
-            Leftover::Scratch(path) => fs::remove_dir_all(path),
-        };
     }
 }
 

@@ -1,8 +1,11 @@
 //! One module per promise, and what they share.
 
 mod bounds;
+mod detection;
 mod environment;
 mod matrix;
+mod protection;
+mod reach;
 mod refusals;
 mod support;
 mod tree;

@@ -1,0 +1,90 @@
+//! P16: what is obeyed later, outside of any sandbox, cannot be changed in one.
+
+use windlass_sandbox::{Mechanism, Profile};
+
+use super::support::{User, profiles, said};
+
+#[tokio::test]
+async fn p16_what_is_obeyed_later_cannot_be_written_whether_it_exists_or_not() {
+    let user = User::new();
+    user.write("repository/.git/config", "[core]\n");
+    user.write("repository/.git/hooks/pre-commit", "kept");
+    user.write("repository/.vscode/settings.json", "kept");
+    for profile in profiles() {
+        let script = "
+            for file in .git/config .git/hooks/pre-commit .git/hooks/new .vscode/settings.json .vscode/tasks.json \
+                .bashrc .envrc .mcp.json .claude/settings.json .codex/config.toml .cursor/mcp.json .gemini/settings.json; do
+                { mkdir -p $(dirname $file); echo evil > $file; } 2>/dev/null && echo wrote $file
+            done
+            mv .git/hooks aside; mv .vscode aside; rm -rf .git/hooks .vscode; rmdir .claude
+            mv .git aside && mkdir -p .git/hooks && echo evil > .git/hooks/pre-commit
+            rm -rf aside # a copy is no harm
+            echo evil > .git/commondir
+            echo objects can be written > .git/ok";
+        let output = user.run(Mechanism::Bubblewrap, profile, script).await;
+        assert_eq!(output.stdout.text(), "");
+        assert_eq!(
+            std::fs::read_to_string(user.repository().join(".git/hooks/pre-commit")).unwrap(),
+            "kept"
+        );
+        assert_eq!(
+            std::fs::read_to_string(user.repository().join(".vscode/settings.json")).unwrap(),
+            "kept"
+        );
+        assert_eq!(
+            names(&user, ""),
+            [".git", ".vscode"],
+            "something was left behind"
+        );
+        assert_eq!(names(&user, ".git"), ["config", "hooks", "ok"]);
+    }
+}
+
+fn names(user: &User, folder: &str) -> Vec<String> {
+    let entries = user.repository().join(folder).read_dir().unwrap();
+    let mut names: Vec<_> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+/// A link cannot be covered, so it is put back; and a hostile one must not keep anything from starting.
+#[tokio::test]
+async fn p16_a_link_in_a_protected_place_is_put_back() {
+    for target in ["inside", "/nonexistent", "/usr", "../outside", ".", "loop"] {
+        let user = User::new();
+        let names = [".vscode", ".bashrc", ".git"].map(|name| user.repository().join(name));
+        std::fs::create_dir(user.repository().join("inside")).unwrap();
+        std::os::unix::fs::symlink("loop", user.repository().join("loop")).unwrap();
+        for name in &names {
+            std::os::unix::fs::symlink(target, name).unwrap();
+        }
+        let script = "echo evil > .vscode/tasks.json; rm -f .vscode .bashrc .git; mkdir .vscode; echo evil > .bashrc; echo ran";
+        let output = user
+            .run(Mechanism::Bubblewrap, Profile::agent(), script)
+            .await;
+        assert_eq!(output.stdout.text(), "ran\n", "{target}: {}", said(&output));
+        for name in &names {
+            assert_eq!(name.read_link().unwrap(), std::path::Path::new(target));
+        }
+        assert_eq!(
+            user.repository().join("inside").read_dir().unwrap().count(),
+            0
+        );
+    }
+}
+
+#[tokio::test]
+async fn p16_what_the_caller_opens_by_name_is_open() {
+    let user = User::new();
+    let state = user.repository().join(".codex");
+    let profile = Profile::agent().state(&state);
+    user.run(
+        Mechanism::Bubblewrap,
+        profile,
+        "echo session > .codex/session",
+    )
+    .await;
+    assert!(state.join("session").exists());
+}
