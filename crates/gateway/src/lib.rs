@@ -1,1 +1,29 @@
-//! Model APIs served.
+//! Model APIs served: for now, a model that says what a script says.
+//!
+//! An unmodified Codex or Claude Code that is pointed at a [`ScriptedModel`] runs offline, and does for real what the script's
+//! intents say with its own tools. One [`script`] drives any agent: [`script::Intent`]s name a wish, and each request is answered
+//! with a call of the tool that its agent offers for it. All five dialects of `windlass-wire` are spoken, streaming and not,
+//! under any base path; what agents ask besides (lists of models, titles, token counts) is answered without using up a turn.
+//!
+//! It is served on loopback only and needs no key. It keeps nothing on disk and has no global state: any number of models can be
+//! served by one process. `docs/testing-with-scripts.md` shows the format by example.
+
+mod answer;
+mod asked;
+mod deliver;
+mod error;
+mod intent;
+mod model;
+mod record;
+mod respond;
+mod room;
+pub mod script;
+mod side;
+mod workspace;
+
+pub use error::GatewayError;
+pub use model::{Running, ScriptedModel, serve};
+pub use record::{Exchange, Outcome, Report};
+pub use respond::BODY_BYTES;
+pub use room::Watch;
+pub use script::{Script, ScriptError};

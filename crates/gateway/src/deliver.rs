@@ -1,0 +1,182 @@
+//! An answer on its way: events become bytes in the asker's dialect, with every silence and every accident.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures::stream;
+use tokio_util::sync::CancellationToken;
+use windlass_core::Clock;
+use windlass_wire::{Framing, ModelEvent, ModelRequest, ModelResponse, Route, StreamWriter};
+
+use crate::answer::Beat;
+use crate::script::Fault;
+
+/// How an answer ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// As it should.
+    Whole,
+    /// In silence.
+    Hang,
+    /// With the connection.
+    Cut,
+    /// With something that is not what it should be.
+    Malformed,
+}
+
+impl Ending {
+    /// The ending that a fault means for an answer that has begun.
+    pub(crate) fn of(fault: Option<&Fault>) -> Self {
+        match fault {
+            Some(Fault::HangMidStream) => Self::Hang,
+            Some(Fault::Cut) => Self::Cut,
+            Some(Fault::Malformed) => Self::Malformed,
+            _ => Self::Whole,
+        }
+    }
+}
+
+/// The time, and the end of all waiting.
+#[derive(Debug, Clone)]
+pub(crate) struct Patience {
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) stopped: CancellationToken,
+}
+
+impl Patience {
+    /// Waits; `false` says that the server stops.
+    pub(crate) async fn rest(&self, time: Duration) -> bool {
+        tokio::select! {
+            () = self.stopped.cancelled() => false,
+            () = self.clock.sleep(time) => true,
+        }
+    }
+}
+
+/// One thing that happens on the wire.
+#[derive(Debug, PartialEq, Eq)]
+enum Step {
+    Send(Bytes),
+    Rest(Duration),
+    Hang,
+    Cut,
+}
+
+/// Sends an answer as the asker wants it, piece by piece or whole.
+pub(crate) async fn deliver(
+    route: &Route,
+    request: &ModelRequest,
+    beats: Vec<Beat>,
+    ending: Ending,
+    patience: &Patience,
+) -> Response {
+    let created = patience.clock.now().0 / 1000;
+    let style = route.style(request, created);
+    let (content_type, steps) = if request.stream {
+        let writer = StreamWriter::new(route.dialect, style);
+        (
+            route.framing.content_type(),
+            streamed(writer, route.framing, beats, ending),
+        )
+    } else {
+        let (events, rests) = apart(beats);
+        if !patience.rest(rests).await {
+            return body(vec![Step::Cut], patience.clone()).into_response();
+        }
+        // The events are ours, and none of them is an error.
+        let response = ModelResponse::from_events(&events).unwrap_or_default();
+        let whole = route.dialect.render_response(&response, style);
+        ("application/json", at_once(whole, ending))
+    };
+    let headers = [(CONTENT_TYPE, content_type), (CACHE_CONTROL, "no-cache")];
+    (headers, body(steps, patience.clone())).into_response()
+}
+
+fn streamed(
+    mut writer: StreamWriter,
+    framing: Framing,
+    beats: Vec<Beat>,
+    ending: Ending,
+) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::with_capacity(beats.len() + 1);
+    for beat in beats {
+        match beat {
+            Beat::Rest(time) => steps.push(Step::Rest(time)),
+            Beat::Say(event) => {
+                let bytes = writer.push(&event);
+                if !bytes.is_empty() {
+                    steps.push(Step::Send(bytes.into()));
+                }
+            }
+        }
+    }
+    match ending {
+        Ending::Whole => {}
+        Ending::Hang => steps.push(Step::Hang),
+        Ending::Cut => steps.push(Step::Cut),
+        Ending::Malformed => steps.push(Step::Send(Bytes::from_static(nonsense(framing)))),
+    }
+    steps
+}
+
+/// A frame that no reader of this framing understands.
+fn nonsense(framing: Framing) -> &'static [u8] {
+    match framing {
+        Framing::Sse => b"data: {\"scripted\": nonsense\n\n",
+        Framing::Lines => b"{\"scripted\": nonsense\n",
+        Framing::Array => b",{\"scripted\": nonsense",
+    }
+}
+
+/// A whole answer; one that ends badly gets half way.
+fn at_once(whole: Vec<u8>, ending: Ending) -> Vec<Step> {
+    let half = Bytes::copy_from_slice(&whole[..whole.len() / 2]);
+    match ending {
+        Ending::Whole => vec![Step::Send(whole.into())],
+        Ending::Hang => vec![Step::Send(half), Step::Hang],
+        Ending::Cut => vec![Step::Send(half), Step::Cut],
+        Ending::Malformed => vec![Step::Send(half)],
+    }
+}
+
+fn apart(beats: Vec<Beat>) -> (Vec<ModelEvent>, Duration) {
+    let mut rests = Duration::ZERO;
+    let events = beats.into_iter().filter_map(|beat| match beat {
+        Beat::Say(event) => Some(event),
+        Beat::Rest(time) => {
+            rests += time;
+            None
+        }
+    });
+    (events.collect(), rests)
+}
+
+/// The steps as a body. Whole answers have a length; what takes its time is sent in chunks.
+fn body(mut steps: Vec<Step>, patience: Patience) -> Body {
+    if let [Step::Send(bytes)] = steps.as_mut_slice() {
+        return Body::from(std::mem::take(bytes));
+    }
+    let walk = stream::unfold(
+        (steps.into_iter(), patience),
+        |(mut steps, patience)| async {
+            loop {
+                let sent = match steps.next()? {
+                    Step::Send(bytes) => Ok(bytes),
+                    Step::Rest(time) if patience.rest(time).await => continue,
+                    Step::Hang => {
+                        patience.stopped.cancelled().await;
+                        Err(io::Error::other("stopped while hanging"))
+                    }
+                    Step::Rest(_) | Step::Cut => Err(io::Error::other("cut by the script")),
+                };
+                return Some((sent, (steps, patience)));
+            }
+        },
+    );
+    Body::from_stream(walk)
+}

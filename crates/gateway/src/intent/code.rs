@@ -1,0 +1,37 @@
+//! Codex's code mode: its newest models have one tool, which takes JavaScript that calls the others.
+
+use serde_json::{Value, json};
+
+use super::offer::{Offer, Takes};
+use super::{patch, shell};
+use crate::script::Intent;
+
+/// Whether this is the tool.
+pub(super) fn is(offer: &Offer<'_>) -> bool {
+    offer.name == "exec"
+        && matches!(offer.takes, Takes::Text(about) if about.contains("JavaScript"))
+}
+
+/// The program that does this.
+pub(super) fn program(intent: &Intent) -> Option<String> {
+    let (tool, input) = match intent {
+        Intent::Mcp {
+            server,
+            tool,
+            arguments,
+        } => (format!("mcp__{server}__{tool}"), json!(arguments)),
+        Intent::Raw { name, arguments } => (name.clone(), arguments.clone()),
+        file => match patch::of(file) {
+            Some(patch) => ("apply_patch".to_owned(), Value::from(patch)),
+            None => (
+                "exec_command".to_owned(),
+                json!({ "cmd": shell::of(file)? }),
+            ),
+        },
+    };
+    // JSON is JavaScript, and a name may hold what an identifier may not.
+    Some(format!(
+        "text(await tools[{}]({input}));",
+        Value::from(tool)
+    ))
+}

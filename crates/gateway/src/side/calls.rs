@@ -1,0 +1,138 @@
+//! Model calls that an agent makes for itself, told by their shape.
+
+use windlass_wire::{ModelRequest, OutputFormat, Role};
+
+/// How a side call is known, and what it is told.
+#[derive(Debug)]
+pub(crate) struct SideCall {
+    /// The agent and what it wants.
+    pub(crate) name: &'static str,
+    sign: Sign,
+    /// The answer.
+    pub(crate) reply: SideReply,
+}
+
+/// What gives a side call away.
+#[derive(Debug)]
+enum Sign {
+    /// Its instructions say this.
+    Told(&'static str),
+    /// Its schema for the answer has this property.
+    Wants(&'static str),
+    /// It is nothing but this word.
+    Says(&'static str),
+}
+
+/// What a side call is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SideReply {
+    /// Words.
+    Text(&'static str),
+    /// An object, in JSON.
+    Json(&'static str),
+}
+
+/// All that are known. The words are the agents' own, seen in their requests or in their programs.
+static SIDE_CALLS: [SideCall; 11] = [
+    SideCall {
+        name: "claude: quota probe",
+        sign: Sign::Says("quota"),
+        reply: SideReply::Text("ok"),
+    },
+    SideCall {
+        name: "claude: topic",
+        sign: Sign::Told("isNewTopic"),
+        reply: SideReply::Json(r#"{"isNewTopic":false,"title":null}"#),
+    },
+    SideCall {
+        name: "codex: auto-review",
+        sign: Sign::Told("You are judging one planned coding-agent action"),
+        reply: SideReply::Json(r#"{"outcome":"allow"}"#),
+    },
+    SideCall {
+        name: "gemini: model router",
+        sign: Sign::Wants("complexity_score"),
+        reply: SideReply::Json(r#"{"complexity_reasoning":"scripted","complexity_score":50}"#),
+    },
+    SideCall {
+        name: "gemini: model choice",
+        sign: Sign::Wants("model_choice"),
+        reply: SideReply::Json(r#"{"reasoning":"scripted","model_choice":"flash"}"#),
+    },
+    SideCall {
+        name: "gemini: next speaker",
+        sign: Sign::Wants("next_speaker"),
+        reply: SideReply::Json(r#"{"reasoning":"scripted","next_speaker":"user"}"#),
+    },
+    SideCall {
+        name: "gemini: loop check",
+        sign: Sign::Wants("unproductive_state_confidence"),
+        reply: SideReply::Json(
+            r#"{"unproductive_state_analysis":"scripted","unproductive_state_confidence":0}"#,
+        ),
+    },
+    SideCall {
+        name: "gemini: session summary",
+        sign: Sign::Told("Summarize the user's primary intent"),
+        reply: SideReply::Text("Scripted session"),
+    },
+    SideCall {
+        name: "opencode: title",
+        sign: Sign::Told("You are a title generator"),
+        reply: SideReply::Text("Scripted session"),
+    },
+    SideCall {
+        name: "qwen: memory",
+        sign: Sign::Told("managed memory extraction subagent"),
+        reply: SideReply::Text("Nothing to remember."),
+    },
+    SideCall {
+        name: "qwen: security classifier",
+        sign: Sign::Told("You are a security classifier for an AI coding agent"),
+        reply: SideReply::Json(r#"{"shouldBlock":false,"reason":"scripted"}"#),
+    },
+];
+
+/// The side call that this request is, if it is one.
+pub(crate) fn side_call(request: &ModelRequest) -> Option<&'static SideCall> {
+    SIDE_CALLS.iter().find(|call| call.sign.is_in(request))
+}
+
+impl Sign {
+    fn is_in(&self, request: &ModelRequest) -> bool {
+        match self {
+            Self::Told(words) => told(request, words),
+            Self::Wants(property) => wants(request, property),
+            Self::Says(word) => {
+                request.messages.len() == 1
+                    && request.tools.is_empty()
+                    && request.last_user_text() == *word
+                    && request.max_tokens == Some(1)
+            }
+        }
+    }
+}
+
+/// Whether the operator, not the user, says this.
+fn told(request: &ModelRequest, words: &str) -> bool {
+    let operator = |role| matches!(role, Role::System | Role::Developer);
+    let messages = request
+        .messages
+        .iter()
+        .filter(|message| operator(message.role));
+    request
+        .instructions
+        .iter()
+        .any(|text| text.text.contains(words))
+        || messages
+            .into_iter()
+            .any(|message| message.text().contains(words))
+}
+
+fn wants(request: &ModelRequest, property: &str) -> bool {
+    let OutputFormat::JsonSchema(format) = &request.output else {
+        return false;
+    };
+    let properties = format.schema.get("properties");
+    properties.is_some_and(|properties| properties.get(property).is_some())
+}

@@ -1,0 +1,54 @@
+//! Where an agent works, read from what it tells its model.
+
+use windlass_wire::{ModelRequest, Part};
+
+/// The words before the folder, and the text that ends it. Each agent says it in its own way.
+const SIGNS: [(&str, &str); 6] = [
+    ("<cwd>", "</cwd>"),                            // Codex
+    ("Primary working directory: ", "\n"),          // Claude Code
+    ("Current working directory: ", "\n"),          // Copilot
+    ("Working directory: ", "\n"),                  // opencode, Claude Code before 2.1
+    ("currently working in the directory: ", "\n"), // Qwen
+    ("Workspace Directories:**\n  - ", "\n"),       // Gemini
+];
+
+/// The folder that an agent works in, if it is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Workspace(Option<String>);
+
+impl Workspace {
+    /// The folder that the request speaks of, or else the one that the script names.
+    pub(crate) fn of(request: &ModelRequest, script: Option<&str>) -> Self {
+        let instructions = request.instructions.iter().map(|text| text.text.as_str());
+        let said = request.parts().filter_map(|part| match part {
+            Part::Text(text) => Some(text.text.as_str()),
+            _ => None,
+        });
+        let found = instructions.chain(said).find_map(folder);
+        Self(
+            found
+                .or(script)
+                .map(|folder| folder.trim_end_matches('/').to_owned()),
+        )
+    }
+
+    /// The whole path, as far as the folder is known.
+    pub(crate) fn join(&self, path: &str) -> String {
+        match &self.0 {
+            Some(folder) if !path.starts_with('/') => format!("{folder}/{path}"),
+            _ => path.to_owned(),
+        }
+    }
+}
+
+/// The folder that a text speaks of.
+fn folder(text: &str) -> Option<&str> {
+    SIGNS.iter().find_map(|(before, after)| {
+        let (_, rest) = text.split_once(before)?;
+        let folder = rest
+            .split_once(after)
+            .map_or(rest, |(folder, _)| folder)
+            .trim();
+        folder.starts_with('/').then_some(folder)
+    })
+}
