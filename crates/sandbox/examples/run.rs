@@ -1,4 +1,4 @@
-//! Runs one command in the current folder: `run MECHANISM PROFILE PROGRAM [ARGUMENT…]`.
+//! Runs one command in the current folder: `run MECHANISM PROFILE [--state=FOLDER] PROGRAM [ARGUMENT…]`.
 //!
 //! `run bubblewrap tool sh -c 'ls ~'` shows what a tool would see. The tests use it to be killed, and to be another user.
 
@@ -7,6 +7,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use windlass_sandbox::{Host, Mechanism, Profile, Sandbox, Spec, init};
+
+const USAGE: &str = "run MECHANISM PROFILE [--state=FOLDER] PROGRAM [ARGUMENT…]";
 
 fn main() -> Result<ExitCode> {
     init::main_if_asked();
@@ -17,33 +19,27 @@ fn main() -> Result<ExitCode> {
 }
 
 async fn run() -> Result<ExitCode> {
-    let mut args = std::env::args_os().skip(1);
-    let mut word = || {
-        args.next()
-            .context("run MECHANISM PROFILE PROGRAM [ARGUMENT…]")
-    };
-    let mechanism = word()?;
-    let profile = word()?;
-    let program = word()?;
-    let profile = match profile.to_str() {
-        Some("agent") => Profile::agent(),
-        Some("tool") => Profile::tool(),
-        Some("test") => Profile::test(),
-        _ => bail!("the profile is agent, tool or test"),
-    };
+    let mut words = std::env::args().skip(1).peekable();
     let host = Host::current();
-    let sandbox = match mechanism.to_str() {
+    let sandbox = match words.next().as_deref() {
         Some("bubblewrap") => Sandbox::with(host, Mechanism::Bubblewrap).await?,
         Some("landlock") => Sandbox::with(host, Mechanism::Landlock).await?,
         Some("none") => Sandbox::with(host, Mechanism::None).await?,
         Some("auto") => Sandbox::detect(host).await?,
-        _ => bail!("the mechanism is bubblewrap, landlock, none or auto"),
+        _ => bail!("{USAGE}: the mechanism is bubblewrap, landlock, none or auto"),
     };
-    let mut spec = Spec::new(program, std::env::current_dir()?, profile).args(args);
-    // What a caller would name for this one command; everything else stays here.
-    if let Some(given) = std::env::var_os("RUN_GIVEN") {
-        spec = spec.env("RUN_GIVEN", given);
+    let mut profile = match words.next().as_deref() {
+        Some("agent") => Profile::agent(),
+        Some("tool") => Profile::tool(),
+        Some("test") => Profile::test(),
+        _ => bail!("{USAGE}: the profile is agent, tool or test"),
+    };
+    while let Some(option) = words.next_if(|word| word.starts_with("--")) {
+        let folder = option.strip_prefix("--state=").context(USAGE)?;
+        profile = profile.state(folder);
     }
+    let program = words.next().context(USAGE)?;
+    let spec = Spec::new(program, std::env::current_dir()?, profile).args(words);
     writeln!(std::io::stderr(), "starting under {}", sandbox.mechanism())?;
     let output = sandbox.run(spec).await?;
     std::io::stdout().write_all(output.stdout.text().as_bytes())?;

@@ -1,8 +1,12 @@
 //! What a process may see and change, as rules for paths, before any mechanism has a say.
 
 use std::collections::BTreeMap;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Access as AccessMode, access};
+use rustix::process::getuid;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -131,7 +135,7 @@ impl View {
     /// Lets the working directory be written to, unless that would open the whole home folder or the machine.
     fn choose_workplace(&mut self, host: &Host) {
         let cwd = self.cwd.clone();
-        if host.home().starts_with(&cwd) {
+        if host.home().starts_with(&cwd) || !is_writable(&cwd) {
             self.rules.insert(cwd, Access::Read);
         } else {
             self.rules.insert(cwd.clone(), Access::Write);
@@ -166,6 +170,23 @@ fn working_directory(path: &Path) -> Result<PathBuf> {
     } else {
         Err(problem("is not a folder".into()))
     }
+}
+
+/// Whether the process could write here if the sandbox let it. Root's powers do not count: it will not have them.
+fn is_writable(folder: &Path) -> bool {
+    let may_write = access(folder, AccessMode::WRITE_OK).is_ok();
+    if !getuid().is_root() {
+        return may_write;
+    }
+    let needed = |found: &Metadata| match (found.uid(), found.gid()) {
+        (0, _) => 0o200,
+        (_, 0) => 0o020,
+        _ => 0o002,
+    };
+    may_write
+        && folder
+            .metadata()
+            .is_ok_and(|found| found.mode() & needed(&found) != 0)
 }
 
 fn bad_path(path: &Path, problem: String) -> Error {

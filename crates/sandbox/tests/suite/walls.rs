@@ -143,6 +143,26 @@ async fn p16_the_rest_of_the_home_folder_is_hidden_from_tools_and_tests() {
     assert!(!user.home().join("own").exists());
 }
 
+/// Nothing can be covered in a folder of somebody else, and nothing needs to be.
+#[tokio::test]
+async fn a_working_directory_that_cannot_be_written_is_still_one() {
+    let user = User::new();
+    for mechanism in BOUND {
+        for profile in profiles() {
+            let spec = Spec::new("ls", "/usr/lib", profile);
+            let output = user.sandbox(mechanism).await.run(spec).await.unwrap();
+            assert!(output.exit.success(), "{mechanism}: {}", said(&output));
+        }
+        let folder = user.home().join("of-somebody-else");
+        std::fs::create_dir_all(&folder).unwrap();
+        // Only root can give a folder away; for others the one above is somebody else's already.
+        let _ = std::os::unix::fs::chown(&folder, Some(65534), Some(65534));
+        let spec = Spec::new("ls", folder, Profile::tool());
+        let output = user.sandbox(mechanism).await.run(spec).await.unwrap();
+        assert!(output.exit.success(), "{mechanism}: {}", said(&output));
+    }
+}
+
 #[tokio::test]
 async fn p16_the_home_folder_itself_is_no_workplace() {
     let user = User::new();
