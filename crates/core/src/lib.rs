@@ -51,6 +51,7 @@ mod id;
 pub mod limits;
 pub mod registry;
 mod secret;
+pub mod structured;
 mod trace;
 mod usage;
 mod visible;
@@ -67,6 +68,9 @@ pub use id::{SessionId, TurnId};
 pub use limits::TurnLimits;
 pub use registry::{AgentRegistry, BackendFactory};
 pub use secret::{ExposeSecret, SecretString};
+pub use structured::{
+    AgentInvocation, ApiSpec, SchemaMode, SchemaSetting, StructuredAgentTask, resolve_schema_mode,
+};
 pub use trace::{TraceError, TraceNode};
 pub use usage::Usage;
 pub use visible::{visible, visible_json, visible_line};
