@@ -1,8 +1,8 @@
-//! Ids for calls of APIs that leave them out.
+//! Calls of APIs that leave their ids out, or send them only whole.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
-use crate::{Message, Part};
+use crate::{Message, Part, ToolCall};
 
 /// Gives every call without an id one made from its place, and every result without one that of the call it must mean: the oldest
 /// unanswered call of the same tool.
@@ -31,5 +31,42 @@ pub(crate) fn name_calls(messages: &mut [Message]) {
                 _ => {}
             }
         }
+    }
+}
+
+/// Calls that are still coming, for APIs that send them whole and in order.
+#[derive(Debug, Default)]
+pub(crate) struct WholeCalls {
+    /// Each with its index and whether it is complete.
+    waiting: VecDeque<(usize, bool, ToolCall)>,
+}
+
+impl WholeCalls {
+    pub(crate) fn start(&mut self, index: usize, call: ToolCall) {
+        self.waiting.push_back((index, false, call));
+    }
+
+    pub(crate) fn input(&mut self, index: usize, delta: &str) {
+        if let Some((_, _, call)) = self.waiting.iter_mut().find(|(at, ..)| *at == index) {
+            call.input.push_str(delta);
+        }
+    }
+
+    /// Gives the calls that may go out now: those that are complete and have no incomplete one before them.
+    pub(crate) fn end(&mut self, index: usize) -> Vec<ToolCall> {
+        for (at, complete, _) in &mut self.waiting {
+            *complete |= *at == index;
+        }
+        let ready = self
+            .waiting
+            .iter()
+            .take_while(|(_, complete, _)| *complete)
+            .count();
+        self.waiting.drain(..ready).map(|(.., call)| call).collect()
+    }
+
+    /// Gives all that are left, complete or not.
+    pub(crate) fn rest(&mut self) -> Vec<ToolCall> {
+        self.waiting.drain(..).map(|(.., call)| call).collect()
     }
 }

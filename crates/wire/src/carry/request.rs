@@ -57,6 +57,30 @@ pub(crate) fn push_message(messages: &mut Vec<Message>, message: Message) {
     }
 }
 
+/// Takes a message apart where the tools speak in it: in some APIs their results stand among the user's words.
+///
+/// The fields of the whole go with the words.
+pub(crate) fn by_speaker(role: Role, parts: Vec<Part>, mut extra: Extra) -> Vec<Message> {
+    let mut messages: Vec<Message> = Vec::new();
+    for part in parts {
+        let speaker = match part {
+            Part::ToolResult(_) => Role::Tool,
+            _ => role,
+        };
+        match messages.last_mut() {
+            Some(last) if last.role == speaker => last.parts.push(part),
+            _ => messages.push(Message::new(speaker, vec![part])),
+        }
+    }
+    if let Some(words) = messages
+        .iter_mut()
+        .find(|message| message.role != Role::Tool)
+    {
+        std::mem::swap(&mut words.extra, &mut extra);
+    }
+    messages
+}
+
 /// Fills in the tool that each result answers, from the calls before it.
 pub(crate) fn link_results(messages: &mut [Message]) {
     let mut calls: HashMap<String, (String, ToolKind)> = HashMap::new();

@@ -256,24 +256,37 @@ fn freeform(value: Value, path: &Path<'_>) -> Result<Tool> {
 }
 
 fn tool_choice(fields: &mut Fields<'_>, request: &mut ModelRequest) -> Result<()> {
-    let Some(value) = fields.take("tool_choice") else {
+    if let Some(choice) = word_choice(fields) {
+        request.tool_choice = Some(choice);
         return Ok(());
-    };
-    let named = |key: &str| value.get(key).and_then(|inner| inner.get("name"));
-    let name = named("function").or_else(|| named("custom"));
-    request.tool_choice = match (value.as_str(), name.and_then(Value::as_str)) {
-        (Some("auto"), _) => Some(ToolChoice::Auto),
-        (Some("none"), _) => Some(ToolChoice::None),
-        (Some("required"), _) => Some(ToolChoice::Required),
-        (_, Some(name)) => Some(ToolChoice::Named {
-            name: name.to_owned(),
-        }),
-        _ => {
-            fields.put_back("tool_choice", value);
-            None
+    }
+    if !fields.peek("tool_choice").is_some_and(Value::is_object) {
+        return Ok(());
+    }
+    fields.nested("tool_choice", |choice| {
+        let kind = choice.string("type")?.unwrap_or_default();
+        if !matches!(kind.as_str(), "function" | "custom") {
+            choice.put_back("type", kind.into());
+            return Ok(());
         }
+        choice.nested(&kind, |inner| {
+            let name = inner.required("name")?;
+            request.tool_choice = Some(ToolChoice::Named { name });
+            Ok(())
+        })
+    })
+}
+
+/// A choice by one of OpenAI's words; another word stays where it is.
+pub(crate) fn word_choice(fields: &mut Fields<'_>) -> Option<ToolChoice> {
+    let choice = match fields.peek("tool_choice")?.as_str()? {
+        "auto" => ToolChoice::Auto,
+        "none" => ToolChoice::None,
+        "required" => ToolChoice::Required,
+        _ => return None,
     };
-    Ok(())
+    fields.take("tool_choice");
+    Some(choice)
 }
 
 fn response_format(fields: &mut Fields<'_>, request: &mut ModelRequest) -> Result<()> {

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::error;
+use crate::calls::WholeCalls;
 use crate::frame::Frames;
 use crate::json::Object;
 use crate::stream::Encode;
@@ -13,8 +14,7 @@ use crate::{AnswerStyle, Dialect, ModelEvent, ModelResponse, Part, StopReason, T
 pub(crate) struct Encoder {
     id: String,
     model: String,
-    /// Calls that are still coming: this API sends them whole.
-    calls: Vec<(usize, ToolCall)>,
+    calls: WholeCalls,
     stop: Option<StopReason>,
     usage: Option<Usage>,
 }
@@ -24,7 +24,7 @@ impl Encoder {
         Self {
             id: String::new(),
             model: String::new(),
-            calls: Vec::new(),
+            calls: WholeCalls::default(),
             stop: None,
             usage: None,
         }
@@ -35,17 +35,15 @@ impl Encoder {
         out.send(&answer(&self.id, &self.model, candidate).value());
     }
 
-    fn call_end(&mut self, index: usize, out: &mut Frames) {
-        if let Some(at) = self.calls.iter().position(|(call, _)| *call == index) {
-            let (_, call) = self.calls.remove(at);
+    fn send_calls(&self, calls: Vec<ToolCall>, out: &mut Frames) {
+        for call in calls {
             self.part(call_json(&call), out);
         }
     }
 
     fn done(&mut self, out: &mut Frames) {
-        while let Some((index, _)) = self.calls.first() {
-            self.call_end(*index, out);
-        }
+        let left = self.calls.rest();
+        self.send_calls(left, out);
         let reason = finish_reason(self.stop.unwrap_or(StopReason::EndTurn));
         let candidate = candidate(vec![json!({ "text": "" })]).set("finishReason", reason);
         let chunk = answer(&self.id, &self.model, candidate)
@@ -87,15 +85,13 @@ impl Encode for Encoder {
                     signature: signature.clone(),
                     ..ToolCall::default()
                 };
-                self.calls.push((*index, call));
+                self.calls.start(*index, call);
             }
-            ModelEvent::ToolCallDelta { index, input } => {
-                let found = self.calls.iter_mut().find(|(call, _)| call == index);
-                if let Some((_, call)) = found {
-                    call.input.push_str(input);
-                }
+            ModelEvent::ToolCallDelta { index, input } => self.calls.input(*index, input),
+            ModelEvent::ToolCallEnd { index } => {
+                let ready = self.calls.end(*index);
+                self.send_calls(ready, out);
             }
-            ModelEvent::ToolCallEnd { index } => self.call_end(*index, out),
             ModelEvent::Opaque(opaque) => {
                 if opaque.dialect == Dialect::Gemini {
                     self.part(opaque.value.clone(), out);

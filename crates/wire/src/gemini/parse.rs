@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::parse_parts;
 use crate::calls::name_calls;
-use crate::carry::{link_results, push_message};
+use crate::carry::{by_speaker, link_results, push_message};
 use crate::json::{self, Fields, Path, Result};
 use crate::{
     Dialect, FunctionTool, JsonSchema, Message, ModelRequest, Opaque, OutputFormat, Part, Role,
@@ -64,23 +64,8 @@ fn content(value: Value, path: &Path<'_>) -> Result<Vec<Message>> {
         Some(other) => return Err(path.key("role").error(format!("unknown role `{other}`"))),
     };
     let parts = fields.each("parts", |part, path| parse_parts::part(part, path, role))?;
-    let mut extra = fields.rest();
-    let mut messages: Vec<Message> = Vec::new();
-    for part in parts {
-        let speaker = match part {
-            Part::ToolResult(_) => Role::Tool,
-            _ => role,
-        };
-        match messages.last_mut() {
-            Some(last) if last.role == speaker => last.parts.push(part),
-            _ => messages.push(Message {
-                role: speaker,
-                parts: vec![part],
-                extra: std::mem::take(&mut extra),
-            }),
-        }
-    }
-    Ok(messages)
+    let extra = fields.rest();
+    Ok(by_speaker(role, parts, extra))
 }
 
 /// One entry of the tools: functions, and switches for tools of the provider's.

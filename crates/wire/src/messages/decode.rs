@@ -16,6 +16,7 @@ use crate::{Dialect, ModelError, ModelEvent, Opaque, StopReason, ToolCall, ToolK
 pub(crate) struct Decoder {
     /// The open blocks by the server's index.
     blocks: BTreeMap<u64, Block>,
+    started: bool,
     calls: usize,
     usage: Usage,
     stop: Option<StopReason>,
@@ -47,13 +48,19 @@ impl Decode for Decoder {
         out: &mut Vec<ModelEvent>,
     ) -> Result<(), ModelError> {
         let event = json::parse(data).map_err(ModelError::protocol)?;
-        match text(&event, "type") {
-            "message_start" => self.start(&event["message"], out),
+        let kind = text(&event, "type");
+        if !matches!(kind, "error" | "ping") {
+            self.start(&event["message"], out);
+        }
+        match kind {
             "content_block_start" => self.block_start(&event, out),
             "content_block_delta" => self.block_delta(&event, out),
             "content_block_stop" => self.block_stop(count(&event, "/index"), out),
             "message_delta" => self.message_delta(&event, out),
             "message_stop" => {
+                while let Some(index) = self.blocks.keys().next().copied() {
+                    self.block_stop(index, out);
+                }
                 out.extend(self.stop.map(|reason| ModelEvent::Stop { reason }));
                 out.push(ModelEvent::Done);
             }
@@ -67,6 +74,9 @@ impl Decode for Decoder {
 
 impl Decoder {
     fn start(&mut self, message: &Value, out: &mut Vec<ModelEvent>) {
+        if std::mem::replace(&mut self.started, true) {
+            return;
+        }
         out.push(ModelEvent::Start {
             id: text(message, "id").to_owned(),
             model: text(message, "model").to_owned(),

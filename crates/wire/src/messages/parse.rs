@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::carry::{link_results, push_message};
+use crate::carry::{by_speaker, link_results, push_message};
 use crate::json::{self, Fields, Path, Result};
 use crate::{
     Dialect, FunctionTool, Image, ImageSource, JsonSchema, Message, ModelRequest, Opaque,
@@ -67,23 +67,8 @@ fn message(value: Value, path: &Path<'_>) -> Result<Vec<Message>> {
         other => return Err(path.key("role").error(format!("unknown role `{other}`"))),
     };
     let parts = content(&mut fields)?;
-    let mut extra = fields.rest();
-    let mut messages: Vec<Message> = Vec::new();
-    for part in parts {
-        let speaker = match part {
-            Part::ToolResult(_) => Role::Tool,
-            _ => role,
-        };
-        match messages.last_mut() {
-            Some(last) if last.role == speaker => last.parts.push(part),
-            _ => messages.push(Message {
-                role: speaker,
-                parts: vec![part],
-                extra: std::mem::take(&mut extra),
-            }),
-        }
-    }
-    Ok(messages)
+    let extra = fields.rest();
+    Ok(by_speaker(role, parts, extra))
 }
 
 /// A message's or a result's content: a string, or a list of blocks.

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::error;
+use crate::calls::WholeCalls;
 use crate::frame::Frames;
 use crate::json::Object;
 use crate::stream::Encode;
@@ -14,8 +15,7 @@ use crate::{AnswerStyle, ModelEvent, ModelResponse, Part, StopReason, ToolCall, 
 pub(crate) struct Encoder {
     created: String,
     model: String,
-    /// Calls that are still coming: this API sends them whole.
-    calls: Vec<(usize, ToolCall)>,
+    calls: WholeCalls,
     stop: Option<StopReason>,
     usage: Usage,
 }
@@ -25,7 +25,7 @@ impl Encoder {
         Self {
             created: rfc3339(style.created),
             model: String::new(),
-            calls: Vec::new(),
+            calls: WholeCalls::default(),
             stop: None,
             usage: Usage::default(),
         }
@@ -36,17 +36,15 @@ impl Encoder {
         out.send(&line.value());
     }
 
-    fn call_end(&mut self, index: usize, out: &mut Frames) {
-        if let Some(at) = self.calls.iter().position(|(call, _)| *call == index) {
-            let (_, call) = self.calls.remove(at);
+    fn send_calls(&self, calls: Vec<ToolCall>, out: &mut Frames) {
+        for call in calls {
             self.line(message("").set("tool_calls", vec![call_json(&call)]), out);
         }
     }
 
     fn done(&mut self, out: &mut Frames) {
-        while let Some((index, _)) = self.calls.first() {
-            self.call_end(*index, out);
-        }
+        let left = self.calls.rest();
+        self.send_calls(left, out);
         let stop = self.stop.unwrap_or(StopReason::EndTurn);
         let line = answer(&self.model, &self.created, message(""));
         out.send(&end(line, stop, &self.usage).value());
@@ -74,15 +72,13 @@ impl Encode for Encoder {
                     kind: *kind,
                     ..ToolCall::default()
                 };
-                self.calls.push((*index, call));
+                self.calls.start(*index, call);
             }
-            ModelEvent::ToolCallDelta { index, input } => {
-                let found = self.calls.iter_mut().find(|(call, _)| call == index);
-                if let Some((_, call)) = found {
-                    call.input.push_str(input);
-                }
+            ModelEvent::ToolCallDelta { index, input } => self.calls.input(*index, input),
+            ModelEvent::ToolCallEnd { index } => {
+                let ready = self.calls.end(*index);
+                self.send_calls(ready, out);
             }
-            ModelEvent::ToolCallEnd { index } => self.call_end(*index, out),
             ModelEvent::Usage(usage) => self.usage = *usage,
             ModelEvent::Stop { reason } => self.stop = Some(*reason),
             ModelEvent::Error(failure) => out.send(&error::render(failure)),

@@ -40,8 +40,11 @@ impl Decode for Decoder {
         }
         let event = json::parse(data).map_err(ModelError::protocol)?;
         let place = count(&event, "/output_index");
-        match text(&event, "type") {
-            "response.created" | "response.in_progress" => self.start(&event["response"], out),
+        let kind = text(&event, "type");
+        if !matches!(kind, "response.failed" | "error") {
+            self.start(&event["response"], out);
+        }
+        match kind {
             "response.output_item.added" => self.added(place, &event["item"], out),
             "response.output_item.done" => self.item_done(place, &event["item"], out),
             "response.output_text.delta" => self.words(place, text(&event, "delta"), out),
@@ -184,7 +187,9 @@ impl Decoder {
     }
 
     fn end(&mut self, response: &Value, out: &mut Vec<ModelEvent>) {
-        self.start(response, out);
+        let open = std::mem::take(&mut self.items).into_values();
+        let left = open.filter_map(|item| item.call);
+        out.extend(left.map(|index| ModelEvent::ToolCallEnd { index }));
         if let Some(found) = response.get("usage").filter(|usage| usage.is_object()) {
             out.push(ModelEvent::Usage(usage(found)));
         }

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::parse_items;
 use crate::carry::link_results;
+use crate::chat::word_choice;
 use crate::json::{Fields, Path, Result};
 use crate::{
     Dialect, FreeformTool, FunctionTool, Grammar, JsonSchema, Message, ModelRequest, Opaque,
@@ -21,7 +22,7 @@ pub(crate) fn request(body: Value, _route: &Route) -> Result<ModelRequest> {
     request.messages = input(&mut fields)?;
     link_results(&mut request.messages);
     request.tools = fields.each("tools", tool)?;
-    tool_choice(&mut fields, &mut request);
+    tool_choice(&mut fields, &mut request)?;
     request.parallel_tools = fields.bool("parallel_tool_calls")?;
     fields.nested("text", |text| {
         text.nested("format", |format| output(format, &mut request))
@@ -102,23 +103,24 @@ fn freeform(value: Value, path: &Path<'_>) -> Result<Tool> {
     }))
 }
 
-fn tool_choice(fields: &mut Fields<'_>, request: &mut ModelRequest) {
-    let Some(value) = fields.take("tool_choice") else {
-        return;
-    };
-    let word = |key: &str| value.get(key).and_then(Value::as_str);
-    request.tool_choice = match (value.as_str(), word("type"), word("name")) {
-        (Some("auto"), ..) => Some(ToolChoice::Auto),
-        (Some("none"), ..) => Some(ToolChoice::None),
-        (Some("required"), ..) => Some(ToolChoice::Required),
-        (_, Some("function" | "custom"), Some(name)) => Some(ToolChoice::Named {
-            name: name.to_owned(),
-        }),
-        _ => {
-            fields.put_back("tool_choice", value);
-            None
+fn tool_choice(fields: &mut Fields<'_>, request: &mut ModelRequest) -> Result<()> {
+    if let Some(choice) = word_choice(fields) {
+        request.tool_choice = Some(choice);
+        return Ok(());
+    }
+    if !fields.peek("tool_choice").is_some_and(Value::is_object) {
+        return Ok(());
+    }
+    fields.nested("tool_choice", |choice| {
+        let kind = choice.string("type")?.unwrap_or_default();
+        if matches!(kind.as_str(), "function" | "custom") {
+            let name = choice.required("name")?;
+            request.tool_choice = Some(ToolChoice::Named { name });
+        } else {
+            choice.put_back("type", kind.into());
         }
-    };
+        Ok(())
+    })
 }
 
 fn output(format: &mut Fields<'_>, request: &mut ModelRequest) -> Result<()> {

@@ -1,0 +1,102 @@
+//! Streams as bytes: what the network and odd servers do to them.
+
+use windlass_wire::*;
+
+use super::streams::{is_well_formed, read};
+
+fn words(events: &[ModelEvent]) -> String {
+    let texts = events.iter().filter_map(|event| match event {
+        ModelEvent::TextDelta { text } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+const CHUNK: &str = r#"{"id":"c","model":"m","choices":[{"index":0,"delta":{"content":"grüße"},"finish_reason":"stop"}]}"#;
+
+#[test]
+fn every_line_end_and_every_split_reads_the_same() {
+    let plain = format!("data: {CHUNK}\n\ndata: [DONE]\n\n");
+    let expected = read(Dialect::Chat, plain.as_bytes(), &[1 << 20]);
+    assert_eq!(words(&expected), "grüße");
+    for end in ["\n", "\r\n", "\r"] {
+        let stream = format!(
+            "\u{feff}: hello{end}{end}id: 4{end}data:{CHUNK}{end}{end}data: [DONE]{end}{end}"
+        );
+        for size in 1..9 {
+            assert_eq!(
+                read(Dialect::Chat, stream.as_bytes(), &[size]),
+                expected,
+                "{end:?} {size}"
+            );
+        }
+    }
+}
+
+#[test]
+fn data_over_several_lines_is_one_event() {
+    let (head, tail) = CHUNK.split_once(',').unwrap();
+    let stream = format!("data: {head},\ndata: {tail}\n\ndata: [DONE]\n\n");
+    assert_eq!(
+        words(&read(Dialect::Chat, stream.as_bytes(), &[5])),
+        "grüße"
+    );
+}
+
+#[test]
+fn a_server_may_leave_the_last_mark_out() {
+    let stream = format!("data: {CHUNK}");
+    let events = read(Dialect::Chat, stream.as_bytes(), &[5]);
+    assert_eq!(events.last(), Some(&ModelEvent::Done));
+    let line = br#"{"model":"m","message":{"content":"hi"},"done":true}"#;
+    assert_eq!(
+        read(Dialect::Ollama, line, &[9]).last(),
+        Some(&ModelEvent::Done)
+    );
+}
+
+#[test]
+fn an_endless_event_ends_the_stream() {
+    for dialect in Dialect::ALL {
+        let mut reader = StreamReader::new(dialect);
+        let mut events = reader.push(b"data: {\"a\":\"");
+        let piece = vec![b'x'; 1 << 20];
+        for _ in 0..17 {
+            events.extend(reader.push(&piece));
+        }
+        events.extend(reader.finish());
+        assert!(is_well_formed(&events));
+        let Some(ModelEvent::Error(error)) = events.last() else {
+            panic!("{dialect} keeps on reading");
+        };
+        assert_eq!(error.kind, ErrorKind::Protocol, "{dialect}");
+    }
+}
+
+#[test]
+fn garbage_is_a_protocol_error_and_nothing_more() {
+    for dialect in Dialect::ALL {
+        let events = read(dialect, b"data: <html>\n\ndata: {}\n\n", &[4]);
+        assert!(is_well_formed(&events), "{events:?}");
+        assert!(
+            matches!(events.last(), Some(ModelEvent::Error(_))),
+            "{dialect}"
+        );
+    }
+}
+
+#[test]
+fn calls_that_arrive_interleaved_are_put_together_in_every_api() {
+    let stream = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/corpus/chat/stream.txt");
+    let events = read(Dialect::Chat, &std::fs::read(stream).unwrap(), &[11]);
+    for dialect in Dialect::ALL {
+        let mut writer = StreamWriter::new(dialect, AnswerStyle::new(dialect, 1));
+        let bytes: Vec<u8> = events.iter().flat_map(|event| writer.push(event)).collect();
+        let back = ModelResponse::from_events(&read(dialect, &bytes, &[13])).unwrap();
+        let inputs: Vec<String> = back
+            .calls()
+            .map(|call| call.input_object().to_string())
+            .collect();
+        assert_eq!(inputs, [r#"{"x":1}"#, "{}"], "{dialect}");
+    }
+}
