@@ -161,22 +161,28 @@ fn body(mut steps: Vec<Step>, patience: Patience) -> Body {
     if let [Step::Send(bytes)] = steps.as_mut_slice() {
         return Body::from(std::mem::take(bytes));
     }
-    let walk = stream::unfold(
-        (steps.into_iter(), patience),
-        |(mut steps, patience)| async {
-            loop {
-                let sent = match steps.next()? {
-                    Step::Send(bytes) => Ok(bytes),
-                    Step::Rest(time) if patience.rest(time).await => continue,
-                    Step::Hang => {
-                        patience.stopped.cancelled().await;
-                        Err(io::Error::other("stopped while hanging"))
-                    }
-                    Step::Rest(_) | Step::Cut => Err(io::Error::other("cut by the script")),
-                };
-                return Some((sent, (steps, patience)));
+    Body::from_stream(stream::unfold((steps.into_iter(), patience), go_on))
+}
+
+/// What is sent next: an error takes the connection away.
+async fn go_on<Steps: Iterator<Item = Step>>(
+    (mut steps, patience): (Steps, Patience),
+) -> Option<(io::Result<Bytes>, (Steps, Patience))> {
+    loop {
+        let sent = match steps.next()? {
+            Step::Send(bytes) => Ok(bytes),
+            Step::Rest(time) if patience.rest(time).await => continue,
+            Step::Rest(_) => Err(io::Error::other("the model stops")),
+            Step::Hang => {
+                patience.stopped.cancelled().await;
+                Err(io::Error::other("the model stops"))
             }
-        },
-    );
-    Body::from_stream(walk)
+            Step::Cut => {
+                // What was sent before leaves the machine only while the server has to wait for us.
+                tokio::task::yield_now().await;
+                Err(io::Error::other("cut by the script"))
+            }
+        };
+        return Some((sent, (steps, patience)));
+    }
 }

@@ -113,7 +113,9 @@ impl Script {
 }
 
 fn malformed(origin: &str, error: &serde_path_to_error::Error<serde_json::Error>) -> ScriptError {
-    let key = error.path().to_string();
+    let path = error.path().to_string();
+    // Where the text itself is broken, the last step of the way is not known.
+    let key = path.trim_end_matches(['.', '?']);
     let inner = error.inner();
     let text = inner.to_string();
     // The place is said in front; serde_json says it again at the end.
@@ -124,9 +126,10 @@ fn malformed(origin: &str, error: &serde_path_to_error::Error<serde_json::Error>
         origin: origin.to_owned(),
         line: inner.line(),
         column: inner.column(),
-        problem: match key.as_str() {
-            "." | "?" => text.to_owned(),
-            key => format!("{key}: {text}"),
+        problem: if key.is_empty() {
+            text.to_owned()
+        } else {
+            format!("{key}: {text}")
         },
     }
 }

@@ -1,0 +1,45 @@
+#!/bin/sh
+# Installs the real programs that the tests run: `setup.sh sdk|agents|agents-full …`, into .cache at the top of the repository.
+# What is already there in the pinned version is left alone.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+cache=$(cd "$here/../../.." && pwd)/.cache
+mkdir -p "$cache"
+
+# One at a time: tests run side by side.
+exec 9>"$cache/setup.lock"
+flock 9
+
+# fresh FOLDER FILE: whether FOLDER was made from FILE as it is now.
+fresh() {
+    cmp -s "$cache/$1/.made-from" "$2"
+}
+
+sdk() {
+    list=$here/sdk/requirements.txt
+    fresh venv-sdk "$list" && return
+    rm -rf "$cache/venv-sdk"
+    python3 -m venv "$cache/venv-sdk"
+    "$cache/venv-sdk/bin/pip" install --quiet --disable-pip-version-check -r "$list" >&2
+    cp "$list" "$cache/venv-sdk/.made-from"
+}
+
+# agents FOLDER SOURCE: exact versions, so that npm cannot take an older one that asks for an older Node.
+agents() {
+    fresh "$1" "$2/package.json" && return
+    rm -rf "${cache:?}/$1"
+    mkdir -p "$cache/$1"
+    cp "$2"/package*.json "$cache/$1/"
+    (cd "$cache/$1" && npm install --no-audit --no-fund --omit-lockfile-registry-resolved --loglevel=error >&2)
+    cp "$2/package.json" "$cache/$1/.made-from"
+}
+
+for what in "$@"; do
+    case $what in
+        sdk) sdk ;;
+        agents) agents agents "$here/agents" ;;
+        agents-full) agents agents-full "$here/agents/full" ;;
+        *) echo "setup.sh: unknown: $what" >&2; exit 2 ;;
+    esac
+done

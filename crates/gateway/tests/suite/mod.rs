@@ -1,0 +1,12 @@
+//! What each file is about is in its name.
+
+mod agents;
+mod curl;
+mod dialects;
+mod faults;
+mod intents;
+mod models;
+mod script;
+mod sdk;
+mod side;
+mod tools;

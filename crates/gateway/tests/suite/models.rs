@@ -1,0 +1,16 @@
+//! Scripts and servers for the tests.
+
+use windlass_gateway::script::Script;
+use windlass_gateway::{Running, ScriptedModel};
+
+/// A script from its JSON.
+#[track_caller]
+pub(crate) fn script(json: &str) -> Script {
+    Script::parse(json, "test").unwrap()
+}
+
+/// A model that is served on any free port.
+pub(crate) async fn serve(json: &str) -> Running {
+    let listen = "127.0.0.1:0".parse().unwrap();
+    ScriptedModel::start(script(json), listen).await.unwrap()
+}

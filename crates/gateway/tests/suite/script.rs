@@ -1,0 +1,94 @@
+//! Scripts as people write them, and what they are told when it is wrong.
+
+use expect_test::{Expect, expect};
+use windlass_gateway::script::{Asked, IntentKind, Play, Script};
+
+use super::models::script;
+
+#[track_caller]
+fn refused(json: &str, expected: Expect) {
+    expected.assert_eq(&Script::parse(json, "demo.json").unwrap_err().to_string());
+}
+
+#[test]
+fn a_script_is_read_and_written_back() {
+    let text = r#"{"about":"everything","workspace":"/w","turns":[{"when":{"contains":"go","tool":"shell","turn":1},"answer":[{"reasoning":"r"},{"text":"t"},{"wait_ms":5},{"shell":{"command":"ls"}},{"write_file":{"path":"a","content":"b"}},{"edit_file":{"path":"a","old":"b","new":"c"}},{"read_file":{"path":"a"}},{"mcp":{"server":"s","tool":"t","arguments":{"x":1}}},{"call":{"name":"n","arguments":"text"}},{"json":{"k":[1]}}],"times":2,"or_more":true,"delay_ms":10,"usage":{"input":1,"output":2,"cached":0,"reasoning":0}},{"fault":{"status":{"code":429,"retry_after_secs":7}}},{"answer":[{"text":"half"}],"fault":"cut"}]}"#;
+    assert_eq!(serde_json::to_string(&script(text)).unwrap(), text);
+}
+
+#[test]
+fn mistakes_are_named_with_their_place() {
+    refused(
+        "{\"turns\": [\n  {\"answer\": [{\"shel\": {}}]}\n]}",
+        expect!["demo.json:2:21: turns[0].answer[0]: unknown variant `shel`, expected one of `text`, `reasoning`, `json`, `wait_ms`, `shell`, `write_file`, `edit_file`, `read_file`, `mcp`, `call`"],
+    );
+    refused(
+        "{\"turns\": [{\"answer\": [],\n\"whem\": {}}]}",
+        expect!["demo.json:2:6: turns[0].whem: unknown field `whem`, expected one of `when`, `answer`, `fault`, `times`, `or_more`, `delay_ms`, `usage`"],
+    );
+    refused(
+        r#"{"turns": [{"answer": [{"shell": {"cmd": "ls"}}]}]}"#,
+        expect!["demo.json:1:39: turns[0].answer[0].shell.cmd: unknown field `cmd`, expected `command`"],
+    );
+    refused(
+        r#"{"turns": [{"answer": [{"text": "hi"}],}]}"#,
+        expect!["demo.json:1:40: turns[0]: trailing comma"],
+    );
+    refused("", expect!["demo.json:1:0: EOF while parsing a value"]);
+    refused(r#"{"turns": []}"#, expect!["demo.json: turns: empty: write at least one turn"]);
+    refused(
+        r#"{"turns": [{"answer": [{"wait_ms": 1}]}]}"#,
+        expect!["demo.json: turns[0].answer: says nothing: add a part or a fault"],
+    );
+    refused(
+        r#"{"turns": [{"answer": [{"text": "x"}], "fault": "hang"}]}"#,
+        expect!["demo.json: turns[0].fault: comes instead of an answer: remove the answer, or use hang_mid_stream, cut or malformed"],
+    );
+    refused(
+        r#"{"turns": [{"fault": {"status": {"code": 200}}}]}"#,
+        expect!["demo.json: turns[0].fault.status.code: not a status from 400 to 599"],
+    );
+    let missing = Script::read(std::path::Path::new("no-such-script.json")).unwrap_err();
+    assert!(missing.to_string().starts_with("no-such-script.json: "), "{missing}");
+}
+
+fn asked(news: &str, turn: usize) -> Asked {
+    Asked {
+        news: news.to_owned(),
+        tools: vec!["Bash".to_owned()],
+        intents: vec![IntentKind::Shell],
+        turn,
+    }
+}
+
+#[test]
+fn the_first_turn_that_is_left_and_fits_answers() {
+    let mut play = Play::new(script(
+        r#"{"turns": [
+            {"when": {"contains": "red"}, "answer": [{"text": "1"}]},
+            {"when": {"tool": "Write"}, "answer": [{"text": "2"}]},
+            {"when": {"tool": "shell", "turn": 2}, "answer": [{"text": "3"}], "times": 2},
+            {"answer": [{"text": "4"}], "or_more": true}
+        ]}"#,
+    ));
+    let mut place = |news: &str, turn| play.answer(&asked(news, turn)).map(|(place, _)| place + 1);
+    assert_eq!(place("blue", 1), Ok(4));
+    assert_eq!(place("red", 2), Ok(1));
+    assert_eq!(place("red", 2), Ok(3));
+    assert_eq!(place("red", 1), Ok(4));
+    let unmet: Vec<String> = play.unmet().iter().map(ToString::to_string).collect();
+    assert_eq!(unmet, ["turn 2 was asked for 0 of 1 times", "turn 3 was asked for 1 of 2 times"]);
+}
+
+#[test]
+fn a_misfit_is_explained_turn_by_turn() {
+    let mut play = Play::new(script(
+        r#"{"turns": [{"when": {"tool": "Write"}, "answer": [{"text": "1"}]},
+                      {"when": {"turn": 3}, "answer": [{"text": "2"}]}]}"#,
+    ));
+    let why = play.answer(&asked("x", 1)).unwrap_err();
+    assert_eq!(why, r#"turn 1: no tool "Write" is offered; turn 2: it asks for answer 1, not 3"#);
+    let mut play = Play::new(script(r#"{"turns": [{"answer": [{"text": "1"}]}]}"#));
+    play.answer(&asked("x", 1)).unwrap();
+    assert_eq!(play.answer(&asked("x", 2)).unwrap_err(), "every turn of the script is used up");
+}

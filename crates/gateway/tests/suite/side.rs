@@ -1,0 +1,115 @@
+//! What agents ask besides, and what nobody expects.
+
+use serde_json::json;
+use windlass_gateway::Outcome;
+use windlass_wire::Dialect;
+
+use super::curl::{ask, curl, get, post};
+use super::models::serve;
+
+const PONG: &str = r#"{"turns": [{"answer": [{"text": "pong"}]}]}"#;
+
+#[tokio::test]
+async fn lists_counts_and_greetings_use_up_no_turn() {
+    let model = serve(PONG).await;
+    for path in ["/", "/api/hello"] {
+        let seen = curl(&format!("{}{path}", model.url()), None, &["--head"]).await;
+        assert_eq!(seen.status, 200);
+    }
+    assert_eq!(get(&model, "/").await.body, "Ollama is running");
+    assert_eq!(get(&model, "/v1/models").await.json()["data"][0]["id"], "scripted");
+    assert_eq!(get(&model, "/v1/models/scripted").await.json()["type"], "model");
+    assert_eq!(get(&model, "/v1beta/models").await.json()["models"][0]["name"], "models/scripted");
+    assert_eq!(get(&model, "/api/tags").await.json()["models"][0]["name"], "scripted:latest");
+    assert!(get(&model, "/api/version").await.json()["version"].is_string());
+    let show = post(&model, "/api/show", &json!({ "model": "scripted" })).await;
+    assert_eq!(show.json()["capabilities"][1], "tools");
+    let body = json!({ "model": "m", "messages": [{ "role": "user", "content": "how many" }] });
+    let count = post(&model, "/v1/messages/count_tokens?beta=true", &body).await;
+    assert!(count.json()["input_tokens"].as_u64().unwrap() > 10);
+    let count = post(&model, "/v1beta/models/m:countTokens", &json!({ "contents": [] })).await;
+    assert!(count.json()["totalTokens"].is_number());
+
+    assert_eq!(ask(&model, Dialect::Chat, false, "ping").await.status, 200);
+    let report = model.stop().await;
+    assert!(report.is_clean(), "{report}");
+    assert_eq!((report.turns, report.side_calls), (1, 11));
+}
+
+#[tokio::test]
+async fn titles_and_routers_use_up_no_turn() {
+    let model = serve(PONG).await;
+    let title = json!({ "model": "m", "stream": false, "messages": [
+        { "role": "system", "content": "You are a title generator. You output ONLY a thread title." },
+        { "role": "user", "content": "Say pong" },
+    ]});
+    let seen = post(&model, "/v1/chat/completions", &title).await;
+    assert_eq!(seen.json()["choices"][0]["message"]["content"], "Scripted session");
+
+    let router = json!({
+        "contents": [{ "role": "user", "parts": [{ "text": "Say pong" }] }],
+        "generationConfig": { "responseMimeType": "application/json", "responseJsonSchema": {
+            "type": "OBJECT", "properties": {
+                "complexity_reasoning": { "type": "STRING" }, "complexity_score": { "type": "INTEGER" },
+            },
+        }},
+    });
+    let seen = post(&model, "/v1beta/models/m:generateContent", &router).await;
+    let text = &seen.json()["candidates"][0]["content"]["parts"][0]["text"];
+    let score: serde_json::Value = serde_json::from_str(text.as_str().unwrap()).unwrap();
+    assert_eq!(score["complexity_score"], 50);
+
+    let quota = json!({ "model": "m", "max_tokens": 1, "messages": [{ "role": "user", "content": "quota" }] });
+    assert_eq!(post(&model, "/v1/messages", &quota).await.status, 200);
+
+    let names: Vec<Outcome> = model.requests().into_iter().map(|seen| seen.outcome).collect();
+    let side = |name: &str| Outcome::SideCall(name.to_owned());
+    assert_eq!(names, [side("opencode: title"), side("gemini: model router"), side("claude: quota probe")]);
+    assert_eq!(model.unmet().len(), 1);
+}
+
+#[tokio::test]
+async fn what_no_turn_expects_is_refused_clearly_and_counted() {
+    let script = r#"{"turns": [{"when": {"contains": "needle"}, "answer": [{"text": "found"}]}]}"#;
+    for dialect in Dialect::ALL {
+        let model = serve(script).await;
+        let seen = ask(&model, dialect, true, "hay").await;
+        assert_eq!(seen.status, 400, "{seen:?}");
+        let error = dialect.parse_error(seen.status, &[], seen.body.as_bytes());
+        assert!(error.message.contains("the script does not expect this request"), "{error}");
+        assert!(error.message.contains(r#"turn 1: it does not contain "needle""#), "{error}");
+        let report = model.stop().await;
+        assert_eq!((report.unexpected, report.unmet.len()), (1, 1));
+        assert!(report.to_string().contains("it says: hay"), "{report}");
+    }
+}
+
+#[tokio::test]
+async fn nonsense_is_refused_and_counted() {
+    let model = serve(PONG).await;
+    assert_eq!(get(&model, "/favicon.ico").await.status, 404);
+    assert_eq!(post(&model, "/v1/embeddings", &json!({})).await.status, 404);
+    assert_eq!(post(&model, "/v1/messages", &json!({ "messages": 7 })).await.status, 400);
+    assert_eq!(model.unexpected().len(), 3);
+    assert_eq!(ask(&model, Dialect::Chat, false, "ping").await.status, 200);
+}
+
+#[tokio::test]
+async fn p12_a_request_has_a_limit() {
+    let model = serve(PONG).await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("big.json");
+    std::fs::write(&file, vec![b' '; windlass_gateway::BODY_BYTES + 1]).unwrap();
+    let data = format!("@{}", file.display());
+    let url = format!("{}/v1/messages", model.url());
+    let seen = curl(&url, None, &["-H", "expect:", "--data-binary", &data]).await;
+    assert_eq!(seen.status, 413, "{seen:?}");
+}
+
+#[tokio::test]
+async fn p22_only_this_machine_is_served() {
+    let script = super::models::script(PONG);
+    let listen = "0.0.0.0:0".parse().unwrap();
+    let refused = windlass_gateway::ScriptedModel::start(script, listen).await;
+    assert!(refused.unwrap_err().to_string().contains("other machines"));
+}
