@@ -1,5 +1,6 @@
 //! A running command and the ways to talk to it, watch it and end it.
 
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -7,14 +8,14 @@ use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 use tokio::process::ChildStderr;
 use tokio::sync::{Notify, watch};
-use tokio::task::JoinHandle;
-use tokio::time::Instant;
+use tokio::task::{JoinError, JoinHandle};
+use tokio::time::{Instant, timeout};
 
 use crate::error::{Error, Result};
 use crate::headtail::{HeadTail, Kept};
 use crate::lines::Lines;
 
-/// How long to wait for the rest of standard error once the tree has ended.
+/// How long to wait for the rest of the output once the tree has ended.
 const LAST_OUTPUT: Duration = Duration::from_secs(1);
 
 /// Why a command ended.
@@ -72,9 +73,31 @@ impl Child {
         let Some(supervisor) = &mut self.supervisor else {
             return self
                 .exit
-                .ok_or_else(|| self.lost(std::io::Error::other("it was never run")));
+                .ok_or_else(|| self.lost(io::Error::other("it was never run")));
         };
         let ended = supervisor.await;
+        self.settle(ended).await
+    }
+
+    /// Reads everything and waits. Whoever still holds the output once the tree has ended is not waited for.
+    pub(crate) async fn output(&mut self, limit: usize) -> Result<(Kept, Exit)> {
+        let mut kept = HeadTail::new(limit);
+        let Some(supervisor) = &mut self.supervisor else {
+            return Err(self.lost(io::Error::other("it has ended already")));
+        };
+        let ended = tokio::select! {
+            // Broken or at its end: either way there is nothing more to read.
+            _ = self.stdout.drain(&mut kept) => supervisor.await,
+            ended = &mut *supervisor => {
+                let _ = timeout(LAST_OUTPUT, self.stdout.drain(&mut kept)).await;
+                ended
+            }
+        };
+        let exit = self.settle(ended).await?;
+        Ok((kept.take(), exit))
+    }
+
+    async fn settle(&mut self, ended: Result<Result<Exit>, JoinError>) -> Result<Exit> {
         self.supervisor = None;
         self.stderr.finish().await;
         let exit = ended.map_err(|error| self.lost(error.into()))??;
@@ -97,7 +120,7 @@ impl Child {
         self.control.clone()
     }
 
-    fn lost(&self, source: std::io::Error) -> Error {
+    fn lost(&self, source: io::Error) -> Error {
         Error::Watch {
             program: self.program.clone(),
             source,
@@ -165,7 +188,7 @@ impl Stderr {
 
     async fn finish(&mut self) {
         // Late or broken, what has been read by then is what there is.
-        let _ = tokio::time::timeout(LAST_OUTPUT, &mut self.reader).await;
+        let _ = timeout(LAST_OUTPUT, &mut self.reader).await;
     }
 
     fn so_far(&self) -> Kept {

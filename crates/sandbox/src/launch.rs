@@ -26,6 +26,7 @@ pub(crate) fn launch(sandbox: &Sandbox, spec: Spec) -> Result<Child> {
     let program = spec.program.display().to_string();
     let child =
         start(&plan, spec, program.clone()).map_err(|source| Error::Spawn { program, source })?;
+    tracing::debug!(program = child.program, mechanism = %sandbox.mechanism(), "started");
     // From here on the init program sees to the private folders.
     plan.hand_over();
     Ok(child)

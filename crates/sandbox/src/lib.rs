@@ -41,6 +41,7 @@ mod orders;
 mod places;
 mod plan;
 mod profile;
+mod program;
 mod protect;
 mod sandbox;
 mod spec;

@@ -60,14 +60,13 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         }
     }
 
-    /// Reads to the end and keeps at most `limit` bytes of it.
-    pub(crate) async fn drain(&mut self, limit: usize) -> io::Result<Kept> {
-        let mut all = HeadTail::new(limit);
+    /// Reads to the end.
+    pub(crate) async fn drain(&mut self, all: &mut HeadTail) -> io::Result<()> {
         all.push(&self.chunk[self.unread.clone()]);
         self.unread = 0..0;
         loop {
             match self.source.read(&mut self.chunk).await? {
-                0 => return Ok(all.take()),
+                0 => return Ok(()),
                 count => all.push(&self.chunk[..count]),
             }
         }

@@ -15,7 +15,7 @@ const X32: i64 = 0x4000_0000;
 
 #[cfg(target_arch = "x86_64")]
 const SOCKET: i64 = 41;
-#[cfg(target_arch = "aarch64")]
+#[cfg(not(target_arch = "x86_64"))]
 const SOCKET: i64 = 198;
 /// Its requests make sockets without the call that is filtered.
 const IO_URING_SETUP: i64 = 425;

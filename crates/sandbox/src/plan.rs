@@ -2,19 +2,18 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use tempfile::TempDir;
 
 use crate::error::{Error, Result};
-use crate::host::{Host, is_executable};
 use crate::mechanism::Mechanism;
 use crate::orders::{Leftover, Orders, Scope, Walls};
 use crate::profile::Kind;
 use crate::sandbox::Sandbox;
 use crate::spec::Spec;
 use crate::view::{Access, View};
-use crate::{bubblewrap, confine, environment, init, protect};
+use crate::{bubblewrap, confine, environment, init, program, protect};
 
 /// Everything decided, nothing done but for the private folders.
 #[derive(Debug)]
@@ -37,7 +36,10 @@ impl Plan {
             .get(OsStr::new("PATH"))
             .map(OsString::as_os_str)
             .unwrap_or_default();
-        let program = resolve(spec, path, &view, sandbox.mechanism)?;
+        let program = program::resolve(&spec.program, path, &view.cwd)?;
+        if sandbox.mechanism != Mechanism::None {
+            program::refuse_if_hidden(&program, &view)?;
+        }
         let mut orders = Orders {
             argv: std::iter::once(program.into())
                 .chain(spec.args.iter().cloned())
@@ -148,45 +150,6 @@ fn walls(view: &View, places: &Places) -> Result<Walls> {
         rules: confine::encode(&rules),
         network: view.network,
         unix_sockets: view.kind == Kind::Agent,
-    })
-}
-
-/// The program's full path, if the process will be able to see it.
-fn resolve(spec: &Spec, path: &OsStr, view: &View, mechanism: Mechanism) -> Result<PathBuf> {
-    let name = &spec.program;
-    let program = if name.as_bytes().contains(&b'/') {
-        given(&view.cwd.join(name))?
-    } else {
-        searched(name, path)?
-    };
-    let is_hidden = |place: &Path| matches!(view.access(place), Access::Hidden | Access::Private);
-    // Both the link and what it leads to must be seen.
-    let places = [program.parent(), Some(&program)]
-        .map(|place| place.and_then(|place| place.canonicalize().ok()));
-    let hidden = places.into_iter().flatten().find(|place| is_hidden(place));
-    match hidden {
-        Some(program) if mechanism != Mechanism::None => Err(Error::ProgramHidden { program }),
-        _ => Ok(program),
-    }
-}
-
-fn given(program: &Path) -> Result<PathBuf> {
-    let problem = match program.metadata() {
-        Err(_) => "no such program",
-        Ok(found) if found.is_dir() => "is a folder, not a program",
-        Ok(_) if !is_executable(program) => "is not executable: try `chmod +x`",
-        Ok(_) => return Ok(program.to_owned()),
-    };
-    Err(Error::ProgramUnusable {
-        program: program.to_owned(),
-        problem,
-    })
-}
-
-fn searched(name: &OsStr, path: &OsStr) -> Result<PathBuf> {
-    Host::find(path, name).ok_or_else(|| Error::ProgramNotFound {
-        program: name.display().to_string(),
-        path: path.display().to_string(),
     })
 }
 

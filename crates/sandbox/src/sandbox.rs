@@ -112,15 +112,7 @@ impl Sandbox {
     pub async fn run(&self, spec: Spec) -> Result<Output> {
         let limit = spec.limits.output_bytes;
         let mut child = self.spawn(spec)?;
-        let stdout = child
-            .stdout
-            .drain(limit)
-            .await
-            .map_err(|source| Error::Watch {
-                program: child.program.clone(),
-                source,
-            })?;
-        let exit = child.wait().await?;
+        let (stdout, exit) = child.output(limit).await?;
         Ok(Output {
             stdout,
             stderr: child.stderr(),

@@ -71,6 +71,7 @@ impl Supervisor {
 
     async fn finish(&mut self, why: Why, started: Instant) -> io::Result<Result<Exit>> {
         if why != Why::Exited {
+            tracing::debug!(program = self.program, ?why, "stopping");
             // One byte asks for a gentle stop; it fails only if there is nobody left to stop.
             let _ = self.lifeline.write_all(b"t").await;
             let _ = timeout(self.limits.grace, self.init.wait()).await;

@@ -10,9 +10,11 @@ use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, wait};
 
 use crate::orders::Scope;
 
-/// How often to look again for what has not died yet: together five seconds.
-const PASSES: u32 = 5000;
-const PAUSE: Duration = Duration::from_millis(1);
+/// How long to wait before looking again; it doubles, as many trees may be ending at once on a busy machine.
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_PAUSE: Duration = Duration::from_millis(32);
+/// How often to look: about five seconds in all.
+const PASSES: u32 = 160;
 
 /// Every living process of the tree but this one.
 pub(super) fn living(scope: Scope) -> Vec<Pid> {
@@ -38,6 +40,7 @@ pub(super) fn living(scope: Scope) -> Vec<Pid> {
 /// through `/proc` is not made at one instant and may miss a process whose parent dies meanwhile; that we have no child
 /// left is what counts.
 pub(super) fn end(scope: Scope) {
+    let mut pause = FIRST_PAUSE;
     for _ in 0..PASSES {
         if !has_children() {
             return;
@@ -45,7 +48,8 @@ pub(super) fn end(scope: Scope) {
         for pid in living(scope) {
             let _ = kill_process(pid, Signal::KILL);
         }
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
 

@@ -7,6 +7,7 @@ mod matrix;
 mod protection;
 mod reach;
 mod refusals;
+mod sigkill;
 mod support;
 mod tree;
 mod walls;

@@ -1,8 +1,10 @@
 //! A machine, a user and a workplace to try things on.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tempfile::TempDir;
+use tokio::time::Instant;
 use windlass_sandbox::{Host, Mechanism, Output, Profile, Sandbox, Spec};
 
 pub(crate) const BOUND: [Mechanism; 2] = [Mechanism::Bubblewrap, Mechanism::Landlock];
@@ -103,4 +105,21 @@ pub(crate) fn example(name: &str) -> PathBuf {
         example.display()
     );
     example
+}
+
+/// A process that has left its group and session, and a child of it that has left again.
+pub(crate) fn detached_tree(mark: &str) -> String {
+    format!("setsid sh -c 'setsid sleep {mark} & sleep {mark}' & echo started; sleep {mark}")
+}
+
+/// How long until no process has the mark, or `None` if some still have after two seconds.
+pub(crate) async fn time_to_vanish(mark: &str) -> Option<Duration> {
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_secs(2) {
+        if processes_with(mark).is_empty() {
+            return Some(start.elapsed());
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    None
 }

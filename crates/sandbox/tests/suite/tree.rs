@@ -1,31 +1,12 @@
-//! P5: no child survives its end, its stop, its deadline, its drop, or our SIGKILL.
+//! P5: no child survives its end, its stop, its deadline or its drop; P7: gently first.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use windlass_sandbox::{Limits, Mechanism, Profile, Spec, Why};
 
-use super::support::{ALL, User, processes_with};
-
-/// A process that has left its group and session, and a child of it that has left again.
-fn detached_tree(mark: &str) -> String {
-    format!("setsid sh -c 'setsid sleep {mark} & sleep {mark}' & echo started; sleep {mark}")
-}
-
-/// How long until no process has the mark, or `None` if some still have after two seconds.
-async fn time_to_vanish(mark: &str) -> Option<Duration> {
-    let start = Instant::now();
-    while start.elapsed() < Duration::from_secs(2) {
-        if processes_with(mark).is_empty() {
-            return Some(start.elapsed());
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    None
-}
+use super::support::{ALL, User, detached_tree, processes_with, time_to_vanish};
 
 fn limits(deadline: u64, grace: u64) -> Limits {
     Limits {
@@ -136,101 +117,6 @@ async fn the_stall_clock_counts_events_and_not_bytes() {
     while child.stdout.next().await.unwrap().is_some() {}
     assert_eq!(child.wait().await.unwrap().why, Why::Stalled);
     assert!(last_pulse.elapsed() >= Duration::from_millis(400));
-}
-
-/// Fifty trees, each under a parent of its own that is killed as told; returns how many were standing at the kill.
-fn kill_parents(
-    mechanism: Mechanism,
-    profile: &str,
-    mark: &str,
-    delay: impl Fn(u32) -> Duration + Sync,
-) -> usize {
-    let user = User::new();
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the parent must be a program that can be killed"
-    )]
-    std::thread::scope(|scope| {
-        for number in 0..50 {
-            let (user, delay) = (&user, &delay);
-            scope.spawn(move || {
-                let mut parent = Command::new(super::support::example("run"))
-                    .args([
-                        mechanism.as_str(),
-                        profile,
-                        "bash",
-                        "-c",
-                        &detached_tree(mark),
-                    ])
-                    .current_dir(user.repository())
-                    .env("HOME", user.home())
-                    .stdout(Stdio::null())
-                    .stderr(Stdio::piped())
-                    .spawn()
-                    .unwrap();
-                let mut said = String::new();
-                BufReader::new(parent.stderr.take().unwrap())
-                    .read_line(&mut said)
-                    .unwrap();
-                assert!(said.starts_with("starting"), "{said}");
-                std::thread::sleep(delay(number));
-                parent.kill().unwrap();
-                parent.wait().unwrap();
-            });
-        }
-    });
-    processes_with(mark).len()
-}
-
-async fn survivors(
-    mechanism: Mechanism,
-    profile: &'static str,
-    mark: &'static str,
-    delay: fn(u32) -> Duration,
-) {
-    let left_at_once =
-        tokio::task::spawn_blocking(move || kill_parents(mechanism, profile, mark, delay))
-            .await
-            .unwrap();
-    let gone = time_to_vanish(mark).await;
-    let left = processes_with(mark).len();
-    println!(
-        "P5 {mechanism} {profile} after {:?}-{:?}: {left_at_once} at once, {left} after {gone:?}",
-        delay(0),
-        delay(49)
-    );
-    assert_eq!(
-        left, 0,
-        "{mechanism} {profile}: survivors two seconds after our SIGKILL"
-    );
-}
-
-fn early(number: u32) -> Duration {
-    Duration::from_micros(u64::from(number) * 15_000 / 49)
-}
-
-fn late(_: u32) -> Duration {
-    Duration::from_millis(300)
-}
-
-#[tokio::test]
-async fn p5_no_child_survives_our_sigkill_under_bubblewrap() {
-    survivors(Mechanism::Bubblewrap, "agent", "5000501", early).await;
-    survivors(Mechanism::Bubblewrap, "agent", "5000502", late).await;
-    survivors(Mechanism::Bubblewrap, "tool", "5000503", early).await;
-    survivors(Mechanism::Bubblewrap, "tool", "5000504", late).await;
-}
-
-#[tokio::test]
-async fn p5_no_child_survives_our_sigkill_under_landlock() {
-    survivors(Mechanism::Landlock, "agent", "5000505", early).await;
-    survivors(Mechanism::Landlock, "agent", "5000506", late).await;
-}
-
-#[tokio::test]
-async fn p5_no_child_survives_our_sigkill_without_walls() {
-    survivors(Mechanism::None, "agent", "5000507", early).await;
-    survivors(Mechanism::None, "agent", "5000508", late).await;
 }
 
 #[tokio::test]

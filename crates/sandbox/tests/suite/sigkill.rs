@@ -1,0 +1,120 @@
+//! P5: nothing survives our own SIGKILL, however early it comes.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use windlass_sandbox::Mechanism;
+
+use super::support::{User, detached_tree, example, processes_with, time_to_vanish};
+
+/// How many parents there are at once.
+const PARENTS: u32 = 50;
+
+#[tokio::test]
+async fn p5_no_child_survives_our_sigkill_under_bubblewrap() {
+    check(Mechanism::Bubblewrap, "agent", ["5000501", "5000502"]).await;
+    check(Mechanism::Bubblewrap, "tool", ["5000503", "5000504"]).await;
+}
+
+#[tokio::test]
+async fn p5_no_child_survives_our_sigkill_under_landlock() {
+    check(Mechanism::Landlock, "agent", ["5000505", "5000506"]).await;
+}
+
+#[tokio::test]
+async fn p5_no_child_survives_our_sigkill_without_walls() {
+    check(Mechanism::None, "agent", ["5000507", "5000508"]).await;
+}
+
+/// Fifty killed while they start, fifty with their trees standing.
+async fn check(mechanism: Mechanism, profile: &'static str, marks: [&'static str; 2]) {
+    let early = |number| Duration::from_micros(u64::from(number) * 15_000 / u64::from(PARENTS - 1));
+    let late = |_| Duration::from_millis(300);
+    no_survivors(mechanism, profile, marks[0], early).await;
+    let standing = no_survivors(mechanism, profile, marks[1], late).await;
+    assert!(
+        standing > 0,
+        "no tree stood when its parent was killed: nothing was tried"
+    );
+}
+
+/// Kills the parents, and returns how many processes stood just before the last was killed.
+async fn no_survivors(
+    mechanism: Mechanism,
+    profile: &'static str,
+    mark: &'static str,
+    delay: impl Fn(u32) -> Duration + Send + Sync + 'static,
+) -> usize {
+    let when = format!("{:?} to {:?}", delay(0), delay(PARENTS - 1));
+    let kill = move || kill_parents(mechanism, profile, mark, &delay);
+    let standing = tokio::task::spawn_blocking(kill).await.unwrap();
+    let gone = time_to_vanish(mark).await;
+    let left = processes_with(mark).len();
+    println!(
+        "P5 {mechanism} {profile}, {PARENTS} killed after {when}: {standing} stood, {left} left after {gone:?}"
+    );
+    assert_eq!(
+        left, 0,
+        "{mechanism} {profile}: survivors two seconds after our SIGKILL"
+    );
+    standing
+}
+
+fn kill_parents(
+    mechanism: Mechanism,
+    profile: &str,
+    mark: &str,
+    delay: &(impl Fn(u32) -> Duration + Sync),
+) -> usize {
+    let user = User::new();
+    std::thread::scope(|scope| {
+        let kill = |number| {
+            let mut parent = start_parent(&user, mechanism, profile, mark);
+            std::thread::sleep(delay(number));
+            let standing = if number == PARENTS - 1 {
+                processes_with(mark).len()
+            } else {
+                0
+            };
+            parent.kill().unwrap();
+            parent.wait().unwrap();
+            standing
+        };
+        let killers: Vec<_> = (0..PARENTS)
+            .map(|number| scope.spawn(move || kill(number)))
+            .collect();
+        killers
+            .into_iter()
+            .map(|killer| killer.join().unwrap())
+            .sum()
+    })
+}
+
+/// A parent that is just about to start its tree.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the parent must be a program that can be killed"
+)]
+fn start_parent(user: &User, mechanism: Mechanism, profile: &str, mark: &str) -> Child {
+    let mut parent = Command::new(example("run"))
+        .args([
+            mechanism.as_str(),
+            profile,
+            "bash",
+            "-c",
+            &detached_tree(mark),
+        ])
+        .current_dir(user.repository())
+        .env("HOME", user.home())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = String::new();
+    BufReader::new(parent.stderr.take().unwrap())
+        .read_line(&mut said)
+        .unwrap();
+    assert!(said.starts_with("starting"), "{said}");
+    parent
+}
