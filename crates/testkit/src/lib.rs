@@ -26,6 +26,12 @@
 
 mod clock;
 mod mock;
+mod places;
+mod record;
+mod replay;
 
 pub use clock::FakeClock;
 pub use mock::{ExpectationBuilder, MockAgent, MockConfig, Probe, ToolCall, Unmet};
+pub use places::places_here;
+pub use record::{Handled, Recording, RecordingAgent};
+pub use replay::{ReplayAgent, ReplayConfig, Timing};

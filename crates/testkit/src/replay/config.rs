@@ -1,0 +1,43 @@
+//! A replay as configuration.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use windlass_core::cassette::{Cassette, FILE_BYTES};
+use windlass_core::{Error, Result};
+
+use super::{ReplayAgent, Timing};
+use crate::places_here;
+
+/// What `[agents.NAME]` may say about a replay. Keys that all agents share are accepted and mean nothing here.
+#[derive(Debug, Deserialize)]
+pub struct ReplayConfig {
+    /// The file to play.
+    cassette: PathBuf,
+    /// When events come.
+    #[serde(default)]
+    timing: Timing,
+}
+
+impl ReplayConfig {
+    /// The agent that this configuration describes. The file is read here and now.
+    pub fn into_agent(self) -> Result<ReplayAgent> {
+        let path = &self.cassette;
+        let problem =
+            |problem: String| Error::config("cassette", format!("{}: {problem}", path.display()));
+        let text = read(path).map_err(|error| problem(error.to_string()))?;
+        let cassette = Cassette::parse(&text).map_err(|error| problem(error.to_string()))?;
+        let agent = ReplayAgent::new(cassette).with_timing(self.timing);
+        Ok(agent.with_places(places_here()))
+    }
+}
+
+/// Reads at most one byte more than a cassette may have, so that the reader can say that it is too long.
+fn read(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    let limit = FILE_BYTES as u64 + 1;
+    File::open(path)?.take(limit).read_to_string(&mut text)?;
+    Ok(text)
+}

@@ -1,0 +1,167 @@
+//! How two texts differ, line by line, for people.
+
+use std::fmt::Write;
+
+use windlass_core::visible_line;
+
+/// Lines of each side that are compared one by one; where more differ, they are shown as one block.
+const COMPARED: usize = 400;
+/// Lines that are shown at most.
+const SHOWN: usize = 60;
+/// Equal lines that are shown around a difference.
+const CONTEXT: usize = 2;
+/// Characters of a line that are shown.
+const WIDTH: usize = 200;
+
+/// One line of a difference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Line<'a> {
+    Same(&'a str),
+    Old(&'a str),
+    New(&'a str),
+}
+
+/// The difference from `old` to `new`: `-` lines are gone, `+` lines have come, far equal ones are left out.
+pub(super) fn diff(old: &str, new: &str) -> String {
+    let lines = compare(&split(old), &split(new));
+    let changed: Vec<bool> = lines
+        .iter()
+        .map(|line| !matches!(line, Line::Same(_)))
+        .collect();
+    let near = |at: usize| {
+        let from = at.saturating_sub(CONTEXT);
+        changed[from..(at + CONTEXT + 1).min(changed.len())].contains(&true)
+    };
+    let mut text = String::new();
+    let mut shown = 0;
+    let mut skipped = false;
+    for (at, line) in lines.iter().enumerate() {
+        if !near(at) {
+            skipped = true;
+            continue;
+        }
+        if std::mem::take(&mut skipped) {
+            text.push_str("  …\n");
+        }
+        if shown == SHOWN {
+            let _ = writeln!(text, "  … and {} lines more", lines.len() - at);
+            break;
+        }
+        shown += 1;
+        let (sign, line) = match line {
+            Line::Same(line) => (' ', line),
+            Line::Old(line) => ('-', line),
+            Line::New(line) => ('+', line),
+        };
+        let _ = writeln!(text, "{sign} {}", cut(&visible_line(line)));
+    }
+    text
+}
+
+/// The lines of a text; one that ends in another way than others shows it.
+fn split(text: &str) -> Vec<&str> {
+    text.split('\n').collect()
+}
+
+fn compare<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Line<'a>> {
+    let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let (old_rest, new_rest) = (&old[head..], &new[head..]);
+    let tail = old_rest
+        .iter()
+        .rev()
+        .zip(new_rest.iter().rev())
+        .take_while(|(a, b)| a == b)
+        .count();
+    let (old_middle, old_tail) = old_rest.split_at(old_rest.len() - tail);
+    let new_middle = &new_rest[..new_rest.len() - tail];
+    let mut lines: Vec<Line<'a>> = old[..head].iter().map(|line| Line::Same(line)).collect();
+    if old_middle.len().max(new_middle.len()) > COMPARED {
+        lines.extend(old_middle.iter().map(|line| Line::Old(line)));
+        lines.extend(new_middle.iter().map(|line| Line::New(line)));
+    } else {
+        weave(old_middle, new_middle, &mut lines);
+    }
+    lines.extend(old_tail.iter().map(|line| Line::Same(line)));
+    lines
+}
+
+/// Keeps the longest common subsequence and shows the rest around it.
+fn weave<'a>(old: &[&'a str], new: &[&'a str], lines: &mut Vec<Line<'a>>) {
+    let width = new.len() + 1;
+    // `common[i * width + j]`: how many lines `old[i..]` and `new[j..]` have in common, in order.
+    let mut common = vec![0_u32; (old.len() + 1) * width];
+    for i in (0..old.len()).rev() {
+        for j in (0..new.len()).rev() {
+            common[i * width + j] = if old[i] == new[j] {
+                common[(i + 1) * width + j + 1] + 1
+            } else {
+                common[(i + 1) * width + j].max(common[i * width + j + 1])
+            };
+        }
+    }
+    let (mut i, mut j) = (0, 0);
+    while i < old.len() && j < new.len() {
+        if old[i] == new[j] {
+            lines.push(Line::Same(old[i]));
+            (i, j) = (i + 1, j + 1);
+        } else if common[(i + 1) * width + j] >= common[i * width + j + 1] {
+            lines.push(Line::Old(old[i]));
+            i += 1;
+        } else {
+            lines.push(Line::New(new[j]));
+            j += 1;
+        }
+    }
+    lines.extend(old[i..].iter().map(|line| Line::Old(line)));
+    lines.extend(new[j..].iter().map(|line| Line::New(line)));
+}
+
+fn cut(line: &str) -> String {
+    match line.char_indices().nth(WIDTH) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn differences_read_well() {
+        let old = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight";
+        let new = "one\ntwo\n3\nfour\nfive\nsix\nseven\neight\nnine";
+        expect![[r"
+              one
+              two
+            - three
+            + 3
+              four
+              five
+              …
+              seven
+              eight
+            + nine
+        "]]
+        .assert_eq(&diff(old, new));
+        expect![[r"
+            - a\u{d}
+            + a
+              b
+        "]]
+        .assert_eq(&diff("a\r\nb", "a\nb"));
+    }
+
+    #[test]
+    fn p12_a_large_difference_is_cut() {
+        let old = "x\n".repeat(100_000);
+        let new = format!("y{}\n", "z".repeat(1_000)).repeat(100_000);
+        let shown = diff(&old, &new);
+        assert!(
+            shown.len() < 20_000 && shown.contains("lines more"),
+            "{shown}"
+        );
+    }
+}

@@ -1,0 +1,209 @@
+//! An agent that says again what was recorded.
+
+mod config;
+mod diff;
+mod miss;
+mod shelf;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures::future::BoxFuture;
+use futures::{Stream, StreamExt};
+use serde::Deserialize;
+use serde_json::Value;
+use windlass_core::cassette::{Cassette, Interaction, Places, TimedEvent};
+use windlass_core::{
+    AgentBackend, AgentEvent, AgentHandle, Capabilities, Clock, Emitted, Error, EventStream,
+    Prompt, Result, SessionId, SessionOptions, SystemClock, ready_events, registry,
+};
+
+pub use config::ReplayConfig;
+use shelf::Shelf;
+
+/// The name of the backend.
+const NAME: &str = "replay";
+
+/// When recorded events come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Timing {
+    /// At once.
+    #[default]
+    Instant,
+    /// As long after the prompt as they did when they were recorded.
+    Recorded,
+}
+
+/// An agent that answers from a cassette.
+///
+/// A prompt is answered with the turn that was recorded for it: in the same session if there is one, else in
+/// any; each turn once, in order. What differs from machine to machine is put back as it is here. A prompt
+/// that the cassette does not hold ends in an error that shows how the nearest one differs. A turn that was
+/// broken off is played as far as it went, and then waits to be broken off again.
+#[derive(Debug)]
+pub struct ReplayAgent {
+    capabilities: Capabilities,
+    shelf: Mutex<Shelf>,
+    places: Places,
+    clock: Arc<dyn Clock>,
+    timing: Timing,
+}
+
+impl ReplayAgent {
+    /// An agent that plays this cassette at once.
+    pub fn new(cassette: Cassette) -> Self {
+        let turns: Vec<Interaction> = cassette.interactions().cloned().collect();
+        Self {
+            capabilities: shown_by(&turns),
+            shelf: Mutex::new(Shelf::new(turns)),
+            places: Places::new(),
+            clock: Arc::new(SystemClock::new()),
+            timing: Timing::Instant,
+        }
+    }
+
+    /// Plays for this machine. The folder of a session is its workspace in any case.
+    #[must_use]
+    pub fn with_places(mut self, places: Places) -> Self {
+        self.places = places;
+        self
+    }
+
+    /// Plays in this time.
+    #[must_use]
+    pub fn with_timing(mut self, timing: Timing) -> Self {
+        self.timing = timing;
+        self
+    }
+
+    /// Waits by this clock.
+    #[must_use]
+    pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Makes replays from configuration, for a registry.
+    pub fn factory() -> impl Fn(&Value) -> Result<AgentHandle> + Send + Sync + 'static {
+        |config| {
+            let config: ReplayConfig = registry::configured(config)?;
+            Ok(AgentHandle::wrap(config.into_agent()?))
+        }
+    }
+
+    fn places(&self, cwd: Option<&PathBuf>) -> Places {
+        match cwd {
+            Some(cwd) => self.places.working_in(cwd),
+            None => self.places.clone(),
+        }
+    }
+
+    fn check(&self, options: &SessionOptions) -> Result<()> {
+        if options.output_schema.is_some() && !self.capabilities.native_schema {
+            return Err(Error::Unsupported {
+                backend: NAME.to_owned(),
+                what: "hold an answer to a schema: none was recorded".to_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    /// The events of a turn in their time, then silence if it was broken off.
+    fn play(&self, turn: Interaction) -> impl Stream<Item = Emitted> + Send + use<> {
+        let clock = Arc::clone(&self.clock);
+        let start = clock.elapsed();
+        let timing = self.timing;
+        let silence = futures::stream::pending().take(usize::from(turn.cut.is_some()));
+        futures::stream::iter(turn.events)
+            .then(move |TimedEvent { at, event }| {
+                let wait = (start + at).saturating_sub(clock.elapsed());
+                let sleep = (timing == Timing::Recorded).then(|| clock.sleep(wait));
+                async move {
+                    if let Some(sleep) = sleep {
+                        sleep.await;
+                    }
+                    Emitted::from(event)
+                }
+            })
+            .chain(silence)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shelf> {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl AgentBackend for ReplayAgent {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.capabilities
+    }
+
+    fn new_session(&self, options: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
+        Box::pin(async move {
+            self.check(&options)?;
+            Ok(self.lock().begin(options.cwd))
+        })
+    }
+
+    fn load_session<'a>(
+        &'a self,
+        id: &'a SessionId,
+        options: SessionOptions,
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            self.check(&options)?;
+            self.lock().take_up(id, options.cwd)
+        })
+    }
+
+    fn prompt<'a>(
+        &'a self,
+        id: &'a SessionId,
+        prompt: Prompt,
+    ) -> BoxFuture<'a, Result<EventStream>> {
+        Box::pin(async move {
+            let mut shelf = self.lock();
+            let (session, stop) = shelf.enter(id)?;
+            let places = self.places(session.cwd.as_ref());
+            match shelf.take(&session.recorded, &prompt.text, &places) {
+                Ok(mut turn) => {
+                    places.restore(&mut turn);
+                    let events = self.play(turn).take_until(stop.cancelled_owned());
+                    Ok(Box::pin(events) as EventStream)
+                }
+                Err(miss) => Ok(ready_events([AgentEvent::from(miss)])),
+            }
+        })
+    }
+
+    fn cancel<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async { self.lock().cancel(id) })
+    }
+}
+
+/// What the recorded agent could evidently do.
+fn shown_by(turns: &[Interaction]) -> Capabilities {
+    let event = |shows: fn(&AgentEvent) -> bool| {
+        let mut events = turns.iter().flat_map(|turn| &turn.events);
+        events.any(|timed| shows(&timed.event))
+    };
+    let option = |shows: fn(&Interaction) -> bool| turns.iter().any(shows);
+    Capabilities {
+        streaming: event(|e| matches!(e, AgentEvent::Text(_))),
+        load_session: true,
+        tools: event(|e| matches!(e, AgentEvent::ToolStart { .. })),
+        permissions: event(|e| matches!(e, AgentEvent::PermissionRequest { .. })),
+        native_schema: option(|turn| turn.options.output_schema.is_some()),
+        mcp: option(|turn| !turn.options.mcp_servers.is_empty()),
+        model_choice: option(|turn| turn.options.model.is_some()),
+        usage: event(|e| matches!(e, AgentEvent::Result { usage: Some(_), .. })),
+        cost: event(
+            |e| matches!(e, AgentEvent::Result { usage: Some(usage), .. } if usage.cost_usd.is_some()),
+        ),
+    }
+}

@@ -1,0 +1,154 @@
+//! The recorded turns, and which of them were played.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
+
+use tokio_util::sync::CancellationToken;
+use windlass_core::cassette::{Interaction, Normaliser, Places, unnumbered};
+use windlass_core::{AgentEvent, Error, Result, SessionId};
+
+use super::NAME;
+use super::miss::Miss;
+
+/// The turns of a cassette, and the sessions of those who play them.
+#[derive(Debug)]
+pub(super) struct Shelf {
+    turns: Vec<Slot>,
+    /// Sessions that were begun when they were recorded, in order.
+    begun: VecDeque<SessionId>,
+    /// Sessions that were taken up from a time before the recording.
+    taken_up: VecDeque<SessionId>,
+    open: HashMap<SessionId, Open>,
+}
+
+#[derive(Debug)]
+struct Slot {
+    turn: Interaction,
+    played: bool,
+}
+
+/// A session that somebody plays.
+#[derive(Debug, Clone)]
+pub(super) struct Open {
+    /// The session that it was when it was recorded.
+    pub(super) recorded: SessionId,
+    /// Where it works here.
+    pub(super) cwd: Option<PathBuf>,
+    stop: CancellationToken,
+}
+
+impl Shelf {
+    pub(super) fn new(turns: Vec<Interaction>) -> Self {
+        let mut begun = VecDeque::new();
+        let mut taken_up = VecDeque::new();
+        let mut seen = std::collections::HashSet::new();
+        for turn in &turns {
+            for event in &turn.events {
+                // A session that another became is neither begun nor taken up.
+                if let AgentEvent::SessionChanged { new_session_id } = &event.event {
+                    seen.insert(SessionId::from(new_session_id.as_str()));
+                }
+            }
+            if seen.insert(turn.session.clone()) {
+                let list = if turn.resumed {
+                    &mut taken_up
+                } else {
+                    &mut begun
+                };
+                list.push_back(turn.session.clone());
+            }
+        }
+        let slot = |turn| Slot {
+            turn,
+            played: false,
+        };
+        Self {
+            turns: turns.into_iter().map(slot).collect(),
+            begun,
+            taken_up,
+            open: HashMap::new(),
+        }
+    }
+
+    /// Begins the next session that was recorded, or one more than were.
+    pub(super) fn begin(&mut self, cwd: Option<PathBuf>) -> SessionId {
+        let next = self.begun.pop_front();
+        let id = next.unwrap_or_else(|| format!("replay-{}", self.open.len() + 1).into());
+        self.admit(id.clone(), id.clone(), cwd);
+        id
+    }
+
+    /// Takes up a session: one that is known here, or the next that was taken up when it was recorded.
+    pub(super) fn take_up(&mut self, id: &SessionId, cwd: Option<PathBuf>) -> Result<()> {
+        let known = self.open.get(id).map(|open| open.recorded.clone());
+        let recorded = match known {
+            Some(recorded) => recorded,
+            None => self.taken_up.pop_front().ok_or_else(|| unknown(id))?,
+        };
+        self.admit(id.clone(), recorded, cwd);
+        Ok(())
+    }
+
+    fn admit(&mut self, id: SessionId, recorded: SessionId, cwd: Option<PathBuf>) {
+        let stop = CancellationToken::new();
+        let open = Open {
+            recorded,
+            cwd,
+            stop,
+        };
+        self.open.insert(id, open);
+    }
+
+    /// The session for a new turn, with what will stop it.
+    pub(super) fn enter(&mut self, id: &SessionId) -> Result<(Open, CancellationToken)> {
+        let open = self.open.get_mut(id).ok_or_else(|| unknown(id))?;
+        open.stop = CancellationToken::new();
+        Ok((open.clone(), open.stop.clone()))
+    }
+
+    pub(super) fn cancel(&mut self, id: &SessionId) -> Result<()> {
+        let open = self.open.get(id).ok_or_else(|| unknown(id))?;
+        open.stop.cancel();
+        Ok(())
+    }
+
+    /// Takes the turn that was recorded for this prompt.
+    pub(super) fn take(
+        &mut self,
+        session: &SessionId,
+        prompt: &str,
+        places: &Places,
+    ) -> std::result::Result<Interaction, Miss> {
+        let asked = Normaliser::new(places).text(prompt);
+        let key = unnumbered(&asked);
+        let fits = |slot: &Slot| !slot.played && unnumbered(&slot.turn.prompt) == key;
+        let here = |slot: &Slot| slot.turn.session == *session && fits(slot);
+        let place = self.turns.iter().position(here);
+        let Some(place) = place.or_else(|| self.turns.iter().position(fits)) else {
+            let recorded = self
+                .turns
+                .iter()
+                .map(|slot| (slot.turn.prompt.as_str(), slot.played));
+            return Err(Miss::new(&asked, recorded));
+        };
+        let slot = &mut self.turns[place];
+        slot.played = true;
+        let turn = slot.turn.clone();
+        for timed in &turn.events {
+            if let AgentEvent::SessionChanged { new_session_id } = &timed.event {
+                let id = SessionId::from(new_session_id.as_str());
+                let cwd = self.open.values().find(|o| o.recorded == *session);
+                let cwd = cwd.and_then(|open| open.cwd.clone());
+                self.admit(id.clone(), id, cwd);
+            }
+        }
+        Ok(turn)
+    }
+}
+
+fn unknown(session: &SessionId) -> Error {
+    Error::SessionNotFound {
+        backend: NAME.to_owned(),
+        session: session.clone(),
+    }
+}

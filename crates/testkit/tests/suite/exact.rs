@@ -1,0 +1,167 @@
+//! A recording is the same from every place, and so is what it replays.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use windlass_core::cassette::{
+    Cassette, Interaction, Normaliser, Places, RecordedOptions, TimedEvent,
+};
+use windlass_core::{
+    AgentBackend, AgentEvent, AgentHandle, Envelope, SessionOptions, Timestamp, Usage,
+};
+use windlass_testkit::{FakeClock, MockAgent, RecordingAgent, ReplayAgent};
+
+/// A machine: where the agent works, whose home it is, what its servers and ids are called.
+struct Machine {
+    workspace: &'static str,
+    home: &'static str,
+    port: u16,
+    id: &'static str,
+}
+
+const HERE: Machine = Machine {
+    workspace: "/home/me/work",
+    home: "/home/me",
+    port: 41_000,
+    id: "7b0e1f9a-0c3d-4f7a-9a44-0123456789ab",
+};
+const THERE: Machine = Machine {
+    workspace: "/srv/ci/build 7",
+    home: "/var/lib/ci",
+    port: 5_999,
+    id: "11111111-2222-4333-8444-555555555555",
+};
+
+impl Machine {
+    fn places(&self) -> Places {
+        Places::new().workspace(self.workspace).home(self.home)
+    }
+
+    fn prompt(&self) -> String {
+        format!("Read {}/a.txt and {}/.rc", self.workspace, self.home)
+    }
+
+    /// An agent that says what an agent would say on this machine, some of it in pieces.
+    fn agent(&self) -> MockAgent {
+        let path = format!("{}/a.txt", self.workspace);
+        let (head, tail) = path.split_at(6);
+        let text = |text: &str| AgentEvent::Text(text.to_owned());
+        let events = vec![
+            text(&format!("I read {head}")),
+            text(tail),
+            AgentEvent::ToolStart {
+                id: self.id.to_owned(),
+                name: "Read".into(),
+                input: json!({ "path": path, "url": format!("http://127.0.0.1:{}/x", self.port) }),
+            },
+            AgentEvent::ToolEnd {
+                id: self.id.to_owned(),
+                name: "Read".into(),
+                output: json!({ &path: "text" }),
+                success: true,
+                duration_ms: 0,
+            },
+            AgentEvent::ToolStart {
+                id: "left open".into(),
+                name: "Wait".into(),
+                input: json!(null),
+            },
+            AgentEvent::Result {
+                text: format!("See {}/.cache/{}", self.home, self.id),
+                usage: Some(Usage {
+                    cost_usd: Some(0.000_123_456_789_012_345_6),
+                    ..Usage::default()
+                }),
+                metadata: json!({ "session": "mock-1" }),
+            },
+        ];
+        MockAgent::new().on_prompt("Read").respond_with(events)
+    }
+}
+
+/// Runs the prompt on an agent and gives what left the handle.
+async fn envelopes(machine: &Machine, agent: impl AgentBackend + 'static) -> Vec<Envelope> {
+    let clock = Arc::new(FakeClock::at(Timestamp(machine.port.into())));
+    let agent = AgentHandle::wrap(agent).with_clock(clock);
+    let options = SessionOptions::in_dir(machine.workspace);
+    let session = agent.new_session(options).await.unwrap();
+    let mut events = agent.prompt(&session, machine.prompt()).await.unwrap();
+    let mut all = Vec::new();
+    while let Some(envelope) = events.recv_envelope().await {
+        all.push(envelope);
+    }
+    all
+}
+
+/// The same, recorded: the envelopes and the cassette's text.
+async fn recorded(
+    machine: &Machine,
+    agent: impl AgentBackend + 'static,
+) -> (Vec<Envelope>, String) {
+    let recorder = RecordingAgent::new(agent);
+    let recording = recorder.recording();
+    let seen = envelopes(machine, recorder).await;
+    let cassette = recording.cassette(&machine.places()).unwrap();
+    (seen, cassette.to_jsonl().unwrap())
+}
+
+/// The stream as lines: number, offset, event, without what belongs to the machine.
+fn lines(machine: &Machine, envelopes: &[Envelope]) -> String {
+    let begin = envelopes[0].at.0;
+    let events = envelopes.iter().map(|e| TimedEvent {
+        at: Duration::from_millis(e.at.0 - begin),
+        event: e.event.clone(),
+    });
+    let mut cassette = Cassette::from(vec![Interaction {
+        session: envelopes[0].session.clone(),
+        resumed: false,
+        options: RecordedOptions::default(),
+        prompt: String::new(),
+        events: events.collect(),
+        cut: None,
+    }]);
+    Normaliser::new(&machine.places()).cassette(&mut cassette);
+    let seqs: Vec<u64> = envelopes.iter().map(|e| e.seq).collect();
+    format!("{seqs:?}\n{}", cassette.to_jsonl().unwrap())
+}
+
+fn replay(text: &str, machine: &Machine) -> ReplayAgent {
+    ReplayAgent::new(Cassette::parse(text).unwrap()).with_places(machine.places())
+}
+
+#[tokio::test(start_paused = true)]
+async fn p15_two_places_record_the_same_bytes() {
+    let (_, here) = recorded(&HERE, HERE.agent()).await;
+    let (_, there) = recorded(&THERE, THERE.agent()).await;
+    // Where the path is torn depends on its length: the pieces are the same only when put together.
+    assert_eq!(here, there);
+    for secret in ["/home/me", "/srv/ci", "41000", "7b0e1f9a"] {
+        assert!(!here.contains(secret), "{here}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn p15_a_replay_elsewhere_gives_the_same_events_and_the_same_recording() {
+    let (original, text) = recorded(&HERE, HERE.agent()).await;
+    let (same, _) = recorded(&HERE, replay(&text, &HERE)).await;
+    let (other, again) = recorded(&THERE, replay(&text, &THERE)).await;
+    let bare = envelopes(&THERE, replay(&text, &THERE)).await;
+
+    assert_eq!(lines(&HERE, &original), lines(&HERE, &same));
+    assert_eq!(lines(&HERE, &original), lines(&THERE, &other));
+    assert_eq!(lines(&HERE, &original), lines(&THERE, &bare));
+    assert_eq!(again, text);
+}
+
+#[tokio::test(start_paused = true)]
+async fn replayed_paths_are_those_of_the_new_machine() {
+    let (_, text) = recorded(&HERE, HERE.agent()).await;
+    let events = envelopes(&THERE, replay(&text, &THERE)).await;
+    let json = serde_json::to_string(&events).unwrap();
+    let path = Path::new(THERE.workspace).join("a.txt");
+    assert!(json.contains(path.to_str().unwrap()), "{json}");
+    assert!(json.contains("/var/lib/ci/.cache/{id:"), "{json}");
+    assert!(!json.contains("/home/me"), "{json}");
+}

@@ -1,0 +1,3 @@
+mod exact;
+mod record;
+mod replay;
