@@ -1,0 +1,116 @@
+//! An agent program as a backend like any other.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use serde_json::Value;
+use windlass_core::{
+    AgentBackend, AgentHandle, Capabilities, EventStream, Prompt, Result, SessionId,
+    SessionOptions, TurnLimits,
+};
+
+use super::driver::Driver;
+use super::profile::Profile;
+use super::program::{self, Found};
+use super::turn::Turn;
+use crate::{AgentContext, Settings};
+
+/// One agent program with its settings.
+pub struct CliBackend {
+    driver: Arc<Driver>,
+}
+
+impl CliBackend {
+    /// The agent of this profile.
+    pub fn new(profile: &'static Profile, settings: Settings, context: AgentContext) -> Self {
+        Self {
+            driver: Arc::new(Driver::new(profile, settings, context)),
+        }
+    }
+}
+
+impl AgentBackend for CliBackend {
+    fn name(&self) -> &'static str {
+        self.driver.profile.name
+    }
+
+    /// Until the program has been looked for, what its best transport can.
+    fn capabilities(&self) -> Capabilities {
+        let transports = self.driver.profile.transports;
+        let wanted = self.driver.settings.transport.as_deref();
+        let likely = transports
+            .iter()
+            .find(|way| wanted.is_none_or(|name| way.name == name));
+        match self.driver.known() {
+            Some(found) => found.capabilities(),
+            None => likely.map(|way| way.capabilities).unwrap_or_default(),
+        }
+    }
+
+    fn new_session(&self, options: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
+        Box::pin(self.driver.open(options))
+    }
+
+    fn load_session<'a>(
+        &'a self,
+        id: &'a SessionId,
+        options: SessionOptions,
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(self.driver.reopen(id, options))
+    }
+
+    fn prompt<'a>(
+        &'a self,
+        id: &'a SessionId,
+        prompt: Prompt,
+    ) -> BoxFuture<'a, Result<EventStream>> {
+        Box::pin(async move {
+            let found = self.driver.found().await?.clone();
+            Turn::begin(Arc::clone(&self.driver), found, id, prompt)
+        })
+    }
+
+    fn cancel<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            self.driver.sessions.get(self.name(), id)?.stop();
+            Ok(())
+        })
+    }
+}
+
+impl std::fmt::Debug for CliBackend {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CliBackend")
+            .field("name", &self.driver.profile.name)
+            .field("settings", &self.driver.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Makes agents of this profile from their configuration.
+pub fn factory(
+    profile: &'static Profile,
+    context: AgentContext,
+) -> impl Fn(&Value) -> Result<AgentHandle> + Send + Sync + 'static {
+    move |config| {
+        let settings = Settings::read(config)?;
+        let timeout = settings.timeout();
+        let handle = AgentHandle::wrap(CliBackend::new(profile, settings, context.clone()));
+        Ok(match timeout {
+            Some(deadline) => handle.with_limits(TurnLimits {
+                deadline,
+                ..handle.limits()
+            }),
+            None => handle,
+        })
+    }
+}
+
+/// Whether the agent is there, in which version, and how it is talked to; the error says how to get it.
+pub async fn probe(
+    profile: &'static Profile,
+    context: &AgentContext,
+    config: &Value,
+) -> Result<Found> {
+    program::find(profile, &Settings::read(config)?, context).await
+}

@@ -1,0 +1,337 @@
+//! The conversation with `codex app-server`.
+
+use serde_json::{Value, json};
+use windlass_core::{AgentEvent, ErrorCode, PermissionPolicy, PlanEntry};
+
+use super::items::{Item, Meaning};
+use super::messages::{Message, Params, TokenUsage, TurnInfo};
+use super::{approvals, sandbox};
+use crate::cli::{Call, Dialog, Ended, Heard, Parser, Question, Start, Total, failure};
+
+/// The numbers of our first requests; each turn and each interruption has the next.
+const INITIALIZE: u64 = 1;
+const THREAD: u64 = 2;
+
+/// Notifications that say nothing that other lines do not say better.
+const QUIET: &[&str] = &[
+    "account/rateLimits/updated",
+    "item/fileChange/outputDelta",
+    "item/fileChange/patchUpdated",
+    "item/reasoning/summaryPartAdded",
+    "mcpServer/startupStatus/updated",
+    "remoteControl/status/changed",
+    "serverRequest/resolved",
+    "skills/changed",
+    "thread/name/updated",
+    "thread/settings/updated",
+    "thread/started",
+    "thread/status/changed",
+];
+
+/// One thread on an app server.
+#[derive(Debug)]
+pub struct AppServer {
+    /// The request that begins or resumes the thread.
+    begin: Value,
+    permissions: PermissionPolicy,
+    thread: Option<String>,
+    /// A question that came before the thread was ready.
+    waiting: Option<Question>,
+    requests: u64,
+    turn: Turn,
+}
+
+/// What is known of the turn under way.
+#[derive(Debug, Default)]
+struct Turn {
+    request: u64,
+    id: Option<String>,
+    answer: String,
+    /// The item whose text came in pieces and need not be said again.
+    streamed: Option<String>,
+    /// What the thread had consumed when the turn began.
+    before: Option<Total>,
+    total: Option<Total>,
+}
+
+impl AppServer {
+    /// The other side of this call's process.
+    pub fn new(call: &Call<'_>) -> Self {
+        let mut params = json!({
+            "cwd": call.cwd,
+            "approvalPolicy": "on-request",
+            "sandbox": sandbox(call),
+        });
+        if let Some(model) = call.model {
+            params["model"] = model.into();
+        }
+        if !call.mcp_servers.is_empty() {
+            let server = |server: &windlass_core::McpServer| {
+                let table =
+                    json!({ "command": server.command, "args": server.args, "env": server.env });
+                (server.name.clone(), table)
+            };
+            let servers: serde_json::Map<_, _> = call.mcp_servers.iter().map(server).collect();
+            params["config"] = json!({ "mcp_servers": servers });
+        }
+        let method = match call.start {
+            Start::Resume(id) | Start::Named(id) => {
+                params["threadId"] = id.into();
+                params["excludeTurns"] = true.into();
+                "thread/resume"
+            }
+            Start::Fresh => "thread/start",
+        };
+        Self {
+            begin: json!({ "id": THREAD, "method": method, "params": params }),
+            permissions: call.permissions,
+            thread: None,
+            waiting: None,
+            requests: THREAD,
+            turn: Turn::default(),
+        }
+    }
+
+    fn answered(&mut self, id: u64, result: Params) -> Heard {
+        match id {
+            INITIALIZE => Heard {
+                replies: vec![
+                    json!({ "method": "initialized" }).to_string(),
+                    self.begin.to_string(),
+                ],
+                ..Heard::default()
+            },
+            THREAD => {
+                self.thread = result.thread.map(|thread| thread.id);
+                let waiting = self.waiting.take();
+                Heard {
+                    session: self.thread.clone(),
+                    replies: waiting
+                        .into_iter()
+                        .flat_map(|question| self.ask(question))
+                        .collect(),
+                    ..Heard::default()
+                }
+            }
+            _ => {
+                if let Some(turn) = result.turn.filter(|_| id == self.turn.request) {
+                    self.turn.id = Some(turn.id);
+                }
+                Heard::default()
+            }
+        }
+    }
+
+    fn refused(&self, id: u64, message: &str) -> Heard {
+        let is_ours = id <= THREAD || id == self.turn.request;
+        Heard::events(is_ours.then(|| match failure::lost(message) {
+            Some(reason) => AgentEvent::SessionInvalid { reason },
+            None => failure::failed(None, message),
+        }))
+    }
+
+    fn notified(&mut self, method: &str, params: Params, line: &str) -> Heard {
+        if params.thread_id.is_some() && params.thread_id != self.thread {
+            // A thread that the agent began for a helper of its own.
+            return Heard::unparsed(line);
+        }
+        let event = match (method, params) {
+            ("item/agentMessage/delta", params) => {
+                self.turn.streamed = params.item_id;
+                params.delta.map(AgentEvent::Text)
+            }
+            ("item/reasoning/summaryTextDelta" | "item/reasoning/textDelta", params) => {
+                self.turn.streamed = params.item_id;
+                params.delta.map(AgentEvent::Thought)
+            }
+            ("item/commandExecution/outputDelta", params) => {
+                params.item_id.map(|id| AgentEvent::ToolProgress {
+                    id,
+                    update: json!({ "output": params.delta }),
+                })
+            }
+            (
+                "item/started",
+                Params {
+                    item: Some(item), ..
+                },
+            ) => {
+                let is_tool = item.meaning() == Meaning::Tool;
+                is_tool.then(|| item.tool_start(item.id.clone()))
+            }
+            (
+                "item/completed",
+                Params {
+                    item: Some(item), ..
+                },
+            ) => return self.completed(item, line),
+            (
+                "turn/started",
+                Params {
+                    turn: Some(turn), ..
+                },
+            ) => {
+                self.turn.id.get_or_insert(turn.id);
+                None
+            }
+            (
+                "turn/completed",
+                Params {
+                    turn: Some(turn), ..
+                },
+            ) => return self.ended(turn),
+            (
+                "turn/plan/updated",
+                Params {
+                    plan: Some(plan), ..
+                },
+            ) => Some(AgentEvent::Plan {
+                entries: plan.into_iter().map(PlanEntry::from).collect(),
+            }),
+            ("turn/diff/updated", params) => {
+                Some(AgentEvent::custom("diff", json!({ "diff": params.diff })))
+            }
+            (
+                "thread/tokenUsage/updated",
+                Params {
+                    token_usage: Some(usage),
+                    ..
+                },
+            ) => {
+                return self.consumed(&usage);
+            }
+            // The end that follows says it again.
+            (
+                "error",
+                Params {
+                    error: Some(problem),
+                    will_retry,
+                    ..
+                },
+            ) => will_retry.then(|| problem.retry()),
+            _ if QUIET.contains(&method) => None,
+            _ => return Heard::unparsed(line),
+        };
+        Heard::events(event)
+    }
+
+    fn completed(&mut self, item: Item, line: &str) -> Heard {
+        let is_said = self.turn.streamed.as_deref() == Some(&item.id);
+        Heard::events(match item.meaning() {
+            Meaning::Answer => {
+                self.turn.answer = item.text.unwrap_or_default();
+                (!is_said).then(|| AgentEvent::Text(self.turn.answer.clone()))
+            }
+            Meaning::Thought if is_said => None,
+            Meaning::Thought => item.thought().map(AgentEvent::Thought),
+            Meaning::Tool => {
+                let id = item.id.clone();
+                Some(item.tool_end(id))
+            }
+            Meaning::Plan => Some(item.plan()),
+            Meaning::Notice => Some(item.notice()),
+            Meaning::Prompt => None,
+            Meaning::Other => return Heard::unparsed(line),
+        })
+    }
+
+    /// The thread's total, from which this turn's part follows: what the first call of the turn found is not its own.
+    fn consumed(&mut self, usage: &TokenUsage) -> Heard {
+        let total = Total::from(usage.total);
+        let before = total.before(usage.last.into());
+        self.turn.before.get_or_insert(before);
+        self.turn.total = Some(total);
+        Heard {
+            total: Some(total),
+            ..Heard::default()
+        }
+    }
+
+    fn ended(&mut self, turn: TurnInfo) -> Heard {
+        if self.turn.id.as_ref().is_some_and(|id| *id != turn.id) {
+            // An earlier turn, of which nobody waits for the end any more.
+            return Heard::default();
+        }
+        let mine = std::mem::take(&mut self.turn);
+        let usage = mine
+            .total
+            .zip(mine.before)
+            .map(|(total, before)| total.since(before));
+        Heard::event(match (turn.status.as_deref(), turn.error) {
+            (Some("completed"), _) => AgentEvent::Result {
+                text: mine.answer,
+                usage,
+                metadata: json!({ "duration_ms": turn.duration_ms }),
+            },
+            (Some("interrupted"), _) => failure::coded(ErrorCode::Cancelled, None, "interrupted"),
+            (_, Some(problem)) => problem.failed(),
+            (status, None) => failure::failed(None, &format!("the turn ended as {status:?}")),
+        })
+    }
+
+    fn request(&mut self, method: &str, params: Value) -> String {
+        self.requests += 1;
+        json!({ "id": self.requests, "method": method, "params": params }).to_string()
+    }
+}
+
+impl Parser for AppServer {
+    fn line(&mut self, line: &str) -> Heard {
+        let Ok(message) = serde_json::from_str::<Message>(line) else {
+            return Heard::unparsed(line);
+        };
+        let params = message.params.unwrap_or_default();
+        match (message.method, message.id) {
+            (Some(method), Some(id)) => approvals::answer(self.permissions, &method, &id, params),
+            (Some(method), None) => self.notified(&method, params, line),
+            (None, Some(id)) => {
+                let id = id.as_u64().unwrap_or_default();
+                match message.error {
+                    Some(error) => self.refused(id, &error.message),
+                    None => self.answered(id, message.result.unwrap_or_default()),
+                }
+            }
+            (None, None) => Heard::unparsed(line),
+        }
+    }
+
+    fn end(&mut self, ended: &Ended<'_>) -> AgentEvent {
+        failure::silent("codex", None, ended)
+    }
+}
+
+impl Dialog for AppServer {
+    fn open(&mut self) -> Vec<String> {
+        let client = json!({ "name": "windlass", "title": "Windlass", "version": env!("CARGO_PKG_VERSION") });
+        let params = json!({ "clientInfo": client });
+        vec![json!({ "id": INITIALIZE, "method": "initialize", "params": params }).to_string()]
+    }
+
+    fn ask(&mut self, question: Question) -> Vec<String> {
+        let Some(thread) = self.thread.clone() else {
+            self.waiting = Some(question);
+            return Vec::new();
+        };
+        let mut params = json!({
+            "threadId": thread,
+            "input": [{ "type": "text", "text": question.prompt }],
+        });
+        if let Some(schema) = question.schema {
+            params["outputSchema"] = schema;
+        }
+        let line = self.request("turn/start", params);
+        self.turn = Turn {
+            request: self.requests,
+            ..Turn::default()
+        };
+        vec![line]
+    }
+
+    fn interrupt(&mut self) -> Vec<String> {
+        let (Some(thread), Some(turn)) = (&self.thread, &self.turn.id) else {
+            return Vec::new();
+        };
+        let params = json!({ "threadId": thread, "turnId": turn });
+        vec![self.request("turn/interrupt", params)]
+    }
+}

@@ -1,0 +1,152 @@
+//! What Codex calls an item: a message, a thought, a tool. Both of its transports report them, in two spellings.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use windlass_core::{AgentEvent, PlanEntry, PlanStatus};
+
+/// An item, in the spelling of `exec` or of the app server.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Item {
+    pub(super) id: String,
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    pub(super) text: Option<String>,
+    message: Option<String>,
+    status: Option<String>,
+    command: Option<String>,
+    #[serde(alias = "aggregatedOutput")]
+    aggregated_output: Option<String>,
+    #[serde(alias = "exitCode")]
+    exit_code: Option<i64>,
+    #[serde(alias = "durationMs")]
+    duration_ms: Option<u64>,
+    changes: Option<Value>,
+    server: Option<String>,
+    tool: Option<String>,
+    arguments: Option<Value>,
+    result: Option<Value>,
+    error: Option<Value>,
+    query: Option<String>,
+    summary: Option<Vec<String>>,
+    items: Option<Vec<Step>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Step {
+    text: String,
+    #[serde(default)]
+    completed: bool,
+}
+
+/// What kind of thing an item is to us.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Meaning {
+    Answer,
+    Thought,
+    Tool,
+    Plan,
+    Notice,
+    Prompt,
+    Other,
+}
+
+impl Item {
+    pub(super) fn meaning(&self) -> Meaning {
+        match self.kind.as_str() {
+            "agent_message" | "agentMessage" => Meaning::Answer,
+            "reasoning" => Meaning::Thought,
+            "command_execution"
+            | "commandExecution"
+            | "file_change"
+            | "fileChange"
+            | "mcp_tool_call"
+            | "mcpToolCall"
+            | "web_search"
+            | "webSearch"
+            | "dynamicToolCall"
+            | "collab_tool_call"
+            | "collabAgentToolCall" => Meaning::Tool,
+            "todo_list" => Meaning::Plan,
+            "error" => Meaning::Notice,
+            "userMessage" => Meaning::Prompt,
+            _ => Meaning::Other,
+        }
+    }
+
+    /// What the agent thought, whichever way it says so.
+    pub(super) fn thought(self) -> Option<String> {
+        let summary = self.summary.map(|parts| parts.join("\n"));
+        self.text.or(summary).filter(|text| !text.is_empty())
+    }
+
+    pub(super) fn plan(self) -> AgentEvent {
+        let step = |step: Step| PlanEntry {
+            step: step.text,
+            status: match step.completed {
+                true => PlanStatus::Completed,
+                false => PlanStatus::Pending,
+            },
+        };
+        let entries = self.items.unwrap_or_default();
+        AgentEvent::Plan {
+            entries: entries.into_iter().map(step).collect(),
+        }
+    }
+
+    /// Something Codex has to say that is neither an answer nor an end, such as a model it has no data about.
+    pub(super) fn notice(self) -> AgentEvent {
+        AgentEvent::custom("notice", json!({ "message": self.message.or(self.text) }))
+    }
+
+    pub(super) fn tool_start(&self, id: String) -> AgentEvent {
+        AgentEvent::ToolStart {
+            id,
+            name: self.tool_name(),
+            input: match self.kind.as_str() {
+                "command_execution" | "commandExecution" => json!({ "command": self.command }),
+                "file_change" | "fileChange" => json!({ "changes": self.changes }),
+                "web_search" | "webSearch" => json!({ "query": self.query }),
+                _ => self.arguments.clone().unwrap_or_default(),
+            },
+        }
+    }
+
+    pub(super) fn tool_end(self, id: String) -> AgentEvent {
+        let completed = self
+            .status
+            .as_deref()
+            .is_none_or(|status| status == "completed");
+        let declined = self.status.as_deref() == Some("declined");
+        let name = self.tool_name();
+        AgentEvent::ToolEnd {
+            id,
+            name,
+            success: completed
+                && self.exit_code.is_none_or(|code| code == 0)
+                && self.error.is_none(),
+            duration_ms: self.duration_ms.unwrap_or(0),
+            output: match self.kind.as_str() {
+                _ if declined => json!({ "error": "permission denied" }),
+                "command_execution" | "commandExecution" => {
+                    json!({ "output": self.aggregated_output, "exit_code": self.exit_code })
+                }
+                "file_change" | "fileChange" => json!({ "changes": self.changes }),
+                _ => self.result.or(self.error).unwrap_or_default(),
+            },
+        }
+    }
+
+    fn tool_name(&self) -> String {
+        match self.kind.as_str() {
+            "command_execution" | "commandExecution" => "shell".to_owned(),
+            "file_change" | "fileChange" => "apply_patch".to_owned(),
+            "web_search" | "webSearch" => "web_search".to_owned(),
+            kind => match (&self.server, &self.tool) {
+                (Some(server), Some(tool)) => format!("{server}.{tool}"),
+                (None, Some(tool)) => tool.clone(),
+                _ => kind.to_owned(),
+            },
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The messages of `codex app-server`: JSON-RPC without the `jsonrpc` field, one per line.
+
+use serde::Deserialize;
+use serde_json::Value;
+use windlass_core::{AgentEvent, ErrorCode, PlanEntry, PlanStatus};
+
+use super::exec::reconnecting;
+use super::items::Item;
+use crate::cli::failure;
+use crate::cli::tokens::OpenAiTokens;
+
+/// A request, an answer or a notification.
+#[derive(Deserialize)]
+pub(super) struct Message {
+    pub(super) id: Option<Value>,
+    pub(super) method: Option<String>,
+    pub(super) params: Option<Params>,
+    pub(super) result: Option<Params>,
+    pub(super) error: Option<Refusal>,
+}
+
+/// The fields of all messages that are read; each name means the same wherever it stands.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Params {
+    pub(super) thread_id: Option<String>,
+    pub(super) item_id: Option<String>,
+    pub(super) delta: Option<String>,
+    pub(super) diff: Option<String>,
+    pub(super) item: Option<Item>,
+    pub(super) thread: Option<Named>,
+    pub(super) turn: Option<TurnInfo>,
+    pub(super) token_usage: Option<TokenUsage>,
+    pub(super) error: Option<Problem>,
+    pub(super) will_retry: bool,
+    pub(super) plan: Option<Vec<PlanStep>>,
+    pub(super) command: Option<String>,
+    pub(super) reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Named {
+    pub(super) id: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct TurnInfo {
+    pub(super) id: String,
+    pub(super) status: Option<String>,
+    pub(super) error: Option<Problem>,
+    pub(super) duration_ms: Option<u64>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct TokenUsage {
+    pub(super) total: OpenAiTokens,
+    pub(super) last: OpenAiTokens,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Refusal {
+    pub(super) message: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct PlanStep {
+    step: String,
+    status: String,
+}
+
+impl From<PlanStep> for PlanEntry {
+    fn from(step: PlanStep) -> Self {
+        Self {
+            step: step.step,
+            status: match step.status.as_str() {
+                "completed" => PlanStatus::Completed,
+                "inProgress" => PlanStatus::InProgress,
+                _ => PlanStatus::Pending,
+            },
+        }
+    }
+}
+
+/// What went wrong, with its type and often with the HTTP status behind it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Problem {
+    message: String,
+    codex_error_info: Option<Value>,
+    additional_details: Option<String>,
+}
+
+impl Problem {
+    /// Codex tries again by itself.
+    pub(super) fn retry(self) -> AgentEvent {
+        let why = self.additional_details.unwrap_or_default();
+        reconnecting(&format!("{} ({why})", self.message))
+            .unwrap_or_else(|| failure::retry(None, None, None, None, &self.message))
+    }
+
+    /// The turn is over.
+    pub(super) fn failed(self) -> AgentEvent {
+        let info = self.codex_error_info.unwrap_or_default();
+        let status = info
+            .as_object()
+            .and_then(|kind| kind.values().next())
+            .and_then(|details| details.get("httpStatusCode")?.as_u64())
+            .and_then(|status| u16::try_from(status).ok());
+        let code = match info.as_str() {
+            Some("unauthorized") => ErrorCode::AuthFailed,
+            Some("usageLimitExceeded" | "rateLimitExceeded" | "sessionBudgetExceeded") => {
+                ErrorCode::RateLimited
+            }
+            Some("tooManyDenials") => ErrorCode::PermissionDenied,
+            _ => return failure::failed(status, &self.message),
+        };
+        failure::coded(code, status, &self.message)
+    }
+}

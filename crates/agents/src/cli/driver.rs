@@ -1,0 +1,194 @@
+//! What the turns of one configured agent share.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tempfile::TempPath;
+use tokio::sync::OnceCell;
+use windlass_core::{Error, PermissionPolicy, Result, SessionId, SessionOptions};
+
+use super::call::{Call, Start};
+use super::parking::Parking;
+use super::process::Process;
+use super::profile::{Door, Naming, Profile};
+use super::program::{self, Found};
+use super::sessions::{Session, Sessions, check_name};
+use crate::schema_file;
+use crate::{AgentContext, Settings};
+
+/// One configured agent: its profile and settings, its sessions, its waiting processes.
+pub(super) struct Driver {
+    pub(super) profile: &'static Profile,
+    pub(super) settings: Settings,
+    pub(super) context: AgentContext,
+    pub(super) sessions: Sessions,
+    pub(super) parking: Arc<Parking>,
+    found: OnceCell<Found>,
+}
+
+impl Driver {
+    pub(super) fn new(
+        profile: &'static Profile,
+        settings: Settings,
+        context: AgentContext,
+    ) -> Self {
+        Self {
+            profile,
+            settings,
+            context,
+            sessions: Sessions::default(),
+            parking: Arc::default(),
+            found: OnceCell::new(),
+        }
+    }
+
+    /// The program, looked for once; one that is missing is looked for again.
+    pub(super) async fn found(&self) -> Result<&Found> {
+        let find = || program::find(self.profile, &self.settings, &self.context);
+        self.found.get_or_try_init(find).await
+    }
+
+    /// The program, if it has been looked for.
+    pub(super) fn known(&self) -> Option<&Found> {
+        self.found.get()
+    }
+
+    /// A new session: named by us, by the agent now, or by the agent later.
+    pub(super) async fn open(&self, options: SessionOptions) -> Result<SessionId> {
+        let found = self.found().await?;
+        let cwd = self.check(found, &options)?;
+        let naming = found.transport.naming;
+        let chosen = (naming == Naming::Chosen).then(|| uuid::Uuid::new_v4().to_string());
+        let session = Arc::new(Session::new(options, cwd, chosen.clone()));
+        let id: SessionId = match (naming, chosen) {
+            (Naming::Announced, _) => return self.announced(found, session, None).await,
+            (_, Some(name)) => name.into(),
+            (_, None) => format!("new-{}", uuid::Uuid::new_v4()).into(),
+        };
+        self.sessions.insert(id.clone(), session);
+        Ok(id)
+    }
+
+    /// An earlier session. Whether the agent has it shows now or in the first turn.
+    pub(super) async fn reopen(&self, id: &SessionId, options: SessionOptions) -> Result<()> {
+        check_name(id)?;
+        let found = self.found().await?;
+        let cwd = self.check(found, &options)?;
+        let session = Arc::new(Session::earlier(options, cwd, id.as_str().to_owned()));
+        if found.transport.naming == Naming::Announced {
+            drop(self.parking.take(id));
+            self.announced(found, session, Some(id)).await?;
+        } else {
+            self.sessions.insert(id.clone(), session);
+        }
+        Ok(())
+    }
+
+    /// Refuses what the agent cannot do before anything is started.
+    fn check(&self, found: &Found, options: &SessionOptions) -> Result<PathBuf> {
+        let can = found.capabilities();
+        let refuse = |what: &str| {
+            Err(Error::Unsupported {
+                backend: self.profile.name.to_owned(),
+                what: what.to_owned(),
+            })
+        };
+        if options.output_schema.is_some() && !can.native_schema {
+            return refuse("enforce a schema: put it into the prompt");
+        }
+        if !options.mcp_servers.is_empty() && !can.mcp {
+            return refuse("connect to MCP servers this way");
+        }
+        if let Some(model) = &options.model {
+            crate::settings::check_word(model)
+                .map_err(|problem| Error::InvalidInput(format!("the model's name {problem}")))?;
+        }
+        match &options.cwd {
+            Some(cwd) => Ok(cwd.clone()),
+            None => std::env::current_dir()
+                .map_err(|error| Error::InvalidInput(format!("no working directory: {error}"))),
+        }
+    }
+
+    /// Starts the process of a session whose name the agent says, and keeps it for the first turn.
+    async fn announced(
+        &self,
+        found: &Found,
+        session: Arc<Session>,
+        wanted: Option<&SessionId>,
+    ) -> Result<SessionId> {
+        let mut process = self.start(found, &session, "", None)?;
+        loop {
+            let Ok(Some(line)) = process.child.stdout.next().await else {
+                return Err(refusal(self, process.last_words(self).await, wanted));
+            };
+            let heard = process.hear(&line.text());
+            if let Some(name) = heard.session {
+                session.named(&name);
+                let id = SessionId::from(name);
+                self.sessions.insert(id.clone(), session);
+                self.parking.put(id.clone(), process);
+                return Ok(id);
+            }
+            if let Some(end) = heard.events.into_iter().find(|event| event.is_terminal()) {
+                return Err(refusal(self, end, wanted));
+            }
+        }
+    }
+
+    /// Starts a process for the session's next turn.
+    pub(super) fn start(
+        &self,
+        found: &Found,
+        session: &Session,
+        prompt: &str,
+        schema_file: Option<&Path>,
+    ) -> Result<Process> {
+        let options = &session.options;
+        session.start(|start: Start<'_>| {
+            let call = Call {
+                settings: &self.settings,
+                version: found.version,
+                walls: self.context.sandbox().mechanism(),
+                cwd: &session.cwd,
+                model: options.model.as_deref().or(self.settings.model.as_deref()),
+                permissions: self.permissions(options),
+                mcp_servers: &options.mcp_servers,
+                schema: options.output_schema.as_ref(),
+                schema_file,
+                start,
+                turn: session.turn(),
+                before: session.total(),
+            };
+            Process::start(self, found, &call, prompt)
+        })
+    }
+
+    /// The session's schema in a file, for an agent that is started anew for each turn.
+    pub(super) fn schema_file(&self, found: &Found, session: &Session) -> Result<Option<TempPath>> {
+        match (&session.options.output_schema, found.transport.door) {
+            (Some(schema), Door::Once(_)) => {
+                schema_file::write(&self.context.state().join("schemas"), schema).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// What the user set for this agent goes over what a caller asks for.
+    fn permissions(&self, options: &SessionOptions) -> PermissionPolicy {
+        self.settings.permissions.unwrap_or(options.permissions)
+    }
+}
+
+/// Why there is no session.
+fn refusal(driver: &Driver, end: windlass_core::AgentEvent, wanted: Option<&SessionId>) -> Error {
+    use windlass_core::{AgentEvent, ErrorCode};
+    match (end, wanted) {
+        (AgentEvent::SessionInvalid { .. }, Some(id)) => Error::SessionNotFound {
+            backend: driver.profile.name.to_owned(),
+            session: id.clone(),
+        },
+        (AgentEvent::Error { code, message, .. }, _) => Error::agent(code, message),
+        (other, _) => Error::agent(ErrorCode::BackendError, format!("no session: {other:?}")),
+    }
+}

@@ -1,0 +1,299 @@
+//! What an agent says when it fails, under one of our codes.
+
+use std::time::Duration;
+
+use serde_json::json;
+use windlass_core::{AgentEvent, ErrorCode};
+
+use super::parser::Ended;
+
+/// What is kept of the last words of an agent.
+const TAIL_BYTES: usize = 2048;
+
+/// Words that tell the reason where no status does, in the order in which they are looked for.
+const WORDS: &[(ErrorCode, &[&str])] = &[
+    (
+        ErrorCode::RateLimited,
+        &[
+            "rate limit",
+            "rate_limit",
+            "too many requests",
+            "quota",
+            "usage limit",
+            "credit balance",
+            "billing",
+        ],
+    ),
+    (
+        ErrorCode::AuthFailed,
+        &[
+            "unauthorized",
+            "api key",
+            "api_key",
+            "authenticat",
+            "missing environment variable",
+            "not logged in",
+            "log in",
+            "sign in",
+            "/login",
+        ],
+    ),
+    (ErrorCode::Timeout, &["timed out", "timeout"]),
+];
+
+/// What agents say of a session that they do not have.
+const LOST: &[&str] = &[
+    "no rollout found",
+    "thread not found",
+    "no conversation found",
+    "no saved session",
+    "invalid session identifier",
+    "session not found",
+    "chat not found",
+];
+
+/// Lines of standard error that say nothing.
+const NOISE: &[&str] = &[
+    "Reading additional input from stdin",
+    "Reading prompt from stdin",
+];
+
+/// A failure under the code that fits: by its HTTP status, if it has one, else by its words.
+pub(super) fn failed(status: Option<u16>, message: &str) -> AgentEvent {
+    let status = status.or_else(|| status_in(message));
+    let code = status
+        .and_then(by_status)
+        .unwrap_or_else(|| by_words(message));
+    coded(code, status, message)
+}
+
+/// A failure whose code is known.
+pub(super) fn coded(code: ErrorCode, status: Option<u16>, message: &str) -> AgentEvent {
+    // The same request would be refused again.
+    let refused = matches!(status, Some(400 | 404 | 413 | 422)) || is_too_long(message);
+    let mut message = tail(message);
+    if code == ErrorCode::RateLimited
+        && let Some(wait) = wait_in(&message)
+    {
+        message.push_str(&format!(" (wait {} s)", wait.as_secs_f64()));
+    }
+    AgentEvent::Error {
+        code,
+        message,
+        recoverable: !refused
+            && matches!(
+                code,
+                ErrorCode::RateLimited
+                    | ErrorCode::Timeout
+                    | ErrorCode::SessionOrphaned
+                    | ErrorCode::BackendError
+            ),
+    }
+}
+
+/// The end of a process that never said how the turn ended; `said` is its last complaint, if there was one.
+pub(super) fn silent(agent: &str, said: Option<&str>, ended: &Ended<'_>) -> AgentEvent {
+    let stderr = quiet(ended.stderr);
+    if let Some(reason) = lost(&stderr).or_else(|| lost(said?)) {
+        return AgentEvent::SessionInvalid { reason };
+    }
+    let code = ended.code;
+    match said.filter(|said| !said.trim().is_empty()) {
+        Some(said) => failed(None, said),
+        None if stderr.is_empty() => coded(
+            ErrorCode::BackendError,
+            None,
+            &format!("{agent} ended with exit code {code} and did not say how the turn ended"),
+        ),
+        None => failed(
+            None,
+            &format!("{agent} ended with exit code {code}: {stderr}"),
+        ),
+    }
+}
+
+/// The sentence in which an agent says that it does not have the session.
+pub(super) fn lost(text: &str) -> Option<String> {
+    let lower = text.to_lowercase();
+    LOST.iter()
+        .any(|words| lower.contains(words))
+        .then(|| tail(text))
+}
+
+/// An agent tries again by itself.
+pub(super) fn retry(
+    attempt: Option<u64>,
+    of: Option<u64>,
+    wait: Option<Duration>,
+    status: Option<u16>,
+    message: &str,
+) -> AgentEvent {
+    let status = status.or_else(|| status_in(message));
+    let code = status
+        .and_then(by_status)
+        .unwrap_or_else(|| by_words(message));
+    let wait_ms = wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+    AgentEvent::custom(
+        "retry",
+        json!({
+            "attempt": attempt,
+            "of": of,
+            "wait_ms": wait_ms,
+            "status": status,
+            "code": code,
+            "message": tail(message),
+        }),
+    )
+}
+
+fn by_status(status: u16) -> Option<ErrorCode> {
+    Some(match status {
+        401 | 403 => ErrorCode::AuthFailed,
+        402 | 429 => ErrorCode::RateLimited,
+        408 | 504 => ErrorCode::Timeout,
+        400..=599 => ErrorCode::BackendError,
+        _ => return None,
+    })
+}
+
+fn by_words(text: &str) -> ErrorCode {
+    let lower = text.to_lowercase();
+    let found = WORDS
+        .iter()
+        .find(|(_, words)| words.iter().any(|word| lower.contains(word)));
+    found.map_or(ErrorCode::BackendError, |(code, _)| *code)
+}
+
+/// An HTTP status that stands alone in the text after a word such as `status` or `Error:`.
+fn status_in(text: &str) -> Option<u16> {
+    let mut words = text.split(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | ',' | '"'));
+    let mut before = "";
+    words.find_map(|word| {
+        let announced = ["status", "status:", "error:", "code:", "http"]
+            .iter()
+            .any(|name| before.eq_ignore_ascii_case(name));
+        if !word.is_empty() {
+            before = word;
+        }
+        let status: u16 = word.trim_end_matches([':', '.']).parse().ok()?;
+        (announced && (400..600).contains(&status)).then_some(status)
+    })
+}
+
+fn is_too_long(text: &str) -> bool {
+    [
+        "context_length_exceeded",
+        "maximum context length",
+        "prompt is too long",
+    ]
+    .iter()
+    .any(|words| text.contains(words))
+}
+
+/// How long a provider asks us to wait, as in `try again in 1.5s`.
+fn wait_in(text: &str) -> Option<Duration> {
+    let lower = text.to_lowercase();
+    let after = ["again in ", "retry after ", "retry in "]
+        .iter()
+        .find_map(|words| lower.split_once(words))?
+        .1;
+    let end = after
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(after.len());
+    let number: f64 = after[..end].parse().ok()?;
+    let unit = after[end..].trim_start();
+    let seconds = match unit {
+        _ if unit.starts_with("ms") || unit.starts_with("milli") => number / 1000.0,
+        _ if unit.starts_with('m') => number * 60.0,
+        _ if unit.starts_with('h') => number * 3600.0,
+        _ => number,
+    };
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+fn quiet(stderr: &str) -> String {
+    let lines = stderr.lines().map(str::trim_end);
+    let telling: Vec<&str> = lines
+        .filter(|line| !line.is_empty() && !NOISE.iter().any(|noise| line.contains(noise)))
+        .collect();
+    tail(&telling.join("\n"))
+}
+
+/// The end of a text, which with agents is where the reason stands.
+fn tail(text: &str) -> String {
+    let text = text.trim();
+    let from = text.ceil_char_boundary(text.len().saturating_sub(TAIL_BYTES));
+    match from {
+        0 => text.to_owned(),
+        _ => format!("… {}", &text[from..]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(message: &str, code: ErrorCode, again: bool) {
+        let AgentEvent::Error {
+            code: found,
+            recoverable,
+            ..
+        } = failed(None, message)
+        else {
+            panic!("no error");
+        };
+        assert_eq!((found, recoverable), (code, again), "{message}");
+    }
+
+    #[test]
+    fn what_agents_really_print() {
+        use ErrorCode::*;
+        check(
+            "unexpected status 401 Unauthorized: Incorrect API key provided: x., url: y",
+            AuthFailed,
+            false,
+        );
+        check("unexpected status 403 Forbidden: no", AuthFailed, false);
+        check(
+            "exceeded retry limit, last status: 429 Too Many Requests, request id: r",
+            RateLimited,
+            true,
+        );
+        check(
+            "Quota exceeded. Check your plan and billing details.",
+            RateLimited,
+            true,
+        );
+        check("Missing environment variable: `KEY`.", AuthFailed, false);
+        check(
+            "stream disconnected before completion: 401 bytes left",
+            BackendError,
+            true,
+        );
+        check(
+            "[API Error: 401 Incorrect API key provided]",
+            AuthFailed,
+            false,
+        );
+        check("API Error: 400 fake 400", BackendError, false);
+        check(
+            "{\"error\": {\"code\": \"context_length_exceeded\"}}",
+            BackendError,
+            false,
+        );
+        check("Request timed out", Timeout, true);
+        check("Press any key to sign in...", AuthFailed, false);
+        check("", BackendError, true);
+    }
+
+    #[test]
+    fn the_time_to_wait_is_said_where_it_is_known() {
+        let said = |text: &str| wait_in(text).map(|wait| wait.as_millis());
+        assert_eq!(said("Please try again in 1.5s."), Some(1500));
+        assert_eq!(said("retry after 20 ms"), Some(20));
+        assert_eq!(said("Try again in 2 minutes"), Some(120_000));
+        assert_eq!(said("try again in a while"), None);
+        assert_eq!(said("try again in 99999999999999999999999s"), None);
+    }
+}

@@ -1,0 +1,144 @@
+//! From a call to a command behind walls: program, places, keys.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use windlass_core::limits::PROTOCOL_LINE_BYTES;
+use windlass_core::{Error, ExposeSecret, Result, SecretString};
+use windlass_sandbox::{Limits, Profile as Walls, Spec, Stdin};
+
+use super::PROFILES;
+use super::call::{Call, Endpoint};
+use super::profile::Profile;
+use super::program::Found;
+use crate::AgentContext;
+
+/// How long a process may live. The deadline of a turn is the handle's; this one is for what nobody waits for.
+const LIFETIME: Duration = Duration::from_secs(24 * 3600);
+
+/// The command of one run.
+pub(super) fn spec(
+    profile: &Profile,
+    found: &Found,
+    context: &AgentContext,
+    call: &Call<'_>,
+    stdin: Stdin,
+) -> Result<Spec> {
+    let settings = call.settings;
+    let mut command = (found.transport.command)(call);
+    let keys = keys(profile, context, settings.api_key_env.as_deref())?;
+    if let Some(url) = &settings.endpoint {
+        let point = profile.endpoint.ok_or_else(|| {
+            let problem = format!("{} cannot be pointed at another endpoint", profile.name);
+            Error::config("endpoint", problem)
+        })?;
+        let has_key = !keys.is_empty();
+        point(&Endpoint { url, has_key }, &mut command);
+    }
+    let places = Places::new(profile, context, settings.endpoint.is_some());
+    let mut spec = Spec::new(&found.program, call.cwd, places.walls(profile, context))
+        .args(command.args)
+        .args(&settings.extra_args)
+        .stdin(stdin)
+        .limits(Limits {
+            deadline: LIFETIME,
+            line_bytes: PROTOCOL_LINE_BYTES,
+            ..Limits::default()
+        });
+    if let Some(folder) = places.moved_to {
+        spec = spec.env(profile.home.variable, folder);
+    }
+    for (name, value) in command.env {
+        spec = spec.env(name, value);
+    }
+    for (name, key) in keys {
+        spec = spec.env(name, key.expose_secret());
+    }
+    for (name, value) in &settings.extra_env {
+        spec = spec.env(name, value);
+    }
+    Ok(spec)
+}
+
+/// The key under the name by which the agent looks for it: the one that is configured, else those the user has set.
+fn keys(
+    profile: &Profile,
+    context: &AgentContext,
+    variable: Option<&str>,
+) -> Result<Vec<(&'static str, SecretString)>> {
+    let Some(variable) = variable else {
+        let set = profile
+            .keys
+            .iter()
+            .filter_map(|name| Some((*name, context.secret(name)?)));
+        return Ok(set.collect());
+    };
+    let key = context.secret(variable).ok_or_else(|| {
+        Error::config(
+            "api_key_env",
+            format!("the variable {variable} is not set: set it, or name another"),
+        )
+    })?;
+    Ok(profile
+        .keys
+        .first()
+        .map(|name| (*name, key))
+        .into_iter()
+        .collect())
+}
+
+/// Where an agent keeps what is its own in this run.
+struct Places {
+    folder: PathBuf,
+    files: Vec<PathBuf>,
+    /// Set if the agent would otherwise look elsewhere.
+    moved_to: Option<PathBuf>,
+}
+
+impl Places {
+    /// An agent that talks to another endpoint has a home of its own, and the user's settings stay as they are.
+    fn new(profile: &Profile, context: &AgentContext, isolated: bool) -> Self {
+        let host = context.sandbox().host();
+        let home = &profile.home;
+        let named = host
+            .variable(home.variable)
+            .filter(|_| home.variable != "HOME");
+        let moved_to = match isolated {
+            true => Some(context.state().join(profile.name)),
+            false => named.map(PathBuf::from),
+        };
+        let beside = |name: &&str| host.home().join(name);
+        Self {
+            folder: moved_to
+                .clone()
+                .unwrap_or_else(|| host.home().join(home.folder)),
+            files: match isolated {
+                true => Vec::new(),
+                false => home
+                    .files
+                    .iter()
+                    .map(beside)
+                    .filter(|file| file.exists())
+                    .collect(),
+            },
+            moved_to,
+        }
+    }
+
+    /// An agent may read the user's home and write its own; other agents' homes hold keys that are not its.
+    fn walls(&self, profile: &Profile, context: &AgentContext) -> Walls {
+        let home = context.sandbox().host().home();
+        let others = PROFILES.iter().filter(|other| other.name != profile.name);
+        let mut walls = Walls::agent();
+        for other in others {
+            let names = other.home.files.iter().chain([&other.home.folder]);
+            for name in names {
+                walls = walls.hide(Path::new(home).join(name));
+            }
+        }
+        for file in &self.files {
+            walls = walls.write(file);
+        }
+        walls.state(&self.folder)
+    }
+}

@@ -1,0 +1,34 @@
+//! Agents on the command line: one driver for all, and for each a profile and a parser.
+//!
+//! ```text
+//! prompt ─► backend ─► turn ─► process ─► launch ─► sandbox
+//!                        ▲        │
+//!              events ───┴── parser (pure) ◄── lines
+//! ```
+//!
+//! To add an agent, write its file here and add it to [`PROFILES`].
+
+mod backend;
+mod call;
+pub mod codex;
+mod driver;
+mod failure;
+mod launch;
+mod parking;
+mod parser;
+mod process;
+mod profile;
+mod program;
+mod sessions;
+mod tokens;
+mod turn;
+
+pub use backend::{CliBackend, factory, probe};
+pub use call::{Call, Command, Endpoint, Start};
+pub use parser::{Dialog, Ended, Heard, Parser, Question};
+pub use profile::{Door, Home, Naming, Profile, Transport};
+pub use program::Found;
+pub use tokens::Total;
+
+/// Every agent there is a profile of.
+pub const PROFILES: &[&Profile] = &[&codex::PROFILE];

@@ -1,0 +1,79 @@
+//! Processes between two turns.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use windlass_core::SessionId;
+
+use super::process::Process;
+
+/// How long a process is kept for a next turn.
+const IDLE: Duration = Duration::from_secs(60);
+/// How many are kept at once; the one that waited longest makes room.
+const SEATS: usize = 8;
+
+/// Where dialogs wait for their next turn. What is not taken up in time is ended; its session can be resumed.
+#[derive(Default)]
+pub(super) struct Parking {
+    seats: Mutex<Seats>,
+}
+
+#[derive(Default)]
+struct Seats {
+    count: u64,
+    taken: Vec<Seat>,
+}
+
+struct Seat {
+    number: u64,
+    session: SessionId,
+    process: Process,
+}
+
+impl Parking {
+    /// Keeps a process for the session's next turn.
+    pub(super) fn put(self: &Arc<Self>, session: SessionId, process: Process) {
+        let mut seats = self.lock();
+        seats.count += 1;
+        let number = seats.count;
+        seats.taken.push(Seat {
+            number,
+            session,
+            process,
+        });
+        let crowded = seats.taken.len() > SEATS;
+        let oldest = crowded.then(|| seats.taken.remove(0));
+        drop(seats);
+        tokio::spawn(expire(Arc::downgrade(self), number, oldest));
+    }
+
+    /// The process that waits for this session, if one does.
+    pub(super) fn take(&self, session: &SessionId) -> Option<Process> {
+        let taken = &mut self.lock().taken;
+        let at = taken.iter().position(|seat| seat.session == *session)?;
+        Some(taken.remove(at).process)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Seats> {
+        self.seats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Ends the one that had to make room now, and this one when it has waited long enough.
+async fn expire(parking: Weak<Parking>, number: u64, oldest: Option<Seat>) {
+    if let Some(seat) = oldest {
+        seat.process.close().await;
+    }
+    tokio::time::sleep(IDLE).await;
+    let Some(parking) = parking.upgrade() else {
+        return;
+    };
+    let idle = {
+        let taken = &mut parking.lock().taken;
+        let at = taken.iter().position(|seat| seat.number == number);
+        at.map(|at| taken.remove(at))
+    };
+    if let Some(seat) = idle {
+        seat.process.close().await;
+    }
+}

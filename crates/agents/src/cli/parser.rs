@@ -1,0 +1,93 @@
+//! The pure half of an agent: lines in, events and answers out.
+//!
+//! A parser reads no clock, no file and no socket, so that a recording of an agent replays exactly and any bytes can
+//! be tried on it. It need not pair tools or count its terminal events: the handle does.
+
+use serde_json::Value;
+use windlass_core::AgentEvent;
+
+use super::tokens::Total;
+
+/// Reads what an agent says in one turn.
+pub trait Parser: Send {
+    /// What one line of standard output means.
+    fn line(&mut self, line: &str) -> Heard;
+
+    /// How the turn ended, when the output did and no line had said so.
+    fn end(&mut self, ended: &Ended<'_>) -> AgentEvent;
+}
+
+/// A parser for an agent that is spoken with over one process and many turns.
+pub trait Dialog: Parser {
+    /// What to write when the process has started.
+    fn open(&mut self) -> Vec<String>;
+
+    /// What to write to begin a turn. What cannot be written yet comes as a reply in [`Heard`].
+    fn ask(&mut self, question: Question) -> Vec<String>;
+
+    /// What to write to have the turn end early.
+    fn interrupt(&mut self) -> Vec<String>;
+}
+
+/// What one turn is to be about.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Question {
+    /// The prompt.
+    pub prompt: String,
+    /// The schema that the answer must fit.
+    pub schema: Option<Value>,
+}
+
+/// What a line meant.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Heard {
+    /// What happened.
+    pub events: Vec<AgentEvent>,
+    /// Lines to write back.
+    pub replies: Vec<String>,
+    /// The session's name, where the line says it.
+    pub session: Option<String>,
+    /// What the session consumed in all its turns, where the line says it: the next turn begins there.
+    pub total: Option<Total>,
+}
+
+impl Heard {
+    /// One event and nothing else.
+    pub fn event(event: AgentEvent) -> Self {
+        Self::events([event])
+    }
+
+    /// Events and nothing else.
+    pub fn events(events: impl IntoIterator<Item = AgentEvent>) -> Self {
+        Self {
+            events: events.into_iter().collect(),
+            ..Self::default()
+        }
+    }
+
+    /// A line to write back and nothing else.
+    pub fn reply(line: String) -> Self {
+        Self {
+            replies: vec![line],
+            ..Self::default()
+        }
+    }
+
+    /// A line that means nothing to us: seen, never dropped.
+    pub fn unparsed(line: &str) -> Self {
+        if line.trim().is_empty() {
+            return Self::default();
+        }
+        let payload = serde_json::from_str(line).unwrap_or_else(|_| Value::from(line));
+        Self::event(AgentEvent::custom("unparsed", payload))
+    }
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Ended<'a> {
+    /// The exit code; 128 + n if signal n ended it.
+    pub code: i32,
+    /// What it said on standard error.
+    pub stderr: &'a str,
+}

@@ -1,0 +1,165 @@
+//! A running agent and whoever understands it.
+
+use std::time::Duration;
+
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::sync::mpsc;
+use windlass_core::{AgentEvent, Error, Result};
+use windlass_sandbox::{Child, Stdin, Why};
+
+use super::call::Call;
+use super::driver::Driver;
+use super::launch;
+use super::parser::{Dialog, Ended, Heard, Parser, Question};
+use super::profile::Door;
+use super::program::{Found, not_started};
+
+/// How many lines may wait for an agent that does not read.
+const UNREAD_LINES: usize = 64;
+/// How long a process may take to end when its work is done: it has a session to save.
+const LINGER: Duration = Duration::from_secs(5);
+
+/// One process of an agent. Dropping it ends the whole tree.
+pub(super) struct Process {
+    pub(super) child: Child,
+    voice: Voice,
+}
+
+enum Voice {
+    Once(Box<dyn Parser>),
+    Dialog(Box<dyn Dialog>, Input),
+}
+
+impl Process {
+    /// Starts the agent. One that answers once gets the prompt now.
+    pub(super) fn start(
+        driver: &Driver,
+        found: &Found,
+        call: &Call<'_>,
+        prompt: &str,
+    ) -> Result<Self> {
+        let stdin = match found.transport.door {
+            Door::Once(_) => Stdin::Bytes(prompt.as_bytes().to_vec()),
+            Door::Dialog(_) => Stdin::Pipe,
+        };
+        let profile = driver.profile;
+        let spec = launch::spec(profile, found, &driver.context, call, stdin)?;
+        let spawned = driver.context.sandbox().spawn(spec);
+        let mut child = spawned.map_err(|error| not_started(profile, &error))?;
+        let voice = match found.transport.door {
+            Door::Once(parser) => Voice::Once(parser(call)),
+            Door::Dialog(dialog) => {
+                let pipe = child.stdin.take();
+                let pipe =
+                    pipe.ok_or_else(|| Error::InvalidInput("no standard input".to_owned()))?;
+                let mut dialog = dialog(call);
+                let input = Input::over(pipe);
+                input.send_all(dialog.open());
+                Voice::Dialog(dialog, input)
+            }
+        };
+        Ok(Self { child, voice })
+    }
+
+    /// Begins a turn of a dialog; an agent that answers once has been asked already.
+    pub(super) fn ask(&mut self, question: Question) {
+        if let Voice::Dialog(dialog, input) = &mut self.voice {
+            input.send_all(dialog.ask(question));
+        }
+    }
+
+    /// Understands a line, and answers what has to be answered.
+    pub(super) fn hear(&mut self, line: &str) -> Heard {
+        match &mut self.voice {
+            Voice::Once(parser) => parser.line(line),
+            Voice::Dialog(dialog, input) => {
+                let mut heard = dialog.line(line);
+                input.send_all(std::mem::take(&mut heard.replies));
+                heard
+            }
+        }
+    }
+
+    /// Has the turn end: by asking, where the agent can be asked, else by ending the tree.
+    pub(super) fn interrupt(&mut self) {
+        let words = match &mut self.voice {
+            Voice::Once(_) => Vec::new(),
+            Voice::Dialog(dialog, _) => dialog.interrupt(),
+        };
+        match &self.voice {
+            Voice::Dialog(_, input) if !words.is_empty() => input.send_all(words),
+            _ => self.child.stop(),
+        }
+    }
+
+    /// Waits for the process, whose output has ended, and says what its end means.
+    pub(super) async fn last_words(mut self, driver: &Driver) -> AgentEvent {
+        let exit = match self.child.wait().await {
+            Ok(exit) => exit,
+            Err(error) => return not_started(driver.profile, &error).into(),
+        };
+        match exit.why {
+            Why::Stopped => Error::Cancelled.into(),
+            Why::Deadline | Why::Stalled => AgentEvent::from(Error::Timeout {
+                what: driver.profile.name.to_owned(),
+                after: exit.duration,
+            }),
+            _ => {
+                let stderr = self.child.stderr().text();
+                let ended = Ended {
+                    code: exit.code,
+                    stderr: &stderr,
+                };
+                match &mut self.voice {
+                    Voice::Once(parser) => parser.end(&ended),
+                    Voice::Dialog(dialog, _) => dialog.end(&ended),
+                }
+            }
+        }
+    }
+
+    /// Whether the process can take another turn.
+    pub(super) fn is_dialog(&self) -> bool {
+        matches!(self.voice, Voice::Dialog(..))
+    }
+
+    /// Lets the process end by itself, within limits: what it still has to say is read and not heard.
+    pub(super) async fn close(self) {
+        let Self { mut child, voice } = self;
+        drop(voice);
+        let ended = async {
+            while let Ok(Some(_)) = child.stdout.next().await {}
+            let _ = child.wait().await;
+        };
+        let _ = tokio::time::timeout(LINGER, ended).await;
+    }
+}
+
+/// The way in: a task that writes, so that an agent which does not read cannot make us wait.
+struct Input {
+    lines: mpsc::Sender<String>,
+}
+
+impl Input {
+    fn over(mut pipe: impl AsyncWrite + Send + Unpin + 'static) -> Self {
+        let (lines, mut waiting) = mpsc::channel::<String>(UNREAD_LINES);
+        tokio::spawn(async move {
+            while let Some(mut line) = waiting.recv().await {
+                line.push('\n');
+                if pipe.write_all(line.as_bytes()).await.is_err() {
+                    break;
+                }
+            }
+        });
+        Self { lines }
+    }
+
+    fn send_all(&self, lines: Vec<String>) {
+        for line in lines {
+            if self.lines.try_send(line).is_err() {
+                // It has ended, or reads nothing: either way the turn finds out by its own clocks.
+                tracing::debug!("an agent does not read what it is told");
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Which program an agent is, and which version of it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use windlass_core::{Capabilities, Error, ErrorCode, Result};
+use windlass_sandbox::{self as sandbox, Profile as Walls, Spec};
+
+use super::profile::{Profile, Transport};
+use crate::{AgentContext, Settings, Version};
+
+/// How long a program may take to say its version: the slowest need several seconds on a busy machine.
+const VERSION: Duration = Duration::from_secs(30);
+
+/// An agent that is there.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// The agent's name.
+    pub name: &'static str,
+    /// Its program, as it is called.
+    pub program: String,
+    /// Its version.
+    pub version: Version,
+    /// How it is talked to.
+    pub transport: &'static Transport,
+}
+
+impl Found {
+    /// What it can do.
+    pub fn capabilities(&self) -> Capabilities {
+        self.transport.capabilities
+    }
+}
+
+/// Looks for an agent, and asks it for its version.
+pub(super) async fn find(
+    profile: &'static Profile,
+    settings: &Settings,
+    context: &AgentContext,
+) -> Result<Found> {
+    let chosen = settings.bin.as_ref();
+    for program in profile.programs {
+        let name = chosen.map_or(*program, String::as_str);
+        match version(name, profile, context).await {
+            Ok(version) => {
+                return Ok(Found {
+                    name: profile.name,
+                    program: name.to_owned(),
+                    version,
+                    transport: transport(profile, settings, version)?,
+                });
+            }
+            Err(sandbox::Error::ProgramNotFound { .. }) if chosen.is_none() => {}
+            Err(error) => return Err(unavailable(profile, error.to_string())),
+        }
+    }
+    let names = profile.programs.join(" nor ");
+    Err(unavailable(
+        profile,
+        format!("{names} is not on the PATH: {}", profile.install),
+    ))
+}
+
+async fn version(
+    program: &str,
+    profile: &Profile,
+    context: &AgentContext,
+) -> sandbox::Result<Version> {
+    // Not in a repository: nothing there shall have a say in what a program answers.
+    let spec = Spec::new(program, Path::new("/"), Walls::agent().network(false))
+        .arg("--version")
+        .deadline(VERSION);
+    let output = context.sandbox().run(spec).await?;
+    let said = output.stdout.text();
+    let found = Version::find(&said).filter(|_| output.exit.success());
+    found.ok_or_else(|| sandbox::Error::Start {
+        program: program.to_owned(),
+        problem: format!(
+            "`{program} --version` ended with {} and said {:?}: {}",
+            output.exit.code,
+            said.trim().chars().take(200).collect::<String>(),
+            profile.install
+        ),
+    })
+}
+
+fn transport(
+    profile: &'static Profile,
+    settings: &Settings,
+    version: Version,
+) -> Result<&'static Transport> {
+    let Some(wanted) = &settings.transport else {
+        let best = profile.transports.iter().find(|way| way.since <= version);
+        return best.ok_or_else(|| {
+            let needed = profile.transports.iter().map(|way| way.since).min();
+            let needed = needed.unwrap_or_default();
+            let problem = format!(
+                "version {version} is too old, {needed} is needed: {}",
+                profile.install
+            );
+            unavailable(profile, problem)
+        });
+    };
+    let named = profile.transports.iter().find(|way| way.name == wanted);
+    named.ok_or_else(|| {
+        let names: Vec<&str> = profile.transports.iter().map(|way| way.name).collect();
+        Error::config("transport", format!("expected one of {}", names.join(", ")))
+    })
+}
+
+fn unavailable(profile: &Profile, problem: String) -> Error {
+    Error::Unavailable {
+        backend: profile.name.to_owned(),
+        problem,
+    }
+}
+
+/// What a process that could not be started means to whoever asked for a session or a turn.
+pub(super) fn not_started(profile: &Profile, error: &sandbox::Error) -> Error {
+    match error {
+        sandbox::Error::ProgramNotFound { .. } => {
+            unavailable(profile, format!("{error}: {}", profile.install))
+        }
+        sandbox::Error::ProgramUnusable { .. } => unavailable(profile, error.to_string()),
+        sandbox::Error::WorkingDirectory { .. } => Error::InvalidInput(error.to_string()),
+        _ => Error::Agent {
+            code: match error.code() {
+                ErrorCode::Unknown => ErrorCode::BackendError,
+                code => code,
+            },
+            message: error.to_string(),
+            retry_after: match error.retry() {
+                windlass_core::Retry::After(wait) => Some(wait),
+                _ => None,
+            },
+        },
+    }
+}

@@ -1,0 +1,149 @@
+//! The sessions that a backend knows.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+use windlass_core::{Error, Result, SessionId, SessionOptions};
+
+use super::call::Start;
+use super::tokens::Total;
+use crate::settings::check_word;
+
+/// Every session of one backend, by every name it was given.
+#[derive(Default)]
+pub(super) struct Sessions {
+    by_name: Mutex<HashMap<SessionId, Arc<Session>>>,
+}
+
+impl Sessions {
+    pub(super) fn insert(&self, id: SessionId, session: Arc<Session>) {
+        lock(&self.by_name).insert(id, session);
+    }
+
+    pub(super) fn get(&self, backend: &str, id: &SessionId) -> Result<Arc<Session>> {
+        let known = lock(&self.by_name).get(id).cloned();
+        known.ok_or_else(|| Error::SessionNotFound {
+            backend: backend.to_owned(),
+            session: id.clone(),
+        })
+    }
+}
+
+/// One conversation.
+pub(super) struct Session {
+    pub(super) options: SessionOptions,
+    pub(super) cwd: PathBuf,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// The agent's own name for it, as far as it is known.
+    name: Option<String>,
+    /// Whether the agent has it, so that the next turn resumes it.
+    begun: bool,
+    turns: u64,
+    /// What it consumed so far; `None` if it began before our time.
+    total: Option<Total>,
+    stop: Arc<Notify>,
+}
+
+impl Session {
+    /// A session without turns, with the name we chose for it if we did.
+    pub(super) fn new(options: SessionOptions, cwd: PathBuf, name: Option<String>) -> Self {
+        Self::with(options, cwd, name, false, Some(Total::default()))
+    }
+
+    /// A session of an earlier time.
+    pub(super) fn earlier(options: SessionOptions, cwd: PathBuf, name: String) -> Self {
+        Self::with(options, cwd, Some(name), true, None)
+    }
+
+    fn with(
+        options: SessionOptions,
+        cwd: PathBuf,
+        name: Option<String>,
+        begun: bool,
+        total: Option<Total>,
+    ) -> Self {
+        Self {
+            options,
+            cwd,
+            state: Mutex::new(State {
+                name,
+                begun,
+                turns: 0,
+                total,
+                stop: Arc::default(),
+            }),
+        }
+    }
+
+    /// Counts a turn, and says how to find out that it is to be stopped.
+    pub(super) fn begin_turn(&self) -> Arc<Notify> {
+        let mut state = lock(&self.state);
+        state.turns += 1;
+        // A stop that came too late for the last turn must not end this one.
+        state.stop = Arc::default();
+        Arc::clone(&state.stop)
+    }
+
+    /// Asks the turn under way to end.
+    pub(super) fn stop(&self) {
+        lock(&self.state).stop.notify_one();
+    }
+
+    /// Takes note of the agent's name for it. Says whether it is another than the one that was expected.
+    pub(super) fn named(&self, name: &str) -> bool {
+        let mut state = lock(&self.state);
+        state.begun = true;
+        let is_other = state.name.as_deref() != Some(name);
+        state.name = Some(name.to_owned());
+        is_other
+    }
+
+    pub(super) fn consumed(&self, total: Total) {
+        lock(&self.state).total = Some(total);
+    }
+
+    pub(super) fn turn(&self) -> u64 {
+        lock(&self.state).turns
+    }
+
+    pub(super) fn total(&self) -> Option<Total> {
+        lock(&self.state).total
+    }
+
+    /// Runs `work` with how the next run takes the session up.
+    pub(super) fn start<T>(&self, work: impl FnOnce(Start<'_>) -> T) -> T {
+        let (name, begun) = {
+            let state = lock(&self.state);
+            (state.name.clone(), state.begun)
+        };
+        work(match &name {
+            None => Start::Fresh,
+            Some(name) if begun => Start::Resume(name),
+            Some(name) => Start::Named(name),
+        })
+    }
+}
+
+/// A session's name becomes an argument: it must look like a name.
+pub(super) fn check_name(id: &SessionId) -> Result<()> {
+    let name = id.as_str();
+    let is_name = name
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':'));
+    match check_word(name) {
+        Ok(()) if is_name && name.len() <= 256 => Ok(()),
+        Err(problem) => Err(Error::InvalidInput(format!("the session's name {problem}"))),
+        Ok(()) => Err(Error::InvalidInput(
+            "the session's name may have letters, digits, and the signs - _ . :".to_owned(),
+        )),
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

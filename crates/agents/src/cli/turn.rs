@@ -1,0 +1,170 @@
+//! One turn of an agent, as a stream that owns its process.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use futures::stream;
+use tempfile::TempPath;
+use tokio::sync::Notify;
+use windlass_core::{AgentEvent, Emitted, EventStream, Prompt, Result, SessionId};
+
+use super::driver::Driver;
+use super::parser::{Heard, Question};
+use super::process::Process;
+use super::program::Found;
+use super::sessions::Session;
+
+/// From prompt to terminal event. Dropping it ends the process with all it started.
+pub(super) struct Turn {
+    driver: Arc<Driver>,
+    found: Found,
+    id: SessionId,
+    session: Arc<Session>,
+    question: Question,
+    /// Until the turn has ended.
+    process: Option<Process>,
+    /// Whether the process waited since an earlier turn and has not said anything in this one.
+    untried: bool,
+    queue: VecDeque<Emitted>,
+    stop: Arc<Notify>,
+    /// Removed when the turn is over.
+    _schema: Option<TempPath>,
+}
+
+enum Step {
+    Line(String),
+    End,
+    Stop,
+}
+
+impl Turn {
+    /// Begins a turn, with the process that waits for it or with a new one.
+    pub(super) fn begin(
+        driver: Arc<Driver>,
+        found: Found,
+        id: &SessionId,
+        prompt: Prompt,
+    ) -> Result<EventStream> {
+        let session = driver.sessions.get(driver.profile.name, id)?;
+        let stop = session.begin_turn();
+        let schema = driver.schema_file(&found, &session)?;
+        let waiting = driver.parking.take(id);
+        let untried = waiting.is_some();
+        let mut process = match waiting {
+            Some(process) => process,
+            None => driver.start(&found, &session, &prompt.text, schema.as_deref())?,
+        };
+        let question = Question {
+            prompt: prompt.text,
+            schema: session.options.output_schema.clone(),
+        };
+        process.ask(question.clone());
+        let turn = Self {
+            driver,
+            found,
+            id: id.clone(),
+            session,
+            question,
+            process: Some(process),
+            untried,
+            queue: VecDeque::new(),
+            stop,
+            _schema: schema,
+        };
+        Ok(Box::pin(stream::unfold(turn, Self::next)))
+    }
+
+    async fn next(mut self) -> Option<(Emitted, Self)> {
+        loop {
+            if let Some(emitted) = self.queue.pop_front() {
+                if emitted.event.is_terminal() {
+                    self.settle().await;
+                }
+                return Some((emitted, self));
+            }
+            let process = self.process.as_mut()?;
+            let step = tokio::select! {
+                line = process.child.stdout.next() => match line {
+                    Ok(Some(line)) => Step::Line(line.text()),
+                    _ => Step::End,
+                },
+                () = self.stop.notified() => Step::Stop,
+            };
+            match step {
+                Step::Line(line) => {
+                    let heard = process.hear(&line);
+                    self.note(heard, line);
+                }
+                Step::Stop => {
+                    self.untried = false;
+                    process.interrupt();
+                }
+                Step::End => self.ended().await,
+            }
+        }
+    }
+
+    /// Keeps what a line said about the session, and passes its events on.
+    fn note(&mut self, heard: Heard, line: String) {
+        if let Some(total) = heard.total {
+            self.session.consumed(total);
+        }
+        if let Some(name) = heard.session
+            && self.session.named(&name)
+        {
+            let id = SessionId::from(name.as_str());
+            self.driver
+                .sessions
+                .insert(id.clone(), Arc::clone(&self.session));
+            self.id = id;
+            let new_session_id = name;
+            self.queue
+                .push_back(AgentEvent::SessionChanged { new_session_id }.into());
+        }
+        let first = self.queue.len();
+        self.queue
+            .extend(heard.events.into_iter().map(Emitted::from));
+        if self.queue.len() > first {
+            self.untried = false;
+            if let Some(last) = self.queue.back_mut() {
+                last.raw = Some(line);
+            }
+        }
+    }
+
+    /// The output has ended: the turn with it, unless the process had died before the turn began.
+    async fn ended(&mut self) {
+        let Some(process) = self.process.take() else {
+            return;
+        };
+        if self.untried {
+            self.untried = false;
+            drop(process);
+            match self
+                .driver
+                .start(&self.found, &self.session, &self.question.prompt, None)
+            {
+                Ok(mut process) => {
+                    process.ask(self.question.clone());
+                    self.process = Some(process);
+                }
+                Err(error) => self.queue.push_back(AgentEvent::from(error).into()),
+            }
+            return;
+        }
+        let end = process.last_words(&self.driver).await;
+        self.queue.push_back(end.into());
+    }
+
+    /// The terminal event is known; before anyone hears it, the session is in order for the next turn.
+    async fn settle(&mut self) {
+        self.queue.clear();
+        match self.process.take() {
+            Some(process) if process.is_dialog() => {
+                self.driver.parking.put(self.id.clone(), process);
+            }
+            Some(process) => process.close().await,
+            None => {}
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What an agent needs from the program around it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use windlass_core::SecretString;
+use windlass_sandbox::Sandbox;
+
+/// Finds a secret by the name of its variable.
+type Secrets = dyn Fn(&str) -> Option<SecretString> + Send + Sync;
+
+/// What every agent of a program shares: the sandbox, the secrets, and a folder for what must be kept.
+#[derive(Clone)]
+pub struct AgentContext {
+    sandbox: Sandbox,
+    state: PathBuf,
+    secrets: Arc<Secrets>,
+}
+
+impl AgentContext {
+    /// Agents behind this sandbox, whose own homes and sessions are kept under `state`.
+    ///
+    /// Secrets are looked for in the environment of the sandbox's host. The folder is made when it is needed; it must
+    /// not lie in a folder for temporary files, which agents see an empty one of.
+    pub fn new(sandbox: Sandbox, state: impl Into<PathBuf>) -> Self {
+        let host = sandbox.host().clone();
+        let secrets = move |name: &str| {
+            let value = host.variable(name)?.to_str()?;
+            (!value.is_empty()).then(|| SecretString::from(value))
+        };
+        Self {
+            sandbox,
+            state: state.into(),
+            secrets: Arc::new(secrets),
+        }
+    }
+
+    /// Looks for secrets elsewhere.
+    #[must_use]
+    pub fn with_secrets(
+        mut self,
+        secrets: impl Fn(&str) -> Option<SecretString> + Send + Sync + 'static,
+    ) -> Self {
+        self.secrets = Arc::new(secrets);
+        self
+    }
+
+    /// What starts the agents' processes.
+    pub fn sandbox(&self) -> &Sandbox {
+        &self.sandbox
+    }
+
+    /// Where agents keep what is theirs.
+    pub fn state(&self) -> &Path {
+        &self.state
+    }
+
+    /// The secret in this variable.
+    pub fn secret(&self, variable: &str) -> Option<SecretString> {
+        (self.secrets)(variable)
+    }
+}
+
+impl fmt::Debug for AgentContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AgentContext")
+            .field("sandbox", &self.sandbox.mechanism())
+            .field("state", &self.state)
+            .finish_non_exhaustive()
+    }
+}

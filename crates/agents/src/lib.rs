@@ -1,0 +1,36 @@
+//! Every way to reach an agent that is a program.
+//!
+//! An agent is a profile, which is data, and a parser, which is a pure function from lines to events; [`cli`] holds
+//! both for each agent, and the one driver that they share. [`invoke`] is the plain call underneath: one command, its
+//! output, its duration.
+//!
+//! What it does not do: it starts no process itself (that is `sandbox`), downloads no agent, and does not repair what
+//! an agent gets wrong about the order of events (that is the handle in `core`).
+//!
+//! ```no_run
+//! use windlass_agents::{AgentContext, codex};
+//! use windlass_core::{AgentRegistry, SessionOptions};
+//! use windlass_sandbox::{Host, Sandbox};
+//!
+//! # async fn example() -> anyhow::Result<()> {
+//! let sandbox = Sandbox::detect(Host::current()).await?;
+//! let context = AgentContext::new(sandbox, "/home/me/.local/state/windlass");
+//! let registry = AgentRegistry::new().register("codex", codex::factory(context));
+//!
+//! let agent = registry.create("codex", &serde_json::json!({ "model": "gpt-5.5" }))?;
+//! let session = agent.new_session(SessionOptions::in_dir("/home/me/project")).await?;
+//! let events = agent.prompt(&session, "What is this?").await?.collect().await;
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod cli;
+mod context;
+mod schema_file;
+mod settings;
+mod version;
+
+pub use cli::codex;
+pub use context::AgentContext;
+pub use settings::Settings;
+pub use version::Version;
