@@ -1,6 +1,8 @@
-//! Runs one command in the current folder: `run MECHANISM PROFILE [--state=FOLDER] PROGRAM [ARGUMENT…]`.
+//! Runs one command in the current folder: `run MECHANISM PROFILE [--state=FOLDER] PROGRAM
+//! [ARGUMENT…]`.
 //!
-//! `run bubblewrap tool sh -c 'ls ~'` shows what a tool would see. The tests use it to be killed, and to be another user.
+//! `run bubblewrap tool sh -c 'ls ~'` shows what a tool would see. The tests use it to be killed,
+//! and to be another user.
 
 use std::io::Write;
 use std::process::ExitCode;

@@ -1,9 +1,9 @@
 //! The view as arguments for bubblewrap.
 //!
-//! `unshare` makes a PID namespace with a `/proc` of its own, the init program is process 1 in it, and starts bubblewrap
-//! for the view. So the init program stays outside of the walls it guards: it cannot be traced or starved from inside,
-//! needs not be visible there, and an ordinary user's agent still has the uncovered `/proc` that a sandbox of its own
-//! needs.
+//! `unshare` makes a PID namespace with a `/proc` of its own, the init program is process 1 in it,
+//! and starts bubblewrap for the view. So the init program stays outside of the walls it guards: it
+//! cannot be traced or starved from inside, needs not be visible there, and an ordinary user's
+//! agent still has the uncovered `/proc` that a sandbox of its own needs.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -18,8 +18,8 @@ use crate::view::{Access, View};
 /// What a private folder may hold; it lives in memory.
 const PRIVATE_BYTES: u64 = 2 << 30;
 
-/// Whom an agent believes to be when root starts it: several refuse to work as root, and the kernel lets no process
-/// that is root without capabilities build a sandbox of its own.
+/// Whom an agent believes to be when root starts it: several refuse to work as root, and the kernel
+/// lets no process that is root without capabilities build a sandbox of its own.
 const AGENT_OF_ROOT: u32 = 1000;
 
 /// What comes before the init program.

@@ -53,9 +53,11 @@ impl Exit {
 /// A running command. Dropping it ends the whole tree of its processes.
 #[derive(Debug)]
 pub struct Child {
-    /// Its standard input, if [`Stdin::Pipe`](crate::Stdin::Pipe) was asked for; drop it to end the input.
+    /// Its standard input, if [`Stdin::Pipe`](crate::Stdin::Pipe) was asked for; drop it to end the
+    /// input.
     pub stdin: Option<pipe::Sender>,
-    /// Its standard output. Read it to the end before [`wait`](Self::wait): a full pipe stops the command.
+    /// Its standard output. Read it to the end before [`wait`](Self::wait): a full pipe stops the
+    /// command.
     pub stdout: Lines,
     pub(crate) program: String,
     pub(crate) control: Control,
@@ -79,7 +81,8 @@ impl Child {
         self.settle(ended).await
     }
 
-    /// Reads everything and waits. Whoever still holds the output once the tree has ended is not waited for.
+    /// Reads everything and waits. Whoever still holds the output once the tree has ended is not
+    /// waited for.
     pub(crate) async fn output(&mut self, limit: usize) -> Result<(Kept, Exit)> {
         let mut kept = HeadTail::new(limit);
         let Some(supervisor) = &mut self.supervisor else {

@@ -1,6 +1,7 @@
 //! The view as Landlock rules, and the network as a seccomp filter, for the thread that asks.
 //!
-//! Landlock can only allow. What is hidden inside something readable is left out by allowing its siblings one by one.
+//! Landlock can only allow. What is hidden inside something readable is left out by allowing its
+//! siblings one by one.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -10,7 +11,6 @@ use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd,
     Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
-
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
 use crate::error::Error;
@@ -42,8 +42,9 @@ pub(crate) fn apply(walls: &Walls) -> Result<(), String> {
         .map_err(|error| format!("seccomp: {error}"))
 }
 
-/// Root keeps its files and loses its powers: with them it could read other processes' memory, which no rule for files
-/// forbids. As the thread may gain no privileges either, a new program does not bring them back.
+/// Root keeps its files and loses its powers: with them it could read other processes' memory,
+/// which no rule for files forbids. As the thread may gain no privileges either, a new program does
+/// not bring them back.
 fn drop_capabilities() -> rustix::io::Result<()> {
     let none = CapabilitySets {
         effective: CapabilitySet::empty(),

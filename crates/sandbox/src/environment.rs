@@ -1,7 +1,7 @@
 //! The one place that says which variables a child is given.
 //!
-//! A child starts with nothing. It gets the names below that the user has set, the places the sandbox made for it,
-//! and what the caller named for this one command.
+//! A child starts with nothing. It gets the names below that the user has set, the places the
+//! sandbox made for it, and what the caller named for this one command.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

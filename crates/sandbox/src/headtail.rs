@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-/// A buffer that takes any amount and holds at most `limit` bytes: the first half and the latest half.
+/// A buffer that takes any amount and holds at most `limit` bytes: the first half and the latest
+/// half.
 #[derive(Debug)]
 pub(crate) struct HeadTail {
     limit: usize,

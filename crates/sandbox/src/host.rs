@@ -30,7 +30,8 @@ impl Host {
             .map(|(name, value)| (name.into(), value.into()))
             .collect();
         let named = variables.get(OsStr::new("HOME")).map(PathBuf::from);
-        // Mounts land on real paths; a home folder behind a link must be guarded where it really is.
+        // Mounts land on real paths; a home folder behind a link must be guarded where it really
+        // is.
         let home = named
             .map(|home| home.canonicalize().unwrap_or(home))
             .filter(|home| home.is_absolute() && home.parent().is_some());

@@ -1,14 +1,17 @@
 //! The only place in Windlass that starts a process.
 //!
-//! A command gets an explicit working directory, an environment that starts empty, walls that fit its [`Profile`],
-//! output within limits and a deadline. Everything it starts ends with it, detached grandchildren included: when it ends,
-//! when it is stopped, when its [`Child`] is dropped, and when we are killed.
+//! A command gets an explicit working directory, an environment that starts empty, walls that fit
+//! its [`Profile`], output within limits and a deadline. Everything it starts ends with it,
+//! detached grandchildren included: when it ends, when it is stopped, when its [`Child`] is
+//! dropped, and when we are killed.
 //!
-//! The major parts are: [`Spec`], what to run; [`Profile`], what it may touch; [`Sandbox`], the mechanism that sees to
-//! it; [`Child`], the running command; [`init`], the small program between us and every command.
+//! The major parts are: [`Spec`], what to run; [`Profile`], what it may touch; [`Sandbox`], the
+//! mechanism that sees to it; [`Child`], the running command; [`init`], the small program between
+//! us and every command.
 //!
-//! What it does not do: it knows no shell and no agent, judges no command by its name, and does not decide whether a
-//! command should run. It does not promise that a process with network keeps to one provider.
+//! What it does not do: it knows no shell and no agent, judges no command by its name, and does not
+//! decide whether a command should run. It does not promise that a process with network keeps to
+//! one provider.
 //!
 //! ```no_run
 //! use windlass_sandbox::{Host, Profile, Sandbox, Spec, init};

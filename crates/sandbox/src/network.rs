@@ -1,4 +1,5 @@
-//! No network, where there is no network namespace to take it away with: a filter on making sockets.
+//! No network, where there is no network namespace to take it away with: a filter on making
+//! sockets.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,9 @@
 //! What the parent tells the init program, and what that answers.
 //!
-//! Both talk over a socket that is the init program's standard input. It carries the orders, the child's own standard
-//! input as a passed file handle, then one byte for each gentle stop; its end means: end everything now. So no secret
-//! and no path stands on a command line, and no file handle has to be found by its number.
+//! Both talk over a socket that is the init program's standard input. It carries the orders, the
+//! child's own standard input as a passed file handle, then one byte for each gentle stop; its end
+//! means: end everything now. So no secret and no path stands on a command line, and no file handle
+//! has to be found by its number.
 
 use std::ffi::OsString;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -31,7 +32,9 @@ pub(crate) struct Orders {
     pub(crate) walls: Option<Walls>,
     pub(crate) processes: u64,
     pub(crate) file_bytes: Option<u64>,
-    /// What to remove when all is over.
+    /// The folder that ghosts are in, which other sandboxes may be using as well.
+    pub(crate) workplace: Option<OsString>,
+    /// What to put right when all is over.
     pub(crate) leftovers: Vec<Leftover>,
 }
 

@@ -1,4 +1,5 @@
-//! From a spec to the orders for the init program: which program, in which view, with which environment.
+//! From a spec to the orders for the init program: which program, in which view, with which
+//! environment.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -50,6 +51,7 @@ impl Plan {
             walls: None,
             processes: spec.limits.processes,
             file_bytes: spec.limits.file_bytes,
+            workplace: None,
             leftovers: places.leftovers(),
         };
         let mut init = vec![sandbox.init.clone().into(), init::WORD.into()];
@@ -60,6 +62,7 @@ impl Plan {
                 orders.argv.splice(..0, walls);
                 orders.cwd = "/".into();
                 orders.scope = Scope::Namespace;
+                orders.workplace = view.workplace.clone().map(Into::into);
                 orders.leftovers.extend(protect::leftovers(&covers));
                 init.splice(..0, bubblewrap::namespace(&sandbox.unshare));
             }
@@ -89,7 +92,8 @@ struct Places {
 }
 
 impl Places {
-    /// Bubblewrap mounts empty folders over the usual places; otherwise there must be real ones elsewhere.
+    /// Bubblewrap mounts empty folders over the usual places; otherwise there must be real ones
+    /// elsewhere.
     fn new(sandbox: &Sandbox, kind: Kind) -> Result<Self> {
         let real_home = sandbox.host.home().to_owned();
         if sandbox.mechanism == Mechanism::Bubblewrap {
@@ -104,7 +108,10 @@ impl Places {
                 scratch: None,
             });
         }
-        let usual = std::env::temp_dir();
+        let usual = sandbox
+            .host
+            .variable("TMPDIR")
+            .map_or_else(|| "/tmp".into(), PathBuf::from);
         let made = tempfile::Builder::new()
             .prefix("windlass-")
             .tempdir_in(&usual)

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 pub enum Kind {
     /// A coding agent: network, the real home folder for reading, its own state folder for writing.
     Agent,
-    /// A command a model asked for: no network, a home folder of its own that is empty but for toolchains.
+    /// A command a model asked for: no network, a home folder of its own that is empty but for
+    /// toolchains.
     Tool,
     /// A project's tests: like a tool, and the caches of build tools for reading.
     Test,
@@ -27,8 +28,8 @@ impl Kind {
 
 /// What one process may touch.
 ///
-/// The working directory and a private `/tmp` are always writable, and everything the kind does not hide
-/// is readable. Where two rules meet, the one for the deeper path holds.
+/// The working directory and a private `/tmp` are always writable, and everything the kind does not
+/// hide is readable. Where two rules meet, the one for the deeper path holds.
 #[derive(Debug, Clone)]
 pub struct Profile {
     pub(crate) kind: Kind,
@@ -95,7 +96,8 @@ impl Profile {
         self
     }
 
-    /// A folder where an agent keeps its sessions and settings: writable, and made if it is missing.
+    /// A folder where an agent keeps its sessions and settings: writable, and made if it is
+    /// missing.
     pub fn state(mut self, path: impl Into<PathBuf>) -> Self {
         self.state.push(path.into());
         self

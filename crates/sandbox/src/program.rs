@@ -8,7 +8,8 @@ use crate::error::{Error, Result};
 use crate::host::{Host, is_executable};
 use crate::view::{Access, View};
 
-/// The full path of a program: a name is looked for on `path`, anything with a slash is taken from `cwd`.
+/// The full path of a program: a name is looked for on `path`, anything with a slash is taken from
+/// `cwd`.
 pub(crate) fn resolve(name: &OsStr, path: &OsStr, cwd: &Path) -> Result<PathBuf> {
     if name.as_bytes().contains(&b'/') {
         return usable(cwd.join(name));

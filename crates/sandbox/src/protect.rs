@@ -1,4 +1,5 @@
-//! What in a working directory nobody may change, there or not: it would be obeyed later, outside of any sandbox.
+//! What in a working directory nobody may change, there or not: it would be obeyed later, outside
+//! of any sandbox.
 
 use std::path::{Path, PathBuf};
 
@@ -9,12 +10,14 @@ use crate::view::{Access, View};
 /// One thing to cover.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Cover {
-    /// It holds something to cover: keep it where it is, or it could be moved away and replaced as a whole.
+    /// It holds something to cover: keep it where it is, or it could be moved away and replaced as
+    /// a whole.
     Pinned(PathBuf),
     /// It exists: show it, read-only.
     Existing(PathBuf),
-    /// It does not exist: put an unwritable empty folder there, even where a file is meant. Git takes no notice of an
-    /// empty folder, while it stumbles over a device on a file (`git add -A` then fails as a whole).
+    /// It does not exist: put an unwritable empty folder there, even where a file is meant. Git
+    /// takes no notice of an empty folder, while it stumbles over a device on a file (`git add -A`
+    /// then fails as a whole).
     Missing(PathBuf),
     /// It is a link, over which nothing can be mounted: put it back afterwards.
     Link { path: PathBuf, target: PathBuf },
@@ -27,7 +30,7 @@ pub(crate) fn covers(view: &View) -> Vec<Cover> {
     };
     let mut covers = Vec::new();
     let git = workplace.join(".git");
-    if is_real_folder(&git) {
+    if git.is_dir() && !git.is_symlink() && !is_empty_folder(&git) {
         // The rest of it stays writable, or nobody could commit.
         covers.extend([Cover::Pinned(git.clone())]);
         covers.extend(cover(git.join("config"), workplace));
@@ -50,7 +53,8 @@ pub(crate) fn covers(view: &View) -> Vec<Cover> {
 pub(crate) fn leftovers(covers: &[Cover]) -> Vec<Leftover> {
     let left = covers.iter().filter_map(|cover| match cover {
         Cover::Existing(_) => None,
-        // A file with which git takes its settings from elsewhere. It cannot be covered: empty, it breaks git.
+        // A file with which git takes its settings from elsewhere. It cannot be covered: empty, it
+        // breaks git.
         Cover::Pinned(git) => Some(git.join("commondir"))
             .filter(|file| file.symlink_metadata().is_err())
             .map(|file| Leftover::Forbidden(file.into())),
@@ -61,13 +65,15 @@ pub(crate) fn leftovers(covers: &[Cover]) -> Vec<Leftover> {
 }
 
 fn cover(path: PathBuf, workplace: &Path) -> Vec<Cover> {
-    if path.symlink_metadata().is_err() {
+    // An empty folder may be what another sandbox has put here, and will vanish with it.
+    if path.symlink_metadata().is_err() || is_empty_folder(&path) {
         return vec![Cover::Missing(path)];
     }
     let Ok(target) = path.read_link() else {
         return vec![Cover::Existing(path)];
     };
-    // Where it leads out of the workplace, or around to it, nothing more can be written than elsewhere.
+    // Where it leads out of the workplace, or around to it, nothing more can be written than
+    // elsewhere.
     let inside = path
         .canonicalize()
         .ok()
@@ -80,6 +86,10 @@ fn cover(path: PathBuf, workplace: &Path) -> Vec<Cover> {
         .collect()
 }
 
-fn is_real_folder(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|found| found.is_dir())
+fn is_empty_folder(path: &Path) -> bool {
+    let is_empty = || {
+        path.read_dir()
+            .is_ok_and(|mut entries| entries.next().is_none())
+    };
+    !path.is_symlink() && is_empty()
 }

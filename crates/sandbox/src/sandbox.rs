@@ -143,8 +143,13 @@ impl Sandbox {
         }
         let said = output.stderr.text();
         let said = said.trim().lines().next().unwrap_or("no reason given");
+        let hint = match self.mechanism {
+            Mechanism::Bubblewrap => ": allow unprivileged user namespaces",
+            _ => "",
+        };
         Err(self.missing(format!(
-            "{said} (are unprivileged user namespaces allowed here?)"
+            "{} does not work here: {said}{hint}",
+            self.mechanism
         )))
     }
 

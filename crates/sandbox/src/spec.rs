@@ -46,7 +46,8 @@ pub struct Limits {
     pub grace: Duration,
     /// The longest line kept whole.
     pub line_bytes: usize,
-    /// What is kept of standard error, and of standard output by [`Sandbox::run`](crate::Sandbox::run).
+    /// What is kept of standard error, and of standard output by
+    /// [`Sandbox::run`](crate::Sandbox::run).
     pub output_bytes: usize,
     /// How many processes and threads there may be at once, where the mechanism can count them.
     pub processes: u64,
@@ -82,7 +83,8 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// Runs `program` in `cwd`. No shell is involved: a name is looked for on `PATH`, a path is taken as it is.
+    /// Runs `program` in `cwd`. No shell is involved: a name is looked for on `PATH`, a path is
+    /// taken as it is.
     pub fn new(program: impl Into<OsString>, cwd: impl Into<PathBuf>, profile: Profile) -> Self {
         Self {
             program: program.into(),

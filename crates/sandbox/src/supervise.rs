@@ -1,4 +1,5 @@
-//! Holds the lifeline of one command: gives the orders, watches the clocks, stops gently and then firmly.
+//! Holds the lifeline of one command: gives the orders, watches the clocks, stops gently and then
+//! firmly.
 
 use std::io;
 use std::time::Duration;

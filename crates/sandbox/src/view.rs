@@ -54,6 +54,7 @@ impl View {
         view.home(host);
         view.callers(profile)?;
         view.choose_workplace(host);
+        view.widen_only();
         Ok(view)
     }
 
@@ -132,7 +133,8 @@ impl View {
         Ok(())
     }
 
-    /// Lets the working directory be written to, unless that would open the whole home folder or the machine.
+    /// Lets the working directory be written to, unless that would open the whole home folder or
+    /// the machine.
     fn choose_workplace(&mut self, host: &Host) {
         let cwd = self.cwd.clone();
         if host.home().starts_with(&cwd) || !is_writable(&cwd) {
@@ -140,6 +142,23 @@ impl View {
         } else {
             self.rules.insert(cwd.clone(), Access::Write);
             self.workplace = Some(cwd);
+        }
+    }
+
+    /// What is readable somewhere hidden is no less writable for it: a project may hold its own
+    /// toolchain.
+    fn widen_only(&mut self) {
+        let is_narrower = |(path, access): (&PathBuf, &Access)| {
+            *access == Access::Read && self.access_above(path) == Access::Write
+        };
+        let narrower: Vec<PathBuf> = self
+            .rules
+            .iter()
+            .filter(|rule| is_narrower(*rule))
+            .map(|(path, _)| path.clone())
+            .collect();
+        for path in narrower {
+            self.rules.remove(&path);
         }
     }
 
@@ -172,7 +191,8 @@ fn working_directory(path: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Whether the process could write here if the sandbox let it. Root's powers do not count: it will not have them.
+/// Whether the process could write here if the sandbox let it. Root's powers do not count: it will
+/// not have them.
 fn is_writable(folder: &Path) -> bool {
     let may_write = access(folder, AccessMode::WRITE_OK).is_ok();
     if !getuid().is_root() {
@@ -193,5 +213,67 @@ fn bad_path(path: &Path, problem: String) -> Error {
     Error::Path {
         path: path.to_owned(),
         problem,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view(profile: Profile, variables: &[(&str, &Path)], cwd: &Path) -> View {
+        View::new(&profile, &Host::new(variables.iter().copied()), cwd).unwrap()
+    }
+
+    #[test]
+    fn the_deepest_rule_holds() {
+        let home = tempfile::tempdir().unwrap();
+        for folder in [".cargo/registry", ".ssh", "project"] {
+            std::fs::create_dir_all(home.path().join(folder)).unwrap();
+        }
+        std::fs::write(home.path().join(".cargo/credentials.toml"), "").unwrap();
+        let view = view(
+            Profile::tool(),
+            &[("HOME", home.path())],
+            &home.path().join("project"),
+        );
+        for (path, access) in [
+            ("", Access::Private),
+            (".cargo/registry/cache", Access::Read),
+            (".cargo/credentials.toml", Access::Hidden),
+            (".ssh/id", Access::Hidden),
+            ("project/src", Access::Write),
+        ] {
+            assert_eq!(
+                view.access(&home.path().canonicalize().unwrap().join(path)),
+                access,
+                "{path}"
+            );
+        }
+        assert_eq!(view.access(Path::new("/usr/bin")), Access::Read);
+    }
+
+    #[test]
+    fn a_toolchain_in_the_workplace_stays_writable() {
+        let project = tempfile::tempdir().unwrap();
+        let toolchain = project.path().join("cargo");
+        std::fs::create_dir(&toolchain).unwrap();
+        let view = view(
+            Profile::test(),
+            &[("CARGO_HOME", &toolchain)],
+            project.path(),
+        );
+        assert_eq!(
+            view.access(&toolchain.canonicalize().unwrap()),
+            Access::Write
+        );
+    }
+
+    #[test]
+    fn p16_the_root_of_the_machine_is_no_workplace() {
+        assert!(
+            view(Profile::agent(), &[], Path::new("/"))
+                .workplace
+                .is_none()
+        );
     }
 }

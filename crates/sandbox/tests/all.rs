@@ -1,4 +1,5 @@
-//! Everything `sandbox` promises, tried on this machine. Nothing is skipped: what is missing is a failure that says so.
+//! Everything `sandbox` promises, tried on this machine. Nothing is skipped: what is missing is a
+//! failure that says so.
 
 #[cfg(test)]
 mod suite;

@@ -6,7 +6,8 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
 use rustix::stdio::stdin;
 
-use super::{clear, start, tree};
+use super::clear::Workplace;
+use super::{start, tree};
 use crate::orders::{self, Leftover, Orders, Report, Scope};
 
 /// What a shell says of a command that SIGKILL ended.
@@ -67,6 +68,7 @@ fn code(status: WaitStatus) -> i32 {
 /// The end, which happens once whoever asks for it first.
 struct Ending {
     scope: Scope,
+    workplace: Workplace,
     leftovers: Vec<Leftover>,
     once: Mutex<()>,
 }
@@ -75,12 +77,14 @@ impl Ending {
     fn new(orders: &Orders) -> Self {
         Self {
             scope: orders.scope,
+            workplace: Workplace::enter(orders.workplace.as_deref()),
             leftovers: orders.leftovers.clone(),
             once: Mutex::new(()),
         }
     }
 
-    /// SIGTERM for all but bubblewrap itself, which would die of it and take the others along at once.
+    /// SIGTERM for all but bubblewrap itself, which would die of it and take the others along at
+    /// once.
     fn stop_gently(&self, child: Pid) {
         let members = tree::living(self.scope).into_iter();
         for pid in members.filter(|&pid| self.scope == Scope::Descendants || pid != child) {
@@ -95,7 +99,7 @@ impl Ending {
         if self.scope == Scope::Descendants || !self.leftovers.is_empty() {
             tree::end(self.scope);
         }
-        clear::clear(&self.leftovers);
+        self.workplace.clear(&self.leftovers);
         report(&last_words);
         exit(match last_words {
             Report::Ended(code) => code,

@@ -1,9 +1,9 @@
 //! The init program: the parent of every command, which sees to it that nothing outlives us.
 //!
-//! It waits on a socket whose other end only we hold. When that end closes, for whatever reason and our own SIGKILL
-//! among them, it ends every process of the tree. End of file is a state and not a signal, so it cannot be missed by
-//! looking too late. In a PID namespace it is process 1: nobody inside can kill it, and the kernel kills the rest
-//! when it exits.
+//! It waits on a socket whose other end only we hold. When that end closes, for whatever reason and
+//! our own SIGKILL among them, it ends every process of the tree. End of file is a state and not a
+//! signal, so it cannot be missed by looking too late. In a PID namespace it is process 1: nobody
+//! inside can kill it, and the kernel kills the rest when it exits.
 
 mod clear;
 mod lifeline;
@@ -26,7 +26,8 @@ static IS_OWN_INIT: AtomicBool = AtomicBool::new(false);
 
 /// Becomes the init program, and never returns, if that is what this process was started for.
 ///
-/// Call it first thing in `main`, before there is a second thread. A program that does so needs no other init program.
+/// Call it first thing in `main`, before there is a second thread. A program that does so needs no
+/// other init program.
 pub fn main_if_asked() {
     IS_OWN_INIT.store(true, Ordering::Relaxed);
     if std::env::args_os().nth(1).is_some_and(|word| word == WORD) {

@@ -17,7 +17,8 @@ const RESERVED_PIDS: u64 = 300;
 
 /// Puts this process out of reach of the terminal and of the command it will start.
 pub(super) fn harden() {
-    // Each of these can only fail where there is nothing to protect from: already a leader, or an old kernel.
+    // Each of these can only fail where there is nothing to protect from: already a leader, or an
+    // old kernel.
     let _ = setsid();
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
 }
@@ -26,12 +27,14 @@ pub(super) fn harden() {
 pub(super) fn start(orders: Orders, stdin: Option<OwnedFd>) -> Result<Pid, String> {
     limit(&orders)?;
     if orders.scope == Scope::Descendants {
-        // Orphans of the tree come to us and not to the system's init, where we would lose sight of them.
+        // Orphans of the tree come to us and not to the system's init, where we would lose sight of
+        // them.
         set_child_subreaper(Some(getpid()))
             .map_err(|error| format!("cannot adopt orphans: {error}"))?;
     }
-    // Landlock and seccomp bind the thread that asks for them and what it starts, so a thread that asks for them and
-    // then only starts the command leaves the rest of the init program free to do its work.
+    // Landlock and seccomp bind the thread that asks for them and what it starts, so a thread that
+    // asks for them and then only starts the command leaves the rest of the init program free to do
+    // its work.
     let thread = std::thread::spawn(move || {
         // What gained privileges could not be killed by us.
         rustix::thread::set_no_new_privs(true)
@@ -71,18 +74,20 @@ fn limit(orders: &Orders) -> Result<(), String> {
         lower(Resource::Fsize, bytes)?;
     }
     if orders.scope == Scope::Namespace {
-        // Counted per namespace and user there; elsewhere it would count the user's other processes too.
+        // Counted per namespace and user there; elsewhere it would count the user's other processes
+        // too.
         lower(Resource::Nproc, orders.processes)?;
         // Root is exempt from that limit, so the namespace's own supply of ids is cut as well.
         if namespaces_count_pids() {
-            let highest = (orders.processes + RESERVED_PIDS).to_string();
+            let highest = orders.processes.saturating_add(RESERVED_PIDS).to_string();
             let _ = std::fs::write("/proc/sys/kernel/pid_max", highest);
         }
     }
     Ok(())
 }
 
-/// Whether `pid_max` belongs to the namespace (since Linux 6.14); before that it is the whole machine's.
+/// Whether `pid_max` belongs to the namespace (since Linux 6.14); before that it is the whole
+/// machine's.
 fn namespaces_count_pids() -> bool {
     let uname = rustix::system::uname();
     let release = uname.release().to_string_lossy();

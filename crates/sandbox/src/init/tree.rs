@@ -10,7 +10,8 @@ use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, wait};
 
 use crate::orders::Scope;
 
-/// How long to wait before looking again; it doubles, as many trees may be ending at once on a busy machine.
+/// How long to wait before looking again; it doubles, as many trees may be ending at once on a busy
+/// machine.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(32);
 /// How often to look: about five seconds in all.
@@ -36,9 +37,9 @@ pub(super) fn living(scope: Scope) -> Vec<Pid> {
 
 /// Kills until nothing is left.
 ///
-/// A process that was sent SIGKILL cannot fork again, and its children become ours, so each pass leaves fewer. A look
-/// through `/proc` is not made at one instant and may miss a process whose parent dies meanwhile; that we have no child
-/// left is what counts.
+/// A process that was sent SIGKILL cannot fork again, and its children become ours, so each pass
+/// leaves fewer. A look through `/proc` is not made at one instant and may miss a process whose
+/// parent dies meanwhile; that we have no child left is what counts.
 pub(super) fn end(scope: Scope) {
     let mut pause = FIRST_PAUSE;
     for _ in 0..PASSES {

@@ -1,6 +1,8 @@
-//! The matrix: what people really run, under every mechanism, in every profile, as root and as an ordinary user.
+//! The matrix: what people really run, under every mechanism, in every profile, as root and as an
+//! ordinary user.
 //!
-//! Expected outcomes are data. A cell works, or it is refused for a reason that `docs/sandbox.md` gives.
+//! Expected outcomes are data. A cell works, or it is refused for a reason that `docs/sandbox.md`
+//! gives.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -49,7 +49,8 @@ fn names(user: &User, folder: &str) -> Vec<String> {
     names
 }
 
-/// A link cannot be covered, so it is put back; and a hostile one must not keep anything from starting.
+/// A link cannot be covered, so it is put back; and a hostile one must not keep anything from
+/// starting.
 #[tokio::test]
 async fn p16_a_link_in_a_protected_place_is_put_back() {
     for target in ["inside", "/nonexistent", "/usr", "../outside", ".", "loop"] {
@@ -87,4 +88,29 @@ async fn p16_what_the_caller_opens_by_name_is_open() {
     )
     .await;
     assert!(state.join("session").exists());
+}
+
+/// Such as the tools that a model calls at the same time.
+#[tokio::test]
+async fn p16_commands_side_by_side_keep_each_others_protection() {
+    let user = User::new();
+    let sandbox = user.sandbox(Mechanism::Bubblewrap).await;
+    let script =
+        |number| format!("sleep 0.{number}; mkdir .vscode/evil .git/hooks .claude/evil; echo ran");
+    let specs = (0..30).map(|number| user.script(Profile::tool(), &script(number % 7)));
+    let running: Vec<_> = specs.map(|spec| sandbox.spawn(spec).unwrap()).collect();
+    for mut child in running {
+        let ran = child.stdout.next().await.unwrap().map(|line| line.text());
+        child.wait().await.unwrap();
+        assert_eq!(ran.as_deref(), Some("ran"), "{}", child.stderr().text());
+        assert_eq!(
+            child
+                .stderr()
+                .text()
+                .matches("mkdir: cannot create")
+                .count(),
+            3
+        );
+    }
+    assert_eq!(names(&user, ""), [""; 0], "something was left behind");
 }
