@@ -133,7 +133,9 @@ impl<'a> Toolbox<'a> {
         'a: 'o,
     {
         let slots = table::slots(intent);
+        let in_folder = matches!(intent, Intent::WriteFile { path, .. } if path.contains('/'));
         offers.find_map(|offer| match offer.takes {
+            Takes::Object(_) if in_folder && table::NEEDS_FOLDER.contains(&offer.name) => None,
             Takes::Object(schema) => {
                 let input = fill::object(schema, &slots, &self.workspace)?;
                 Some(function(offer.name, &input))

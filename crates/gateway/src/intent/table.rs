@@ -103,6 +103,9 @@ pub(super) const STRUCTURED: [&str; 3] = [
     "respond_in_schema", // Qwen, asking for itself
 ];
 
+/// Tools that write only into a folder that is already there, so that a new folder is the shell's work.
+pub(super) const NEEDS_FOLDER: [&str; 1] = ["create"]; // Copilot
+
 /// Codex's tool for patches.
 pub(super) const PATCH: &str = "apply_patch";
 

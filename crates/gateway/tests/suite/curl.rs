@@ -34,10 +34,18 @@ pub(crate) async fn curl(url: &str, body: Option<&Value>, extra: &[&str]) -> See
     command.args(["-sS", "-i", "--no-buffer", "--max-time", "2", url]);
     command.args(extra);
     if let Some(body) = body {
-        command.args(["-H", "content-type: application/json", "-d", &body.to_string()]);
+        command.args([
+            "-H",
+            "content-type: application/json",
+            "-d",
+            &body.to_string(),
+        ]);
     }
     let limit = Duration::from_secs(20);
-    let output = tokio::time::timeout(limit, command.output()).await.unwrap().unwrap();
+    let output = tokio::time::timeout(limit, command.output())
+        .await
+        .unwrap()
+        .unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     let (headers, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
     let status = headers.split(' ').nth(1).and_then(|word| word.parse().ok());
@@ -71,7 +79,8 @@ pub(crate) fn question(dialect: Dialect, stream: bool, prompt: &str) -> (&'stati
         "type": "object", "properties": { "command": { "type": "string" } }, "required": ["command"],
     });
     let messages = json!([{ "role": "user", "content": prompt }]);
-    let function = json!({ "name": "bash", "description": "Runs a command.", "parameters": schema });
+    let function =
+        json!({ "name": "bash", "description": "Runs a command.", "parameters": schema });
     match dialect {
         Dialect::Chat => (
             "/v1/chat/completions",

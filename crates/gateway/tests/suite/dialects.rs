@@ -35,7 +35,11 @@ async fn all_dialects_say_what_the_script_says() {
             let model = serve(SCRIPT).await;
             let answer = understood(dialect, stream, &ask(&model, dialect, stream, "look").await);
             let case = format!("{dialect} stream={stream}: {answer:?}");
-            assert_eq!(answer.text(), "I will look around, one step after the other.", "{case}");
+            assert_eq!(
+                answer.text(),
+                "I will look around, one step after the other.",
+                "{case}"
+            );
             let call = answer.calls().next().unwrap();
             assert_eq!(call.name, "bash", "{case}");
             assert_eq!(call.input_object()["command"], "ls -la", "{case}");
@@ -43,7 +47,11 @@ async fn all_dialects_say_what_the_script_says() {
             let usage = answer.usage.unwrap_or_default();
             // Chat completions streams its usage only to those who ask for it.
             if !(dialect == Dialect::Chat && stream) {
-                assert_eq!((usage.input_tokens, usage.output_tokens), (30, 20), "{case}");
+                assert_eq!(
+                    (usage.input_tokens, usage.output_tokens),
+                    (30, 20),
+                    "{case}"
+                );
             }
             let thought = answer.parts.iter().any(
                 |part| matches!(part, Part::Reasoning(thought) if thought.text == "Think first."),
@@ -75,7 +83,8 @@ async fn any_base_path_will_do() {
 
 #[tokio::test]
 async fn gemini_without_alt_sse_streams_a_list() {
-    let model = serve(r#"{"turns": [{"answer": [{"text": "one two three four five six seven"}]}]}"#).await;
+    let model =
+        serve(r#"{"turns": [{"answer": [{"text": "one two three four five six seven"}]}]}"#).await;
     let (_, body) = question(Dialect::Gemini, true, "ping");
     let url = format!("{}/v1beta/models/m:streamGenerateContent", model.url());
     let answer = curl(&url, Some(&body), &[]).await;
@@ -100,7 +109,12 @@ async fn delays_lie_between_the_pieces() {
     .await;
     let (path, body) = question(Dialect::Chat, true, "ping");
     let url = format!("{}{path}", model.url());
-    let seen = curl(&url, Some(&body), &["-w", "\n%{time_starttransfer} %{time_total}"]).await;
+    let seen = curl(
+        &url,
+        Some(&body),
+        &["-w", "\n%{time_starttransfer} %{time_total}"],
+    )
+    .await;
     let times = seen.body.lines().last().unwrap();
     let (first, all) = times.split_once(' ').unwrap();
     let (first, all): (f64, f64) = (first.parse().unwrap(), all.parse().unwrap());

@@ -27,10 +27,15 @@ async fn statuses_come_in_the_form_of_the_dialect() {
     ];
     for dialect in Dialect::ALL {
         for (code, kind) in statuses {
-            let turn = format!(r#"{{"fault": {{"status": {{"code": {code}, "message": "because"}}}}}}"#);
+            let turn =
+                format!(r#"{{"fault": {{"status": {{"code": {code}, "message": "because"}}}}}}"#);
             let seen = fails(&turn, dialect, code % 2 == 0).await;
             let error = dialect.parse_error(seen.status, &[], seen.body.as_bytes());
-            assert_eq!((error.kind, error.retry_after), (kind, None), "{dialect} {seen:?}");
+            assert_eq!(
+                (error.kind, error.retry_after),
+                (kind, None),
+                "{dialect} {seen:?}"
+            );
             assert!(error.message.contains("because"), "{dialect} {seen:?}");
             assert!(!seen.headers.contains("retry-after"));
             // Anthropic's clients know overload as 529.
@@ -69,7 +74,11 @@ async fn a_hang_sends_nothing_at_all() {
 #[tokio::test]
 async fn a_hang_in_mid_stream_comes_after_the_parts() {
     let turn = r#"{"answer": [{"text": "so far"}], "fault": "hang_mid_stream"}"#;
-    for (dialect, stream) in [(Dialect::Messages, true), (Dialect::Responses, true), (Dialect::Chat, false)] {
+    for (dialect, stream) in [
+        (Dialect::Messages, true),
+        (Dialect::Responses, true),
+        (Dialect::Chat, false),
+    ] {
         let seen = fails(turn, dialect, stream).await;
         assert_eq!((seen.exit, seen.status), (28, 200), "{seen:?}");
         assert_eq!(seen.body.contains("so far"), stream, "{seen:?}");
@@ -85,7 +94,11 @@ async fn a_cut_takes_the_connection_away() {
             assert_eq!((seen.exit, seen.status), (18, 200), "{dialect} {seen:?}");
         }
         let seen = fails(turn, dialect, true).await;
-        assert_eq!(last_kind(dialect, &seen), Some(ErrorKind::Cut), "{dialect} {seen:?}");
+        assert_eq!(
+            last_kind(dialect, &seen),
+            Some(ErrorKind::Cut),
+            "{dialect} {seen:?}"
+        );
     }
 }
 
@@ -95,9 +108,16 @@ async fn a_malformed_chunk_cannot_be_read() {
     for dialect in Dialect::ALL {
         let seen = fails(turn, dialect, true).await;
         assert_eq!((seen.exit, seen.status), (0, 200), "{dialect} {seen:?}");
-        assert_eq!(last_kind(dialect, &seen), Some(ErrorKind::Protocol), "{dialect} {seen:?}");
+        assert_eq!(
+            last_kind(dialect, &seen),
+            Some(ErrorKind::Protocol),
+            "{dialect} {seen:?}"
+        );
         let seen = fails(turn, dialect, false).await;
-        assert!(dialect.parse_response(seen.body.as_bytes()).is_err(), "{dialect} {seen:?}");
+        assert!(
+            dialect.parse_response(seen.body.as_bytes()).is_err(),
+            "{dialect} {seen:?}"
+        );
     }
 }
 
@@ -118,7 +138,10 @@ async fn a_turn_may_fail_several_times_before_the_next() {
     )
     .await;
     for status in [503, 503, 200] {
-        assert_eq!(ask(&model, Dialect::Chat, false, "ping").await.status, status);
+        assert_eq!(
+            ask(&model, Dialect::Chat, false, "ping").await.status,
+            status
+        );
     }
     assert!(model.stop().await.is_clean());
 }

@@ -20,36 +20,50 @@ fn a_script_is_read_and_written_back() {
 fn mistakes_are_named_with_their_place() {
     refused(
         "{\"turns\": [\n  {\"answer\": [{\"shel\": {}}]}\n]}",
-        expect!["demo.json:2:21: turns[0].answer[0]: unknown variant `shel`, expected one of `text`, `reasoning`, `json`, `wait_ms`, `shell`, `write_file`, `edit_file`, `read_file`, `mcp`, `call`"],
+        expect![
+            "demo.json:2:21: turns[0].answer[0]: unknown variant `shel`, expected one of `text`, `reasoning`, `json`, `wait_ms`, `shell`, `write_file`, `edit_file`, `read_file`, `mcp`, `call`"
+        ],
     );
     refused(
         "{\"turns\": [{\"answer\": [],\n\"whem\": {}}]}",
-        expect!["demo.json:2:6: turns[0].whem: unknown field `whem`, expected one of `when`, `answer`, `fault`, `times`, `or_more`, `delay_ms`, `usage`"],
+        expect![
+            "demo.json:2:6: turns[0].whem: unknown field `whem`, expected one of `when`, `answer`, `fault`, `times`, `or_more`, `delay_ms`, `usage`"
+        ],
     );
     refused(
         r#"{"turns": [{"answer": [{"shell": {"cmd": "ls"}}]}]}"#,
-        expect!["demo.json:1:39: turns[0].answer[0].shell.cmd: unknown field `cmd`, expected `command`"],
+        expect![
+            "demo.json:1:39: turns[0].answer[0].shell.cmd: unknown field `cmd`, expected `command`"
+        ],
     );
     refused(
         r#"{"turns": [{"answer": [{"text": "hi"}],}]}"#,
         expect!["demo.json:1:40: turns[0]: trailing comma"],
     );
     refused("", expect!["demo.json:1:0: EOF while parsing a value"]);
-    refused(r#"{"turns": []}"#, expect!["demo.json: turns: empty: write at least one turn"]);
+    refused(
+        r#"{"turns": []}"#,
+        expect!["demo.json: turns: empty: write at least one turn"],
+    );
     refused(
         r#"{"turns": [{"answer": [{"wait_ms": 1}]}]}"#,
         expect!["demo.json: turns[0].answer: says nothing: add a part or a fault"],
     );
     refused(
         r#"{"turns": [{"answer": [{"text": "x"}], "fault": "hang"}]}"#,
-        expect!["demo.json: turns[0].fault: comes instead of an answer: remove the answer, or use hang_mid_stream, cut or malformed"],
+        expect![
+            "demo.json: turns[0].fault: comes instead of an answer: remove the answer, or use hang_mid_stream, cut or malformed"
+        ],
     );
     refused(
         r#"{"turns": [{"fault": {"status": {"code": 200}}}]}"#,
         expect!["demo.json: turns[0].fault.status.code: not a status from 400 to 599"],
     );
     let missing = Script::read(std::path::Path::new("no-such-script.json")).unwrap_err();
-    assert!(missing.to_string().starts_with("no-such-script.json: "), "{missing}");
+    assert!(
+        missing.to_string().starts_with("no-such-script.json: "),
+        "{missing}"
+    );
 }
 
 fn asked(news: &str, turn: usize) -> Asked {
@@ -77,7 +91,13 @@ fn the_first_turn_that_is_left_and_fits_answers() {
     assert_eq!(place("red", 2), Ok(3));
     assert_eq!(place("red", 1), Ok(4));
     let unmet: Vec<String> = play.unmet().iter().map(ToString::to_string).collect();
-    assert_eq!(unmet, ["turn 2 was asked for 0 of 1 times", "turn 3 was asked for 1 of 2 times"]);
+    assert_eq!(
+        unmet,
+        [
+            "turn 2 was asked for 0 of 1 times",
+            "turn 3 was asked for 1 of 2 times"
+        ]
+    );
 }
 
 #[test]
@@ -87,8 +107,14 @@ fn a_misfit_is_explained_turn_by_turn() {
                       {"when": {"turn": 3}, "answer": [{"text": "2"}]}]}"#,
     ));
     let why = play.answer(&asked("x", 1)).unwrap_err();
-    assert_eq!(why, r#"turn 1: no tool "Write" is offered; turn 2: it asks for answer 1, not 3"#);
+    assert_eq!(
+        why,
+        r#"turn 1: no tool "Write" is offered; turn 2: it asks for answer 1, not 3"#
+    );
     let mut play = Play::new(script(r#"{"turns": [{"answer": [{"text": "1"}]}]}"#));
     play.answer(&asked("x", 1)).unwrap();
-    assert_eq!(play.answer(&asked("x", 2)).unwrap_err(), "every turn of the script is used up");
+    assert_eq!(
+        play.answer(&asked("x", 2)).unwrap_err(),
+        "every turn of the script is used up"
+    );
 }

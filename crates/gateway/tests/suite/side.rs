@@ -17,17 +17,34 @@ async fn lists_counts_and_greetings_use_up_no_turn() {
         assert_eq!(seen.status, 200);
     }
     assert_eq!(get(&model, "/").await.body, "Ollama is running");
-    assert_eq!(get(&model, "/v1/models").await.json()["data"][0]["id"], "scripted");
-    assert_eq!(get(&model, "/v1/models/scripted").await.json()["type"], "model");
-    assert_eq!(get(&model, "/v1beta/models").await.json()["models"][0]["name"], "models/scripted");
-    assert_eq!(get(&model, "/api/tags").await.json()["models"][0]["name"], "scripted:latest");
+    assert_eq!(
+        get(&model, "/v1/models").await.json()["data"][0]["id"],
+        "scripted"
+    );
+    assert_eq!(
+        get(&model, "/v1/models/scripted").await.json()["type"],
+        "model"
+    );
+    assert_eq!(
+        get(&model, "/v1beta/models").await.json()["models"][0]["name"],
+        "models/scripted"
+    );
+    assert_eq!(
+        get(&model, "/api/tags").await.json()["models"][0]["name"],
+        "scripted:latest"
+    );
     assert!(get(&model, "/api/version").await.json()["version"].is_string());
     let show = post(&model, "/api/show", &json!({ "model": "scripted" })).await;
     assert_eq!(show.json()["capabilities"][1], "tools");
     let body = json!({ "model": "m", "messages": [{ "role": "user", "content": "how many" }] });
     let count = post(&model, "/v1/messages/count_tokens?beta=true", &body).await;
     assert!(count.json()["input_tokens"].as_u64().unwrap() > 10);
-    let count = post(&model, "/v1beta/models/m:countTokens", &json!({ "contents": [] })).await;
+    let count = post(
+        &model,
+        "/v1beta/models/m:countTokens",
+        &json!({ "contents": [] }),
+    )
+    .await;
     assert!(count.json()["totalTokens"].is_number());
 
     assert_eq!(ask(&model, Dialect::Chat, false, "ping").await.status, 200);
@@ -44,7 +61,10 @@ async fn titles_and_routers_use_up_no_turn() {
         { "role": "user", "content": "Say pong" },
     ]});
     let seen = post(&model, "/v1/chat/completions", &title).await;
-    assert_eq!(seen.json()["choices"][0]["message"]["content"], "Scripted session");
+    assert_eq!(
+        seen.json()["choices"][0]["message"]["content"],
+        "Scripted session"
+    );
 
     let router = json!({
         "contents": [{ "role": "user", "parts": [{ "text": "Say pong" }] }],
@@ -62,9 +82,20 @@ async fn titles_and_routers_use_up_no_turn() {
     let quota = json!({ "model": "m", "max_tokens": 1, "messages": [{ "role": "user", "content": "quota" }] });
     assert_eq!(post(&model, "/v1/messages", &quota).await.status, 200);
 
-    let names: Vec<Outcome> = model.requests().into_iter().map(|seen| seen.outcome).collect();
+    let names: Vec<Outcome> = model
+        .requests()
+        .into_iter()
+        .map(|seen| seen.outcome)
+        .collect();
     let side = |name: &str| Outcome::SideCall(name.to_owned());
-    assert_eq!(names, [side("opencode: title"), side("gemini: model router"), side("claude: quota probe")]);
+    assert_eq!(
+        names,
+        [
+            side("opencode: title"),
+            side("gemini: model router"),
+            side("claude: quota probe")
+        ]
+    );
     assert_eq!(model.unmet().len(), 1);
 }
 
@@ -76,8 +107,18 @@ async fn what_no_turn_expects_is_refused_clearly_and_counted() {
         let seen = ask(&model, dialect, true, "hay").await;
         assert_eq!(seen.status, 400, "{seen:?}");
         let error = dialect.parse_error(seen.status, &[], seen.body.as_bytes());
-        assert!(error.message.contains("the script does not expect this request"), "{error}");
-        assert!(error.message.contains(r#"turn 1: it does not contain "needle""#), "{error}");
+        assert!(
+            error
+                .message
+                .contains("the script does not expect this request"),
+            "{error}"
+        );
+        assert!(
+            error
+                .message
+                .contains(r#"turn 1: it does not contain "needle""#),
+            "{error}"
+        );
         let report = model.stop().await;
         assert_eq!((report.unexpected, report.unmet.len()), (1, 1));
         assert!(report.to_string().contains("it says: hay"), "{report}");
@@ -89,7 +130,12 @@ async fn nonsense_is_refused_and_counted() {
     let model = serve(PONG).await;
     assert_eq!(get(&model, "/favicon.ico").await.status, 404);
     assert_eq!(post(&model, "/v1/embeddings", &json!({})).await.status, 404);
-    assert_eq!(post(&model, "/v1/messages", &json!({ "messages": 7 })).await.status, 400);
+    assert_eq!(
+        post(&model, "/v1/messages", &json!({ "messages": 7 }))
+            .await
+            .status,
+        400
+    );
     assert_eq!(model.unexpected().len(), 3);
     assert_eq!(ask(&model, Dialect::Chat, false, "ping").await.status, 200);
 }

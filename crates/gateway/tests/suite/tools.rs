@@ -1,1 +1,26 @@
-//! Later.
+//! Where the real programs are.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The top of the repository.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Installs what is not there yet, and gives the folder that holds it.
+pub(crate) fn install(what: &str, folder: &str) -> PathBuf {
+    let setup = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/setup.sh");
+    let output = Command::new(setup).arg(what).output().unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    root().canonicalize().unwrap().join(".cache").join(folder)
+}
+
+/// Whether the slow programs are wanted too.
+pub(crate) fn full() -> bool {
+    std::env::var_os("WINDLASS_FULL").is_some()
+}

@@ -1,0 +1,33 @@
+"""What the four scripts share: the scripted model's address, and a check that something fails as it should."""
+
+import sys
+
+URL = sys.argv[1]
+SCHEMA = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+    "required": ["city", "days"],
+}
+OBJECT = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "length": {"type": "integer"}},
+    "required": ["name", "length"],
+    "additionalProperties": False,
+}
+HELLO = "Hello from the script, in more than one piece."
+CITIES = [{"city": "Brno", "days": 3}, {"city": "Oslo", "days": 1}]
+
+
+def fails(kind, call):
+    """The error of this kind that the call ends with."""
+    try:
+        call()
+    except kind as error:
+        return error
+    except Exception as error:  # noqa: BLE001
+        raise AssertionError(f"expected {kind}, got {error!r}") from error
+    raise AssertionError(f"expected {kind}, got an answer")
+
+
+def equal(found, expected):
+    assert found == expected, f"{found!r} != {expected!r}"
