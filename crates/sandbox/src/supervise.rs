@@ -63,7 +63,7 @@ impl Supervisor {
         };
         tokio::select! {
             ended = init.wait() => ended.map(|_| Why::Exited),
-            () = sleep_until(started + limits.deadline) => Ok(Why::Deadline),
+            () = sleep_until(later(started, limits.deadline)) => Ok(Why::Deadline),
             () = stalled(control.pulse.subscribe(), limits.stall) => Ok(Why::Stalled),
             () = control.stop.notified() => Ok(Why::Stopped),
             () = give_orders => Ok(Why::Exited),
@@ -114,10 +114,16 @@ async fn stalled(pulse: watch::Receiver<Instant>, limit: Option<Duration>) {
         return std::future::pending().await;
     };
     loop {
-        let due = *pulse.borrow() + limit;
+        let due = later(*pulse.borrow(), limit);
         sleep_until(due).await;
-        if *pulse.borrow() + limit <= Instant::now() {
+        if later(*pulse.borrow(), limit) <= Instant::now() {
             return;
         }
     }
+}
+
+/// The end of a wait; one too long to be reckoned with ends in the far future.
+fn later(start: Instant, wait: Duration) -> Instant {
+    const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
+    start + wait.min(FAR)
 }

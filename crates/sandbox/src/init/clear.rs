@@ -14,7 +14,8 @@ use crate::orders::Leftover;
 const ATTEMPTS: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// The working directory as something shared: ghosts in it are removed by the last sandbox to leave.
+/// The working directory as something shared: ghosts in it are removed by the last sandbox to
+/// leave.
 ///
 /// Removing a folder takes away what others have mounted over it, and with that their protection.
 pub(super) struct Workplace(Option<File>);

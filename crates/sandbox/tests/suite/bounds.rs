@@ -152,3 +152,30 @@ async fn input_is_empty_unless_given() {
         assert_eq!(output.stdout.text(), "/dev/null\n");
     }
 }
+
+#[tokio::test]
+async fn p26_no_file_grows_beyond_its_limit() {
+    let user = User::new();
+    for mechanism in ALL {
+        let limits = Limits {
+            file_bytes: Some(1 << 20),
+            // As much as there is: no limit may be too large to reckon with.
+            deadline: std::time::Duration::MAX,
+            stall: Some(std::time::Duration::MAX),
+            ..Limits::default()
+        };
+        let spec = user
+            .script(
+                Profile::tool(),
+                "head -c 5000000 /dev/zero > big; echo done",
+            )
+            .limits(limits);
+        let output = user.sandbox(mechanism).await.run(spec).await.unwrap();
+        assert_eq!(output.stdout.text(), "done\n");
+        assert_eq!(
+            user.repository().join("big").metadata().unwrap().len(),
+            1 << 20,
+            "{mechanism}"
+        );
+    }
+}

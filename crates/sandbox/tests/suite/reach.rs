@@ -85,7 +85,8 @@ async fn p16_no_privileges_are_left() {
     }
 }
 
-/// With a `/proc` of its own it is one of the matrix's works; this is what is left to root's agents.
+/// With a `/proc` of its own it is one of the matrix's works; this is what is left to root's
+/// agents.
 #[tokio::test]
 async fn p16_an_agent_can_build_a_sandbox_of_its_own_without_proc() {
     let user = User::new();

@@ -4,9 +4,10 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use tokio::time::Instant;
 use windlass_sandbox::Mechanism;
 
-use super::support::{User, detached_tree, example, processes_with, time_to_vanish};
+use super::support::{ALL, User, detached_tree, example, processes_with, time_to_vanish};
 
 /// How many parents there are at once.
 const PARENTS: u32 = 50;
@@ -25,6 +26,41 @@ async fn p5_no_child_survives_our_sigkill_under_landlock() {
 #[tokio::test]
 async fn p5_no_child_survives_our_sigkill_without_walls() {
     check(Mechanism::None, "agent", ["5000507", "5000508"]).await;
+}
+
+#[tokio::test]
+async fn p5_our_sigkill_leaves_nothing_on_disk() {
+    for (mechanism, mark) in ALL.into_iter().zip(["5000511", "5000512", "5000513"]) {
+        let user = User::new();
+        let mut parent = start_parent(&user, mechanism, "tool", mark);
+        while processes_with(mark).len() < 4 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert_ne!(
+            left_on_disk(&user),
+            [""; 0],
+            "there was nothing to clear up"
+        );
+        parent.kill().unwrap();
+        parent.wait().unwrap();
+        time_to_vanish(mark).await.unwrap();
+        let deadline = Instant::now() + Duration::from_secs(2);
+        while !left_on_disk(&user).is_empty() && Instant::now() < deadline {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert_eq!(left_on_disk(&user), [""; 0], "{mechanism}");
+    }
+}
+
+/// What is in the repository, which was empty, and in the folder for temporary files.
+fn left_on_disk(user: &User) -> Vec<String> {
+    let entries =
+        [user.repository(), user.home().join("tmp")].map(|folder| folder.read_dir().unwrap());
+    let names = entries
+        .into_iter()
+        .flatten()
+        .map(|entry| entry.unwrap().file_name());
+    names.map(|name| name.into_string().unwrap()).collect()
 }
 
 /// Fifty killed while they start, fifty with their trees standing.
@@ -107,6 +143,7 @@ fn start_parent(user: &User, mechanism: Mechanism, profile: &str, mark: &str) ->
         ])
         .current_dir(user.repository())
         .env("HOME", user.home())
+        .env("TMPDIR", user.home().join("tmp"))
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()

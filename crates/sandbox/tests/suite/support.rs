@@ -27,7 +27,8 @@ impl User {
         let user = Self {
             folder: TempDir::with_prefix_in("user-", place).unwrap(),
         };
-        std::fs::create_dir_all(user.repository()).unwrap();
+        std::fs::create_dir(user.repository()).unwrap();
+        std::fs::create_dir(user.home().join("tmp")).unwrap();
         user
     }
 
