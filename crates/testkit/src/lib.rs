@@ -25,6 +25,7 @@
 //! ```
 
 mod clock;
+pub mod conformance;
 mod mock;
 mod places;
 mod record;

@@ -29,9 +29,10 @@ const NAME: &str = "mock";
 /// Without expectations it echoes every prompt. With expectations, prompts must come in their order,
 /// each containing the pattern of its expectation; any other prompt ends in an error that shows what was
 /// expected and what came.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct MockAgent {
     state: Arc<Mutex<State>>,
+    capabilities: Capabilities,
 }
 
 #[derive(Debug, Default)]
@@ -43,10 +44,32 @@ struct State {
     sessions: HashMap<SessionId, CancellationToken>,
 }
 
+impl Default for MockAgent {
+    /// An agent that writes in pieces, uses tools and takes up sessions.
+    fn default() -> Self {
+        Self {
+            state: Arc::default(),
+            capabilities: Capabilities {
+                streaming: true,
+                load_session: true,
+                tools: true,
+                ..Capabilities::default()
+            },
+        }
+    }
+}
+
 impl MockAgent {
     /// An agent without expectations.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The same agent, which says that it can do this; what it cannot it refuses.
+    #[must_use]
+    pub fn with_capabilities(mut self, capabilities: Capabilities) -> Self {
+        self.capabilities = capabilities;
+        self
     }
 
     /// Begins an expectation: the next prompt contains this text.
@@ -73,6 +96,20 @@ impl MockAgent {
         state.expectations.push_back(expectation);
         drop(state);
         self
+    }
+
+    fn check(&self, options: &SessionOptions) -> Result<()> {
+        if options.output_schema.is_some() && !self.capabilities.native_schema {
+            return Err(Self::unsupported("hold an answer to a schema"));
+        }
+        Ok(())
+    }
+
+    fn unsupported(what: &str) -> Error {
+        Error::Unsupported {
+            backend: NAME.to_owned(),
+            what: what.to_owned(),
+        }
     }
 
     fn unknown(session: &SessionId) -> Error {
@@ -111,16 +148,12 @@ impl AgentBackend for MockAgent {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            streaming: true,
-            load_session: true,
-            tools: true,
-            ..Capabilities::default()
-        }
+        self.capabilities
     }
 
-    fn new_session(&self, _: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
-        Box::pin(async {
+    fn new_session(&self, options: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
+        Box::pin(async move {
+            self.check(&options)?;
             let mut state = lock(&self.state);
             let id = SessionId::from(format!("mock-{}", state.sessions.len() + 1));
             state.sessions.insert(id.clone(), CancellationToken::new());
@@ -131,9 +164,13 @@ impl AgentBackend for MockAgent {
     fn load_session<'a>(
         &'a self,
         id: &'a SessionId,
-        _: SessionOptions,
+        options: SessionOptions,
     ) -> BoxFuture<'a, Result<()>> {
-        Box::pin(async {
+        Box::pin(async move {
+            if !self.capabilities.load_session {
+                return Err(Self::unsupported("take up a session"));
+            }
+            self.check(&options)?;
             let known = lock(&self.state).sessions.contains_key(id);
             if known {
                 Ok(())

@@ -1,3 +1,5 @@
+mod bad;
+mod conformance;
 mod exact;
 mod record;
 mod replay;

@@ -1,0 +1,112 @@
+//! The events of a turn: their grammar, their text, their tools, what they cost.
+
+use super::super::case::{Case, Checked, Stop, ensure};
+use super::super::told::difference;
+use super::super::{Act, Trial};
+use super::{say, scene};
+
+const ANSWER: &str = "First this. Then that.\nAnd at last, this: ünïcödé 👍.";
+
+pub(super) fn cases() -> Vec<Case> {
+    let use_tool = |succeeds| Act::UseTool {
+        succeeds,
+        say: "The tool has run.".to_owned(),
+    };
+    vec![
+        Case {
+            group: "events",
+            name: "grammar",
+            scenes: vec![scene("Say something.", say(ANSWER))],
+            check: |trial| Box::pin(grammar(trial)),
+        },
+        Case {
+            group: "events",
+            name: "text in pieces",
+            scenes: vec![scene("Say something.", say(ANSWER))],
+            check: |trial| Box::pin(text_in_pieces(trial)),
+        },
+        Case {
+            group: "tools",
+            name: "paired",
+            scenes: vec![scene("Use a tool.", use_tool(true))],
+            check: |trial| Box::pin(tools(trial, true)),
+        },
+        Case {
+            group: "tools",
+            name: "failing",
+            scenes: vec![scene("Use a tool that fails.", use_tool(false))],
+            check: |trial| Box::pin(tools(trial, false)),
+        },
+        Case {
+            group: "usage",
+            name: "per turn",
+            scenes: vec![
+                scene("Say it.", say("It.")),
+                scene("Say it again.", say("It.")),
+                scene("And again.", say("It.")),
+            ],
+            check: |trial| Box::pin(usage(trial)),
+        },
+    ]
+}
+
+async fn grammar(trial: &Trial) -> Checked {
+    let session = trial.begin().await?;
+    let told = trial.play(&session, 0).await?;
+    told.is_well_formed()?;
+    told.answers(ANSWER)
+}
+
+async fn text_in_pieces(trial: &Trial) -> Checked {
+    trial.needs(|can| can.streaming, "write its answer in pieces")?;
+    let session = trial.begin().await?;
+    let told = trial.passes(&session, 0).await?;
+    let text = told.text();
+    ensure(text == ANSWER, || {
+        format!(
+            "the pieces do not make the answer: {}",
+            difference(ANSWER, &text)
+        )
+    })
+}
+
+async fn tools(trial: &Trial, succeeding: bool) -> Checked {
+    trial.needs(|can| can.tools, "report tools")?;
+    let session = trial.begin().await?;
+    let told = trial.passes(&session, 0).await?;
+    told.is_well_formed()?;
+    told.has_tools(succeeding)
+}
+
+/// Three turns that cost the same: a running total would double, and a last turn alone would not show it.
+async fn usage(trial: &Trial) -> Checked {
+    trial.needs(|can| can.usage, "count tokens")?;
+    let session = trial.begin().await?;
+    let mut before = None;
+    for scene in 0..3 {
+        let told = trial.passes(&session, scene).await?;
+        let (_, usage) = told.result()?;
+        let Some(usage) = usage else {
+            return Err(Stop::Failed(
+                "the result does not say what the turn consumed".to_owned(),
+            ));
+        };
+        ensure(usage.output_tokens > 0, || {
+            "a turn that says something wrote 0 tokens".to_owned()
+        })?;
+        if trial.agent().capabilities().cost {
+            ensure(usage.cost_usd.is_some(), || {
+                "the result does not say what it cost".to_owned()
+            })?;
+        }
+        let first = *before.get_or_insert(usage.output_tokens);
+        ensure(usage.output_tokens < 2 * first, || {
+            let now = usage.output_tokens;
+            format!(
+                "turn {} wrote {now} tokens, as much as turns before it together",
+                scene + 1
+            )
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,135 @@
+//! What the agent of a case is to do.
+
+use serde_json::json;
+use windlass_core::{AgentEvent, Capabilities, Usage};
+
+use crate::MockAgent;
+
+/// The whole of a case, as the agent will live it: prepare a mock or a script for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stage {
+    /// The case, as group and name: `cancel: in a tool`.
+    pub case: String,
+    /// The turns in the order in which they come.
+    pub scenes: Vec<Scene>,
+}
+
+/// One turn: what the agent will be told, and what it is to do then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scene {
+    /// Which of the case's sessions the turn belongs to, counted from zero.
+    pub session: usize,
+    /// The prompt, to the byte.
+    pub prompt: String,
+    /// What the agent is to do.
+    pub act: Act,
+}
+
+/// What an agent is to do with a prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Act {
+    /// Say this and end. Every answer of a case that costs something costs the same.
+    Say(String),
+    /// Say what the prompt says and end, if the prompt came as the scene has it.
+    Repeat,
+    /// Say what the first prompt of this session said and end, if the agent remembers it.
+    Recall,
+    /// Use one tool, such as a shell, then say this and end.
+    UseTool {
+        /// Whether the tool does what it is asked.
+        succeeds: bool,
+        /// What to say after it.
+        say: String,
+    },
+    /// Never say anything.
+    Hang,
+    /// Say this and then nothing more.
+    SayAndHang(String),
+    /// Begin to use a tool that does not end.
+    HangInTool,
+}
+
+impl Stage {
+    /// What the agent has to say in the end of this scene, where it comes to an end.
+    pub fn answer(&self, scene: &Scene) -> Option<String> {
+        match &scene.act {
+            Act::Say(text) | Act::UseTool { say: text, .. } => Some(text.clone()),
+            Act::Repeat => Some(scene.prompt.clone()),
+            Act::Recall => {
+                let mut scenes = self.scenes.iter();
+                let first = scenes.find(|other| other.session == scene.session);
+                first.map(|first| first.prompt.clone())
+            }
+            Act::Hang | Act::SayAndHang(_) | Act::HangInTool => None,
+        }
+    }
+
+    /// A mock that does what the stage says.
+    pub fn mock(&self) -> MockAgent {
+        let mock = MockAgent::new().with_capabilities(Capabilities {
+            streaming: true,
+            load_session: true,
+            tools: true,
+            usage: true,
+            ..Capabilities::default()
+        });
+        self.scenes.iter().fold(mock, |mock, scene| {
+            let events = self.events(scene);
+            let expectation = mock.on_prompt(&scene.prompt);
+            if scene.hangs() {
+                expectation.hang_after(events)
+            } else {
+                expectation.respond_with(events)
+            }
+        })
+    }
+
+    fn events(&self, scene: &Scene) -> Vec<AgentEvent> {
+        let mut events = match &scene.act {
+            Act::UseTool { succeeds, .. } => vec![tool_start(), tool_end(*succeeds)],
+            Act::HangInTool => vec![tool_start()],
+            Act::SayAndHang(text) => vec![AgentEvent::Text(text.clone())],
+            _ => Vec::new(),
+        };
+        if let Some(answer) = self.answer(scene) {
+            let (head, tail) = answer.split_at(answer.floor_char_boundary(answer.len() / 2));
+            events.extend([head, tail].map(|piece| AgentEvent::Text(piece.to_owned())));
+            events.push(AgentEvent::Result {
+                text: answer,
+                usage: Some(Usage {
+                    input_tokens: 100,
+                    output_tokens: 10,
+                    ..Usage::default()
+                }),
+                metadata: json!({}),
+            });
+        }
+        events
+    }
+}
+
+impl Scene {
+    /// Whether the turn only ends when it is broken off.
+    pub fn hangs(&self) -> bool {
+        matches!(self.act, Act::Hang | Act::SayAndHang(_) | Act::HangInTool)
+    }
+}
+
+fn tool_start() -> AgentEvent {
+    AgentEvent::ToolStart {
+        id: "tool-1".to_owned(),
+        name: "shell".to_owned(),
+        input: json!({ "command": "true" }),
+    }
+}
+
+fn tool_end(success: bool) -> AgentEvent {
+    AgentEvent::ToolEnd {
+        id: "tool-1".to_owned(),
+        name: "shell".to_owned(),
+        output: json!({ "exit_code": i32::from(!success) }),
+        success,
+        duration_ms: 1,
+    }
+}

@@ -1,0 +1,197 @@
+//! A backend that does each thing wrong, one flaw for each case.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use futures::future::{BoxFuture, FutureExt};
+use futures::{StreamExt, stream};
+use windlass_core::{
+    AgentBackend, AgentEvent, AgentHandle, Capabilities, Emitted, Error, EventStream, Prompt,
+    Result, SessionId, SessionOptions, ready_events,
+};
+use windlass_testkit::MockAgent;
+use windlass_testkit::conformance::{Act, Candidate, Stage};
+
+/// What is wrong with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Flaw {
+    /// It says something else than it should.
+    WrongAct,
+    OneIdForAll,
+    KnowsEverySession,
+    ForgetsTheSession,
+    NoTerminalEvent,
+    LosesText,
+    LeavesToolsOpen,
+    RunningTotal,
+    IgnoresCancel,
+    TakesAnySchema,
+    LeavesProcesses,
+}
+
+impl Flaw {
+    /// The flaw that a case is there to find.
+    fn of(case: &str) -> Self {
+        match case {
+            "session: several" => Self::OneIdForAll,
+            "session: unknown, resumed" | "session: unknown, prompted" => Self::KnowsEverySession,
+            "events: grammar" => Self::NoTerminalEvent,
+            "events: text in pieces" => Self::LosesText,
+            "tools: paired" => Self::LeavesToolsOpen,
+            "usage: per turn" => Self::RunningTotal,
+            "cancel: after the end" | "cancel: and then a new turn" => Self::ForgetsTheSession,
+            "processes: none left" => Self::LeavesProcesses,
+            "schema: native" => Self::TakesAnySchema,
+            _ if case.starts_with("cancel") || case.starts_with("time") => Self::IgnoresCancel,
+            _ => Self::WrongAct,
+        }
+    }
+}
+
+/// A candidate whose agents have the flaw that each case looks for.
+#[derive(Debug, Default)]
+pub(crate) struct Bad {
+    processes: AtomicUsize,
+}
+
+impl Candidate for Bad {
+    fn agent<'a>(&'a self, stage: &'a Stage) -> BoxFuture<'a, Result<AgentHandle>> {
+        let flaw = Flaw::of(&stage.case);
+        let left = usize::from(flaw == Flaw::LeavesProcesses);
+        self.processes.store(left, Ordering::SeqCst);
+        let stage = match flaw {
+            Flaw::WrongAct => wrong(stage),
+            _ => stage.clone(),
+        };
+        let agent = AgentHandle::wrap(BadAgent {
+            inner: stage.mock(),
+            flaw,
+            turns: AtomicUsize::new(0),
+            written: Arc::default(),
+        });
+        async { Ok(agent) }.boxed()
+    }
+
+    fn processes(&self) -> Vec<String> {
+        vec!["17 node".to_owned(); self.processes.load(Ordering::SeqCst)]
+    }
+}
+
+/// The stage with its last act done wrong.
+fn wrong(stage: &Stage) -> Stage {
+    let mut stage = stage.clone();
+    if let Some(scene) = stage.scenes.last_mut() {
+        scene.act = match &scene.act {
+            Act::UseTool { say, .. } => Act::UseTool {
+                succeeds: true,
+                say: say.clone(),
+            },
+            Act::Repeat => Act::Say(scene.prompt.chars().rev().collect()),
+            Act::Recall => Act::Say("The word is basalt.".to_owned()),
+            _ => Act::Say("What?".to_owned()),
+        };
+    }
+    stage
+}
+
+#[derive(Debug)]
+struct BadAgent {
+    inner: MockAgent,
+    flaw: Flaw,
+    turns: AtomicUsize,
+    written: Arc<AtomicU64>,
+}
+
+impl BadAgent {
+    /// The events as the flaw has them.
+    fn spoil(&self, events: EventStream) -> EventStream {
+        let flaw = self.flaw;
+        let written = Arc::clone(&self.written);
+        let mut texts = 0;
+        let spoilt = events.filter_map(move |mut emitted| {
+            match &mut emitted.event {
+                AgentEvent::Text(_) => texts += 1,
+                AgentEvent::Result {
+                    usage: Some(usage), ..
+                } if flaw == Flaw::RunningTotal => {
+                    let before = written.fetch_add(usage.output_tokens, Ordering::SeqCst);
+                    usage.output_tokens += before;
+                }
+                _ => {}
+            }
+            let lost = match &emitted.event {
+                AgentEvent::Text(_) => flaw == Flaw::LosesText && texts == 1,
+                AgentEvent::ToolEnd { .. } => flaw == Flaw::LeavesToolsOpen,
+                event => event.is_terminal() && flaw == Flaw::NoTerminalEvent,
+            };
+            std::future::ready((!lost).then_some(emitted))
+        });
+        Box::pin(spoilt)
+    }
+}
+
+impl AgentBackend for BadAgent {
+    fn name(&self) -> &'static str {
+        "bad"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    fn new_session(&self, mut options: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
+        if self.flaw == Flaw::TakesAnySchema {
+            options.output_schema = None;
+        }
+        async move {
+            let id = self.inner.new_session(options).await?;
+            Ok(match self.flaw {
+                Flaw::OneIdForAll => "mock-1".into(),
+                _ => id,
+            })
+        }
+        .boxed()
+    }
+
+    fn load_session<'a>(
+        &'a self,
+        id: &'a SessionId,
+        options: SessionOptions,
+    ) -> BoxFuture<'a, Result<()>> {
+        match self.flaw {
+            Flaw::KnowsEverySession => async { Ok(()) }.boxed(),
+            _ => self.inner.load_session(id, options),
+        }
+    }
+
+    fn prompt<'a>(
+        &'a self,
+        id: &'a SessionId,
+        prompt: Prompt,
+    ) -> BoxFuture<'a, Result<EventStream>> {
+        let turn = self.turns.fetch_add(1, Ordering::SeqCst);
+        async move {
+            match self.flaw {
+                Flaw::KnowsEverySession => return Ok(ready_events([AgentEvent::result("Hello!")])),
+                Flaw::ForgetsTheSession if turn > 0 => {
+                    return Err(Error::SessionNotFound {
+                        backend: "bad".to_owned(),
+                        session: id.clone(),
+                    });
+                }
+                _ => {}
+            }
+            let events = self.spoil(self.inner.prompt(id, prompt).await?);
+            Ok(match self.flaw {
+                // It hangs on, even when the turn under it has ended.
+                Flaw::IgnoresCancel => Box::pin(events.chain(stream::pending::<Emitted>())),
+                _ => events,
+            })
+        }
+        .boxed()
+    }
+
+    fn cancel<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<()>> {
+        self.inner.cancel(id)
+    }
+}
