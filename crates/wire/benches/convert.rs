@@ -1,1 +1,159 @@
-fn main() {}
+//! How fast the five APIs are converted, beside what serde_json needs to parse the same bytes into a `Value`.
+//!
+//! `cargo bench -p windlass-wire`
+
+use divan::counter::BytesCount;
+use divan::{Bencher, black_box};
+use serde_json::{Value, json};
+use windlass_wire::{
+    AnswerStyle, Dialect, FunctionTool, Message, ModelEvent, ModelRequest, ModelResponse, Part,
+    Reasoning, Role, Route, StreamReader, StreamWriter, Text, Tool, ToolCall, ToolResult,
+};
+
+fn main() {
+    divan::main();
+}
+
+/// A request as an agent sends it in the middle of its work: long instructions, many tools, forty turns.
+fn request() -> ModelRequest {
+    let mut request = ModelRequest::new("model");
+    request.stream = true;
+    request.instructions = vec![Text::new(
+        "Follow the \"rules\" of the house.\n".repeat(600),
+    )];
+    request.tools = (0..16)
+        .map(|n| {
+            let mut tool = FunctionTool::new(format!("tool_{n}"));
+            tool.description = Some("Does one thing and does it well. ".repeat(20));
+            tool.schema = json!({
+                "type": "object",
+                "properties": { "path": { "type": "string" }, "text": { "type": "string" } },
+                "required": ["path"],
+            });
+            Tool::Function(tool)
+        })
+        .collect();
+    for turn in 0..40 {
+        request.messages.extend(round(turn));
+    }
+    request
+}
+
+fn round(turn: usize) -> [Message; 3] {
+    let call = ToolCall {
+        id: format!("call_{turn}"),
+        name: "tool_1".into(),
+        input: json!({ "path": "src/lib.rs", "text": "fn main() {}\n".repeat(20) }).to_string(),
+        ..ToolCall::default()
+    };
+    let result = ToolResult {
+        call_id: format!("call_{turn}"),
+        name: "tool_1".into(),
+        parts: vec![Part::text("a line of output, \"quoted\"\n".repeat(60))],
+        ..ToolResult::default()
+    };
+    [
+        Message::new(
+            Role::User,
+            vec![Part::text("Please go on with the next step.")],
+        ),
+        Message::new(
+            Role::Assistant,
+            vec![Part::text("I call a tool."), Part::ToolCall(call)],
+        ),
+        Message::new(Role::Tool, vec![Part::ToolResult(result)]),
+    ]
+}
+
+/// An answer in small deltas, as models stream it.
+fn events() -> Vec<ModelEvent> {
+    let mut events = ModelResponse {
+        id: "id".into(),
+        model: "model".into(),
+        parts: vec![Part::Reasoning(Reasoning {
+            text: "hm".into(),
+            signature: Some("c2ln".into()),
+            ..Reasoning::default()
+        })],
+        ..ModelResponse::default()
+    }
+    .to_events();
+    let words = |n: usize| ModelEvent::TextDelta {
+        text: format!(" word {n}"),
+    };
+    let end = events.split_off(events.len() - 1);
+    events.extend((0..2_000).map(words));
+    events.extend(end);
+    events
+}
+
+fn stream(dialect: Dialect) -> Vec<u8> {
+    let mut writer = StreamWriter::new(dialect, AnswerStyle::new(dialect, 1));
+    events()
+        .iter()
+        .flat_map(|event| writer.push(event))
+        .collect()
+}
+
+#[divan::bench(args = Dialect::ALL)]
+fn request_parse(bencher: Bencher, dialect: Dialect) {
+    let request = request();
+    let body = dialect.render_request(&request);
+    let route = Route::of(&dialect.path(&request));
+    bencher.counter(BytesCount::of_slice(&body)).bench(|| {
+        route
+            .as_ref()
+            .map(|route| route.parse_request(black_box(&body)))
+    });
+}
+
+#[divan::bench(args = Dialect::ALL)]
+fn request_serde_value(bencher: Bencher, dialect: Dialect) {
+    let body = dialect.render_request(&request());
+    bencher
+        .counter(BytesCount::of_slice(&body))
+        .bench(|| serde_json::from_slice::<Value>(black_box(&body)));
+}
+
+#[divan::bench(args = Dialect::ALL)]
+fn stream_parse(bencher: Bencher, dialect: Dialect) {
+    let bytes = stream(dialect);
+    bencher.counter(BytesCount::of_slice(&bytes)).bench(|| {
+        let mut reader = StreamReader::new(dialect);
+        let mut count = 0;
+        for piece in black_box(&bytes).chunks(4096) {
+            count += reader.push(piece).len();
+        }
+        count + reader.finish().len()
+    });
+}
+
+/// The data of the same frames, each parsed into a `Value`: the floor for `stream_parse`.
+#[divan::bench(args = Dialect::ALL)]
+fn stream_serde_value(bencher: Bencher, dialect: Dialect) {
+    let bytes = stream(dialect);
+    let lines = bytes.split(|byte| *byte == b'\n');
+    let frames: Vec<&[u8]> = lines
+        .map(|line| line.strip_prefix(b"data: ").unwrap_or(line))
+        .filter(|line| line.starts_with(b"{"))
+        .collect();
+    bencher.counter(BytesCount::of_slice(&bytes)).bench(|| {
+        let values = frames
+            .iter()
+            .map(|frame| serde_json::from_slice::<Value>(black_box(frame)));
+        values.filter(Result::is_ok).count()
+    });
+}
+
+#[divan::bench(args = Dialect::ALL)]
+fn stream_render(bencher: Bencher, dialect: Dialect) {
+    let events = events();
+    let size = stream(dialect).len();
+    bencher.counter(BytesCount::new(size)).bench(|| {
+        let mut writer = StreamWriter::new(dialect, AnswerStyle::new(dialect, 1));
+        let pieces = black_box(&events)
+            .iter()
+            .map(|event| writer.push(event).len());
+        pieces.sum::<usize>()
+    });
+}

@@ -34,6 +34,39 @@
 //! assert!(bytes.starts_with(b"event: message_start\n"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # What each API cannot carry
+//!
+//! [`Dialect::carry_request`] and [`Dialect::carry_response`] change a request or an answer into what comes back when the other side
+//! reads it. What they change beyond the order of things:
+//!
+//! | | chat | responses | messages | Gemini | Ollama |
+//! |---|---|---|---|---|---|
+//! | instructions | are the first message | are one text | stand apart, with the operator's first messages | as messages | are the first message |
+//! | operator's later messages | – | – | the user's, unless they came this way | the user's | `developer` is `system` |
+//! | messages | – | the assistant's in a row are one | – | – | one text each |
+//! | assistant's order | thought, words, calls | – | – | – | thought, words, calls |
+//! | thoughts from another API | as plain text | dropped | dropped | dropped | as plain text |
+//! | signatures | dropped | on thoughts | on thoughts | on thoughts and calls | dropped |
+//! | pictures | – | – | – | by address get a type | by address dropped; type guessed |
+//! | freeform tools and calls | – | – | are functions of one field `input` | as messages | as messages |
+//! | call input that is no JSON object | – | – | wrapped as `{"input": …}` | as messages | as messages |
+//! | a result's `is_error` | dropped | dropped | – | – | dropped |
+//! | a result's parts | – | – | – | one text, then pictures | one text, then pictures |
+//! | tool choice | – | – | – | – | dropped |
+//! | parallel calls | – | – | need a choice | dropped | dropped |
+//! | `strict` of a tool | – | – | – | dropped | dropped |
+//! | plain JSON output | – | – | dropped | – | – |
+//! | a schema's name and strictness | get a name | get a name | dropped | dropped | dropped |
+//! | sampling | no `top_k` | only temperature, `top_p` | no seed, no penalties | – | – |
+//! | no limit on tokens | – | – | 8192 | – | – |
+//! | id of an answer | – | – | – | – | dropped |
+//! | stop reasons | no sequence, no pause | only limit, refusal, calls | – | only limit, refusal, calls | only limit, calls |
+//! | usage | – | – | – | no cache writes | input and output only |
+//!
+//! Everywhere: fields in `extra`, opaque parts and hosted tools go only to the API they came from; empty parts and messages are dropped;
+//! results in a row are one message; of several choices or candidates the first is read. Nothing here fetches a picture,
+//! counts a token, or checks a schema.
 
 mod calls;
 mod carry;

@@ -1,3 +1,10 @@
 //! All tests of the crate's surface, in one binary.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    unreachable_pub,
+    reason = "a test fails by panicking, and shares a file with the fuzzers that is public there"
+)]
+
 mod suite;

@@ -154,6 +154,10 @@ fn image(value: Value, path: &Path<'_>) -> Result<Part> {
     let mut fields = Fields::of(value, path)?;
     fields.take("type");
     let mut url = String::new();
+    if fields.peek("image_url").is_some_and(Value::is_string) {
+        // Not OpenAI's form, but a common one.
+        url = fields.required("image_url")?;
+    }
     fields.nested("image_url", |inner| {
         url = inner.required("url")?;
         Ok(())

@@ -11,8 +11,18 @@ use crate::{
     Route, Text, Tool, ToolChoice,
 };
 
+/// Google's JSON takes either spelling, and its own examples use both.
+const SPELLINGS: [(&str, &str); 3] = [
+    ("system_instruction", "systemInstruction"),
+    ("generation_config", "generationConfig"),
+    ("tool_config", "toolConfig"),
+];
+
 pub(crate) fn request(body: Value, route: &Route) -> Result<ModelRequest> {
     let mut fields = Fields::of(body, &Path::ROOT)?;
+    for (snake, camel) in SPELLINGS {
+        fields.rename(snake, camel);
+    }
     let model = match &route.model {
         Some(model) => model.clone(),
         None => fields.required("model")?,
@@ -36,12 +46,9 @@ pub(crate) fn request(body: Value, route: &Route) -> Result<ModelRequest> {
     Ok(request)
 }
 
-/// The instructions, under either spelling of their name; other parts than text mean nothing there.
+/// The instructions; other parts than text mean nothing there.
 fn instructions(fields: &mut Fields<'_>) -> Result<Vec<Text>> {
     let mut texts = Vec::new();
-    if let Some(other) = fields.take("system_instruction") {
-        fields.put_back("systemInstruction", other);
-    }
     fields.nested("systemInstruction", |content| {
         let parts = content.each("parts", |part, path| {
             parse_parts::part(part, path, Role::System)
@@ -71,6 +78,7 @@ fn content(value: Value, path: &Path<'_>) -> Result<Vec<Message>> {
 /// One entry of the tools: functions, and switches for tools of the provider's.
 fn tools(value: Value, path: &Path<'_>) -> Result<Vec<Tool>> {
     let mut fields = Fields::of(value, path)?;
+    fields.rename("function_declarations", "functionDeclarations");
     let mut tools = fields.each("functionDeclarations", function)?;
     let rest = fields.rest();
     if !rest.is_empty() {

@@ -41,6 +41,13 @@ impl<'p> Fields<'p> {
         self.map.insert(key.to_owned(), value);
     }
 
+    /// Gives a field the name we know it by.
+    pub(crate) fn rename(&mut self, from: &str, to: &str) {
+        if let Some(value) = self.take(from) {
+            self.put_back(to, value);
+        }
+    }
+
     pub(crate) fn string(&mut self, key: &str) -> Result<Option<String>> {
         match self.take(key) {
             None => Ok(None),
