@@ -22,6 +22,7 @@ const QUIET: &[&str] = &[
     "remoteControl/status/changed",
     "serverRequest/resolved",
     "skills/changed",
+    "thread/goal/cleared",
     "thread/name/updated",
     "thread/settings/updated",
     "thread/started",
@@ -52,6 +53,7 @@ struct Turn {
     /// What the thread had consumed when the turn began.
     before: Option<Total>,
     total: Option<Total>,
+    diff: String,
 }
 
 impl AppServer {
@@ -188,17 +190,16 @@ impl AppServer {
             ) => Some(AgentEvent::Plan {
                 entries: plan.into_iter().map(PlanEntry::from).collect(),
             }),
-            ("turn/diff/updated", params) => {
-                Some(AgentEvent::custom("diff", json!({ "diff": params.diff })))
-            }
+            ("turn/diff/updated", params) => self.changed(params.diff),
             (
                 "thread/tokenUsage/updated",
                 Params {
                     token_usage: Some(usage),
+                    turn_id,
                     ..
                 },
             ) => {
-                return self.consumed(&usage);
+                return self.consumed(turn_id, &usage);
             }
             // The end that follows says it again.
             (
@@ -235,12 +236,21 @@ impl AppServer {
         })
     }
 
-    /// The thread's total, from which this turn's part follows: what the first call of the turn found is not its own.
-    fn consumed(&mut self, usage: &TokenUsage) -> Heard {
+    /// The whole change so far; Codex repeats it after every step.
+    fn changed(&mut self, diff: Option<String>) -> Option<AgentEvent> {
+        let diff = diff.filter(|diff| *diff != self.turn.diff)?;
+        self.turn.diff.clone_from(&diff);
+        Some(AgentEvent::custom("diff", json!({ "diff": diff })))
+    }
+
+    /// The thread's total, from which this turn's part follows: what its first call found is not its own.
+    fn consumed(&mut self, turn: Option<String>, usage: &TokenUsage) -> Heard {
         let total = Total::from(usage.total);
-        let before = total.before(usage.last.into());
-        self.turn.before.get_or_insert(before);
-        self.turn.total = Some(total);
+        if turn.is_some() && turn == self.turn.id {
+            let before = total.before(usage.last.into());
+            self.turn.before.get_or_insert(before);
+            self.turn.total = Some(total);
+        }
         Heard {
             total: Some(total),
             ..Heard::default()

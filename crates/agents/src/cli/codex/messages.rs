@@ -24,6 +24,7 @@ pub(super) struct Message {
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Params {
     pub(super) thread_id: Option<String>,
+    pub(super) turn_id: Option<String>,
     pub(super) item_id: Option<String>,
     pub(super) delta: Option<String>,
     pub(super) diff: Option<String>,

@@ -114,6 +114,13 @@ fn common(call: &Call<'_>) -> Command {
         "shell_environment_policy.ignore_default_excludes",
         "false",
     );
+    // Else Codex would note the folder as trusted, and obey what a repository says in `.codex`.
+    let folder = text(&call.cwd.display().to_string());
+    set(
+        &mut command,
+        "projects",
+        &format!("{{{folder}={{trust_level=\"untrusted\"}}}}"),
+    );
     if let Some(profile) = &call.settings.profile {
         command.option("profile", profile);
     }
