@@ -11,7 +11,9 @@ use bytes::Bytes;
 use futures::stream;
 use tokio_util::sync::CancellationToken;
 use windlass_core::Clock;
-use windlass_wire::{Framing, ModelEvent, ModelRequest, ModelResponse, Route, StreamWriter};
+use windlass_wire::{
+    Dialect, Framing, ModelEvent, ModelRequest, ModelResponse, Route, StreamWriter,
+};
 
 use crate::answer::Beat;
 use crate::script::Fault;
@@ -81,7 +83,7 @@ pub(crate) async fn deliver(
         let writer = StreamWriter::new(route.dialect, style);
         (
             route.framing.content_type(),
-            streamed(writer, route.framing, beats, ending),
+            streamed(writer, route, beats, ending),
         )
     } else {
         let (events, rests) = apart(beats);
@@ -99,7 +101,7 @@ pub(crate) async fn deliver(
 
 fn streamed(
     mut writer: StreamWriter,
-    framing: Framing,
+    route: &Route,
     beats: Vec<Beat>,
     ending: Ending,
 ) -> Vec<Step> {
@@ -119,17 +121,23 @@ fn streamed(
         Ending::Whole => {}
         Ending::Hang => steps.push(Step::Hang),
         Ending::Cut => steps.push(Step::Cut),
-        Ending::Malformed => steps.push(Step::Send(Bytes::from_static(nonsense(framing)))),
+        Ending::Malformed => steps.push(Step::Send(Bytes::from_static(nonsense(route)))),
     }
     steps
 }
 
-/// A frame that no reader of this framing understands.
-fn nonsense(framing: Framing) -> &'static [u8] {
-    match framing {
-        Framing::Sse => b"data: {\"scripted\": nonsense\n\n",
-        Framing::Lines => b"{\"scripted\": nonsense\n",
-        Framing::Array => b",{\"scripted\": nonsense",
+/// A frame that no reader of this stream understands. It has a name where frames have one: a nameless one would be skipped.
+fn nonsense(route: &Route) -> &'static [u8] {
+    match (route.framing, route.dialect) {
+        (Framing::Sse, Dialect::Messages) => {
+            b"event: content_block_delta\ndata: {\"scripted\": nonsense\n\n"
+        }
+        (Framing::Sse, Dialect::Responses) => {
+            b"event: response.output_text.delta\ndata: {\"scripted\": nonsense\n\n"
+        }
+        (Framing::Sse, _) => b"data: {\"scripted\": nonsense\n\n",
+        (Framing::Lines, _) => b"{\"scripted\": nonsense\n",
+        (Framing::Array, _) => b",{\"scripted\": nonsense",
     }
 }
 

@@ -33,17 +33,12 @@ pub(crate) fn endpoint(method: &Method, path: &str, body_bytes: usize) -> Option
 }
 
 fn get(path: &str) -> Option<(&'static str, Value)> {
-    let gemini = path.contains("/v1beta/");
     Some(match path {
         "" => ("is anybody there", "Ollama is running".into()),
         _ if path.ends_with("/api/tags") => ("models", json!({ "models": [ollama_model()] })),
         _ if path.ends_with("/api/ps") => ("running models", json!({ "models": [] })),
         _ if path.ends_with("/api/version") => ("version", json!({ "version": "0.12.0" })),
-        _ if path.ends_with("/models") && gemini => {
-            ("models", json!({ "models": [gemini_model()] }))
-        }
         _ if path.ends_with("/models") => ("models", models()),
-        _ if path.contains("/models/") && gemini => ("model", gemini_model()),
         _ if path.contains("/models/") => ("model", model()),
         _ => return None,
     })
@@ -70,20 +65,21 @@ fn post(path: &str, tokens: usize) -> Option<(&'static str, Value)> {
     })
 }
 
-/// A list that both OpenAI's and Anthropic's clients can read.
+/// A list that the clients of OpenAI, Anthropic and Google can all read: they ask at the same address.
 fn models() -> Value {
-    json!({ "object": "list", "data": [model()], "has_more": false, "first_id": MODEL, "last_id": MODEL })
+    json!({
+        "object": "list", "data": [model()], "models": [model()],
+        "has_more": false, "first_id": MODEL, "last_id": MODEL,
+    })
 }
 
 fn model() -> Value {
     json!({
+        // OpenAI
         "id": MODEL, "object": "model", "created": 1_704_067_200, "owned_by": "windlass",
-        "type": "model", "display_name": "Scripted", "created_at": MADE,
-    })
-}
-
-fn gemini_model() -> Value {
-    json!({
+        // Anthropic
+        "type": "model", "display_name": "Scripted", "created_at": MADE, "lifecycle": "active",
+        // Google
         "name": format!("models/{MODEL}"), "version": "1", "displayName": "Scripted",
         "inputTokenLimit": 1_000_000, "outputTokenLimit": 65_536,
         "supportedGenerationMethods": ["generateContent", "countTokens"],
