@@ -1,0 +1,7 @@
+//! The demonstration server standing alone, for programs that are not `windlass` and for tests.
+
+fn main() -> std::process::ExitCode {
+    windlass_mcp::demo::main_if_asked();
+    // Started by a person: there is no command line to it.
+    std::process::ExitCode::from(2)
+}

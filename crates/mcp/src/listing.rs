@@ -1,0 +1,124 @@
+//! What a server offers: its tools and resources, all pages of them, within limits.
+
+use rmcp::model::PaginatedRequestParams;
+use rmcp::service::{Peer, RoleClient, ServiceError};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::limits::{ITEMS, LIST_BYTES};
+
+/// A tool of a server.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Tool {
+    /// The server's name.
+    pub server: String,
+    /// The tool's name, as its server knows it.
+    pub name: String,
+    /// What it does, in its server's words; empty if it has none.
+    pub description: String,
+    /// The JSON schema of its arguments.
+    pub input_schema: Value,
+}
+
+impl Tool {
+    /// The name under which agents know it: `mcp__<server>__<tool>`.
+    pub fn joined(&self) -> String {
+        format!("mcp__{}__{}", self.server, self.name)
+    }
+}
+
+/// Something a server lets us read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Resource {
+    /// Where it is, in its server's own scheme.
+    pub uri: String,
+    /// Its name.
+    pub name: String,
+    /// What it is, in its server's words; empty if it has none.
+    pub description: String,
+    /// Its media type, if the server knows it.
+    pub mime_type: Option<String>,
+}
+
+/// Why there is no list.
+pub(crate) enum Problem {
+    /// It is longer than we are ready to remember.
+    TooMany { what: &'static str, limit: String },
+    Service {
+        what: &'static str,
+        error: ServiceError,
+    },
+}
+
+pub(crate) async fn tools(peer: &Peer<RoleClient>, server: &str) -> Result<Vec<Tool>, Problem> {
+    if !offers(peer, |can| can.tools.is_some()) {
+        return Ok(Vec::new());
+    }
+    let page = async |at| {
+        let page = peer.list_tools(at).await?;
+        Ok((page.tools, page.next_cursor))
+    };
+    let tool = |tool: rmcp::model::Tool| Tool {
+        server: server.to_owned(),
+        name: tool.name.into_owned(),
+        description: tool.description.unwrap_or_default().into_owned(),
+        input_schema: Value::Object(tool.input_schema.as_ref().clone()),
+    };
+    pages("tools", page, tool).await
+}
+
+pub(crate) async fn resources(peer: &Peer<RoleClient>) -> Result<Vec<Resource>, Problem> {
+    if !offers(peer, |can| can.resources.is_some()) {
+        return Ok(Vec::new());
+    }
+    let page = async |at| {
+        let page = peer.list_resources(at).await?;
+        Ok((page.resources, page.next_cursor))
+    };
+    let resource = |resource: rmcp::model::Resource| Resource {
+        uri: resource.uri,
+        name: resource.name,
+        description: resource.description.unwrap_or_default(),
+        mime_type: resource.mime_type,
+    };
+    pages("resources", page, resource).await
+}
+
+/// Whether the server said so when it was greeted; asking for what it does not offer is an error to many.
+fn offers(
+    peer: &Peer<RoleClient>,
+    what: impl Fn(&rmcp::model::ServerCapabilities) -> bool,
+) -> bool {
+    peer.peer_info()
+        .is_some_and(|info| what(&info.capabilities))
+}
+
+type Page<T> = Result<(Vec<T>, Option<String>), ServiceError>;
+
+/// Turns pages until there is no next one. Pages without end and without items are left to the caller's clock.
+async fn pages<T, U: Serialize>(
+    what: &'static str,
+    page: impl AsyncFn(Option<PaginatedRequestParams>) -> Page<T>,
+    convert: impl Fn(T) -> U,
+) -> Result<Vec<U>, Problem> {
+    let mut all = Vec::new();
+    let mut bytes = 0;
+    let mut at = None;
+    loop {
+        let (items, next) = page(at)
+            .await
+            .map_err(|error| Problem::Service { what, error })?;
+        for item in items.into_iter().map(&convert) {
+            bytes += serde_json::to_string(&item).map_or(0, |text| text.len());
+            all.push(item);
+            if all.len() > ITEMS || bytes > LIST_BYTES {
+                let limit = format!("{ITEMS} or {} MiB", LIST_BYTES >> 20);
+                return Err(Problem::TooMany { what, limit });
+            }
+        }
+        match next {
+            Some(cursor) => at = Some(PaginatedRequestParams::default().with_cursor(Some(cursor))),
+            None => return Ok(all),
+        }
+    }
+}

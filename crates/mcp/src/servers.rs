@@ -1,0 +1,132 @@
+//! All servers of one session.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use futures::future::try_join_all;
+use serde_json::{Map, Value};
+use windlass_core::McpServer;
+use windlass_sandbox::Sandbox;
+
+use crate::answer::Content;
+use crate::error::{self, Error, Result};
+use crate::limits::Limits;
+use crate::listing::{Resource, Tool};
+use crate::server::Server;
+
+/// The longest name of a server.
+const NAME_BYTES: usize = 64;
+
+/// The running servers of one session. Dropping it ends them all.
+#[derive(Debug)]
+pub struct Servers {
+    running: Vec<Server>,
+    tools: Vec<Tool>,
+}
+
+impl Servers {
+    /// Starts all servers at once, in `cwd`, and learns what they offer. If one fails, none is left running.
+    pub async fn connect(sandbox: &Sandbox, servers: &[McpServer], cwd: &Path) -> Result<Self> {
+        Self::connect_within(sandbox, servers, cwd, Limits::default()).await
+    }
+
+    /// The same, within limits of the caller's own.
+    pub async fn connect_within(
+        sandbox: &Sandbox,
+        servers: &[McpServer],
+        cwd: &Path,
+        limits: Limits,
+    ) -> Result<Self> {
+        check_names(servers)?;
+        let starts = servers
+            .iter()
+            .map(|server| Server::start(sandbox, server, cwd, limits));
+        let mut running = try_join_all(starts).await?;
+        let tools = running
+            .iter_mut()
+            .flat_map(|server| std::mem::take(&mut server.tools))
+            .collect();
+        Ok(Self { running, tools })
+    }
+
+    /// The names of the servers, in the order they were given.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.running.iter().map(Server::name)
+    }
+
+    /// The tools of all servers.
+    pub fn tools(&self) -> &[Tool] {
+        &self.tools
+    }
+
+    /// The tool that agents know under this name: `mcp__<server>__<tool>`.
+    pub fn find(&self, joined: &str) -> Option<&Tool> {
+        self.tools.iter().find(|tool| tool.joined() == joined)
+    }
+
+    /// Calls a tool and waits for its answer.
+    ///
+    /// The answer is the tool's structured content if it has any, a string if all of it is text, else its blocks as they
+    /// came; of a long one, head and tail are kept. A tool that says it failed is [`Error::Failed`]. Dropping the future
+    /// tells the server that nobody waits any more.
+    pub async fn call(
+        &self,
+        server: &str,
+        tool: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<Value> {
+        let running = self.server(server)?;
+        let mut own = self.tools.iter().filter(|tool| tool.server == server);
+        if !own.clone().any(|known| known.name == tool) {
+            return Err(Error::UnknownTool {
+                server: server.to_owned(),
+                tool: tool.to_owned(),
+                known: error::list(own.by_ref().map(|tool| tool.name.as_str())),
+            });
+        }
+        running.call(tool, arguments).await
+    }
+
+    /// What a server listed for reading.
+    pub fn resources(&self, server: &str) -> Result<&[Resource]> {
+        Ok(&self.server(server)?.resources)
+    }
+
+    /// Reads a resource. It need not be listed: many servers know more than they list.
+    pub async fn read(&self, server: &str, uri: &str) -> Result<Vec<Content>> {
+        self.server(server)?.read(uri).await
+    }
+
+    /// How many lines a server printed that were no messages. Some print banners; they do no harm.
+    pub fn noise(&self, server: &str) -> Result<u64> {
+        Ok(self.server(server)?.noise())
+    }
+
+    fn server(&self, name: &str) -> Result<&Server> {
+        let found = self.running.iter().find(|server| server.name() == name);
+        found.ok_or_else(|| Error::UnknownServer {
+            server: name.to_owned(),
+            known: error::list(self.names()),
+        })
+    }
+}
+
+/// A name is part of its tools' names, and those must be names to every model API.
+fn check_names(servers: &[McpServer]) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    for McpServer { name, .. } in servers {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        let problem = if name.is_empty() || name.len() > NAME_BYTES || !name.bytes().all(plain) {
+            "use 1 to 64 letters, digits, '-' and '_'"
+        } else if !seen.insert(name) {
+            "two servers have this name: rename one"
+        } else {
+            continue;
+        };
+        return Err(Error::Name {
+            name: name.clone(),
+            problem,
+        });
+    }
+    Ok(())
+}

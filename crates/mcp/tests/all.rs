@@ -1,0 +1,4 @@
+//! Everything `mcp` promises, tried on the demonstration server behind the real walls.
+
+#[cfg(test)]
+mod suite;

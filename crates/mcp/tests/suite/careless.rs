@@ -1,0 +1,73 @@
+//! Servers that print, flood, ask and never answer: they harm nobody, and nobody waits for ever.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::Instant;
+use windlass_core::ErrorCode;
+
+use super::support::{User, arguments, hurry, script, server};
+
+#[tokio::test]
+async fn noise_is_counted_and_passed_over() {
+    let servers = User::new().demos(&["demo-noisy"]).await;
+    assert_eq!(servers.noise("demo-noisy").unwrap(), 5);
+    let echo = arguments(json!({ "text": "clear" }));
+    assert_eq!(
+        servers.call("demo-noisy", "echo", echo).await.unwrap(),
+        "clear"
+    );
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers_is_given_up() {
+    let start = Instant::now();
+    let user = User::new();
+    let error = user
+        .connect_within(&[server("demo-mute")], hurry(500, 500))
+        .await
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "mcp server demo-mute: starting took longer than 0.5 s; it said: not a word"
+    );
+    assert_eq!(error.code(), ErrorCode::Timeout);
+    assert!(start.elapsed() < Duration::from_secs(5));
+}
+
+#[tokio::test]
+async fn p12_a_long_answer_is_cut_and_said_so() {
+    let servers = User::new().demos(&["demo"]).await;
+    let flood = arguments(json!({ "bytes": 3 << 20 }));
+    let answer = servers.call("demo", "flood", flood).await.unwrap();
+    let text = answer.as_str().unwrap();
+    assert!(text.len() < (1 << 20) + 64 && text.contains("[… 2097152 bytes cut …]"));
+}
+
+#[tokio::test]
+async fn p12_an_answer_without_end_stops_its_server() {
+    let servers = User::new().demos(&["demo"]).await;
+    let flood = arguments(json!({ "bytes": 17 << 20 }));
+    let error = servers.call("demo", "flood", flood).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "mcp server demo sent a line of more than 16 MiB and was stopped: ask it for less at once"
+    );
+    assert_eq!(error.code(), ErrorCode::OutputLimit);
+    let again = servers.call("demo", "env", Default::default()).await;
+    assert_eq!(again.unwrap_err().code(), ErrorCode::OutputLimit);
+}
+
+#[tokio::test]
+async fn p12_a_server_that_floods_instead_of_answering_is_given_up() {
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let news = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    for line in ["noise", ping, news] {
+        let flood = script("flood", &format!("yes '{line}'"));
+        let error = User::new()
+            .connect_within(&[flood], hurry(700, 700))
+            .await
+            .unwrap_err();
+        assert_eq!(error.code(), ErrorCode::Timeout, "{line}: {error}");
+    }
+}

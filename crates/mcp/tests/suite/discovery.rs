@@ -1,0 +1,109 @@
+//! What servers offer is found, under the names that agents use.
+
+use windlass_mcp::Resource;
+
+use super::support::{User, script, server};
+
+#[tokio::test]
+async fn tools_are_listed_with_their_schemas() {
+    let servers = User::new().demos(&["demo"]).await;
+    let names: Vec<&str> = servers
+        .tools()
+        .iter()
+        .map(|tool| tool.name.as_str())
+        .collect();
+    assert_eq!(names, ["add", "echo", "env", "fail", "flood", "slow"]);
+
+    let echo = servers.find("mcp__demo__echo").unwrap();
+    assert_eq!(
+        (echo.server.as_str(), echo.description.as_str()),
+        ("demo", "Says the text back.")
+    );
+    assert_eq!(echo.input_schema["properties"]["text"]["type"], "string");
+    assert_eq!(echo.input_schema["required"][0], "text");
+    assert_eq!(echo.joined(), "mcp__demo__echo");
+    assert_eq!(servers.find("mcp__demo__missing"), None);
+}
+
+#[tokio::test]
+async fn resources_are_listed() {
+    let servers = User::new().demos(&["demo"]).await;
+    let resources = servers.resources("demo").unwrap();
+    let uris: Vec<&str> = resources
+        .iter()
+        .map(|resource| resource.uri.as_str())
+        .collect();
+    assert_eq!(uris, ["demo://greeting", "demo://numbers", "demo://broken"]);
+    let numbers = Resource {
+        uri: "demo://numbers".to_owned(),
+        name: "numbers".to_owned(),
+        description: String::new(),
+        mime_type: Some("application/json".to_owned()),
+    };
+    assert_eq!(resources[1], numbers);
+}
+
+#[tokio::test]
+async fn servers_stand_side_by_side() {
+    let user = User::new();
+    let mut second = server("demo");
+    second.name = "second".to_owned();
+    let servers = user
+        .connect(&[server("demo"), second, server("demo-empty")])
+        .await
+        .unwrap();
+    assert_eq!(
+        servers.names().collect::<Vec<_>>(),
+        ["demo", "second", "demo-empty"]
+    );
+    assert_eq!(servers.tools().len(), 12);
+    assert!(servers.find("mcp__second__add").is_some());
+    assert_eq!(servers.resources("demo-empty").unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_session_without_servers_needs_nothing() {
+    let servers = User::new().connect(&[]).await.unwrap();
+    assert_eq!((servers.tools(), servers.names().count()), (&[][..], 0));
+}
+
+/// A server in a few lines of shell: it answers whatever comes with the lines it is given, one each.
+fn answers(name: &str, lines: &[&str]) -> windlass_core::McpServer {
+    let greeting = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"shell","version":"1"}}}"#;
+    let mut text = format!("read l; echo '{greeting}'; read l;");
+    for line in lines {
+        text += &format!("read l; echo '{line}';");
+    }
+    script(name, &(text + "cat > /dev/null"))
+}
+
+#[tokio::test]
+async fn all_pages_are_turned() {
+    let page = |id: u32, tool: &str, next: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":[{{"name":"{tool}","inputSchema":{{}}}}]{next}}}}}"#
+        )
+    };
+    let first = page(1, "one", r#","nextCursor":"more""#);
+    let pages = answers("pages", &[&first, &page(2, "two", "")]);
+    let servers = User::new().connect(&[pages]).await.unwrap();
+    let names: Vec<String> = servers.tools().iter().map(|tool| tool.joined()).collect();
+    assert_eq!(names, ["mcp__pages__one", "mcp__pages__two"]);
+}
+
+#[tokio::test]
+async fn p12_a_list_has_an_end() {
+    let tools: Vec<String> = (0..1_001)
+        .map(|number| format!(r#"{{"name":"t{number}","inputSchema":{{}}}}"#))
+        .collect();
+    let line = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{}]}}}}"#,
+        tools.join(",")
+    );
+    let endless = answers("endless", &[&line]);
+    let error = User::new().connect(&[endless]).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "mcp server endless lists more than 1000 or 16 MiB of tools"
+    );
+}

@@ -1,0 +1,36 @@
+//! P18: a server's environment is empty but for the list and what was named for it. P16: it runs behind walls.
+
+use serde_json::Map;
+
+use super::support::{User, script, server};
+
+#[tokio::test]
+async fn p18_a_server_sees_the_list_and_its_own_variables() {
+    let mut demo = server("demo");
+    demo.env.insert("OWN_KEY".to_owned(), "given".to_owned());
+    let servers = User::new().connect(&[demo]).await.unwrap();
+    let names = servers.call("demo", "env", Map::new()).await.unwrap();
+    let names: Vec<&str> = names.as_str().unwrap().lines().collect();
+    assert!(
+        names.contains(&"OWN_KEY") && names.contains(&"PATH"),
+        "{names:?}"
+    );
+    assert!(
+        !names.iter().any(|name| name.contains("SECRET")),
+        "{names:?}"
+    );
+}
+
+#[tokio::test]
+async fn p16_a_server_writes_nowhere_but_in_the_project() {
+    let user = User::new();
+    let project = user.project();
+    let outside = project.with_file_name("outside");
+    let tries = format!("touch inside '{}'", outside.display());
+    let error = user.connect(&[script("writer", &tries)]).await.unwrap_err();
+    assert!(
+        error.to_string().contains("Read-only file system"),
+        "{error}"
+    );
+    assert!(project.join("inside").exists() && !outside.exists());
+}

@@ -1,0 +1,59 @@
+//! What cannot work is refused before anything is started or asked.
+
+use serde_json::Map;
+use windlass_mcp::Error;
+
+use super::support::{User, script, server};
+
+#[tokio::test]
+async fn unknown_names_are_answered_with_the_known_ones() {
+    let servers = User::new().demos(&["demo", "demo-empty"]).await;
+    let call = async |server, tool| {
+        let error = servers.call(server, tool, Map::new()).await.unwrap_err();
+        error.to_string()
+    };
+    assert_eq!(
+        call("dmeo", "echo").await,
+        r#"no mcp server "dmeo": there is demo, demo-empty"#
+    );
+    assert_eq!(
+        call("demo", "eco").await,
+        r#"mcp server demo has no tool "eco": there is add, echo, env, fail, flood, slow"#
+    );
+    assert_eq!(
+        call("demo-empty", "echo").await,
+        r#"mcp server demo-empty has no tool "echo": there is none"#
+    );
+    assert!(servers.read("dmeo", "demo://greeting").await.is_err());
+    assert!(servers.resources("dmeo").is_err());
+}
+
+#[tokio::test]
+async fn names_must_be_names_to_every_model() {
+    let user = User::new();
+    for name in ["", "a b", "a.b", "ä", "a\n", &"x".repeat(65)] {
+        let error = user.connect(&[script(name, "")]).await.unwrap_err();
+        assert!(matches!(error, Error::Name { .. }), "{name:?}: {error}");
+    }
+    let twice = user
+        .connect(&[server("demo"), server("demo")])
+        .await
+        .unwrap_err();
+    assert_eq!(
+        twice.to_string(),
+        r#"mcp server "demo": two servers have this name: rename one"#
+    );
+}
+
+#[tokio::test]
+async fn a_program_that_is_not_there_is_named() {
+    let mut missing = script("missing", "");
+    missing.command = "no-such-server".to_owned();
+    let error = User::new().connect(&[missing]).await.unwrap_err();
+    let message = error.to_string();
+    assert!(
+        message.starts_with("mcp server missing: no-such-server: not found"),
+        "{message}"
+    );
+    assert!(!error.retry().is_worthwhile());
+}
