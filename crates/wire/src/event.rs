@@ -15,7 +15,7 @@ use crate::{ModelError, Opaque, ToolKind};
 pub enum ModelEvent {
     /// The answer begins.
     Start {
-        /// The provider's name for this answer.
+        /// The provider's name for this answer; empty where it gives none, as Ollama does.
         id: String,
         /// The model that really answers.
         model: String,

@@ -2,6 +2,19 @@
 
 use serde_json::Value;
 
+use crate::ModelError;
+
+/// How many calls or open blocks an answer may have; what is more is no answer but an attack.
+pub(crate) const MAX_CALLS: usize = 1024;
+
+/// Refuses an answer that holds more of something than it may: what a decoder keeps must not grow with the stream.
+pub(crate) fn within(limit: usize, found: usize, what: &str) -> Result<(), ModelError> {
+    if found <= limit {
+        return Ok(());
+    }
+    Err(ModelError::protocol(format!("more than {limit} {what}")))
+}
+
 /// The string at a key, or nothing.
 pub(crate) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()

@@ -36,8 +36,7 @@ pub(crate) trait Decode: std::fmt::Debug + Send {
     ) -> Result<(), ModelError>;
 
     /// Nothing more will come: says what that means for an answer that has not ended itself.
-    fn end(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        let _ = out;
+    fn end(&mut self, _out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         Err(ModelError::cut())
     }
 }

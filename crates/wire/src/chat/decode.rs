@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::error;
 use crate::json;
-use crate::look::{count, list, text};
+use crate::look::{MAX_CALLS, count, list, text, within};
 use crate::stream::Decode;
 use crate::{ModelError, ModelEvent, StopReason, ToolKind, Usage};
 
@@ -69,7 +69,7 @@ impl Decoder {
         }
         for choice in list(chunk, "choices").iter().take(1) {
             if let Some(message) = choice.get(key) {
-                self.message(message, out);
+                self.message(message, out)?;
             }
             self.finish(text(choice, "finish_reason"));
         }
@@ -79,7 +79,7 @@ impl Decoder {
         Ok(())
     }
 
-    fn message(&mut self, message: &Value, out: &mut Vec<ModelEvent>) {
+    fn message(&mut self, message: &Value, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         let thought = match text(message, "reasoning_content") {
             "" => text(message, "reasoning"),
             thought => thought,
@@ -101,6 +101,7 @@ impl Decoder {
         for (place, call) in list(message, "tool_calls").iter().enumerate() {
             self.call(place, call, out);
         }
+        within(MAX_CALLS, self.calls.len(), "calls")
     }
 
     fn call(&mut self, place: usize, call: &Value, out: &mut Vec<ModelEvent>) {

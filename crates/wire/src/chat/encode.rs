@@ -14,8 +14,8 @@ pub(crate) struct Encoder {
     style: AnswerStyle,
     id: String,
     model: String,
-    /// The kind of each call so far, by its index.
-    calls: Vec<ToolKind>,
+    /// The index and the kind of each call so far.
+    calls: Vec<(usize, ToolKind)>,
     stop: Option<StopReason>,
     usage: Option<Usage>,
 }
@@ -53,9 +53,10 @@ impl Encoder {
     }
 
     fn input(&self, index: usize, input: &str, out: &mut Frames) {
-        let call = match self.calls.get(index) {
-            Some(ToolKind::Freeform) => json!({ "custom": { "input": input } }),
-            _ => json!({ "function": { "arguments": input } }),
+        let call = if self.calls.contains(&(index, ToolKind::Freeform)) {
+            json!({ "custom": { "input": input } })
+        } else {
+            json!({ "function": { "arguments": input } })
         };
         self.call(index, call, out);
     }
@@ -96,7 +97,7 @@ impl Encode for Encoder {
                 kind,
                 ..
             } => {
-                self.calls.resize(*index + 1, *kind);
+                self.calls.push((*index, *kind));
                 let call = ToolCall {
                     id: id.clone(),
                     name: name.clone(),

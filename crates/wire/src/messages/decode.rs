@@ -6,10 +6,12 @@ use serde_json::Value;
 
 use super::error;
 use crate::json;
-use crate::look::{count, list, text};
+use crate::look::{MAX_CALLS, count, list, text, within};
 use crate::response::call_events;
 use crate::stream::Decode;
-use crate::{Dialect, ModelError, ModelEvent, Opaque, StopReason, ToolCall, ToolKind, Usage};
+use crate::{
+    Dialect, MAX_EVENT_BYTES, ModelError, ModelEvent, Opaque, StopReason, ToolCall, ToolKind, Usage,
+};
 
 /// Reads the events of one answer.
 #[derive(Debug, Default)]
@@ -53,8 +55,11 @@ impl Decode for Decoder {
             self.start(&event["message"], out);
         }
         match kind {
-            "content_block_start" => self.block_start(&event, out),
-            "content_block_delta" => self.block_delta(&event, out),
+            "content_block_start" => {
+                self.block_start(&event, out);
+                within(MAX_CALLS, self.blocks.len(), "open blocks")?;
+            }
+            "content_block_delta" => self.block_delta(&event, out)?,
             "content_block_stop" => self.block_stop(count(&event, "/index"), out),
             "message_delta" => self.message_delta(&event, out),
             "message_stop" => {
@@ -129,7 +134,7 @@ impl Decoder {
         }
     }
 
-    fn block_delta(&mut self, event: &Value, out: &mut Vec<ModelEvent>) {
+    fn block_delta(&mut self, event: &Value, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         let delta = &event["delta"];
         let block = self.blocks.get_mut(&count(event, "/index"));
         match (text(delta, "type"), block) {
@@ -137,6 +142,7 @@ impl Decoder {
             ("thinking_delta", _) => push_thought(text(delta, "thinking"), out),
             ("signature_delta", Some(Block::Thinking { signature })) => {
                 signature.push_str(text(delta, "signature"));
+                within(MAX_EVENT_BYTES, signature.len(), "bytes of signature")?;
             }
             (
                 "input_json_delta",
@@ -155,9 +161,11 @@ impl Decoder {
             }
             ("input_json_delta", Some(Block::Opaque { input, .. })) => {
                 input.push_str(text(delta, "partial_json"));
+                within(MAX_EVENT_BYTES, input.len(), "bytes of input")?;
             }
             _ => {}
         }
+        Ok(())
     }
 
     fn block_stop(&mut self, index: u64, out: &mut Vec<ModelEvent>) {

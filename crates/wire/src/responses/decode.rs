@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::error;
 use crate::json;
-use crate::look::{count, list, text};
+use crate::look::{MAX_CALLS, count, list, text, within};
 use crate::stream::Decode;
 use crate::{Dialect, ModelError, ModelEvent, Opaque, StopReason, ToolKind, Usage};
 
@@ -66,7 +66,7 @@ impl Decode for Decoder {
             // The rest repeats what has been told, or is newer than this code.
             _ => {}
         }
-        Ok(())
+        within(MAX_CALLS, self.items.len(), "open items")
     }
 }
 

@@ -56,7 +56,7 @@ fn a_server_may_leave_the_last_mark_out() {
 }
 
 #[test]
-fn an_endless_event_ends_the_stream() {
+fn p12_an_endless_event_ends_the_stream() {
     for dialect in Dialect::ALL {
         let mut reader = StreamReader::new(dialect);
         let mut events = reader.push(b"data: {\"a\":\"");
@@ -98,5 +98,37 @@ fn calls_that_arrive_interleaved_are_put_together_in_every_api() {
             .map(|call| call.input_object().to_string())
             .collect();
         assert_eq!(inputs, [r#"{"x":1}"#, "{}"], "{dialect}");
+    }
+}
+
+#[test]
+fn p12_an_endless_answer_keeps_nothing_that_grows() {
+    let call = |n: usize| {
+        format!(
+            "data: {{\"choices\":[{{\"delta\":{{\"tool_calls\":[{{\"index\":{n},\"id\":\"c\",\"function\":{{}}}}]}}}}]}}\n\n"
+        )
+    };
+    let block = |n: usize| {
+        format!(
+            "data: {{\"type\":\"content_block_start\",\"index\":{n},\"content_block\":{{\"type\":\"text\"}}}}\n\n"
+        )
+    };
+    let item = |n: usize| {
+        format!(
+            "data: {{\"type\":\"response.output_text.delta\",\"output_index\":{n},\"delta\":\"x\"}}\n\n"
+        )
+    };
+    let endless: [(Dialect, &dyn Fn(usize) -> String); 3] = [
+        (Dialect::Chat, &call),
+        (Dialect::Messages, &block),
+        (Dialect::Responses, &item),
+    ];
+    for (dialect, frame) in endless {
+        let stream: String = (0..2_000).map(frame).collect();
+        let events = read(dialect, stream.as_bytes(), &[1 << 20]);
+        let Some(ModelEvent::Error(error)) = events.last() else {
+            panic!("{dialect} keeps on reading");
+        };
+        assert_eq!(error.kind, ErrorKind::Protocol, "{dialect}");
     }
 }
