@@ -50,6 +50,7 @@ mod sandbox;
 mod spec;
 mod supervise;
 mod view;
+mod workplace;
 
 pub use child::{Child, Control, Exit, Why};
 pub use error::{Error, Result};

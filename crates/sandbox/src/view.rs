@@ -1,18 +1,14 @@
 //! What a process may see and change, as rules for paths, before any mechanism has a say.
 
 use std::collections::BTreeMap;
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access as AccessMode, access};
-use rustix::process::getuid;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::host::Host;
-use crate::places;
 use crate::profile::{Kind, Profile};
+use crate::{places, workplace};
 
 /// What may be done with a path and all below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +38,7 @@ pub(crate) struct View {
 
 impl View {
     pub(crate) fn new(profile: &Profile, host: &Host, cwd: &Path) -> Result<Self> {
-        let cwd = working_directory(cwd)?;
+        let cwd = workplace::real_path(cwd)?;
         let mut view = Self {
             rules: BTreeMap::new(),
             workplace: None,
@@ -137,7 +133,7 @@ impl View {
     /// the machine.
     fn choose_workplace(&mut self, host: &Host) {
         let cwd = self.cwd.clone();
-        if host.home().starts_with(&cwd) || !is_writable(&cwd) {
+        if host.home().starts_with(&cwd) || !workplace::is_writable(&cwd) {
             self.rules.insert(cwd, Access::Read);
         } else {
             self.rules.insert(cwd.clone(), Access::Write);
@@ -168,45 +164,6 @@ impl View {
             self.rules.insert(real, access);
         }
     }
-}
-
-fn working_directory(path: &Path) -> Result<PathBuf> {
-    let problem = |problem: String| Error::WorkingDirectory {
-        path: path.to_owned(),
-        problem,
-    };
-    if path.is_file() {
-        return Err(problem("is a file: name the folder it is in".into()));
-    }
-    let real = path.canonicalize().map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => {
-            problem("does not exist: make it first, or name another".into())
-        }
-        _ => problem(error.to_string()),
-    })?;
-    if real.is_dir() {
-        Ok(real)
-    } else {
-        Err(problem("is not a folder".into()))
-    }
-}
-
-/// Whether the process could write here if the sandbox let it. Root's powers do not count: it will
-/// not have them.
-fn is_writable(folder: &Path) -> bool {
-    let may_write = access(folder, AccessMode::WRITE_OK).is_ok();
-    if !getuid().is_root() {
-        return may_write;
-    }
-    let needed = |found: &Metadata| match (found.uid(), found.gid()) {
-        (0, _) => 0o200,
-        (_, 0) => 0o020,
-        _ => 0o002,
-    };
-    may_write
-        && folder
-            .metadata()
-            .is_ok_and(|found| found.mode() & needed(&found) != 0)
 }
 
 fn bad_path(path: &Path, problem: String) -> Error {
