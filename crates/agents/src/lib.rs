@@ -30,7 +30,7 @@ mod schema_file;
 mod settings;
 mod version;
 
-pub use cli::codex;
+pub use cli::{claude, codex};
 pub use context::AgentContext;
 pub use settings::Settings;
 pub use version::Version;

@@ -10,6 +10,7 @@
 
 mod backend;
 mod call;
+pub mod claude;
 pub mod codex;
 mod driver;
 mod failure;
@@ -31,4 +32,4 @@ pub use program::Found;
 pub use tokens::Total;
 
 /// Every agent there is a profile of.
-pub const PROFILES: &[&Profile] = &[&codex::PROFILE];
+pub const PROFILES: &[&Profile] = &[&codex::PROFILE, &claude::PROFILE];

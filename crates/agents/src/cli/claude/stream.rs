@@ -1,0 +1,270 @@
+//! Claude's stream-json, which other agents speak with an accent.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use windlass_core::AgentEvent;
+
+use super::outcome::{Outcome, System};
+use crate::cli::{Ended, Heard, Parser, Total, failure};
+
+/// How an agent's stream-json differs from Claude's.
+#[derive(Debug)]
+pub struct Accent {
+    /// The agent's name.
+    pub agent: &'static str,
+    /// Whether the input tokens hold those from the cache.
+    pub input_holds_cached: bool,
+}
+
+/// Reads the lines of a session.
+#[derive(Debug)]
+pub struct StreamJson {
+    pub(super) accent: &'static Accent,
+    pub(super) before: Option<Total>,
+    /// The tools under way, id and name.
+    open: Vec<(String, String)>,
+    /// The message that is being streamed, and whether anything of it was said.
+    streaming: Option<String>,
+    said: bool,
+    /// The error that came as if it were an answer.
+    pub(super) complaint: Option<Complaint>,
+}
+
+/// An error in the clothes of an answer.
+#[derive(Debug)]
+pub(super) struct Complaint {
+    pub(super) word: String,
+    pub(super) text: String,
+}
+
+#[derive(Deserialize)]
+struct Line<'a> {
+    #[serde(rename = "type")]
+    kind: String,
+    parent_tool_use_id: Option<String>,
+    #[serde(borrow)]
+    message: Option<&'a RawValue>,
+    #[serde(borrow)]
+    event: Option<&'a RawValue>,
+    error: Option<Value>,
+    #[serde(default)]
+    is_api_error_message: bool,
+}
+
+#[derive(Deserialize)]
+struct Message<'a> {
+    id: Option<String>,
+    model: Option<String>,
+    #[serde(borrow)]
+    content: &'a RawValue,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Block {
+    #[serde(rename = "type")]
+    kind: String,
+    text: String,
+    thinking: String,
+    id: String,
+    name: String,
+    input: Value,
+    tool_use_id: String,
+    content: Value,
+    is_error: bool,
+}
+
+#[derive(Deserialize)]
+struct Event {
+    #[serde(rename = "type")]
+    kind: String,
+    delta: Option<Delta>,
+    message: Option<Started>,
+}
+
+#[derive(Deserialize)]
+struct Delta {
+    text: Option<String>,
+    thinking: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Started {
+    id: String,
+}
+
+impl StreamJson {
+    /// A parser for a session that had consumed so much before; `None` if nobody knows how much.
+    pub fn new(accent: &'static Accent, before: Option<Total>) -> Self {
+        Self {
+            accent,
+            before,
+            open: Vec::new(),
+            streaming: None,
+            said: false,
+            complaint: None,
+        }
+    }
+
+    fn assistant(&mut self, line: &Line<'_>, raw: &str) -> Heard {
+        let Some((message, blocks)) = line.message.and_then(read_message) else {
+            return Heard::unparsed(raw);
+        };
+        if let Some(parent) = &line.parent_tool_use_id {
+            return helper(parent, message.content);
+        }
+        let synthetic = message.model.as_deref() == Some("<synthetic>");
+        let said = self.said && message.id.is_some() && message.id == self.streaming;
+        let mut events = Vec::new();
+        for block in blocks {
+            match block.kind.as_str() {
+                "text" if synthetic || line.is_api_error_message || is_error(&block.text) => {
+                    let word = line
+                        .error
+                        .as_ref()
+                        .and_then(Value::as_str)
+                        .unwrap_or_default();
+                    self.complaint = Some(Complaint {
+                        word: word.to_owned(),
+                        text: block.text,
+                    });
+                }
+                "text" if !said => events.push(AgentEvent::Text(block.text)),
+                "thinking" if !said => events.push(AgentEvent::Thought(block.thinking)),
+                "tool_use" => {
+                    self.open.push((block.id.clone(), block.name.clone()));
+                    events.push(AgentEvent::ToolStart {
+                        id: block.id,
+                        name: block.name,
+                        input: block.input,
+                    });
+                }
+                _ => {}
+            }
+        }
+        Heard::events(events)
+    }
+
+    /// Only the results of tools are news; the rest repeats what the agent was told.
+    fn user(&mut self, line: &Line<'_>, raw: &str) -> Heard {
+        let Some((message, blocks)) = line.message.and_then(read_message) else {
+            return Heard::unparsed(raw);
+        };
+        if let Some(parent) = &line.parent_tool_use_id {
+            return helper(parent, message.content);
+        }
+        let results = blocks
+            .into_iter()
+            .filter(|block| block.kind == "tool_result");
+        Heard::events(results.map(|block| {
+            let id = block.tool_use_id;
+            let at = self.open.iter().position(|(open, _)| *open == id);
+            let name = at.map(|at| self.open.swap_remove(at).1).unwrap_or_default();
+            AgentEvent::ToolEnd {
+                id,
+                name,
+                output: plain(block.content),
+                success: !block.is_error,
+                duration_ms: 0,
+            }
+        }))
+    }
+
+    fn partial(&mut self, line: &Line<'_>, raw: &str) -> Heard {
+        let Some(event) = line
+            .event
+            .and_then(|event| serde_json::from_str::<Event>(event.get()).ok())
+        else {
+            return Heard::unparsed(raw);
+        };
+        match (event.kind.as_str(), event.delta) {
+            ("message_start", _) if line.parent_tool_use_id.is_none() => {
+                self.streaming = event.message.map(|message| message.id);
+                self.said = false;
+                Heard::default()
+            }
+            ("content_block_delta", Some(delta)) if line.parent_tool_use_id.is_none() => {
+                let text = delta.text.map(AgentEvent::Text);
+                let piece = text.or(delta.thinking.map(AgentEvent::Thought));
+                self.said |= piece.is_some();
+                Heard::events(piece)
+            }
+            // The beginnings and ends of blocks, pieces of a tool's input, and a state that nobody asked for.
+            _ => Heard::default(),
+        }
+    }
+}
+
+impl StreamJson {
+    /// What a line means; `None` if it is of a kind that is not ours.
+    pub(super) fn known(&mut self, line: &str) -> Option<Heard> {
+        let read: Line<'_> = serde_json::from_str(line).ok()?;
+        Some(match read.kind.as_str() {
+            "assistant" => self.assistant(&read, line),
+            "user" => self.user(&read, line),
+            "stream_event" => self.partial(&read, line),
+            "system" => serde_json::from_str::<System>(line).ok()?.heard(line),
+            "result" => serde_json::from_str::<Outcome>(line).ok()?.heard(self),
+            _ => return None,
+        })
+    }
+}
+
+impl Parser for StreamJson {
+    fn line(&mut self, line: &str) -> Heard {
+        self.known(line).unwrap_or_else(|| Heard::unparsed(line))
+    }
+
+    fn end(&mut self, ended: &Ended<'_>) -> AgentEvent {
+        let said = self
+            .complaint
+            .as_ref()
+            .map(|complaint| complaint.text.as_str());
+        failure::silent(self.accent.agent, said, ended)
+    }
+}
+
+/// A message and its blocks; plain text is one block.
+fn read_message(raw: &RawValue) -> Option<(Message<'_>, Vec<Block>)> {
+    let message: Message<'_> = serde_json::from_str(raw.get()).ok()?;
+    let content = message.content.get();
+    let blocks = match content.starts_with('[') {
+        true => serde_json::from_str(content).ok()?,
+        false => vec![Block {
+            kind: "text".to_owned(),
+            text: serde_json::from_str(content).ok()?,
+            ..Block::default()
+        }],
+    };
+    Some((message, blocks))
+}
+
+/// What a helper of the agent says is progress of the tool that began it, and no answer to us.
+fn helper(parent: &str, content: &RawValue) -> Heard {
+    let content: Value = serde_json::from_str(content.get()).unwrap_or_default();
+    Heard::event(AgentEvent::ToolProgress {
+        id: parent.to_owned(),
+        update: json!({ "content": content }),
+    })
+}
+
+/// An error that some agents put at the end of an answer, to be said again by the end of the turn.
+fn is_error(text: &str) -> bool {
+    text.trim_start().starts_with("[API Error: ")
+}
+
+/// Blocks of text as the text they are.
+fn plain(content: Value) -> Value {
+    let Value::Array(blocks) = &content else {
+        return content;
+    };
+    let texts: Option<Vec<&str>> = blocks
+        .iter()
+        .map(|block| block.get("text").and_then(Value::as_str))
+        .collect();
+    match texts {
+        Some(texts) => Value::from(texts.join("\n")),
+        None => content,
+    }
+}
