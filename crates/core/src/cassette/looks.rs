@@ -44,7 +44,7 @@ const LOOPBACK: [&str; 4] = ["127.0.0.1", "localhost", "[::1]", "0.0.0.0"];
 /// A key at this place, by its looks. It takes all letters that follow: better a word lost than a key kept.
 pub(super) fn key(text: &str, at: usize) -> Option<Range<usize>> {
     let rest = &text[at..];
-    if !starts_word(text, at) {
+    if !rest.starts_with(['B', 's', 'g', 'A', 'x']) || !starts_word(text, at) {
         return None;
     }
     if let Some(token) = rest.strip_prefix("Bearer ") {

@@ -7,7 +7,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::mark::Mark;
 use super::spelling::{self, Form};
-use super::{Entry, Interaction, walk};
+use super::{Interaction, walk};
 
 /// A path that is another one on every machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -101,8 +101,7 @@ impl Places {
             secrets: self.secrets.clone(),
         }
         .workspace(path);
-        let known = self.paths.iter();
-        for (place, path) in known {
+        for (place, path) in &self.paths {
             places = places.at(*place, path);
         }
         places
@@ -119,11 +118,7 @@ impl Places {
     /// Puts this machine's paths in the place of their placeholders, so that a recorded turn can be used
     /// here. Placeholders of places that are not known here stay, as do ids, ports and secrets.
     pub fn restore(&self, interaction: &mut Interaction) {
-        let mut entry = Entry::Interaction(interaction.clone());
-        walk::each_text(&mut entry, &mut |text| self.restore_text(text));
-        if let Entry::Interaction(restored) = entry {
-            *interaction = restored;
-        }
+        walk::each_text(interaction, &mut |text| self.restore_text(text));
     }
 
     /// [`restore`](Self::restore) for one text.

@@ -1,14 +1,18 @@
 //! Every text in an entry, for those who change texts.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use super::{Entry, Exchange, Interaction};
 use crate::{AgentEvent, SessionId};
 
-/// Calls for every text and every key of the entry but its ids.
-pub(super) fn each_text(entry: &mut Entry, change: &mut dyn FnMut(&mut String)) {
-    each_value(entry, &mut |value| keys(value, change));
-    for (_, text) in texts(entry) {
+/// Calls for every text and every key of the turn but its ids.
+pub(super) fn each_text(turn: &mut Interaction, change: &mut dyn FnMut(&mut String)) {
+    each_value_of(turn, &mut |value| keys(value, change));
+    let mut found = Vec::new();
+    interaction(turn, &mut found);
+    for (_, text) in found {
         change(text);
     }
 }
@@ -16,13 +20,15 @@ pub(super) fn each_text(entry: &mut Entry, change: &mut dyn FnMut(&mut String)) 
 /// Calls for every JSON value of the entry.
 pub(super) fn each_value(entry: &mut Entry, change: &mut dyn FnMut(&mut Value)) {
     match entry {
-        Entry::Interaction(turn) => {
-            turn.options.output_schema.iter_mut().for_each(&mut *change);
-            for timed in &mut turn.events {
-                values(&mut timed.event).into_iter().for_each(&mut *change);
-            }
-        }
+        Entry::Interaction(turn) => each_value_of(turn, change),
         Entry::Exchange(exchange) => change(&mut exchange.body),
+    }
+}
+
+fn each_value_of(turn: &mut Interaction, change: &mut dyn FnMut(&mut Value)) {
+    turn.options.output_schema.iter_mut().for_each(&mut *change);
+    for timed in &mut turn.events {
+        values(&mut timed.event).into_iter().for_each(&mut *change);
     }
 }
 
@@ -46,7 +52,10 @@ pub(super) fn keys(value: &mut Value, change: &mut dyn FnMut(&mut String)) {
 }
 
 /// A text and, where it is a piece of a stream, the name of that stream.
-pub(super) type Piece<'a> = (Option<String>, &'a mut String);
+pub(super) type Piece<'a> = (Option<Stream>, &'a mut String);
+
+/// The name of a stream.
+pub(super) type Stream = Cow<'static, str>;
 
 /// Every text of the entry but its keys and its ids, in order.
 pub(super) fn texts(entry: &mut Entry) -> Vec<Piece<'_>> {
@@ -76,15 +85,15 @@ fn exchange<'a>(call: &'a mut Exchange, found: &mut Vec<Piece<'a>>) {
     found.push((None, &mut call.path));
     leaves(&mut call.body, None, found);
     found.extend(call.headers.values_mut().map(|text| (None, text)));
-    let stream = Some("chunks".to_owned());
+    let stream = Some(Stream::from("chunks"));
     let chunks = call.chunks.iter_mut();
     found.extend(chunks.map(|chunk| (stream.clone(), &mut chunk.text)));
 }
 
 fn event<'a>(event: &'a mut AgentEvent, found: &mut Vec<Piece<'a>>) {
     match event {
-        AgentEvent::Text(text) => found.push((Some("text".to_owned()), text)),
-        AgentEvent::Thought(text) => found.push((Some("thought".to_owned()), text)),
+        AgentEvent::Text(text) => found.push((Some("text".into()), text)),
+        AgentEvent::Thought(text) => found.push((Some("thought".into()), text)),
         AgentEvent::Plan { entries } => {
             found.extend(entries.iter_mut().map(|entry| (None, &mut entry.step)));
         }
@@ -93,7 +102,7 @@ fn event<'a>(event: &'a mut AgentEvent, found: &mut Vec<Piece<'a>>) {
             leaves(input, None, found);
         }
         AgentEvent::ToolProgress { id, update } => {
-            leaves(update, Some(format!("progress {id}")), found);
+            leaves(update, Some(format!("progress {id}").into()), found);
         }
         AgentEvent::ToolEnd { name, output, .. } => {
             found.push((None, name));
@@ -126,7 +135,7 @@ fn event<'a>(event: &'a mut AgentEvent, found: &mut Vec<Piece<'a>>) {
         }
         AgentEvent::SessionChanged { .. } => {}
         AgentEvent::Custom { kind, payload } => {
-            let stream = Some(format!("custom {kind}"));
+            let stream = Some(Stream::from(format!("custom {kind}")));
             found.push((None, kind));
             leaves(payload, stream, found);
         }
@@ -134,8 +143,12 @@ fn event<'a>(event: &'a mut AgentEvent, found: &mut Vec<Piece<'a>>) {
 }
 
 /// The strings in a value. In a stream, those at the same place of two values are pieces of one text.
-fn leaves<'a>(value: &'a mut Value, stream: Option<String>, found: &mut Vec<Piece<'a>>) {
-    let below = |part: &str| stream.as_ref().map(|stream| format!("{stream}/{part}"));
+fn leaves<'a>(value: &'a mut Value, stream: Option<Stream>, found: &mut Vec<Piece<'a>>) {
+    let below = |part: &str| {
+        stream
+            .as_ref()
+            .map(|stream| Stream::from(format!("{stream}/{part}")))
+    };
     match value {
         Value::String(text) => found.push((stream, text)),
         Value::Array(items) => {

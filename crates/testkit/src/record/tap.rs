@@ -8,17 +8,20 @@ use std::time::Duration;
 
 use futures::{Stream, StreamExt};
 use serde_json::json;
-use windlass_core::{AgentEvent, Clock, Emitted, EventStream};
+use windlass_core::{AgentEvent, Clock, Emitted, Error, ErrorCode, EventStream};
 
 use super::transcript::{Shared, lock};
 
-/// Writes down the events of one turn. Dropped before the end, it notes that the turn was broken off.
+/// Writes down the events of one turn. Dropped before the end, it notes that the turn was broken off, or
+/// that the backend panicked.
 pub(super) struct Tap {
     turn: usize,
     start: Duration,
     transcript: Shared,
     clock: Arc<dyn Clock>,
     open: Vec<OpenTool>,
+    /// Whether the backend is being asked: one that never answers has panicked.
+    asking: bool,
     done: bool,
 }
 
@@ -41,6 +44,7 @@ impl Tap {
             transcript: Arc::clone(transcript),
             clock: Arc::clone(clock),
             open: Vec::new(),
+            asking: false,
             done: false,
         }
     }
@@ -114,8 +118,13 @@ fn measured(now: Duration, since: Duration) -> u64 {
 
 impl Drop for Tap {
     fn drop(&mut self) {
-        if !self.done {
-            lock(&self.transcript).cut(self.turn, self.offset());
+        let at = self.offset();
+        let mut transcript = lock(&self.transcript);
+        if self.asking || std::thread::panicking() {
+            let panic = Error::agent(ErrorCode::BackendError, "the backend panicked");
+            transcript.event(self.turn, at, &panic.into());
+        } else if !self.done {
+            transcript.cut(self.turn, at);
         }
     }
 }
@@ -134,8 +143,10 @@ impl Stream for Tapped {
         if let Some(emitted) = this.ready.pop_front() {
             return Poll::Ready(Some(emitted));
         }
-        let next = ready!(this.stream.poll_next_unpin(cx));
-        match next {
+        this.tap.asking = true;
+        let next = this.stream.poll_next_unpin(cx);
+        this.tap.asking = false;
+        match ready!(next) {
             Some(emitted) => this.tap.take(emitted, &mut this.ready),
             // An end without a terminal event is an end too.
             None => this.tap.done = true,

@@ -4,10 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use expect_test::expect;
+use futures::future::BoxFuture;
+use futures::{StreamExt, stream};
 use serde_json::json;
 use windlass_core::cassette::Places;
 use windlass_core::{
-    AgentEvent, AgentHandle, ErrorCode, SecretString, SessionId, SessionOptions, Timestamp,
+    AgentBackend, AgentEvent, AgentHandle, Capabilities, ErrorCode, EventStream, Prompt, Result,
+    SecretString, SessionId, SessionOptions, Timestamp, ready_events,
 };
 use windlass_testkit::{FakeClock, MockAgent, Recording, RecordingAgent};
 
@@ -89,6 +92,55 @@ async fn errors_are_events_and_unknown_sessions_are_nothing() {
         {"type":"event","at":0,"event":{"type":"Error","code":"RateLimited","message":"slow down","recoverable":true}}
     "#]]
     .assert_eq(&written(&recording));
+}
+
+/// An agent that says one word and panics.
+struct Panics(MockAgent);
+
+impl AgentBackend for Panics {
+    fn name(&self) -> &'static str {
+        "panics"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.0.capabilities()
+    }
+
+    fn new_session(&self, options: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
+        self.0.new_session(options)
+    }
+
+    fn load_session<'a>(
+        &'a self,
+        id: &'a SessionId,
+        options: SessionOptions,
+    ) -> BoxFuture<'a, Result<()>> {
+        self.0.load_session(id, options)
+    }
+
+    fn prompt<'a>(&'a self, _: &'a SessionId, _: Prompt) -> BoxFuture<'a, Result<EventStream>> {
+        let panic = stream::once(async { panic!("in the middle") });
+        let events = ready_events([text("a")]).chain(panic);
+        Box::pin(async { Ok(Box::pin(events) as EventStream) })
+    }
+
+    fn cancel<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<()>> {
+        self.0.cancel(id)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_is_an_error_and_not_a_cut() {
+    let recorder = RecordingAgent::new(Panics(MockAgent::new()));
+    let recording = recorder.recording();
+    let handle = AgentHandle::wrap(recorder);
+    let session = handle.new_session(SessionOptions::default()).await.unwrap();
+    handle.prompt(&session, "go").await.unwrap().collect().await;
+    let text = written(&recording);
+    assert!(
+        text.contains("the backend panicked") && !text.contains("cut"),
+        "{text}"
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -223,6 +223,16 @@ proptest! {
     }
 
     #[test]
+    fn normalising_pieces_twice_changes_nothing(texts in prop::collection::vec(text(), 0..5)) {
+        let events = texts.into_iter().map(AgentEvent::Text).collect();
+        let mut once = Cassette::from(vec![turn("p", events)]);
+        Normaliser::new(&places()).cassette(&mut once);
+        let mut twice = once.clone();
+        Normaliser::new(&places()).cassette(&mut twice);
+        prop_assert_eq!(twice, once);
+    }
+
+    #[test]
     fn two_places_record_the_same(text in text()) {
         prop_assume!(!text.contains("{home}"));
         let there = Places::new().workspace("/srv/w").home("/var/root").at(Place::Tmp, "/run/tmp");
