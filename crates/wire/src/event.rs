@@ -34,7 +34,7 @@ pub enum ModelEvent {
     ReasoningEnd {
         /// The blob, if any.
         signature: Option<String>,
-        /// Whether the text was withheld.
+        /// Whether the text was withheld; such a thought stands alone and does not end the one before it.
         redacted: bool,
     },
     /// A call begins.

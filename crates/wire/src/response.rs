@@ -145,7 +145,7 @@ impl Fold {
             ModelEvent::ReasoningEnd {
                 signature,
                 redacted,
-            } => self.reasoning(thinking, |part| {
+            } => self.reasoning(thinking && !redacted, |part| {
                 part.signature.clone_from(signature);
                 part.redacted = *redacted;
             }),
