@@ -1,18 +1,21 @@
 //! Known texts to be found, the longest first.
 
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+
 use super::mark::Mark;
 use super::pieces::Change;
 
 /// What is looked for, and what takes its place.
 pub(super) struct Needles {
-    /// Sorted by length, longest first: an inner path is found before the outer one.
-    list: Vec<Needle>,
+    /// By length, the longest first: an inner path is found before the outer one. A cassette may teach
+    /// thousands of ids, but they have few lengths.
+    lengths: BTreeMap<Reverse<usize>, HashMap<String, Needle>>,
     /// The bytes with which some needle begins.
     begins: [bool; 256],
 }
 
 struct Needle {
-    text: String,
     placeholder: String,
     fit: Fit,
 }
@@ -53,47 +56,39 @@ impl Fit {
 impl Default for Needles {
     fn default() -> Self {
         Self {
-            list: Vec::new(),
+            lengths: BTreeMap::new(),
             begins: [false; 256],
         }
     }
 }
 
 impl Needles {
+    /// Adds a text with its placeholder. The first of two equal texts counts.
     pub(super) fn add(&mut self, text: String, placeholder: String, fit: Fit) {
-        let Some(first) = text.bytes().next() else {
-            return;
-        };
-        self.begins[usize::from(first)] = true;
-        let at = self
-            .list
-            .partition_point(|needle| needle.text.len() >= text.len());
-        self.list.insert(
-            at,
-            Needle {
-                text,
-                placeholder,
-                fit,
-            },
-        );
+        if let Some(first) = text.bytes().next() {
+            self.begins[usize::from(first)] = true;
+            let same_length = self.lengths.entry(Reverse(text.len())).or_default();
+            same_length
+                .entry(text)
+                .or_insert(Needle { placeholder, fit });
+        }
     }
 
     /// The change for the longest needle that stands at this place.
     pub(super) fn find(&self, text: &str, at: usize, borders: &[usize]) -> Option<Change> {
-        let rest = &text[at..];
-        let first = rest.bytes().next()?;
-        if !self.begins[usize::from(first)] {
+        let first = text.as_bytes().get(at)?;
+        if !self.begins[usize::from(*first)] {
             return None;
         }
-        let needle = self.list.iter().find(|needle| {
-            let end = at + needle.text.len();
-            rest.starts_with(&needle.text)
-                && (borders.binary_search(&end).is_ok()
-                    || needle.fit.holds(&text[..at], &text[end..]))
-        })?;
-        Some(Change {
-            range: at..at + needle.text.len(),
-            with: needle.placeholder.clone(),
+        self.lengths.iter().find_map(|(Reverse(length), needles)| {
+            let end = at + length;
+            let needle = needles.get(text.get(at..end)?)?;
+            let fits =
+                borders.binary_search(&end).is_ok() || needle.fit.holds(&text[..at], &text[end..]);
+            fits.then(|| Change {
+                range: at..end,
+                with: needle.placeholder.clone(),
+            })
         })
     }
 }

@@ -186,15 +186,14 @@ async fn p19_a_recording_holds_no_secret() {
 
 #[tokio::test(start_paused = true)]
 async fn p12_a_recording_that_grows_too_long_says_so() {
-    let (handle, session, recording) = begun(MockAgent::new()).await;
+    let mock = (0..5).fold(MockAgent::new(), |mock, _| {
+        mock.on_prompt("").respond_text("ok")
+    });
+    let (handle, session, recording) = begun(mock).await;
     let long = "x".repeat(15 << 20);
-    for _ in 0..2 {
-        handle
-            .prompt(&session, long.clone())
-            .await
-            .unwrap()
-            .collect()
-            .await;
+    for _ in 0..5 {
+        let turn = handle.prompt(&session, long.clone()).await.unwrap();
+        turn.collect().await;
     }
     let error = recording.cassette(&Places::new()).unwrap_err().to_string();
     assert!(error.contains("longer than"), "{error}");
