@@ -72,7 +72,14 @@ impl Encode for Encoder {
             }
             ModelEvent::TextDelta { text } => self.output.text(text, out),
             ModelEvent::ReasoningDelta { text } => self.output.thought(text, out),
-            ModelEvent::ReasoningEnd { signature, .. } => {
+            ModelEvent::ReasoningEnd {
+                signature,
+                redacted,
+            } => {
+                if *redacted {
+                    // A withheld thought is an item of its own.
+                    self.output.thought_end(None, out);
+                }
                 self.output.thought_end(signature.as_deref(), out);
             }
             ModelEvent::ToolCallStart {
