@@ -10,6 +10,8 @@ use crate::script::UnmetTurn;
 pub(crate) const KEPT: usize = 10_000;
 /// How much of what was asked is kept.
 const NEWS_CHARS: usize = 2_000;
+/// How much of it stands in a line.
+const SHOWN_CHARS: usize = 200;
 
 /// One request and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,7 +24,7 @@ pub struct Exchange {
     pub dialect: Option<Dialect>,
     /// The model asked for.
     pub model: String,
-    /// What was new in it, at most the first 2,000 characters.
+    /// What was new in it, at most the last 2,000 characters: agents put their reminders before the prompt.
     pub news: String,
     /// The tools on offer.
     pub tools: Vec<String>,
@@ -57,7 +59,7 @@ impl Exchange {
     }
 
     pub(crate) fn with_news(mut self, news: &str) -> Self {
-        self.news = news.chars().take(NEWS_CHARS).collect();
+        self.news = last(news, NEWS_CHARS).to_owned();
         self
     }
 
@@ -75,12 +77,18 @@ impl std::fmt::Display for Exchange {
             Outcome::Turn(turn) => write!(f, "{request}: turn {turn}"),
             Outcome::SideCall(name) => write!(f, "{request}: side call ({name})"),
             Outcome::Unexpected(why) => {
-                let news: String = self.news.chars().take(200).collect();
+                let news = last(&self.news, SHOWN_CHARS);
                 write!(f, "{request}: unexpected: {}", visible_line(why))?;
-                write!(f, "; it says: {}", visible_line(&news))
+                write!(f, "; it ends: {}", visible_line(news))
             }
         }
     }
+}
+
+/// The end of a text.
+fn last(text: &str, chars: usize) -> &str {
+    let start = text.char_indices().rev().nth(chars.saturating_sub(1));
+    start.map_or(text, |(at, _)| &text[at..])
 }
 
 /// What became of a whole script.

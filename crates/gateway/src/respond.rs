@@ -76,21 +76,13 @@ impl Host {
             let beats = answer.whole(Tokens::default());
             return deliver(route, request, beats, Ending::Whole, &self.patience).await;
         }
-        let (place, turn) = match self.room.answer(&asked) {
-            Ok(found) => found,
+        let made = self.room.answer(&asked, |turn| {
+            let delay = Duration::from_millis(turn.delay_ms.unwrap_or_default());
+            Answer::new(request, asked.turn, delay).parts(turn, &toolbox)
+        });
+        let (place, turn, answer) = match made {
+            Ok(made) => made,
             Err(why) => {
-                let error = ModelError::new(
-                    ErrorKind::InvalidRequest,
-                    format!("the script does not expect this request: {why}"),
-                );
-                return self.unexpected(exchange, Some(route), error);
-            }
-        };
-        let delay = Duration::from_millis(turn.delay_ms.unwrap_or_default());
-        let answer = match Answer::new(request, asked.turn, delay).parts(&turn, &toolbox) {
-            Ok(answer) => answer,
-            Err(no_tool) => {
-                let why = format!("turn {} cannot be played here: {no_tool}", place + 1);
                 let error = ModelError::new(ErrorKind::InvalidRequest, why);
                 return self.unexpected(exchange, Some(route), error);
             }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::intent::NoTool;
 use crate::record::{Exchange, KEPT, Outcome, Report};
 use crate::script::{Asked, Play, Script, Turn, UnmetTurn};
 
@@ -41,9 +42,22 @@ impl Room {
         self.workspace.as_deref()
     }
 
-    /// The turn that answers, and its place; it is used up now.
-    pub(crate) fn answer(&self, asked: &Asked) -> Result<(usize, Turn), String> {
-        self.lock().play.answer(asked)
+    /// Makes an answer of the turn that answers, and gives its place, the turn and the answer.
+    ///
+    /// A turn of which no answer can be made is not used up, so that a second try of the agent hears the same.
+    pub(crate) fn answer<T>(
+        &self,
+        asked: &Asked,
+        make: impl FnOnce(&Turn) -> Result<T, NoTool>,
+    ) -> Result<(usize, Turn, T), String> {
+        let mut state = self.lock();
+        let misfit = |why| format!("the script does not expect this request: {why}");
+        let place = state.play.find(asked).map_err(misfit)?;
+        let turn = state.play.turn(place).cloned().unwrap_or_default();
+        let unplayable = |why| format!("turn {} cannot be played here: {why}", place + 1);
+        let answer = make(&turn).map_err(unplayable)?;
+        state.play.use_up(place);
+        Ok((place, turn, answer))
     }
 
     /// Writes an exchange down and tells whoever watches.

@@ -89,6 +89,11 @@ impl<'a> Toolbox<'a> {
                 new: word(),
             },
             Intent::ReadFile { path: word() },
+            Intent::McpResources { server: word() },
+            Intent::McpResource {
+                server: word(),
+                uri: word(),
+            },
         ];
         let possible = wishes.iter().filter(|wish| self.call(wish).is_ok());
         possible.map(Intent::kind).collect()
@@ -187,7 +192,10 @@ impl<'a> Toolbox<'a> {
         if let Some(name) = offered {
             return Some(function(name, &input));
         }
-        // Codex calls them by namespace, and does not list them before its model has searched for them.
+        // Neither Claude Code nor Codex lists them before its model has searched for them, but both know them.
+        if self.named("ToolSearch").next().is_some() {
+            return Some(function(&names[0], &input));
+        }
         let codex = self.request.origin == Some(Dialect::Responses)
             && self.named("exec_command").next().is_some();
         codex.then(|| {

@@ -26,7 +26,10 @@ pub(super) fn of(intent: &Intent) -> Option<String> {
             quoted(REPLACE),
             quoted(path)
         ),
-        Intent::Mcp { .. } | Intent::Raw { .. } => return None,
+        Intent::Mcp { .. }
+        | Intent::McpResources { .. }
+        | Intent::McpResource { .. }
+        | Intent::Raw { .. } => return None,
     })
 }
 

@@ -37,8 +37,13 @@ const OLD: Slot = &["old_string", "oldString", "old_str", "old_text", "old"];
 /// What comes in its place.
 const NEW: Slot = &["new_string", "newString", "new_str", "new_text", "new"];
 
+/// An MCP server.
+const SERVER: Slot = &["server", "serverName", "server_name"];
+/// A resource of it.
+const URI: Slot = &["uri"];
+
 /// The tools that every coding agent has in some form.
-pub(super) const ROWS: [Row; 4] = [
+pub(super) const ROWS: [Row; 6] = [
     Row {
         kind: IntentKind::Shell,
         names: &[
@@ -94,6 +99,22 @@ pub(super) const ROWS: [Row; 4] = [
         ],
         hints: &["read"],
     },
+    Row {
+        kind: IntentKind::McpResources,
+        names: &[
+            "ListMcpResourcesTool", // Claude Code
+            "list_mcp_resources",   // Codex
+        ],
+        hints: &["list_mcp_resources"],
+    },
+    Row {
+        kind: IntentKind::McpResource,
+        names: &[
+            "ReadMcpResourceTool", // Claude Code
+            "read_mcp_resource",   // Codex
+        ],
+        hints: &["read_mcp_resource"],
+    },
 ];
 
 /// The tools through which an agent gives a structured answer.
@@ -121,6 +142,8 @@ pub(super) fn slots(intent: &Intent) -> Vec<(Slot, &str)> {
         Intent::WriteFile { path, content } => vec![(PATH, path), (CONTENT, content)],
         Intent::EditFile { path, old, new } => vec![(PATH, path), (OLD, old), (NEW, new)],
         Intent::ReadFile { path } => vec![(PATH, path)],
+        Intent::McpResources { server } => vec![(SERVER, server)],
+        Intent::McpResource { server, uri } => vec![(SERVER, server), (URI, uri)],
         Intent::Mcp { .. } | Intent::Raw { .. } => Vec::new(),
     }
 }

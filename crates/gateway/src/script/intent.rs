@@ -42,6 +42,18 @@ pub enum Intent {
         /// What it takes.
         arguments: Map<String, Value>,
     },
+    /// List what an MCP server has to read.
+    McpResources {
+        /// The server, as the agent was told its name.
+        server: String,
+    },
+    /// Read what an MCP server has to read.
+    McpResource {
+        /// The server, as the agent was told its name.
+        server: String,
+        /// The resource.
+        uri: String,
+    },
     /// Call a tool by the name that one agent has for it.
     Raw {
         /// The name.
@@ -60,6 +72,8 @@ impl Intent {
             Self::EditFile { .. } => IntentKind::EditFile,
             Self::ReadFile { .. } => IntentKind::ReadFile,
             Self::Mcp { .. } => IntentKind::Mcp,
+            Self::McpResources { .. } => IntentKind::McpResources,
+            Self::McpResource { .. } => IntentKind::McpResource,
             Self::Raw { .. } => IntentKind::Call,
         }
     }
@@ -80,6 +94,10 @@ pub enum IntentKind {
     ReadFile,
     /// Call an MCP server's tool.
     Mcp,
+    /// List an MCP server's resources.
+    McpResources,
+    /// Read an MCP server's resource.
+    McpResource,
     /// Call a tool by its own name.
     Call,
 }
@@ -93,15 +111,25 @@ impl IntentKind {
             Self::EditFile => "edit_file",
             Self::ReadFile => "read_file",
             Self::Mcp => "mcp",
+            Self::McpResources => "mcp_resources",
+            Self::McpResource => "mcp_resource",
             Self::Call => "call",
         }
     }
 
-    /// The intent with this word, among those that every agent has a tool for.
+    /// The intents that agents have tools of their own for.
+    pub const OWN: [Self; 6] = [
+        Self::Shell,
+        Self::WriteFile,
+        Self::EditFile,
+        Self::ReadFile,
+        Self::McpResources,
+        Self::McpResource,
+    ];
+
+    /// The intent with this word, among those that agents have tools of their own for.
     pub fn named(word: &str) -> Option<Self> {
-        [Self::Shell, Self::WriteFile, Self::EditFile, Self::ReadFile]
-            .into_iter()
-            .find(|kind| kind.as_str() == word)
+        Self::OWN.into_iter().find(|kind| kind.as_str() == word)
     }
 }
 

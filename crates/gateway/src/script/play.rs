@@ -54,21 +54,16 @@ impl Play {
         &self.script
     }
 
-    /// Uses up the turn that answers this request and gives its place, counted from 0, and the turn; the error says why each turn
-    /// that is left does not fit.
-    pub fn answer(&mut self, asked: &Asked) -> Result<(usize, Turn), String> {
+    /// The place, counted from 0, of the turn that answers this request; the error says why each turn that is left does not fit.
+    pub fn find(&self, asked: &Asked) -> Result<usize, String> {
         let mut misfits = Vec::new();
-        for (place, (turn, answered)) in
-            self.script.turns.iter().zip(&mut self.answered).enumerate()
-        {
+        let turns = self.script.turns.iter().zip(&self.answered).enumerate();
+        for (place, (turn, answered)) in turns {
             if *answered >= turn.times && !turn.or_more {
                 continue;
             }
             match turn.when.misfit(asked) {
-                None => {
-                    *answered = answered.saturating_add(1);
-                    return Ok((place, turn.clone()));
-                }
+                None => return Ok(place),
                 Some(why) => misfits.push(format!("turn {}: {why}", place + 1)),
             }
         }
@@ -76,6 +71,18 @@ impl Play {
             return Err("every turn of the script is used up".to_owned());
         }
         Err(misfits.join("; "))
+    }
+
+    /// The turn at this place.
+    pub fn turn(&self, place: usize) -> Option<&Turn> {
+        self.script.turns.get(place)
+    }
+
+    /// Notes that the turn at this place has answered.
+    pub fn use_up(&mut self, place: usize) {
+        if let Some(answered) = self.answered.get_mut(place) {
+            *answered = answered.saturating_add(1);
+        }
     }
 
     /// The turns that nothing asked for, or not often enough.

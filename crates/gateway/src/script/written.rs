@@ -37,6 +37,13 @@ pub(super) enum Written {
         #[serde(default)]
         arguments: Map<String, Value>,
     },
+    McpResources {
+        server: String,
+    },
+    McpResource {
+        server: String,
+        uri: String,
+    },
     Call {
         name: String,
         #[serde(default)]
@@ -64,6 +71,8 @@ impl From<Written> for ScriptPart {
                 tool,
                 arguments,
             },
+            Written::McpResources { server } => Intent::McpResources { server },
+            Written::McpResource { server, uri } => Intent::McpResource { server, uri },
             Written::Call { name, arguments } => Intent::Raw { name, arguments },
         })
     }
@@ -94,6 +103,8 @@ impl From<ScriptPart> for Written {
                 tool,
                 arguments,
             },
+            Intent::McpResources { server } => Self::McpResources { server },
+            Intent::McpResource { server, uri } => Self::McpResource { server, uri },
             Intent::Raw { name, arguments } => Self::Call { name, arguments },
         }
     }

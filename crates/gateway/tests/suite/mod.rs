@@ -1,6 +1,7 @@
 //! What each file is about is in its name.
 
 mod agents;
+mod agents_more;
 mod curl;
 mod dialects;
 mod faults;
@@ -10,3 +11,4 @@ mod script;
 mod sdk;
 mod side;
 mod tools;
+mod world;

@@ -121,7 +121,7 @@ async fn what_no_turn_expects_is_refused_clearly_and_counted() {
         );
         let report = model.stop().await;
         assert_eq!((report.unexpected, report.unmet.len()), (1, 1));
-        assert!(report.to_string().contains("it says: hay"), "{report}");
+        assert!(report.to_string().contains("it ends: hay"), "{report}");
     }
 }
 
