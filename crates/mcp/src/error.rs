@@ -8,7 +8,7 @@ use windlass_core::{ErrorCode, Retry};
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What talking to MCP servers can fail with. Each failure names the server it is about.
+/// What talking to MCP servers can fail with. Every message but a tool's own names the server it is about.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -146,13 +146,12 @@ impl Error {
 }
 
 /// Names as a phrase: what there is, or that there is none.
-pub(crate) fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+pub(crate) fn list(names: &[&str]) -> String {
     // A server may have a thousand tools; a message needs no more than a screen of them.
     const SHOWN: usize = 40;
-    let names: Vec<&str> = names.collect();
-    match names.len() {
-        0 => "none".to_owned(),
-        count if count <= SHOWN => names.join(", "),
-        count => format!("{} and {} more", names[..SHOWN].join(", "), count - SHOWN),
+    match names.split_at_checked(SHOWN) {
+        _ if names.is_empty() => "none".to_owned(),
+        Some((shown, rest @ [_, ..])) => format!("{} and {} more", shown.join(", "), rest.len()),
+        _ => names.join(", "),
     }
 }

@@ -33,6 +33,7 @@ mod listing;
 mod pipes;
 mod server;
 mod servers;
+mod witness;
 
 pub use answer::{Body, Content};
 pub use error::{Error, Result};

@@ -1,5 +1,6 @@
 //! What a server offers: its tools and resources, all pages of them, within limits.
 
+use futures::future::{BoxFuture, FutureExt};
 use rmcp::model::PaginatedRequestParams;
 use rmcp::service::{Peer, RoleClient, ServiceError};
 use serde::Serialize;
@@ -54,9 +55,9 @@ pub(crate) async fn tools(peer: &Peer<RoleClient>, server: &str) -> Result<Vec<T
     if !offers(peer, |can| can.tools.is_some()) {
         return Ok(Vec::new());
     }
-    let page = async |at| {
-        let page = peer.list_tools(at).await?;
-        Ok((page.tools, page.next_cursor))
+    let page = |at| {
+        let turned = peer.list_tools(at);
+        async { turned.await.map(|page| (page.tools, page.next_cursor)) }.boxed()
     };
     let tool = |tool: rmcp::model::Tool| Tool {
         server: server.to_owned(),
@@ -71,9 +72,9 @@ pub(crate) async fn resources(peer: &Peer<RoleClient>) -> Result<Vec<Resource>, 
     if !offers(peer, |can| can.resources.is_some()) {
         return Ok(Vec::new());
     }
-    let page = async |at| {
-        let page = peer.list_resources(at).await?;
-        Ok((page.resources, page.next_cursor))
+    let page = |at| {
+        let turned = peer.list_resources(at);
+        async { turned.await.map(|page| (page.resources, page.next_cursor)) }.boxed()
     };
     let resource = |resource: rmcp::model::Resource| Resource {
         uri: resource.uri,
@@ -96,9 +97,10 @@ fn offers(
 type Page<T> = Result<(Vec<T>, Option<String>), ServiceError>;
 
 /// Turns pages until there is no next one. Pages without end and without items are left to the caller's clock.
-async fn pages<T, U: Serialize>(
+async fn pages<'a, T, U: Serialize>(
     what: &'static str,
-    page: impl AsyncFn(Option<PaginatedRequestParams>) -> Page<T>,
+    // Not an async closure: of that, the compiler does not see that its future can move between threads.
+    page: impl Fn(Option<PaginatedRequestParams>) -> BoxFuture<'a, Page<T>>,
     convert: impl Fn(T) -> U,
 ) -> Result<Vec<U>, Problem> {
     let mut all = Vec::new();

@@ -3,13 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequestParams, ClientCapabilities, ClientConfig, Implementation, ProtocolVersion,
     ReadResourceRequestParams,
 };
-use rmcp::service::{ClientInitializeError, RoleClient, RunningService, ServiceError};
+use rmcp::service::{RoleClient, RunningService, ServiceError};
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 use windlass_core::McpServer;
@@ -19,21 +18,20 @@ use windlass_sandbox::{Profile, Sandbox, Spec, Stdin};
 use crate::answer::{self, Content};
 use crate::error::{Error, Result};
 use crate::limits::{LIFE, Limits, STDERR_BYTES};
-use crate::listing::{self, Problem, Resource, Tool};
-use crate::pipes::{End, Pipes, Record};
-
-/// How long a wire that broke may take to say why.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+use crate::listing::{self, Resource, Tool};
+use crate::pipes::Pipes;
+use crate::witness::Witness;
 
 /// A server that runs until this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Server {
-    pub(crate) tools: Vec<Tool>,
     pub(crate) resources: Vec<Resource>,
-    client: RunningService<RoleClient, ClientConfig>,
+    client: Client,
     witness: Witness,
     limits: Limits,
 }
+
+type Client = RunningService<RoleClient, ClientConfig>;
 
 impl Server {
     /// Starts a server, greets it and asks what it offers.
@@ -42,43 +40,23 @@ impl Server {
         server: &McpServer,
         cwd: &Path,
         limits: Limits,
-    ) -> Result<Self> {
-        let name = server.name.clone();
-        let child = sandbox.spawn(spec(server, cwd)).map_err(|source| {
-            let server = name.clone();
-            Error::Start { server, source }
-        })?;
-        let witness = Witness {
-            name,
-            record: Arc::default(),
-        };
+    ) -> Result<(Self, Vec<Tool>)> {
+        let witness = Witness::new(&server.name);
+        let child = sandbox.spawn(spec(server, cwd));
+        let child = child.map_err(|error| witness.not_started(error))?;
         let pipes = Pipes::new(child, Arc::clone(&witness.record));
-        let greet = async {
-            let client = match rmcp::serve_client(greeting(), pipes).await {
-                Ok(client) => client,
-                Err(error) => return Err(witness.not_greeted(error).await),
-            };
-            let lists = async {
-                let tools = listing::tools(&client, &witness.name).await?;
-                Ok((tools, listing::resources(&client).await?))
-            };
-            match lists.await {
-                Ok((tools, resources)) => Ok((client, tools, resources)),
-                Err(problem) => Err(witness.not_listed(problem).await),
-            }
-        };
-        let greeted = timeout(limits.start, greet).await;
-        let Ok(greeted) = greeted else {
+        let Ok(greeted) = timeout(limits.start, greet(pipes, &witness)).await else {
             return Err(witness.late("starting", limits.start).await);
         };
         let (client, tools, resources) = greeted?;
-        Ok(Self {
-            tools,
+        tracing::debug!(server = server.name, tools = tools.len(), "connected");
+        let server = Self {
             resources,
             client,
             witness,
             limits,
-        })
+        };
+        Ok((server, tools))
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -129,6 +107,21 @@ impl Server {
     }
 }
 
+async fn greet(pipes: Pipes, witness: &Witness) -> Result<(Client, Vec<Tool>, Vec<Resource>)> {
+    let client = match rmcp::serve_client(greeting(), pipes).await {
+        Ok(client) => client,
+        Err(error) => return Err(witness.not_greeted(error).await),
+    };
+    let lists = async {
+        let tools = listing::tools(&client, &witness.name).await?;
+        Ok((tools, listing::resources(&client).await?))
+    };
+    match lists.await {
+        Ok((tools, resources)) => Ok((client, tools, resources)),
+        Err(problem) => Err(witness.not_listed(problem).await),
+    }
+}
+
 /// A server is chosen by the user's trusted configuration and not by a model. Like an agent it needs the way to its own
 /// provider and the home folder to read its program from, and like an agent it may write nowhere but here. What a tool
 /// is given would keep most servers from starting.
@@ -151,83 +144,4 @@ fn greeting() -> ClientConfig {
     let us = Implementation::new("windlass", env!("CARGO_PKG_VERSION"));
     ClientConfig::new(ClientCapabilities::default(), us)
         .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
-}
-
-/// Says what went wrong with a server, in our words and with its own.
-#[derive(Debug)]
-struct Witness {
-    name: String,
-    record: Arc<Record>,
-}
-
-impl Witness {
-    async fn not_greeted(&self, error: ClientInitializeError) -> Error {
-        match error {
-            ClientInitializeError::ConnectionClosed(_)
-            | ClientInitializeError::TransportError { .. } => self.gone().await,
-            ClientInitializeError::JsonRpcError(error) => self.refused("initialize", error),
-            other => self.protocol("initialize", other.to_string()),
-        }
-    }
-
-    async fn not_listed(&self, problem: Problem) -> Error {
-        match problem {
-            Problem::Service { what, error } => self.not_answered(what, error).await,
-            Problem::TooMany { what, limit } => Error::TooMany {
-                server: self.name.clone(),
-                what,
-                limit,
-            },
-        }
-    }
-
-    async fn not_answered(&self, what: &str, error: ServiceError) -> Error {
-        match error {
-            ServiceError::McpError(error) => self.refused(what, error),
-            ServiceError::TransportClosed | ServiceError::TransportSend(_) => self.gone().await,
-            other => self.protocol(what, other.to_string()),
-        }
-    }
-
-    async fn late(&self, what: &str, after: Duration) -> Error {
-        let said = timeout(LAST_WORDS, self.record.said.wait()).await;
-        Error::Timeout {
-            server: self.name.clone(),
-            what: what.to_owned(),
-            after,
-            said: said.cloned().unwrap_or_default(),
-        }
-    }
-
-    async fn gone(&self) -> Error {
-        let server = self.name.clone();
-        match timeout(LAST_WORDS, self.record.end.wait()).await {
-            Ok(End::OverLong) => Error::OverLong { server },
-            Ok(End::Gone(how)) => Error::Gone {
-                server,
-                how: how.clone(),
-            },
-            Err(_) => Error::Gone {
-                server,
-                how: "no longer listens".to_owned(),
-            },
-        }
-    }
-
-    fn refused(&self, what: &str, error: rmcp::ErrorData) -> Error {
-        Error::Refused {
-            server: self.name.clone(),
-            what: what.to_owned(),
-            code: error.code.0,
-            message: error.message.into_owned(),
-        }
-    }
-
-    fn protocol(&self, what: &str, problem: String) -> Error {
-        Error::Protocol {
-            server: self.name.clone(),
-            what: what.to_owned(),
-            problem,
-        }
-    }
 }

@@ -38,14 +38,14 @@ impl Servers {
         limits: Limits,
     ) -> Result<Self> {
         check_names(servers)?;
-        let starts = servers
-            .iter()
-            .map(|server| Server::start(sandbox, server, cwd, limits));
-        let mut running = try_join_all(starts).await?;
-        let tools = running
-            .iter_mut()
-            .flat_map(|server| std::mem::take(&mut server.tools))
-            .collect();
+        // A loop, not a closure: with one, the compiler does not see that the future can move between threads.
+        let mut starts = Vec::new();
+        for server in servers {
+            starts.push(Server::start(sandbox, server, cwd, limits));
+        }
+        let started = try_join_all(starts).await?;
+        let (running, tools): (_, Vec<Vec<Tool>>) = started.into_iter().unzip();
+        let tools = tools.concat();
         Ok(Self { running, tools })
     }
 
@@ -76,12 +76,13 @@ impl Servers {
         arguments: Map<String, Value>,
     ) -> Result<Value> {
         let running = self.server(server)?;
-        let mut own = self.tools.iter().filter(|tool| tool.server == server);
-        if !own.clone().any(|known| known.name == tool) {
+        let own = self.tools.iter().filter(|tool| tool.server == server);
+        let names: Vec<&str> = own.map(|tool| tool.name.as_str()).collect();
+        if !names.contains(&tool) {
             return Err(Error::UnknownTool {
                 server: server.to_owned(),
                 tool: tool.to_owned(),
-                known: error::list(own.by_ref().map(|tool| tool.name.as_str())),
+                known: error::list(&names),
             });
         }
         running.call(tool, arguments).await
@@ -106,7 +107,7 @@ impl Servers {
         let found = self.running.iter().find(|server| server.name() == name);
         found.ok_or_else(|| Error::UnknownServer {
             server: name.to_owned(),
-            known: error::list(self.names()),
+            known: error::list(&self.names().collect::<Vec<_>>()),
         })
     }
 }

@@ -14,6 +14,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 const MAY_USE: &[(&str, &[&str])] = &[
     ("windlass-core", &[]),
     ("windlass-sandbox", &["windlass-core"]),
+    ("windlass-mcp", &["windlass-core", "windlass-sandbox"]),
     ("windlass-wire", &["windlass-core"]),
     ("windlass-gateway", &["windlass-core", "windlass-wire"]),
     (
@@ -21,6 +22,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &[
             "windlass-core",
             "windlass-sandbox",
+            "windlass-mcp",
             "windlass-wire",
             "windlass-gateway",
         ],
@@ -30,6 +32,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &[
             "windlass-core",
             "windlass-sandbox",
+            "windlass-mcp",
             "windlass-wire",
             "windlass-gateway",
             "windlass-testkit",
