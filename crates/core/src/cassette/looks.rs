@@ -59,12 +59,23 @@ pub(super) fn key(text: &str, at: usize) -> Option<Range<usize>> {
 
 /// A port or an id at this place, by its looks. `borders` are where pieces of the text were joined.
 pub(super) fn port_or_id(text: &str, at: usize, borders: &[usize]) -> Option<(Range<usize>, Look)> {
-    if let Some(port) = port(text, at) {
-        return Some((port, Look::Port));
+    // Most places hold nothing of the kind, and their first byte shows it.
+    let first = *text.as_bytes().get(at)?;
+    let port = || port(text, at).map(|port| (port, Look::Port));
+    let uuid = || uuid(text, at, borders).map(|end| (at..end, Look::Id));
+    let prefixed = || prefixed(text, at, borders).map(|end| (at..end, Look::Id));
+    match first {
+        b'0' | b'1' => port().or_else(uuid),
+        b'l' | b'[' => port(),
+        b'c' | b'f' => uuid().or_else(prefixed),
+        b'm' | b'r' | b't' => prefixed(),
+        _ if first.is_ascii_hexdigit() => uuid(),
+        _ => None,
     }
-    if let Some(end) = uuid(text, at, borders) {
-        return Some((at..end, Look::Id));
-    }
+}
+
+/// The end of an id that begins as ids of models and agents do.
+fn prefixed(text: &str, at: usize, borders: &[usize]) -> Option<usize> {
     let rest = &text[at..];
     let prefix = IDS.iter().find(|prefix| rest.starts_with(**prefix))?;
     let tail = run(&rest[prefix.len()..], |b| is_word(b) || b == b'-');
@@ -75,7 +86,7 @@ pub(super) fn port_or_id(text: &str, at: usize, borders: &[usize]) -> Option<(Ra
         end = *border;
     }
     let has_digit = rest[..end - at].bytes().any(|b| b.is_ascii_digit());
-    (end >= whole && has_digit && starts_word(text, at)).then_some((at..end, Look::Id))
+    (end >= whole && has_digit && starts_word(text, at)).then_some(end)
 }
 
 fn port(text: &str, at: usize) -> Option<Range<usize>> {
