@@ -20,6 +20,13 @@ pub(super) fn program(intent: &Intent) -> Option<String> {
             tool,
             arguments,
         } => (format!("mcp__{server}__{tool}"), json!(arguments)),
+        Intent::McpResources { server } => {
+            ("list_mcp_resources".to_owned(), json!({ "server": server }))
+        }
+        Intent::McpResource { server, uri } => (
+            "read_mcp_resource".to_owned(),
+            json!({ "server": server, "uri": uri }),
+        ),
         Intent::Raw { name, arguments } => (name.clone(), arguments.clone()),
         file => match patch::of(file) {
             Some(patch) => ("apply_patch".to_owned(), Value::from(patch)),

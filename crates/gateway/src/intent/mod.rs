@@ -57,6 +57,9 @@ impl<'a> Toolbox<'a> {
             } => self
                 .mcp(server, tool, arguments)
                 .or_else(|| self.code(intent)),
+            Intent::McpResources { .. } | Intent::McpResource { .. } => {
+                self.direct(intent).or_else(|| self.deferred(intent))
+            }
             _ => self.direct(intent).or_else(|| self.through_shell(intent)),
         };
         found.ok_or_else(|| NoTool {
@@ -168,6 +171,24 @@ impl<'a> Toolbox<'a> {
         self.direct(&Intent::Shell { command })
     }
 
+    /// Whether this is a Claude Code that lists only some of its tools and knows the others all the same.
+    fn defers(&self) -> bool {
+        self.named("ToolSearch").next().is_some()
+    }
+
+    /// A tool that Claude Code knows without listing it.
+    fn deferred(&self, intent: &Intent) -> Option<ToolCall> {
+        let name = table::row(intent.kind())?.names.first()?;
+        let input = table::slots(intent)
+            .into_iter()
+            .filter_map(|(slot, value)| {
+                let key = (*slot.first()?).to_owned();
+                Some((key, Value::from(value)))
+            });
+        let input = Value::Object(input.collect());
+        self.defers().then(|| function(name, &input))
+    }
+
     fn raw(&self, name: &str, arguments: &Value) -> ToolCall {
         let takes = self.named(name).next().map(|offer| offer.takes);
         match (takes, arguments) {
@@ -193,7 +214,7 @@ impl<'a> Toolbox<'a> {
             return Some(function(name, &input));
         }
         // Neither Claude Code nor Codex lists them before its model has searched for them, but both know them.
-        if self.named("ToolSearch").next().is_some() {
+        if self.defers() {
             return Some(function(&names[0], &input));
         }
         let codex = self.request.origin == Some(Dialect::Responses)

@@ -1,4 +1,4 @@
-"""A small MCP server on stdin and stdout: one tool, which says back what it is told."""
+"""A small MCP server on stdin and stdout: one tool, which says back what it is told, and one thing to read."""
 
 import json
 import sys
@@ -14,13 +14,17 @@ def answer(method, params):
     if method == "initialize":
         return {
             "protocolVersion": params["protocolVersion"],
-            "capabilities": {"tools": {}},
+            "capabilities": {"tools": {}, "resources": {}},
             "serverInfo": {"name": "echo", "version": "1"},
         }
     if method == "tools/list":
         return {"tools": [TOOL]}
     if method == "tools/call":
         return {"content": [{"type": "text", "text": f"echo: {params['arguments']['text']}"}]}
+    if method == "resources/list":
+        return {"resources": [{"uri": "log://today", "name": "today"}]}
+    if method == "resources/read":
+        return {"contents": [{"uri": params["uri"], "text": "Fair wind."}]}
     return {}
 
 

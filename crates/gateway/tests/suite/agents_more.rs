@@ -7,7 +7,9 @@ use super::world::World;
 
 const MCP: &str = r#"{"turns": [
     {"answer": [{"mcp": {"server": "echo", "tool": "say_back", "arguments": {"text": "halyard"}}}]},
-    {"when": {"contains": "echo: halyard"}, "answer": [{"text": "Heard."}]}
+    {"when": {"contains": "echo: halyard"}, "answer": [{"mcp_resources": {"server": "echo"}}]},
+    {"when": {"contains": "log://today"}, "answer": [{"mcp_resource": {"server": "echo", "uri": "log://today"}}]},
+    {"when": {"contains": "Fair wind."}, "answer": [{"text": "Heard."}]}
 ]}"#;
 
 const OBJECT: &str = r#"{"turns": [{"answer": [{"json": {"knot": "bowline"}}], "or_more": true}]}"#;
@@ -23,8 +25,9 @@ async fn codex_calls_mcp_servers_by_namespace_and_from_code() {
     for model in ["gpt-5.5", "gpt-6.1-sol"] {
         let world = World::new(script(MCP), &[]).await;
         let mut command = world.codex(model);
+        // Codex waits only for servers that it requires.
         let server = format!(
-            "mcp_servers.echo={{command=\"python3\",args=[{:?}]}}",
+            "mcp_servers.echo={{command=\"python3\",args=[{:?}],required=true}}",
             echo()
         );
         command.args(["-c", &server, "Call the server"]);
