@@ -155,3 +155,16 @@ pub(crate) fn list(names: &[&str]) -> String {
         _ => names.join(", "),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::list;
+
+    #[test]
+    fn a_list_of_names_fits_a_screen() {
+        assert_eq!(list(&[]), "none");
+        assert_eq!(list(&["a", "b"]), "a, b");
+        assert!(list(&["a"; 40]).ends_with(", a"));
+        assert!(list(&["a"; 41]).ends_with(", a and 1 more"));
+    }
+}

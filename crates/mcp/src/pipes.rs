@@ -45,6 +45,8 @@ pub(crate) struct Record {
 pub(crate) struct Pipes {
     child: Child,
     input: Arc<Mutex<Option<pipe::Sender>>>,
+    /// How long a message may wait for the server to read it.
+    patience: Duration,
     /// One permit for each further request that we are ready to answer.
     answers: Arc<Semaphore>,
     /// A message that was read and not yet handed on.
@@ -53,10 +55,11 @@ pub(crate) struct Pipes {
 }
 
 impl Pipes {
-    pub(crate) fn new(mut child: Child, record: Arc<Record>) -> Self {
+    pub(crate) fn new(mut child: Child, record: Arc<Record>, patience: Duration) -> Self {
         Self {
             input: Arc::new(Mutex::new(child.stdin.take())),
             child,
+            patience,
             answers: Arc::new(Semaphore::new(OWED_ANSWERS)),
             held: None,
             record,
@@ -112,12 +115,18 @@ impl Transport<RoleClient> for Pipes {
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let input = Arc::clone(&self.input);
         let answers = Arc::clone(&self.answers);
+        let patience = self.patience;
         async move {
             let mut line = serde_json::to_vec(&message)?;
             line.push(b'\n');
             let mut input = input.lock().await;
-            let input = input.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
-            input.write_all(&line).await?;
+            let open = input.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+            let Ok(written) = timeout(patience, open.write_all(&line)).await else {
+                // After half a line there is no other; whoever waits for its turn is told at once.
+                *input = None;
+                return Err(io::ErrorKind::TimedOut.into());
+            };
+            written?;
             if let JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) = message {
                 answers.add_permits(1);
             }

@@ -44,7 +44,7 @@ impl Server {
         let witness = Witness::new(&server.name);
         let child = sandbox.spawn(spec(server, cwd));
         let child = child.map_err(|error| witness.not_started(error))?;
-        let pipes = Pipes::new(child, Arc::clone(&witness.record));
+        let pipes = Pipes::new(child, Arc::clone(&witness.record), limits.call);
         let Ok(greeted) = timeout(limits.start, greet(pipes, &witness)).await else {
             return Err(witness.late("starting", limits.start).await);
         };

@@ -5,8 +5,9 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::Instant;
 use windlass_core::ErrorCode;
+use windlass_mcp::Limits;
 
-use super::support::{User, arguments, hurry, script, server};
+use super::support::{User, arguments, hurry, script, server, shell};
 
 #[tokio::test]
 async fn noise_is_counted_and_passed_over() {
@@ -70,4 +71,19 @@ async fn p12_a_server_that_floods_instead_of_answering_is_given_up() {
             .unwrap_err();
         assert_eq!(error.code(), ErrorCode::Timeout, "{line}: {error}");
     }
+}
+
+#[tokio::test]
+async fn p12_messages_to_a_server_that_reads_none_do_not_pile_up() {
+    let tools = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"t","inputSchema":{}}]}}"#;
+    let deaf = shell("deaf", &[tools]);
+    let limits = Limits {
+        call: Duration::from_millis(500),
+        ..Limits::default()
+    };
+    let servers = User::new().connect_within(&[deaf], limits).await.unwrap();
+    let long = || arguments(json!({ "text": "x".repeat(1 << 20) }));
+    servers.call("deaf", "t", long()).await.unwrap_err();
+    let error = servers.call("deaf", "t", long()).await.unwrap_err();
+    assert_eq!(error.to_string(), "mcp server deaf no longer listens");
 }

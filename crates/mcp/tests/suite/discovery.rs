@@ -2,7 +2,7 @@
 
 use windlass_mcp::Resource;
 
-use super::support::{User, script, server};
+use super::support::{User, server, shell};
 
 #[tokio::test]
 async fn tools_are_listed_with_their_schemas() {
@@ -67,16 +67,6 @@ async fn a_session_without_servers_needs_nothing() {
     assert_eq!((servers.tools(), servers.names().count()), (&[][..], 0));
 }
 
-/// A server in a few lines of shell: it answers whatever comes with the lines it is given, one each.
-fn answers(name: &str, lines: &[&str]) -> windlass_core::McpServer {
-    let greeting = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"shell","version":"1"}}}"#;
-    let mut text = format!("read l; echo '{greeting}'; read l;");
-    for line in lines {
-        text += &format!("read l; echo '{line}';");
-    }
-    script(name, &(text + "cat > /dev/null"))
-}
-
 #[tokio::test]
 async fn all_pages_are_turned() {
     let page = |id: u32, tool: &str, next: &str| {
@@ -85,7 +75,7 @@ async fn all_pages_are_turned() {
         )
     };
     let first = page(1, "one", r#","nextCursor":"more""#);
-    let pages = answers("pages", &[&first, &page(2, "two", "")]);
+    let pages = shell("pages", &[&first, &page(2, "two", "")]);
     let servers = User::new().connect(&[pages]).await.unwrap();
     let names: Vec<String> = servers.tools().iter().map(|tool| tool.joined()).collect();
     assert_eq!(names, ["mcp__pages__one", "mcp__pages__two"]);
@@ -100,7 +90,7 @@ async fn p12_a_list_has_an_end() {
         r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{}]}}}}"#,
         tools.join(",")
     );
-    let endless = answers("endless", &[&line]);
+    let endless = shell("endless", &[&line]);
     let error = User::new().connect(&[endless]).await.unwrap_err();
     assert_eq!(
         error.to_string(),

@@ -72,6 +72,16 @@ pub(crate) fn script(name: &str, script: &str) -> McpServer {
     }
 }
 
+/// A server in a few lines of shell: it greets, answers what comes next with these lines, one each, and then reads no more.
+pub(crate) fn shell(name: &str, lines: &[&str]) -> McpServer {
+    let greeting = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"shell","version":"1"}}}"#;
+    let mut text = format!("read l; echo '{greeting}'; read l;");
+    for line in lines {
+        text += &format!("read l; echo '{line}';");
+    }
+    script(name, &(text + "sleep 600"))
+}
+
 /// Arguments for a tool.
 pub(crate) fn arguments(value: Value) -> Map<String, Value> {
     let Value::Object(arguments) = value else {
