@@ -121,3 +121,14 @@ fn a_misfit_is_explained_turn_by_turn() {
         "every turn of the script is used up"
     );
 }
+
+#[test]
+fn the_examples_of_the_documentation_can_be_played() {
+    let page = super::tools::root().join("docs/testing-with-scripts.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let examples: Vec<&str> = page.split("```json\n").skip(1).collect();
+    assert_eq!(examples.len(), 3);
+    for example in examples {
+        script(example.split("```").next().unwrap());
+    }
+}
