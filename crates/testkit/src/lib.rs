@@ -1,6 +1,7 @@
 //! What you need to test a program that is built on agents: agents that do as they are told.
 //!
-//! This crate is for tests, yours too. It reaches no real agent and starts no process.
+//! This crate is for tests, yours too. Mocks and replays start no process; an agent that plays a script runs its commands
+//! and MCP servers behind walls.
 //!
 //! ```
 //! use windlass_core::{AgentHandle, ErrorCode, SessionOptions};
@@ -28,11 +29,14 @@ mod clock;
 pub mod conformance;
 mod mock;
 mod places;
+mod player;
 mod record;
 mod replay;
+pub mod scenario;
 
 pub use clock::FakeClock;
 pub use mock::{ExpectationBuilder, MockAgent, MockConfig, Probe, ToolCall, Unmet};
 pub use places::places_here;
+pub use player::ScriptedAgent;
 pub use record::{Handled, Recording, RecordingAgent};
 pub use replay::{ReplayAgent, ReplayConfig, Timing};

@@ -18,6 +18,15 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("windlass-wire", &["windlass-core"]),
     ("windlass-gateway", &["windlass-core", "windlass-wire"]),
     (
+        "windlass-agents",
+        &[
+            "windlass-core",
+            "windlass-sandbox",
+            "windlass-mcp",
+            "windlass-wire",
+        ],
+    ),
+    (
         "windlass-testkit",
         &[
             "windlass-core",
@@ -35,6 +44,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "windlass-mcp",
             "windlass-wire",
             "windlass-gateway",
+            "windlass-agents",
             "windlass-testkit",
         ],
     ),

@@ -19,7 +19,7 @@ pub(super) const WARNING: Style = AnsiColor::Yellow.on_default();
 pub(super) const BAD: Style = AnsiColor::Red.on_default().bold();
 
 /// Standard output and standard error. Colours go only where they are seen.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Console {
     interactive: bool,
 }

@@ -11,7 +11,8 @@ pub(super) fn start(verbose: u8, no_color: bool) {
             0 => "off",
             1 => "windlass=info",
             2 => "windlass=debug",
-            _ => "trace",
+            // The MCP client traces whole messages, and what is in them is not ours to log.
+            _ => "trace,rmcp=warn",
         })
     });
     // A second start, as in a program that embeds this one, keeps the first.

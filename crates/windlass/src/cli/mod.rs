@@ -11,7 +11,9 @@ mod exit;
 mod init;
 mod interrupt;
 mod logging;
+mod model;
 mod prompt_text;
+mod scenario;
 mod transcript;
 mod trust;
 
@@ -74,6 +76,10 @@ enum Command {
     Trust(trust::Trust),
     /// Show the configuration and where each value came from
     Config(config::Show),
+    /// Serve a model that says what a script says, for real agents to run on
+    Model(model::Model),
+    /// Play scenarios: what an agent should be able to do, tried out
+    Scenario(scenario::Scenarios),
     /// Print a completion script for a shell
     Completions(completions::Completions),
 }
@@ -106,6 +112,8 @@ async fn run(cli: Cli, registry: AgentRegistry, console: &Console) -> Result<Exi
         Command::Init(init) => init.run(&app),
         Command::Trust(trust) => trust.run(&app),
         Command::Config(show) => show.run(&app),
+        Command::Model(model) => model.run(&app).await,
+        Command::Scenario(scenarios) => scenarios.run(&app).await,
         Command::Completions(completions) => completions.run(&app),
     }
 }

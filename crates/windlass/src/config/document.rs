@@ -98,7 +98,7 @@ fn json(value: &DeValue<'_>) -> Result<Value, &'static str> {
         DeValue::Table(table) => table
             .iter()
             .map(|(name, item)| Ok((name.get_ref().to_string(), json(item.get_ref())?)))
-            .collect::<Result<Map<_, _>, _>>()?
+            .collect::<Result<Map<_, _>, &str>>()?
             .into(),
     })
 }

@@ -1,0 +1,60 @@
+//! A report as the XML that build servers read.
+
+use super::{Outcome, ScenarioReport, ScenarioResult};
+
+/// One suite with one case for each scenario.
+pub(super) fn write(report: &ScenarioReport) -> String {
+    let seconds: f64 = report
+        .results
+        .iter()
+        .map(|result| result.duration.as_secs_f64())
+        .sum();
+    let mut xml = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+         <testsuites>\n<testsuite name=\"scenarios on {}\" tests=\"{}\" failures=\"{}\" time=\"{seconds:.3}\">\n",
+        escaped(&report.subject),
+        report.results.len(),
+        report.failed(),
+    );
+    for result in &report.results {
+        xml.push_str(&case(result));
+    }
+    xml + "</testsuite>\n</testsuites>\n"
+}
+
+fn case(result: &ScenarioResult) -> String {
+    let folder = result.file.parent().unwrap_or(&result.file);
+    let head = format!(
+        "<testcase classname=\"{}\" name=\"{}\" time=\"{:.3}\"",
+        escaped(&folder.to_string_lossy()),
+        escaped(&result.name),
+        result.duration.as_secs_f64(),
+    );
+    match &result.outcome {
+        Outcome::Passed => format!("{head}/>\n"),
+        Outcome::Failed(problem) => {
+            let first = problem.lines().next().unwrap_or_default();
+            let (first, all) = (escaped(first), escaped(problem));
+            format!("{head}><failure message=\"{first}\">{all}</failure></testcase>\n")
+        }
+    }
+}
+
+/// The text with XML's own characters replaced, and those that XML cannot hold written out.
+fn escaped(text: &str) -> String {
+    let mut xml = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => xml.push_str("&amp;"),
+            '<' => xml.push_str("&lt;"),
+            '>' => xml.push_str("&gt;"),
+            '"' => xml.push_str("&quot;"),
+            '\t' | '\n' => xml.push(c),
+            '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}' => {
+                xml.extend(c.escape_unicode());
+            }
+            _ => xml.push(c),
+        }
+    }
+    xml
+}

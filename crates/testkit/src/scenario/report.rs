@@ -1,0 +1,175 @@
+//! What came of the scenarios, for a person and for a machine.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Serialize;
+use windlass_core::{AgentEvent, visible_line};
+
+use super::matching::{Found, Missing};
+use super::{EventMatcher, junit};
+
+/// What came of a folder of scenarios.
+#[derive(Debug, Clone, Serialize)]
+pub struct ScenarioReport {
+    /// Who played.
+    pub subject: String,
+    /// One result for each scenario.
+    pub results: Vec<ScenarioResult>,
+}
+
+/// What came of one scenario.
+#[derive(Debug, Clone, Serialize)]
+pub struct ScenarioResult {
+    /// Its file, from the folder that was run.
+    pub file: PathBuf,
+    /// Its name.
+    pub name: String,
+    /// How it went.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+    /// How long it took.
+    #[serde(rename = "duration_ms", serialize_with = "millis")]
+    pub duration: Duration,
+}
+
+/// How a scenario went.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "outcome", content = "problem", rename_all = "snake_case")]
+pub enum Outcome {
+    /// As expected.
+    Passed,
+    /// Otherwise, as told here.
+    Failed(String),
+}
+
+impl ScenarioReport {
+    /// How many went as expected.
+    pub fn passed(&self) -> usize {
+        let passed = |result: &&ScenarioResult| result.outcome == Outcome::Passed;
+        self.results.iter().filter(passed).count()
+    }
+
+    /// How many did not.
+    pub fn failed(&self) -> usize {
+        self.results.len() - self.passed()
+    }
+
+    /// The report as JUnit's XML.
+    pub fn junit(&self) -> String {
+        junit::write(self)
+    }
+}
+
+impl fmt::Display for ScenarioReport {
+    /// A line for each scenario, what went wrong below it, and the count at the end.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for result in &self.results {
+            let file = result.file.to_string_lossy();
+            let millis = result.duration.as_millis();
+            match &result.outcome {
+                Outcome::Passed => writeln!(f, "ok      {} ({millis} ms)", visible_line(&file))?,
+                Outcome::Failed(problem) => {
+                    writeln!(f, "FAILED  {} ({millis} ms)", visible_line(&file))?;
+                    for line in problem.lines() {
+                        writeln!(f, "        {}", visible_line(line))?;
+                    }
+                }
+            }
+        }
+        write!(f, "{} passed, {} failed", self.passed(), self.failed())
+    }
+}
+
+fn millis<S: serde::Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// Why a scenario failed.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// It could not be played.
+    Setup(String),
+    /// Something else was seen.
+    Events {
+        expected: Vec<EventMatcher>,
+        seen: Vec<AgentEvent>,
+        found: Found,
+    },
+    /// The files are not as they should be.
+    Files(Vec<String>),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Setup(problem) => write!(f, "could not be played: {problem}"),
+            Self::Files(problems) => f.write_str(&problems.join("\n")),
+            Self::Events {
+                expected,
+                seen,
+                found,
+            } => aligned(f, expected, seen, found),
+        }
+    }
+}
+
+/// Expected events beside those that were seen, each where it was found.
+fn aligned(
+    f: &mut fmt::Formatter<'_>,
+    expected: &[EventMatcher],
+    seen: &[AgentEvent],
+    found: &Found,
+) -> fmt::Result {
+    const WIDTH: usize = 48;
+    match found.missing {
+        Some(Missing::Matcher(number)) => {
+            writeln!(
+                f,
+                "expected event {} was not seen: {}",
+                number + 1,
+                wanted(&expected[number])
+            )?;
+        }
+        _ => writeln!(f, "the turn did not end in a result")?,
+    }
+    writeln!(f, "  {:WIDTH$} | seen", "expected")?;
+    let mut next = 0;
+    for (place, event) in seen.iter().enumerate() {
+        let left = if found.places.get(next) == Some(&place) {
+            next += 1;
+            format!("= {}", wanted(&expected[next - 1]))
+        } else {
+            String::from(" ")
+        };
+        writeln!(f, "{} | {}", padded(&left, WIDTH + 2), told(event))?;
+    }
+    for matcher in &expected[next..] {
+        writeln!(
+            f,
+            "{} |",
+            padded(&format!("- {}", wanted(matcher)), WIDTH + 2)
+        )?;
+    }
+    Ok(())
+}
+
+fn wanted(matcher: &EventMatcher) -> String {
+    serde_json::to_string(matcher).unwrap_or_default()
+}
+
+fn told(event: &AgentEvent) -> String {
+    short(&serde_json::to_string(event).unwrap_or_default(), 120)
+}
+
+fn padded(text: &str, width: usize) -> String {
+    format!("{:width$}", short(text, width))
+}
+
+fn short(text: &str, width: usize) -> String {
+    match text.char_indices().nth(width) {
+        Some(_) => text.chars().take(width - 1).chain(['…']).collect(),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,213 @@
+//! Playing scenarios.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use windlass_core::{
+    AgentEvent, AgentHandle, Clock, EventReceiver, McpServer, PermissionPolicy, Prompt, SessionId,
+    SessionOptions, SystemClock,
+};
+
+use super::report::{Failure, Outcome, ScenarioReport, ScenarioResult};
+use super::workspace::Workspace;
+use super::{
+    EventMatcher, FollowUpSession, LoadError, Scenario, Subject, assertions, load_scenarios,
+    matching,
+};
+
+/// How long a turn may take that does not say.
+const TURN: Duration = Duration::from_secs(60);
+
+/// Plays every scenario in a folder with one agent.
+pub async fn run_scenarios(
+    handle: &AgentHandle,
+    scenarios_dir: &Path,
+) -> Result<ScenarioReport, LoadError> {
+    run_scenarios_on(handle, scenarios_dir).await
+}
+
+/// Plays every scenario in a folder with an agent of the subject's for each.
+pub async fn run_scenarios_on(
+    subject: &dyn Subject,
+    scenarios_dir: &Path,
+) -> Result<ScenarioReport, LoadError> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+    let mut results = Vec::new();
+    for (file, scenario) in load_scenarios(scenarios_dir)? {
+        let started = clock.elapsed();
+        let outcome = match play(subject, &scenario).await {
+            Ok(()) => Outcome::Passed,
+            Err(failure) => Outcome::Failed(failure.to_string()),
+        };
+        results.push(ScenarioResult {
+            file,
+            name: scenario.name,
+            outcome,
+            duration: clock.elapsed().saturating_sub(started),
+        });
+    }
+    Ok(ScenarioReport {
+        subject: subject.name(),
+        results,
+    })
+}
+
+async fn play(subject: &dyn Subject, scenario: &Scenario) -> Result<(), Failure> {
+    let workspace = Workspace::new(scenario).map_err(Failure::Setup)?;
+    let played = play_in(subject, scenario, &workspace).await;
+    let removed = workspace.remove().map_err(Failure::Setup);
+    played.and(removed)
+}
+
+async fn play_in(
+    subject: &dyn Subject,
+    scenario: &Scenario,
+    workspace: &Workspace,
+) -> Result<(), Failure> {
+    let said = |error: windlass_core::Error| Failure::Setup(error.to_string());
+    let staged = subject
+        .stage(scenario, workspace.path())
+        .await
+        .map_err(said)?;
+    let stage = Stage {
+        handle: &staged.handle,
+        scenario,
+        workspace,
+        options: options(scenario, workspace)?,
+    };
+    let mut session = stage
+        .handle
+        .new_session(stage.options.clone())
+        .await
+        .map_err(said)?;
+    stage
+        .turn(&session, &scenario.prompt, &scenario.expected_events)
+        .await?;
+    for next in &scenario.then {
+        session = stage.next_session(session, next.session).await?;
+        stage
+            .turn(&session, &next.prompt, &next.expected_events)
+            .await?;
+    }
+    let problems = match &scenario.assertions {
+        Some(assertions) => assertions::check(assertions, workspace),
+        None => Vec::new(),
+    };
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::Files(problems))
+    }
+}
+
+fn options(scenario: &Scenario, workspace: &Workspace) -> Result<SessionOptions, Failure> {
+    let mut options = SessionOptions::in_dir(workspace.path());
+    // The workspace is the scenario's own, and scenarios are about what agents do.
+    options.permissions = PermissionPolicy::Allow;
+    let names = scenario
+        .setup
+        .iter()
+        .filter_map(|setup| setup.mcp_servers.as_ref())
+        .flatten();
+    options.mcp_servers = names.map(|name| server(name)).collect::<Result<_, _>>()?;
+    Ok(options)
+}
+
+fn server(name: &str) -> Result<McpServer, Failure> {
+    windlass_mcp::demo::server(name)
+        .ok_or_else(|| Failure::Setup(format!("no demonstration server is called {name:?}")))
+}
+
+/// Everything the turns of a scenario share.
+struct Stage<'a> {
+    handle: &'a AgentHandle,
+    scenario: &'a Scenario,
+    workspace: &'a Workspace,
+    options: SessionOptions,
+}
+
+impl Stage<'_> {
+    /// One turn, and what was expected of it.
+    async fn turn(
+        &self,
+        session: &SessionId,
+        prompt: &str,
+        expected: &[EventMatcher],
+    ) -> Result<(), Failure> {
+        let limit = self.scenario.timeout_ms.map_or(TURN, Duration::from_millis);
+        let prompt = Prompt::from(self.workspace.localised(self.scenario, prompt)).within(limit);
+        let said = |error: windlass_core::Error| Failure::Setup(error.to_string());
+        let turn = self.handle.prompt(session, prompt).await.map_err(said)?;
+        let seen = self.watch(session, turn).await;
+        let expected = self.localised(expected);
+        let found = matching::find(&expected, &seen);
+        if found.missing.is_none() {
+            return Ok(());
+        }
+        Err(Failure::Events {
+            expected,
+            seen,
+            found,
+        })
+    }
+
+    /// All events of the turn, which is cancelled where the scenario says so.
+    async fn watch(&self, session: &SessionId, mut turn: EventReceiver) -> Vec<AgentEvent> {
+        let mut seen = Vec::new();
+        let mut cancel_on = self.scenario.cancel_on.as_ref();
+        while let Some(event) = turn.recv().await {
+            if cancel_on.is_some_and(|matcher| matcher.is_met_by(&event)) {
+                cancel_on = None;
+                // A turn that is over cannot be cancelled, and need not be.
+                let _ = self.handle.cancel(session).await;
+            }
+            seen.push(event);
+        }
+        seen
+    }
+
+    async fn next_session(
+        &self,
+        before: SessionId,
+        wanted: FollowUpSession,
+    ) -> Result<SessionId, Failure> {
+        let said = |error: windlass_core::Error| Failure::Setup(error.to_string());
+        match wanted {
+            FollowUpSession::Same => Ok(before),
+            FollowUpSession::New => self
+                .handle
+                .new_session(self.options.clone())
+                .await
+                .map_err(said),
+            FollowUpSession::Unknown => Ok("00000000-0000-4000-8000-000000000000".into()),
+            FollowUpSession::Loaded => {
+                self.handle
+                    .load_session(&before, self.options.clone())
+                    .await
+                    .map_err(said)?;
+                Ok(before)
+            }
+        }
+    }
+
+    /// The matchers with the scenario's paths as they are on this machine.
+    fn localised(&self, expected: &[EventMatcher]) -> Vec<EventMatcher> {
+        let mut expected = expected.to_vec();
+        for matcher in &mut expected {
+            if let EventMatcher::ToolStart {
+                input_contains: Some(pattern),
+                ..
+            } = matcher
+            {
+                let text = self
+                    .workspace
+                    .localised(self.scenario, &pattern.to_string());
+                if let Ok(local) = serde_json::from_str(&text) {
+                    *pattern = local;
+                }
+            }
+        }
+        expected
+    }
+}
