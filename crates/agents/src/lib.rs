@@ -26,11 +26,13 @@
 
 pub mod cli;
 mod context;
+pub mod direct;
+pub mod invoke;
 mod schema_file;
 mod settings;
 mod version;
 
-pub use cli::{claude, codex};
+pub use cli::{claude, codex, cursor, qwen};
 pub use context::AgentContext;
 pub use settings::Settings;
 pub use version::Version;

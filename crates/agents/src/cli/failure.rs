@@ -1,8 +1,9 @@
 //! What an agent says when it fails, under one of our codes.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use windlass_core::{AgentEvent, ErrorCode};
 
 use super::parser::Ended;
@@ -71,7 +72,7 @@ pub(super) fn failed(status: Option<u16>, message: &str) -> AgentEvent {
 pub(super) fn coded(code: ErrorCode, status: Option<u16>, message: &str) -> AgentEvent {
     // The same request would be refused again.
     let refused = matches!(status, Some(400 | 404 | 413 | 422)) || is_too_long(message);
-    let mut message = tail(message);
+    let mut message = tail(&readable(message));
     if code == ErrorCode::RateLimited
         && let Some(wait) = wait_in(&message)
     {
@@ -209,6 +210,22 @@ fn wait_in(text: &str) -> Option<Duration> {
         _ => number,
     };
     Duration::try_from_secs_f64(seconds).ok()
+}
+
+/// The sentence in a provider's error, where an agent passes the whole of it on.
+fn readable(message: &str) -> Cow<'_, str> {
+    let inner = message
+        .trim_start()
+        .starts_with('{')
+        .then(|| serde_json::from_str::<Value>(message).ok())
+        .flatten();
+    match inner
+        .as_ref()
+        .and_then(|error| error["error"]["message"].as_str())
+    {
+        Some(sentence) => Cow::Owned(sentence.to_owned()),
+        None => Cow::Borrowed(message),
+    }
 }
 
 fn quiet(stderr: &str) -> String {

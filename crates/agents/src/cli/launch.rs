@@ -8,56 +8,73 @@ use windlass_core::{Error, ExposeSecret, Result, SecretString};
 use windlass_sandbox::{Limits, Profile as Walls, Spec, Stdin};
 
 use super::PROFILES;
-use super::call::{Call, Endpoint};
+use super::call::{Command, Endpoint};
 use super::profile::Profile;
-use super::program::Found;
-use crate::AgentContext;
+use crate::{AgentContext, Settings};
 
 /// How long a process may live. The deadline of a turn is the handle's; this one is for what nobody waits for.
 const LIFETIME: Duration = Duration::from_secs(24 * 3600);
 
-/// The command of one run.
-pub(super) fn spec(
-    profile: &Profile,
-    found: &Found,
-    context: &AgentContext,
-    call: &Call<'_>,
-    stdin: Stdin,
-) -> Result<Spec> {
-    let settings = call.settings;
-    let mut command = (found.transport.command)(call);
-    let keys = keys(profile, context, settings.api_key_env.as_deref())?;
-    if let Some(url) = &settings.endpoint {
-        let point = profile.endpoint.ok_or_else(|| {
-            let problem = format!("{} cannot be pointed at another endpoint", profile.name);
-            Error::config("endpoint", problem)
-        })?;
-        let has_key = !keys.is_empty();
-        point(&Endpoint { url, has_key }, &mut command);
+/// One command of an agent, before it is put behind walls.
+pub(crate) struct Launch<'a> {
+    pub(crate) profile: &'a Profile,
+    pub(crate) program: &'a str,
+    pub(crate) context: &'a AgentContext,
+    pub(crate) settings: &'a Settings,
+    pub(crate) cwd: &'a Path,
+    pub(crate) command: Command,
+    pub(crate) stdin: Stdin,
+    /// A file that the agent must be able to read, wherever it is.
+    pub(crate) read: Option<&'a Path>,
+}
+
+impl Launch<'_> {
+    /// The command with its walls, its places and its keys; beside it the arguments, which hold no secret.
+    pub(crate) fn spec(mut self) -> Result<(Spec, Vec<String>)> {
+        let Self {
+            profile,
+            context,
+            settings,
+            ..
+        } = self;
+        let keys = keys(profile, context, settings.api_key_env.as_deref())?;
+        if let Some(url) = &settings.endpoint {
+            let point = profile.endpoint.ok_or_else(|| {
+                let problem = format!("{} cannot be pointed at another endpoint", profile.name);
+                Error::config("endpoint", problem)
+            })?;
+            let has_key = !keys.is_empty();
+            point(&Endpoint { url, has_key }, &mut self.command);
+        }
+        let places = Places::new(profile, context, settings.endpoint.is_some());
+        let mut walls = places.walls(profile, context);
+        if let Some(file) = self.read {
+            walls = walls.read(file);
+        }
+        let mut args = self.command.args;
+        args.extend(settings.extra_args.iter().cloned());
+        let mut spec = Spec::new(self.program, self.cwd, walls)
+            .args(&args)
+            .stdin(self.stdin)
+            .limits(Limits {
+                deadline: LIFETIME,
+                line_bytes: PROTOCOL_LINE_BYTES,
+                ..Limits::default()
+            });
+        if let Some(folder) = places.moved_to {
+            spec = spec.env(profile.home.variable, folder);
+        }
+        for (name, value) in self.command.env {
+            spec = spec.env(name, value);
+        }
+        for (name, key) in keys {
+            spec = spec.env(name, key.expose_secret());
+        }
+        for (name, value) in &settings.extra_env {
+            spec = spec.env(name, value);
+        }
+        Ok((spec, args))
     }
-    let places = Places::new(profile, context, settings.endpoint.is_some());
-    let mut spec = Spec::new(&found.program, call.cwd, places.walls(profile, context))
-        .args(command.args)
-        .args(&settings.extra_args)
-        .stdin(stdin)
-        .limits(Limits {
-            deadline: LIFETIME,
-            line_bytes: PROTOCOL_LINE_BYTES,
-            ..Limits::default()
-        });
-    if let Some(folder) = places.moved_to {
-        spec = spec.env(profile.home.variable, folder);
-    }
-    for (name, value) in command.env {
-        spec = spec.env(name, value);
-    }
-    for (name, key) in keys {
-        spec = spec.env(name, key.expose_secret());
-    }
-    for (name, value) in &settings.extra_env {
-        spec = spec.env(name, value);
-    }
-    Ok(spec)
 }
 
 /// The key under the name by which the agent looks for it: the one that is configured, else those the user has set.

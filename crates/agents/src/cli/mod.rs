@@ -12,14 +12,16 @@ mod backend;
 mod call;
 pub mod claude;
 pub mod codex;
+pub mod cursor;
 mod driver;
 mod failure;
-mod launch;
+pub(crate) mod launch;
 mod parking;
 mod parser;
 mod process;
 mod profile;
-mod program;
+pub(crate) mod program;
+pub mod qwen;
 mod sessions;
 mod tokens;
 mod turn;
@@ -32,4 +34,9 @@ pub use program::Found;
 pub use tokens::Total;
 
 /// Every agent there is a profile of.
-pub const PROFILES: &[&Profile] = &[&codex::PROFILE, &claude::PROFILE];
+pub const PROFILES: &[&Profile] = &[
+    &codex::PROFILE,
+    &claude::PROFILE,
+    &cursor::PROFILE,
+    &qwen::PROFILE,
+];

@@ -9,7 +9,7 @@ use windlass_sandbox::{Child, Stdin, Why};
 
 use super::call::Call;
 use super::driver::Driver;
-use super::launch;
+use super::launch::Launch;
 use super::parser::{Dialog, Ended, Heard, Parser, Question};
 use super::profile::Door;
 use super::program::{Found, not_started};
@@ -43,7 +43,17 @@ impl Process {
             Door::Dialog(_) => Stdin::Pipe,
         };
         let profile = driver.profile;
-        let spec = launch::spec(profile, found, &driver.context, call, stdin)?;
+        let launch = Launch {
+            profile,
+            program: &found.program,
+            context: &driver.context,
+            settings: &driver.settings,
+            cwd: call.cwd,
+            command: (found.transport.command)(call),
+            stdin,
+            read: call.schema_file,
+        };
+        let (spec, _) = launch.spec()?;
         let spawned = driver.context.sandbox().spawn(spec);
         let mut child = spawned.map_err(|error| not_started(profile, &error))?;
         let voice = match found.transport.door {

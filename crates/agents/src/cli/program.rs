@@ -33,7 +33,7 @@ impl Found {
 }
 
 /// Looks for an agent, and asks it for its version.
-pub(super) async fn find(
+pub(crate) async fn find(
     profile: &'static Profile,
     settings: &Settings,
     context: &AgentContext,
@@ -116,7 +116,7 @@ fn unavailable(profile: &Profile, problem: String) -> Error {
 }
 
 /// What a process that could not be started means to whoever asked for a session or a turn.
-pub(super) fn not_started(profile: &Profile, error: &sandbox::Error) -> Error {
+pub(crate) fn not_started(profile: &Profile, error: &sandbox::Error) -> Error {
     match error {
         sandbox::Error::ProgramNotFound { .. } => {
             unavailable(profile, format!("{error}: {}", profile.install))

@@ -37,7 +37,7 @@ impl TwoWay {
     /// The other side of a session that had consumed so much before; `None` if nobody knows how much.
     pub fn new(permissions: PermissionPolicy, before: Option<Total>) -> Self {
         Self {
-            stream: StreamJson::new(&super::ACCENT, before),
+            stream: StreamJson::claude(before),
             permissions,
             requests: 0,
         }

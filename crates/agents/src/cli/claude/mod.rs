@@ -63,12 +63,13 @@ const PRINT: Transport = Transport {
     },
     naming: Naming::Chosen,
     command: print_command,
-    door: Door::Once(|call| Box::new(StreamJson::new(&ACCENT, call.before))),
+    door: Door::Once(|call| Box::new(StreamJson::claude(call.before))),
 };
 
 const ACCENT: Accent = Accent {
     agent: "claude",
     input_holds_cached: false,
+    errors_in_answers: false,
 };
 
 /// Makes Claude agents from their configuration.

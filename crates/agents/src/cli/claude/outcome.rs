@@ -46,8 +46,12 @@ impl System {
                 ))
             }
             "retry" => {
-                let why = self.data.unwrap_or_default().to_string();
-                Heard::event(failure::retry(None, None, None, None, &why))
+                let why = self
+                    .data
+                    .as_ref()
+                    .and_then(|data| data.get("reason")?.as_str());
+                let why = why.unwrap_or_default();
+                Heard::event(failure::retry(None, None, None, None, why))
             }
             "permission_denied" => Heard::event(AgentEvent::custom(
                 "permission_denied",
@@ -74,7 +78,7 @@ pub(super) struct Outcome {
     usage: Option<Tokens>,
     total_cost_usd: Option<f64>,
     model_usage_since_last_result: Option<BTreeMap<String, ModelUsage>>,
-    duration_ms: Option<f64>,
+    duration_ms: Option<Value>,
     num_turns: Option<u64>,
     stop_reason: Option<String>,
     permission_denials: Option<Value>,
@@ -205,8 +209,10 @@ impl Outcome {
         let aborted = self
             .terminal_reason
             .is_some_and(|reason| reason.starts_with("aborted"));
+        if aborted {
+            return failure::coded(ErrorCode::Cancelled, None, "interrupted");
+        }
         let code = match word {
-            _ if aborted => ErrorCode::Cancelled,
             "authentication_failed" => ErrorCode::AuthFailed,
             "rate_limit" | "billing_error" => ErrorCode::RateLimited,
             _ => return failure::failed(self.api_error_status, &message),

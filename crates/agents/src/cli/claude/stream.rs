@@ -10,11 +10,13 @@ use crate::cli::{Ended, Heard, Parser, Total, failure};
 
 /// How an agent's stream-json differs from Claude's.
 #[derive(Debug)]
-pub struct Accent {
+pub(in crate::cli) struct Accent {
     /// The agent's name.
-    pub agent: &'static str,
+    pub(in crate::cli) agent: &'static str,
     /// Whether the input tokens hold those from the cache.
-    pub input_holds_cached: bool,
+    pub(in crate::cli) input_holds_cached: bool,
+    /// Whether an error of the provider stands at the end of an answer, in brackets.
+    pub(in crate::cli) errors_in_answers: bool,
 }
 
 /// Reads the lines of a session.
@@ -95,8 +97,17 @@ struct Started {
 }
 
 impl StreamJson {
-    /// A parser for a session that had consumed so much before; `None` if nobody knows how much.
-    pub fn new(accent: &'static Accent, before: Option<Total>) -> Self {
+    /// A parser for Claude's session that had consumed so much before; `None` if nobody knows how much.
+    pub fn claude(before: Option<Total>) -> Self {
+        Self::new(&super::ACCENT, before)
+    }
+
+    /// The same for Qwen's.
+    pub fn qwen(before: Option<Total>) -> Self {
+        Self::new(&crate::cli::qwen::ACCENT, before)
+    }
+
+    pub(super) fn new(accent: &'static Accent, before: Option<Total>) -> Self {
         Self {
             accent,
             before,
@@ -119,18 +130,11 @@ impl StreamJson {
         let mut events = Vec::new();
         for block in blocks {
             match block.kind.as_str() {
-                "text" if synthetic || line.is_api_error_message || is_error(&block.text) => {
-                    let word = line
-                        .error
-                        .as_ref()
-                        .and_then(Value::as_str)
-                        .unwrap_or_default();
-                    self.complaint = Some(Complaint {
-                        word: word.to_owned(),
-                        text: block.text,
-                    });
+                "text" if synthetic || line.is_api_error_message => {
+                    let word = line.error.as_ref().and_then(Value::as_str);
+                    self.complain(word, block.text);
                 }
-                "text" if !said => events.push(AgentEvent::Text(block.text)),
+                "text" if !said => events.extend(self.answer(block.text)),
                 "thinking" if !said => events.push(AgentEvent::Thought(block.thinking)),
                 "tool_use" => {
                     self.open.push((block.id.clone(), block.name.clone()));
@@ -144,6 +148,23 @@ impl StreamJson {
             }
         }
         Heard::events(events)
+    }
+
+    /// What of a text is an answer; what is an error is said by the end of the turn.
+    fn answer(&mut self, mut text: String) -> Option<AgentEvent> {
+        let mark = text.find("[API Error: ");
+        if let Some(at) = mark.filter(|_| self.accent.errors_in_answers) {
+            let error = text.split_off(at);
+            self.complain(None, error);
+        }
+        (!text.trim().is_empty()).then_some(AgentEvent::Text(text))
+    }
+
+    fn complain(&mut self, word: Option<&str>, text: String) {
+        self.complaint = Some(Complaint {
+            word: word.unwrap_or_default().to_owned(),
+            text,
+        });
     }
 
     /// Only the results of tools are news; the rest repeats what the agent was told.
@@ -247,11 +268,6 @@ fn helper(parent: &str, content: &RawValue) -> Heard {
         id: parent.to_owned(),
         update: json!({ "content": content }),
     })
-}
-
-/// An error that some agents put at the end of an answer, to be said again by the end of the turn.
-fn is_error(text: &str) -> bool {
-    text.trim_start().starts_with("[API Error: ")
 }
 
 /// Blocks of text as the text they are.

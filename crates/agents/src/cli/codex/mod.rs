@@ -158,6 +158,6 @@ fn set(command: &mut Command, key: &str, value: &str) {
 }
 
 /// A TOML string. JSON's is one.
-fn text(value: &str) -> String {
+pub(crate) fn text(value: &str) -> String {
     Value::from(value).to_string()
 }

@@ -1,0 +1,225 @@
+//! Cursor's agent: one process for each turn, stream-json.
+//!
+//! Written from the documented shapes: the program is on no registry, and was never run here.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use windlass_core::{AgentEvent, AgentHandle, Capabilities, PermissionPolicy, Result, Usage};
+
+use super::{
+    Call, Command, Door, Ended, Heard, Home, Naming, Parser, Profile, Start, Transport, failure,
+};
+use crate::{AgentContext, Version};
+
+/// What is kept of lines that are no JSON: with Cursor they are the reason why nothing else came.
+const PLAIN_BYTES: usize = 4096;
+
+/// Everything about Cursor that is not its output.
+pub const PROFILE: Profile = Profile {
+    name: "cursor",
+    programs: &["cursor-agent", "agent"],
+    install: "see cursor.com/cli for how to install it, then run `cursor-agent login`",
+    home: Home {
+        variable: "CURSOR_CONFIG_DIR",
+        folder: ".cursor",
+        files: &[],
+    },
+    keys: &["CURSOR_API_KEY"],
+    endpoint: None,
+    transports: &[Transport {
+        name: "stream-json",
+        since: Version(0, 0, 0),
+        capabilities: Capabilities {
+            streaming: true,
+            load_session: true,
+            tools: true,
+            permissions: false,
+            native_schema: false,
+            mcp: false,
+            model_choice: true,
+            usage: true,
+            cost: false,
+        },
+        naming: Naming::Late,
+        command,
+        door: Door::Once(|_| Box::new(Cursor::default())),
+    }],
+};
+
+/// Makes Cursor agents from their configuration.
+pub fn factory(
+    context: AgentContext,
+) -> impl Fn(&Value) -> Result<AgentHandle> + Send + Sync + 'static {
+    super::factory(&PROFILE, context)
+}
+
+fn command(call: &Call<'_>) -> Command {
+    let mut command = Command::new(["-p", "--stream-partial-output", "--trust"]);
+    command.option("output-format", "stream-json");
+    if call.permissions == PermissionPolicy::Allow {
+        command.arg("--force");
+    }
+    if let Some(model) = call.model {
+        command.option("model", model);
+    }
+    if let Start::Resume(id) | Start::Named(id) = call.start {
+        command.option("resume", id);
+    }
+    command
+}
+
+/// Reads the lines of one run.
+#[derive(Debug, Default)]
+pub struct Cursor {
+    plain: String,
+    /// Whether the text comes in pieces.
+    pieces: bool,
+}
+
+#[derive(Deserialize)]
+struct Line {
+    #[serde(rename = "type")]
+    kind: String,
+    subtype: Option<String>,
+    session_id: Option<String>,
+    message: Option<Message>,
+    text: Option<String>,
+    call_id: Option<String>,
+    tool_call: Option<Map<String, Value>>,
+    timestamp_ms: Option<Value>,
+    model_call_id: Option<Value>,
+    #[serde(default)]
+    is_error: bool,
+    result: Option<String>,
+    duration_ms: Option<u64>,
+    usage: Option<Tokens>,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    #[serde(default)]
+    content: Vec<Block>,
+}
+
+#[derive(Deserialize)]
+struct Block {
+    text: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Tokens {
+    input_tokens: u64,
+    output_tokens: u64,
+    cache_read_tokens: Option<u64>,
+    cache_write_tokens: Option<u64>,
+}
+
+impl Parser for Cursor {
+    fn line(&mut self, line: &str) -> Heard {
+        let Ok(read) = serde_json::from_str::<Line>(line) else {
+            if self.plain.len() < PLAIN_BYTES && !line.starts_with('{') {
+                self.plain.push_str(line.trim());
+                self.plain.push('\n');
+            }
+            return Heard::unparsed(line);
+        };
+        match (read.kind.as_str(), read.subtype.as_deref()) {
+            ("system", Some("init")) => Heard {
+                session: read.session_id,
+                ..Heard::default()
+            },
+            ("user", _) => Heard::default(),
+            ("thinking", Some("delta")) => Heard::events(read.text.map(AgentEvent::Thought)),
+            ("thinking", _) => Heard::default(),
+            ("assistant", _) => self.assistant(read),
+            ("tool_call", Some("started" | "completed")) => tool(read, line),
+            ("result", _) => Heard::event(ended(read)),
+            _ => Heard::unparsed(line),
+        }
+    }
+
+    fn end(&mut self, ended: &Ended<'_>) -> AgentEvent {
+        let said = Some(self.plain.as_str()).filter(|_| ended.stderr.trim().is_empty());
+        failure::silent("cursor", said, ended)
+    }
+}
+
+impl Cursor {
+    /// Pieces of text have a time. Where there are any, a line without one, or with a call, says the same again.
+    fn assistant(&mut self, line: Line) -> Heard {
+        let is_piece = line.timestamp_ms.is_some() && line.model_call_id.is_none();
+        let is_news = is_piece || !self.pieces;
+        self.pieces |= is_piece;
+        let blocks = line
+            .message
+            .map(|message| message.content)
+            .unwrap_or_default();
+        let texts = blocks.into_iter().filter_map(|block| block.text);
+        Heard::events(texts.filter(|_| is_news).map(AgentEvent::Text))
+    }
+}
+
+/// The tool's name is the key; other keys may stand beside it.
+fn tool(line: Line, raw: &str) -> Heard {
+    let (Some(id), Some(call)) = (line.call_id, line.tool_call) else {
+        return Heard::unparsed(raw);
+    };
+    let named = call
+        .into_iter()
+        .find(|(key, _)| key.ends_with("ToolCall") || key == "function");
+    let Some((key, mut body)) = named else {
+        return Heard::unparsed(raw);
+    };
+    let name = match body.get("name").and_then(Value::as_str) {
+        Some(name) => name.to_owned(),
+        None => key.trim_end_matches("ToolCall").to_owned(),
+    };
+    if line.subtype.as_deref() == Some("started") {
+        let key = if body.get("args").is_some() {
+            "args"
+        } else {
+            "arguments"
+        };
+        let input = body.get_mut(key);
+        return Heard::event(AgentEvent::ToolStart {
+            id,
+            name,
+            input: input.map(Value::take).unwrap_or_default(),
+        });
+    }
+    let result = body.get_mut("result").map(Value::take).unwrap_or_default();
+    let (outcome, output) = match result {
+        Value::Object(result) => result.into_iter().next().unwrap_or_default(),
+        other => ("success".to_owned(), other),
+    };
+    let code = output.get("exitCode").and_then(Value::as_i64);
+    Heard::event(AgentEvent::ToolEnd {
+        id,
+        name,
+        success: outcome == "success" && code.is_none_or(|code| code == 0),
+        output: match outcome.as_str() {
+            "rejected" => json!({ "error": "permission denied", "details": output }),
+            _ => output,
+        },
+        duration_ms: 0,
+    })
+}
+
+fn ended(line: Line) -> AgentEvent {
+    let text = line.result.unwrap_or_default();
+    if line.is_error || line.subtype.as_deref() != Some("success") {
+        return failure::failed(None, &text);
+    }
+    AgentEvent::Result {
+        text,
+        usage: line.usage.map(|tokens| Usage {
+            input_tokens: tokens.input_tokens,
+            output_tokens: tokens.output_tokens,
+            cache_read_tokens: tokens.cache_read_tokens,
+            cache_write_tokens: tokens.cache_write_tokens,
+            ..Usage::default()
+        }),
+        metadata: json!({ "duration_ms": line.duration_ms }),
+    }
+}

@@ -1,0 +1,87 @@
+//! Qwen Code: its one-shot mode, which speaks Claude's stream-json with an accent.
+
+use serde_json::Value;
+use windlass_core::{AgentHandle, Capabilities, PermissionPolicy, Result};
+
+use super::claude::{Accent, StreamJson};
+use super::{Call, Command, Door, Endpoint, Home, Naming, Profile, Start, Transport};
+use crate::{AgentContext, Version};
+
+/// Everything about Qwen Code that is not its output.
+pub const PROFILE: Profile = Profile {
+    name: "qwen",
+    programs: &["qwen"],
+    install: "install it with `npm install -g @qwen-code/qwen-code` (Node 22 or later), then run `qwen` once to log in",
+    home: Home {
+        variable: "HOME",
+        folder: ".qwen",
+        files: &[],
+    },
+    keys: &["OPENAI_API_KEY"],
+    endpoint: Some(endpoint),
+    transports: &[Transport {
+        name: "stream-json",
+        since: Version(0, 20, 0),
+        capabilities: Capabilities {
+            // It could stream, but then an error comes in pieces that look like an answer.
+            streaming: false,
+            load_session: true,
+            tools: true,
+            permissions: false,
+            native_schema: true,
+            mcp: false,
+            model_choice: true,
+            usage: true,
+            cost: false,
+        },
+        naming: Naming::Chosen,
+        command,
+        door: Door::Once(|call| Box::new(StreamJson::qwen(call.before))),
+    }],
+};
+
+pub(super) const ACCENT: Accent = Accent {
+    agent: "qwen",
+    input_holds_cached: true,
+    errors_in_answers: true,
+};
+
+/// Makes Qwen agents from their configuration.
+pub fn factory(
+    context: AgentContext,
+) -> impl Fn(&Value) -> Result<AgentHandle> + Send + Sync + 'static {
+    super::factory(&PROFILE, context)
+}
+
+fn command(call: &Call<'_>) -> Command {
+    let mut command = Command::default();
+    command.option("output-format", "stream-json");
+    command.option(
+        "approval-mode",
+        match call.permissions {
+            PermissionPolicy::Allow => "yolo",
+            _ => "default",
+        },
+    );
+    if let Some(model) = call.model {
+        command.option("model", model);
+    }
+    if let Some(schema) = call.schema {
+        command.option("json-schema", &schema.to_string());
+    }
+    match call.start {
+        Start::Fresh => {}
+        Start::Named(id) => _ = command.option("session-id", id),
+        Start::Resume(id) => _ = command.option("resume", id),
+    }
+    command
+}
+
+fn endpoint(endpoint: &Endpoint<'_>, command: &mut Command) {
+    command.option("auth-type", "openai");
+    command.env("OPENAI_BASE_URL", endpoint.versioned());
+    if !endpoint.has_key {
+        // Qwen does not start without one.
+        command.env("OPENAI_API_KEY", "none");
+    }
+}

@@ -1,0 +1,174 @@
+//! `codex exec` as a plain call.
+
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempPath;
+use windlass_core::{AgentInvocation, SchemaMode, StructuredAgentTask};
+
+use super::error::InvocationError;
+use super::run::{Run, failure};
+use crate::cli::codex::{PROFILE, text};
+use crate::cli::{Command, program};
+use crate::{AgentContext, Settings, Version, schema_file};
+
+/// From this version on, `--full-auto` warns, later it is gone; what it meant has flags of its own.
+const SANDBOX_FLAGS: Version = Version(0, 128, 0);
+
+/// Codex, one command per call. Errors come as `E`.
+#[derive(Debug, Clone)]
+pub struct CodexCliBackend<E = InvocationError> {
+    context: AgentContext,
+    settings: Settings,
+    schema_override: Option<PathBuf>,
+    full_auto: bool,
+    errors: PhantomData<fn() -> E>,
+}
+
+impl CodexCliBackend {
+    /// Codex with nothing set.
+    pub fn new(context: AgentContext) -> Self {
+        Self {
+            context,
+            settings: Settings::default(),
+            schema_override: None,
+            full_auto: false,
+            errors: PhantomData,
+        }
+    }
+}
+
+impl<E: From<InvocationError>> CodexCliBackend<E> {
+    /// With these settings: `bin`, `profile`, `timeout_seconds`, `extra_env` and the others that every agent has.
+    #[must_use]
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// Uses the schema in this file, if there is one, in place of the task's.
+    #[must_use]
+    pub fn schema_override(mut self, file: impl Into<PathBuf>) -> Self {
+        self.schema_override = Some(file.into());
+        self
+    }
+
+    /// Lets Codex write in the working directory without asking.
+    #[must_use]
+    pub fn full_auto(mut self, yes: bool) -> Self {
+        self.full_auto = yes;
+        self
+    }
+
+    /// The same backend with another type of error.
+    #[must_use]
+    pub fn errors_as<F: From<InvocationError>>(self) -> CodexCliBackend<F> {
+        CodexCliBackend {
+            context: self.context,
+            settings: self.settings,
+            schema_override: self.schema_override,
+            full_auto: self.full_auto,
+            errors: PhantomData,
+        }
+    }
+
+    /// Runs the task in this folder.
+    pub async fn run(
+        &self,
+        task: &StructuredAgentTask,
+        working_dir: impl AsRef<Path>,
+    ) -> Result<AgentInvocation, E> {
+        Ok(self.call(task, working_dir.as_ref()).await?)
+    }
+
+    async fn call(
+        &self,
+        task: &StructuredAgentTask,
+        cwd: &Path,
+    ) -> Result<AgentInvocation, InvocationError> {
+        let failed =
+            |error: windlass_core::Error| failure(&task.name, error.to_string(), error.code());
+        let mut command = Command::new(["exec"]);
+        if self.full_auto {
+            let found = program::find(&PROFILE, &self.settings, &self.context);
+            full_auto(&mut command, found.await.map_err(failed)?.version);
+        }
+        let schema = self.schema(task).map_err(failed)?;
+        if let Some(file) = &schema {
+            command.option("output-schema", &file.path().display().to_string());
+        }
+        if let Some(profile) = &self.settings.profile {
+            command.option("profile", profile);
+        }
+        let run = Run {
+            task: &task.name,
+            profile: &PROFILE,
+            program: self.settings.bin.as_deref().unwrap_or("codex"),
+            context: &self.context,
+            settings: &self.settings,
+            command,
+            prompt: &task.prompt,
+            read: schema.as_ref().map(Schema::path),
+        };
+        // The schema's file, if it is ours, is removed however this ends.
+        run.run(cwd).await
+    }
+
+    fn schema(&self, task: &StructuredAgentTask) -> windlass_core::Result<Option<Schema>> {
+        if task.schema_mode != SchemaMode::Native {
+            return Ok(None);
+        }
+        if let Some(file) = self.schema_override.as_ref().filter(|file| file.is_file()) {
+            return Ok(Some(Schema::Given(file.clone())));
+        }
+        let written = task.schema.as_ref().map(|schema| {
+            schema_file::write(&self.context.state().join("schemas"), schema).map(Schema::Ours)
+        });
+        written.transpose()
+    }
+}
+
+/// A schema in a file: the user's, or one that goes when this does.
+enum Schema {
+    Given(PathBuf),
+    Ours(TempPath),
+}
+
+impl Schema {
+    fn path(&self) -> &Path {
+        match self {
+            Self::Given(file) => file,
+            Self::Ours(file) => file,
+        }
+    }
+}
+
+fn full_auto(command: &mut Command, version: Version) {
+    if version < SANDBOX_FLAGS {
+        command.arg("--full-auto");
+        return;
+    }
+    command.option("sandbox", "workspace-write");
+    command
+        .arg("-c")
+        .arg(format!("approval_policy={}", text("never")));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn full_auto_is_said_in_the_words_of_the_version() {
+        let said = |version| {
+            let mut command = Command::new(["exec"]);
+            full_auto(&mut command, version);
+            command.args.join(" ")
+        };
+        assert_eq!(said(Version(0, 47, 0)), "exec --full-auto");
+        assert_eq!(
+            said(Version(0, 166, 0)),
+            "exec --sandbox=workspace-write -c approval_policy=\"never\""
+        );
+    }
+}

@@ -1,0 +1,27 @@
+//! The plain call: one command, its output, its duration. Nothing is parsed and nothing judged.
+//!
+//! What a caller calls its errors is its own choice: a planner gets [`PlanningError`]s, a coder [`CodingError`]s.
+//!
+//! ```no_run
+//! use windlass_agents::invoke::{CodexCliBackend, PlanningError};
+//! # use windlass_agents::AgentContext;
+//! # use windlass_core::{SchemaMode, StructuredAgentTask};
+//!
+//! # async fn example(context: AgentContext, task: StructuredAgentTask) -> Result<(), PlanningError> {
+//! let codex = CodexCliBackend::new(context).full_auto(true).errors_as::<PlanningError>();
+//! let invocation = codex.run(&task, "~/project").await?;
+//! assert_eq!(invocation.command[..2], ["codex", "exec"]);
+//! # Ok(())
+//! # }
+//! ```
+
+mod codex;
+mod cursor;
+mod error;
+mod run;
+mod workdir;
+
+pub use codex::CodexCliBackend;
+pub use cursor::{CURSOR_MODEL, CursorCliBackend, cursor_backend_from_settings};
+pub use error::{CodingError, InvocationError, PlanningError};
+pub use workdir::validate_workdir;

@@ -1,0 +1,106 @@
+//! What both backends do with a command once they have it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use windlass_core::{AgentInvocation, ErrorCode};
+use windlass_sandbox::{Output, Stdin, Why};
+
+use super::error::InvocationError;
+use super::workdir::validate_workdir;
+use crate::cli::launch::Launch;
+use crate::cli::{Command, Profile};
+use crate::{AgentContext, Settings};
+
+/// How long a command may take where nothing is set.
+const TIMEOUT: Duration = Duration::from_secs(600);
+
+/// One plain call.
+pub(super) struct Run<'a> {
+    pub(super) task: &'a str,
+    pub(super) profile: &'static Profile,
+    pub(super) program: &'a str,
+    pub(super) context: &'a AgentContext,
+    pub(super) settings: &'a Settings,
+    pub(super) command: Command,
+    pub(super) prompt: &'a str,
+    pub(super) read: Option<&'a Path>,
+}
+
+impl Run<'_> {
+    /// Runs the command in this folder. Silence is no failure; another exit code than 0 is.
+    pub(super) async fn run(self, cwd: &Path) -> Result<AgentInvocation, InvocationError> {
+        let failed = |problem: String, code| failure(self.task, problem, code);
+        let home = self.context.sandbox().host().home();
+        let cwd = validate_workdir(cwd, home)
+            .map_err(|problem| failed(problem, ErrorCode::BackendError))?;
+        let timeout = self.settings.timeout().unwrap_or(TIMEOUT);
+        let launch = Launch {
+            profile: self.profile,
+            program: self.program,
+            context: self.context,
+            settings: self.settings,
+            cwd: &cwd,
+            command: self.command,
+            stdin: Stdin::Bytes(self.prompt.as_bytes().to_vec()),
+            read: self.read,
+        };
+        let launched = launch.spec();
+        let (spec, args) = launched.map_err(|error| failed(error.to_string(), error.code()))?;
+        let ran = self.context.sandbox().run(spec.deadline(timeout)).await;
+        let output = ran.map_err(|error| {
+            let error = crate::cli::program::not_started(self.profile, &error);
+            failed(error.to_string(), error.code())
+        })?;
+        let invocation = AgentInvocation {
+            command: std::iter::once(self.program.to_owned())
+                .chain(args)
+                .collect(),
+            stdout: output.stdout.text(),
+            stderr: output.stderr.text(),
+            duration: output.exit.duration,
+        };
+        match verdict(&output, timeout) {
+            None => Ok(invocation),
+            Some((problem, code)) => Err(InvocationError {
+                invocation: Some(invocation),
+                ..failed(problem, code)
+            }),
+        }
+    }
+}
+
+/// Why the command's end is a failure, if it is one.
+fn verdict(output: &Output, timeout: Duration) -> Option<(String, ErrorCode)> {
+    match output.exit.why {
+        Why::Exited if output.exit.code == 0 => None,
+        Why::Exited => {
+            let stderr = output.stderr.text();
+            let last = stderr
+                .trim()
+                .lines()
+                .last()
+                .unwrap_or("it said nothing")
+                .to_owned();
+            let problem = format!(
+                "the agent ended with exit code {}: {last}",
+                output.exit.code
+            );
+            Some((problem, ErrorCode::BackendError))
+        }
+        Why::Stopped => Some(("cancelled".to_owned(), ErrorCode::Cancelled)),
+        _ => {
+            let problem = format!("the agent took longer than {} s", timeout.as_secs_f64());
+            Some((problem, ErrorCode::Timeout))
+        }
+    }
+}
+
+pub(super) fn failure(task: &str, problem: String, code: ErrorCode) -> InvocationError {
+    InvocationError {
+        task: task.to_owned(),
+        problem,
+        code,
+        invocation: None,
+    }
+}

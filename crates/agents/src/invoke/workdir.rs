@@ -1,0 +1,61 @@
+//! Where an agent may be sent to work.
+
+use std::path::{Path, PathBuf};
+
+/// The working directory with `~` written out, if it exists, is a folder, and is in a git work tree.
+///
+/// A work tree is known by its `.git`, which may be a file: that of a linked work tree or a submodule.
+pub fn validate_workdir(path: &Path, home: &Path) -> Result<PathBuf, String> {
+    let path = match path.strip_prefix("~") {
+        Ok(rest) => home.join(rest),
+        Err(_) => path.to_owned(),
+    };
+    let shown = path.display();
+    let found = path.metadata().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            format!("the working directory {shown} does not exist: make it, or name another")
+        }
+        _ => format!("the working directory {shown} cannot be used: {error}"),
+    })?;
+    if !found.is_dir() {
+        return Err(format!(
+            "the working directory {shown} is not a folder: name the one it is in"
+        ));
+    }
+    let absolute = std::path::absolute(&path)
+        .map_err(|error| format!("the working directory {shown} cannot be used: {error}"))?;
+    let in_git = absolute
+        .ancestors()
+        .any(|above| above.join(".git").exists());
+    match in_git {
+        true => Ok(absolute),
+        false => Err(format!(
+            "{shown} is not in a git work tree: run `git init` there, or name another"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_folder_in_a_work_tree_will_do() {
+        let home = tempfile::tempdir().unwrap();
+        let at = |name: &str| home.path().join(name);
+        for folder in ["repo/.git", "repo/src", "linked", "plain"] {
+            std::fs::create_dir_all(at(folder)).unwrap();
+        }
+        std::fs::write(at("linked/.git"), "gitdir: elsewhere").unwrap();
+        std::fs::write(at("file"), "").unwrap();
+        let check = |path: &str| validate_workdir(Path::new(path), home.path());
+
+        assert_eq!(check("~/repo"), Ok(at("repo")));
+        assert_eq!(check("~/repo/src"), Ok(at("repo/src")));
+        assert_eq!(check("~/linked"), Ok(at("linked")));
+        assert!(check("~/nowhere").unwrap_err().contains("does not exist"));
+        assert!(check("~/file").unwrap_err().contains("not a folder"));
+        assert!(check("~/plain").unwrap_err().contains("git init"));
+        assert!(check("~other/repo").unwrap_err().contains("does not exist"));
+    }
+}

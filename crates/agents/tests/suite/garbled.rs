@@ -1,0 +1,103 @@
+//! Lines cut, joined, repeated and made up: no parser falls over, and each still finds an end.
+
+use proptest::prelude::*;
+use windlass_agents::cli::claude::{StreamJson, TwoWay};
+use windlass_agents::cli::codex::Exec;
+use windlass_agents::cli::cursor::Cursor;
+use windlass_agents::cli::{Ended, Parser};
+use windlass_core::PermissionPolicy;
+
+use super::replay::{all, app_server, fixtures, fresh};
+
+fn parsers() -> Vec<Box<dyn Parser>> {
+    vec![
+        Box::new(Exec::new(1, fresh())),
+        Box::new(app_server(PermissionPolicy::Ask)),
+        Box::new(StreamJson::claude(None)),
+        Box::new(StreamJson::qwen(fresh())),
+        Box::new(TwoWay::new(PermissionPolicy::Ask, None)),
+        Box::new(Cursor::default()),
+    ]
+}
+
+fn feed(lines: &[String], stderr: &str, code: i32) {
+    for mut parser in parsers() {
+        for line in lines {
+            parser.line(line);
+        }
+        assert!(parser.end(&Ended { code, stderr }).is_terminal());
+    }
+}
+
+/// All lines of all recordings.
+fn corpus() -> Vec<String> {
+    let read = |name: &String| std::fs::read_to_string(fixtures().join(name)).unwrap();
+    let text: Vec<String> = all().iter().map(read).collect();
+    text.iter()
+        .flat_map(|text| text.lines())
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn hostile_lines_harm_no_parser() {
+    let deep = "[".repeat(10_000);
+    let wide = format!(
+        "{{\"type\":\"item.completed\",\"item\":{{\"text\":\"{}\"}}}}",
+        "x".repeat(1 << 20)
+    );
+    let lines = [
+        "",
+        " ",
+        "\u{feff}",
+        "null",
+        "true",
+        "[]",
+        "{}",
+        "\"\"",
+        "1e999",
+        "{\"type\":null}",
+        "{\"type\":1}",
+        "{\"type\":\"result\"}",
+        "{\"type\":\"result\",\"is_error\":\"yes\"}",
+        "{\"type\":\"turn.completed\",\"usage\":-1}",
+        "{\"type\":\"assistant\",\"message\":\"hi\"}",
+        "{\"type\":\"assistant\",\"message\":{\"content\":{}}}",
+        "{\"type\":\"item.completed\",\"item\":{}}",
+        "{\"id\":{},\"method\":\"x\"}",
+        "{\"id\":99,\"error\":{\"message\":\"m\"}}",
+        "{\"type\":\"a\",\"type\":\"b\"}",
+        "{\"type\":\"\\ud800\"}",
+        "\u{1b}]52;c;aGk=\u{7}",
+        "data: {}",
+        &deep,
+        &wide,
+    ];
+    feed(&lines.map(str::to_owned), "\0\u{1b}[31m", 139);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn p11_cut_and_shuffled_lines_still_find_an_end(
+        picks in prop::collection::vec((any::<prop::sample::Index>(), 0.0f64..1.2), 1..30),
+        stderr in ".{0,80}",
+        code in 0i32..256,
+    ) {
+        let corpus = corpus();
+        let cut = |(pick, share): &(prop::sample::Index, f64)| {
+            let line = pick.get(&corpus);
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a share of a length")]
+            let at = (line.len() as f64 * share.min(1.0)) as usize;
+            line[..line.floor_char_boundary(at)].to_owned()
+        };
+        let lines: Vec<String> = picks.iter().map(cut).collect();
+        feed(&lines, &stderr, code);
+    }
+
+    #[test]
+    fn p11_any_text_at_all_finds_an_end(lines in prop::collection::vec(any::<String>(), 0..10)) {
+        feed(&lines, "", 0);
+    }
+}
