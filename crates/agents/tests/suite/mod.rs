@@ -4,5 +4,7 @@ mod cursor;
 mod every_fixture;
 mod garbled;
 mod qwen;
+mod real;
 mod replay;
 mod shown;
+mod world;
