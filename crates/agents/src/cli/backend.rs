@@ -10,6 +10,7 @@ use windlass_core::{
 };
 
 use super::driver::Driver;
+use super::launch;
 use super::profile::Profile;
 use super::program::{self, Found};
 use super::turn::Turn;
@@ -94,6 +95,9 @@ pub fn factory(
 ) -> impl Fn(&Value) -> Result<AgentHandle> + Send + Sync + 'static {
     move |config| {
         let settings = Settings::read(config)?;
+        if settings.endpoint.is_some() && profile.endpoint.is_none() {
+            return Err(launch::no_endpoint(profile));
+        }
         let timeout = settings.timeout();
         let handle = AgentHandle::wrap(CliBackend::new(profile, settings, context.clone()));
         Ok(match timeout {

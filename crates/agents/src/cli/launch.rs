@@ -39,10 +39,7 @@ impl Launch<'_> {
         } = self;
         let keys = keys(profile, context, settings.api_key_env.as_deref())?;
         if let Some(url) = &settings.endpoint {
-            let point = profile.endpoint.ok_or_else(|| {
-                let problem = format!("{} cannot be pointed at another endpoint", profile.name);
-                Error::config("endpoint", problem)
-            })?;
+            let point = profile.endpoint.ok_or_else(|| no_endpoint(profile))?;
             let has_key = !keys.is_empty();
             point(&Endpoint { url, has_key }, &mut self.command);
         }
@@ -75,6 +72,15 @@ impl Launch<'_> {
         }
         Ok((spec, args))
     }
+}
+
+/// Not every agent can be pointed elsewhere.
+pub(super) fn no_endpoint(profile: &Profile) -> Error {
+    let problem = format!(
+        "{} cannot be pointed at another endpoint: leave it out",
+        profile.name
+    );
+    Error::config("endpoint", problem)
 }
 
 /// The key under the name by which the agent looks for it: the one that is configured, else those the user has set.

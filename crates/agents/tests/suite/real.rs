@@ -240,6 +240,7 @@ async fn p5_is_cancelled_in_a_tool((agent, transport): Who) {
     let mut seen = Vec::new();
     while let Some(event) = events.recv().await {
         if matches!(event, AgentEvent::ToolStart { .. }) {
+            assert!(!subject.world.processes().is_empty());
             handle.cancel(&session).await.unwrap();
         }
         seen.push(event);
@@ -259,7 +260,9 @@ async fn survives_the_death_of_a_warm_process((agent, transport): Who) {
     let handle = subject.handle("deny");
     let mut session = handle.new_session(subject.options()).await.unwrap();
     result(&turn(&handle, &mut session, "Go on").await);
-    for pid in subject.world.processes() {
+    let waiting = subject.world.processes();
+    assert!(!waiting.is_empty(), "no process waits for the next turn");
+    for pid in waiting {
         let _ = std::process::Command::new("kill")
             .args(["-9", &pid.to_string()])
             .status();
