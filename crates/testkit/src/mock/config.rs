@@ -1,10 +1,14 @@
 //! A mock as configuration.
 
+use std::path::PathBuf;
+
 use serde::Deserialize;
-use windlass_core::{AgentEvent, Error, ErrorCode, Result};
+use windlass_core::{AgentEvent, AgentHandle, Error, ErrorCode, Result};
+use windlass_gateway::Script;
 
 use super::expectation::{Answer, ToolCall};
 use super::{ExpectationBuilder, MockAgent};
+use crate::ScriptedAgent;
 
 /// What `[agents.NAME]` may say about a mock. Keys that all agents share are accepted and mean nothing here.
 #[derive(Debug, Default, Deserialize)]
@@ -12,6 +16,8 @@ pub struct MockConfig {
     /// The expectations in order. Without any, the mock echoes.
     #[serde(default)]
     expectations: Vec<ExpectationConfig>,
+    /// A script to play instead.
+    script: Option<PathBuf>,
 }
 
 /// One `[[agents.NAME.expectations]]`: a prompt, and exactly one of the answers.
@@ -39,7 +45,23 @@ struct ErrorConfig {
 }
 
 impl MockConfig {
-    /// The agent that this configuration describes.
+    /// A handle to the agent that this configuration describes. A script is read here and now.
+    pub fn into_handle(self) -> Result<AgentHandle> {
+        match &self.script {
+            None => Ok(AgentHandle::wrap(self.into_agent()?)),
+            Some(_) if !self.expectations.is_empty() => Err(Error::config(
+                "script",
+                "expected either a script or expectations, not both",
+            )),
+            Some(path) => {
+                let script = Script::read(path)
+                    .map_err(|error| Error::config("script", error.to_string()))?;
+                Ok(AgentHandle::wrap(ScriptedAgent::new(script)))
+            }
+        }
+    }
+
+    /// The agent with these expectations.
     pub fn into_agent(self) -> Result<MockAgent> {
         let mut agent = MockAgent::new();
         for (number, expectation) in self.expectations.into_iter().enumerate() {

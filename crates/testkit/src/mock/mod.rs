@@ -84,10 +84,7 @@ impl MockAgent {
 
     /// Makes mocks from configuration, for a registry.
     pub fn factory() -> impl Fn(&Value) -> Result<AgentHandle> + Send + Sync + 'static {
-        |config| {
-            let config: MockConfig = registry::configured(config)?;
-            Ok(AgentHandle::wrap(config.into_agent()?))
-        }
+        |config| registry::configured::<MockConfig>(config)?.into_handle()
     }
 
     fn expect(self, expectation: Expectation) -> Self {

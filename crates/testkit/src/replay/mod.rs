@@ -84,6 +84,11 @@ impl ReplayAgent {
         self
     }
 
+    /// Every recorded prompt in order, each with the session it belonged to.
+    pub fn prompts(&self) -> Vec<(SessionId, String)> {
+        self.lock().prompts()
+    }
+
     /// Makes replays from configuration, for a registry.
     pub fn factory() -> impl Fn(&Value) -> Result<AgentHandle> + Send + Sync + 'static {
         |config| {

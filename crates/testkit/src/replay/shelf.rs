@@ -71,6 +71,14 @@ impl Shelf {
     }
 
     /// Begins the next session that was recorded, or one more than were.
+    /// Every prompt in order, with its session.
+    pub(super) fn prompts(&self) -> Vec<(SessionId, String)> {
+        let turns = self.turns.iter().map(|slot| &slot.turn);
+        turns
+            .map(|turn| (turn.session.clone(), turn.prompt.clone()))
+            .collect()
+    }
+
     pub(super) fn begin(&mut self, cwd: Option<PathBuf>) -> SessionId {
         let next = self.begun.pop_front();
         let id = next.unwrap_or_else(|| format!("replay-{}", self.open.len() + 1).into());

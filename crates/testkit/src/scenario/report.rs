@@ -160,7 +160,7 @@ fn wanted(matcher: &EventMatcher) -> String {
 }
 
 fn told(event: &AgentEvent) -> String {
-    short(&serde_json::to_string(event).unwrap_or_default(), 120)
+    short(&serde_json::to_string(event).unwrap_or_default(), 160)
 }
 
 fn padded(text: &str, width: usize) -> String {

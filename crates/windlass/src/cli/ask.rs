@@ -11,6 +11,7 @@ use super::exit::{Exit, Failure};
 use super::interrupt::Interrupts;
 use super::prompt_text;
 use super::transcript::Transcript;
+use crate::config::AgentConfig;
 
 #[derive(Debug, Args)]
 pub(super) struct Ask {
@@ -46,17 +47,31 @@ pub(super) enum Output {
 
 impl Ask {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
-        let cwd = folder(&self.cwd)?;
-        let text = prompt_text::read(self.prompt, std::io::stdin())?;
         let config = app.config()?;
         let agent = app.choose(&config, self.agent.as_deref())?;
         let handle = app.open(&config, &agent)?;
+        self.put_to(app, &handle, &agent).await
+    }
 
+    /// The agent that is named, if one is.
+    pub(super) fn agent(&self) -> Option<&str> {
+        self.agent.as_deref()
+    }
+
+    /// Puts the prompt to this agent and shows what it does.
+    pub(super) async fn put_to(
+        self,
+        app: &App<'_>,
+        handle: &AgentHandle,
+        agent: &AgentConfig,
+    ) -> Result<Exit, Failure> {
+        let cwd = folder(&self.cwd)?;
+        let text = prompt_text::read(self.prompt, std::io::stdin())?;
         let mut options = SessionOptions::in_dir(cwd);
         options.model = agent.model().map(str::to_owned);
         let mut interrupts = Interrupts::listen()?;
         let begun = async {
-            let session = begin(&handle, self.session, options).await?;
+            let session = begin(handle, self.session, options).await?;
             let mut prompt = Prompt::from(text);
             prompt.timeout = self.timeout;
             let turn = handle.prompt(&session, prompt).await?;
@@ -67,7 +82,7 @@ impl Ask {
             () = interrupts.next() => return Err(Error::Cancelled.into()),
         };
         let transcript = Transcript::new(app.console, self.output, &agent.name);
-        follow(&handle, &session, turn, transcript, interrupts).await
+        follow(handle, &session, turn, transcript, &mut interrupts).await
     }
 }
 
@@ -85,13 +100,13 @@ async fn begin(
     }
 }
 
-/// Shows the turn to its end. The first interrupt cancels it; the second does not wait for the agent.
-async fn follow(
+/// Shows a turn to its end. The first interrupt cancels it; the second does not wait for the agent.
+pub(super) async fn follow(
     handle: &AgentHandle,
     session: &SessionId,
     mut turn: EventReceiver,
     mut transcript: Transcript<'_>,
-    mut interrupts: Interrupts,
+    interrupts: &mut Interrupts,
 ) -> Result<Exit, Failure> {
     let mut interrupted = false;
     loop {
@@ -115,7 +130,7 @@ async fn follow(
 }
 
 /// The folder as an absolute path, if it is one.
-fn folder(path: &Path) -> Result<PathBuf, Failure> {
+pub(super) fn folder(path: &Path) -> Result<PathBuf, Failure> {
     let shown = path.display();
     let next = "pass another with --cwd";
     match std::fs::metadata(path) {

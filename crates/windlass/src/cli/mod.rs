@@ -13,6 +13,8 @@ mod interrupt;
 mod logging;
 mod model;
 mod prompt_text;
+mod record;
+mod replay;
 mod scenario;
 mod transcript;
 mod trust;
@@ -78,6 +80,10 @@ enum Command {
     Config(config::Show),
     /// Serve a model that says what a script says, for real agents to run on
     Model(model::Model),
+    /// Put one prompt to an agent and keep what it does as a cassette
+    Record(record::Record),
+    /// Play a cassette: every prompt in it, or one
+    Replay(replay::Replay),
     /// Play scenarios: what an agent should be able to do, tried out
     Scenario(scenario::Scenarios),
     /// Print a completion script for a shell
@@ -113,6 +119,8 @@ async fn run(cli: Cli, registry: AgentRegistry, console: &Console) -> Result<Exi
         Command::Trust(trust) => trust.run(&app),
         Command::Config(show) => show.run(&app),
         Command::Model(model) => model.run(&app).await,
+        Command::Record(record) => record.run(&app).await,
+        Command::Replay(replay) => replay.run(&app).await,
         Command::Scenario(scenarios) => scenarios.run(&app).await,
         Command::Completions(completions) => completions.run(&app),
     }

@@ -135,6 +135,21 @@ pub const KEYS: &[Known] = &[
         "What a `mock` agent is to be asked, and its answers.",
     ),
     Known::new(
+        "agents.<name>.script",
+        Kind::Text,
+        "The script that a `mock` agent plays, doing for real what its intents say.",
+    ),
+    Known::new(
+        "agents.<name>.cassette",
+        Kind::Text,
+        "The recording that a `replay` agent plays.",
+    ),
+    Known::new(
+        "agents.<name>.timing",
+        Kind::Choice(&["instant", "recorded"]),
+        "When the events of a `replay` agent come: at once, or as they were recorded.",
+    ),
+    Known::new(
         "store.url",
         Kind::Text,
         "Where tasks are kept: `sqlite:FILE` or `postgres://…`.",

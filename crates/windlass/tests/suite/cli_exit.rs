@@ -35,12 +35,14 @@ fn bad_input_is_one_sentence_and_code_2() {
     check(
         &ask(&["-a", "mok", "hi"]),
         2,
-        expect!["no agent is called `mok`: there are mock"],
+        expect!["no agent is called `mok`: there are mock, replay"],
     );
     check(
         &ask(&["hi"]),
         2,
-        expect!["no agent is chosen: pass --agent NAME or set default_agent (there are: mock)"],
+        expect![
+            "no agent is chosen: pass --agent NAME or set default_agent (there are: mock, replay)"
+        ],
     );
     check(
         &ask(&["-a", "mock", " "]),
@@ -86,12 +88,14 @@ fn bad_configuration_is_one_sentence_and_code_2() {
     check(
         &with("[agents.a]\nbackend = \"mok\"\n"),
         2,
-        expect!["no agent is chosen: pass --agent NAME or set default_agent (there are: a, mock)"],
+        expect![
+            "no agent is chosen: pass --agent NAME or set default_agent (there are: a, mock, replay)"
+        ],
     );
     check(
         &with("default_agent = \"a\"\n[agents.a]\nbackend = \"mok\"\n"),
         2,
-        expect![[r#"no backend is called "mok", did you mean "mock"? (there are: mock)"#]],
+        expect![[r#"no backend is called "mok", did you mean "mock"? (there are: mock, replay)"#]],
     );
     check(
         &with(

@@ -4,6 +4,7 @@ mod cli_exit;
 mod cli_hostile;
 mod cli_output;
 mod cli_signals;
+mod cli_testkit;
 mod cli_world;
 mod config_errors;
 mod config_hostile;

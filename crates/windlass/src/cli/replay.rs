@@ -1,0 +1,76 @@
+//! `windlass replay`: a cassette, played again.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+use windlass_core::{AgentHandle, SessionId, SessionOptions, registry};
+use windlass_testkit::ReplayConfig;
+
+use super::app::App;
+use super::ask::{self, Output};
+use super::exit::{Exit, Failure};
+use super::interrupt::Interrupts;
+use super::transcript::Transcript;
+
+#[derive(Debug, Args)]
+pub(super) struct Replay {
+    /// The cassette
+    cassette: PathBuf,
+    /// The prompt to play; without it, every prompt of the cassette in turn
+    prompt: Option<String>,
+    /// Work in this folder
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    cwd: PathBuf,
+    /// Take the time that the recording took
+    #[arg(long)]
+    recorded_timing: bool,
+    /// What to print: the answer, one JSON object at the end, or every event as a line of JSON
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Output,
+}
+
+impl Replay {
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+        let timing = if self.recorded_timing {
+            "recorded"
+        } else {
+            "instant"
+        };
+        let config: ReplayConfig =
+            registry::configured(&json!({ "cassette": self.cassette, "timing": timing }))?;
+        let replay = config.into_agent()?;
+        let prompts = match &self.prompt {
+            Some(prompt) => vec![("any".into(), prompt.clone())],
+            None => replay.prompts(),
+        };
+        self.play(app, &AgentHandle::wrap(replay), prompts).await
+    }
+
+    async fn play(
+        &self,
+        app: &App<'_>,
+        agent: &AgentHandle,
+        prompts: Vec<(SessionId, String)>,
+    ) -> Result<Exit, Failure> {
+        let options = SessionOptions::in_dir(ask::folder(&self.cwd)?);
+        let mut interrupts = Interrupts::listen()?;
+        let mut sessions = HashMap::new();
+        let mut exit = Exit::Done;
+        for (recorded, prompt) in prompts {
+            let session = match sessions.get(&recorded) {
+                Some(session) => SessionId::clone(session),
+                None => agent.new_session(options.clone()).await?,
+            };
+            sessions.insert(recorded, session.clone());
+            let turn = agent.prompt(&session, prompt).await?;
+            let transcript = Transcript::new(app.console, self.output, "replay");
+            let ended = ask::follow(agent, &session, turn, transcript, &mut interrupts).await?;
+            if ended != Exit::Done {
+                exit = ended;
+            }
+        }
+        Ok(exit)
+    }
+}
