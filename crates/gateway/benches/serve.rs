@@ -14,6 +14,7 @@ use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
+use axum::serve::ListenerExt;
 use divan::Bencher;
 use tokio::runtime::Runtime;
 use windlass_gateway::{Running, Script, ScriptedModel};
@@ -120,6 +121,7 @@ fn bare(runtime: &Runtime, stream: bool) -> SocketAddr {
     runtime.block_on(async move {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();
+        let listener = listener.tap_io(|stream| stream.set_nodelay(true).unwrap());
         let router = Router::new().fallback(handler);
         tokio::spawn(async move { axum::serve(listener, router).await });
         addr
@@ -161,14 +163,14 @@ fn first(bencher: Bencher<'_, '_>, addr: SocketAddr) {
         });
 }
 
-#[divan::bench]
+#[divan::bench(sample_count = 2000)]
 fn whole_scripted(bencher: Bencher<'_, '_>) {
     let runtime = Runtime::new().unwrap();
     let model = scripted(&runtime);
     whole(bencher, model.addr());
 }
 
-#[divan::bench]
+#[divan::bench(sample_count = 2000)]
 fn whole_bare(bencher: Bencher<'_, '_>) {
     let runtime = Runtime::new().unwrap();
     let addr = bare(&runtime, false);

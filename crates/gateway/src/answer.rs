@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use windlass_wire::{Dialect, ModelEvent, ModelRequest, Opaque, StopReason, ToolCall, Usage};
 
-use crate::intent::{NoTool, Toolbox};
+use crate::intent::{NAMESPACE, NoTool, Toolbox};
 use crate::script::{ScriptPart, Tokens, Turn};
 use crate::side::SideReply;
 
@@ -139,7 +139,7 @@ impl Answer {
         let id = format!("call_{}_{}", self.number, index + 1);
         self.calls += 1;
         self.waiting = true;
-        if let Some(namespace) = call.extra.get("namespace") {
+        if let Some(namespace) = call.extra.get(NAMESPACE) {
             return self.say(namespaced(&call, &id, namespace));
         }
         self.say(ModelEvent::ToolCallStart {
@@ -163,7 +163,7 @@ fn namespaced(call: &ToolCall, id: &str, namespace: &Value) -> ModelEvent {
         dialect: Dialect::Responses,
         value: json!({
             "type": "function_call", "id": format!("fc_{id}"), "status": "completed", "call_id": id,
-            "namespace": namespace, "name": call.name, "arguments": call.input,
+            NAMESPACE: namespace, "name": call.name, "arguments": call.input,
         }),
     })
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -100,6 +101,10 @@ impl ScriptedModel {
             },
         };
         let router = Router::new().fallback(respond).with_state(host);
+        // Small pieces must not wait for the reader's acknowledgement of the ones before.
+        let listener = listener.tap_io(|stream| {
+            let _ = stream.set_nodelay(true);
+        });
         let server = axum::serve(listener, router)
             .with_graceful_shutdown(stopped.clone().cancelled_owned())
             .into_future();

@@ -1,5 +1,6 @@
 //! Where an agent works, read from what it tells its model.
 
+use memchr::memmem;
 use windlass_wire::{ModelRequest, Part};
 
 /// The words before the folder, and the text that ends it. Each agent says it in its own way.
@@ -44,7 +45,8 @@ impl Workspace {
 /// The folder that a text speaks of.
 fn folder(text: &str) -> Option<&str> {
     SIGNS.iter().find_map(|(before, after)| {
-        let (_, rest) = text.split_once(before)?;
+        let at = memmem::find(text.as_bytes(), before.as_bytes())?;
+        let rest = text.get(at + before.len()..)?;
         let folder = rest
             .split_once(after)
             .map_or(rest, |(folder, _)| folder)

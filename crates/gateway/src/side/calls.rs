@@ -1,6 +1,7 @@
 //! Model calls that an agent makes for itself, told by their shape.
 
-use windlass_wire::{ModelRequest, OutputFormat, Role};
+use memchr::memmem;
+use windlass_wire::{Message, ModelRequest, OutputFormat, Part, Role};
 
 /// How a side call is known, and what it is told.
 #[derive(Debug)]
@@ -113,20 +114,19 @@ impl Sign {
     }
 }
 
-/// Whether the operator, not the user, says this.
+/// Whether the operator, not the user, says this. Instructions are long, and each is searched for every sign.
 fn told(request: &ModelRequest, words: &str) -> bool {
-    let operator = |role| matches!(role, Role::System | Role::Developer);
-    let messages = request
-        .messages
-        .iter()
-        .filter(|message| operator(message.role));
-    request
-        .instructions
-        .iter()
-        .any(|text| text.text.contains(words))
-        || messages
-            .into_iter()
-            .any(|message| message.text().contains(words))
+    let operator = |message: &&Message| matches!(message.role, Role::System | Role::Developer);
+    let messages = request.messages.iter().filter(operator);
+    let said = messages
+        .flat_map(|message| &message.parts)
+        .filter_map(|part| match part {
+            Part::Text(text) => Some(text),
+            _ => None,
+        });
+    let words = memmem::Finder::new(words);
+    let mut texts = request.instructions.iter().chain(said);
+    texts.any(|text| words.find(text.text.as_bytes()).is_some())
 }
 
 fn wants(request: &ModelRequest, property: &str) -> bool {

@@ -1,0 +1,70 @@
+//! Calls that reach an MCP server through the agent.
+
+use serde_json::{Value, json};
+use windlass_wire::{Dialect, Extra, ToolCall};
+
+use super::table;
+use super::toolbox::{Toolbox, function};
+use crate::script::Intent;
+
+/// The field of a call in which Codex wants to find the server.
+pub(crate) const NAMESPACE: &str = "namespace";
+
+impl Toolbox<'_> {
+    /// A call of a server's tool, by one of the names that agents make of server and tool.
+    pub(super) fn mcp_tool(&self, intent: &Intent) -> Option<ToolCall> {
+        let Intent::Mcp {
+            server,
+            tool,
+            arguments,
+        } = intent
+        else {
+            return None;
+        };
+        let input = json!(arguments);
+        let names = [
+            format!("mcp__{server}__{tool}"), // Claude Code, Qwen
+            format!("mcp_{server}_{tool}"),   // Gemini
+            format!("{server}__{tool}"),
+            format!("{server}_{tool}"), // opencode
+            format!("{server}-{tool}"), // Copilot
+            tool.clone(),
+        ];
+        let offered = names.iter().find(|name| self.named(name).next().is_some());
+        if let Some(name) = offered {
+            return Some(function(name, &input));
+        }
+        // Neither Claude Code nor Codex lists them before its model has searched for them, but both know them.
+        if self.defers() {
+            return Some(function(&names[0], &input));
+        }
+        if self.request.origin != Some(Dialect::Responses)
+            || self.named("exec_command").next().is_none()
+        {
+            return self.code(intent);
+        }
+        let mut extra = Extra::new();
+        extra.insert(NAMESPACE.to_owned(), format!("mcp__{server}").into());
+        Some(ToolCall {
+            extra,
+            ..function(tool, &input)
+        })
+    }
+
+    /// A call of the agent's own tool for what servers have to read.
+    pub(super) fn mcp_resource(&self, intent: &Intent) -> Option<ToolCall> {
+        self.direct(intent).or_else(|| {
+            let name = table::row(intent.kind())?.names.first()?;
+            let slots = table::slots(intent).into_iter();
+            let input =
+                slots.filter_map(|(slot, value)| Some(((*slot.first()?).to_owned(), value.into())));
+            let input = Value::Object(input.collect());
+            self.defers().then(|| function(name, &input))
+        })
+    }
+
+    /// Whether this is a Claude Code that lists only some of its tools and knows the others all the same.
+    fn defers(&self) -> bool {
+        self.named("ToolSearch").next().is_some()
+    }
+}
