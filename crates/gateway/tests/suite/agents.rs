@@ -81,7 +81,7 @@ async fn claude_code() {
 
 #[tokio::test]
 async fn gemini_cli() {
-    if !full() {
+    if !full("gemini") {
         return;
     }
     let world = world().await;
@@ -100,7 +100,7 @@ async fn gemini_cli() {
 
 #[tokio::test]
 async fn opencode() {
-    if !full() {
+    if !full("opencode") {
         return;
     }
     let world = world().await;
@@ -122,7 +122,7 @@ async fn opencode() {
 
 #[tokio::test]
 async fn qwen_code() {
-    if !full() {
+    if !full("qwen") {
         return;
     }
     let world = world().await;
@@ -145,7 +145,7 @@ async fn qwen_code() {
 
 #[tokio::test]
 async fn copilot() {
-    if !full() {
+    if !full("copilot") {
         return;
     }
     let world = world().await;
