@@ -4,3 +4,5 @@ mod handle;
 mod hostile;
 mod local;
 mod registry;
+mod structured;
+mod structured_native;
