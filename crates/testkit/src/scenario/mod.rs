@@ -11,6 +11,7 @@ mod matching;
 mod report;
 mod run;
 mod subject;
+mod tapes;
 mod tools;
 mod workspace;
 
@@ -24,7 +25,8 @@ use windlass_gateway::Script;
 pub use load::{LoadError, load_scenarios};
 pub use report::{Outcome, ScenarioReport, ScenarioResult};
 pub use run::{run_scenarios, run_scenarios_on};
-pub use subject::{Players, Staged, Subject};
+pub use subject::{Cast, End, Players, Staged, Subject};
+pub use tapes::{Tapes, Taping};
 
 /// One thing that an agent should be able to do.
 #[derive(Debug, Clone, Serialize, Deserialize)]

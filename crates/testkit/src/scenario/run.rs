@@ -12,7 +12,7 @@ use windlass_core::{
 use super::report::{Failure, Outcome, ScenarioReport, ScenarioResult};
 use super::workspace::Workspace;
 use super::{
-    EventMatcher, FollowUpSession, LoadError, Scenario, Subject, assertions, load_scenarios,
+    Cast, EventMatcher, FollowUpSession, LoadError, Scenario, Subject, assertions, load_scenarios,
     matching,
 };
 
@@ -36,7 +36,7 @@ pub async fn run_scenarios_on(
     let mut results = Vec::new();
     for (file, scenario) in load_scenarios(scenarios_dir)? {
         let started = clock.elapsed();
-        let outcome = match play(subject, &scenario).await {
+        let outcome = match play(subject, &file, &scenario).await {
             Ok(()) => Outcome::Passed,
             Err(failure) => Outcome::Failed(failure.to_string()),
         };
@@ -53,23 +53,26 @@ pub async fn run_scenarios_on(
     })
 }
 
-async fn play(subject: &dyn Subject, scenario: &Scenario) -> Result<(), Failure> {
+async fn play(subject: &dyn Subject, file: &Path, scenario: &Scenario) -> Result<(), Failure> {
     let workspace = Workspace::new(scenario).map_err(Failure::Setup)?;
-    let played = play_in(subject, scenario, &workspace).await;
+    let cast = Cast {
+        scenario,
+        file,
+        workspace: workspace.path(),
+    };
+    let played = play_in(subject, cast, &workspace).await;
     let removed = workspace.remove().map_err(Failure::Setup);
     played.and(removed)
 }
 
 async fn play_in(
     subject: &dyn Subject,
-    scenario: &Scenario,
+    cast: Cast<'_>,
     workspace: &Workspace,
 ) -> Result<(), Failure> {
+    let scenario = cast.scenario;
     let said = |error: windlass_core::Error| Failure::Setup(error.to_string());
-    let staged = subject
-        .stage(scenario, workspace.path())
-        .await
-        .map_err(said)?;
+    let mut staged = subject.stage(cast).await.map_err(said)?;
     let stage = Stage {
         handle: &staged.handle,
         scenario,
@@ -90,9 +93,12 @@ async fn play_in(
             .turn(&session, &next.prompt, &next.expected_events)
             .await?;
     }
+    if let Some(end) = staged.end.take() {
+        end().map_err(said)?;
+    }
     let problems = match &scenario.assertions {
-        Some(assertions) => assertions::check(assertions, workspace),
-        None => Vec::new(),
+        Some(assertions) if subject.changes_files() => assertions::check(assertions, workspace),
+        _ => Vec::new(),
     };
     if problems.is_empty() {
         Ok(())

@@ -8,19 +8,43 @@ use windlass_core::{AgentHandle, Error, Result};
 use super::Scenario;
 use crate::ScriptedAgent;
 
+/// What a subject is told about the scenario that its agent will play.
+#[derive(Debug, Clone, Copy)]
+pub struct Cast<'a> {
+    /// The scenario.
+    pub scenario: &'a Scenario,
+    /// Its file, from the folder that is run.
+    pub file: &'a Path,
+    /// Where it is played.
+    pub workspace: &'a Path,
+}
+
 /// An agent that is ready for one scenario, with whatever must live as long as it.
-#[derive(Debug)]
 pub struct Staged {
     /// The agent.
     pub handle: AgentHandle,
+    /// What remains to be done when the scenario was played.
+    pub end: Option<End>,
     /// A scripted model, for example. Dropped when the scenario is over.
-    pub stage: Box<dyn std::fmt::Debug + Send>,
+    pub stage: Box<dyn std::any::Any + Send>,
+}
+
+/// Something to do at the end.
+pub type End = Box<dyn FnOnce() -> Result<()> + Send>;
+
+impl std::fmt::Debug for Staged {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Staged")
+            .field("handle", &self.handle)
+            .finish_non_exhaustive()
+    }
 }
 
 impl From<AgentHandle> for Staged {
     fn from(handle: AgentHandle) -> Self {
         Self {
             handle,
+            end: None,
             stage: Box::new(()),
         }
     }
@@ -31,12 +55,13 @@ pub trait Subject: Send + Sync {
     /// What it is called in reports.
     fn name(&self) -> String;
 
-    /// An agent for this scenario, which plays in this workspace.
-    fn stage<'a>(
-        &'a self,
-        scenario: &'a Scenario,
-        workspace: &'a Path,
-    ) -> BoxFuture<'a, Result<Staged>>;
+    /// Whether its agents change files, so that what a scenario says of files can be checked.
+    fn changes_files(&self) -> bool {
+        true
+    }
+
+    /// An agent for this scenario.
+    fn stage<'a>(&'a self, cast: Cast<'a>) -> BoxFuture<'a, Result<Staged>>;
 }
 
 /// The same agent for every scenario.
@@ -45,7 +70,7 @@ impl Subject for AgentHandle {
         AgentHandle::name(self).to_owned()
     }
 
-    fn stage<'a>(&'a self, _: &'a Scenario, _: &'a Path) -> BoxFuture<'a, Result<Staged>> {
+    fn stage<'a>(&'a self, _: Cast<'a>) -> BoxFuture<'a, Result<Staged>> {
         Box::pin(async { Ok(self.clone().into()) })
     }
 }
@@ -59,9 +84,9 @@ impl Subject for Players {
         "mock".to_owned()
     }
 
-    fn stage<'a>(&'a self, scenario: &'a Scenario, _: &'a Path) -> BoxFuture<'a, Result<Staged>> {
-        Box::pin(async {
-            let script = scenario.script.clone().ok_or_else(|| {
+    fn stage<'a>(&'a self, cast: Cast<'a>) -> BoxFuture<'a, Result<Staged>> {
+        Box::pin(async move {
+            let script = cast.scenario.script.clone().ok_or_else(|| {
                 Error::InvalidInput(
                     "the scenario has no script, and a mock has nothing else to say".to_owned(),
                 )

@@ -9,7 +9,7 @@ use windlass_core::{
     Result, SessionId, SessionOptions,
 };
 use windlass_testkit::ScriptedAgent;
-use windlass_testkit::scenario::{Outcome, Players, Scenario, Staged, Subject, run_scenarios_on};
+use windlass_testkit::scenario::{Cast, Outcome, Players, Staged, Subject, run_scenarios_on};
 
 /// What an agent does wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,15 +103,11 @@ impl Subject for Flaws {
         format!("{:?}", self.0)
     }
 
-    fn stage<'a>(
-        &'a self,
-        scenario: &'a Scenario,
-        workspace: &'a Path,
-    ) -> BoxFuture<'a, Result<Staged>> {
+    fn stage<'a>(&'a self, cast: Cast<'a>) -> BoxFuture<'a, Result<Staged>> {
         Box::pin(async move {
-            let elsewhere = workspace.join("elsewhere");
+            let elsewhere = cast.workspace.join("elsewhere");
             std::fs::create_dir_all(&elsewhere).unwrap();
-            let inner = ScriptedAgent::new(scenario.script.clone().unwrap());
+            let inner = ScriptedAgent::new(cast.scenario.script.clone().unwrap());
             let flawed = Flawed {
                 inner,
                 flaw: self.0,

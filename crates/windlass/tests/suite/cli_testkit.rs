@@ -45,6 +45,30 @@ fn every_scenario_of_the_library_is_played_by_the_mock() {
 }
 
 #[test]
+fn p15_every_scenario_is_played_again_from_its_recording() {
+    let (here, there) = (World::new(), World::new());
+    let library = library();
+    let tapes = here.project().join("tapes");
+    let run = here.run(&[
+        "scenario",
+        "run",
+        text(&library),
+        "-a",
+        "mock",
+        "--record",
+        text(&tapes),
+    ]);
+    assert_eq!(run.code, 0, "{}", run.stdout);
+    let run = there.run(&["scenario", "run", text(&library), "--tapes", text(&tapes)]);
+    assert_eq!(run.code, 0, "{}", run.stdout);
+    assert!(
+        run.stdout.ends_with("61 passed, 0 failed\n"),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
 fn a_broken_expectation_reads_well() {
     let world = World::new();
     let scenario = library().join("tools/internal/write.json");

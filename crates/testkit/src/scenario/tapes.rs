@@ -1,0 +1,128 @@
+//! Scenarios from recordings: made while one subject plays, played again without it.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use futures::future::BoxFuture;
+use windlass_core::cassette::{Cassette, FILE_BYTES};
+use windlass_core::{AgentHandle, Error, Result};
+
+use super::subject::{Cast, Staged, Subject};
+use crate::{RecordingAgent, ReplayAgent, places_here};
+
+/// A folder of cassettes, one for each scenario, under the scenario's own path.
+#[derive(Debug, Clone)]
+pub struct Tapes {
+    folder: PathBuf,
+}
+
+impl Tapes {
+    /// The cassettes in this folder.
+    pub fn in_dir(folder: impl Into<PathBuf>) -> Self {
+        Self {
+            folder: folder.into(),
+        }
+    }
+
+    /// The same agents as this subject's, with what they do kept here.
+    pub fn of<'a>(&'a self, subject: &'a dyn Subject) -> Taping<'a> {
+        Taping {
+            tapes: self,
+            subject,
+        }
+    }
+
+    fn place(&self, scenario: &Path) -> PathBuf {
+        self.folder.join(scenario).with_extension("jsonl")
+    }
+
+    fn read(&self, scenario: &Path) -> Result<Cassette> {
+        let place = self.place(scenario);
+        let problem =
+            |problem: String| Error::InvalidInput(format!("{}: {problem}", place.display()));
+        let file = fs::File::open(&place).map_err(|error| problem(error.to_string()))?;
+        let mut text = String::new();
+        file.take(FILE_BYTES as u64 + 1)
+            .read_to_string(&mut text)
+            .map_err(|error| problem(error.to_string()))?;
+        Cassette::parse(&text).map_err(|error| problem(error.to_string()))
+    }
+
+    fn write(&self, scenario: &Path, cassette: &Cassette) -> Result<()> {
+        let place = self.place(scenario);
+        let problem =
+            |problem: String| Error::InvalidInput(format!("{}: {problem}", place.display()));
+        let text = cassette
+            .to_jsonl()
+            .map_err(|error| problem(error.to_string()))?;
+        let folder = place.parent().unwrap_or(&self.folder);
+        fs::create_dir_all(folder)
+            .and_then(|()| fs::write(&place, text))
+            .map_err(|error| problem(error.to_string()))
+    }
+}
+
+impl Subject for Tapes {
+    fn name(&self) -> String {
+        "replay".to_owned()
+    }
+
+    /// A recording says what was done; it does not do it again.
+    fn changes_files(&self) -> bool {
+        false
+    }
+
+    fn stage<'a>(&'a self, cast: Cast<'a>) -> BoxFuture<'a, Result<Staged>> {
+        Box::pin(async move {
+            let replay = ReplayAgent::new(self.read(cast.file)?);
+            let places = places_here().workspace(cast.workspace);
+            Ok(AgentHandle::wrap(replay.with_places(places)).into())
+        })
+    }
+}
+
+/// Another subject's agents, recorded.
+#[derive(Clone, Copy)]
+pub struct Taping<'a> {
+    tapes: &'a Tapes,
+    subject: &'a dyn Subject,
+}
+
+impl std::fmt::Debug for Taping<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Taping")
+            .field("tapes", self.tapes)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Subject for Taping<'_> {
+    fn name(&self) -> String {
+        self.subject.name()
+    }
+
+    fn changes_files(&self) -> bool {
+        self.subject.changes_files()
+    }
+
+    fn stage<'a>(&'a self, cast: Cast<'a>) -> BoxFuture<'a, Result<Staged>> {
+        Box::pin(async move {
+            let staged = self.subject.stage(cast).await?;
+            let recorder = RecordingAgent::over(staged.handle.clone());
+            let recording = recorder.recording();
+            let (tapes, file) = (self.tapes.clone(), cast.file.to_owned());
+            let places = places_here().workspace(cast.workspace);
+            Ok(Staged {
+                handle: AgentHandle::wrap(recorder),
+                end: Some(Box::new(move || {
+                    let cassette = recording
+                        .cassette(&places)
+                        .map_err(|error| Error::InvalidInput(error.to_string()))?;
+                    tapes.write(&file, &cassette)
+                })),
+                stage: Box::new(staged.stage),
+            })
+        })
+    }
+}
