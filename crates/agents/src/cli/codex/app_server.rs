@@ -137,83 +137,62 @@ impl AppServer {
             // A thread that the agent began for a helper of its own.
             return Heard::unparsed(line);
         }
-        let event = match (method, params) {
-            ("item/agentMessage/delta", params) => {
+        let heard = match method.split_once('/') {
+            Some(("item", what)) => self.item(what, params, line),
+            _ => self.news(method, params),
+        };
+        heard.unwrap_or_else(|| match QUIET.contains(&method) {
+            true => Heard::default(),
+            false => Heard::unparsed(line),
+        })
+    }
+
+    /// Something about an item; `None` if it means nothing to us.
+    fn item(&mut self, what: &str, params: Params, line: &str) -> Option<Heard> {
+        let event = match what {
+            "agentMessage/delta" => {
                 self.turn.streamed = params.item_id;
                 params.delta.map(AgentEvent::Text)
             }
-            ("item/reasoning/summaryTextDelta" | "item/reasoning/textDelta", params) => {
+            "reasoning/summaryTextDelta" | "reasoning/textDelta" => {
                 self.turn.streamed = params.item_id;
                 params.delta.map(AgentEvent::Thought)
             }
-            ("item/commandExecution/outputDelta", params) => {
-                params.item_id.map(|id| AgentEvent::ToolProgress {
-                    id,
-                    update: json!({ "output": params.delta }),
-                })
-            }
-            (
-                "item/started",
-                Params {
-                    item: Some(item), ..
-                },
-            ) => {
+            "commandExecution/outputDelta" => Some(AgentEvent::ToolProgress {
+                id: params.item_id?,
+                update: json!({ "output": params.delta }),
+            }),
+            "started" => {
+                let item = params.item?;
                 let is_tool = item.meaning() == Meaning::Tool;
                 is_tool.then(|| item.tool_start(item.id.clone()))
             }
-            (
-                "item/completed",
-                Params {
-                    item: Some(item), ..
-                },
-            ) => return self.completed(item, line),
-            (
-                "turn/started",
-                Params {
-                    turn: Some(turn), ..
-                },
-            ) => {
-                self.turn.id.get_or_insert(turn.id);
+            "completed" => return Some(self.completed(params.item?, line)),
+            _ => return None,
+        };
+        Some(Heard::events(event))
+    }
+
+    /// Something about the turn or the thread; `None` if it means nothing to us.
+    fn news(&mut self, method: &str, params: Params) -> Option<Heard> {
+        let event = match method {
+            "turn/started" => {
+                self.turn.id.get_or_insert(params.turn?.id);
                 None
             }
-            (
-                "turn/completed",
-                Params {
-                    turn: Some(turn), ..
-                },
-            ) => return self.ended(turn),
-            (
-                "turn/plan/updated",
-                Params {
-                    plan: Some(plan), ..
-                },
-            ) => Some(AgentEvent::Plan {
-                entries: plan.into_iter().map(PlanEntry::from).collect(),
+            "turn/completed" => return Some(self.ended(params.turn?)),
+            "turn/plan/updated" => Some(AgentEvent::Plan {
+                entries: params.plan?.into_iter().map(PlanEntry::from).collect(),
             }),
-            ("turn/diff/updated", params) => self.changed(params.diff),
-            (
-                "thread/tokenUsage/updated",
-                Params {
-                    token_usage: Some(usage),
-                    turn_id,
-                    ..
-                },
-            ) => {
-                return self.consumed(turn_id, &usage);
+            "turn/diff/updated" => self.changed(params.diff?),
+            "thread/tokenUsage/updated" => {
+                return Some(self.consumed(params.turn_id, &params.token_usage?));
             }
-            // The end that follows says it again.
-            (
-                "error",
-                Params {
-                    error: Some(problem),
-                    will_retry,
-                    ..
-                },
-            ) => will_retry.then(|| problem.retry()),
-            _ if QUIET.contains(&method) => None,
-            _ => return Heard::unparsed(line),
+            // One that is final is said again by the end of the turn.
+            "error" => params.will_retry.then_some(params.error?.retry()),
+            _ => return None,
         };
-        Heard::events(event)
+        Some(Heard::events(event))
     }
 
     fn completed(&mut self, item: Item, line: &str) -> Heard {
@@ -237,8 +216,10 @@ impl AppServer {
     }
 
     /// The whole change so far; Codex repeats it after every step.
-    fn changed(&mut self, diff: Option<String>) -> Option<AgentEvent> {
-        let diff = diff.filter(|diff| *diff != self.turn.diff)?;
+    fn changed(&mut self, diff: String) -> Option<AgentEvent> {
+        if diff == self.turn.diff {
+            return None;
+        }
         self.turn.diff.clone_from(&diff);
         Some(AgentEvent::custom("diff", json!({ "diff": diff })))
     }
