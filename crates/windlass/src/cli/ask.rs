@@ -1,5 +1,6 @@
 //! `windlass ask`: one turn on any agent.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,7 +11,9 @@ use super::app::App;
 use super::exit::{Exit, Failure};
 use super::interrupt::Interrupts;
 use super::prompt_text;
+use super::schema::SchemaArgs;
 use super::transcript::Transcript;
+use super::watch::{Rounds, watch};
 use crate::config::AgentConfig;
 
 #[derive(Debug, Args)]
@@ -30,6 +33,8 @@ pub(super) struct Ask {
     /// What to print: the answer, one JSON object at the end, or every event as a line of JSON
     #[arg(short, long, value_enum, default_value_t)]
     output: Output,
+    #[command(flatten)]
+    schema: SchemaArgs,
     /// What the agent should do; - reads it from stdin
     prompt: String,
 }
@@ -67,22 +72,31 @@ impl Ask {
     ) -> Result<Exit, Failure> {
         let cwd = folder(&self.cwd)?;
         let text = prompt_text::read(self.prompt, std::io::stdin())?;
+        let dialog = self.schema.dialog(&text, handle.capabilities())?;
         let mut options = SessionOptions::in_dir(cwd);
         options.model = agent.model().map(str::to_owned);
+        if let Some(dialog) = &dialog {
+            options = dialog.session_options(options);
+        }
         let mut interrupts = Interrupts::listen()?;
-        let begun = async {
-            let session = begin(handle, self.session, options).await?;
-            let mut prompt = Prompt::from(text);
-            prompt.timeout = self.timeout;
-            let turn = handle.prompt(&session, prompt).await?;
-            Ok::<_, Error>((session, turn))
-        };
-        let (session, turn) = tokio::select! {
-            begun = begun => begun?,
+        let session = tokio::select! {
+            session = begin(handle, self.session, options) => session?,
             () = interrupts.next() => return Err(Error::Cancelled.into()),
         };
+        let timeout = self.timeout;
         let transcript = Transcript::new(app.console, self.output, &agent.name);
-        follow(handle, &session, turn, transcript, &mut interrupts).await
+        let Some(dialog) = dialog else {
+            let turn = handle.prompt(&session, Prompt { text, timeout }).await?;
+            return follow(handle, &session, turn, transcript, &mut interrupts).await;
+        };
+        let rounds = Rounds {
+            handle,
+            session,
+            transcript,
+            interrupts,
+            timeout,
+        };
+        rounds.settle(dialog).await
     }
 }
 
@@ -100,33 +114,19 @@ async fn begin(
     }
 }
 
-/// Shows a turn to its end. The first interrupt cancels it; the second does not wait for the agent.
+/// Shows the one turn that there is, and says how the program ends.
 pub(super) async fn follow(
     handle: &AgentHandle,
     session: &SessionId,
-    mut turn: EventReceiver,
+    turn: EventReceiver,
     mut transcript: Transcript<'_>,
     interrupts: &mut Interrupts,
 ) -> Result<Exit, Failure> {
-    let mut interrupted = false;
-    loop {
-        tokio::select! {
-            envelope = turn.recv_envelope() => match envelope {
-                Some(envelope) => transcript.show(&envelope)?,
-                None => break,
-            },
-            () = interrupts.next() => {
-                if interrupted {
-                    return Ok(Exit::Interrupted);
-                }
-                interrupted = true;
-                transcript.interrupting();
-                handle.cancel(session).await?;
-            }
-        }
+    let watched = watch(handle, session, turn, &mut transcript, interrupts, |_| {}).await?;
+    match watched {
+        ControlFlow::Continue(()) => transcript.end(),
+        ControlFlow::Break(exit) => Ok(exit),
     }
-    let exit = transcript.end()?;
-    Ok(exit)
 }
 
 /// The folder as an absolute path, if it is one.

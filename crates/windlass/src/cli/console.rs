@@ -63,6 +63,15 @@ impl Console {
         self.line(&visible_json(&json))
     }
 
+    /// A value on standard output: for reading where a person reads it, on one line where a program does.
+    pub(super) fn value(&self, value: &impl Serialize) -> io::Result<()> {
+        if io::stdout().is_terminal() {
+            self.pretty_json(value)
+        } else {
+            self.json(value)
+        }
+    }
+
     /// A line on standard error: progress, which may be lost.
     pub(super) fn progress(&self, style: Style, line: &str) {
         let line = visible_line(line);

@@ -99,6 +99,20 @@ impl From<windlass_core::Error> for Failure {
     }
 }
 
+impl From<windlass_core::structured::Error> for Failure {
+    fn from(error: windlass_core::structured::Error) -> Self {
+        use windlass_core::structured::Fault;
+        let message = error.to_string();
+        match *error.fault {
+            Fault::Agent(error) => Self {
+                message,
+                ..Self::from(error)
+            },
+            _ => Self::failed(message),
+        }
+    }
+}
+
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         // Whoever reads our output has seen enough; that is no fault of anyone.

@@ -16,8 +16,10 @@ mod prompt_text;
 mod record;
 mod replay;
 mod scenario;
+mod schema;
 mod transcript;
 mod trust;
+mod watch;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use serde_json::Value;
+use windlass_core::structured::{self, Structured};
 use windlass_core::{AgentEvent, Envelope, ErrorCode, SessionId, Usage};
 
 use super::ask::Output;
@@ -18,6 +19,8 @@ pub(super) struct Transcript<'a> {
     spinner: Spinner,
     mid_line: bool,
     streamed: bool,
+    /// The answer is not shown as it is written: it is for a program, which wants it whole and right.
+    held: bool,
     report: Report,
     end: Option<AgentEvent>,
 }
@@ -29,6 +32,10 @@ struct Report {
     session: Option<SessionId>,
     status: &'static str,
     text: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    structured: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rounds: Option<u32>,
     tools: Vec<Tool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<Usage>,
@@ -63,11 +70,14 @@ impl<'a> Transcript<'a> {
             spinner: Spinner::new(drawn, agent),
             mid_line: false,
             streamed: false,
+            held: false,
             report: Report {
                 agent: agent.to_owned(),
                 session: None,
                 status: "error",
                 text: String::new(),
+                structured: None,
+                rounds: None,
                 tools: Vec::new(),
                 usage: None,
                 metadata: Value::Null,
@@ -81,7 +91,7 @@ impl<'a> Transcript<'a> {
     /// Takes the next event in.
     pub(super) fn show(&mut self, envelope: &Envelope) -> Result<(), Failure> {
         self.report.session = Some(envelope.session.clone());
-        self.report.events = envelope.seq;
+        self.report.events += 1;
         match self.output {
             Output::Events => self.console.json(envelope)?,
             Output::Json => {}
@@ -91,12 +101,47 @@ impl<'a> Transcript<'a> {
         Ok(())
     }
 
+    /// From now on the answer is not shown before it is accepted.
+    pub(super) fn hold_answer(&mut self) {
+        self.held = true;
+    }
+
     /// Says that the interrupt was heard.
     pub(super) fn interrupting(&self) {
         if self.output == Output::Text {
             self.console
                 .progress(QUIET, "stopping; interrupt again to leave at once");
         }
+    }
+
+    /// Ends the showing with the value that was asked for.
+    pub(super) fn end_with(mut self, found: Structured) -> Result<Exit, Failure> {
+        self.spinner.clear();
+        if self.output == Output::Text {
+            self.console.value(&found.value)?;
+        }
+        self.report.text = found.text;
+        self.report.structured = Some(found.value);
+        self.report.rounds = Some(found.rounds);
+        self.report.usage = found.usage;
+        self.end()
+    }
+
+    /// Ends the showing without the value that was asked for.
+    pub(super) fn end_without(mut self, error: structured::Error) -> Result<Exit, Failure> {
+        self.report.rounds = Some(error.rounds);
+        self.report.usage = error.usage.as_deref().cloned();
+        if self.report.error.is_none() {
+            // The agent did its turns and thinks that all is well.
+            let event = AgentEvent::Error {
+                code: error.code(),
+                message: error.to_string(),
+                recoverable: true,
+            };
+            self.report.status = "error";
+            self.note(&event);
+        }
+        self.end()
     }
 
     /// Ends the showing, and says how the program ends.
@@ -112,6 +157,7 @@ impl<'a> Transcript<'a> {
 
     fn show_text(&mut self, event: &AgentEvent) -> Result<(), Failure> {
         match event {
+            AgentEvent::Text(_) | AgentEvent::Result { .. } if self.held => {}
             AgentEvent::Text(text) => {
                 self.spinner.clear();
                 self.console.text(text)?;

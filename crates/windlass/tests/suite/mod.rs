@@ -3,6 +3,7 @@
 mod cli_exit;
 mod cli_hostile;
 mod cli_output;
+mod cli_schema;
 mod cli_signals;
 mod cli_testkit;
 mod cli_world;

@@ -1,0 +1,92 @@
+//! `--schema`: an answer that is JSON and fits.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use serde_json::Value;
+use windlass_core::structured::{Dialog, Rules, SCHEMA_BYTES, schema_mode_for};
+use windlass_core::{Capabilities, SchemaSetting, StructuredAgentTask};
+
+use super::exit::Failure;
+
+/// The largest file that is read: a schema written for people has much white space.
+const FILE_BYTES: usize = 4 * SCHEMA_BYTES;
+
+#[derive(Debug, Args)]
+pub(super) struct SchemaArgs {
+    /// Answer with JSON that fits the JSON schema in this file
+    #[arg(long = "schema", value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// How the agent learns of the schema; the answer is checked in any case
+    #[arg(
+        long = "schema-mode",
+        value_name = "MODE",
+        value_enum,
+        default_value_t,
+        requires = "file"
+    )]
+    mode: Mode,
+}
+
+#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+enum Mode {
+    /// Native where the agent can, else in the prompt
+    #[default]
+    Auto,
+    /// The agent enforces it
+    Native,
+    /// It is put into the prompt
+    Prompt,
+    /// The agent is not told
+    None,
+}
+
+impl From<Mode> for SchemaSetting {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Auto => Self::Auto,
+            Mode::Native => Self::Native,
+            Mode::Prompt => Self::Prompt,
+            Mode::None => Self::None,
+        }
+    }
+}
+
+impl SchemaArgs {
+    /// The call that was asked for, if a structured one was.
+    pub(super) fn dialog(
+        &self,
+        prompt: &str,
+        agent: Capabilities,
+    ) -> Result<Option<Dialog>, Failure> {
+        let Some(file) = &self.file else {
+            return Ok(None);
+        };
+        let task = StructuredAgentTask {
+            name: file.display().to_string(),
+            prompt: prompt.to_owned(),
+            schema: Some(read(file)?),
+            schema_mode: schema_mode_for(self.mode.into(), agent),
+        };
+        Ok(Some(Dialog::new(task, Rules::default())?))
+    }
+}
+
+fn read(path: &Path) -> Result<Value, Failure> {
+    let shown = path.display();
+    let unreadable = |error| Failure::usage(format!("the schema {shown} cannot be read: {error}"));
+    let mut text = Vec::new();
+    let file = File::open(path).map_err(unreadable)?;
+    file.take(FILE_BYTES as u64 + 1)
+        .read_to_end(&mut text)
+        .map_err(unreadable)?;
+    if text.len() > FILE_BYTES {
+        return Err(Failure::usage(format!(
+            "the schema {shown} has more than {FILE_BYTES} bytes: ask for less at once"
+        )));
+    }
+    serde_json::from_slice(&text)
+        .map_err(|error| Failure::usage(format!("the schema {shown} is not JSON: {error}")))
+}
