@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures::stream;
 use tokio_util::sync::CancellationToken;
 use windlass_core::Clock;
+use windlass_core::cassette::{Chunk, Exchange, Places};
 use windlass_wire::{
     Dialect, Framing, ModelEvent, ModelRequest, ModelResponse, Route, StreamWriter,
 };
@@ -100,6 +102,28 @@ pub(crate) async fn deliver(
     };
     let headers = [(CONTENT_TYPE, content_type), (CACHE_CONTROL, "no-cache")];
     (headers, body(steps, patience.clone())).into_response()
+}
+
+/// Sends an answer as it was recorded, with the places of this request in it.
+pub(crate) fn replay(recorded: Exchange, places: &Places, patience: &Patience) -> Response {
+    let restored = |chunk: Chunk| {
+        let mut text = chunk.text;
+        places.restore_text(&mut text);
+        Step::Send(text.into())
+    };
+    let mut steps: Vec<Step> = recorded.chunks.into_iter().map(restored).collect();
+    if recorded.cut.is_some() {
+        steps.push(Step::Cut);
+    }
+    let mut response = Response::new(body(steps, patience.clone()));
+    *response.status_mut() =
+        StatusCode::from_u16(recorded.status).unwrap_or(StatusCode::BAD_GATEWAY);
+    for (name, value) in recorded.headers {
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+    response
 }
 
 fn streamed(

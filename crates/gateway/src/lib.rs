@@ -1,4 +1,4 @@
-//! Model APIs served: for now, a model that says what a script says.
+//! Model APIs served: for now, a model that says what a script says, or what a recording says.
 //!
 //! An unmodified Codex or Claude Code that is pointed at a [`ScriptedModel`] runs offline, and does for real what the script's
 //! intents say with its own tools. One [`script`] drives any agent: [`script::Intent`]s name a wish, and each request is answered
@@ -19,10 +19,11 @@ mod respond;
 mod room;
 pub mod script;
 mod side;
+mod tape;
 mod workspace;
 
 pub use error::GatewayError;
-pub use model::{Running, ScriptedModel, serve};
+pub use model::{Running, ScriptedModel};
 pub use record::{Exchange, Outcome, Report};
 pub use respond::BODY_BYTES;
 pub use room::Watch;

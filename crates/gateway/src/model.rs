@@ -1,15 +1,16 @@
 //! A model that says what a script says, on a port of its own.
 
-use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::middleware::from_fn_with_state;
 use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
+use windlass_core::cassette::{Cassette, CassetteError, Places};
 use windlass_core::{Clock, SystemClock};
 
 use crate::deliver::Patience;
@@ -18,6 +19,7 @@ use crate::record::{Exchange, Report};
 use crate::respond::{Host, respond};
 use crate::room::{Room, Watch};
 use crate::script::{Script, UnmetTurn};
+use crate::tape::{Recorder, Tape, record};
 
 /// How long a stop waits for answers that are under way.
 const GRACE: Duration = Duration::from_secs(2);
@@ -40,8 +42,10 @@ const GRACE: Duration = Duration::from_secs(2);
 /// ```
 pub struct ScriptedModel {
     script: Script,
+    tape: Option<Tape>,
     clock: Arc<dyn Clock>,
     watch: Option<Watch>,
+    records: bool,
 }
 
 impl std::fmt::Debug for ScriptedModel {
@@ -57,9 +61,26 @@ impl ScriptedModel {
     pub fn new(script: Script) -> Self {
         Self {
             script,
+            tape: None,
             clock: Arc::new(SystemClock::new()),
             watch: None,
+            records: false,
         }
+    }
+
+    /// A model that says what another one said while it was recorded.
+    pub fn of_cassette(cassette: &Cassette) -> Self {
+        Self {
+            tape: Some(Tape::new(cassette)),
+            ..Self::new(Script::default())
+        }
+    }
+
+    /// Keeps every request and its answer, for [`Running::cassette`].
+    #[must_use]
+    pub fn recording(mut self) -> Self {
+        self.records = true;
+        self
     }
 
     /// Takes time from elsewhere.
@@ -93,14 +114,19 @@ impl ScriptedModel {
             .map_err(|source| GatewayError::Bind { listen, source })?;
         let stopped = CancellationToken::new();
         let room = Arc::new(Room::new(self.script, self.watch));
+        let recorder = self.records.then(|| Recorder::new(Arc::clone(&self.clock)));
         let host = Host {
             room: Arc::clone(&room),
+            tape: self.tape.map(Arc::new),
             patience: Patience {
                 clock: Arc::clone(&self.clock),
                 stopped: stopped.clone(),
             },
         };
-        let router = Router::new().fallback(respond).with_state(host);
+        let mut router = Router::new().fallback(respond).with_state(host);
+        if let Some(recorder) = &recorder {
+            router = router.layer(from_fn_with_state(recorder.clone(), record));
+        }
         // Small pieces must not wait for the reader's acknowledgement of the ones before.
         let listener = listener.tap_io(|stream| {
             let _ = stream.set_nodelay(true);
@@ -111,6 +137,7 @@ impl ScriptedModel {
         Ok(Running {
             addr,
             room,
+            recorder,
             clock: self.clock,
             server: tokio::spawn(server),
             stopped: stopped.drop_guard(),
@@ -123,6 +150,7 @@ impl ScriptedModel {
 pub struct Running {
     addr: SocketAddr,
     room: Arc<Room>,
+    recorder: Option<Recorder>,
     clock: Arc<dyn Clock>,
     server: JoinHandle<std::io::Result<()>>,
     stopped: DropGuard,
@@ -159,6 +187,12 @@ impl Running {
         self.room.report()
     }
 
+    /// Every request and answer so far as a cassette's text, without what belongs to this machine; none if they were not kept.
+    pub fn cassette(&self, places: &Places) -> Option<Result<String, CassetteError>> {
+        let recorder = self.recorder.as_ref()?;
+        Some(recorder.cassette(places))
+    }
+
     /// Stops: no new requests, an end to every hanging one, a moment for the others.
     pub async fn stop(self) -> Report {
         let Self {
@@ -175,23 +209,4 @@ impl Running {
         }
         room.report()
     }
-}
-
-/// Serves a script until something else is done, such as waiting for an interrupt: the whole of `windlass model`.
-///
-/// `ready` is told the address once it is known, `watch` every exchange.
-pub async fn serve(
-    script: Script,
-    listen: SocketAddr,
-    until: impl Future<Output = ()>,
-    ready: impl FnOnce(SocketAddr),
-    watch: impl Fn(&Exchange) + Send + Sync + 'static,
-) -> Result<Report, GatewayError> {
-    let running = ScriptedModel::new(script)
-        .with_watch(watch)
-        .listen(listen)
-        .await?;
-    ready(running.addr());
-    until.await;
-    Ok(running.stop().await)
 }

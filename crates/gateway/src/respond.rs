@@ -10,17 +10,20 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use serde_json::{Value, json};
+use windlass_core::cassette::Places;
 use windlass_core::limits;
 use windlass_wire::{Dialect, ErrorKind, ModelError, ModelRequest, Route};
 
 use crate::answer::Answer;
 use crate::asked::asked;
-use crate::deliver::{Ending, Patience, deliver};
+use crate::deliver::{Ending, Patience, deliver, replay};
 use crate::intent::Toolbox;
 use crate::record::{Exchange, Outcome};
 use crate::room::Room;
 use crate::script::{Fault, Refusal, Tokens, Turn};
 use crate::side::{endpoint, side_call};
+use crate::tape::Tape;
+use crate::workspace::Workspace;
 
 /// The largest request: the largest prompt that Windlass takes, and as much again for what JSON makes of it.
 pub const BODY_BYTES: usize = 2 * limits::PROMPT_BYTES;
@@ -29,6 +32,8 @@ pub const BODY_BYTES: usize = 2 * limits::PROMPT_BYTES;
 #[derive(Debug, Clone)]
 pub(crate) struct Host {
     pub(crate) room: Arc<Room>,
+    /// A recording to answer from, in place of the script.
+    pub(crate) tape: Option<Arc<Tape>>,
     pub(crate) patience: Patience,
 }
 
@@ -44,6 +49,19 @@ pub(crate) async fn respond(State(host): State<Host>, request: Request) -> Respo
         let error = ModelError::new(ErrorKind::TooLarge, format!("more than {BODY_BYTES} bytes"));
         return host.unexpected(exchange, Route::of(target).as_ref(), error);
     };
+    if let Some(tape) = &host.tape {
+        return match tape.answer(head.method.as_str(), target, &body) {
+            Ok((place, recorded)) => {
+                exchange.outcome = Outcome::Turn(place);
+                host.room.note(exchange);
+                replay(recorded, &places(target, &body), &host.patience)
+            }
+            Err(why) => {
+                let error = ModelError::new(ErrorKind::InvalidRequest, why);
+                host.unexpected(exchange, Route::of(target).as_ref(), error)
+            }
+        };
+    }
     if let Some(plain) = endpoint(&head.method, head.uri.path(), body.len()) {
         exchange.outcome = Outcome::SideCall(plain.name.to_owned());
         host.room.note(exchange);
@@ -57,6 +75,14 @@ pub(crate) async fn respond(State(host): State<Host>, request: Request) -> Respo
     match route.parse_request(&body) {
         Ok(request) => host.model(exchange, &route, &request).await,
         Err(error) => host.unexpected(exchange, Some(&route), error.into()),
+    }
+}
+
+/// Where the asker works, as far as it says so.
+fn places(target: &str, body: &[u8]) -> Places {
+    match Workspace::of_raw(target, body).folder() {
+        Some(folder) => Places::new().workspace(folder),
+        None => Places::new(),
     }
 }
 

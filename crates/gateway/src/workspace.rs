@@ -1,7 +1,7 @@
 //! Where an agent works, read from what it tells its model.
 
 use memchr::memmem;
-use windlass_wire::{ModelRequest, Part};
+use windlass_wire::{ModelRequest, Part, Route};
 
 /// The words before the folder, and the text that ends it. Each agent says it in its own way.
 const SIGNS: [(&str, &str); 6] = [
@@ -31,6 +31,17 @@ impl Workspace {
                 .or(script)
                 .map(|folder| folder.trim_end_matches('/').to_owned()),
         )
+    }
+
+    /// The folder, if it is known.
+    pub(crate) fn folder(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
+
+    /// The folder that the asker of a raw request works in, as far as it says so.
+    pub(crate) fn of_raw(target: &str, body: &[u8]) -> Self {
+        let request = Route::of(target).and_then(|route| route.parse_request(body).ok());
+        request.map_or(Self(None), |request| Self::of(&request, None))
     }
 
     /// The whole path, as far as the folder is known.

@@ -39,4 +39,4 @@ pub use mock::{ExpectationBuilder, MockAgent, MockConfig, Probe, ToolCall, Unmet
 pub use places::places_here;
 pub use player::ScriptedAgent;
 pub use record::{Handled, Recording, RecordingAgent};
-pub use replay::{ReplayAgent, ReplayConfig, Timing};
+pub use replay::{ReplayAgent, ReplayConfig, Timing, read_cassette};

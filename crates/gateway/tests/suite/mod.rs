@@ -10,5 +10,6 @@ mod models;
 mod script;
 mod sdk;
 mod side;
+mod tape;
 mod tools;
 mod world;

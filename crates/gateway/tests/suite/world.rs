@@ -29,6 +29,11 @@ pub(crate) struct Ended {
 impl World {
     /// A world with the files and the script.
     pub(crate) async fn new(script: Script, files: &[(&str, &str)]) -> Self {
+        Self::on(ScriptedModel::new(script), files).await
+    }
+
+    /// A world with the files and the model.
+    pub(crate) async fn on(model: ScriptedModel, files: &[(&str, &str)]) -> Self {
         let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         std::fs::create_dir(folder.path().join("home")).unwrap();
         std::fs::create_dir(folder.path().join("work")).unwrap();
@@ -36,7 +41,7 @@ impl World {
             std::fs::write(folder.path().join("work").join(name), text).unwrap();
         }
         let listen = "127.0.0.1:0".parse().unwrap();
-        let model = ScriptedModel::start(script, listen).await.unwrap();
+        let model = model.listen(listen).await.unwrap();
         Self { folder, model }
     }
 

@@ -24,14 +24,18 @@ pub struct ReplayConfig {
 impl ReplayConfig {
     /// The agent that this configuration describes. The file is read here and now.
     pub fn into_agent(self) -> Result<ReplayAgent> {
-        let path = &self.cassette;
-        let problem =
-            |problem: String| Error::config("cassette", format!("{}: {problem}", path.display()));
-        let text = read(path).map_err(|error| problem(error.to_string()))?;
-        let cassette = Cassette::parse(&text).map_err(|error| problem(error.to_string()))?;
+        let cassette = read_cassette(&self.cassette)?;
         let agent = ReplayAgent::new(cassette).with_timing(self.timing);
         Ok(agent.with_places(places_here()))
     }
+}
+
+/// A cassette from a file, which may not be longer than a cassette can be.
+pub fn read_cassette(path: &Path) -> Result<Cassette> {
+    let problem =
+        |problem: String| Error::config("cassette", format!("{}: {problem}", path.display()));
+    let text = read(path).map_err(|error| problem(error.to_string()))?;
+    Cassette::parse(&text).map_err(|error| problem(error.to_string()))
 }
 
 /// Reads at most one byte more than a cassette may have, so that the reader can say that it is too long.

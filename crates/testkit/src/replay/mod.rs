@@ -18,7 +18,7 @@ use windlass_core::{
     Prompt, Result, SessionId, SessionOptions, SystemClock, ready_events, registry,
 };
 
-pub use config::ReplayConfig;
+pub use config::{ReplayConfig, read_cassette};
 use shelf::Shelf;
 
 /// The name of the backend.

@@ -1,15 +1,14 @@
 //! Scenarios from recordings: made while one subject plays, played again without it.
 
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use futures::future::BoxFuture;
-use windlass_core::cassette::{Cassette, FILE_BYTES};
+use windlass_core::cassette::Cassette;
 use windlass_core::{AgentHandle, Error, Result};
 
 use super::subject::{Cast, Staged, Subject};
-use crate::{RecordingAgent, ReplayAgent, places_here};
+use crate::{RecordingAgent, ReplayAgent, places_here, read_cassette};
 
 /// A folder of cassettes, one for each scenario, under the scenario's own path.
 #[derive(Debug, Clone)]
@@ -35,18 +34,6 @@ impl Tapes {
 
     fn place(&self, scenario: &Path) -> PathBuf {
         self.folder.join(scenario).with_extension("jsonl")
-    }
-
-    fn read(&self, scenario: &Path) -> Result<Cassette> {
-        let place = self.place(scenario);
-        let problem =
-            |problem: String| Error::InvalidInput(format!("{}: {problem}", place.display()));
-        let file = fs::File::open(&place).map_err(|error| problem(error.to_string()))?;
-        let mut text = String::new();
-        file.take(FILE_BYTES as u64 + 1)
-            .read_to_string(&mut text)
-            .map_err(|error| problem(error.to_string()))?;
-        Cassette::parse(&text).map_err(|error| problem(error.to_string()))
     }
 
     fn write(&self, scenario: &Path, cassette: &Cassette) -> Result<()> {
@@ -75,7 +62,7 @@ impl Subject for Tapes {
 
     fn stage<'a>(&'a self, cast: Cast<'a>) -> BoxFuture<'a, Result<Staged>> {
         Box::pin(async move {
-            let replay = ReplayAgent::new(self.read(cast.file)?);
+            let replay = ReplayAgent::new(read_cassette(&self.place(cast.file))?);
             let places = places_here().workspace(cast.workspace);
             Ok(AgentHandle::wrap(replay.with_places(places)).into())
         })

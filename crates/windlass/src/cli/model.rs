@@ -1,10 +1,11 @@
-//! `windlass model`: a model that says what a script says.
+//! `windlass model`: a model that says what a script says, or what a recording says.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use windlass_gateway::Script;
+use windlass_gateway::{Running, Script, ScriptedModel};
+use windlass_testkit::{places_here, read_cassette};
 
 use super::app::App;
 use super::console::{BAD, QUIET};
@@ -14,8 +15,14 @@ use super::interrupt::Interrupts;
 #[derive(Debug, Args)]
 pub(super) struct Model {
     /// The script; docs/testing-with-scripts.md shows the format
+    #[arg(long, value_name = "FILE", required_unless_present = "cassette")]
+    script: Option<PathBuf>,
+    /// A cassette to answer from instead
+    #[arg(long, value_name = "FILE", conflicts_with = "script")]
+    cassette: Option<PathBuf>,
+    /// Keep every request and answer as a cassette
     #[arg(long, value_name = "FILE")]
-    script: PathBuf,
+    record: Option<PathBuf>,
     /// Where to listen, on loopback; port 0 takes a free one
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
     listen: SocketAddr,
@@ -25,30 +32,32 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// Serves until it is interrupted; a request that the script did not expect makes it fail.
+    /// Serves until it is interrupted; a request that was not expected makes it fail.
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
-        let script =
-            Script::read(&self.script).map_err(|error| Failure::usage(error.to_string()))?;
-        let mut interrupts = Interrupts::listen()?;
         let console = *app.console;
-        let ready = |address: SocketAddr| {
-            console.progress(
-                QUIET,
-                &format!("listening on http://{address}; interrupt to end"),
-            );
-        };
-        let watch = move |exchange: &windlass_gateway::Exchange| {
+        let mut model = self.model()?.with_watch(move |exchange| {
             let style = if exchange.is_unexpected() { BAD } else { QUIET };
             console.progress(style, &exchange.to_string());
-        };
-        let report = windlass_gateway::serve(script, self.listen, interrupts.next(), ready, watch)
-            .await
-            .map_err(|error| Failure::usage(error.to_string()))?;
+        });
+        if self.record.is_some() {
+            model = model.recording();
+        }
+        let mut interrupts = Interrupts::listen()?;
+        let listening = model.listen(self.listen).await;
+        let running = listening.map_err(|error| Failure::usage(error.to_string()))?;
+        console.progress(
+            QUIET,
+            &format!("listening on {}; interrupt to end", running.url()),
+        );
+        interrupts.next().await;
+        if let Some(file) = &self.record {
+            keep(&running, file)?;
+        }
+        let report = running.stop().await;
         if self.json {
-            app.console.pretty_json(&report)?;
+            console.pretty_json(&report)?;
         } else {
-            app.console
-                .line(&windlass_core::visible(&report.to_string()))?;
+            console.line(&windlass_core::visible(&report.to_string()))?;
         }
         Ok(if report.is_clean() {
             Exit::Done
@@ -56,4 +65,23 @@ impl Model {
             Exit::Failed
         })
     }
+
+    fn model(&self) -> Result<ScriptedModel, Failure> {
+        if let Some(cassette) = &self.cassette {
+            return Ok(ScriptedModel::of_cassette(&read_cassette(cassette)?));
+        }
+        let script = self.script.as_deref().unwrap_or(Path::new(""));
+        let script = Script::read(script).map_err(|error| Failure::usage(error.to_string()))?;
+        Ok(ScriptedModel::new(script))
+    }
+}
+
+/// Writes down what passed.
+fn keep(running: &Running, file: &Path) -> Result<(), Failure> {
+    let Some(cassette) = running.cassette(&places_here()) else {
+        return Ok(());
+    };
+    let failed = |problem: String| Failure::failed(format!("{}: {problem}", file.display()));
+    let text = cassette.map_err(|error| failed(error.to_string()))?;
+    std::fs::write(file, text).map_err(|error| failed(error.to_string()))
 }
