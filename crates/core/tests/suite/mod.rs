@@ -1,3 +1,4 @@
+mod corpus;
 mod format;
 mod grammar;
 mod handle;

@@ -1,0 +1,31 @@
+//! What must hold for any bytes whatever. The plain tests run it over the corpora.
+
+use windlass_core::cassette::{Cassette, Normaliser, Places};
+use windlass_core::{visible, visible_line};
+
+/// Panics if a cassette that can be read is not written as it was read, or changes when it is normalised twice.
+pub fn cassette(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    let Ok(mut cassette) = Cassette::parse(text) else {
+        return;
+    };
+    let written = cassette.to_jsonl().expect("what was read can be written");
+    let again = Cassette::parse(&written).expect("what was written can be read");
+    assert_eq!(again, cassette);
+
+    let places = Places::new().workspace("/home/me/work").home("/home/me");
+    Normaliser::new(&places).cassette(&mut cassette);
+    let once = cassette.clone();
+    Normaliser::new(&places).cassette(&mut cassette);
+    assert_eq!(cassette, once);
+}
+
+/// Panics if a character that commands or hides is shown as it is.
+pub fn shown(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let commands = |c: char| c.is_control() && c != '\t' && c != '\n';
+    assert!(!visible(&text).contains(commands));
+    assert!(!visible_line(&text).contains(char::is_control));
+}
