@@ -25,6 +25,7 @@ pub mod qwen;
 mod sessions;
 mod tokens;
 mod turn;
+mod versions;
 
 pub use backend::{CliBackend, factory, probe};
 pub use call::{Call, Command, Endpoint, Start};

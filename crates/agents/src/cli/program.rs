@@ -7,6 +7,7 @@ use windlass_core::{Capabilities, Error, ErrorCode, Result};
 use windlass_sandbox::{self as sandbox, Profile as Walls, Spec};
 
 use super::profile::{Profile, Transport};
+use super::versions;
 use crate::{AgentContext, Settings, Version};
 
 /// How long a program may take to say its version: the slowest need several seconds on a busy machine.
@@ -66,6 +67,15 @@ async fn version(
     profile: &Profile,
     context: &AgentContext,
 ) -> sandbox::Result<Version> {
+    if let Some(version) = versions::recall(context, program) {
+        return Ok(version);
+    }
+    let version = ask(program, profile, context).await?;
+    versions::remember(context, program, version);
+    Ok(version)
+}
+
+async fn ask(program: &str, profile: &Profile, context: &AgentContext) -> sandbox::Result<Version> {
     // Not in a repository: nothing there shall have a say in what a program answers.
     let spec = Spec::new(program, Path::new("/"), Walls::agent().network(false))
         .arg("--version")

@@ -237,3 +237,33 @@ async fn one_that_is_there_says_what_it_is() {
             .contains("expected one of stream-json")
     );
 }
+
+#[tokio::test]
+async fn a_version_is_asked_for_again_only_when_the_program_changed() {
+    let world = World::new();
+    let bin = world.home().join("agent");
+    let install = |version: &str| {
+        let script = format!("#!/bin/sh\necho {version}\n");
+        let _ = std::fs::remove_file(&bin);
+        std::fs::write(&bin, script).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&bin, mode).unwrap();
+    };
+    let context = world.context(&[folder()]).await;
+    let config = json!({ "bin": bin });
+    for version in ["1.0.0", "2.0.0"] {
+        install(version);
+        for _ in 0..2 {
+            let found = cli::probe(&cursor::PROFILE, &context, &config)
+                .await
+                .unwrap();
+            assert_eq!(found.version.to_string(), version);
+        }
+    }
+    let kept = std::fs::read_to_string(world.state().join("versions.json")).unwrap();
+    assert!(kept.contains("2.0.0") && !kept.contains("1.0.0"), "{kept}");
+    // An agent that is gone is not there, whatever it once said.
+    std::fs::remove_file(&bin).unwrap();
+    let gone = cli::probe(&cursor::PROFILE, &context, &config).await;
+    assert!(matches!(gone, Err(Error::Unavailable { .. })), "{gone:?}");
+}
