@@ -1,6 +1,6 @@
 //! `direct`: Claude Code under the name and with the keys by which it was configured first.
 //!
-//! `binary` is `bin`, `sdk_url` is `endpoint`; all else is [`claude`](crate::claude).
+//! `binary` is `bin`, `sdk_url` is `endpoint`; all else is [`claude`].
 
 use serde_json::Value;
 use windlass_core::{AgentHandle, Result};

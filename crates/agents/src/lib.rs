@@ -28,7 +28,7 @@ pub mod cli;
 mod context;
 pub mod direct;
 pub mod invoke;
-mod schema_file;
+mod papers;
 mod settings;
 mod version;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use windlass_core::{McpServer, PermissionPolicy};
 use windlass_sandbox::Mechanism;
 
@@ -26,9 +26,11 @@ pub struct Call<'a> {
     pub permissions: PermissionPolicy,
     /// MCP servers to connect to.
     pub mcp_servers: &'a [McpServer],
+    /// The same in a file, where the transport asks for one.
+    pub servers_file: Option<&'a Path>,
     /// The schema that answers must fit.
     pub schema: Option<&'a Value>,
-    /// The same in a file.
+    /// The same in a file, where the transport asks for one.
     pub schema_file: Option<&'a Path>,
     /// Which session it is about.
     pub start: Start<'a>,
@@ -36,6 +38,18 @@ pub struct Call<'a> {
     pub turn: u64,
     /// What the session consumed before; `None` if nobody knows.
     pub before: Option<Total>,
+}
+
+impl Call<'_> {
+    /// The MCP servers as a table by name, the form that most agents want.
+    pub fn servers(&self) -> Value {
+        let entry = |server: &McpServer| {
+            let table =
+                json!({ "command": server.command, "args": server.args, "env": server.env });
+            (server.name.clone(), table)
+        };
+        Value::Object(self.mcp_servers.iter().map(entry).collect())
+    }
 }
 
 /// Which session a run is about.

@@ -42,6 +42,7 @@ pub const PROFILE: Profile = Profile {
         },
         naming: Naming::Late,
         command,
+        papers: &[],
         door: Door::Once(|_| Box::new(Cursor::default())),
     }],
 };

@@ -1,8 +1,9 @@
 //! What the turns of one configured agent share.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde_json::json;
 use tempfile::TempPath;
 use tokio::sync::OnceCell;
 use windlass_core::{Error, PermissionPolicy, Result, SessionId, SessionOptions};
@@ -10,11 +11,10 @@ use windlass_core::{Error, PermissionPolicy, Result, SessionId, SessionOptions};
 use super::call::{Call, Start};
 use super::parking::Parking;
 use super::process::Process;
-use super::profile::{Door, Naming, Profile};
+use super::profile::{Naming, Paper, Profile};
 use super::program::{self, Found};
 use super::sessions::{Session, Sessions, check_name};
-use crate::schema_file;
-use crate::{AgentContext, Settings};
+use crate::{AgentContext, Settings, papers};
 
 /// One configured agent: its profile and settings, its sessions, its waiting processes.
 pub(super) struct Driver {
@@ -117,7 +117,7 @@ impl Driver {
         session: Arc<Session>,
         wanted: Option<&SessionId>,
     ) -> Result<SessionId> {
-        let mut process = self.start(found, &session, "", None)?;
+        let mut process = self.start(found, &session, "")?;
         loop {
             let Ok(Some(line)) = process.child.stdout.next().await else {
                 return Err(refusal(self, process.last_words(self).await, wanted));
@@ -137,16 +137,10 @@ impl Driver {
     }
 
     /// Starts a process for the session's next turn.
-    pub(super) fn start(
-        &self,
-        found: &Found,
-        session: &Session,
-        prompt: &str,
-        schema_file: Option<&Path>,
-    ) -> Result<Process> {
+    pub(super) fn start(&self, found: &Found, session: &Session, prompt: &str) -> Result<Process> {
         let options = &session.options;
         session.start(|start: Start<'_>| {
-            let call = Call {
+            let mut call = Call {
                 settings: &self.settings,
                 version: found.version,
                 walls: self.context.sandbox().mechanism(),
@@ -154,24 +148,41 @@ impl Driver {
                 model: options.model.as_deref().or(self.settings.model.as_deref()),
                 permissions: self.permissions(options),
                 mcp_servers: &options.mcp_servers,
+                servers_file: None,
                 schema: options.output_schema.as_ref(),
-                schema_file,
+                schema_file: None,
                 start,
                 turn: session.turn(),
                 before: session.total(),
             };
-            Process::start(self, found, &call, prompt)
+            let papers = found.transport.papers.iter();
+            let written: Vec<_> = papers
+                .map(|paper| Ok((paper, self.paper(*paper, &call)?)))
+                .collect::<Result<_>>()?;
+            for (paper, file) in &written {
+                match paper {
+                    Paper::Schema => call.schema_file = file.as_deref(),
+                    Paper::Servers => call.servers_file = file.as_deref(),
+                }
+            }
+            let mut process = Process::start(self, found, &call, prompt)?;
+            process.papers = written.into_iter().filter_map(|(_, file)| file).collect();
+            Ok(process)
         })
     }
 
-    /// The session's schema in a file, for an agent that is started anew for each turn.
-    pub(super) fn schema_file(&self, found: &Found, session: &Session) -> Result<Option<TempPath>> {
-        match (&session.options.output_schema, found.transport.door) {
-            (Some(schema), Door::Once(_)) => {
-                schema_file::write(&self.context.state().join("schemas"), schema).map(Some)
+    /// What the agent is handed in a file, if there is anything to hand.
+    fn paper(&self, paper: Paper, call: &Call<'_>) -> Result<Option<TempPath>> {
+        let (prefix, value) = match paper {
+            Paper::Schema => (papers::SCHEMA, call.schema.cloned()),
+            Paper::Servers if call.mcp_servers.is_empty() => return Ok(None),
+            Paper::Servers => {
+                let table = json!({ "mcpServers": call.servers() });
+                (papers::SERVERS, Some(table))
             }
-            _ => Ok(None),
-        }
+        };
+        let written = value.map(|value| papers::write(self.context.state(), prefix, &value));
+        written.transpose()
     }
 
     /// What the user set for this agent goes over what a caller asks for.

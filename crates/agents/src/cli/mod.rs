@@ -30,7 +30,7 @@ mod versions;
 pub use backend::{CliBackend, factory, probe};
 pub use call::{Call, Command, Endpoint, Start};
 pub use parser::{Dialog, Ended, Heard, Parser, Question};
-pub use profile::{Door, Home, Naming, Profile, Transport};
+pub use profile::{Door, Home, Naming, Paper, Profile, Transport};
 pub use program::Found;
 pub use tokens::Total;
 

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use tempfile::TempPath;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
-use windlass_core::{AgentEvent, Error, Result};
+use windlass_core::{AgentEvent, Error, ErrorCode, Result};
 use windlass_sandbox::{Child, Stdin, Why};
 
 use super::call::Call;
@@ -22,6 +23,8 @@ const LINGER: Duration = Duration::from_secs(5);
 /// One process of an agent. Dropping it ends the whole tree.
 pub(super) struct Process {
     pub(super) child: Child,
+    /// What it was handed; removed when it has ended.
+    pub(super) papers: Vec<TempPath>,
     voice: Voice,
 }
 
@@ -60,15 +63,23 @@ impl Process {
             Door::Once(parser) => Voice::Once(parser(call)),
             Door::Dialog(dialog) => {
                 let pipe = child.stdin.take();
-                let pipe =
-                    pipe.ok_or_else(|| Error::InvalidInput("no standard input".to_owned()))?;
+                let pipe = pipe.ok_or_else(|| {
+                    Error::agent(
+                        ErrorCode::BackendError,
+                        "there is no way to write to the agent",
+                    )
+                })?;
                 let mut dialog = dialog(call);
                 let input = Input::over(pipe);
                 input.send_all(dialog.open());
                 Voice::Dialog(dialog, input)
             }
         };
-        Ok(Self { child, voice })
+        Ok(Self {
+            child,
+            papers: Vec::new(),
+            voice,
+        })
     }
 
     /// Begins a turn of a dialog; an agent that answers once has been asked already.
@@ -135,7 +146,9 @@ impl Process {
 
     /// Lets the process end by itself, within limits: what it still has to say is read and not heard.
     pub(super) async fn close(self) {
-        let Self { mut child, voice } = self;
+        let Self {
+            mut child, voice, ..
+        } = self;
         drop(voice);
         let ended = async {
             while let Ok(Some(_)) = child.stdout.next().await {}

@@ -51,8 +51,19 @@ pub struct Transport {
     pub naming: Naming,
     /// Arguments and variables of one run.
     pub command: fn(&Call<'_>) -> Command,
+    /// What it has to be handed in a file.
+    pub papers: &'static [Paper],
     /// What reads its output.
     pub door: Door,
+}
+
+/// Something that an agent is handed in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Paper {
+    /// The schema that answers must fit.
+    Schema,
+    /// The session's MCP servers: their variables may be secret, and arguments are for all to see.
+    Servers,
 }
 
 /// How a process is spoken with.

@@ -36,6 +36,7 @@ pub const PROFILE: Profile = Profile {
         },
         naming: Naming::Chosen,
         command,
+        papers: &[],
         door: Door::Once(|call| Box::new(StreamJson::qwen(call.before))),
     }],
 };

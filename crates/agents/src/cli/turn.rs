@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use futures::stream;
-use tempfile::TempPath;
 use tokio::sync::Notify;
 use windlass_core::{AgentEvent, Emitted, EventStream, Prompt, Result, SessionId};
 
@@ -27,8 +26,6 @@ pub(super) struct Turn {
     untried: bool,
     queue: VecDeque<Emitted>,
     stop: Arc<Notify>,
-    /// Removed when the turn is over.
-    _schema: Option<TempPath>,
 }
 
 enum Step {
@@ -47,12 +44,11 @@ impl Turn {
     ) -> Result<EventStream> {
         let session = driver.sessions.get(driver.profile.name, id)?;
         let stop = session.begin_turn();
-        let schema = driver.schema_file(&found, &session)?;
         let waiting = driver.parking.take(id);
         let untried = waiting.is_some();
         let mut process = match waiting {
             Some(process) => process,
-            None => driver.start(&found, &session, &prompt.text, schema.as_deref())?,
+            None => driver.start(&found, &session, &prompt.text)?,
         };
         let question = Question {
             prompt: prompt.text,
@@ -69,7 +65,6 @@ impl Turn {
             untried,
             queue: VecDeque::new(),
             stop,
-            _schema: schema,
         };
         Ok(Box::pin(stream::unfold(turn, Self::next)))
     }
@@ -142,7 +137,7 @@ impl Turn {
             drop(process);
             match self
                 .driver
-                .start(&self.found, &self.session, &self.question.prompt, None)
+                .start(&self.found, &self.session, &self.question.prompt)
             {
                 Ok(mut process) => {
                     process.ask(self.question.clone());

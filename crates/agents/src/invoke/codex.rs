@@ -10,7 +10,7 @@ use super::error::InvocationError;
 use super::run::{Run, failure};
 use crate::cli::codex::{PROFILE, text};
 use crate::cli::{Command, program};
-use crate::{AgentContext, Settings, Version, schema_file};
+use crate::{AgentContext, Settings, Version, papers};
 
 /// From this version on, `--full-auto` warns, later it is gone; what it meant has flags of its own.
 const SANDBOX_FLAGS: Version = Version(0, 128, 0);
@@ -122,7 +122,7 @@ impl<E: From<InvocationError>> CodexCliBackend<E> {
             return Ok(Some(Schema::Given(file.clone())));
         }
         let written = task.schema.as_ref().map(|schema| {
-            schema_file::write(&self.context.state().join("schemas"), schema).map(Schema::Ours)
+            papers::write(self.context.state(), papers::SCHEMA, schema).map(Schema::Ours)
         });
         written.transpose()
     }

@@ -129,7 +129,7 @@ async fn fits_a_schema((agent, transport): Who) {
         serde_json::from_str::<Value>(text).unwrap(),
         json!({ "verdict": "pass" })
     );
-    let left = std::fs::read_dir(subject.world.state().join("schemas"));
+    let left = std::fs::read_dir(subject.world.state().join("papers"));
     assert_eq!(
         left.map_or(0, Iterator::count),
         0,

@@ -72,6 +72,7 @@ pub(crate) fn app_server(permissions: PermissionPolicy) -> AppServer {
         model: None,
         permissions,
         mcp_servers: &[],
+        servers_file: None,
         schema: None,
         schema_file: None,
         start: Start::Fresh,

@@ -4,7 +4,7 @@ mod control;
 mod outcome;
 mod stream;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use windlass_core::{AgentHandle, Capabilities, PermissionPolicy, Result};
 
 pub use control::TwoWay;
@@ -12,7 +12,7 @@ pub use stream::StreamJson;
 
 pub(super) use stream::Accent;
 
-use super::{Call, Command, Door, Endpoint, Home, Naming, Profile, Start, Transport};
+use super::{Call, Command, Door, Endpoint, Home, Naming, Paper, Profile, Start, Transport};
 use crate::{AgentContext, Version};
 
 const KEY: &str = "ANTHROPIC_API_KEY";
@@ -51,6 +51,7 @@ const TWO_WAY: Transport = Transport {
     },
     naming: Naming::Chosen,
     command: two_way_command,
+    papers: &[Paper::Servers],
     door: Door::Dialog(|call| Box::new(TwoWay::new(call.permissions, call.before))),
 };
 
@@ -63,6 +64,7 @@ const PRINT: Transport = Transport {
     },
     naming: Naming::Chosen,
     command: print_command,
+    papers: &[Paper::Servers],
     door: Door::Once(|call| Box::new(StreamJson::claude(call.before))),
 };
 
@@ -101,8 +103,8 @@ fn common(call: &Call<'_>) -> Command {
     command
         .option("setting-sources", "user")
         .arg("--strict-mcp-config");
-    if !call.mcp_servers.is_empty() {
-        command.option("mcp-config", &servers(call));
+    if let Some(file) = call.servers_file {
+        command.option("mcp-config", &file.display().to_string());
     }
     if let Some(model) = call.model {
         command.option("model", model);
@@ -127,13 +129,4 @@ fn endpoint(endpoint: &Endpoint<'_>, command: &mut Command) {
         // Claude does not start without one.
         command.env(KEY, "none");
     }
-}
-
-fn servers(call: &Call<'_>) -> String {
-    let table = |server: &windlass_core::McpServer| {
-        let entry = json!({ "command": server.command, "args": server.args, "env": server.env });
-        (server.name.clone(), entry)
-    };
-    let servers: serde_json::Map<_, _> = call.mcp_servers.iter().map(table).collect();
-    json!({ "mcpServers": servers }).to_string()
 }

@@ -68,13 +68,7 @@ impl AppServer {
             params["model"] = model.into();
         }
         if !call.mcp_servers.is_empty() {
-            let server = |server: &windlass_core::McpServer| {
-                let table =
-                    json!({ "command": server.command, "args": server.args, "env": server.env });
-                (server.name.clone(), table)
-            };
-            let servers: serde_json::Map<_, _> = call.mcp_servers.iter().map(server).collect();
-            params["config"] = json!({ "mcp_servers": servers });
+            params["config"] = json!({ "mcp_servers": call.servers() });
         }
         let method = match call.start {
             Start::Resume(id) | Start::Named(id) => {

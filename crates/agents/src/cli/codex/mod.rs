@@ -13,7 +13,7 @@ use windlass_sandbox::Mechanism;
 pub use app_server::AppServer;
 pub use exec::Exec;
 
-use super::{Call, Command, Door, Endpoint, Home, Naming, Profile, Start, Transport};
+use super::{Call, Command, Door, Endpoint, Home, Naming, Paper, Profile, Start, Transport};
 use crate::{AgentContext, Version};
 
 /// The provider by which Codex knows another endpoint.
@@ -52,6 +52,7 @@ const APP_SERVER: Transport = Transport {
     },
     naming: Naming::Announced,
     command: app_server_command,
+    papers: &[],
     door: Door::Dialog(|call| Box::new(AppServer::new(call))),
 };
 
@@ -66,6 +67,7 @@ const EXEC: Transport = Transport {
     },
     naming: Naming::Late,
     command: exec_command,
+    papers: &[Paper::Schema],
     door: Door::Once(|call| Box::new(Exec::new(call.turn, call.before))),
 };
 
