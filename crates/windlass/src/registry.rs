@@ -1,14 +1,68 @@
 //! The one place where every backend is registered.
 
-use windlass_core::AgentRegistry;
+use windlass_agents::{AgentContext, cli};
 use windlass_core::registry::Export;
+use windlass_core::{AgentRegistry, Error};
+use windlass_sandbox::{Host, Mechanism, Sandbox};
 use windlass_testkit::{MockAgent, ReplayAgent};
 
-/// Every backend that Windlass comes with. Add your own with
-/// [`register`](AgentRegistry::register) and pass it to [`cli::main`](crate::cli::main).
+use crate::config::{Config, Inputs};
+
+/// Every backend that is not a program. Add your own with [`register`](AgentRegistry::register) and pass it to
+/// [`cli::main`](crate::cli::main), which adds the agents that are programs.
 pub fn default_registry() -> AgentRegistry {
     AgentRegistry::new()
         .register("mock", MockAgent::factory())
         .register("replay", ReplayAgent::factory())
         .export("windlass", "mock", Export::of::<MockAgent>())
+}
+
+/// What agents that are programs need of this machine: walls, keys, and a folder of their own.
+///
+/// The error says why no program can be started here.
+pub(crate) async fn machine(inputs: &Inputs) -> Result<AgentContext, String> {
+    // A configuration that cannot be read is reported by whoever needs it; here it only holds no keys.
+    let config = Config::load(inputs).ok();
+    let host = Host::current();
+    let named = config.as_ref().and_then(Config::sandbox_mechanism);
+    let sandbox = match named {
+        Some("bubblewrap") => Sandbox::with(host, Mechanism::Bubblewrap).await,
+        Some("landlock") => Sandbox::with(host, Mechanism::Landlock).await,
+        Some("none") => Sandbox::with(host, Mechanism::None).await,
+        _ => Sandbox::detect(host).await,
+    };
+    let sandbox = sandbox.map_err(|error| error.to_string())?;
+    let state = inputs
+        .state_folder()
+        .ok_or("there is no place for the agents' own folders: set HOME or XDG_STATE_HOME")?;
+    let secrets = move |name: &str| config.as_ref()?.secret(name);
+    Ok(AgentContext::new(sandbox, state.join("agents")).with_secrets(secrets))
+}
+
+/// The registry with the agents that are programs. A backend that is there already keeps its name.
+pub(crate) fn with_programs(
+    mut registry: AgentRegistry,
+    machine: &Result<AgentContext, String>,
+) -> AgentRegistry {
+    for profile in cli::PROFILES {
+        if registry.available().contains(&profile.name) {
+            continue;
+        }
+        registry = match machine {
+            Ok(context) => registry.register(profile.name, cli::factory(profile, context.clone())),
+            Err(problem) => {
+                let error = Error::Unavailable {
+                    backend: profile.name.to_owned(),
+                    problem: problem.clone(),
+                };
+                registry.register(profile.name, move |_| Err(error.clone()))
+            }
+        };
+    }
+    match machine {
+        Ok(context) => {
+            registry.register("direct", windlass_agents::direct::factory(context.clone()))
+        }
+        Err(_) => registry,
+    }
 }

@@ -4,7 +4,11 @@ use std::fs;
 use std::path::Path;
 
 #[path = "../../fuzz/src/lib.rs"]
-#[expect(clippy::expect_used, reason = "a fuzz target fails by panicking")]
+#[expect(
+    clippy::expect_used,
+    unreachable_pub,
+    reason = "a fuzz target fails by panicking, and is public to the fuzzer"
+)]
 mod fuzz;
 
 fn run(target: &str, check: fn(&[u8])) {

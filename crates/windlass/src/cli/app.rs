@@ -2,15 +2,19 @@
 
 use std::path::PathBuf;
 
+use windlass_agents::AgentContext;
 use windlass_core::{AgentHandle, AgentRegistry, TurnLimits};
 
 use super::console::Console;
 use super::exit::Failure;
 use crate::config::{AgentConfig, Config, Inputs};
+use crate::registry;
 
 /// The registry, where the configuration comes from, and the console.
 pub(super) struct App<'a> {
     pub(super) registry: AgentRegistry,
+    /// What agents that are programs need, or why there can be none.
+    pub(super) machine: Result<AgentContext, String>,
     pub(super) inputs: Inputs,
     pub(super) console: &'a Console,
 }
@@ -29,9 +33,17 @@ impl<'a> App<'a> {
         inputs.file = config;
         Ok(Self {
             registry,
+            machine: Err("this command starts no program".to_owned()),
             inputs,
             console,
         })
+    }
+
+    /// Looks at the machine, for the commands that reach agents: it costs a few milliseconds.
+    pub(super) async fn with_programs(mut self) -> Self {
+        self.machine = registry::machine(&self.inputs).await;
+        self.registry = registry::with_programs(self.registry, &self.machine);
+        self
     }
 
     /// The configuration; what a person should know about it is said on the way.

@@ -6,6 +6,7 @@ use clap::Args;
 use serde::Serialize;
 use windlass_sandbox::{Host, Mechanism, Profile, Sandbox, Spec};
 
+use super::agents::{self, Health};
 use super::app::App;
 use super::console::{BAD, GOOD, WARNING};
 use super::exit::{Exit, Failure};
@@ -37,7 +38,7 @@ enum State {
 impl Doctor {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
         let mut checks = isolation(app).await;
-        checks.extend(configuration(app));
+        checks.extend(configuration(app).await);
         if self.json {
             app.console.pretty_json(&checks)?;
         } else {
@@ -89,7 +90,7 @@ async fn isolation(app: &App<'_>) -> Vec<Check> {
 }
 
 /// Whether the configuration can be read, and each agent in it be made.
-fn configuration(app: &App<'_>) -> Vec<Check> {
+async fn configuration(app: &App<'_>) -> Vec<Check> {
     let config = match Config::load(&app.inputs) {
         Ok(config) => config,
         Err(error) => return vec![check("configuration", State::Missing, error.to_string())],
@@ -98,11 +99,14 @@ fn configuration(app: &App<'_>) -> Vec<Check> {
     for notice in config.notices() {
         checks.push(check("configuration", State::Warning, notice.to_string()));
     }
-    for agent in config.agents() {
-        let what = format!("agent {}", agent.name);
-        checks.push(match app.open(&config, &agent) {
-            Ok(_) => check(&what, State::Ok, format!("backend {}", agent.backend)),
-            Err(failure) => check(&what, State::Missing, failure.to_string()),
+    let rows = agents::rows(app, &config).await.unwrap_or_default();
+    for row in rows {
+        let what = format!("agent {}", row.name);
+        checks.push(match row.health {
+            Health::Ok => check(&what, State::Ok, format!("backend {}", row.backend)),
+            // What nobody configured need not be there.
+            Health::Problem(problem) if !row.configured => check(&what, State::Warning, problem),
+            Health::Problem(problem) => check(&what, State::Missing, problem),
         });
     }
     checks

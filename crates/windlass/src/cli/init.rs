@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Write};
 
 use clap::Args;
 
+use super::agents::{self, Health};
 use super::app::App;
 use super::exit::{Exit, Failure};
 use super::trust;
@@ -21,9 +22,12 @@ pub(super) struct Init {
 }
 
 impl Init {
-    pub(super) fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
         let path = app.inputs.cwd.join(FILE);
-        let text = text(&app.registry.available());
+        let config = app.config()?;
+        let rows = agents::rows(app, &config).await?;
+        let healthy = rows.iter().filter(|row| row.health == Health::Ok);
+        let text = text(&healthy.map(|row| row.backend.as_str()).collect::<Vec<_>>());
         self.write(&path, &text)
             .map_err(|error| match error.kind() {
                 ErrorKind::AlreadyExists => Failure::usage(format!(
@@ -51,7 +55,7 @@ impl Init {
     }
 }
 
-/// A configuration with every backend that is here, the first as the default.
+/// A configuration with every agent that is here, the first as the default.
 fn text(backends: &[&str]) -> String {
     let mut text = String::from("# What each key means: windlass config, docs/configuration.md\n");
     if let Some(first) = backends.first() {

@@ -92,6 +92,21 @@ enum Command {
     Completions(completions::Completions),
 }
 
+impl Command {
+    /// Whether it needs to know which agents this machine has.
+    fn reaches_agents(&self) -> bool {
+        matches!(
+            self,
+            Self::Ask(_)
+                | Self::Agents(_)
+                | Self::Doctor(_)
+                | Self::Init(_)
+                | Self::Record(_)
+                | Self::Scenario(_)
+        )
+    }
+}
+
 /// Runs the program on this process's arguments, with these backends.
 pub fn main(registry: AgentRegistry) -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -112,12 +127,15 @@ pub fn main(registry: AgentRegistry) -> ExitCode {
 }
 
 async fn run(cli: Cli, registry: AgentRegistry, console: &Console) -> Result<Exit, Failure> {
-    let app = App::new(cli.global.config, registry, console)?;
+    let mut app = App::new(cli.global.config, registry, console)?;
+    if cli.command.reaches_agents() {
+        app = app.with_programs().await;
+    }
     match cli.command {
         Command::Ask(ask) => ask.run(&app).await,
-        Command::Agents(agents) => agents.run(&app),
+        Command::Agents(agents) => agents.run(&app).await,
         Command::Doctor(doctor) => doctor.run(&app).await,
-        Command::Init(init) => init.run(&app),
+        Command::Init(init) => init.run(&app).await,
         Command::Trust(trust) => trust.run(&app),
         Command::Config(show) => show.run(&app),
         Command::Model(model) => model.run(&app).await,

@@ -1,9 +1,18 @@
 //! `windlass scenario`: what an agent should be able to do, tried out.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use windlass_testkit::scenario::{Players, ScenarioReport, Subject, Tapes, run_scenarios_on};
+use futures::future::BoxFuture;
+use serde_json::Value;
+use windlass_agents::AgentContext;
+use windlass_agents::cli::{self, Profile};
+use windlass_core::Error;
+use windlass_gateway::ScriptedModel;
+use windlass_testkit::scenario::{
+    Cast, Players, ScenarioReport, Staged, Subject, Tapes, run_scenarios_on,
+};
 
 use super::app::App;
 use super::exit::{Exit, Failure};
@@ -33,6 +42,9 @@ struct Run {
     /// Play from the cassettes in this folder; no agent is asked
     #[arg(long, value_name = "DIR", conflicts_with = "agent")]
     tapes: Option<PathBuf>,
+    /// Let a real agent ask its own model, and not the one that each scenario scripts
+    #[arg(long)]
+    own_model: bool,
     /// Also write a report for a build server
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
@@ -65,9 +77,19 @@ impl Run {
         }
         let config = app.config()?;
         let agent = app.choose(&config, self.agent.as_deref())?;
-        Ok(match agent.backend.as_str() {
-            // A mock without expectations of its own plays each scenario's script.
-            "mock" if agent.table.get("expectations").is_none() => Box::new(Players),
+        // A mock without expectations of its own plays each scenario's script.
+        if agent.backend == "mock" && agent.table.get("expectations").is_none() {
+            return Ok(Box::new(Players));
+        }
+        let profile = cli::PROFILES
+            .iter()
+            .find(|profile| profile.name == agent.backend);
+        Ok(match (profile, &app.machine) {
+            (Some(profile), Ok(context)) if !self.own_model => Box::new(OnScript {
+                profile,
+                context: context.clone(),
+                table: agent.table,
+            }),
             _ => Box::new(app.open(&config, &agent)?),
         })
     }
@@ -86,6 +108,44 @@ impl Run {
             Exit::Done
         } else {
             Exit::Failed
+        })
+    }
+}
+
+/// A real agent, whose model says what each scenario's script says.
+struct OnScript {
+    profile: &'static Profile,
+    context: AgentContext,
+    table: Value,
+}
+
+/// The variable that stands for the key of a model that needs none.
+const NO_KEY: &str = "WINDLASS_SCRIPTED_KEY";
+
+impl Subject for OnScript {
+    fn name(&self) -> String {
+        self.profile.name.to_owned()
+    }
+
+    fn stage<'a>(&'a self, cast: Cast<'a>) -> BoxFuture<'a, Result<Staged, Error>> {
+        Box::pin(async move {
+            let script = cast.scenario.script.clone().unwrap_or_default();
+            let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
+            let model = ScriptedModel::start(script, loopback).await;
+            let model = model.map_err(|error| Error::InvalidInput(error.to_string()))?;
+            let mut table = self.table.clone();
+            table["endpoint"] = format!("{}/v1", model.url()).into();
+            table["api_key_env"] = NO_KEY.into();
+            let context = self
+                .context
+                .clone()
+                .with_secrets(|_| Some("scripted".into()));
+            let handle = cli::factory(self.profile, context)(&table)?;
+            Ok(Staged {
+                handle,
+                end: None,
+                stage: Box::new(model),
+            })
         })
     }
 }
