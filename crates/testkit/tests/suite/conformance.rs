@@ -52,6 +52,7 @@ async fn the_mock_its_recording_and_its_replay_pass() {
         assert!(report.is_passed(), "{report}");
     }
     let matrix = Matrix(&[mock, replay]).to_string();
+    println!("{matrix}");
     let head: Vec<&str> = matrix.lines().take(3).collect();
     expect![[r"
                                            mock     replay 

@@ -97,7 +97,9 @@ fn bad_configuration_is_one_sentence_and_code_2() {
     check(
         &with("default_agent = \"a\"\n[agents.a]\nbackend = \"mok\"\n"),
         2,
-        expect![[r#"no backend is called "mok", did you mean "mock"? (there are: claude, codex, cursor, direct, mock, qwen, replay)"#]],
+        expect![[
+            r#"no backend is called "mok", did you mean "mock"? (there are: claude, codex, cursor, direct, mock, qwen, replay)"#
+        ]],
     );
     check(
         &with(
