@@ -1,5 +1,6 @@
 mod claude;
 mod codex;
+mod conformance;
 mod cursor;
 mod every_fixture;
 mod garbled;

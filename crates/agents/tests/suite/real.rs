@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use windlass_core::{AgentEvent, ErrorCode, SessionId, SessionOptions, TurnLimits};
+use windlass_core::{AgentEvent, ErrorCode, McpServer, SessionId, SessionOptions, TurnLimits};
 
 use super::shown;
 use super::world::{KEY, Subject, turn};
@@ -135,6 +135,36 @@ async fn fits_a_schema((agent, transport): Who) {
         0,
         "the schema's file is still there"
     );
+}
+
+async fn reaches_an_mcp_server((agent, transport): Who) {
+    let call =
+        json!({ "mcp": { "server": "echo", "tool": "say_back", "arguments": { "text": "ahoy" } } });
+    let heard = json!({ "when": { "contains": "echo: ahoy" }, "answer": [{ "text": "Heard." }] });
+    let subject = Subject::new(
+        agent,
+        transport,
+        json!({ "turns": [{ "answer": [call] }, heard] }),
+    )
+    .await;
+    let handle = subject.handle("allow");
+    let server = McpServer {
+        name: "echo".to_owned(),
+        command: "python3".to_owned(),
+        args: vec![concat!(env!("CARGO_MANIFEST_DIR"), "/../gateway/tests/mcp/echo.py").to_owned()],
+        env: [("SECRET".to_owned(), "canary-server".to_owned())].into(),
+    };
+    let options = SessionOptions {
+        mcp_servers: vec![server],
+        ..subject.options()
+    };
+    let mut session = handle.new_session(options).await.unwrap();
+    let events = turn(&handle, &mut session, "Call the server").await;
+    assert_eq!(said(&events).trim(), "Heard.", "{}", story(&events));
+    for pid in subject.world.processes() {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        assert!(!String::from_utf8_lossy(&line).contains("canary-server"));
+    }
 }
 
 async fn takes_a_session_up((agent, transport): Who) {
@@ -294,16 +324,16 @@ fn full() -> bool {
 }
 
 on!(real_codex_app_server, "codex", "app-server", gate:
-    answers, edits_a_file, is_kept_from_writing, fits_a_schema, takes_a_session_up, does_not_know_a_session, is_refused,
+    answers, reaches_an_mcp_server, edits_a_file, is_kept_from_writing, fits_a_schema, takes_a_session_up, does_not_know_a_session, is_refused,
     is_asked_to_slow_down, p5_hangs_no_longer_than_allowed, p5_is_cancelled_in_a_tool, survives_the_death_of_a_warm_process);
 on!(real_codex_exec, "codex", "exec", gate:
     answers, edits_a_file, is_kept_from_writing, fits_a_schema, takes_a_session_up, does_not_know_a_session, is_refused,
     is_asked_to_slow_down, p5_hangs_no_longer_than_allowed, p5_is_cancelled_in_a_tool);
 on!(real_claude_two_way, "claude", "stream-json", gate:
-    answers, edits_a_file, is_kept_from_writing, fits_a_schema, takes_a_session_up, does_not_know_a_session, is_refused,
+    answers, reaches_an_mcp_server, edits_a_file, is_kept_from_writing, fits_a_schema, takes_a_session_up, does_not_know_a_session, is_refused,
     is_asked_to_slow_down, p5_hangs_no_longer_than_allowed, p5_is_cancelled_in_a_tool, survives_the_death_of_a_warm_process);
 on!(real_claude_print, "claude", "print", gate:
-    answers, edits_a_file, is_kept_from_writing, fits_a_schema, takes_a_session_up, does_not_know_a_session, is_refused,
+    answers, reaches_an_mcp_server, edits_a_file, is_kept_from_writing, fits_a_schema, takes_a_session_up, does_not_know_a_session, is_refused,
     is_asked_to_slow_down, p5_hangs_no_longer_than_allowed, p5_is_cancelled_in_a_tool);
 on!(real_qwen, "qwen", "stream-json", full: edits_a_file, fits_a_schema, does_not_know_a_session,
     p5_is_cancelled_in_a_tool);

@@ -68,7 +68,16 @@ impl AppServer {
             params["model"] = model.into();
         }
         if !call.mcp_servers.is_empty() {
-            params["config"] = json!({ "mcp_servers": call.servers() });
+            let mut servers = call.servers();
+            for server in servers
+                .as_object_mut()
+                .into_iter()
+                .flat_map(|all| all.values_mut())
+            {
+                // Codex begins without the servers that it does not need.
+                server["required"] = true.into();
+            }
+            params["config"] = json!({ "mcp_servers": servers });
         }
         let method = match call.start {
             Start::Resume(id) | Start::Named(id) => {

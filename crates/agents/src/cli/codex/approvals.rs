@@ -18,6 +18,10 @@ pub(super) fn answer(policy: PermissionPolicy, method: &str, id: &Value, params:
         }
         // Wider permissions than the session has are never granted: the session's are all that was agreed on.
         "item/permissions/requestApproval" => json!({ "permissions": {} }),
+        // A server may ask for anything; only whether its tool may run is ours to say.
+        "mcpServer/elicitation/request" if allowed && is_about_a_tool(&params) => {
+            json!({ "action": "accept", "content": {} })
+        }
         "mcpServer/elicitation/request" => json!({ "action": "decline" }),
         "item/tool/requestUserInput" => json!({ "answers": {} }),
         _ => {
@@ -30,6 +34,14 @@ pub(super) fn answer(policy: PermissionPolicy, method: &str, id: &Value, params:
         heard.events.push(request(method, id, params));
     }
     heard
+}
+
+fn is_about_a_tool(params: &Params) -> bool {
+    let kind = params
+        .meta
+        .as_ref()
+        .and_then(|meta| meta.codex_approval_kind.as_deref());
+    kind == Some("mcp_tool_call")
 }
 
 /// The question, for whoever watches.

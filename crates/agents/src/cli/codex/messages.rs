@@ -37,6 +37,14 @@ pub(super) struct Params {
     pub(super) plan: Option<Vec<PlanStep>>,
     pub(super) command: Option<String>,
     pub(super) reason: Option<String>,
+    #[serde(rename = "_meta")]
+    pub(super) meta: Option<Meta>,
+}
+
+/// What a question is really about.
+#[derive(Deserialize)]
+pub(super) struct Meta {
+    pub(super) codex_approval_kind: Option<String>,
 }
 
 #[derive(Deserialize)]
