@@ -16,6 +16,7 @@ pub struct AgentContext {
     sandbox: Sandbox,
     state: PathBuf,
     secrets: Arc<Secrets>,
+    folder: Option<PathBuf>,
 }
 
 impl AgentContext {
@@ -33,7 +34,15 @@ impl AgentContext {
             sandbox,
             state: state.into(),
             secrets: Arc::new(secrets),
+            folder: None,
         }
+    }
+
+    /// Where agents work whose session does not say; otherwise where this program does.
+    #[must_use]
+    pub fn in_dir(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folder = Some(folder.into());
+        self
     }
 
     /// Looks for secrets elsewhere.
@@ -54,6 +63,11 @@ impl AgentContext {
     /// Where agents keep what is theirs.
     pub fn state(&self) -> &Path {
         &self.state
+    }
+
+    /// Where agents work whose session does not say.
+    pub(crate) fn folder(&self) -> std::io::Result<PathBuf> {
+        self.folder.clone().map_or_else(std::env::current_dir, Ok)
     }
 
     /// The secret in this variable.

@@ -23,6 +23,7 @@ pub const PROFILE: Profile = Profile {
         variable: "CURSOR_CONFIG_DIR",
         folder: ".cursor",
         files: &[],
+        sessions: None,
     },
     keys: &["CURSOR_API_KEY"],
     endpoint: None,

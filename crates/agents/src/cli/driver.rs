@@ -6,7 +6,9 @@ use std::sync::Arc;
 use serde_json::json;
 use tempfile::TempPath;
 use tokio::sync::OnceCell;
-use windlass_core::{Error, PermissionPolicy, Result, SessionId, SessionOptions};
+use windlass_core::{
+    AgentEvent, Error, ErrorCode, PermissionPolicy, Result, SessionId, SessionOptions,
+};
 
 use super::call::{Call, Start};
 use super::parking::Parking;
@@ -14,6 +16,7 @@ use super::process::Process;
 use super::profile::{Naming, Paper, Profile};
 use super::program::{self, Found};
 use super::sessions::{Session, Sessions, check_name};
+use super::{kept, launch};
 use crate::{AgentContext, Settings, papers};
 
 /// One configured agent: its profile and settings, its sessions, its waiting processes.
@@ -57,15 +60,18 @@ impl Driver {
     pub(super) async fn open(&self, options: SessionOptions) -> Result<SessionId> {
         let found = self.found().await?;
         let cwd = self.check(found, &options)?;
-        let naming = found.transport.naming;
-        let chosen = (naming == Naming::Chosen).then(|| uuid::Uuid::new_v4().to_string());
-        let session = Arc::new(Session::new(options, cwd, chosen.clone()));
-        let id: SessionId = match (naming, chosen) {
-            (Naming::Announced, _) => return self.announced(found, session, None).await,
-            (_, Some(name)) => name.into(),
-            (_, None) => format!("new-{}", uuid::Uuid::new_v4()).into(),
+        let name = uuid::Uuid::new_v4().to_string();
+        let (id, chosen) = match found.transport.naming {
+            Naming::Chosen { .. } => (name.clone(), Some(name)),
+            Naming::Late => (format!("new-{name}"), None),
+            Naming::Announced => {
+                let session = Arc::new(Session::new(options, cwd, None));
+                return self.announced(found, session, None).await;
+            }
         };
-        self.sessions.insert(id.clone(), session);
+        let id = SessionId::from(id);
+        let session = Session::new(options, cwd, chosen);
+        self.sessions.insert(id.clone(), Arc::new(session));
         Ok(id)
     }
 
@@ -74,7 +80,16 @@ impl Driver {
         check_name(id)?;
         let found = self.found().await?;
         let cwd = self.check(found, &options)?;
-        let session = Arc::new(Session::earlier(options, cwd, id.as_str().to_owned()));
+        // A session that began here may have got another name since.
+        let known = self.sessions.get(self.profile.name, id).ok();
+        let name = known.as_ref().and_then(|session| session.name());
+        let name = name.unwrap_or_else(|| id.as_str().to_owned());
+        let kept = launch::sessions(self.profile, &self.context, &self.settings);
+        if kept.is_some_and(|folder| !kept::has(&folder, &name)) {
+            return Err(self.unknown(id));
+        }
+        let total = known.and_then(|session| session.total());
+        let session = Arc::new(Session::earlier(options, cwd, name, total));
         if found.transport.naming == Naming::Announced {
             drop(self.parking.take(id));
             self.announced(found, session, Some(id)).await?;
@@ -105,7 +120,9 @@ impl Driver {
         }
         match &options.cwd {
             Some(cwd) => Ok(cwd.clone()),
-            None => std::env::current_dir()
+            None => self
+                .context
+                .folder()
                 .map_err(|error| Error::InvalidInput(format!("no working directory: {error}"))),
         }
     }
@@ -120,7 +137,7 @@ impl Driver {
         let mut process = self.start(found, &session, "")?;
         loop {
             let Ok(Some(line)) = process.child.stdout.next().await else {
-                return Err(refusal(self, process.last_words(self).await, wanted));
+                return Err(self.refusal(process.last_words(self).await, wanted));
             };
             let heard = process.hear(&line.text());
             if let Some(name) = heard.session {
@@ -131,7 +148,7 @@ impl Driver {
                 return Ok(id);
             }
             if let Some(end) = heard.events.into_iter().find(|event| event.is_terminal()) {
-                return Err(refusal(self, end, wanted));
+                return Err(self.refusal(end, wanted));
             }
         }
     }
@@ -185,21 +202,24 @@ impl Driver {
         written.transpose()
     }
 
+    /// Why there is no session: what the agent said in place of its name.
+    fn refusal(&self, end: AgentEvent, wanted: Option<&SessionId>) -> Error {
+        match (end, wanted) {
+            (AgentEvent::SessionInvalid { .. }, Some(id)) => self.unknown(id),
+            (AgentEvent::Error { code, message, .. }, _) => Error::agent(code, message),
+            (other, _) => Error::agent(ErrorCode::BackendError, format!("no session: {other:?}")),
+        }
+    }
+
+    fn unknown(&self, id: &SessionId) -> Error {
+        Error::SessionNotFound {
+            backend: self.profile.name.to_owned(),
+            session: id.clone(),
+        }
+    }
+
     /// What the user set for this agent goes over what a caller asks for.
     fn permissions(&self, options: &SessionOptions) -> PermissionPolicy {
         self.settings.permissions.unwrap_or(options.permissions)
-    }
-}
-
-/// Why there is no session.
-fn refusal(driver: &Driver, end: windlass_core::AgentEvent, wanted: Option<&SessionId>) -> Error {
-    use windlass_core::{AgentEvent, ErrorCode};
-    match (end, wanted) {
-        (AgentEvent::SessionInvalid { .. }, Some(id)) => Error::SessionNotFound {
-            backend: driver.profile.name.to_owned(),
-            session: id.clone(),
-        },
-        (AgentEvent::Error { code, message, .. }, _) => Error::agent(code, message),
-        (other, _) => Error::agent(ErrorCode::BackendError, format!("no session: {other:?}")),
     }
 }

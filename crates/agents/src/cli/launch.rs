@@ -110,6 +110,16 @@ fn keys(
         .collect())
 }
 
+/// Where the agent keeps its sessions, one file each, if it is known to.
+pub(super) fn sessions(
+    profile: &Profile,
+    context: &AgentContext,
+    settings: &Settings,
+) -> Option<PathBuf> {
+    let places = Places::new(profile, context, settings.endpoint.is_some());
+    Some(places.folder.join(profile.home.sessions?))
+}
+
 /// Where an agent keeps what is its own in this run.
 struct Places {
     folder: PathBuf,

@@ -15,6 +15,7 @@ pub mod codex;
 pub mod cursor;
 mod driver;
 mod failure;
+mod kept;
 pub(crate) mod launch;
 mod parking;
 mod parser;

@@ -25,7 +25,7 @@ pub trait Dialog: Parser {
     /// What to write to begin a turn. What cannot be written yet comes as a reply in [`Heard`].
     fn ask(&mut self, question: Question) -> Vec<String>;
 
-    /// What to write to have the turn end early.
+    /// What to write to have the turn end early. What cannot be written yet comes as a reply in [`Heard`].
     fn interrupt(&mut self) -> Vec<String>;
 }
 

@@ -103,13 +103,9 @@ impl Process {
 
     /// Has the turn end: by asking, where the agent can be asked, else by ending the tree.
     pub(super) fn interrupt(&mut self) {
-        let words = match &mut self.voice {
-            Voice::Once(_) => Vec::new(),
-            Voice::Dialog(dialog, _) => dialog.interrupt(),
-        };
-        match &self.voice {
-            Voice::Dialog(_, input) if !words.is_empty() => input.send_all(words),
-            _ => self.child.stop(),
+        match &mut self.voice {
+            Voice::Once(_) => self.child.stop(),
+            Voice::Dialog(dialog, input) => input.send_all(dialog.interrupt()),
         }
     }
 

@@ -36,6 +36,8 @@ pub struct Home {
     pub folder: &'static str,
     /// Files beside that folder.
     pub files: &'static [&'static str],
+    /// The folder in it where each session has a file of its name, where that is known.
+    pub sessions: Option<&'static str>,
 }
 
 /// One way of talking to an agent.
@@ -88,7 +90,10 @@ impl fmt::Debug for Door {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Naming {
     /// We choose the name before the first turn.
-    Chosen,
+    Chosen {
+        /// What the agent says if it has a session of that name already.
+        taken: &'static str,
+    },
     /// The agent says it when the process has started, before any turn.
     Announced,
     /// The agent says it in the first turn; until then the session has a name for the time being.

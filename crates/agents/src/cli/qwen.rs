@@ -16,6 +16,7 @@ pub const PROFILE: Profile = Profile {
         variable: "HOME",
         folder: ".qwen",
         files: &[],
+        sessions: None,
     },
     keys: &["OPENAI_API_KEY"],
     endpoint: Some(endpoint),
@@ -34,7 +35,9 @@ pub const PROFILE: Profile = Profile {
             usage: true,
             cost: false,
         },
-        naming: Naming::Chosen,
+        naming: Naming::Chosen {
+            taken: "is already in use",
+        },
         command,
         papers: &[],
         door: Door::Once(|call| Box::new(StreamJson::qwen(call.before))),

@@ -55,9 +55,14 @@ impl Session {
         Self::with(options, cwd, name, false, Some(Total::default()))
     }
 
-    /// A session of an earlier time.
-    pub(super) fn earlier(options: SessionOptions, cwd: PathBuf, name: String) -> Self {
-        Self::with(options, cwd, Some(name), true, None)
+    /// A session of an earlier time, which consumed so much if anybody knows.
+    pub(super) fn earlier(
+        options: SessionOptions,
+        cwd: PathBuf,
+        name: String,
+        total: Option<Total>,
+    ) -> Self {
+        Self::with(options, cwd, Some(name), true, total)
     }
 
     fn with(
@@ -103,8 +108,22 @@ impl Session {
         is_other
     }
 
+    /// Takes note that the agent has it, although it never said so.
+    pub(super) fn exists(&self) {
+        lock(&self.state).begun = true;
+    }
+
+    pub(super) fn has_begun(&self) -> bool {
+        lock(&self.state).begun
+    }
+
     pub(super) fn consumed(&self, total: Total) {
         lock(&self.state).total = Some(total);
+    }
+
+    /// The agent's own name for it, if it is known.
+    pub(super) fn name(&self) -> Option<String> {
+        lock(&self.state).name.clone()
     }
 
     pub(super) fn turn(&self) -> u64 {

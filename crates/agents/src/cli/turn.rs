@@ -2,14 +2,17 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::stream;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 use windlass_core::{AgentEvent, Emitted, EventStream, Prompt, Result, SessionId};
 
 use super::driver::Driver;
 use super::parser::{Heard, Question};
 use super::process::Process;
+use super::profile::Naming;
 use super::program::Found;
 use super::sessions::Session;
 
@@ -26,12 +29,18 @@ pub(super) struct Turn {
     untried: bool,
     queue: VecDeque<Emitted>,
     stop: Arc<Notify>,
+    /// When an agent that was asked to end the turn is made to.
+    patience: Option<Instant>,
 }
+
+/// How long an agent may take to end a turn when asked.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 enum Step {
     Line(String),
     End,
     Stop,
+    Firm,
 }
 
 impl Turn {
@@ -65,6 +74,7 @@ impl Turn {
             untried,
             queue: VecDeque::new(),
             stop,
+            patience: None,
         };
         Ok(Box::pin(stream::unfold(turn, Self::next)))
     }
@@ -84,6 +94,7 @@ impl Turn {
                     _ => Step::End,
                 },
                 () = self.stop.notified() => Step::Stop,
+                () = until(self.patience) => Step::Firm,
             };
             match step {
                 Step::Line(line) => {
@@ -92,7 +103,12 @@ impl Turn {
                 }
                 Step::Stop => {
                     self.untried = false;
+                    self.patience = Some(Instant::now() + PATIENCE);
                     process.interrupt();
+                }
+                Step::Firm => {
+                    self.patience = None;
+                    process.child.stop();
                 }
                 Step::End => self.ended().await,
             }
@@ -127,28 +143,38 @@ impl Turn {
         }
     }
 
-    /// The output has ended: the turn with it, unless the process had died before the turn began.
+    /// The output has ended, and the turn with it, unless it had not really begun.
     async fn ended(&mut self) {
         let Some(process) = self.process.take() else {
             return;
         };
-        if self.untried {
-            self.untried = false;
-            drop(process);
-            match self
-                .driver
-                .start(&self.found, &self.session, &self.question.prompt)
-            {
-                Ok(mut process) => {
-                    process.ask(self.question.clone());
-                    self.process = Some(process);
-                }
-                Err(error) => self.queue.push_back(AgentEvent::from(error).into()),
+        // A process that died while it waited for this turn is started again.
+        if !std::mem::take(&mut self.untried) {
+            let end = process.last_words(&self.driver).await;
+            if !self.is_taken(&end) {
+                self.queue.push_back(end.into());
+                return;
             }
-            return;
+            self.session.exists();
         }
-        let end = process.last_words(&self.driver).await;
-        self.queue.push_back(end.into());
+        let prompt = &self.question.prompt;
+        match self.driver.start(&self.found, &self.session, prompt) {
+            Ok(mut process) => {
+                process.ask(self.question.clone());
+                self.process = Some(process);
+            }
+            Err(error) => self.queue.push_back(AgentEvent::from(error).into()),
+        }
+    }
+
+    /// Whether the agent has the session that we wanted to begin: an earlier turn ended before it could say so.
+    fn is_taken(&self, end: &AgentEvent) -> bool {
+        match (end, self.found.transport.naming) {
+            (AgentEvent::Error { message, .. }, Naming::Chosen { taken }) => {
+                message.contains(taken) && !self.session.has_begun()
+            }
+            _ => false,
+        }
     }
 
     /// The terminal event is known; before anyone hears it, the session is in order for the next turn.
@@ -161,5 +187,13 @@ impl Turn {
             Some(process) => process.close().await,
             None => {}
         }
+    }
+}
+
+/// Waits for that moment; for ever, if there is none.
+async fn until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment).await,
+        None => std::future::pending().await,
     }
 }

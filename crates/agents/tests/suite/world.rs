@@ -69,7 +69,7 @@ impl World {
         let sandbox = Sandbox::detect(host)
             .await
             .unwrap_or_else(|error| panic!("{error}: run `cargo build -p windlass-sandbox` first"));
-        AgentContext::new(sandbox, self.state())
+        AgentContext::new(sandbox, self.state()).in_dir(self.work())
     }
 
     /// Processes that work in this world's repository.

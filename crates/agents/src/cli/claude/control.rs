@@ -13,6 +13,10 @@ pub struct TwoWay {
     stream: StreamJson,
     permissions: PermissionPolicy,
     requests: u64,
+    /// Whether the turn runs; before that it cannot be interrupted.
+    running: bool,
+    /// Whether it is to be interrupted as soon as it runs.
+    unwanted: bool,
 }
 
 /// A line about the conversation itself.
@@ -40,6 +44,8 @@ impl TwoWay {
             stream: StreamJson::claude(before),
             permissions,
             requests: 0,
+            running: false,
+            unwanted: false,
         }
     }
 
@@ -77,7 +83,14 @@ impl TwoWay {
 
 impl Parser for TwoWay {
     fn line(&mut self, line: &str) -> Heard {
-        if let Some(heard) = self.stream.known(line) {
+        if let Some(mut heard) = self.stream.known(line) {
+            // Every turn begins by saying the session's name.
+            if heard.session.is_some() {
+                self.running = true;
+                if self.unwanted {
+                    heard.replies = self.interrupt();
+                }
+            }
             return heard;
         }
         match serde_json::from_str::<Control>(line) {
@@ -104,11 +117,17 @@ impl Dialog for TwoWay {
     }
 
     fn ask(&mut self, question: Question) -> Vec<String> {
+        self.running = false;
+        self.unwanted = false;
         let message = json!({ "role": "user", "content": question.prompt });
         vec![json!({ "type": "user", "message": message }).to_string()]
     }
 
     fn interrupt(&mut self) -> Vec<String> {
+        self.unwanted = true;
+        if !self.running {
+            return Vec::new();
+        }
         vec![self.request(json!({ "subtype": "interrupt" }))]
     }
 }

@@ -29,6 +29,7 @@ pub const PROFILE: Profile = Profile {
         variable: "CLAUDE_CONFIG_DIR",
         folder: ".claude",
         files: &[".claude.json"],
+        sessions: Some("projects"),
     },
     keys: &[KEY, "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
     endpoint: Some(endpoint),
@@ -49,7 +50,7 @@ const TWO_WAY: Transport = Transport {
         usage: true,
         cost: true,
     },
-    naming: Naming::Chosen,
+    naming: CHOSEN,
     command: two_way_command,
     papers: &[Paper::Servers],
     door: Door::Dialog(|call| Box::new(TwoWay::new(call.permissions, call.before))),
@@ -62,10 +63,14 @@ const PRINT: Transport = Transport {
         permissions: false,
         ..TWO_WAY.capabilities
     },
-    naming: Naming::Chosen,
+    naming: CHOSEN,
     command: print_command,
     papers: &[Paper::Servers],
     door: Door::Once(|call| Box::new(StreamJson::claude(call.before))),
+};
+
+const CHOSEN: Naming = Naming::Chosen {
+    taken: "is already in use",
 };
 
 const ACCENT: Accent = Accent {

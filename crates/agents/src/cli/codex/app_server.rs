@@ -47,6 +47,10 @@ pub struct AppServer {
 struct Turn {
     request: u64,
     id: Option<String>,
+    /// Whether it runs; before that it cannot be interrupted.
+    running: bool,
+    /// Whether it is to be interrupted as soon as it runs.
+    unwanted: bool,
     answer: String,
     /// The item whose text came in pieces and need not be said again.
     streamed: Option<String>,
@@ -179,10 +183,7 @@ impl AppServer {
     /// Something about the turn or the thread; `None` if it means nothing to us.
     fn news(&mut self, method: &str, params: Params) -> Option<Heard> {
         let event = match method {
-            "turn/started" => {
-                self.turn.id.get_or_insert(params.turn?.id);
-                None
-            }
+            "turn/started" => return Some(self.started(params.turn?.id)),
             "turn/completed" => return Some(self.ended(params.turn?)),
             "turn/plan/updated" => Some(AgentEvent::Plan {
                 entries: params.plan?.into_iter().map(PlanEntry::from).collect(),
@@ -196,6 +197,20 @@ impl AppServer {
             _ => return None,
         };
         Some(Heard::events(event))
+    }
+
+    fn started(&mut self, id: String) -> Heard {
+        if *self.turn.id.get_or_insert(id.clone()) != id {
+            return Heard::default();
+        }
+        self.turn.running = true;
+        Heard {
+            replies: match self.turn.unwanted {
+                true => self.interrupt(),
+                false => Vec::new(),
+            },
+            ..Heard::default()
+        }
     }
 
     fn completed(&mut self, item: Item, line: &str) -> Heard {
@@ -322,7 +337,9 @@ impl Dialog for AppServer {
     }
 
     fn interrupt(&mut self) -> Vec<String> {
-        let (Some(thread), Some(turn)) = (&self.thread, &self.turn.id) else {
+        self.turn.unwanted = true;
+        let turn = self.turn.id.as_ref().filter(|_| self.turn.running);
+        let (Some(thread), Some(turn)) = (&self.thread, turn) else {
             return Vec::new();
         };
         let params = json!({ "threadId": thread, "turnId": turn });

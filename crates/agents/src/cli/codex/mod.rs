@@ -29,6 +29,7 @@ pub const PROFILE: Profile = Profile {
         variable: "CODEX_HOME",
         folder: ".codex",
         files: &[],
+        sessions: Some("sessions"),
     },
     keys: &[KEY, "CODEX_API_KEY"],
     endpoint: Some(endpoint),
