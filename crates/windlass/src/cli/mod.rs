@@ -17,6 +17,7 @@ mod record;
 mod replay;
 mod scenario;
 mod schema;
+mod spinner;
 mod transcript;
 mod trust;
 mod watch;

@@ -1,8 +1,5 @@
 //! A turn as it is shown: as text while it happens, as one object, or as events.
 
-use std::time::Duration;
-
-use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use serde_json::Value;
 use windlass_core::structured::{self, Structured};
@@ -11,6 +8,7 @@ use windlass_core::{AgentEvent, Envelope, ErrorCode, SessionId, Usage};
 use super::ask::Output;
 use super::console::{BAD, Console, QUIET};
 use super::exit::{Exit, Failure};
+use super::spinner::Spinner;
 
 /// What was shown so far, and what the turn came to.
 pub(super) struct Transcript<'a> {
@@ -266,46 +264,5 @@ fn brief(value: &Value) -> String {
     match text.char_indices().nth(LENGTH) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text,
-    }
-}
-
-/// What a person looks at while the agent is silent.
-struct Spinner {
-    bar: Option<ProgressBar>,
-}
-
-impl Spinner {
-    fn new(drawn: bool, agent: &str) -> Self {
-        let bar = drawn.then(|| {
-            let bar = ProgressBar::new_spinner();
-            if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
-                bar.set_style(style);
-            }
-            bar.set_message(agent.to_owned());
-            bar.enable_steady_tick(Duration::from_millis(120));
-            bar
-        });
-        Self { bar }
-    }
-
-    fn show(&self, what: &str) {
-        if let Some(bar) = &self.bar {
-            bar.set_message(windlass_core::visible_line(what).into_owned());
-        }
-    }
-
-    /// Writes beside the spinner.
-    fn aside(&self, write: impl FnOnce()) {
-        match &self.bar {
-            Some(bar) => bar.suspend(write),
-            None => write(),
-        }
-    }
-
-    /// Takes the spinner away for good: from here on there is text to look at.
-    fn clear(&mut self) {
-        if let Some(bar) = self.bar.take() {
-            bar.finish_and_clear();
-        }
     }
 }
