@@ -16,7 +16,7 @@ use crate::{AgentEvent, Result, SessionId};
 ///
 /// A backend may be careless: it may panic, hang, end without a terminal event or send two. The
 /// [`AgentHandle`](crate::AgentHandle) around it makes the turn well-formed. A backend that cannot
-/// leave its thread implements [`LocalBackend`] instead.
+/// leave its thread implements [`LocalBackend`](crate::LocalBackend) instead.
 pub trait AgentBackend: Send + Sync {
     /// A short name for logs and messages.
     fn name(&self) -> &'static str;
