@@ -130,6 +130,16 @@ pub const KEYS: &[Known] = &[
         "The variable that holds the key for the endpoint; it is looked up in the environment, then in a trusted `.env`.",
     ),
     Known::new(
+        "agents.<name>.transport",
+        Kind::Text,
+        "How the agent's program is talked to, where it knows more than one way; `windlass agents` shows the one in use.",
+    ),
+    Known::new(
+        "agents.<name>.profile",
+        Kind::Text,
+        "The profile of Codex's own configuration to use.",
+    ),
+    Known::new(
         "agents.<name>.expectations",
         Kind::Tables,
         "What a `mock` agent is to be asked, and its answers.",
