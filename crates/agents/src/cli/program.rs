@@ -55,10 +55,13 @@ pub(crate) async fn find(
             Err(error) => return Err(unavailable(profile, error.to_string())),
         }
     }
-    let names = profile.programs.join(" nor ");
+    let missing = match profile.programs {
+        [only] => format!("{only} is not on the PATH"),
+        several => format!("none of {} is on the PATH", several.join(", ")),
+    };
     Err(unavailable(
         profile,
-        format!("{names} is not on the PATH: {}", profile.install),
+        format!("{missing}: {}", profile.install),
     ))
 }
 
