@@ -204,7 +204,7 @@ async fn one_that_is_not_there_says_how_to_get_it() {
         let said = missing.to_string();
         assert!(matches!(missing, Error::Unavailable { .. }), "{said}");
         assert!(
-            said.contains("not on the PATH") && said.contains("install"),
+            said.contains("on the PATH") && said.contains("install"),
             "{said}"
         );
         assert_eq!(missing.code(), ErrorCode::BackendError);
