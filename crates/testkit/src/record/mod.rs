@@ -29,15 +29,15 @@ use transcript::{Shared, lock};
 /// let recorder = RecordingAgent::new(MockAgent::new());
 /// let recording = recorder.recording();
 /// let agent = AgentHandle::wrap(recorder);
-/// let session = agent.new_session(SessionOptions::in_dir("/work/here")).await?;
-/// let said = agent.prompt(&session, "Look at /work/here/a.txt").await?.collect().await;
+/// let session = agent.new_session(SessionOptions::in_dir("/home/me/project")).await?;
+/// let said = agent.prompt(&session, "Look at /home/me/project/a.txt").await?.collect().await;
 ///
 /// let cassette = recording.cassette(&Places::new())?;
 /// assert!(cassette.to_jsonl()?.contains("Look at {workspace}/a.txt"));
 ///
 /// let replay = AgentHandle::wrap(ReplayAgent::new(cassette));
-/// let session = replay.new_session(SessionOptions::in_dir("/work/here")).await?;
-/// assert_eq!(replay.prompt(&session, "Look at /work/here/a.txt").await?.collect().await, said);
+/// let session = replay.new_session(SessionOptions::in_dir("/home/me/project")).await?;
+/// assert_eq!(replay.prompt(&session, "Look at /home/me/project/a.txt").await?.collect().await, said);
 /// # Ok(())
 /// # }
 /// ```
