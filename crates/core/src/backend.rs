@@ -10,6 +10,7 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::permission::Approval;
 use crate::{AgentEvent, Result, SessionId};
 
 /// Whatever can answer a prompt.
@@ -124,6 +125,8 @@ pub struct SessionOptions {
     pub mcp_servers: Vec<McpServer>,
     /// What the agent may do without asking.
     pub permissions: PermissionPolicy,
+    /// Who decides where the policy is to ask.
+    pub approver: Approval,
     /// The JSON schema that the answers must fit.
     pub output_schema: Option<Value>,
 }

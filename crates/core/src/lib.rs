@@ -49,9 +49,13 @@ mod event;
 mod handle;
 mod id;
 pub mod limits;
+pub mod permission;
+pub mod place;
 pub mod registry;
 mod secret;
 pub mod structured;
+pub mod task;
+mod tool;
 mod trace;
 mod usage;
 mod visible;
@@ -66,11 +70,15 @@ pub use event::{AgentEvent, Envelope, PermissionKind, PermissionOption, PlanEntr
 pub use handle::{AgentHandle, EventReceiver, LocalBackend, LocalEventStream};
 pub use id::{SessionId, TurnId};
 pub use limits::TurnLimits;
+pub use permission::{Approver, PermissionAsk};
+pub use place::{ContextSource, Place, Verifier, Workspace};
 pub use registry::{AgentRegistry, BackendFactory};
 pub use secret::{ExposeSecret, SecretString};
 pub use structured::{
     AgentInvocation, ApiSpec, SchemaMode, SchemaSetting, StructuredAgentTask, resolve_schema_mode,
 };
+pub use task::TaskStore;
+pub use tool::{Tool, ToolKind, ToolOutput, ToolSpec, Toolbox};
 pub use trace::{TraceError, TraceNode};
 pub use usage::Usage;
 pub use visible::{visible, visible_json, visible_line};

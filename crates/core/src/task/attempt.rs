@@ -1,0 +1,93 @@
+//! One leased try at a task.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{AttemptNumber, ProjectId, Proof, Task, TaskId, WorkerKind};
+use crate::Usage;
+
+/// Which attempt writes: the fencing token that stands in every one of its writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct AttemptRef {
+    /// The task.
+    pub task: TaskId,
+    /// Which attempt at it.
+    pub number: AttemptNumber,
+}
+
+impl std::fmt::Display for AttemptRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "attempt {} at task {}", self.number, self.task)
+    }
+}
+
+/// What a worker asks for when it asks for work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// Who asks; shown to people, trusted for nothing.
+    pub worker: String,
+    /// Only tasks of this project.
+    pub project_id: Option<ProjectId>,
+    /// Only this task.
+    pub task: Option<TaskId>,
+    /// Only tasks for these kinds of worker. Empty: any.
+    pub kinds: Vec<WorkerKind>,
+    /// How long the claim holds without a heartbeat.
+    pub lease: Duration,
+}
+
+/// A task that is this worker's for as long as its lease is renewed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claimed {
+    /// The task, already in progress.
+    pub task: Task,
+    /// The token for every write.
+    pub attempt: AttemptRef,
+}
+
+/// What a heartbeat learns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lease {
+    /// Renewed.
+    Held,
+    /// Renewed, and somebody asked for the task to be cancelled.
+    CancelRequested,
+}
+
+/// How an attempt ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// The change passed, or the project expressly has no tests.
+    Completed {
+        /// What shows it. `None`: completed, unverified.
+        proof: Option<Box<Proof>>,
+        /// The branch that holds the change.
+        branch: Option<String>,
+        /// What was changed and why.
+        output: String,
+    },
+    /// It failed, and another attempt may follow.
+    Failed {
+        /// Why.
+        error: String,
+        /// Whether another attempt may help, if one is left.
+        again: bool,
+    },
+    /// It needs a person's answer.
+    Blocked {
+        /// What to ask.
+        question: String,
+    },
+    /// Somebody asked for it to stop.
+    Cancelled,
+}
+
+/// An attempt handed back unfinished, without using it up: the worker stops, the task does not.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Release {
+    /// Why, for people.
+    pub reason: String,
+    /// What the attempt consumed meanwhile.
+    pub usage: Usage,
+}

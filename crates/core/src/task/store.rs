@@ -1,0 +1,168 @@
+//! What a store of tasks must be able to do.
+
+use std::fmt;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+
+use super::{
+    Approval, AttemptRef, Blocker, Broadcast, Claim, Claimed, Correction, Enqueued, EventFilter,
+    Issue, IssueId, Lease, LoggedEvent, NewApproval, NewIssue, NewProject, NewTask, Outcome,
+    Project, ProjectId, Proof, RecordId, Release, Task, TaskFilter, TaskId, TestResult,
+};
+use crate::{TraceNode, Usage};
+
+/// A result whose error is [`StoreError`].
+pub type StoreResult<T> = Result<T, StoreError>;
+
+/// A future of a store.
+pub type Stored<'a, T> = BoxFuture<'a, StoreResult<T>>;
+
+/// Keeps tasks, so that what was accepted is never lost and nothing is done twice.
+///
+/// Leases are judged by the store's own clock. Every write of an attempt carries its [`AttemptRef`]; once
+/// another attempt has begun, such a write changes nothing and is answered with [`StoreError::Superseded`].
+pub trait TaskStore: fmt::Debug + Send + Sync {
+    /// Makes a project known. The same root again gives the same project.
+    fn add_project(&self, project: NewProject) -> Stored<'_, Project>;
+    /// One project.
+    fn project(&self, id: ProjectId) -> Stored<'_, Project>;
+    /// All projects.
+    fn projects(&self) -> Stored<'_, Vec<Project>>;
+    /// Adds a parent issue.
+    fn add_issue(&self, issue: NewIssue) -> Stored<'_, Issue>;
+    /// One issue.
+    fn issue(&self, id: IssueId) -> Stored<'_, Issue>;
+
+    /// Adds tasks, all or none. Durable once this returns. A cycle among them is refused.
+    fn enqueue(&self, tasks: Vec<NewTask>) -> Stored<'_, Vec<Enqueued>>;
+    /// Lets a task wait for another one. A cycle is refused.
+    fn add_dependency(&self, task: TaskId, on: TaskId) -> Stored<'_, ()>;
+    /// One task.
+    fn task(&self, id: TaskId) -> Stored<'_, Task>;
+    /// Tasks in the order of their numbers.
+    fn tasks(&self, filter: TaskFilter) -> Stored<'_, Vec<Task>>;
+    /// Asks for a task to stop: at once where none works on it, else at its worker's next heartbeat.
+    fn cancel(&self, id: TaskId) -> Stored<'_, Task>;
+    /// Puts a task that ended or is blocked back to pending, with its attempts given anew.
+    fn retry(&self, id: TaskId) -> Stored<'_, Task>;
+
+    /// Takes the next task: highest priority, then lowest step, then lowest number, whose dependencies
+    /// are completed. `fetch_next_task` of the worker's contract.
+    fn claim(&self, claim: Claim) -> Stored<'_, Option<Claimed>>;
+    /// Renews the lease.
+    fn heartbeat(&self, attempt: AttemptRef, lease: Duration) -> Stored<'_, Lease>;
+    /// Gives an unfinished attempt back without using it up.
+    fn release(&self, attempt: AttemptRef, release: Release) -> Stored<'_, ()>;
+    /// Takes back the tasks whose lease has run out: to pending, or to failed where no attempt is left.
+    fn sweep(&self) -> Stored<'_, Vec<Task>>;
+    /// Writes down what is about to be published, before it is: recovery then knows where to look.
+    fn intend(&self, attempt: AttemptRef, commit: String) -> Stored<'_, ()>;
+    /// What an earlier attempt was about to publish when it died, and never said it had.
+    fn intended(&self, task: TaskId) -> Stored<'_, Option<String>>;
+    /// Ends an attempt. Status, proof, blocker and the message to the watchers in one transaction.
+    fn finish(&self, attempt: AttemptRef, outcome: Outcome, usage: Usage) -> Stored<'_, Task>;
+
+    /// Writes down a run of the tests.
+    fn record_test(&self, attempt: AttemptRef, result: TestResult) -> Stored<'_, RecordId>;
+    /// The runs of a task's tests, oldest first, each with the number of its attempt.
+    fn tests(&self, task: TaskId) -> Stored<'_, Vec<(u32, TestResult)>>;
+    /// Writes down a round of correction.
+    fn record_correction(&self, attempt: AttemptRef, round: Correction) -> Stored<'_, RecordId>;
+    /// The rounds of a task's corrections, oldest first, each with the number of its attempt.
+    fn corrections(&self, task: TaskId) -> Stored<'_, Vec<(u32, Correction)>>;
+    /// The proof of a completed task.
+    fn proof(&self, task: TaskId) -> Stored<'_, Option<Proof>>;
+
+    /// Adds messages for the watchers, and gives the number of the last. With an attempt it is fenced.
+    fn append(&self, attempt: Option<AttemptRef>, messages: Vec<Broadcast>) -> Stored<'_, u64>;
+    /// Messages in the order of their numbers.
+    fn events(&self, filter: EventFilter) -> Stored<'_, Vec<LoggedEvent>>;
+    /// Comes back when there may be messages after this number, or tasks to claim; at the latest after `patience`.
+    fn changed(&self, after: u64, patience: Duration) -> Stored<'_, ()>;
+
+    /// Questions, oldest first; only the open ones if asked for.
+    fn blockers(&self, project: Option<ProjectId>, open: bool) -> Stored<'_, Vec<Blocker>>;
+    /// The questions of one task with their answers, oldest first.
+    fn questions(&self, task: TaskId) -> Stored<'_, Vec<Blocker>>;
+    /// Answers a question; its task goes back to pending. A question is answered once.
+    fn answer(&self, blocker: RecordId, text: String) -> Stored<'_, Task>;
+
+    /// Puts a permission request before whoever decides.
+    fn ask(&self, approval: NewApproval) -> Stored<'_, Approval>;
+    /// One permission request.
+    fn approval(&self, id: RecordId) -> Stored<'_, Approval>;
+    /// Permission requests, oldest first; only the undecided ones if asked for.
+    fn approvals(&self, open: bool) -> Stored<'_, Vec<Approval>>;
+    /// Decides one. `None` withdraws it. The first decision holds.
+    fn decide(&self, id: RecordId, option: Option<String>) -> Stored<'_, Approval>;
+
+    /// Keeps a trace under its id, and with its task where it has one.
+    fn put_trace(&self, id: String, task: Option<TaskId>, root: TraceNode) -> Stored<'_, ()>;
+    /// One trace.
+    fn trace(&self, id: String) -> Stored<'_, TraceNode>;
+    /// The ids of the newest traces, of one task or of all.
+    fn traces(&self, task: Option<TaskId>, limit: u32) -> Stored<'_, Vec<String>>;
+}
+
+/// Why a store did not do what it was asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// No such thing.
+    #[error("there is no {what} {id}")]
+    NotFound {
+        /// A task, a project, a blocker.
+        what: &'static str,
+        /// The number or name asked for.
+        id: String,
+    },
+    /// Another attempt has begun; this one changed nothing.
+    #[error("{attempt} was superseded: another worker has the task")]
+    Superseded {
+        /// The attempt that wrote too late.
+        attempt: AttemptRef,
+    },
+    /// The same idempotency key came with another body.
+    #[error(
+        "the idempotency key {key:?} belongs to task {task}, which is another one: use a new key"
+    )]
+    KeyTaken {
+        /// The key.
+        key: String,
+        /// The task that has it.
+        task: TaskId,
+    },
+    /// What was asked for does not fit the rules or the state of things.
+    #[error("{0}")]
+    Refused(String),
+    /// It took longer than it may.
+    #[error("{what} took longer than {} s", after.as_secs_f64())]
+    Timeout {
+        /// What was being waited for.
+        what: &'static str,
+        /// How long it was given.
+        after: Duration,
+    },
+    /// No room left. Reading still works; writing does again when there is room.
+    #[error("{0}")]
+    Full(String),
+    /// The store cannot be used: not there, read-only, of a newer version, damaged.
+    #[error("{0}")]
+    Unavailable(String),
+}
+
+impl StoreError {
+    /// No such thing.
+    pub fn not_found(what: &'static str, id: impl fmt::Display) -> Self {
+        Self::NotFound {
+            what,
+            id: id.to_string(),
+        }
+    }
+
+    /// Whether the attempt that wrote is no longer the task's.
+    pub fn is_superseded(&self) -> bool {
+        matches!(self, Self::Superseded { .. })
+    }
+}

@@ -1,0 +1,1 @@
+//! Files and symbols of a repository, ranked for a task.

@@ -1,0 +1,1 @@
+//! The life of a task: claim, context, plan, edit, verify, correct, prove.

@@ -1,0 +1,1 @@
+//! Tasks, attempts, leases, events and proofs on SQLite or PostgreSQL.

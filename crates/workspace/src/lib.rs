@@ -1,0 +1,1 @@
+//! A task's place to work: paths that cannot leave it, an own clone, the tests, the merge.
