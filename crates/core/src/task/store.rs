@@ -21,7 +21,15 @@ pub type Stored<'a, T> = BoxFuture<'a, StoreResult<T>>;
 /// Keeps tasks, so that what was accepted is never lost and nothing is done twice.
 ///
 /// Leases are judged by the store's own clock. Every write of an attempt carries its [`AttemptRef`]; once
-/// another attempt has begun, such a write changes nothing and is answered with [`StoreError::Superseded`].
+/// the task is no longer that attempt's (its lease was swept, another one began, it ended), such a write changes
+/// nothing and is answered with [`StoreError::Superseded`]. Two writes are kinder: `finish` said a second time in the
+/// same way is answered like the first, because an answer may be lost; and `append` is taken from an attempt that
+/// ended by its own word, because its last messages may come late.
+///
+/// Whatever changes a task's status here appends its [`Broadcast::TaskStatus`] in the same transaction; nobody else
+/// needs to. An attempt's own changes (claim, finish, release) are told under its worker kind's `agent_id`, all others
+/// (added, cancelled, retried, answered, swept, blocked by another task) under `worker`. So the number of the last
+/// message grows whenever there may be something to claim.
 pub trait TaskStore: fmt::Debug + Send + Sync {
     /// Makes a project known. The same root again gives the same project.
     fn add_project(&self, project: NewProject) -> Stored<'_, Project>;
@@ -78,8 +86,10 @@ pub trait TaskStore: fmt::Debug + Send + Sync {
     fn append(&self, attempt: Option<AttemptRef>, messages: Vec<Broadcast>) -> Stored<'_, u64>;
     /// Messages in the order of their numbers.
     fn events(&self, filter: EventFilter) -> Stored<'_, Vec<LoggedEvent>>;
-    /// Comes back when there may be messages after this number, or tasks to claim; at the latest after `patience`.
-    fn changed(&self, after: u64, patience: Duration) -> Stored<'_, ()>;
+    /// Waits until there are messages after this number, at the latest for `patience`, and gives the number of the
+    /// last one: what to wait for next. A worker without a task claims, waits from the number it was given, and
+    /// claims again; nothing that was added between the two is slept through.
+    fn changed(&self, after: u64, patience: Duration) -> Stored<'_, u64>;
 
     /// Questions, oldest first; only the open ones if asked for.
     fn blockers(&self, project: Option<ProjectId>, open: bool) -> Stored<'_, Vec<Blocker>>;
