@@ -58,6 +58,7 @@ pub use headtail::Kept;
 pub use host::Host;
 pub use lines::{Line, Lines};
 pub use mechanism::Mechanism;
+pub use places::PROTECTED;
 pub use profile::{Kind, Profile};
 pub use sandbox::{Output, Sandbox};
 pub use spec::{Limits, Spec, Stdin};

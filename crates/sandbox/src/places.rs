@@ -83,7 +83,7 @@ pub(crate) const CACHES: &[&str] = &[
 ];
 
 /// In a working directory: what a shell, git, an editor or an agent obeys.
-pub(crate) const PROTECTED: &[&str] = &[
+pub const PROTECTED: &[&str] = &[
     ".bashrc",
     ".bash_profile",
     ".profile",

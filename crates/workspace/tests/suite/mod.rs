@@ -1,0 +1,3 @@
+//! One module per promise, and what they share.
+
+mod paths;
