@@ -39,6 +39,13 @@ pub trait Place: fmt::Debug + Send + Sync {
     /// The commit the work began from.
     fn base(&self) -> &str;
 
+    /// The text of a file of at most so many bytes, for a model that cannot read by itself. `None`: there is no such
+    /// file, or it is larger, or it is not text, or it cannot be shown without leaving the place.
+    fn read<'a>(&'a self, path: &'a str, limit: usize) -> BoxFuture<'a, Result<Option<String>>> {
+        let _ = (path, limit);
+        Box::pin(async { Ok(None) })
+    }
+
     /// Applies generated files, all or nothing, and gives the changed paths, relative to the root.
     fn apply(&self, files: Vec<FileChange>) -> BoxFuture<'_, Result<Vec<String>>>;
 

@@ -1,0 +1,24 @@
+//! Which agent works on a task.
+
+use windlass_core::task::{Task, WorkerKind};
+use windlass_core::{AgentHandle, Result};
+
+/// Finds the agent for a task. A closure from name and kind to handle is one.
+pub trait Agents: Send + Sync {
+    /// The agent of this name; without a name the configured one for this kind of worker.
+    fn agent(&self, name: Option<&str>, kind: WorkerKind) -> Result<AgentHandle>;
+
+    /// The agent for this task.
+    fn for_task(&self, task: &Task) -> Result<AgentHandle> {
+        self.agent(task.agent.as_deref(), task.kind)
+    }
+}
+
+impl<F> Agents for F
+where
+    F: Fn(Option<&str>, WorkerKind) -> Result<AgentHandle> + Send + Sync,
+{
+    fn agent(&self, name: Option<&str>, kind: WorkerKind) -> Result<AgentHandle> {
+        self(name, kind)
+    }
+}

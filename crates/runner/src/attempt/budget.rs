@@ -1,0 +1,92 @@
+//! What an attempt has consumed, held against what it may.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use windlass_core::{Clock, Usage};
+
+use super::{Fault, Worked};
+use crate::Budget;
+
+/// The consumption of one attempt.
+pub(crate) struct Spending {
+    budget: Budget,
+    began: Duration,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    usage: Usage,
+    turns: u32,
+}
+
+impl Spending {
+    pub(super) fn new(budget: Budget, began: Duration) -> Self {
+        let state = Mutex::default();
+        Self {
+            budget,
+            began,
+            state,
+        }
+    }
+
+    /// Adds what a turn consumed.
+    pub(super) fn add(&self, usage: Option<&Usage>) {
+        if let Some(usage) = usage {
+            self.lock().usage += usage;
+        }
+    }
+
+    /// All that was consumed.
+    pub(super) fn usage(&self) -> Usage {
+        self.lock().usage.clone()
+    }
+
+    /// Allows another turn, and counts it, unless a budget is used up.
+    pub(super) fn allow(&self, clock: &dyn Clock) -> Worked<()> {
+        if self.left(clock).is_some_and(|left| left.is_zero()) {
+            return Err(self.out_of_time());
+        }
+        let mut state = self.lock();
+        let budget = &self.budget;
+        let tokens = state.usage.input_tokens + state.usage.output_tokens;
+        let cost = state.usage.cost_usd.unwrap_or_default();
+        if let Some(limit) = budget.tokens.filter(|limit| tokens >= *limit) {
+            return Err(exhausted(&format!("{tokens} of {limit} tokens")));
+        }
+        if let Some(limit) = budget.cost_usd.filter(|limit| cost >= *limit) {
+            return Err(exhausted(&format!("${cost:.4} of ${limit:.4}")));
+        }
+        if let Some(limit) = budget.turns.filter(|limit| state.turns >= *limit) {
+            return Err(exhausted(&format!("{limit} of {limit} turns")));
+        }
+        state.turns += 1;
+        Ok(())
+    }
+
+    /// The time that is left, where it is limited.
+    pub(super) fn left(&self, clock: &dyn Clock) -> Option<Duration> {
+        let spent = clock.elapsed().saturating_sub(self.began);
+        self.budget.wall.map(|wall| wall.saturating_sub(spent))
+    }
+
+    /// The end of an attempt that took too long.
+    pub(super) fn out_of_time(&self) -> Fault {
+        let wall = self.budget.wall.unwrap_or_default();
+        exhausted(&format!("{0} of {0} s", wall.as_secs_f64()))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn exhausted(what: &str) -> Fault {
+    Fault::Failed {
+        error: format!(
+            "BudgetExhausted: {what} are used up: raise the budget, then retry the task"
+        ),
+        again: false,
+    }
+}

@@ -1,0 +1,169 @@
+//! One attempt: the work, and what goes on beside it.
+//!
+//! [`run`] lets four things happen at once and ends with the first that must: the work itself, the heartbeats that
+//! keep its lease, the log that carries its events to the store, and whatever may stop it from outside. All of it is
+//! one future, so that dropping it is exactly a crash.
+
+mod budget;
+mod correct;
+mod edit;
+mod lease;
+mod log;
+mod publish;
+mod retry;
+mod supervise;
+mod trace;
+mod turn;
+mod words;
+mod work;
+
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use windlass_core::place::Place;
+use windlass_core::task::{AttemptRef, Broadcast, Outcome, Project, StoreError, Task, TestResult};
+
+pub use publish::branch_of;
+pub(crate) use retry::patiently;
+pub(crate) use supervise::run;
+pub use supervise::trace_id;
+pub(crate) use turn::{Conversation, Unstructured, call};
+
+use budget::Spending;
+use log::Log;
+use trace::Trace;
+
+use crate::Runner;
+
+/// What the parts of an attempt share.
+pub(crate) struct Attempt<'a> {
+    pub(crate) runner: &'a Runner,
+    pub(crate) task: Task,
+    pub(crate) project: Project,
+    pub(crate) at: AttemptRef,
+    pub(crate) log: Log,
+    pub(crate) trace: Trace,
+    pub(crate) spending: Spending,
+    /// The clone. It outlives the work, so that it can be removed however the work ended.
+    place: OnceLock<Box<dyn Place>>,
+    /// The paths that differ from the base, as last seen.
+    files: Mutex<Vec<String>>,
+}
+
+/// What the work came to, where it came to something.
+#[derive(Debug)]
+pub(crate) struct Done {
+    pub(crate) outcome: Outcome,
+}
+
+/// Why the work did not come to its end.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// The attempt is no longer the task's.
+    Superseded(StoreError),
+    /// It failed.
+    Failed { error: String, again: bool },
+    /// A person must say how to go on.
+    Blocked { question: String },
+}
+
+pub(crate) type Worked<T> = Result<T, Fault>;
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Superseded { .. } | StoreError::NotFound { .. } => Self::Superseded(error),
+            StoreError::Refused(_) | StoreError::KeyTaken { .. } => Self::Failed {
+                error: error.to_string(),
+                again: false,
+            },
+            _ => Self::Failed {
+                error: error.to_string(),
+                again: true,
+            },
+        }
+    }
+}
+
+impl From<windlass_core::Error> for Fault {
+    fn from(error: windlass_core::Error) -> Self {
+        use windlass_core::ErrorCode;
+        match error.code() {
+            ErrorCode::Timeout => Self::timeout(),
+            _ => Self::Failed {
+                again: error.retry().is_worthwhile(),
+                error: error.to_string(),
+            },
+        }
+    }
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Superseded(error) => error.fmt(f),
+            Self::Failed { error, .. } => f.write_str(error),
+            Self::Blocked { question } => f.write_str(question),
+        }
+    }
+}
+
+impl Fault {
+    /// What every result says of an agent that took too long.
+    fn timeout() -> Self {
+        Self::Failed {
+            error: "Timeout".to_owned(),
+            again: true,
+        }
+    }
+}
+
+impl Attempt<'_> {
+    /// Tells watchers through the bus, and later readers through the store's log.
+    pub(crate) async fn tell(&self, message: Broadcast) {
+        self.runner.bus.send(message.clone());
+        self.log.write(message).await;
+    }
+
+    /// Says in words what is being done.
+    pub(crate) async fn say(&self, activity_type: &str, message: impl Into<String>) {
+        let message = Broadcast::ActivityUpdate {
+            project_id: self.project.id,
+            activity_type: activity_type.to_owned(),
+            agent_id: self.task.kind.agent_id().to_owned(),
+            message: message.into(),
+            task_id: Some(self.task.id),
+        };
+        self.tell(message).await;
+    }
+
+    /// The four figures of a test run, told to everybody.
+    pub(crate) async fn tell_tests(&self, result: &TestResult) {
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "a test run does not last for millions of years"
+        )]
+        let duration = result.duration_ms as f64 / 1000.0;
+        let message = Broadcast::TestResult {
+            project_id: self.project.id,
+            task_id: self.task.id,
+            status: result.status,
+            passed: result.counts.passed,
+            failed: result.counts.failed,
+            errors: result.counts.errors,
+            total: result.counts.total,
+            duration,
+        };
+        self.tell(message).await;
+    }
+
+    /// The paths that differ from the base, as last seen.
+    pub(crate) fn files(&self) -> Vec<String> {
+        let files = self.files.lock();
+        files.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn saw(&self, files: &[String]) {
+        let mut seen = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        files.clone_into(&mut seen);
+    }
+}

@@ -1,0 +1,316 @@
+//! A conversation with an agent: turns heard to their end, and structured calls made of them.
+
+use std::time::Duration;
+
+use windlass_core::structured::{self, Dialog, Rules, Structured, schema_mode_for};
+use windlass_core::{
+    AgentEvent, AgentHandle, Clock, Envelope, Error, ErrorCode, Prompt, SchemaSetting, SessionId,
+    SessionOptions, StructuredAgentTask, Usage,
+};
+
+use super::trace::{backend_error, some_usage};
+use super::{Attempt, Fault, Worked};
+use windlass_core::task::Broadcast;
+
+/// Somebody who is told of every event, and may refuse a further turn.
+pub(crate) trait Hearing: Send {
+    /// Asked before each turn: the time it may take at most, where that is limited.
+    fn allow(&mut self) -> Worked<Option<Duration>>;
+    /// Told of each event.
+    fn heard(&mut self, envelope: Envelope) -> impl Future<Output = ()> + Send;
+    /// Told how a turn ended.
+    fn ended(&mut self, agent: &'static str, said: &Result<Said, TurnFault>);
+}
+
+/// Nobody.
+impl Hearing for () {
+    fn allow(&mut self) -> Worked<Option<Duration>> {
+        Ok(None)
+    }
+
+    async fn heard(&mut self, _: Envelope) {}
+
+    fn ended(&mut self, _: &'static str, _: &Result<Said, TurnFault>) {}
+}
+
+/// What an agent said in a turn that ended well.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) text: String,
+    pub(crate) usage: Option<Usage>,
+}
+
+/// How a turn failed.
+#[derive(Debug, Clone)]
+pub(crate) struct TurnFault {
+    pub(crate) code: ErrorCode,
+    pub(crate) message: String,
+    pub(crate) recoverable: bool,
+    /// The session is gone; a new one may do.
+    pub(crate) orphaned: bool,
+}
+
+impl From<TurnFault> for Fault {
+    fn from(fault: TurnFault) -> Self {
+        match fault.code {
+            ErrorCode::Timeout => Self::timeout(),
+            _ => Self::Failed {
+                error: fault.message,
+                again: fault.recoverable || fault.orphaned,
+            },
+        }
+    }
+}
+
+impl From<Error> for TurnFault {
+    fn from(error: Error) -> Self {
+        Self {
+            code: error.code(),
+            recoverable: error.retry().is_worthwhile(),
+            orphaned: error.code() == ErrorCode::SessionOrphaned,
+            message: error.to_string(),
+        }
+    }
+}
+
+/// One agent and the session that its turns are in.
+pub(crate) struct Conversation {
+    pub(crate) agent: AgentHandle,
+    options: SessionOptions,
+    session: Option<SessionId>,
+}
+
+impl Conversation {
+    pub(crate) fn new(agent: AgentHandle, options: SessionOptions) -> Self {
+        Self {
+            agent,
+            options,
+            session: None,
+        }
+    }
+
+    /// Whether a session was begun and not lost.
+    pub(crate) fn is_open(&self) -> bool {
+        self.session.is_some()
+    }
+
+    /// One turn, in the session of the turns before.
+    pub(crate) async fn turn(
+        &mut self,
+        text: &str,
+        timeout: Option<Duration>,
+        hearing: &mut impl Hearing,
+    ) -> Worked<Result<Said, TurnFault>> {
+        self.turn_with(text, timeout, hearing, &mut |_| {}).await
+    }
+
+    async fn turn_with(
+        &mut self,
+        text: &str,
+        timeout: Option<Duration>,
+        hearing: &mut impl Hearing,
+        also: &mut (dyn FnMut(&AgentEvent) + Send),
+    ) -> Worked<Result<Said, TurnFault>> {
+        let left = hearing.allow()?;
+        let timeout = match (timeout, left) {
+            (Some(timeout), Some(left)) => Some(timeout.min(left)),
+            (None, Some(left)) => Some(left.min(self.agent.limits().deadline)),
+            (timeout, None) => timeout,
+        };
+        let said = self.heard(text, timeout, hearing, also).await;
+        if said.as_ref().is_err_and(|fault| fault.orphaned) {
+            self.session = None;
+        }
+        hearing.ended(self.agent.name(), &said);
+        Ok(said)
+    }
+
+    async fn heard(
+        &mut self,
+        text: &str,
+        timeout: Option<Duration>,
+        hearing: &mut impl Hearing,
+        also: &mut (dyn FnMut(&AgentEvent) + Send),
+    ) -> Result<Said, TurnFault> {
+        let session = match &self.session {
+            Some(session) => session.clone(),
+            None => self.agent.new_session(self.options.clone()).await?,
+        };
+        self.session = Some(session.clone());
+        let prompt = Prompt {
+            text: text.to_owned(),
+            timeout,
+        };
+        let mut events = self.agent.prompt(&session, prompt).await?;
+        let mut end = None;
+        while let Some(envelope) = events.recv_envelope().await {
+            also(&envelope.event);
+            match &envelope.event {
+                AgentEvent::SessionChanged { new_session_id } => {
+                    self.session = Some(new_session_id.as_str().into());
+                }
+                event if event.is_terminal() => end = Some(event.clone()),
+                _ => {}
+            }
+            hearing.heard(envelope).await;
+        }
+        judged(end)
+    }
+
+    /// A structured call in a session of its own. Each round is a turn.
+    pub(crate) async fn structured(
+        &mut self,
+        task: StructuredAgentTask,
+        rules: Rules,
+        timeout: Option<Duration>,
+        hearing: &mut impl Hearing,
+    ) -> Worked<Result<Structured, Unstructured>> {
+        let mut answer = String::new();
+        let failed = |error: structured::Error, answer: &str| Unstructured {
+            error,
+            answer: answer.to_owned(),
+        };
+        let mut dialog = match Dialog::new(task, rules) {
+            Ok(dialog) => dialog,
+            Err(error) => return Ok(Err(failed(error, ""))),
+        };
+        let begun = dialog.session_options(self.options.clone());
+        let mut own = Self::new(self.agent.clone(), begun);
+        loop {
+            let prompt = dialog.prompt().to_owned();
+            let mut hear = |event: &AgentEvent| dialog.hear(event);
+            let turn = own.turn_with(&prompt, timeout, hearing, &mut hear).await?;
+            match turn {
+                Ok(said) => answer = said.text,
+                Err(fault) if fault.orphaned || !matches!(fault.code, ErrorCode::Cancelled) => {
+                    let error = Error::agent(fault.code, fault.message);
+                    return Ok(Err(failed(dialog.failed(error.into()), &answer)));
+                }
+                Err(_) => {
+                    let error = dialog.failed(Error::Cancelled.into());
+                    return Ok(Err(failed(error, &answer)));
+                }
+            }
+            match dialog.settle() {
+                Ok(Some(structured)) => return Ok(Ok(structured)),
+                Ok(None) => {}
+                Err(error) => return Ok(Err(failed(error, &answer))),
+            }
+        }
+    }
+}
+
+/// A structured call that failed, and the last answer as the agent gave it.
+#[derive(Debug)]
+pub(crate) struct Unstructured {
+    pub(crate) error: structured::Error,
+    pub(crate) answer: String,
+}
+
+impl From<Unstructured> for Fault {
+    fn from(failed: Unstructured) -> Self {
+        match *failed.error.fault {
+            structured::Fault::Agent(error) => error.into(),
+            _ => Self::Failed {
+                error: failed.error.to_string(),
+                again: true,
+            },
+        }
+    }
+}
+
+/// A structured call with this schema, in the mode that suits the agent.
+pub(crate) fn call(
+    agent: &AgentHandle,
+    name: &str,
+    prompt: String,
+    schema: serde_json::Value,
+) -> StructuredAgentTask {
+    StructuredAgentTask {
+        name: name.to_owned(),
+        prompt,
+        schema: Some(schema),
+        schema_mode: schema_mode_for(SchemaSetting::Auto, agent.capabilities()),
+    }
+}
+
+fn judged(end: Option<AgentEvent>) -> Result<Said, TurnFault> {
+    match end {
+        Some(AgentEvent::Result { text, usage, .. }) => Ok(Said { text, usage }),
+        Some(AgentEvent::Error {
+            code,
+            message,
+            recoverable,
+        }) => Err(TurnFault {
+            code,
+            message,
+            recoverable,
+            orphaned: code == ErrorCode::SessionOrphaned,
+        }),
+        Some(AgentEvent::SessionInvalid { reason }) => Err(TurnFault {
+            code: ErrorCode::SessionOrphaned,
+            message: reason,
+            recoverable: true,
+            orphaned: true,
+        }),
+        _ => Err(TurnFault {
+            code: ErrorCode::BackendError,
+            message: "the turn ended without saying how it ended".to_owned(),
+            recoverable: true,
+            orphaned: false,
+        }),
+    }
+}
+
+/// An attempt hears everything: its log, its budget and its trace are fed from here.
+pub(crate) struct Ear<'a, 'r> {
+    attempt: &'a Attempt<'r>,
+    step: Option<super::trace::Step>,
+}
+
+impl<'a, 'r> Ear<'a, 'r> {
+    pub(super) fn of(attempt: &'a Attempt<'r>) -> Self {
+        Self {
+            attempt,
+            step: None,
+        }
+    }
+}
+
+impl Hearing for Ear<'_, '_> {
+    fn allow(&mut self) -> Worked<Option<Duration>> {
+        let clock: &dyn Clock = &*self.attempt.runner.clock;
+        self.attempt.spending.allow(clock)?;
+        self.step = Some(self.attempt.trace.step("prompt"));
+        Ok(self.attempt.spending.left(clock))
+    }
+
+    async fn heard(&mut self, envelope: Envelope) {
+        let attempt = self.attempt;
+        let message = Broadcast::AgentEvent {
+            project_id: attempt.project.id,
+            task_id: attempt.task.id,
+            attempt: attempt.at.number,
+            envelope: Box::new(envelope),
+        };
+        attempt.tell(message).await;
+    }
+
+    fn ended(&mut self, agent: &'static str, said: &Result<Said, TurnFault>) {
+        let usage = said.as_ref().ok().and_then(|said| said.usage.clone());
+        self.attempt.spending.add(usage.as_ref());
+        let Some(step) = self.step.take() else {
+            return;
+        };
+        step.end(|node| {
+            node.agent = Some(agent.to_owned());
+            node.usage = usage.as_ref().and_then(some_usage);
+            if let Err(fault) = said {
+                node.error = Some(backend_error(fault.message.clone()));
+                if let Some(error) = &mut node.error {
+                    error.code = fault.code;
+                }
+            }
+        });
+    }
+}
