@@ -6,5 +6,6 @@
 pub mod cli;
 pub mod config;
 mod registry;
+pub mod settings;
 
 pub use registry::default_registry;

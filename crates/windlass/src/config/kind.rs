@@ -8,6 +8,9 @@ use super::names;
 /// The longest time that can be set: a week. A larger number is a slip of the hand.
 const MOST_SECONDS: u64 = 7 * 24 * 60 * 60;
 
+/// The most of anything that can be counted out.
+const MOST: u64 = 10_000;
+
 /// The kind of value that a key takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -26,6 +29,8 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// Whole seconds.
     Seconds,
+    /// How many: at least one.
+    Count,
     /// Yes or no.
     Flag,
     /// A list of texts.
@@ -54,6 +59,7 @@ impl Kind {
             Self::Url => "an address that starts with http:// or https://".to_owned(),
             Self::Choice(words) => one_of(words),
             Self::Seconds => format!("whole seconds from 1 to {MOST_SECONDS}"),
+            Self::Count => format!("a whole number from 1 to {MOST}"),
             Self::Flag => "true or false".to_owned(),
             Self::List => r#"a list of texts such as ["--fast"]"#.to_owned(),
             Self::Command => r#"a list such as ["program", "argument"]"#.to_owned(),
@@ -75,6 +81,7 @@ impl Kind {
             Self::Seconds => value
                 .as_u64()
                 .is_some_and(|n| (1..=MOST_SECONDS).contains(&n)),
+            Self::Count => value.as_u64().is_some_and(|n| (1..=MOST).contains(&n)),
             Self::Flag => value.is_boolean(),
             Self::List => texts(value).is_some(),
             Self::Command => is_command(value),
@@ -96,11 +103,13 @@ impl Kind {
         let as_text = || Value::String(text.to_owned());
         match self {
             Self::Flag => match text {
-                "true" | "1" => Value::Bool(true),
-                "false" | "0" => Value::Bool(false),
+                "true" | "1" | "yes" | "on" => Value::Bool(true),
+                "false" | "0" | "no" | "off" => Value::Bool(false),
                 _ => as_text(),
             },
-            Self::Seconds => text.parse::<i64>().map_or_else(|_| as_text(), Value::from),
+            Self::Seconds | Self::Count => {
+                text.parse::<i64>().map_or_else(|_| as_text(), Value::from)
+            }
             Self::List | Self::Command | Self::CommandOrNone | Self::Policy(_) | Self::Tables => {
                 match serde_json::from_str(text) {
                     Ok(value @ (Value::Array(_) | Value::Object(_))) => value,
@@ -120,7 +129,7 @@ impl Kind {
             (Self::Choice(_) | Self::Policy(_), Value::String(text)) if text.len() <= 20 => {
                 return format!("\"{}\"", visible_line(text));
             }
-            (Self::Seconds, Value::Number(number)) => return number.to_string(),
+            (Self::Seconds | Self::Count, Value::Number(number)) => return number.to_string(),
             (_, Value::Number(_)) => "a number",
             (_, Value::Bool(true)) => "true",
             (_, Value::Bool(false)) => "false",

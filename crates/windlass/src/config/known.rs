@@ -23,6 +23,8 @@ pub struct Known {
     pub secret: bool,
     /// Other paths that mean the same.
     pub aliases: &'static [&'static str],
+    /// A variable of its own that sets it, beside the one that every key has.
+    pub variable: Option<&'static str>,
 }
 
 impl Known {
@@ -35,6 +37,7 @@ impl Known {
             needs_trust: true,
             secret: false,
             aliases: &[],
+            variable: None,
         }
     }
 
@@ -59,6 +62,11 @@ impl Known {
         self.aliases = aliases;
         self
     }
+
+    const fn variable(mut self, name: &'static str) -> Self {
+        self.variable = Some(name);
+        self
+    }
 }
 
 /// Top-level tables that are another way to write an agent's table: `[acp]` is `[agents.acp]`.
@@ -71,7 +79,8 @@ pub const KEYS: &[Known] = &[
         Kind::Name,
         "The agent that answers when none is named.",
     )
-    .also(&["agent_backend"]),
+    .also(&["agent_backend"])
+    .variable("WINDLASS_AGENT"),
     Known::new(
         "agents.<name>.backend",
         Kind::Text,
@@ -182,6 +191,94 @@ pub const KEYS: &[Known] = &[
         "Whether the tests may use the network.",
     )
     .or("false"),
+    Known::new(
+        "tests.timeout_secs",
+        Kind::Seconds,
+        "How long one run of the tests may take.",
+    )
+    .harmless()
+    .or("900"),
+    Known::new(
+        "run.planner",
+        Kind::Name,
+        "The agent that plans; without it the default agent, and without that the model at `run.turbo_host`.",
+    ),
+    Known::new(
+        "run.coder",
+        Kind::Name,
+        "The agent that carries a plan out; without it the default agent, and without that the model at `run.local_host`.",
+    ),
+    Known::new(
+        "run.turbo_host",
+        Kind::Url,
+        "The Ollama server whose model plans.",
+    )
+    .or("https://ollama.com")
+    .variable("TURBO_HOST"),
+    Known::new(
+        "run.local_host",
+        Kind::Url,
+        "The Ollama server whose model carries plans out.",
+    )
+    .or("http://127.0.0.1:11434")
+    .variable("OLLAMA_LOCAL"),
+    Known::new(
+        "run.planner_model",
+        Kind::Text,
+        "The model that plans, at `run.turbo_host`.",
+    )
+    .or("gpt-oss:20b")
+    .variable("PLANNER_MODEL"),
+    Known::new(
+        "run.coder_model",
+        Kind::Text,
+        "The model that carries plans out, at `run.local_host`.",
+    )
+    .or("qwen2.5-coder")
+    .variable("CODER_MODEL"),
+    Known::new(
+        "run.api_key_env",
+        Kind::Variable,
+        "The variable that holds the key for `run.turbo_host`.",
+    )
+    .or("OLLAMA_API_KEY"),
+    Known::new(
+        "run.max_steps",
+        Kind::Count,
+        "How many times a model may be asked while it carries out one plan.",
+    )
+    .harmless()
+    .or("25")
+    .variable("MAX_STEPS"),
+    Known::new(
+        "run.request_timeout_secs",
+        Kind::Seconds,
+        "How long one request to either server may take.",
+    )
+    .harmless()
+    .or("120")
+    .variable("REQUEST_TIMEOUT_S"),
+    Known::new(
+        "run.dry_run",
+        Kind::Flag,
+        "Whether `windlass run` only plans, even with `--apply`.",
+    )
+    .or("false")
+    .variable("DRY_RUN"),
+    Known::new(
+        "worker.concurrency",
+        Kind::Count,
+        "How many tasks one worker works on at a time.",
+    )
+    .harmless()
+    .or("10"),
+    Known::new(
+        "worker.lease_secs",
+        Kind::Seconds,
+        "How long a task stays a worker's without a sign of life from it.",
+    )
+    .harmless()
+    .or("30"),
     Known::new(
         "sandbox.mechanism",
         Kind::Choice(&["auto", "bubblewrap", "landlock", "none"]),

@@ -25,7 +25,11 @@ fn section(text: &mut String, known: &Known) -> std::fmt::Result {
     if let Some(default) = known.default {
         writeln!(text, "- Default: `{default}`")?;
     }
-    writeln!(text, "- Variable: `{}`", variables::name_of(known.path))?;
+    let long = variables::name_of(known.path);
+    match known.variable {
+        Some(own) => writeln!(text, "- Variable: `{own}` or `{long}`")?,
+        None => writeln!(text, "- Variable: `{long}`")?,
+    }
     if !known.aliases.is_empty() {
         writeln!(text, "- Also accepted: {}", spellings(known))?;
     }

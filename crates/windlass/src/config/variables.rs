@@ -1,17 +1,21 @@
-//! Variables that set a key: `WINDLASS__AGENTS__CODEX__MODEL` for any, `WINDLASS_AGENT` for the one most wanted.
+//! Variables that set a key: `WINDLASS__AGENTS__CODEX__MODEL` for any, and for some one of their own, such as
+//! `WINDLASS_AGENT`.
 
-use super::known::KEYS;
+use super::known::{KEYS, Known};
 use super::setting::Settings;
 use super::{Error, Key, Origin, Result, lookup, names};
 
 /// Before the key's parts, which two underscores divide.
 const PREFIX: &str = "WINDLASS__";
-/// The short way to name the agent.
-const AGENT: &str = "WINDLASS_AGENT";
 
 /// Whether a variable of this name sets a key.
 pub(super) fn is_ours(name: &str) -> bool {
-    name == AGENT || name.starts_with(PREFIX)
+    name.starts_with(PREFIX) || own(name).is_some()
+}
+
+/// The row whose own variable this is.
+fn own(name: &str) -> Option<&'static Known> {
+    KEYS.iter().find(|known| known.variable == Some(name))
 }
 
 /// The variable that sets a key, for a person to read.
@@ -39,9 +43,9 @@ pub(super) fn put(
     if value.is_empty() {
         return Ok(());
     }
-    let key = match name.strip_prefix(PREFIX) {
-        Some(spelled) => key(spelled, agents),
-        None => Key::dotted("default_agent"),
+    let key = match own(name) {
+        Some(known) => Key::dotted(known.path),
+        None => key(name.strip_prefix(PREFIX).unwrap_or(name), agents),
     };
     put_text(settings, &key, value, origin)
 }
