@@ -1,3 +1,4 @@
 //! One module per promise, and what they share.
 
 mod paths;
+mod place;

@@ -1,0 +1,104 @@
+//! Applying files that a model wrote: checked first, then all of them or none.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use windlass_core::place::{FileAction, FileChange};
+
+use crate::error::{Error, Result};
+use crate::paths::{Kind, Root, TEMPORARY};
+
+/// The largest file that is replaced: its old content is held until all is done.
+const LARGEST: u64 = 64 << 20;
+
+/// How to take one step back.
+enum Undo {
+    /// It was not there.
+    Remove(String),
+    /// It had this content.
+    Restore(String, Vec<u8>),
+    /// It was moved aside to be deleted.
+    MoveBack { path: String, aside: String },
+}
+
+/// Applies all files, or none, and gives the changed paths, sorted.
+pub(crate) fn apply(folder: &Path, files: Vec<FileChange>) -> Result<Vec<String>> {
+    let root = Root::open(folder)?;
+    check(&root, &files)?;
+    let mut undo = Vec::new();
+    for (number, file) in files.iter().enumerate() {
+        if let Err(error) = step(&root, file, number, &mut undo) {
+            roll_back(&root, undo);
+            return Err(error);
+        }
+    }
+    for step in undo {
+        if let Undo::MoveBack { aside, .. } = step {
+            root.delete(&aside)?;
+        }
+    }
+    let paths: BTreeSet<String> = files.into_iter().map(|file| file.path).collect();
+    Ok(paths.into_iter().collect())
+}
+
+/// Refuses what cannot work before anything is touched.
+fn check(root: &Root, files: &[FileChange]) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    for file in files {
+        let refuse = |problem: &str| {
+            Err(Error::Change {
+                path: file.path.clone(),
+                problem: problem.to_owned(),
+            })
+        };
+        if !seen.insert(&file.path) {
+            return refuse("is named twice in one change");
+        }
+        let found = match root.metadata(&file.path) {
+            Err(error) if error.is_not_found() => None,
+            other => Some(other?),
+        };
+        match (file.action, found) {
+            (FileAction::Modify, None) => return refuse("cannot be modified: no such file"),
+            (FileAction::Delete, None) => return refuse("cannot be deleted: no such file"),
+            (_, Some(found)) if found.kind != Kind::File => return refuse("is not a file"),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn step(root: &Root, file: &FileChange, number: usize, undo: &mut Vec<Undo>) -> Result<()> {
+    let path = file.path.clone();
+    if file.action == FileAction::Delete {
+        let name = format!("{TEMPORARY}deleted-{number}");
+        let aside = match path.rsplit_once('/') {
+            Some((above, _)) => format!("{above}/{name}"),
+            None => name,
+        };
+        root.rename(&path, &aside)?;
+        undo.push(Undo::MoveBack { path, aside });
+        return Ok(());
+    }
+    let old = match root.read(&path, LARGEST) {
+        Err(error) if error.is_not_found() => Undo::Remove(path),
+        other => Undo::Restore(path, other?),
+    };
+    root.write(&file.path, file.content.as_bytes())?;
+    undo.push(old);
+    Ok(())
+}
+
+/// Takes steps back, the last one first. What cannot be taken back goes with the clone.
+fn roll_back(root: &Root, undo: Vec<Undo>) {
+    for step in undo.into_iter().rev() {
+        let done = match &step {
+            Undo::Remove(path) => root.delete(path),
+            Undo::Restore(path, content) => root.write(path, content).map(drop),
+            Undo::MoveBack { path, aside } => root.rename(aside, path),
+        };
+        if let Err(error) = done {
+            tracing::warn!(%error, "a change could not be taken back in full");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! What an attempt did to the files: applied for a model, looked at afterwards, kept as a tree.
+
+mod apply;
+mod weakened;
+
+use std::fs;
+use std::path::Path;
+
+use windlass_core::limits::{EVENT_BYTES, OUTPUT_BYTES};
+use windlass_core::place::Change;
+
+use crate::clone::Opened;
+use crate::error::Result;
+use crate::git::{Git, OwnGit};
+
+pub(crate) use apply::apply;
+
+/// What is looked through for weakened tests.
+const SEARCHED_BYTES: usize = 4 * OUTPUT_BYTES;
+
+/// The mode under which git keeps another repository.
+const REPOSITORY: &str = "160000";
+
+/// Flags for every comparison: nothing is started, and nothing is guessed.
+const PLAIN: [&str; 5] = [
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-renames",
+    "--no-color",
+    "--ignore-submodules=all",
+];
+
+/// One file that differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Difference {
+    pub(crate) path: String,
+    /// `A`, `M`, `D` or `T`.
+    pub(crate) kind: char,
+    pub(crate) old_mode: String,
+    pub(crate) new_mode: String,
+    pub(crate) old_blob: String,
+    pub(crate) new_blob: String,
+}
+
+/// What differs from the base by now.
+pub(crate) async fn look(git: &Git, opened: &Opened) -> Result<Change> {
+    let tree = snapshot(git, opened).await?;
+    let differences = differences(git, &opened.git, &opened.base, &tree).await?;
+    if differences.is_empty() {
+        return Ok(Change::default());
+    }
+    let mut args = vec!["diff-tree", "-p", "-r"];
+    args.extend(PLAIN);
+    args.extend([opened.base.as_str(), &tree]);
+    let said = opened
+        .git
+        .call(git)
+        .at_most(SEARCHED_BYTES)
+        .run(&args)
+        .await?;
+    let diff = said.stdout.text();
+    Ok(Change {
+        weakened_tests: weakened::find(&differences, &diff),
+        files: differences.into_iter().map(|one| one.path).collect(),
+        diff: bounded(&diff, EVENT_BYTES),
+    })
+}
+
+/// The files as they are now, as a tree in our own git folder. What ignore files name, and what tests leave
+/// behind, is not part of it.
+pub(crate) async fn snapshot(git: &Git, opened: &Opened) -> Result<String> {
+    remove_ghosts(&opened.work);
+    let own = &opened.git;
+    own.call_in(git, &opened.work).run(&["add", "-A"]).await?;
+    let tree = own.call(git).run(&["write-tree"]).await?.text();
+    let found = differences(git, &opened.git, &opened.base, &tree).await?;
+    let repositories: Vec<&Difference> = found
+        .iter()
+        .filter(|one| one.old_mode == REPOSITORY || one.new_mode == REPOSITORY)
+        .collect();
+    if repositories.is_empty() {
+        return Ok(tree);
+    }
+    // A repository inside the clone: whatever it holds is not the project's.
+    let mut lines = String::new();
+    for one in repositories {
+        lines.push_str(&format!(
+            "{} {}\t{}\0",
+            one.old_mode, one.old_blob, one.path
+        ));
+    }
+    own.call(git)
+        .input(lines)
+        .run(&["update-index", "-z", "--index-info"])
+        .await?;
+    Ok(own.call(git).run(&["write-tree"]).await?.text())
+}
+
+/// The files in which two trees differ, sorted by path.
+pub(crate) async fn differences(
+    git: &Git,
+    own: &OwnGit,
+    old: &str,
+    new: &str,
+) -> Result<Vec<Difference>> {
+    let mut args = vec!["diff-tree", "-r", "-z", "--raw", "--no-abbrev"];
+    args.extend(PLAIN.iter().filter(|flag| !flag.starts_with("--ignore")));
+    args.extend([old, new]);
+    let said = own.call(git).run(&args).await?;
+    let pieces = said.pieces()?;
+    let mut found: Vec<Difference> = pieces.chunks_exact(2).filter_map(read_raw).collect();
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(found)
+}
+
+/// One record of `--raw -z`: `:oldmode newmode oldblob newblob kind`, then the path.
+fn read_raw(pair: &[String]) -> Option<Difference> {
+    let mut words = pair[0].strip_prefix(':')?.split(' ').map(str::to_owned);
+    Some(Difference {
+        old_mode: words.next()?,
+        new_mode: words.next()?,
+        old_blob: words.next()?,
+        new_blob: words.next()?,
+        kind: words.next()?.chars().next()?,
+        path: pair[1].clone(),
+    })
+}
+
+/// Removes the empty folders that a sandbox leaves where it kept something from being made, if it was
+/// killed before it could. Git keeps no empty folder, so nothing of a project is lost.
+fn remove_ghosts(work: &Path) {
+    let entries = fs::read_dir(work).into_iter().flatten().flatten();
+    for entry in entries {
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_folder && entry.file_name().as_encoded_bytes().starts_with(b".") {
+            // Only an empty one goes.
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
+}
+
+/// Head and tail of a long text, cut at line ends, with a line between that says so.
+pub(crate) fn bounded(text: &str, limit: usize) -> String {
+    if text.len() <= limit {
+        return text.to_owned();
+    }
+    let head = text.floor_char_boundary(limit / 2);
+    let head = text[..head].rfind('\n').map_or(head, |at| at + 1);
+    let tail = text.ceil_char_boundary(text.len() - limit / 2);
+    let tail = text[tail..].find('\n').map_or(tail, |at| tail + at + 1);
+    let cut = tail - head;
+    format!("{}[… {cut} bytes cut …]\n{}", &text[..head], &text[tail..])
+}

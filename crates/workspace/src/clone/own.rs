@@ -1,0 +1,103 @@
+//! A place as its user sees it.
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use futures::future::BoxFuture;
+use windlass_core::place::{Change, Commit, FileChange, Place};
+
+use super::{Clones, Opened};
+use crate::blocking;
+use crate::change;
+use crate::error::{Error, Result};
+use crate::publish;
+
+/// An attempt's own clone.
+#[derive(Debug)]
+pub struct OwnClone {
+    clones: Clones,
+    opened: Opened,
+    /// The last commit with its message: the same again is the same commit.
+    last: Mutex<Option<(String, Commit)>>,
+}
+
+impl OwnClone {
+    pub(crate) fn new(clones: Clones, opened: Opened) -> Self {
+        Self {
+            clones,
+            opened,
+            last: Mutex::new(None),
+        }
+    }
+
+    async fn make_commit(&self, message: String) -> Result<Commit> {
+        let (git, base) = (&self.clones.git, &self.opened.base);
+        let tree = change::snapshot(git, &self.opened).await?;
+        if let Some((said, last)) = &*self.last()
+            && *said == message
+            && last.tree == tree
+        {
+            return Ok(last.clone());
+        }
+        let base_tree = format!("{base}^{{tree}}");
+        let own = &self.opened.git;
+        let said = own
+            .call(git)
+            .run(&["rev-parse", "--verify", &base_tree])
+            .await?;
+        if said.text() == tree {
+            return Err(Error::NothingToCommit { base: base.clone() });
+        }
+        let id = own
+            .call(git)
+            .input(message.clone())
+            .run(&["commit-tree", "-p", base, "-F", "-", &tree])
+            .await?
+            .text();
+        let commit = Commit { id, tree };
+        *self.last() = Some((message, commit.clone()));
+        Ok(commit)
+    }
+
+    fn last(&self) -> std::sync::MutexGuard<'_, Option<(String, Commit)>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Place for OwnClone {
+    fn root(&self) -> &Path {
+        &self.opened.work
+    }
+
+    fn base(&self) -> &str {
+        &self.opened.base
+    }
+
+    fn apply(&self, files: Vec<FileChange>) -> BoxFuture<'_, windlass_core::Result<Vec<String>>> {
+        let root = self.opened.work.clone();
+        Box::pin(async move { Ok(blocking(move || change::apply(&root, files)).await?) })
+    }
+
+    fn change(&self) -> BoxFuture<'_, windlass_core::Result<Change>> {
+        Box::pin(async move { Ok(change::look(&self.clones.git, &self.opened).await?) })
+    }
+
+    fn commit(&self, message: String) -> BoxFuture<'_, windlass_core::Result<Commit>> {
+        Box::pin(async move { Ok(self.make_commit(message).await?) })
+    }
+
+    fn publish<'a>(
+        &'a self,
+        commit: &'a Commit,
+        branch: &'a str,
+    ) -> BoxFuture<'a, windlass_core::Result<()>> {
+        Box::pin(async move {
+            Ok(publish::publish(&self.clones.git, &self.opened, commit, branch).await?)
+        })
+    }
+
+    fn close(self: Box<Self>) -> BoxFuture<'static, windlass_core::Result<()>> {
+        let (folder, place) = (self.clones.folder.clone(), self.opened.folder.clone());
+        Box::pin(async move { Ok(blocking(move || folder.remove(&place)).await?) })
+    }
+}

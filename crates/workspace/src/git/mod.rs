@@ -1,0 +1,15 @@
+//! Our own git calls: behind walls, and deaf to what a repository would have git run.
+//!
+//! A repository can name programs for git to start: hooks, filters, a file watcher, a pager, aliases,
+//! drivers for diff and merge, helpers for credentials. None of them may run because we looked. So
+//! almost every call here works in a git folder that we made ourselves ([`own`]), which shares the
+//! repository's objects and nothing else; only refs are read and moved in the repository's own git folder, by
+//! commands that start nothing. [`call`] turns off the rest by name, and the sandbox stands behind it.
+
+mod call;
+mod own;
+mod repository;
+
+pub(crate) use call::{Call, Git, Said};
+pub(crate) use own::{OwnGit, write};
+pub(crate) use repository::{Repository, Standing, small_file};
