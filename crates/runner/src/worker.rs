@@ -14,8 +14,6 @@ use windlass_core::task::{AttemptRef, ProjectId, TaskFilter, TaskId, TaskStatus,
 use crate::pool::Slot;
 use crate::{AgentPoolManager, Error, ResultStatus, Runner, Signals, Taken, TaskResult};
 
-/// No message has a higher number: whoever waits for one behind it waits for tasks alone.
-const NO_MESSAGES: u64 = i64::MAX as u64;
 /// How soon after an empty queue it is looked at again, however often the store says that something changed.
 const DEBOUNCE: Duration = Duration::from_millis(10);
 /// How long no task is taken after the store or the place to work was in trouble.
@@ -89,6 +87,7 @@ impl Worker {
             claiming: None,
             sweeping: Some(self.sweep()),
             waiting: None,
+            seen: 0,
             empty: false,
             report: Report::default(),
         };
@@ -144,20 +143,30 @@ impl Worker {
         Box::pin(async move { (runner.take(claim).await, slot) })
     }
 
-    /// Waits until there may be tasks again.
-    fn wait(&self) -> BoxFuture<'static, ()> {
+    /// Waits until there may be tasks again, and gives the number to wait from next time.
+    fn wait(&self, seen: u64) -> BoxFuture<'static, u64> {
         let runner = Arc::clone(&self.runner);
         Box::pin(async move {
             let patience = runner.settings.sweep;
-            if runner.store.changed(NO_MESSAGES, patience).await.is_err() {
-                runner.clock.sleep(TROUBLE).await;
+            match runner.store.changed(seen, patience).await {
+                Ok(last) => {
+                    runner.clock.sleep(DEBOUNCE).await;
+                    last
+                }
+                Err(_) => {
+                    runner.clock.sleep(TROUBLE).await;
+                    seen
+                }
             }
-            runner.clock.sleep(DEBOUNCE).await;
         })
     }
 
-    fn pause(&self) -> BoxFuture<'static, ()> {
-        self.runner.clock.sleep(TROUBLE)
+    fn pause(&self, seen: u64) -> BoxFuture<'static, u64> {
+        let pause = self.runner.clock.sleep(TROUBLE);
+        Box::pin(async move {
+            pause.await;
+            seen
+        })
     }
 }
 
@@ -171,7 +180,9 @@ struct Work<'a> {
     running: FuturesUnordered<BoxFuture<'static, (TaskId, TaskResult)>>,
     claiming: Option<BoxFuture<'static, Claimed>>,
     sweeping: Option<BoxFuture<'static, usize>>,
-    waiting: Option<BoxFuture<'static, ()>>,
+    waiting: Option<BoxFuture<'static, u64>>,
+    /// The number of the last message that this worker knows of.
+    seen: u64,
     /// Whether the last look found nothing to take.
     empty: bool,
     report: Report,
@@ -198,7 +209,10 @@ impl Work<'_> {
                     self.sweeping = Some(self.worker.sweep());
                     self.empty &= swept == 0;
                 }
-                () = due(&mut self.waiting) => self.empty = false,
+                seen = due(&mut self.waiting) => {
+                    self.seen = seen;
+                    self.empty = false;
+                }
                 () = self.stop.cancelled(), if !stopping => self.waiting = None,
             }
         }
@@ -207,12 +221,12 @@ impl Work<'_> {
     /// Asks for a task where there is room for one, and waits where there is none.
     fn next(&mut self) {
         if self.empty {
-            self.waiting = Some(self.worker.wait());
+            self.waiting = Some(self.worker.wait(self.seen));
         } else if let Some(slot) = self.worker.pool.try_acquire() {
             self.claiming = Some(self.worker.claim(slot));
         } else if self.running.is_empty() {
             // Somebody else who shares the pool has all of it.
-            self.waiting = Some(self.worker.pause());
+            self.waiting = Some(self.worker.pause(self.seen));
         }
     }
 
@@ -234,7 +248,7 @@ impl Work<'_> {
             Ok(None) => self.empty = true,
             Err(error) => {
                 tracing::warn!(%error, "no task could be taken");
-                self.waiting = Some(self.worker.pause());
+                self.waiting = Some(self.worker.pause(self.seen));
             }
         }
     }
@@ -245,7 +259,7 @@ impl Work<'_> {
         self.empty = false;
         if result.status == ResultStatus::Superseded || result.status == ResultStatus::Failed {
             // A store or a disk in trouble is not helped by taking the same task again at once.
-            self.waiting = Some(self.worker.pause());
+            self.waiting = Some(self.worker.pause(self.seen));
         }
         self.report.add(task, result);
     }

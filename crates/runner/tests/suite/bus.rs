@@ -1,0 +1,48 @@
+//! A listener may be slow or gone; the work does not wait for it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use windlass_core::Clock;
+use windlass_core::task::{Broadcast, TaskStatus};
+use windlass_runner::{Bus, PATIENCE};
+
+use super::sim::clock::SimClock;
+
+fn message(task_id: i64) -> Broadcast {
+    Broadcast::TaskStatus {
+        project_id: 1,
+        task_id,
+        status: TaskStatus::Pending,
+        agent_id: "worker".to_owned(),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_slow_listener_does_not_take_is_dropped_and_counted() {
+    let clock = Arc::new(SimClock::new());
+    let (sender, mut receiver) = mpsc::channel(1);
+    let bus = Bus::to(Arc::new(sender), clock.clone());
+    for task in 1..=3 {
+        bus.send(message(task));
+    }
+    assert_eq!(clock.elapsed(), Duration::ZERO, "sending waited");
+    tokio::time::sleep(PATIENCE * 2 + Duration::from_millis(1)).await;
+    assert_eq!(bus.dropped(), 2);
+    assert_eq!(receiver.recv().await, Some(message(1)));
+    bus.send(message(4));
+    assert_eq!(receiver.recv().await, Some(message(4)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_full_queue_drops_at_once() {
+    let (sender, receiver) = mpsc::channel(1);
+    let bus = Bus::to(Arc::new(sender), Arc::new(SimClock::new()));
+    for task in 0..2000 {
+        bus.send(message(task));
+    }
+    assert!(bus.dropped() >= 900, "{}", bus.dropped());
+    drop(receiver);
+    Bus::silent().send(message(1));
+}

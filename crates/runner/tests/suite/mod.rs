@@ -1,0 +1,7 @@
+mod attempt;
+mod bus;
+mod endings;
+mod lead;
+mod leases;
+mod plan;
+mod sim;

@@ -1,0 +1,62 @@
+//! Plans from planners of every temper.
+
+use windlass_core::structured::Rules;
+use windlass_runner::{Plan, PlanError, PlanOptions, get_plan};
+
+use super::sim::agent::{Act, SimAgent};
+use super::sim::world::World;
+
+async fn planned(said: Act) -> Result<Plan, PlanError> {
+    let world = World::calm(&[]);
+    let script = std::sync::Arc::new(move |_: usize| said);
+    let agent = SimAgent::handle(&world.repo, script, true, &world.agent);
+    let options = PlanOptions {
+        rules: Rules {
+            rounds: 1,
+            ..Rules::default()
+        },
+        ..PlanOptions::default()
+    };
+    get_plan("sort a list", &agent, options).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plan_is_found_in_whatever_the_planner_wraps_it_in() {
+    for said in [
+        r#"{"plan":["read","write"],"coder_prompt":"do it","tests":["sorted"]}"#,
+        "```json\n{\"plan\":[\"read\",\"write\"],\"coder_prompt\":\"do it\",\"tests\":[\"sorted\"]}\n```",
+        "Here is my plan:\n{\"plan\":[\"read\",\"write\"],\"coder_prompt\":\"do it\",\"tests\":[\"sorted\"],}\nGood luck!",
+        r#"{"plan":"1. read\n2. write","coder_prompt":"do it","tests":"sorted"}"#,
+    ] {
+        let plan = planned(Act::Say(said)).await.unwrap();
+        assert_eq!(plan.plan, ["read", "write"], "{said}");
+        assert_eq!(plan.coder_prompt, "do it");
+        assert_eq!(plan.tests, ["sorted"]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_no_plan_is_shown() {
+    for said in [
+        "I cannot do that.",
+        "<html><body>Bad gateway</body></html>",
+        r#"{"plan":["read"]}"#,
+        r#"{"plan":[],"coder_prompt":"do it","tests":[]}"#,
+        r#"{"plan":["a"],"coder_prompt":"x","tests":[]} {"plan":["b"],"coder_prompt":"y","tests":[]}"#,
+    ] {
+        match planned(Act::Say(said)).await {
+            Err(PlanError::Invalid { answer, .. }) => assert_eq!(answer, said),
+            other => panic!("{said}: {other:?}"),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_planner_that_is_away_is_another_error() {
+    for said in [Act::Fail { recoverable: false }, Act::Hang, Act::Panic] {
+        match planned(said).await {
+            Err(PlanError::Agent(_)) => {}
+            other => panic!("{said:?}: {other:?}"),
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Time that passes as soon as nobody has anything else to do: tokio's own, paused.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use tokio::time::Instant;
+use windlass_core::{Clock, Timestamp};
+
+/// A clock over paused time, whose wall may jump.
+#[derive(Debug)]
+pub(crate) struct SimClock {
+    start: Instant,
+    wall: AtomicI64,
+}
+
+impl SimClock {
+    /// Must be made inside a paused runtime.
+    pub(crate) fn new() -> Self {
+        Self {
+            start: Instant::now(),
+            wall: AtomicI64::new(1_700_000_000_000),
+        }
+    }
+
+    /// Lets the wall clock jump either way.
+    pub(crate) fn jump(&self, seconds: i64) {
+        self.wall.fetch_add(seconds * 1000, Ordering::Relaxed);
+    }
+}
+
+impl Clock for SimClock {
+    fn now(&self) -> Timestamp {
+        let wall =
+            self.wall.load(Ordering::Relaxed) + i64::try_from(self.elapsed().as_millis()).unwrap();
+        Timestamp(u64::try_from(wall).unwrap())
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        Box::pin(tokio::time::sleep(duration))
+    }
+}

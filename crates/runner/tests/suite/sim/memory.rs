@@ -1,0 +1,345 @@
+//! What a store of tasks is, without storage: the reference that real ones are held against.
+//!
+//! Every rule stands here once, in the plainest way: order of claims, leases, fences, dependencies, endings.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use windlass_core::task::{
+    Approval, AttemptRef, Blocker, Broadcast, Claim, Claimed, Correction, Dependency, Enqueued,
+    Issue, Lease, LoggedEvent, NewTask, Outcome, Project, Proof, StoreError, StoreResult, Task,
+    TaskId, TaskStatus, TestResult,
+};
+use windlass_core::{Timestamp, TraceNode, Usage};
+
+/// All that is stored.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    pub(crate) rows: BTreeMap<TaskId, Row>,
+    pub(crate) projects: Vec<Project>,
+    pub(crate) issues: Vec<Issue>,
+    pub(crate) blockers: Vec<Blocker>,
+    pub(crate) approvals: Vec<Approval>,
+    pub(crate) events: Vec<LoggedEvent>,
+    pub(crate) traces: BTreeMap<String, (Option<TaskId>, TraceNode)>,
+    /// Every change of status, in order.
+    pub(crate) history: Vec<(TaskId, TaskStatus)>,
+}
+
+/// One task and what belongs to it.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) task: Task,
+    /// Until when the attempt under way has the task, by the store's clock.
+    pub(crate) lease: Option<Duration>,
+    pub(crate) cancel: bool,
+    /// The attempts that count against its limit: those given back do not.
+    pub(crate) used: u32,
+    pub(crate) intended: Option<String>,
+    pub(crate) ended: Option<(AttemptRef, Outcome)>,
+    pub(crate) proof: Option<Proof>,
+    pub(crate) tests: Vec<(u32, TestResult)>,
+    pub(crate) corrections: Vec<(u32, Correction)>,
+}
+
+/// The store's own time: the one that leases are judged by, and the one that people read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Now {
+    pub(crate) steady: Duration,
+    pub(crate) wall: Timestamp,
+}
+
+impl Memory {
+    pub(crate) fn row(&mut self, id: TaskId) -> StoreResult<&mut Row> {
+        let row = self.rows.get_mut(&id);
+        row.ok_or_else(|| StoreError::not_found("task", id))
+    }
+
+    /// The task, if it is still this attempt's.
+    pub(crate) fn fenced(&mut self, attempt: AttemptRef) -> StoreResult<&mut Row> {
+        let row = self.row(attempt.task)?;
+        let is_ours =
+            row.task.status == TaskStatus::InProgress && row.task.attempt == attempt.number;
+        if is_ours {
+            Ok(row)
+        } else {
+            Err(StoreError::Superseded { attempt })
+        }
+    }
+
+    /// Puts a task where it belongs, and tells the watchers.
+    fn put(&mut self, id: TaskId, status: TaskStatus, agent_id: &str, now: Now) {
+        let Some(row) = self.rows.get_mut(&id) else {
+            return;
+        };
+        row.task.status = status;
+        row.task.updated_at = now.wall;
+        if status != TaskStatus::InProgress {
+            row.lease = None;
+            row.cancel = false;
+        }
+        let message = Broadcast::TaskStatus {
+            project_id: row.task.project_id,
+            task_id: id,
+            status,
+            agent_id: agent_id.to_owned(),
+        };
+        self.history.push((id, status));
+        self.tell(message, now);
+        if matches!(status, TaskStatus::Failed | TaskStatus::Cancelled) {
+            self.block_dependants(id, status, now);
+        }
+    }
+
+    pub(crate) fn tell(&mut self, message: Broadcast, now: Now) -> u64 {
+        let seq = self.events.len() as u64 + 1;
+        self.events.push(LoggedEvent {
+            seq,
+            at: now.wall,
+            message,
+        });
+        seq
+    }
+
+    fn block_dependants(&mut self, id: TaskId, status: TaskStatus, now: Now) {
+        let waiting: Vec<TaskId> = self
+            .rows
+            .values()
+            .filter(|row| row.task.status == TaskStatus::Pending)
+            .filter(|row| row.task.dependencies.contains(&id))
+            .map(|row| row.task.id)
+            .collect();
+        for waiting in waiting {
+            if let Some(row) = self.rows.get_mut(&waiting) {
+                row.task.output = Some(format!("task {id} is {status}"));
+            }
+            self.put(waiting, TaskStatus::Blocked, "worker", now);
+        }
+    }
+
+    pub(crate) fn enqueue(&mut self, new: Vec<NewTask>, now: Now) -> StoreResult<Vec<Enqueued>> {
+        let first = self.rows.len() as TaskId + 1;
+        let mut added = Vec::new();
+        for (at, new) in new.into_iter().enumerate() {
+            let id = first + at as TaskId;
+            let dependencies = new.dependencies.iter().map(|on| match on {
+                Dependency::Task(on) => *on,
+                Dependency::Sibling(at) => first + *at as TaskId,
+            });
+            let dependencies: Vec<TaskId> = dependencies.collect();
+            if dependencies.iter().any(|on| *on >= id) {
+                return Err(StoreError::Refused("a cycle".to_owned()));
+            }
+            let task = fresh(id, new, dependencies, now);
+            self.rows.insert(id, Row::new(task.clone()));
+            self.put(id, TaskStatus::Pending, "worker", now);
+            added.push(Enqueued { task, fresh: true });
+        }
+        Ok(added)
+    }
+
+    /// Highest priority, lowest step, lowest number, all dependencies completed.
+    pub(crate) fn claim(&mut self, claim: &Claim, now: Now) -> Option<Claimed> {
+        let mut ready: Vec<&Task> = self
+            .rows
+            .values()
+            .map(|row| &row.task)
+            .filter(|task| task.status == TaskStatus::Pending)
+            .filter(|task| claim.task.is_none_or(|id| id == task.id))
+            .filter(|task| claim.project_id.is_none_or(|id| id == task.project_id))
+            .filter(|task| claim.kinds.is_empty() || claim.kinds.contains(&task.kind))
+            .filter(|task| task.dependencies.iter().all(|on| self.is_completed(*on)))
+            .collect();
+        ready.sort_by_key(|task| (task.priority, task.workflow_step, task.id));
+        let id = ready.first()?.id;
+        let row = self.rows.get_mut(&id)?;
+        row.task.attempt += 1;
+        row.used += 1;
+        row.lease = Some(now.steady + claim.lease);
+        let agent_id = row.task.kind.agent_id();
+        self.put(id, TaskStatus::InProgress, agent_id, now);
+        let task = self.rows.get(&id)?.task.clone();
+        let attempt = AttemptRef {
+            task: id,
+            number: task.attempt,
+        };
+        Some(Claimed { task, attempt })
+    }
+
+    fn is_completed(&self, id: TaskId) -> bool {
+        let row = self.rows.get(&id);
+        row.is_some_and(|row| row.task.status == TaskStatus::Completed)
+    }
+
+    pub(crate) fn heartbeat(
+        &mut self,
+        attempt: AttemptRef,
+        lease: Duration,
+        now: Now,
+    ) -> StoreResult<Lease> {
+        let row = self.fenced(attempt)?;
+        row.lease = Some(now.steady + lease);
+        Ok(match row.cancel {
+            true => Lease::CancelRequested,
+            false => Lease::Held,
+        })
+    }
+
+    pub(crate) fn release(
+        &mut self,
+        attempt: AttemptRef,
+        usage: &Usage,
+        now: Now,
+    ) -> StoreResult<()> {
+        let row = self.fenced(attempt)?;
+        row.used -= 1;
+        row.task.usage += usage;
+        let (to, agent_id) = match row.cancel {
+            true => (TaskStatus::Cancelled, "worker"),
+            false => (TaskStatus::Pending, row.task.kind.agent_id()),
+        };
+        self.put(attempt.task, to, agent_id, now);
+        Ok(())
+    }
+
+    /// Takes back what nobody renews.
+    pub(crate) fn sweep(&mut self, now: Now) -> Vec<Task> {
+        let late: Vec<TaskId> = self
+            .rows
+            .values()
+            .filter(|row| row.lease.is_some_and(|until| until <= now.steady))
+            .map(|row| row.task.id)
+            .collect();
+        for id in &late {
+            let row = self.rows.get_mut(id).unwrap();
+            let to = if row.cancel {
+                TaskStatus::Cancelled
+            } else if row.used >= row.task.max_attempts {
+                row.task.output = Some("the last attempt was lost".to_owned());
+                TaskStatus::Failed
+            } else {
+                TaskStatus::Pending
+            };
+            self.put(*id, to, "worker", now);
+        }
+        late.iter().map(|id| self.rows[id].task.clone()).collect()
+    }
+
+    /// Ends an attempt; said a second time in the same way, it is answered like the first.
+    pub(crate) fn finish(
+        &mut self,
+        attempt: AttemptRef,
+        outcome: Outcome,
+        usage: &Usage,
+        now: Now,
+    ) -> StoreResult<Task> {
+        let row = self.row(attempt.task)?;
+        if row.ended.as_ref() == Some(&(attempt, outcome.clone())) {
+            return Ok(row.task.clone());
+        }
+        let row = self.fenced(attempt)?;
+        row.task.usage += usage;
+        row.ended = Some((attempt, outcome.clone()));
+        let agent_id = row.task.kind.agent_id();
+        let to = match outcome {
+            Outcome::Completed {
+                proof,
+                branch,
+                output,
+            } => {
+                row.task.unverified = proof.is_none();
+                row.task.branch = branch;
+                row.task.output = Some(output);
+                row.task.completed_at = Some(now.wall);
+                row.proof = proof.map(|proof| *proof);
+                row.intended = None;
+                TaskStatus::Completed
+            }
+            Outcome::Failed { error, again } => {
+                row.task.output = Some(error);
+                match again && row.used < row.task.max_attempts {
+                    true => TaskStatus::Pending,
+                    false => TaskStatus::Failed,
+                }
+            }
+            Outcome::Blocked { question } => {
+                row.task.output = Some(question.clone());
+                let project_id = row.task.project_id;
+                self.blockers.push(Blocker {
+                    id: self.blockers.len() as i64 + 1,
+                    project_id,
+                    task_id: attempt.task,
+                    attempt: attempt.number,
+                    question,
+                    created_at: now.wall,
+                    answer: None,
+                });
+                TaskStatus::Blocked
+            }
+            Outcome::Cancelled => TaskStatus::Cancelled,
+        };
+        self.put(attempt.task, to, agent_id, now);
+        Ok(self.rows[&attempt.task].task.clone())
+    }
+
+    pub(crate) fn cancel(&mut self, id: TaskId, now: Now) -> StoreResult<Task> {
+        let row = self.row(id)?;
+        match row.task.status {
+            TaskStatus::InProgress => row.cancel = true,
+            status if status.is_final() => {}
+            _ => self.put(id, TaskStatus::Cancelled, "worker", now),
+        }
+        Ok(self.rows[&id].task.clone())
+    }
+
+    /// Back to pending, with its attempts given anew.
+    pub(crate) fn reopen(&mut self, id: TaskId, now: Now) -> StoreResult<Task> {
+        let row = self.row(id)?;
+        row.used = 0;
+        row.task.completed_at = None;
+        self.put(id, TaskStatus::Pending, "worker", now);
+        Ok(self.rows[&id].task.clone())
+    }
+}
+
+impl Row {
+    fn new(task: Task) -> Self {
+        Self {
+            task,
+            lease: None,
+            cancel: false,
+            used: 0,
+            intended: None,
+            ended: None,
+            proof: None,
+            tests: Vec::new(),
+            corrections: Vec::new(),
+        }
+    }
+}
+
+fn fresh(id: TaskId, new: NewTask, dependencies: Vec<TaskId>, now: Now) -> Task {
+    Task {
+        id,
+        project_id: new.project_id,
+        issue_id: new.issue_id,
+        title: new.title,
+        description: new.description,
+        status: TaskStatus::Pending,
+        priority: new.priority,
+        workflow_step: new.workflow_step,
+        dependencies,
+        kind: new.kind,
+        agent: new.agent,
+        idempotency_key: new.idempotency_key,
+        attempt: 0,
+        max_attempts: new.max_attempts,
+        output: None,
+        unverified: false,
+        branch: None,
+        usage: Usage::default(),
+        created_at: now.wall,
+        updated_at: now.wall,
+        completed_at: None,
+    }
+}

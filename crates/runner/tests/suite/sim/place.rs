@@ -1,0 +1,289 @@
+//! A repository, clones of it and their tests, as far as a runner can tell.
+//!
+//! A clone holds one text: none (nothing differs), one that passes the tests, or one that does not.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use windlass_core::place::{
+    Change, Commit, ContextSource, FileChange, Place, RelatedFile, TaskContext, TestPlan, Verifier,
+    Workspace,
+};
+use windlass_core::task::{
+    AttemptRef, Issue, Project, Task, TestCase, TestCounts, TestResult, TestStatus,
+};
+use windlass_core::{Clock, Error, ErrorCode, Result};
+
+use super::faults::Faults;
+
+/// The text that passes the tests.
+pub(crate) const GOOD: &str = "good";
+/// A text that passes because it has no tests any more.
+pub(crate) const WEAK: &str = "weak";
+
+/// The user's repository, and every clone of it.
+#[derive(Debug)]
+pub(crate) struct Repo {
+    pub(crate) branches: Mutex<BTreeMap<String, String>>,
+    /// Every time that a branch was moved.
+    pub(crate) published: Mutex<Vec<(String, String)>>,
+    /// What each clone holds.
+    pub(crate) folders: Mutex<BTreeMap<PathBuf, Option<String>>>,
+    /// What each commit holds, and its message.
+    pub(crate) commits: Mutex<BTreeMap<String, (String, String)>>,
+    pub(crate) plan: Mutex<TestPlan>,
+    /// How often the tests were run.
+    pub(crate) runs: Mutex<u32>,
+    pub(crate) faults: Arc<Faults>,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+impl Repo {
+    pub(crate) fn new(clock: Arc<dyn Clock>, faults: Arc<Faults>) -> Self {
+        Self {
+            branches: Mutex::default(),
+            published: Mutex::default(),
+            folders: Mutex::default(),
+            commits: Mutex::default(),
+            plan: Mutex::new(TestPlan::Command(vec!["check".to_owned()])),
+            runs: Mutex::default(),
+            faults,
+            clock,
+        }
+    }
+
+    /// Writes into a clone, if it is still there.
+    pub(crate) fn write(&self, root: &Path, text: &str) {
+        if let Some(folder) = self.folders.lock().unwrap().get_mut(root) {
+            *folder = Some(text.to_owned());
+        }
+    }
+
+    fn text(&self, root: &Path) -> Result<Option<String>> {
+        let folders = self.folders.lock().unwrap();
+        let text = folders.get(root).cloned();
+        text.ok_or_else(|| Error::InvalidInput("the clone is gone".to_owned()))
+    }
+
+    /// One thing done, with what may go wrong on the way there and back.
+    async fn call<T>(&self, apply: impl FnOnce() -> Result<T>) -> Result<T> {
+        let fault = || Error::agent(ErrorCode::BackendError, "git is busy");
+        let fate = self.faults.fate();
+        self.clock.sleep(fate.before).await;
+        if fate.refused {
+            return Err(fault());
+        }
+        let done = apply();
+        self.clock.sleep(fate.after).await;
+        if fate.lost { Err(fault()) } else { done }
+    }
+}
+
+/// Clones of the repository.
+#[derive(Debug)]
+pub(crate) struct SimWorkspace(pub(crate) Arc<Repo>);
+
+impl Workspace for SimWorkspace {
+    fn open<'a>(
+        &'a self,
+        _: &'a Project,
+        attempt: AttemptRef,
+    ) -> BoxFuture<'a, Result<Box<dyn Place>>> {
+        let repo = &self.0;
+        Box::pin(repo.call(move || {
+            let root = PathBuf::from(format!("/places/{}-{}", attempt.task, attempt.number));
+            repo.folders.lock().unwrap().insert(root.clone(), None);
+            let branch = format!("windlass/task-{}", attempt.task);
+            let old = repo.branches.lock().unwrap().get(&branch).cloned();
+            let repo = Arc::clone(repo);
+            Ok(Box::new(SimPlace { repo, root, old }) as Box<dyn Place>)
+        }))
+    }
+
+    fn clear<'a>(&'a self, living: &'a [AttemptRef]) -> BoxFuture<'a, Result<u32>> {
+        Box::pin(async move {
+            let living: Vec<PathBuf> = living
+                .iter()
+                .map(|at| PathBuf::from(format!("/places/{}-{}", at.task, at.number)))
+                .collect();
+            let mut folders = self.0.folders.lock().unwrap();
+            let before = folders.len();
+            folders.retain(|root, _| living.contains(root));
+            Ok((before - folders.len()) as u32)
+        })
+    }
+
+    fn branch<'a>(
+        &'a self,
+        _: &'a Project,
+        name: &'a str,
+    ) -> BoxFuture<'a, Result<Option<String>>> {
+        Box::pin(
+            self.0
+                .call(|| Ok(self.0.branches.lock().unwrap().get(name).cloned())),
+        )
+    }
+}
+
+/// One clone.
+#[derive(Debug)]
+struct SimPlace {
+    repo: Arc<Repo>,
+    root: PathBuf,
+    old: Option<String>,
+}
+
+impl Place for SimPlace {
+    fn root(&self) -> &Path {
+        &self.root
+    }
+
+    fn base(&self) -> &str {
+        "base"
+    }
+
+    fn read<'a>(&'a self, path: &'a str, _: usize) -> BoxFuture<'a, Result<Option<String>>> {
+        Box::pin(async move { Ok(Some(format!("the text of {path}"))) })
+    }
+
+    fn apply(&self, files: Vec<FileChange>) -> BoxFuture<'_, Result<Vec<String>>> {
+        Box::pin(async move {
+            if files.iter().any(|file| file.path.contains("..")) {
+                return Err(Error::InvalidInput("path escapes sandbox".to_owned()));
+            }
+            for file in &files {
+                self.repo.write(&self.root, &file.content);
+            }
+            Ok(files.into_iter().map(|file| file.path).collect())
+        })
+    }
+
+    fn change(&self) -> BoxFuture<'_, Result<Change>> {
+        Box::pin(self.repo.call(|| {
+            let text = self.repo.text(&self.root)?;
+            let weak = text.as_deref() == Some(WEAK);
+            Ok(Change {
+                files: text.iter().map(|_| "src/lib.rs".to_owned()).collect(),
+                diff: text.map(|text| format!("+{text}")).unwrap_or_default(),
+                weakened_tests: weak
+                    .then(|| "tests/all.rs: deleted".to_owned())
+                    .into_iter()
+                    .collect(),
+            })
+        }))
+    }
+
+    fn commit(&self, message: String) -> BoxFuture<'_, Result<Commit>> {
+        Box::pin(self.repo.call(move || {
+            let text = self.repo.text(&self.root)?.unwrap_or_default();
+            let id = format!("commit of {}", self.root.display());
+            let mut commits = self.repo.commits.lock().unwrap();
+            commits.insert(id.clone(), (text.clone(), message));
+            let tree = format!("tree of {text}");
+            Ok(Commit { id, tree })
+        }))
+    }
+
+    fn publish<'a>(&'a self, commit: &'a Commit, branch: &'a str) -> BoxFuture<'a, Result<()>> {
+        Box::pin(self.repo.call(move || {
+            let mut branches = self.repo.branches.lock().unwrap();
+            let there = branches.get(branch);
+            if there == Some(&commit.id) {
+                return Ok(());
+            }
+            if there != self.old.as_ref() {
+                return Err(Error::InvalidInput(format!("{branch} has moved")));
+            }
+            branches.insert(branch.to_owned(), commit.id.clone());
+            let mut published = self.repo.published.lock().unwrap();
+            published.push((branch.to_owned(), commit.id.clone()));
+            Ok(())
+        }))
+    }
+
+    fn close(self: Box<Self>) -> BoxFuture<'static, Result<()>> {
+        Box::pin(async move {
+            self.repo.folders.lock().unwrap().remove(&self.root);
+            Ok(())
+        })
+    }
+}
+
+/// The tests of the repository.
+#[derive(Debug)]
+pub(crate) struct SimTests(pub(crate) Arc<Repo>);
+
+impl Verifier for SimTests {
+    fn plan<'a>(&'a self, _: &'a Path) -> BoxFuture<'a, Result<TestPlan>> {
+        Box::pin(async { Ok(self.0.plan.lock().unwrap().clone()) })
+    }
+
+    fn verify<'a>(&'a self, root: &'a Path) -> BoxFuture<'a, Result<TestResult>> {
+        Box::pin(async move {
+            *self.0.runs.lock().unwrap() += 1;
+            let seconds = Duration::from_millis(u64::from(self.0.faults.below(20_000)));
+            self.0.clock.sleep(seconds).await;
+            let text = self.0.call(|| self.0.text(root)).await?;
+            Ok(tested(text.as_deref().unwrap_or_default()))
+        })
+    }
+}
+
+/// How this text fares.
+fn tested(text: &str) -> TestResult {
+    let passes = [GOOD, WEAK].contains(&text);
+    TestResult {
+        command: vec!["check".to_owned()],
+        status: if passes {
+            TestStatus::Passed
+        } else {
+            TestStatus::Failed
+        },
+        exit_code: Some(i32::from(!passes)),
+        counts: TestCounts {
+            passed: 1 + u64::from(passes),
+            failed: u64::from(!passes),
+            errors: 0,
+            total: 2,
+        },
+        failures: (!passes)
+            .then(|| TestCase {
+                name: "adds".to_owned(),
+                message: "left: 4, right: 5".to_owned(),
+            })
+            .into_iter()
+            .collect(),
+        duration_ms: 1500,
+        output: format!("output over {text}"),
+        output_sha256: format!("hash over {text}"),
+    }
+}
+
+/// Says that one file matters.
+#[derive(Debug)]
+pub(crate) struct SimContext;
+
+impl ContextSource for SimContext {
+    fn build_context<'a>(
+        &'a self,
+        _: &'a Path,
+        task: &'a Task,
+        issue: Option<&'a Issue>,
+    ) -> BoxFuture<'a, Result<TaskContext>> {
+        Box::pin(async move {
+            Ok(TaskContext {
+                task: task.clone(),
+                related_files: vec![RelatedFile {
+                    path: "src/lib.rs".to_owned(),
+                    score: 1.0,
+                    why: "it is the only one".to_owned(),
+                }],
+                related_symbols: Vec::new(),
+                issue_context: issue.cloned(),
+            })
+        })
+    }
+}

@@ -1,0 +1,362 @@
+//! The reference store behind the contract, with its faults.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use windlass_core::task::{
+    Answer, Approval, ApprovalDecision, AttemptRef, Blocker, Broadcast, Claim, Claimed, Correction,
+    Enqueued, EventFilter, Issue, IssueId, Lease, LoggedEvent, NewApproval, NewIssue, NewProject,
+    NewTask, Outcome, Project, ProjectId, Proof, RecordId, Release, StoreError, StoreResult,
+    Stored, Task, TaskFilter, TaskId, TestResult,
+};
+use windlass_core::{Clock, TaskStore, TraceNode, Usage};
+
+use super::faults::Faults;
+use super::memory::{Memory, Now};
+
+/// A store in memory that may be slow, refuse, or lose its answers.
+#[derive(Debug)]
+pub(crate) struct SimStore {
+    memory: Mutex<Memory>,
+    changed: Notify,
+    pub(crate) faults: Arc<Faults>,
+    clock: Arc<dyn Clock>,
+}
+
+impl SimStore {
+    pub(crate) fn new(clock: Arc<dyn Clock>, faults: Arc<Faults>) -> Self {
+        Self {
+            memory: Mutex::default(),
+            changed: Notify::new(),
+            faults,
+            clock,
+        }
+    }
+
+    /// What is stored, without any fault between.
+    pub(crate) fn look(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap()
+    }
+
+    pub(crate) fn now(&self) -> Now {
+        Now {
+            steady: self.clock.elapsed(),
+            wall: self.clock.now(),
+        }
+    }
+
+    fn call<'a, T: Send + 'a>(
+        &'a self,
+        apply: impl FnOnce(&mut Memory, Now) -> StoreResult<T> + Send + 'a,
+    ) -> Stored<'a, T> {
+        Box::pin(async move {
+            let fate = self.faults.fate();
+            self.clock.sleep(fate.before).await;
+            if fate.refused {
+                return Err(StoreError::Unavailable("the store is away".to_owned()));
+            }
+            let answer = apply(&mut self.look(), self.now());
+            self.changed.notify_waiters();
+            self.clock.sleep(fate.after).await;
+            if fate.lost {
+                return Err(StoreError::Timeout {
+                    what: "an answer",
+                    after: Duration::from_secs(1),
+                });
+            }
+            answer
+        })
+    }
+}
+
+fn found<T: Clone>(
+    what: &'static str,
+    id: i64,
+    all: &[T],
+    is: impl Fn(&T) -> bool,
+) -> StoreResult<T> {
+    let found = all.iter().find(|one| is(one)).cloned();
+    found.ok_or_else(|| StoreError::not_found(what, id))
+}
+
+impl TaskStore for SimStore {
+    fn add_project(&self, new: NewProject) -> Stored<'_, Project> {
+        self.call(move |memory, now| {
+            let project = Project {
+                id: memory.projects.len() as i64 + 1,
+                name: new.name,
+                root: new.root,
+                created_at: now.wall,
+            };
+            memory.projects.push(project.clone());
+            Ok(project)
+        })
+    }
+
+    fn project(&self, id: ProjectId) -> Stored<'_, Project> {
+        self.call(move |memory, _| {
+            found("project", id, &memory.projects, |project| project.id == id)
+        })
+    }
+
+    fn projects(&self) -> Stored<'_, Vec<Project>> {
+        self.call(|memory, _| Ok(memory.projects.clone()))
+    }
+
+    fn add_issue(&self, new: NewIssue) -> Stored<'_, Issue> {
+        self.call(move |memory, now| {
+            let issue = Issue {
+                id: memory.issues.len() as i64 + 1,
+                project_id: new.project_id,
+                title: new.title,
+                description: new.description,
+                created_at: now.wall,
+            };
+            memory.issues.push(issue.clone());
+            Ok(issue)
+        })
+    }
+
+    fn issue(&self, id: IssueId) -> Stored<'_, Issue> {
+        self.call(move |memory, _| found("issue", id, &memory.issues, |issue| issue.id == id))
+    }
+
+    fn enqueue(&self, tasks: Vec<NewTask>) -> Stored<'_, Vec<Enqueued>> {
+        self.call(move |memory, now| memory.enqueue(tasks, now))
+    }
+
+    fn add_dependency(&self, task: TaskId, on: TaskId) -> Stored<'_, ()> {
+        self.call(move |memory, _| {
+            memory.row(task)?.task.dependencies.push(on);
+            Ok(())
+        })
+    }
+
+    fn task(&self, id: TaskId) -> Stored<'_, Task> {
+        self.call(move |memory, _| Ok(memory.row(id)?.task.clone()))
+    }
+
+    fn tasks(&self, filter: TaskFilter) -> Stored<'_, Vec<Task>> {
+        self.call(move |memory, _| {
+            let all = memory.rows.values().map(|row| &row.task);
+            Ok(all
+                .filter(|task| filter.status.is_none_or(|status| status == task.status))
+                .filter(|task| filter.issue_id.is_none_or(|id| Some(id) == task.issue_id))
+                .cloned()
+                .collect())
+        })
+    }
+
+    fn cancel(&self, id: TaskId) -> Stored<'_, Task> {
+        self.call(move |memory, now| memory.cancel(id, now))
+    }
+
+    fn retry(&self, id: TaskId) -> Stored<'_, Task> {
+        self.call(move |memory, now| memory.reopen(id, now))
+    }
+
+    fn claim(&self, claim: Claim) -> Stored<'_, Option<Claimed>> {
+        self.call(move |memory, now| Ok(memory.claim(&claim, now)))
+    }
+
+    fn heartbeat(&self, attempt: AttemptRef, lease: Duration) -> Stored<'_, Lease> {
+        self.call(move |memory, now| memory.heartbeat(attempt, lease, now))
+    }
+
+    fn release(&self, attempt: AttemptRef, release: Release) -> Stored<'_, ()> {
+        self.call(move |memory, now| memory.release(attempt, &release.usage, now))
+    }
+
+    fn sweep(&self) -> Stored<'_, Vec<Task>> {
+        self.call(|memory, now| Ok(memory.sweep(now)))
+    }
+
+    fn intend(&self, attempt: AttemptRef, commit: String) -> Stored<'_, ()> {
+        self.call(move |memory, _| {
+            memory.fenced(attempt)?.intended = Some(commit);
+            Ok(())
+        })
+    }
+
+    fn intended(&self, task: TaskId) -> Stored<'_, Option<String>> {
+        self.call(move |memory, _| Ok(memory.row(task)?.intended.clone()))
+    }
+
+    fn finish(&self, attempt: AttemptRef, outcome: Outcome, usage: Usage) -> Stored<'_, Task> {
+        self.call(move |memory, now| memory.finish(attempt, outcome, &usage, now))
+    }
+
+    fn record_test(&self, attempt: AttemptRef, result: TestResult) -> Stored<'_, RecordId> {
+        self.call(move |memory, _| {
+            let row = memory.fenced(attempt)?;
+            row.tests.push((attempt.number, result));
+            Ok(row.tests.len() as RecordId)
+        })
+    }
+
+    fn tests(&self, task: TaskId) -> Stored<'_, Vec<(u32, TestResult)>> {
+        self.call(move |memory, _| Ok(memory.row(task)?.tests.clone()))
+    }
+
+    fn record_correction(&self, attempt: AttemptRef, round: Correction) -> Stored<'_, RecordId> {
+        self.call(move |memory, _| {
+            let row = memory.fenced(attempt)?;
+            row.corrections.push((attempt.number, round));
+            Ok(row.corrections.len() as RecordId)
+        })
+    }
+
+    fn corrections(&self, task: TaskId) -> Stored<'_, Vec<(u32, Correction)>> {
+        self.call(move |memory, _| Ok(memory.row(task)?.corrections.clone()))
+    }
+
+    fn proof(&self, task: TaskId) -> Stored<'_, Option<Proof>> {
+        self.call(move |memory, _| Ok(memory.row(task)?.proof.clone()))
+    }
+
+    fn append(&self, attempt: Option<AttemptRef>, messages: Vec<Broadcast>) -> Stored<'_, u64> {
+        self.call(move |memory, now| {
+            if let Some(attempt) = attempt {
+                let ended = &memory.row(attempt.task)?.ended;
+                if ended.as_ref().is_none_or(|(by, _)| *by != attempt) {
+                    memory.fenced(attempt)?;
+                }
+            }
+            for message in messages {
+                memory.tell(message, now);
+            }
+            Ok(memory.events.len() as u64)
+        })
+    }
+
+    fn events(&self, filter: EventFilter) -> Stored<'_, Vec<LoggedEvent>> {
+        self.call(move |memory, _| {
+            let all = memory.events.iter();
+            Ok(all
+                .filter(|event| event.seq > filter.after)
+                .filter(|event| {
+                    filter.task_id.is_none() || filter.task_id == event.message.task_id()
+                })
+                .cloned()
+                .collect())
+        })
+    }
+
+    fn changed(&self, after: u64, patience: Duration) -> Stored<'_, u64> {
+        Box::pin(async move {
+            let until = self.clock.elapsed() + patience;
+            loop {
+                let news = self.changed.notified();
+                let last = self.look().events.len() as u64;
+                let left = until.saturating_sub(self.clock.elapsed());
+                if last > after || left.is_zero() {
+                    return Ok(last);
+                }
+                tokio::select! {
+                    biased;
+                    () = news => {}
+                    () = self.clock.sleep(left) => {}
+                }
+            }
+        })
+    }
+
+    fn blockers(&self, _: Option<ProjectId>, open: bool) -> Stored<'_, Vec<Blocker>> {
+        self.call(move |memory, _| {
+            let all = memory.blockers.iter();
+            Ok(all
+                .filter(|blocker| !open || blocker.answer.is_none())
+                .cloned()
+                .collect())
+        })
+    }
+
+    fn questions(&self, task: TaskId) -> Stored<'_, Vec<Blocker>> {
+        self.call(move |memory, _| {
+            let all = memory.blockers.iter();
+            Ok(all
+                .filter(|blocker| blocker.task_id == task)
+                .cloned()
+                .collect())
+        })
+    }
+
+    fn answer(&self, id: RecordId, text: String) -> Stored<'_, Task> {
+        self.call(move |memory, now| {
+            let blocker = memory.blockers.iter_mut().find(|blocker| blocker.id == id);
+            let blocker = blocker.ok_or_else(|| StoreError::not_found("blocker", id))?;
+            if blocker.answer.is_some() {
+                return Err(StoreError::Refused("it was answered".to_owned()));
+            }
+            blocker.answer = Some(Answer { text, at: now.wall });
+            let task = blocker.task_id;
+            memory.reopen(task, now)
+        })
+    }
+
+    fn ask(&self, asked: NewApproval) -> Stored<'_, Approval> {
+        self.call(move |memory, now| {
+            let approval = Approval {
+                id: memory.approvals.len() as i64 + 1,
+                asked,
+                created_at: now.wall,
+                decision: None,
+            };
+            memory.approvals.push(approval.clone());
+            Ok(approval)
+        })
+    }
+
+    fn approval(&self, id: RecordId) -> Stored<'_, Approval> {
+        self.call(move |memory, _| found("approval", id, &memory.approvals, |one| one.id == id))
+    }
+
+    fn approvals(&self, open: bool) -> Stored<'_, Vec<Approval>> {
+        self.call(move |memory, _| {
+            let all = memory.approvals.iter();
+            Ok(all
+                .filter(|one| !open || one.decision.is_none())
+                .cloned()
+                .collect())
+        })
+    }
+
+    fn decide(&self, id: RecordId, option: Option<String>) -> Stored<'_, Approval> {
+        self.call(move |memory, now| {
+            let approval = memory.approvals.iter_mut().find(|one| one.id == id);
+            let approval = approval.ok_or_else(|| StoreError::not_found("approval", id))?;
+            let decision = ApprovalDecision {
+                option,
+                at: now.wall,
+            };
+            approval.decision.get_or_insert(decision);
+            Ok(approval.clone())
+        })
+    }
+
+    fn put_trace(&self, id: String, task: Option<TaskId>, root: TraceNode) -> Stored<'_, ()> {
+        self.call(move |memory, _| {
+            memory.traces.insert(id, (task, root));
+            Ok(())
+        })
+    }
+
+    fn trace(&self, id: String) -> Stored<'_, TraceNode> {
+        self.call(move |memory, _| {
+            let trace = memory.traces.get(&id);
+            let trace = trace.map(|(_, root)| root.clone());
+            trace.ok_or_else(|| StoreError::not_found("trace", id))
+        })
+    }
+
+    fn traces(&self, task: Option<TaskId>, _: u32) -> Stored<'_, Vec<String>> {
+        self.call(move |memory, _| {
+            let all = memory.traces.iter();
+            let of = |(_, (of, _)): &(&String, &(Option<TaskId>, TraceNode))| {
+                task.is_none() || task == *of
+            };
+            Ok(all.filter(of).map(|(id, _)| id.clone()).collect())
+        })
+    }
+}
