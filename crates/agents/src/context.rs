@@ -3,12 +3,16 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use windlass_core::SecretString;
+use windlass_core::{Clock, SecretString, SystemClock};
 use windlass_sandbox::Sandbox;
 
 /// Finds a secret by the name of its variable.
 type Secrets = dyn Fn(&str) -> Option<SecretString> + Send + Sync;
+
+/// How long a process waits for a next prompt, where nobody says.
+const WARM: Duration = Duration::from_secs(60);
 
 /// What every agent of a program shares: the sandbox, the secrets, and a folder for what must be kept.
 #[derive(Clone)]
@@ -17,6 +21,8 @@ pub struct AgentContext {
     state: PathBuf,
     secrets: Arc<Secrets>,
     folder: Option<PathBuf>,
+    clock: Arc<dyn Clock>,
+    warm: Duration,
 }
 
 impl AgentContext {
@@ -35,6 +41,8 @@ impl AgentContext {
             state: state.into(),
             secrets: Arc::new(secrets),
             folder: None,
+            clock: Arc::new(SystemClock::new()),
+            warm: WARM,
         }
     }
 
@@ -42,6 +50,20 @@ impl AgentContext {
     #[must_use]
     pub fn in_dir(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
+        self
+    }
+
+    /// Takes the time from this clock.
+    #[must_use]
+    pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Lets a process wait so long for the next prompt of its session; a minute where nobody says.
+    #[must_use]
+    pub fn keep_warm(mut self, idle: Duration) -> Self {
+        self.warm = idle;
         self
     }
 
@@ -63,6 +85,16 @@ impl AgentContext {
     /// Where agents keep what is theirs.
     pub fn state(&self) -> &Path {
         &self.state
+    }
+
+    /// What time it is.
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    /// How long a process waits for a next prompt.
+    pub(crate) fn warm(&self) -> Duration {
+        self.warm
     }
 
     /// Where agents work whose session does not say.

@@ -27,12 +27,15 @@
 pub mod cli;
 mod context;
 pub mod direct;
+mod instructions;
 pub mod invoke;
 mod papers;
 mod settings;
 mod version;
+pub mod warm;
 
-pub use cli::{claude, codex, cursor, qwen};
+pub use cli::{claude, codex, composer, cursor, qwen};
 pub use context::AgentContext;
 pub use settings::Settings;
 pub use version::Version;
+pub use warm::{WarmLimits, WarmSessionManager, WarmTurn};

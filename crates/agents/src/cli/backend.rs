@@ -10,10 +10,10 @@ use windlass_core::{
 };
 
 use super::driver::Driver;
-use super::launch;
-use super::profile::Profile;
+use super::profile::{Door, Profile};
 use super::program::{self, Found};
 use super::turn::Turn;
+use super::{launch, plain};
 use crate::{AgentContext, Settings};
 
 /// One agent program with its settings.
@@ -67,7 +67,11 @@ impl AgentBackend for CliBackend {
     ) -> BoxFuture<'a, Result<EventStream>> {
         Box::pin(async move {
             let found = self.driver.found().await?.clone();
-            Turn::begin(Arc::clone(&self.driver), found, id, prompt)
+            let driver = Arc::clone(&self.driver);
+            match found.transport.door {
+                Door::Plain => plain::begin(driver, &found, id, prompt),
+                _ => Turn::begin(driver, found, id, prompt),
+            }
         })
     }
 

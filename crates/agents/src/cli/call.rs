@@ -24,6 +24,8 @@ pub struct Call<'a> {
     pub model: Option<&'a str>,
     /// What the agent may do.
     pub permissions: PermissionPolicy,
+    /// What the project asks of it, where it does not find that by itself.
+    pub instructions: Option<&'a str>,
     /// MCP servers to connect to.
     pub mcp_servers: &'a [McpServer],
     /// The same in a file, where the transport asks for one.

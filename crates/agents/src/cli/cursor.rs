@@ -25,6 +25,8 @@ pub const PROFILE: Profile = Profile {
         files: &[],
         sessions: None,
     },
+    // It reads them by itself.
+    instructions: &[],
     keys: &["CURSOR_API_KEY"],
     endpoint: None,
     transports: &[Transport {

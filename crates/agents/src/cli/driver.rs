@@ -17,7 +17,7 @@ use super::profile::{Naming, Paper, Profile};
 use super::program::{self, Found};
 use super::sessions::{Session, Sessions, check_name};
 use super::{kept, launch};
-use crate::{AgentContext, Settings, papers};
+use crate::{AgentContext, Settings, instructions, papers};
 
 /// One configured agent: its profile and settings, its sessions, its waiting processes.
 pub(super) struct Driver {
@@ -38,9 +38,9 @@ impl Driver {
         Self {
             profile,
             settings,
-            context,
             sessions: Sessions::default(),
-            parking: Arc::default(),
+            parking: Parking::new(Arc::clone(context.clock()), context.warm()),
+            context,
             found: OnceCell::new(),
         }
     }
@@ -79,6 +79,9 @@ impl Driver {
     pub(super) async fn reopen(&self, id: &SessionId, options: SessionOptions) -> Result<()> {
         check_name(id)?;
         let found = self.found().await?;
+        if !found.capabilities().load_session {
+            return self.refuse("take up a session: each prompt is the whole conversation");
+        }
         let cwd = self.check(found, &options)?;
         // A session that began here may have got another name since.
         let known = self.sessions.get(self.profile.name, id).ok();
@@ -102,17 +105,11 @@ impl Driver {
     /// Refuses what the agent cannot do before anything is started.
     fn check(&self, found: &Found, options: &SessionOptions) -> Result<PathBuf> {
         let can = found.capabilities();
-        let refuse = |what: &str| {
-            Err(Error::Unsupported {
-                backend: self.profile.name.to_owned(),
-                what: what.to_owned(),
-            })
-        };
         if options.output_schema.is_some() && !can.native_schema {
-            return refuse("enforce a schema: put it into the prompt");
+            return self.refuse("enforce a schema: put it into the prompt");
         }
         if !options.mcp_servers.is_empty() && !can.mcp {
-            return refuse("connect to MCP servers this way");
+            return self.refuse("connect to MCP servers this way");
         }
         if let Some(model) = &options.model {
             crate::settings::check_word(model)
@@ -155,23 +152,8 @@ impl Driver {
 
     /// Starts a process for the session's next turn.
     pub(super) fn start(&self, found: &Found, session: &Session, prompt: &str) -> Result<Process> {
-        let options = &session.options;
-        session.start(|start: Start<'_>| {
-            let mut call = Call {
-                settings: &self.settings,
-                version: found.version,
-                walls: self.context.sandbox().mechanism(),
-                cwd: &session.cwd,
-                model: options.model.as_deref().or(self.settings.model.as_deref()),
-                permissions: self.permissions(options),
-                mcp_servers: &options.mcp_servers,
-                servers_file: None,
-                schema: options.output_schema.as_ref(),
-                schema_file: None,
-                start,
-                turn: session.turn(),
-                before: session.total(),
-            };
+        self.call(found, session, |call| {
+            let mut call = *call;
             let papers = found.transport.papers.iter();
             let written: Vec<_> = papers
                 .map(|paper| Ok((paper, self.paper(*paper, &call)?)))
@@ -185,6 +167,35 @@ impl Driver {
             let mut process = Process::start(self, found, &call, prompt)?;
             process.papers = written.into_iter().filter_map(|(_, file)| file).collect();
             Ok(process)
+        })
+    }
+
+    /// Does something with what the session's next run depends on.
+    pub(super) fn call<T>(
+        &self,
+        found: &Found,
+        session: &Session,
+        work: impl FnOnce(&Call<'_>) -> T,
+    ) -> T {
+        let options = &session.options;
+        let instructions = instructions::read(&session.cwd, self.profile.instructions);
+        session.start(|start: Start<'_>| {
+            work(&Call {
+                settings: &self.settings,
+                version: found.version,
+                walls: self.context.sandbox().mechanism(),
+                cwd: &session.cwd,
+                model: options.model.as_deref().or(self.settings.model.as_deref()),
+                permissions: self.permissions(options),
+                instructions: instructions.as_deref(),
+                mcp_servers: &options.mcp_servers,
+                servers_file: None,
+                schema: options.output_schema.as_ref(),
+                schema_file: None,
+                start,
+                turn: session.turn(),
+                before: session.total(),
+            })
         })
     }
 
@@ -209,6 +220,14 @@ impl Driver {
             (AgentEvent::Error { code, message, .. }, _) => Error::agent(code, message),
             (other, _) => Error::agent(ErrorCode::BackendError, format!("no session: {other:?}")),
         }
+    }
+
+    /// What the agent cannot do.
+    fn refuse<T>(&self, what: &str) -> Result<T> {
+        Err(Error::Unsupported {
+            backend: self.profile.name.to_owned(),
+            what: what.to_owned(),
+        })
     }
 
     fn unknown(&self, id: &SessionId) -> Error {

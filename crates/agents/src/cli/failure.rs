@@ -228,7 +228,8 @@ fn readable(message: &str) -> Cow<'_, str> {
     }
 }
 
-fn quiet(stderr: &str) -> String {
+/// The end of what a process said on standard error, without the lines that say nothing.
+pub(super) fn quiet(stderr: &str) -> String {
     let lines = stderr.lines().map(str::trim_end);
     let telling: Vec<&str> = lines
         .filter(|line| !line.is_empty() && !NOISE.iter().any(|noise| line.contains(noise)))

@@ -161,7 +161,9 @@ impl Places {
     /// An agent may read the user's home and write its own; other agents' homes hold keys that are not its.
     fn walls(&self, profile: &Profile, context: &AgentContext) -> Walls {
         let home = context.sandbox().host().home();
-        let others = PROFILES.iter().filter(|other| other.name != profile.name);
+        let others = PROFILES
+            .iter()
+            .filter(|other| other.home.folder != profile.home.folder);
         let mut walls = Walls::agent();
         for other in others {
             let names = other.home.files.iter().chain([&other.home.folder]);

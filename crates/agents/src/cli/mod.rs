@@ -12,6 +12,7 @@ mod backend;
 mod call;
 pub mod claude;
 pub mod codex;
+pub mod composer;
 pub mod cursor;
 mod driver;
 mod failure;
@@ -19,12 +20,14 @@ mod kept;
 pub(crate) mod launch;
 mod parking;
 mod parser;
+mod plain;
 mod process;
 mod profile;
 pub(crate) mod program;
 pub mod qwen;
 mod sessions;
 mod tokens;
+pub mod transcript;
 mod turn;
 mod versions;
 
@@ -41,4 +44,5 @@ pub const PROFILES: &[&Profile] = &[
     &claude::PROFILE,
     &cursor::PROFILE,
     &qwen::PROFILE,
+    &composer::PROFILE,
 ];

@@ -3,18 +3,19 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use windlass_core::SessionId;
+use futures::future::BoxFuture;
+use windlass_core::{Clock, SessionId};
 
 use super::process::Process;
 
-/// How long a process is kept for a next turn.
-const IDLE: Duration = Duration::from_secs(60);
 /// How many are kept at once; the one that waited longest makes room.
 const SEATS: usize = 8;
 
 /// Where dialogs wait for their next turn. What is not taken up in time is ended; its session can be resumed.
-#[derive(Default)]
 pub(super) struct Parking {
+    clock: Arc<dyn Clock>,
+    /// How long a process is kept for a next turn.
+    idle: Duration,
     seats: Mutex<Seats>,
 }
 
@@ -31,6 +32,14 @@ struct Seat {
 }
 
 impl Parking {
+    pub(super) fn new(clock: Arc<dyn Clock>, idle: Duration) -> Arc<Self> {
+        Arc::new(Self {
+            clock,
+            idle,
+            seats: Mutex::default(),
+        })
+    }
+
     /// Keeps a process for the session's next turn.
     pub(super) fn put(self: &Arc<Self>, session: SessionId, process: Process) {
         let mut seats = self.lock();
@@ -44,7 +53,8 @@ impl Parking {
         let crowded = seats.taken.len() > SEATS;
         let oldest = crowded.then(|| seats.taken.remove(0));
         drop(seats);
-        tokio::spawn(expire(Arc::downgrade(self), number, oldest));
+        let idle = self.clock.sleep(self.idle);
+        tokio::spawn(expire(Arc::downgrade(self), number, idle, oldest));
     }
 
     /// The process that waits for this session, if one does.
@@ -60,11 +70,16 @@ impl Parking {
 }
 
 /// Ends the one that had to make room now, and this one when it has waited long enough.
-async fn expire(parking: Weak<Parking>, number: u64, oldest: Option<Seat>) {
+async fn expire(
+    parking: Weak<Parking>,
+    number: u64,
+    idle: BoxFuture<'static, ()>,
+    oldest: Option<Seat>,
+) {
     if let Some(seat) = oldest {
         seat.process.close().await;
     }
-    tokio::time::sleep(IDLE).await;
+    idle.await;
     let Some(parking) = parking.upgrade() else {
         return;
     };

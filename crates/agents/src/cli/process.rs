@@ -43,7 +43,7 @@ impl Process {
     ) -> Result<Self> {
         let stdin = match found.transport.door {
             Door::Once(_) => Stdin::Bytes(prompt.as_bytes().to_vec()),
-            Door::Dialog(_) => Stdin::Pipe,
+            _ => Stdin::Pipe,
         };
         let profile = driver.profile;
         let launch = Launch {
@@ -73,6 +73,13 @@ impl Process {
                 let input = Input::over(pipe);
                 input.send_all(dialog.open());
                 Voice::Dialog(dialog, input)
+            }
+            Door::Plain => {
+                // Its turns have no process that anyone talks with.
+                return Err(Error::Unsupported {
+                    backend: profile.name.to_owned(),
+                    what: "be talked with".to_owned(),
+                });
             }
         };
         Ok(Self {

@@ -19,6 +19,8 @@ pub struct Profile {
     pub install: &'static str,
     /// Where it keeps sessions and settings.
     pub home: Home,
+    /// Where a project instructs it, if we hand that on: see `instructions.rs`.
+    pub instructions: &'static [&'static str],
     /// The variables in which it looks for its key, the usual one first.
     pub keys: &'static [&'static str],
     /// How it is pointed at another model endpoint, where it can be.
@@ -75,6 +77,8 @@ pub enum Door {
     Once(fn(&Call<'_>) -> Box<dyn Parser>),
     /// One process for many turns, with standard input kept open.
     Dialog(fn(&Call<'_>) -> Box<dyn Dialog>),
+    /// One process for each turn, which is told the whole conversation and whose whole output is the answer.
+    Plain,
 }
 
 impl fmt::Debug for Door {
@@ -82,6 +86,7 @@ impl fmt::Debug for Door {
         f.write_str(match self {
             Self::Once(_) => "Once",
             Self::Dialog(_) => "Dialog",
+            Self::Plain => "Plain",
         })
     }
 }

@@ -18,6 +18,8 @@ pub const PROFILE: Profile = Profile {
         files: &[],
         sessions: None,
     },
+    // It reads them by itself.
+    instructions: &[],
     keys: &["OPENAI_API_KEY"],
     endpoint: Some(endpoint),
     transports: &[Transport {

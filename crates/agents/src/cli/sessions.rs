@@ -11,23 +11,59 @@ use super::call::Start;
 use super::tokens::Total;
 use crate::settings::check_word;
 
-/// Every session of one backend, by every name it was given.
+/// How many names are known at once. A session that was forgotten can be loaded again, where the agent has kept it.
+const NAMES: usize = 1024;
+
+/// The sessions of one backend, by every name they were given. The one that nobody asked for longest is forgotten.
 #[derive(Default)]
 pub(super) struct Sessions {
-    by_name: Mutex<HashMap<SessionId, Arc<Session>>>,
+    table: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    /// Counts the times that somebody asked for a session.
+    asked: u64,
+    by_name: HashMap<SessionId, Entry>,
+}
+
+struct Entry {
+    session: Arc<Session>,
+    /// When it was asked for last.
+    asked: u64,
 }
 
 impl Sessions {
     pub(super) fn insert(&self, id: SessionId, session: Arc<Session>) {
-        lock(&self.by_name).insert(id, session);
+        let table = &mut *lock(&self.table);
+        table.asked += 1;
+        let asked = table.asked;
+        table.by_name.insert(id, Entry { session, asked });
+        if table.by_name.len() > NAMES {
+            table.forget_one();
+        }
     }
 
     pub(super) fn get(&self, backend: &str, id: &SessionId) -> Result<Arc<Session>> {
-        let known = lock(&self.by_name).get(id).cloned();
+        let table = &mut *lock(&self.table);
+        table.asked += 1;
+        let known = table.by_name.get_mut(id).map(|entry| {
+            entry.asked = table.asked;
+            Arc::clone(&entry.session)
+        });
         known.ok_or_else(|| Error::SessionNotFound {
             backend: backend.to_owned(),
             session: id.clone(),
         })
+    }
+}
+
+impl Table {
+    fn forget_one(&mut self) {
+        let oldest = self.by_name.iter().min_by_key(|(_, entry)| entry.asked);
+        if let Some(id) = oldest.map(|(id, _)| id.clone()) {
+            self.by_name.remove(&id);
+        }
     }
 }
 
@@ -165,4 +201,27 @@ pub(super) fn check_name(id: &SessionId) -> Result<()> {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_session_that_nobody_asked_for_longest_is_forgotten() {
+        let sessions = Sessions::default();
+        let session = || Arc::new(Session::new(SessionOptions::default(), "/".into(), None));
+        let id = |number: usize| SessionId::from(format!("s{number}"));
+        for number in 0..NAMES {
+            sessions.insert(id(number), session());
+        }
+        assert!(sessions.get("x", &id(0)).is_ok());
+        sessions.insert(id(NAMES), session());
+        assert!(sessions.get("x", &id(0)).is_ok());
+        assert!(matches!(
+            sessions.get("x", &id(1)),
+            Err(Error::SessionNotFound { .. })
+        ));
+        assert_eq!(lock(&sessions.table).by_name.len(), NAMES);
+    }
 }

@@ -232,6 +232,20 @@ async fn is_asked_to_slow_down((agent, transport): Who) {
     assert_eq!(said(&events), "", "an error is no answer");
 }
 
+async fn is_told_when_to_come_back((agent, transport): Who) {
+    let status = json!({ "code": 429, "retry_after_secs": 1 });
+    let refusal = json!({ "fault": { "status": status }, "or_more": true });
+    let subject = Subject::new(agent, transport, json!({ "turns": [refusal] })).await;
+    let events = subject.ask("deny").await;
+    assert_eq!(error(&events), ErrorCode::RateLimited, "{}", story(&events));
+    assert_eq!(said(&events), "", "an error is no answer");
+    // It waits and tries again by itself, and says so.
+    let retries = events
+        .iter()
+        .filter(|event| shown::event(event).starts_with("custom retry"));
+    assert_ne!(retries.count(), 0, "{}", story(&events));
+}
+
 async fn p5_hangs_no_longer_than_allowed((agent, transport): Who) {
     let subject = Subject::new(
         agent,
@@ -325,15 +339,15 @@ fn full() -> bool {
 
 on!(real_codex_app_server, "codex", "app-server", gate:
     answers, reaches_an_mcp_server, edits_a_file, is_kept_from_writing, fits_a_schema, takes_a_session_up, does_not_know_a_session, is_refused,
-    is_asked_to_slow_down, p5_hangs_no_longer_than_allowed, p5_is_cancelled_in_a_tool, survives_the_death_of_a_warm_process);
+    is_asked_to_slow_down, is_told_when_to_come_back, p5_hangs_no_longer_than_allowed, p5_is_cancelled_in_a_tool, survives_the_death_of_a_warm_process);
 on!(real_codex_exec, "codex", "exec", gate:
     answers, edits_a_file, is_kept_from_writing, fits_a_schema, takes_a_session_up, does_not_know_a_session, is_refused,
-    is_asked_to_slow_down, p5_hangs_no_longer_than_allowed, p5_is_cancelled_in_a_tool);
+    is_asked_to_slow_down, is_told_when_to_come_back, p5_hangs_no_longer_than_allowed, p5_is_cancelled_in_a_tool);
 on!(real_claude_two_way, "claude", "stream-json", gate:
     answers, reaches_an_mcp_server, edits_a_file, is_kept_from_writing, fits_a_schema, takes_a_session_up, does_not_know_a_session, is_refused,
-    is_asked_to_slow_down, p5_hangs_no_longer_than_allowed, p5_is_cancelled_in_a_tool, survives_the_death_of_a_warm_process);
+    is_asked_to_slow_down, is_told_when_to_come_back, p5_hangs_no_longer_than_allowed, p5_is_cancelled_in_a_tool, survives_the_death_of_a_warm_process);
 on!(real_claude_print, "claude", "print", gate:
     answers, reaches_an_mcp_server, edits_a_file, is_kept_from_writing, fits_a_schema, takes_a_session_up, does_not_know_a_session, is_refused,
-    is_asked_to_slow_down, p5_hangs_no_longer_than_allowed, p5_is_cancelled_in_a_tool);
+    is_asked_to_slow_down, is_told_when_to_come_back, p5_hangs_no_longer_than_allowed, p5_is_cancelled_in_a_tool);
 on!(real_qwen, "qwen", "stream-json", full: edits_a_file, fits_a_schema, does_not_know_a_session,
     p5_is_cancelled_in_a_tool);

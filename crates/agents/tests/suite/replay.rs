@@ -69,6 +69,7 @@ pub(crate) fn app_server(permissions: PermissionPolicy) -> AppServer {
         version: Version(0, 166, 0),
         walls: Mechanism::Bubblewrap,
         cwd: Path::new("/workspace"),
+        instructions: None,
         model: None,
         permissions,
         mcp_servers: &[],

@@ -10,6 +10,13 @@ use crate::script::Intent;
 /// The field of a call in which Codex wants to find the server.
 pub(crate) const NAMESPACE: &str = "namespace";
 
+/// What Codex makes of a server's name: letters, digits and underscores.
+fn namespace(server: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let name: String = server.chars().map(plain).collect();
+    format!("mcp__{name}")
+}
+
 impl Toolbox<'_> {
     /// A call of a server's tool, by one of the names that agents make of server and tool.
     pub(super) fn mcp_tool(&self, intent: &Intent) -> Option<ToolCall> {
@@ -44,7 +51,7 @@ impl Toolbox<'_> {
             return self.code(intent);
         }
         let mut extra = Extra::new();
-        extra.insert(NAMESPACE.to_owned(), format!("mcp__{server}").into());
+        extra.insert(NAMESPACE.to_owned(), namespace(server).into());
         Some(ToolCall {
             extra,
             ..function(tool, &input)

@@ -11,10 +11,11 @@ pub(super) fn write(report: &ScenarioReport) -> String {
         .sum();
     let mut xml = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
-         <testsuites>\n<testsuite name=\"scenarios on {}\" tests=\"{}\" failures=\"{}\" time=\"{seconds:.3}\">\n",
+         <testsuites>\n<testsuite name=\"scenarios on {}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\" time=\"{seconds:.3}\">\n",
         escaped(&report.subject),
         report.results.len(),
         report.failed(),
+        report.left_out(),
     );
     for result in &report.results {
         xml.push_str(&case(result));
@@ -32,6 +33,10 @@ fn case(result: &ScenarioResult) -> String {
     );
     match &result.outcome {
         Outcome::Passed => format!("{head}/>\n"),
+        Outcome::LeftOut(reason) => {
+            let reason = escaped(reason);
+            format!("{head}><skipped message=\"{reason}\"/></testcase>\n")
+        }
         Outcome::Failed(problem) => {
             let first = problem.lines().next().unwrap_or_default();
             let (first, all) = (escaped(first), escaped(problem));

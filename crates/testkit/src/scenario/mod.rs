@@ -53,6 +53,9 @@ pub struct Scenario {
     /// What must be so afterwards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assertions: Option<ScenarioAssertions>,
+    /// Whom it is not for, and why: an agent that cannot do it, or does not tell of it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub not_for: BTreeMap<String, String>,
     /// How long one turn may take; a minute without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,

@@ -42,18 +42,29 @@ pub enum Outcome {
     Passed,
     /// Otherwise, as told here.
     Failed(String),
+    /// Not played: the scenario says that it is not for this agent, and why.
+    LeftOut(String),
 }
 
 impl ScenarioReport {
     /// How many went as expected.
     pub fn passed(&self) -> usize {
-        let passed = |result: &&ScenarioResult| result.outcome == Outcome::Passed;
-        self.results.iter().filter(passed).count()
+        self.count(|outcome| matches!(outcome, Outcome::Passed))
     }
 
     /// How many did not.
     pub fn failed(&self) -> usize {
-        self.results.len() - self.passed()
+        self.count(|outcome| matches!(outcome, Outcome::Failed(_)))
+    }
+
+    /// How many were not played, since they are not for this agent.
+    pub fn left_out(&self) -> usize {
+        self.count(|outcome| matches!(outcome, Outcome::LeftOut(_)))
+    }
+
+    fn count(&self, is: impl Fn(&Outcome) -> bool) -> usize {
+        let outcomes = self.results.iter().map(|result| &result.outcome);
+        outcomes.filter(|outcome| is(outcome)).count()
     }
 
     /// The report as JUnit's XML.
@@ -70,6 +81,10 @@ impl fmt::Display for ScenarioReport {
             let millis = result.duration.as_millis();
             match &result.outcome {
                 Outcome::Passed => writeln!(f, "ok      {} ({millis} ms)", visible_line(&file))?,
+                Outcome::LeftOut(reason) => {
+                    let reason = visible_line(reason);
+                    writeln!(f, "left out {}: {reason}", visible_line(&file))?;
+                }
                 Outcome::Failed(problem) => {
                     writeln!(f, "FAILED  {} ({millis} ms)", visible_line(&file))?;
                     for line in problem.lines() {
@@ -78,7 +93,11 @@ impl fmt::Display for ScenarioReport {
                 }
             }
         }
-        write!(f, "{} passed, {} failed", self.passed(), self.failed())
+        write!(f, "{} passed, {} failed", self.passed(), self.failed())?;
+        match self.left_out() {
+            0 => Ok(()),
+            count => write!(f, ", {count} left out"),
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use windlass_core::{
 };
 
 use super::report::{Failure, Outcome, ScenarioReport, ScenarioResult};
-use super::workspace::Workspace;
+use super::workspace::{self, Workspace};
 use super::{
     Cast, EventMatcher, FollowUpSession, LoadError, Scenario, Subject, assertions, load_scenarios,
     matching,
@@ -36,9 +36,12 @@ pub async fn run_scenarios_on(
     let mut results = Vec::new();
     for (file, scenario) in load_scenarios(scenarios_dir)? {
         let started = clock.elapsed();
-        let outcome = match play(subject, &file, &scenario).await {
-            Ok(()) => Outcome::Passed,
-            Err(failure) => Outcome::Failed(failure.to_string()),
+        let outcome = match scenario.not_for.get(&subject.name()) {
+            Some(reason) => Outcome::LeftOut(reason.clone()),
+            None => match play(subject, &file, &scenario).await {
+                Ok(()) => Outcome::Passed,
+                Err(failure) => Outcome::Failed(failure.to_string()),
+            },
         };
         results.push(ScenarioResult {
             file,
@@ -142,7 +145,9 @@ impl Stage<'_> {
         expected: &[EventMatcher],
     ) -> Result<(), Failure> {
         let limit = self.scenario.timeout_ms.map_or(TURN, Duration::from_millis);
-        let prompt = Prompt::from(self.workspace.localised(self.scenario, prompt)).within(limit);
+        let from_the_root = |path: &str| self.workspace.from_the_root(path);
+        let prompt = workspace::localised(self.scenario, prompt, from_the_root);
+        let prompt = Prompt::from(prompt).within(limit);
         let said = |error: windlass_core::Error| Failure::Setup(error.to_string());
         let turn = self.handle.prompt(session, prompt).await.map_err(said)?;
         let seen = self.watch(session, turn).await;
@@ -197,8 +202,10 @@ impl Stage<'_> {
         }
     }
 
-    /// The matchers with the scenario's paths as they are on this machine.
+    /// The matchers with the scenario's paths from the root as paths from the workspace: an agent may name a file
+    /// either way, and both hold these.
     fn localised(&self, expected: &[EventMatcher]) -> Vec<EventMatcher> {
+        let from_here = |path: &str| path.trim_start_matches('/').to_owned();
         let mut expected = expected.to_vec();
         for matcher in &mut expected {
             if let EventMatcher::ToolStart {
@@ -206,9 +213,7 @@ impl Stage<'_> {
                 ..
             } = matcher
             {
-                let text = self
-                    .workspace
-                    .localised(self.scenario, &pattern.to_string());
+                let text = workspace::localised(self.scenario, &pattern.to_string(), from_here);
                 if let Ok(local) = serde_json::from_str(&text) {
                     *pattern = local;
                 }

@@ -53,16 +53,12 @@ impl Workspace {
         }
     }
 
-    /// The text with the scenario's paths from the root as they are on this machine.
-    pub(super) fn localised(&self, scenario: &Scenario, text: &str) -> String {
-        let mut text = text.to_owned();
-        for path in absolute_paths(scenario) {
-            let Ok(place) = self.place(path) else {
-                continue;
-            };
-            text = replace_whole(&text, path, &place.to_string_lossy());
+    /// A path of the scenario as it is on this machine; one that leads elsewhere stays as it is.
+    pub(super) fn from_the_root(&self, path: &str) -> String {
+        match self.place(path) {
+            Ok(place) => place.to_string_lossy().into_owned(),
+            Err(_) => path.to_owned(),
         }
-        text
     }
 
     fn write(&self, path: &str, text: &str) -> Result<(), String> {
@@ -80,6 +76,14 @@ impl Workspace {
             .close()
             .map_err(|error| format!("{path} could not be removed: {error}"))
     }
+}
+
+/// The text with the scenario's paths from the root in the place of which `place` says another.
+pub(super) fn localised(scenario: &Scenario, text: &str, place: impl Fn(&str) -> String) -> String {
+    let paths = absolute_paths(scenario).into_iter();
+    paths.fold(text.to_owned(), |text, path| {
+        replace_whole(&text, path, &place(path))
+    })
 }
 
 /// The paths from the root that the scenario names, the longest first.

@@ -14,3 +14,4 @@ mod config_reference;
 mod config_trust;
 mod config_world;
 mod example;
+mod scenarios_real;

@@ -31,6 +31,7 @@ pub const PROFILE: Profile = Profile {
         files: &[".claude.json"],
         sessions: Some("projects"),
     },
+    instructions: &["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"],
     keys: &[KEY, "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
     endpoint: Some(endpoint),
     transports: &[TWO_WAY, PRINT],
@@ -104,10 +105,13 @@ fn print_command(call: &Call<'_>) -> Command {
 fn common(call: &Call<'_>) -> Command {
     let mut command = Command::new(["-p", "--verbose", "--include-partial-messages"]);
     command.option("output-format", "stream-json");
-    // What a repository says in `.claude` and `.mcp.json` may run commands: it is not obeyed.
+    // What a repository says in `.claude` and `.mcp.json` may run commands: it is not obeyed. Its words are heard.
     command
         .option("setting-sources", "user")
         .arg("--strict-mcp-config");
+    if let Some(words) = call.instructions {
+        command.option("append-system-prompt", words);
+    }
     if let Some(file) = call.servers_file {
         command.option("mcp-config", &file.display().to_string());
     }

@@ -89,7 +89,12 @@ impl AppServer {
                 params["excludeTurns"] = true.into();
                 "thread/resume"
             }
-            Start::Fresh => "thread/start",
+            Start::Fresh => {
+                if let Some(words) = call.instructions {
+                    params["developerInstructions"] = words.into();
+                }
+                "thread/start"
+            }
         };
         Self {
             begin: json!({ "id": THREAD, "method": method, "params": params }),
@@ -101,7 +106,7 @@ impl AppServer {
         }
     }
 
-    fn answered(&mut self, id: u64, result: Params) -> Heard {
+    fn answered(&mut self, id: u64, result: Params<'_>) -> Heard {
         match id {
             INITIALIZE => Heard {
                 replies: vec![
@@ -139,7 +144,7 @@ impl AppServer {
         }))
     }
 
-    fn notified(&mut self, method: &str, params: Params, line: &str) -> Heard {
+    fn notified(&mut self, method: &str, params: Params<'_>, line: &str) -> Heard {
         if params.thread_id.is_some() && params.thread_id != self.thread {
             // A thread that the agent began for a helper of its own.
             return Heard::unparsed(line);
@@ -155,7 +160,7 @@ impl AppServer {
     }
 
     /// Something about an item; `None` if it means nothing to us.
-    fn item(&mut self, what: &str, params: Params, line: &str) -> Option<Heard> {
+    fn item(&mut self, what: &str, params: Params<'_>, line: &str) -> Option<Heard> {
         let event = match what {
             "agentMessage/delta" => {
                 self.turn.streamed = params.item_id;
@@ -172,7 +177,7 @@ impl AppServer {
             "started" => {
                 let item = params.item?;
                 let is_tool = item.meaning() == Meaning::Tool;
-                is_tool.then(|| item.tool_start(item.id.clone()))
+                is_tool.then(|| item.tool_start(item.id.to_string()))
             }
             "completed" => return Some(self.completed(params.item?, line)),
             _ => return None,
@@ -181,7 +186,7 @@ impl AppServer {
     }
 
     /// Something about the turn or the thread; `None` if it means nothing to us.
-    fn news(&mut self, method: &str, params: Params) -> Option<Heard> {
+    fn news(&mut self, method: &str, params: Params<'_>) -> Option<Heard> {
         let event = match method {
             "turn/started" => return Some(self.started(params.turn?.id)),
             "turn/completed" => return Some(self.ended(params.turn?)),
@@ -213,8 +218,8 @@ impl AppServer {
         }
     }
 
-    fn completed(&mut self, item: Item, line: &str) -> Heard {
-        let is_said = self.turn.streamed.as_deref() == Some(&item.id);
+    fn completed(&mut self, item: Item<'_>, line: &str) -> Heard {
+        let is_said = self.turn.streamed.as_deref() == Some(&*item.id);
         Heard::events(match item.meaning() {
             Meaning::Answer => {
                 self.turn.answer = item.text.unwrap_or_default();
@@ -223,7 +228,7 @@ impl AppServer {
             Meaning::Thought if is_said => None,
             Meaning::Thought => item.thought().map(AgentEvent::Thought),
             Meaning::Tool => {
-                let id = item.id.clone();
+                let id = item.id.to_string();
                 Some(item.tool_end(id))
             }
             Meaning::Plan => Some(item.plan()),
@@ -286,7 +291,7 @@ impl AppServer {
 
 impl Parser for AppServer {
     fn line(&mut self, line: &str) -> Heard {
-        let Ok(message) = serde_json::from_str::<Message>(line) else {
+        let Ok(message) = serde_json::from_str::<Message<'_>>(line) else {
             return Heard::unparsed(line);
         };
         let params = message.params.unwrap_or_default();

@@ -7,7 +7,12 @@ use super::messages::Params;
 use crate::cli::Heard;
 
 /// Answers a request. Nothing is left unanswered: Codex would wait for ever.
-pub(super) fn answer(policy: PermissionPolicy, method: &str, id: &Value, params: Params) -> Heard {
+pub(super) fn answer(
+    policy: PermissionPolicy,
+    method: &str,
+    id: &Value,
+    params: Params<'_>,
+) -> Heard {
     let allowed = policy == PermissionPolicy::Allow;
     let result = match method {
         "item/commandExecution/requestApproval" | "item/fileChange/requestApproval" => {
@@ -36,7 +41,7 @@ pub(super) fn answer(policy: PermissionPolicy, method: &str, id: &Value, params:
     heard
 }
 
-fn is_about_a_tool(params: &Params) -> bool {
+fn is_about_a_tool(params: &Params<'_>) -> bool {
     let kind = params
         .meta
         .as_ref()
@@ -45,7 +50,7 @@ fn is_about_a_tool(params: &Params) -> bool {
 }
 
 /// The question, for whoever watches.
-fn request(method: &str, id: &Value, params: Params) -> AgentEvent {
+fn request(method: &str, id: &Value, params: Params<'_>) -> AgentEvent {
     let option = |id: &str, kind, label: &str| PermissionOption {
         id: id.to_owned(),
         kind,

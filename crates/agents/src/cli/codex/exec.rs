@@ -1,5 +1,7 @@
 //! What `codex exec --json` says.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::json;
 use windlass_core::AgentEvent;
@@ -19,11 +21,12 @@ pub struct Exec {
 }
 
 #[derive(Deserialize)]
-struct Line {
-    #[serde(rename = "type")]
-    kind: String,
+struct Line<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
     thread_id: Option<String>,
-    item: Option<Item>,
+    #[serde(borrow)]
+    item: Option<Item<'a>>,
     usage: Option<OpenAiTokens>,
     error: Option<Problem>,
     message: Option<String>,
@@ -47,11 +50,11 @@ impl Exec {
     }
 
     /// Codex counts its items anew in every run; ours are told apart by the turn.
-    fn id(&self, item: &Item) -> String {
+    fn id(&self, item: &Item<'_>) -> String {
         format!("{}/{}", self.turn, item.id)
     }
 
-    fn started(&mut self, item: &Item) -> Vec<AgentEvent> {
+    fn started(&mut self, item: &Item<'_>) -> Vec<AgentEvent> {
         if item.meaning() != Meaning::Tool {
             return Vec::new();
         }
@@ -60,7 +63,7 @@ impl Exec {
         vec![item.tool_start(id)]
     }
 
-    fn completed(&mut self, item: Item, line: &str) -> Heard {
+    fn completed(&mut self, item: Item<'_>, line: &str) -> Heard {
         Heard::events(match item.meaning() {
             Meaning::Answer => {
                 let text = item.text.unwrap_or_default();
@@ -80,7 +83,7 @@ impl Exec {
         })
     }
 
-    fn tool_ended(&mut self, item: Item) -> Vec<AgentEvent> {
+    fn tool_ended(&mut self, item: Item<'_>) -> Vec<AgentEvent> {
         let id = self.id(&item);
         let was_open = self.open.iter().position(|open| *open == id);
         // Some tools are first heard of when they are done.
@@ -129,10 +132,10 @@ impl Exec {
 
 impl Parser for Exec {
     fn line(&mut self, line: &str) -> Heard {
-        let Ok(read) = serde_json::from_str::<Line>(line) else {
+        let Ok(read) = serde_json::from_str::<Line<'_>>(line) else {
             return Heard::unparsed(line);
         };
-        match (read.kind.as_str(), read.item) {
+        match (&*read.kind, read.item) {
             ("thread.started", _) => Heard {
                 session: read.thread_id,
                 ..Heard::default()

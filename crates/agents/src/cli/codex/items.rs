@@ -1,5 +1,7 @@
 //! What Codex calls an item: a message, a thought, a tool. Both of its transports report them, in two spellings.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 use windlass_core::{AgentEvent, PlanEntry, PlanStatus};
@@ -7,10 +9,11 @@ use windlass_core::{AgentEvent, PlanEntry, PlanStatus};
 /// An item, in the spelling of `exec` or of the app server.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Item {
-    pub(super) id: String,
-    #[serde(rename = "type")]
-    pub(super) kind: String,
+pub(super) struct Item<'a> {
+    #[serde(borrow)]
+    pub(super) id: Cow<'a, str>,
+    #[serde(rename = "type", borrow)]
+    pub(super) kind: Cow<'a, str>,
     pub(super) text: Option<String>,
     message: Option<String>,
     status: Option<String>,
@@ -51,9 +54,9 @@ pub(super) enum Meaning {
     Other,
 }
 
-impl Item {
+impl Item<'_> {
     pub(super) fn meaning(&self) -> Meaning {
-        match self.kind.as_str() {
+        match &*self.kind {
             "agent_message" | "agentMessage" => Meaning::Answer,
             "reasoning" => Meaning::Thought,
             "command_execution"
@@ -103,7 +106,7 @@ impl Item {
         AgentEvent::ToolStart {
             id,
             name: self.tool_name(),
-            input: match self.kind.as_str() {
+            input: match &*self.kind {
                 "command_execution" | "commandExecution" => json!({ "command": self.command }),
                 "file_change" | "fileChange" => json!({ "changes": self.changes }),
                 "web_search" | "webSearch" => json!({ "query": self.query }),
@@ -126,27 +129,37 @@ impl Item {
                 && self.exit_code.is_none_or(|code| code == 0)
                 && self.error.is_none(),
             duration_ms: self.duration_ms.unwrap_or(0),
-            output: match self.kind.as_str() {
+            // Outputs are large: they are moved, which `json!` would not do.
+            output: match &*self.kind {
                 _ if declined => json!({ "error": "permission denied" }),
-                "command_execution" | "commandExecution" => {
-                    json!({ "output": self.aggregated_output, "exit_code": self.exit_code })
-                }
-                "file_change" | "fileChange" => json!({ "changes": self.changes }),
+                "command_execution" | "commandExecution" => object([
+                    ("output", self.aggregated_output.into()),
+                    ("exit_code", self.exit_code.into()),
+                ]),
+                "file_change" | "fileChange" => object([("changes", self.changes.into())]),
                 _ => self.result.or(self.error).unwrap_or_default(),
             },
         }
     }
 
     fn tool_name(&self) -> String {
-        match self.kind.as_str() {
+        match &*self.kind {
             "command_execution" | "commandExecution" => "shell".to_owned(),
             "file_change" | "fileChange" => "apply_patch".to_owned(),
             "web_search" | "webSearch" => "web_search".to_owned(),
             kind => match (&self.server, &self.tool) {
+                // Its own, though it reports them as if they were the server's.
+                (_, Some(tool)) if tool.contains("_mcp_resource") => tool.clone(),
                 (Some(server), Some(tool)) => format!("{server}.{tool}"),
                 (None, Some(tool)) => tool.clone(),
                 _ => kind.to_owned(),
             },
         }
     }
+}
+
+/// An object of these fields.
+fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
+    let fields = fields.map(|(name, value)| (name.to_owned(), value));
+    Value::Object(fields.into_iter().collect())
 }

@@ -11,24 +11,27 @@ use crate::cli::tokens::OpenAiTokens;
 
 /// A request, an answer or a notification.
 #[derive(Deserialize)]
-pub(super) struct Message {
+pub(super) struct Message<'a> {
     pub(super) id: Option<Value>,
     pub(super) method: Option<String>,
-    pub(super) params: Option<Params>,
-    pub(super) result: Option<Params>,
+    #[serde(borrow)]
+    pub(super) params: Option<Params<'a>>,
+    #[serde(borrow)]
+    pub(super) result: Option<Params<'a>>,
     pub(super) error: Option<Refusal>,
 }
 
 /// The fields of all messages that are read; each name means the same wherever it stands.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct Params {
+pub(super) struct Params<'a> {
     pub(super) thread_id: Option<String>,
     pub(super) turn_id: Option<String>,
     pub(super) item_id: Option<String>,
     pub(super) delta: Option<String>,
     pub(super) diff: Option<String>,
-    pub(super) item: Option<Item>,
+    #[serde(borrow)]
+    pub(super) item: Option<Item<'a>>,
     pub(super) thread: Option<Named>,
     pub(super) turn: Option<TurnInfo>,
     pub(super) token_usage: Option<TokenUsage>,

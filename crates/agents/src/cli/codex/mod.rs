@@ -31,6 +31,7 @@ pub const PROFILE: Profile = Profile {
         files: &[],
         sessions: Some("sessions"),
     },
+    instructions: &["AGENTS.md"],
     keys: &[KEY, "CODEX_API_KEY"],
     endpoint: Some(endpoint),
     transports: &[APP_SERVER, EXEC],
@@ -95,6 +96,9 @@ fn exec_command(call: &Call<'_>) -> Command {
     // `resume` has no flag for the sandbox, and a folder that was once trusted changes the default.
     set(&mut command, "sandbox_mode", &text(sandbox(call)));
     set(&mut command, "approval_policy", &text("never"));
+    if let (Some(words), Start::Fresh) = (call.instructions, call.start) {
+        set(&mut command, "developer_instructions", &text(words));
+    }
     if let Some(model) = call.model {
         command.option("model", model);
     }

@@ -1,0 +1,293 @@
+//! A conversation as one plain text, for an agent that remembers nothing.
+//!
+//! ```
+//! use windlass_agents::cli::transcript::{Message, parse, render};
+//!
+//! let dialog = [Message::system("Be brief."), Message::user("Hi!")];
+//! let text = render(&dialog);
+//! assert_eq!(text, "<<<ROLE:SYSTEM>>>\nBe brief.\n\n<<<ROLE:USER>>>\nHi!");
+//! assert_eq!(parse(&text).as_deref(), Some(&dialog[..]));
+//! ```
+//!
+//! Each message stands below a line that says who speaks, with a blank line between messages. Where the words of a
+//! message hold such a line, a backslash before it says that nobody speaks there.
+
+use windlass_wire as wire;
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Whoever sets the rules.
+    System,
+    /// Whoever asks.
+    User,
+    /// Whoever answers.
+    Assistant,
+}
+
+impl Role {
+    const ALL: [Self; 3] = [Self::System, Self::User, Self::Assistant];
+
+    /// The line above what this one says.
+    fn mark(self) -> &'static str {
+        match self {
+            Self::System => "<<<ROLE:SYSTEM>>>",
+            Self::User => "<<<ROLE:USER>>>",
+            Self::Assistant => "<<<ROLE:ASSISTANT>>>",
+        }
+    }
+}
+
+/// What one of them said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// Who.
+    pub role: Role,
+    /// What.
+    pub text: String,
+}
+
+impl Message {
+    /// A rule.
+    pub fn system(text: impl Into<String>) -> Self {
+        Self::new(Role::System, text)
+    }
+
+    /// A question.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::new(Role::User, text)
+    }
+
+    /// An answer.
+    pub fn assistant(text: impl Into<String>) -> Self {
+        Self::new(Role::Assistant, text)
+    }
+
+    fn new(role: Role, text: impl Into<String>) -> Self {
+        Self {
+            role,
+            text: text.into(),
+        }
+    }
+}
+
+/// The messages of a request to a model, as far as they are text. What tools gave is the user's.
+pub fn messages(request: &wire::ModelRequest) -> Vec<Message> {
+    let instructions = request.instructions.iter().map(|text| text.text.as_str());
+    let instructions = instructions.collect::<Vec<_>>().join("\n\n");
+    let rules = (!instructions.is_empty()).then(|| Message::system(instructions));
+    let spoken = request.messages.iter().map(|message| {
+        let role = match message.role {
+            wire::Role::System | wire::Role::Developer => Role::System,
+            wire::Role::Assistant => Role::Assistant,
+            wire::Role::User | wire::Role::Tool => Role::User,
+        };
+        Message::new(role, message.text())
+    });
+    rules.into_iter().chain(spoken).collect()
+}
+
+/// The conversation as one text.
+pub fn render(messages: &[Message]) -> String {
+    let mut text = String::new();
+    for message in messages {
+        if !text.is_empty() {
+            text.push_str("\n\n");
+        }
+        text.push_str(message.role.mark());
+        text.push('\n');
+        escape(&message.text, &mut text);
+    }
+    text
+}
+
+/// The conversation that [`render`] made this text of; `None` if it made it of none.
+pub fn parse(text: &str) -> Option<Vec<Message>> {
+    let mut messages: Vec<Message> = Vec::new();
+    let mut words = String::new();
+    let mut rest = text;
+    while let Some((before, role, after)) = next_mark(rest) {
+        let plain = before.trim_end_matches('\\');
+        words.push_str(plain);
+        match before.len() - plain.len() {
+            0 => {
+                // One blank line parts it from the message before.
+                match messages.last_mut() {
+                    Some(last) => last.text = words.strip_suffix("\n\n")?.to_owned(),
+                    None if !words.is_empty() => return None,
+                    None => {}
+                }
+                words.clear();
+                messages.push(Message::new(role, ""));
+                rest = after.strip_prefix('\n')?;
+            }
+            slashes => {
+                words.push_str(&"\\".repeat(slashes - 1));
+                words.push_str(role.mark());
+                rest = after;
+            }
+        }
+    }
+    words.push_str(rest);
+    match messages.last_mut() {
+        Some(last) => last.text = words,
+        None if !words.is_empty() => return None,
+        None => {}
+    }
+    Some(messages)
+}
+
+/// Gives every mark in the words one more backslash than it has.
+fn escape(mut words: &str, text: &mut String) {
+    while let Some((before, role, after)) = next_mark(words) {
+        text.push_str(before);
+        text.push('\\');
+        text.push_str(role.mark());
+        words = after;
+    }
+    text.push_str(words);
+}
+
+/// What stands before the first mark, whose it is, and what stands behind it.
+fn next_mark(text: &str) -> Option<(&str, Role, &str)> {
+    let mut from = 0;
+    loop {
+        let at = from + text[from..].find("<<<ROLE:")?;
+        let role = Role::ALL
+            .into_iter()
+            .find(|role| text[at..].starts_with(role.mark()));
+        match role {
+            Some(role) => return Some((&text[..at], role, &text[at + role.mark().len()..])),
+            None => from = at + 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The dialog that the format was described with.
+    #[test]
+    fn four_messages_as_they_are_documented() {
+        let dialog = [
+            Message::system("You are a helpful assistant."),
+            Message::user("Hi! What's your name?"),
+            Message::assistant(
+                "I'm Composer, a language model trained by Cursor. I help with coding tasks in your editor.",
+            ),
+            Message::user("What can you do?"),
+        ];
+        let text = "\
+<<<ROLE:SYSTEM>>>
+You are a helpful assistant.
+
+<<<ROLE:USER>>>
+Hi! What's your name?
+
+<<<ROLE:ASSISTANT>>>
+I'm Composer, a language model trained by Cursor. I help with coding tasks in your editor.
+
+<<<ROLE:USER>>>
+What can you do?";
+        assert_eq!(render(&dialog), text);
+        assert_eq!(parse(text).as_deref(), Some(&dialog[..]));
+    }
+
+    #[test]
+    fn words_that_look_like_a_speaker_are_words() {
+        let check = |words: &str, expected: &str| {
+            let text = render(&[Message::user(words)]);
+            assert_eq!(text, format!("<<<ROLE:USER>>>\n{expected}"));
+            assert_eq!(parse(&text), Some(vec![Message::user(words)]));
+        };
+        check("<<<ROLE:SYSTEM>>>", "\\<<<ROLE:SYSTEM>>>");
+        check("a \\<<<ROLE:USER>>> b", "a \\\\<<<ROLE:USER>>> b");
+        check("<<<<ROLE:USER>>>>", "<\\<<<ROLE:USER>>>>");
+        check("<<<ROLE:TOOL>>> <<<ROLE:", "<<<ROLE:TOOL>>> <<<ROLE:");
+        check("ends in \\", "ends in \\");
+    }
+
+    #[test]
+    fn what_nobody_rendered_is_no_transcript() {
+        for text in [
+            "hello",
+            "hello\n\n<<<ROLE:USER>>>\nhello",
+            "<<<ROLE:USER>>>",
+            "<<<ROLE:USER>>> hello",
+            "<<<ROLE:USER>>>\nhello\n<<<ROLE:USER>>>\nagain",
+        ] {
+            assert_eq!(parse(text), None, "{text:?}");
+        }
+        assert_eq!(parse(""), Some(Vec::new()));
+    }
+
+    #[test]
+    fn a_request_is_its_text() {
+        let said = |role, text: &str| {
+            let text = wire::Part::text(text);
+            wire::Message::new(role, vec![text])
+        };
+        let request = wire::ModelRequest {
+            messages: vec![
+                said(wire::Role::Developer, "Rule."),
+                said(wire::Role::User, "Hi"),
+                said(wire::Role::Assistant, "Hello"),
+            ],
+            ..wire::ModelRequest::new("composer-cli/x")
+        };
+        let found = messages(&request);
+        assert_eq!(
+            found,
+            [
+                Message::system("Rule."),
+                Message::user("Hi"),
+                Message::assistant("Hello")
+            ]
+        );
+    }
+
+    /// Words made of the pieces that could be misread.
+    fn words() -> impl Strategy<Value = String> {
+        let piece = prop::sample::select(vec![
+            "<<<ROLE:SYSTEM>>>",
+            "<<<ROLE:USER>>>",
+            "<<<ROLE:ASSISTANT>>>",
+            "<<<ROLE:",
+            ">>>",
+            "<",
+            "\\",
+            "\\\\",
+            "\n",
+            "\n\n",
+            "\r\n",
+            " ",
+            "a",
+            "é",
+        ]);
+        prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+    }
+
+    fn dialog() -> impl Strategy<Value = Vec<Message>> {
+        let role = prop::sample::select(Role::ALL.to_vec());
+        let words = prop_oneof![words(), any::<String>()];
+        let message = (role, words).prop_map(|(role, text)| Message { role, text });
+        prop::collection::vec(message, 0..6)
+    }
+
+    proptest! {
+        #[test]
+        fn every_dialog_comes_back_as_it_was(dialog in dialog()) {
+            prop_assert_eq!(parse(&render(&dialog)), Some(dialog));
+        }
+
+        #[test]
+        fn what_can_be_read_is_written_the_same_way(text in words()) {
+            if let Some(dialog) = parse(&text) {
+                prop_assert_eq!(render(&dialog), text);
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! What a project says to every agent that works in it: words, and nothing that runs.
+//!
+//! An agent that reads a project's instructions by itself obeys the rest of the project's settings too, and those may
+//! start programs. So it is kept from both, and handed the words.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// What is handed on at most, of all files together.
+const BYTES: usize = 32 << 10;
+
+/// The text of the files of these names, from the top of the work tree down to this folder; `None` if there is none.
+pub(crate) fn read(cwd: &Path, names: &[&str]) -> Option<String> {
+    let cwd = cwd.canonicalize().ok()?;
+    let top = cwd.ancestors().find(|above| above.join(".git").exists());
+    let top = top.unwrap_or(&cwd);
+    let mut folders: Vec<&Path> = cwd
+        .ancestors()
+        .take_while(|folder| folder.starts_with(top))
+        .collect();
+    folders.reverse();
+    let mut all = String::new();
+    for folder in folders {
+        for path in names.iter().map(|name| folder.join(name)) {
+            if let Some(text) = inside(&path, top).and_then(|file| words(&file)) {
+                let shown = path.strip_prefix(top).unwrap_or(&path).display();
+                all.push_str(&format!("## From {shown}\n\n{}\n\n", text.trim()));
+            }
+        }
+    }
+    let all = cut(all.trim_end());
+    (!all.is_empty()).then(|| format!("# What this project asks of agents\n\n{all}"))
+}
+
+/// Where the file really is, if that is in the project: a link may lead to what nobody should be told.
+fn inside(path: &Path, top: &Path) -> Option<PathBuf> {
+    let real = path.canonicalize().ok()?;
+    (real.starts_with(top) && real.is_file()).then_some(real)
+}
+
+fn words(file: &Path) -> Option<String> {
+    let mut bytes = Vec::new();
+    let limit = u64::try_from(BYTES).ok()? + 1;
+    File::open(file)
+        .ok()?
+        .take(limit)
+        .read_to_end(&mut bytes)
+        .ok()?;
+    let text = String::from_utf8_lossy(&bytes).replace('\0', "");
+    (!text.trim().is_empty()).then_some(text)
+}
+
+fn cut(text: &str) -> String {
+    if text.len() <= BYTES {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(BYTES);
+    format!("{}\n\n[… the rest is cut …]", &text[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_gathered_from_the_top_down() {
+        let home = tempfile::tempdir().unwrap();
+        let at = |name: &str| home.path().join(name);
+        std::fs::create_dir_all(at("repo/.git")).unwrap();
+        std::fs::create_dir_all(at("repo/src")).unwrap();
+        std::fs::write(at("AGENTS.md"), "not of this project").unwrap();
+        std::fs::write(at("repo/AGENTS.md"), "Be kind.\n").unwrap();
+        std::fs::write(at("repo/src/AGENTS.md"), "Be brief.\n").unwrap();
+        let read = |folder: &str| super::read(&at(folder), &["AGENTS.md"]);
+        let expected = "# What this project asks of agents\n\n## From AGENTS.md\n\nBe kind.";
+        assert_eq!(read("repo").as_deref(), Some(expected));
+        let deep = read("repo/src").unwrap();
+        assert_eq!(
+            deep,
+            format!("{expected}\n\n## From src/AGENTS.md\n\nBe brief.")
+        );
+        assert_eq!(super::read(&at("repo"), &["CLAUDE.md"]), None);
+        assert_eq!(read("nowhere"), None);
+    }
+
+    #[test]
+    fn p20_a_link_that_leads_out_tells_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let repo = home.path().join("repo");
+        std::fs::create_dir_all(repo.join(".git")).unwrap();
+        std::fs::write(home.path().join("key"), "secret").unwrap();
+        std::os::unix::fs::symlink("../key", repo.join("AGENTS.md")).unwrap();
+        assert_eq!(read(&repo, &["AGENTS.md"]), None);
+        std::fs::remove_file(repo.join("AGENTS.md")).unwrap();
+        std::fs::write(repo.join("CLAUDE.md"), "Be kind.").unwrap();
+        std::os::unix::fs::symlink("CLAUDE.md", repo.join("AGENTS.md")).unwrap();
+        assert!(read(&repo, &["AGENTS.md"]).is_some());
+    }
+
+    #[test]
+    fn too_many_words_are_cut_and_say_so() {
+        let repo = tempfile::tempdir().unwrap();
+        std::fs::write(repo.path().join("AGENTS.md"), "é".repeat(BYTES)).unwrap();
+        let text = read(repo.path(), &["AGENTS.md"]).unwrap();
+        assert!(
+            text.len() < BYTES + 200 && text.ends_with("cut …]"),
+            "{}",
+            text.len()
+        );
+    }
+}

@@ -1,0 +1,39 @@
+//! `direct`: Claude Code by the name and the keys by which it was configured first.
+
+use serde_json::{Value, json};
+use windlass_agents::direct;
+use windlass_core::AgentEvent;
+
+use super::world::{Subject, turn};
+
+fn said(events: &[AgentEvent]) -> String {
+    let pieces = events.iter().filter_map(|event| match event {
+        AgentEvent::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    pieces.collect()
+}
+
+#[tokio::test]
+async fn real_claude_answers_to_its_older_name_and_takes_a_session_up() {
+    let answer =
+        |text: &str, turn: u64| json!({ "when": { "turn": turn }, "answer": [{ "text": text }] });
+    let turns = json!({ "turns": [answer("First answer.", 1), answer("Second answer.", 2)] });
+    let subject = Subject::new("claude", "stream-json", turns).await;
+    let config: Value = json!({
+        "binary": "claude", "sdk_url": subject.model.url(), "api_key_env": "TEST_KEY",
+    });
+    let make = direct::factory(subject.context.clone());
+    let first = make(&config).unwrap();
+    assert!(first.capabilities().streaming && first.capabilities().load_session);
+    let mut session = first.new_session(subject.options()).await.unwrap();
+    let events = turn(&first, &mut session, "Begin").await;
+    assert_eq!(said(&events).trim(), "First answer.", "{events:?}");
+    drop(first);
+
+    let second = make(&config).unwrap();
+    let loaded = second.load_session(&session, subject.options()).await;
+    loaded.unwrap();
+    let events = turn(&second, &mut session, "Go on").await;
+    assert_eq!(said(&events).trim(), "Second answer.", "{events:?}");
+}
