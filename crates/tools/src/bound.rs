@@ -1,0 +1,90 @@
+//! What all tools have in common: a name, a schema, arguments that are checked, and a folder.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use windlass_core::{Error, ErrorCode, Result};
+use windlass_core::{Tool, ToolKind, ToolOutput, ToolSpec};
+
+use crate::schema;
+
+/// One thing that can be done. Its input type is its schema.
+pub(crate) trait Deed: Debug + Send + Sync + 'static {
+    /// What the model calls it.
+    const NAME: &'static str;
+    /// What the model is told about it.
+    const ABOUT: &'static str;
+    /// What it does to the world.
+    const KIND: ToolKind;
+    /// What it takes.
+    type Input: DeserializeOwned + JsonSchema + Send + 'static;
+
+    /// Does it.
+    fn run(&self, input: Self::Input) -> BoxFuture<'_, Result<ToolOutput>>;
+}
+
+/// A deed with its specification.
+#[derive(Debug)]
+struct Bound<D> {
+    spec: ToolSpec,
+    deed: D,
+}
+
+/// The deed as a tool.
+pub(crate) fn tool<D: Deed>(deed: D) -> Arc<dyn Tool> {
+    Arc::new(Bound {
+        spec: ToolSpec {
+            name: D::NAME.to_owned(),
+            description: D::ABOUT.to_owned(),
+            parameters: schema::of::<D::Input>(),
+            kind: D::KIND,
+        },
+        deed,
+    })
+}
+
+impl<D: Deed> Tool for Bound<D> {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call(&self, input: Value) -> BoxFuture<'_, Result<ToolOutput>> {
+        match arguments::<D::Input>(input) {
+            Ok(input) => self.deed.run(input),
+            Err(problem) => {
+                let text = format!("{}: bad arguments: {problem}", D::NAME);
+                Box::pin(async { Ok(refusal(text)) })
+            }
+        }
+    }
+}
+
+/// The arguments, which some models wrap into a string.
+fn arguments<T: DeserializeOwned>(input: Value) -> Result<T, serde_json::Error> {
+    match input {
+        Value::String(text) => serde_json::from_str(&text),
+        Value::Null => serde_json::from_value(json!({})),
+        other => serde_json::from_value(other),
+    }
+}
+
+/// An answer to what cannot be done as it was asked.
+pub(crate) fn refusal(text: String) -> ToolOutput {
+    ToolOutput {
+        success: false,
+        output: json!({"ok": false, "detail": text}),
+        text,
+    }
+}
+
+/// Does what would block, on a thread where it may.
+pub(crate) async fn blocking<T: Send + 'static>(
+    deed: impl FnOnce() -> T + Send + 'static,
+) -> Result<T> {
+    let done = tokio::task::spawn_blocking(deed).await;
+    done.map_err(|error| Error::agent(ErrorCode::ToolFailed, format!("the tool broke: {error}")))
+}

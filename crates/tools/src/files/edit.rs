@@ -1,0 +1,150 @@
+//! `fs_edit`: one piece of a file replaced by another.
+
+use futures::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use windlass_core::Result;
+use windlass_core::{ToolKind, ToolOutput};
+use windlass_workspace::paths::{PathError, Root};
+
+use super::TEXT_BYTES;
+use crate::bound::{Deed, blocking};
+use crate::results::FSResult;
+
+/// What to replace, and by what.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Input {
+    /// The file, relative to the workspace.
+    path: String,
+    /// The exact text to replace, with enough around it to be found only once.
+    old_string: String,
+    /// The text to put in its place.
+    new_string: String,
+    /// Replace every occurrence instead of the only one.
+    #[serde(default)]
+    replace_all: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct FsEdit(pub(crate) Root);
+
+impl Deed for FsEdit {
+    const NAME: &'static str = "fs_edit";
+    const ABOUT: &'static str = "Replace an exact piece of text in a file of the workspace. \
+        The text must occur exactly once, unless replace_all is set.";
+    const KIND: ToolKind = ToolKind::Write;
+    type Input = Input;
+
+    fn run(&self, input: Input) -> BoxFuture<'_, Result<ToolOutput>> {
+        let root = self.0.clone();
+        Box::pin(async move {
+            let edit = move || {
+                let Input {
+                    path,
+                    old_string: old,
+                    new_string: new,
+                    replace_all: all,
+                } = &input;
+                fs_edit(&root, path, old, new, *all)
+            };
+            Ok(blocking(edit).await??.into())
+        })
+    }
+}
+
+/// Replaces a piece of text that occurs once, or every occurrence of it.
+pub fn fs_edit(
+    root: &Root,
+    path: &str,
+    old: &str,
+    new: &str,
+    all: bool,
+) -> Result<FSResult, PathError> {
+    let content = match root.read(path, TEXT_BYTES) {
+        Ok(content) => content,
+        Err(error) => return FSResult::faulted("edit", error),
+    };
+    let Ok(text) = String::from_utf8(content) else {
+        return Ok(FSResult::failed(format!("edit: not UTF-8 text: {path}")));
+    };
+    let (edited, lines) = match replaced(&text, old, new, all) {
+        Ok(done) => done,
+        Err(problem) => return Ok(FSResult::failed(format!("edit: {problem}: {path}"))),
+    };
+    match root.write(path, edited.as_bytes()) {
+        Ok(_) => {
+            let lines: Vec<String> = lines.iter().take(20).map(usize::to_string).collect();
+            let lines = lines.join(", ");
+            Ok(FSResult::done(format!("edited {path} (line {lines})")))
+        }
+        Err(error) => FSResult::faulted("edit", error),
+    }
+}
+
+/// The text with the piece replaced, and the lines where that was.
+fn replaced(text: &str, old: &str, new: &str, all: bool) -> Result<(String, Vec<usize>), String> {
+    if old.is_empty() {
+        return Err("the text to replace is empty: use fs_write for a new file".into());
+    }
+    if old == new {
+        return Err("old and new text are the same".into());
+    }
+    let (mut old, mut new) = (old.to_owned(), new.to_owned());
+    if !text.contains(&old) && text.contains("\r\n") && !old.contains('\r') {
+        // The file has the line ends of another system, which the model was not shown.
+        (old, new) = (old.replace('\n', "\r\n"), new.replace('\n', "\r\n"));
+    }
+    let starts: Vec<usize> = text.match_indices(&old).map(|(at, _)| at).collect();
+    let line_of = |at: &usize| text[..*at].matches('\n').count() + 1;
+    match starts.len() {
+        0 => Err("the text to replace was not found".into()),
+        1 => Ok((text.replacen(&old, &new, 1), vec![line_of(&starts[0])])),
+        count if !all => {
+            let lines: Vec<String> = starts
+                .iter()
+                .take(10)
+                .map(|at| line_of(at).to_string())
+                .collect();
+            Err(format!(
+                "the text to replace occurs {count} times (lines {}), give more of what is around it",
+                lines.join(", ")
+            ))
+        }
+        _ => Ok((
+            text.replace(&old, &new),
+            starts.iter().take(20).map(line_of).collect(),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::replaced;
+
+    #[test]
+    fn a_piece_must_occur_once() {
+        assert_eq!(
+            replaced("a\nb\nc", "b", "x", false).unwrap(),
+            ("a\nx\nc".into(), vec![2])
+        );
+        assert!(
+            replaced("a\nb\nb", "b", "x", false)
+                .unwrap_err()
+                .contains("2 times (lines 2, 3)")
+        );
+        assert_eq!(replaced("b b", "b", "x", true).unwrap().0, "x x");
+        assert!(
+            replaced("a", "b", "x", false)
+                .unwrap_err()
+                .contains("not found")
+        );
+        assert!(replaced("a", "", "x", false).is_err());
+        assert!(replaced("a", "a", "a", false).is_err());
+    }
+
+    #[test]
+    fn line_ends_of_another_system_are_kept() {
+        let (text, _) = replaced("a\r\nb\r\nc\r\n", "a\nb", "x\ny", false).unwrap();
+        assert_eq!(text, "x\r\ny\r\nc\r\n");
+    }
+}

@@ -1,0 +1,52 @@
+//! `fs_write`: a file with this text.
+
+use futures::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use windlass_core::Result;
+use windlass_core::{ToolKind, ToolOutput};
+use windlass_workspace::paths::{PathError, Root};
+
+use crate::bound::{Deed, blocking};
+use crate::results::FSResult;
+
+/// Where to write, and what.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Input {
+    /// The file, relative to the workspace. Missing folders are made.
+    path: String,
+    /// The whole text of the file.
+    content: String,
+}
+
+#[derive(Debug)]
+pub(crate) struct FsWrite(pub(crate) Root);
+
+impl Deed for FsWrite {
+    const NAME: &'static str = "fs_write";
+    const ABOUT: &'static str =
+        "Write a UTF-8 text file of the workspace, new or in place of the old one.";
+    const KIND: ToolKind = ToolKind::Write;
+    type Input = Input;
+
+    fn run(&self, input: Input) -> BoxFuture<'_, Result<ToolOutput>> {
+        let root = self.0.clone();
+        Box::pin(async move {
+            let write = move || fs_write(&root, &input.path, &input.content);
+            Ok(blocking(write).await??.into())
+        })
+    }
+}
+
+/// Gives a file this text, in one step, and makes the folders it needs.
+pub fn fs_write(root: &Root, path: &str, content: &str) -> Result<FSResult, PathError> {
+    match root.write(path, content.as_bytes()) {
+        Ok(_) => {
+            let (lines, bytes) = (content.lines().count(), content.len());
+            Ok(FSResult::done(format!(
+                "wrote {path} ({lines} lines, {bytes} bytes)"
+            )))
+        }
+        Err(error) => FSResult::faulted("write", error),
+    }
+}

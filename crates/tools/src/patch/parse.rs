@@ -1,0 +1,171 @@
+//! Reads the form that begins with `*** Begin Patch`. Pure.
+
+use super::{FilePatch, Hunk, Line};
+
+const ADD: &str = "*** Add File: ";
+const DELETE: &str = "*** Delete File: ";
+const UPDATE: &str = "*** Update File: ";
+const MOVE: &str = "*** Move to: ";
+const END_OF_FILE: &str = "*** End of File";
+
+pub(super) fn parse(text: &str) -> Result<Vec<FilePatch>, String> {
+    let mut lines = text.lines().enumerate().skip(1).peekable();
+    let mut files = Vec::new();
+    loop {
+        let Some((at, line)) = lines.next() else {
+            return Err("`*** End Patch` is missing".to_owned());
+        };
+        let line = line.trim_end();
+        if line == "*** End Patch" {
+            break;
+        }
+        if let Some(path) = line.strip_prefix(ADD) {
+            files.push(FilePatch::Add {
+                path: path.trim().to_owned(),
+                content: added(&mut lines)?,
+            });
+        } else if let Some(path) = line.strip_prefix(DELETE) {
+            files.push(FilePatch::Delete {
+                path: path.trim().to_owned(),
+            });
+        } else if let Some(path) = line.strip_prefix(UPDATE) {
+            let moved = lines.next_if(|(_, line)| line.starts_with(MOVE));
+            let to = moved.and_then(|(_, line)| line.strip_prefix(MOVE));
+            files.push(FilePatch::Update {
+                path: path.trim().to_owned(),
+                to: to.map(|to| to.trim().to_owned()),
+                hunks: hunks(&mut lines)?,
+            });
+        } else if !line.is_empty() {
+            return Err(format!(
+                "line {}: expected `*** Add File:`, `*** Update File:`, `*** Delete File:` or `*** End Patch`",
+                at + 1
+            ));
+        }
+    }
+    if files.is_empty() {
+        return Err("the patch changes no file".to_owned());
+    }
+    Ok(files)
+}
+
+type Lines<'a> = std::iter::Peekable<std::iter::Skip<std::iter::Enumerate<std::str::Lines<'a>>>>;
+
+fn is_heading(line: &str) -> bool {
+    line.starts_with("*** ") && line.trim_end() != END_OF_FILE
+}
+
+/// The text of a new file: every line with a plus before it.
+fn added(lines: &mut Lines<'_>) -> Result<String, String> {
+    let mut content = String::new();
+    while let Some((at, line)) = lines.next_if(|(_, line)| !is_heading(line)) {
+        let Some(text) = line.strip_prefix('+') else {
+            return Err(format!(
+                "line {}: each line of a new file begins with +",
+                at + 1
+            ));
+        };
+        content.push_str(text);
+        content.push('\n');
+    }
+    Ok(content)
+}
+
+fn hunks(lines: &mut Lines<'_>) -> Result<Vec<Hunk>, String> {
+    let mut hunks: Vec<Hunk> = Vec::new();
+    let mut current = Hunk::default();
+    while let Some((at, line)) = lines.next_if(|(_, line)| !is_heading(line)) {
+        if let Some(heading) = line.strip_prefix("@@") {
+            if !current.lines.is_empty() {
+                hunks.push(std::mem::take(&mut current));
+            }
+            let heading = heading.trim().trim_end_matches("@@").trim();
+            current.after = (!heading.is_empty()).then(|| heading.to_owned());
+            continue;
+        }
+        if line.trim_end() == END_OF_FILE {
+            current.at_end = true;
+            continue;
+        }
+        current.lines.push(changed(line).ok_or_else(|| {
+            format!(
+                "line {}: expected a line that begins with space, +, - or @@",
+                at + 1
+            )
+        })?);
+    }
+    if !current.lines.is_empty() {
+        hunks.push(current);
+    }
+    Ok(hunks)
+}
+
+/// One line of a piece; an empty one is an empty line that stays.
+pub(super) fn changed(line: &str) -> Option<Line> {
+    let rest = |mark: char| line.strip_prefix(mark).map(str::to_owned);
+    if line.is_empty() {
+        return Some(Line::Keep(String::new()));
+    }
+    rest(' ')
+        .map(Line::Keep)
+        .or_else(|| rest('-').map(Line::Remove))
+        .or_else(|| rest('+').map(Line::Add))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_is_read() {
+        let text = "*** Begin Patch\n*** Add File: a.txt\n+one\n+\n*** Delete File: b\n*** Update File: c\n\
+            *** Move to: d\n@@ fn main() {\n keep\n-old\n+new\n\n@@\n-x\n*** End of File\n*** End Patch";
+        let files = parse(text).unwrap();
+        assert_eq!(
+            files[0],
+            FilePatch::Add {
+                path: "a.txt".into(),
+                content: "one\n\n".into()
+            }
+        );
+        assert_eq!(files[1], FilePatch::Delete { path: "b".into() });
+        let FilePatch::Update { path, to, hunks } = &files[2] else {
+            panic!("{files:?}")
+        };
+        assert_eq!((path.as_str(), to.as_deref()), ("c", Some("d")));
+        assert_eq!(hunks[0].after.as_deref(), Some("fn main() {"));
+        assert_eq!(
+            hunks[0].lines,
+            [
+                Line::Keep("keep".into()),
+                Line::Remove("old".into()),
+                Line::Add("new".into()),
+                Line::Keep(String::new()),
+            ]
+        );
+        assert!(hunks[1].at_end && !hunks[0].at_end);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_line() {
+        for (text, said) in [
+            ("*** Begin Patch\n", "`*** End Patch` is missing"),
+            ("*** Begin Patch\n*** End Patch", "changes no file"),
+            (
+                "*** Begin Patch\nhello\n*** End Patch",
+                "line 2: expected `*** Add",
+            ),
+            (
+                "*** Begin Patch\n*** Add File: a\nx\n*** End Patch",
+                "line 3: each line of a new",
+            ),
+            (
+                "*** Begin Patch\n*** Update File: a\nx\n*** End Patch",
+                "line 3: expected a line",
+            ),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.contains(said), "{error}");
+        }
+    }
+}

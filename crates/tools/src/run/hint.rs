@@ -1,0 +1,320 @@
+//! The friendly first answer: which command of a text is not expected to work here. Pure.
+
+use std::path::Path;
+
+use super::commands::COMMANDS;
+use super::words::{Simple, commands};
+
+/// Words that come before a command and are none.
+const BEFORE: &[&str] = &[
+    "if", "then", "elif", "else", "while", "until", "do", "!", "{", "time", "command", "builtin",
+    "exec", "nohup",
+];
+
+/// Words that need no look.
+const SYNTAX: &[&str] = &[
+    "fi", "done", "esac", "}", "for", "case", "select", "function", "in",
+];
+
+/// Commands that run the one that follows their own options.
+const RUN_OTHERS: &[&str] = &[
+    "env", "xargs", "nice", "timeout", "stdbuf", "setsid", "watch",
+];
+
+/// Shells, which run the text after `-c`.
+const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh"];
+
+/// What is in the way of a command text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Blocked {
+    /// The command, as it was written.
+    pub(super) command: String,
+    /// Why, and what to do instead.
+    pub(super) why: &'static str,
+}
+
+const UNKNOWN: &str = "not on the list of commands";
+const CLIMBS: &str =
+    "it steps out of the workspace; every call begins in the workspace's own folder";
+const UNREADABLE: &str = "a quote or a bracket is not closed";
+const COMPUTED: &str = "the name of the command is computed; write it out";
+const REMOVES: &str =
+    "files are deleted with apply_patch, or with `git rm` or `git clean` where git knows them";
+const NETWORK: &str = "there is no network here";
+
+/// The first command that is not expected to work, if there is one.
+pub(super) fn blocked(text: &str, allowed: &[String]) -> Option<Blocked> {
+    let Some(found) = commands(text) else {
+        return Some(Blocked {
+            command: text.trim().to_owned(),
+            why: UNREADABLE,
+        });
+    };
+    let own: Vec<&str> = found
+        .iter()
+        .filter(|command| command.words[0] == "function")
+        .filter_map(|command| command.words.get(1).map(String::as_str))
+        .collect();
+    let known = |name: &str| {
+        COMMANDS.contains(&name) || own.contains(&name) || allowed.iter().any(|other| other == name)
+    };
+    found.iter().find_map(|command| {
+        let why = judge(command, &known)?;
+        Some(Blocked {
+            command: command.text.clone(),
+            why,
+        })
+    })
+}
+
+/// What is against a simple command.
+fn judge(command: &Simple, known: &dyn Fn(&str) -> bool) -> Option<&'static str> {
+    let words: Vec<&str> = command.words.iter().map(String::as_str).collect();
+    if words.iter().any(|word| climbs(word)) {
+        return Some(CLIMBS);
+    }
+    judge_words(&words, known, 0)
+}
+
+fn judge_words(words: &[&str], known: &dyn Fn(&str) -> bool, depth: usize) -> Option<&'static str> {
+    let begins = words.iter().position(|word| !is_before(word))?;
+    let (name, rest) = words[begins..].split_first()?;
+    if SYNTAX.contains(name) || is_number(name) {
+        return None;
+    }
+    if let Some(why) = judge_name(name, known) {
+        return Some(why);
+    }
+    if depth > 8 {
+        return Some(UNKNOWN);
+    }
+    let bare = base(name);
+    if SHELLS.contains(&bare) {
+        let script = rest.iter().position(|word| is_script_flag(word));
+        let text = script.and_then(|at| rest.get(at + 1))?;
+        return inner(text, known);
+    }
+    if bare == "eval" {
+        return inner(&rest.join(" "), known);
+    }
+    if RUN_OTHERS.contains(&bare) {
+        let other = rest.iter().position(|word| !is_option(word))?;
+        return judge_words(&rest[other..], known, depth + 1);
+    }
+    if bare == "find" {
+        let runs = |word: &&str| matches!(*word, "-exec" | "-execdir" | "-ok" | "-okdir");
+        let others = rest.iter().enumerate().filter(|(_, word)| runs(word));
+        return others
+            .filter_map(|(at, _)| rest.get(at + 1))
+            .find_map(|other| judge_name(other, known));
+    }
+    None
+}
+
+fn inner(text: &str, known: &dyn Fn(&str) -> bool) -> Option<&'static str> {
+    let Some(found) = commands(text) else {
+        return Some(UNREADABLE);
+    };
+    found.iter().find_map(|command| judge(command, known))
+}
+
+fn judge_name(name: &str, known: &dyn Fn(&str) -> bool) -> Option<&'static str> {
+    if name.contains(['$', '`', '*', '?']) && !name.starts_with('[') {
+        return Some(COMPUTED);
+    }
+    let is_own = name.contains('/') && !name.starts_with('/') && !name.starts_with('~');
+    let bare = base(name);
+    if is_own && !is_destructive(bare) || known(bare) {
+        return None;
+    }
+    Some(match bare {
+        "rm" | "rmdir" | "unlink" | "shred" => REMOVES,
+        "curl" | "wget" | "ssh" | "scp" | "nc" | "rsync" | "ping" | "telnet" | "ftp" => NETWORK,
+        _ => UNKNOWN,
+    })
+}
+
+/// Whether a name says what must not be meant, wherever it lies.
+fn is_destructive(name: &str) -> bool {
+    matches!(name, "rm" | "dd" | "format" | "shred") || name.starts_with("mkfs")
+}
+
+fn base(name: &str) -> &str {
+    let file = Path::new(name).file_name().and_then(|file| file.to_str());
+    file.unwrap_or(name)
+}
+
+/// A reserved word or an assignment before the command itself.
+fn is_before(word: &str) -> bool {
+    BEFORE.contains(&word) || is_assignment(word)
+}
+
+fn is_assignment(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| {
+        let name = name.strip_suffix('+').unwrap_or(name);
+        !name.is_empty()
+            && !name.starts_with(|first: char| first.is_ascii_digit())
+            && name
+                .chars()
+                .all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+    })
+}
+
+/// An option, an assignment or a number: what stands between `timeout` and its command.
+fn is_option(word: &str) -> bool {
+    word.starts_with('-') || is_assignment(word) || is_number(word) || word == "{}"
+}
+
+fn is_number(word: &str) -> bool {
+    let digits = word.trim_end_matches(['s', 'm', 'h', 'd']);
+    !digits.is_empty()
+        && digits
+            .chars()
+            .all(|letter| letter.is_ascii_digit() || letter == '.')
+}
+
+fn is_script_flag(word: &str) -> bool {
+    word.starts_with('-') && !word.starts_with("--") && word.ends_with('c')
+}
+
+/// Whether a word is a path, or carries one, that steps above where it begins.
+fn climbs(word: &str) -> bool {
+    word.split(['=', ':', ',']).any(|path| {
+        let mut depth = 0_i32;
+        path.split('/').any(|part| {
+            match part {
+                "" | "." => {}
+                ".." => depth -= 1,
+                _ => depth += 1,
+            }
+            depth < 0
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn why(text: &str) -> Option<(String, &'static str)> {
+        blocked(text, &["terraform".to_owned()]).map(|blocked| (blocked.command, blocked.why))
+    }
+
+    #[test]
+    fn every_command_that_was_promised_is_taken() {
+        for name in [
+            "ls",
+            "cat",
+            "head",
+            "tail",
+            "find",
+            "grep",
+            "make",
+            "cmake",
+            "npm",
+            "pip",
+            "cargo",
+            "go",
+            "git",
+            "python",
+            "python3",
+            "pytest",
+            "sort",
+            "uniq",
+            "wc",
+            "diff",
+            "terraform",
+        ] {
+            assert_eq!(why(&format!("{name} x")), None);
+        }
+    }
+
+    #[test]
+    fn what_a_model_writes_every_day_is_taken() {
+        for text in [
+            "cd sub && cargo test 2>&1 | tail -n 20",
+            "for f in *.py; do python -m py_compile \"$f\" || exit 1; done",
+            "if [ -f x ]; then cat x; else echo none; fi",
+            "while read -r line; do echo \"$line\"; done < x.txt",
+            "git log --oneline main..HEAD -- src | head",
+            "git show HEAD~1:src/a.rs > /tmp/a.rs",
+            "FOO=bar npx vitest run --reporter=dot",
+            "cat > a.py <<'EOF'\nimport os\nos.remove('x')\nEOF\npython a.py",
+            "find . -name '*.rs' -exec grep -l foo {} +",
+            "grep -rn 'a;b' . | sort | uniq -c; ls *.md",
+            "./gradlew test && .venv/bin/python -m pytest && target/debug/x",
+            "timeout 10 python x.py; nice -n 5 make -j2; env A=1 python y.py; ls | xargs -n 1 cat",
+            "bash -c 'ls | wc -l'; echo $((1 + 2)); test -n \"$(git status --short)\"",
+            "greet() { echo hi; }; greet",
+            "[[ -n \"$A\" ]] && echo yes; ! false; { ls; }",
+            "/usr/bin/python3 x.py; sed -i 's/../x/' a",
+        ] {
+            assert_eq!(why(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn p16_what_destroys_is_blocked_wherever_it_stands() {
+        for (text, command) in [
+            ("rm -rf build", "rm -rf build"),
+            ("ls; rm x", "rm x"),
+            ("ls && dd if=/dev/zero of=x", "dd if=/dev/zero of=x"),
+            ("ls\nformat c:", "format c:"),
+            ("echo $(rm x)", "rm x"),
+            ("echo `rm x`", "rm x"),
+            ("ls | xargs rm", "xargs rm"),
+            ("find . -exec rm {} \\;", "find . -exec rm {} \\;"),
+            ("sh -c 'ls; rm x'", "sh -c 'ls; rm x'"),
+            ("env A=1 rm x", "env A=1 rm x"),
+            ("/bin/rm x", "/bin/rm x"),
+            ("\\rm x", "\\rm x"),
+            ("r''m x", "r''m x"),
+            ("A=1 rm x", "A=1 rm x"),
+            ("if true; then rm x; fi", "then rm x"),
+            ("time rm x", "time rm x"),
+            ("eval 'rm x'", "eval 'rm x'"),
+            ("mkfs.ext4 /dev/sda", "mkfs.ext4 /dev/sda"),
+            ("sudo ls", "sudo ls"),
+            ("curl http://x", "curl http://x"),
+            ("$CMD x", "$CMD x"),
+            ("./bin/rm x", "./bin/rm x"),
+            ("timeout 5 setsid sleep 9", "timeout 5 setsid sleep 9"),
+            ("ls 'x", "ls 'x"),
+        ] {
+            assert_eq!(
+                why(text).map(|(command, _)| command).as_deref(),
+                Some(command),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn p17_a_path_that_steps_out_is_blocked() {
+        for text in [
+            "cat ../x",
+            "cat a/../../x",
+            "cd ..",
+            "ls --dir=../x",
+            "git -C .. status",
+            "echo x > ../y",
+            "cat /../etc",
+            "tar -xf a.tar --directory=a/../..",
+        ] {
+            assert_eq!(why(text).map(|(_, why)| why), Some(CLIMBS), "{text}");
+        }
+        for text in ["cat a/../b", "git diff a..b", "echo ... ..a", "cat ./x"] {
+            assert_eq!(why(text), None, "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        /// Any text is judged, and what comes of it says where.
+        #[test]
+        fn p11_no_text_breaks_the_judge(text in "[a-z\"'`$(){}<>&|;#\\\\ \n\t=./-]{0,60}") {
+            if let Some(blocked) = blocked(&text, &[]) {
+                proptest::prop_assert!(blocked.command.len() <= text.len());
+            }
+        }
+    }
+}

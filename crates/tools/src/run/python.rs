@@ -1,0 +1,99 @@
+//! `python_run`: the project's tests, or a piece of Python.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use windlass_core::Result;
+use windlass_core::{ToolKind, ToolOutput};
+use windlass_sandbox::{Sandbox, Spec, Stdin};
+use windlass_workspace::paths::Root;
+
+use super::runner::{Limits, Runner};
+use crate::bound::Deed;
+use crate::results::{PyRunResult, ShellResult};
+
+/// Puts what it reads into a file of the private temporary folder, and becomes Python on that file.
+const FROM_FILE: &str = r#"cat > "$TMPDIR/snippet.py" || exit 1
+for python in python python3; do
+    command -v "$python" > /dev/null && exec "$python" "$TMPDIR/snippet.py" < /dev/null
+done
+echo "python: not found in PATH: install it" >&2
+exit 127"#;
+
+/// By which names Python goes.
+const NAMES: [&str; 2] = ["python", "python3"];
+
+/// What to run.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Input {
+    /// "pytest" for the project's tests, "snippet" for the code given.
+    mode: String,
+    /// The code to run, for "snippet".
+    code: Option<String>,
+    /// How many seconds it may take. Leave out for two minutes.
+    timeout_secs: Option<u64>,
+}
+
+#[derive(Debug)]
+pub(crate) struct PythonRun(pub(crate) Arc<Runner>);
+
+impl Deed for PythonRun {
+    const NAME: &'static str = "python_run";
+    const ABOUT: &'static str = "Run the workspace's tests with pytest, or a piece of Python code, \
+        in the workspace's folder. It cannot reach the network or write outside of the workspace.";
+    const KIND: ToolKind = ToolKind::Execute;
+    type Input = Input;
+
+    fn run(&self, input: Input) -> BoxFuture<'_, Result<ToolOutput>> {
+        Box::pin(async move {
+            let Input {
+                mode,
+                code,
+                timeout_secs,
+            } = input;
+            Ok(python(&self.0, &mode, code, timeout_secs).await.into())
+        })
+    }
+}
+
+/// Runs `python -m pytest -q` (mode `pytest`) or the code from a temporary file (mode `snippet`).
+pub async fn python_run(
+    sandbox: &Sandbox,
+    root: &Root,
+    mode: &str,
+    code: Option<String>,
+) -> PyRunResult {
+    let runner = Runner::new(
+        Ok(sandbox.clone()),
+        root.path(),
+        Limits::default(),
+        Vec::new(),
+    );
+    python(&runner, mode, code, None).await
+}
+
+async fn python(
+    runner: &Runner,
+    mode: &str,
+    code: Option<String>,
+    seconds: Option<u64>,
+) -> PyRunResult {
+    let choices: Vec<Spec> = match (mode, code) {
+        ("pytest", _) => NAMES
+            .map(|name| runner.spec(name, seconds).args(["-m", "pytest", "-q"]))
+            .into(),
+        ("snippet", Some(code)) => vec![
+            runner
+                .spec("sh", seconds)
+                .args(["-c", FROM_FILE])
+                // The snippet lies elsewhere, so it must be told where the project's modules are.
+                .env("PYTHONPATH", runner.folder())
+                .stdin(Stdin::Bytes(code.into_bytes())),
+        ],
+        ("snippet", None) => return ShellResult::failed("snippet: code is required", 2).into(),
+        _ => return ShellResult::failed(format!("unknown mode: {mode}"), 2).into(),
+    };
+    runner.run(choices).await.into()
+}

@@ -1,0 +1,180 @@
+//! Looks for the pattern in every file and writes down what it finds.
+
+use std::fmt::Write;
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::atomic::AtomicBool;
+
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+use ignore::overrides::{Override, OverrideBuilder};
+use windlass_core::limits::OUTPUT_BYTES;
+use windlass_workspace::paths::{PathError, Root};
+
+use super::query::Query;
+use super::walk::walk;
+use crate::clip;
+use crate::results::FSResult;
+
+/// The matches shown unless the model says otherwise, and the most it can ask for.
+const MATCHES: (u32, u32) = (200, 2_000);
+/// The most lines around a match.
+const CONTEXT: u32 = 20;
+/// What is shown of one line.
+const LINE_BYTES: usize = 400;
+/// The largest file that is searched.
+const FILE_BYTES: u64 = 16 << 20;
+
+/// The lines that match, as `path:line:text`; lines around them as `path-line-text`.
+pub fn search(root: &Root, query: &Query) -> Result<FSResult, PathError> {
+    search_until(root, query, &AtomicBool::new(false))
+}
+
+/// The same, until told to stop.
+pub(super) fn search_until(
+    root: &Root,
+    query: &Query,
+    stop: &AtomicBool,
+) -> Result<FSResult, PathError> {
+    let (matcher, globs) = match (pattern(query), globs(query)) {
+        (Ok(matcher), Ok(globs)) => (matcher, globs),
+        (Err(problem), _) | (_, Err(problem)) => {
+            return Ok(FSResult::failed(format!("search: {problem}")));
+        }
+    };
+    let mut searcher = searcher(query);
+    let mut report = Report::new(query.max_matches.unwrap_or(MATCHES.0).min(MATCHES.1));
+    let walked = walk(
+        root,
+        query.path.as_deref().unwrap_or("."),
+        stop,
+        &mut |path| {
+            if globs.matched(path, false).is_ignore() {
+                return ControlFlow::Continue(());
+            }
+            // What cannot be opened was not there to be searched.
+            let Ok(file) = root.open_file(path) else {
+                return ControlFlow::Continue(());
+            };
+            if file.metadata().is_ok_and(|found| found.len() > FILE_BYTES) {
+                report.too_large += 1;
+                return ControlFlow::Continue(());
+            }
+            report.path = path.to_owned();
+            let _ = searcher.search_file(&matcher, &file, &mut report);
+            if report.is_full() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        },
+    );
+    match walked {
+        Ok(()) => Ok(FSResult::done(report.told())),
+        Err(error) => FSResult::faulted("search", error),
+    }
+}
+
+fn pattern(query: &Query) -> Result<RegexMatcher, String> {
+    if query.pattern.is_empty() {
+        return Err("the pattern is empty".to_owned());
+    }
+    RegexMatcherBuilder::new()
+        .case_insensitive(query.ignore_case)
+        .fixed_strings(query.literal)
+        .line_terminator(Some(b'\n'))
+        .build(&query.pattern)
+        .map_err(|error| format!("the pattern cannot be used: {error}"))
+}
+
+fn globs(query: &Query) -> Result<Override, String> {
+    let mut builder = OverrideBuilder::new("");
+    if let Some(glob) = &query.glob {
+        let added = builder.add(glob);
+        added.map_err(|error| format!("the glob cannot be used: {error}"))?;
+    }
+    builder
+        .build()
+        .map_err(|error| format!("the glob cannot be used: {error}"))
+}
+
+fn searcher(query: &Query) -> Searcher {
+    let around = query.context.min(CONTEXT) as usize;
+    SearcherBuilder::new()
+        .line_number(true)
+        .before_context(around)
+        .after_context(around)
+        .binary_detection(BinaryDetection::quit(0))
+        // A line longer than this ends the search of its file.
+        .heap_limit(Some(FILE_BYTES as usize))
+        .build()
+}
+
+/// What was found so far.
+struct Report {
+    path: String,
+    text: String,
+    matches: u32,
+    most: u32,
+    too_large: u32,
+}
+
+impl Report {
+    fn new(most: u32) -> Self {
+        Self {
+            path: String::new(),
+            text: String::new(),
+            matches: 0,
+            most,
+            too_large: 0,
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.matches >= self.most || self.text.len() >= OUTPUT_BYTES
+    }
+
+    fn line(&mut self, number: Option<u64>, mark: char, bytes: &[u8]) {
+        let text = String::from_utf8_lossy(bytes);
+        let text = clip::line(text.trim_end_matches(['\n', '\r']), LINE_BYTES);
+        let number = number.unwrap_or(0);
+        let _ = writeln!(self.text, "{}{mark}{number}{mark}{text}", self.path);
+    }
+
+    fn told(mut self) -> String {
+        if self.matches == 0 {
+            self.text.push_str("no matches\n");
+        }
+        if self.is_full() {
+            let count = self.matches;
+            let _ = writeln!(
+                self.text,
+                "[… cut after {count} matches: narrow the search …]"
+            );
+        }
+        if self.too_large > 0 {
+            let (count, limit) = (self.too_large, FILE_BYTES >> 20);
+            let _ = writeln!(
+                self.text,
+                "[{count} files larger than {limit} MiB were not searched]"
+            );
+        }
+        self.text.truncate(self.text.trim_end().len());
+        self.text
+    }
+}
+
+impl Sink for &mut Report {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        self.line(found.line_number(), ':', found.bytes());
+        self.matches += 1;
+        Ok(!self.is_full())
+    }
+
+    fn context(&mut self, _: &Searcher, found: &SinkContext<'_>) -> Result<bool, io::Error> {
+        self.line(found.line_number(), '-', found.bytes());
+        Ok(!self.is_full())
+    }
+}

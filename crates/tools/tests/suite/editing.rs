@@ -1,0 +1,128 @@
+//! Files changed piece by piece, and several at once.
+
+use serde_json::json;
+use windlass_tools::{apply_patch, fs_edit};
+
+use super::support::User;
+
+#[test]
+fn a_piece_of_a_file_is_replaced_or_nothing_is() {
+    let user = User::new();
+    let root = user.root();
+    user.put("a.txt", "one\ntwo\none\n");
+    let edit = |old: &str, new: &str, all| fs_edit(&root, "a.txt", old, new, all).unwrap();
+    assert_eq!(edit("two", "2", false).detail, "edited a.txt (line 2)");
+    assert!(!edit("one", "1", false).ok && !edit("none", "1", false).ok);
+    assert_eq!(user.text("a.txt"), "one\n2\none\n");
+    assert_eq!(edit("one", "1", true).detail, "edited a.txt (line 1, 3)");
+    assert_eq!(user.text("a.txt"), "1\n2\n1\n");
+    assert_eq!(
+        fs_edit(&root, "none", "a", "b", false).unwrap().detail,
+        "edit: not found: none"
+    );
+    assert!(fs_edit(&root, "../x", "a", "b", false).is_err());
+}
+
+#[test]
+fn a_patch_adds_changes_moves_and_deletes() {
+    let user = User::new();
+    user.put("change", "a\nb\nc\n");
+    user.put("move", "x\n");
+    user.put("gone", "y\n");
+    let patch = "*** Begin Patch\n*** Add File: new/file\n+hello\n*** Update File: change\n a\n-b\n+B\n\
+        *** Update File: move\n*** Move to: moved/here\n-x\n+z\n*** Delete File: gone\n*** End Patch";
+    let result = apply_patch(&user.root(), patch).unwrap();
+    assert_eq!(result.detail, "A new/file\nM change\nM moved/here\nD gone");
+    assert_eq!(user.text("new/file"), "hello\n");
+    assert_eq!(user.text("change"), "a\nB\nc\n");
+    assert_eq!(user.text("moved/here"), "z\n");
+    assert!(!user.project().join("gone").exists() && !user.project().join("move").exists());
+    let diff = "--- a/change\n+++ b/change\n@@ -1,3 +1,2 @@\n-a\n B\n c\n";
+    assert!(apply_patch(&user.root(), diff).unwrap().ok);
+    assert_eq!(user.text("change"), "B\nc\n");
+}
+
+#[test]
+fn p17_a_patch_that_does_not_fit_changes_nothing() {
+    let user = User::new();
+    let outside = user.write("outside", "kept");
+    user.put("a", "one\none\n");
+    user.put("b", "two\n");
+    let first = "*** Add File: first\n+x\n*** Update File: b\n-two\n+2\n";
+    for (rest, said) in [
+        (
+            "*** Update File: a\n-one\n+1\n",
+            "patch: a: piece 1: these lines occur 2 times",
+        ),
+        (
+            "*** Update File: a\n-three\n",
+            "patch: a: piece 1: these lines were not found",
+        ),
+        ("*** Delete File: none\n", "patch: not found: none"),
+        ("*** Add File: a\n+x\n", "patch: already exists: a"),
+        (
+            "*** Update File: a\n*** Move to: b\n",
+            "patch: already exists: b",
+        ),
+        (
+            "*** Add File: .git/hooks/pre-commit\n+x\n",
+            "patch: refused: .git/hooks/pre-commit",
+        ),
+        (
+            "*** Add File: a/b\n+x\n",
+            "patch: refused: a/b: something stands",
+        ),
+        ("hello\n", "patch: line 7: expected"),
+    ] {
+        let patch = format!("*** Begin Patch\n{first}{rest}*** End Patch");
+        let result = apply_patch(&user.root(), &patch).unwrap();
+        assert!(
+            !result.ok && result.detail.starts_with(said),
+            "{}",
+            result.detail
+        );
+    }
+    for rest in [
+        "*** Delete File: ../outside\n",
+        "*** Add File: /etc/new\n+x\n",
+        "*** Update File: a\n*** Move to: ../moved\n",
+    ] {
+        let patch = format!("*** Begin Patch\n{first}{rest}*** End Patch");
+        assert!(
+            apply_patch(&user.root(), &patch).unwrap_err().is_escape(),
+            "{rest}"
+        );
+    }
+    assert_eq!(
+        (user.text("a"), user.text("b")),
+        ("one\none\n".into(), "two\n".into())
+    );
+    assert!(!user.project().join("first").exists());
+    assert_eq!(std::fs::read_to_string(outside).unwrap(), "kept");
+}
+
+#[tokio::test]
+async fn p12_a_long_file_is_shown_by_its_ends_and_read_by_its_lines() {
+    let user = User::new();
+    let tools = user.files();
+    let text: String = (0..300_000)
+        .map(|number| format!("line {number}\n"))
+        .collect();
+    user.put("long", &text);
+    let read = async |input| tools.call("fs_read", input).await.text;
+    let whole = read(json!({"path": "long"})).await;
+    assert!(whole.len() < (1 << 20) + 40, "{}", whole.len());
+    assert!(whole.starts_with("line 0\n") && whole.ends_with("line 299999\n"));
+    assert!(whole.contains("[… ") && whole.contains(" bytes cut …]"));
+    let some = json!({"path": "long", "start_line": 200_001, "max_lines": 2});
+    assert_eq!(read(some).await, "line 200000\nline 200001\n");
+    let late = json!({"path": "long", "start_line": 900_000});
+    assert_eq!(read(late).await, "[the file ends before line 900000]");
+    // Characters of several bytes survive the cut, or go whole.
+    user.put("wide", &"é".repeat(1 << 20));
+    let wide = read(json!({"path": "wide"})).await;
+    assert!(wide.starts_with('é') && wide.ends_with('é'));
+    let sparse = std::fs::File::create(user.project().join("sparse")).unwrap();
+    sparse.set_len(1 << 40).unwrap();
+    assert!(read(json!({"path": "sparse"})).await.contains("bytes cut"));
+}

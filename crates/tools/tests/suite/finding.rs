@@ -1,0 +1,172 @@
+//! What a search finds, and what it leaves alone.
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use serde_json::json;
+use windlass_tools::{Query, search};
+
+use super::support::User;
+
+fn project() -> User {
+    let user = User::new();
+    user.put("src/main.rs", "fn main() {\n    greet();\n}\n");
+    user.put("src/deep/lib.rs", "pub fn greet() {}\n");
+    user.put("README.md", "Greet the world.\n");
+    user.put(".github/ci.yml", "run: greet\n");
+    user.put("target/out.rs", "greet\n");
+    user.put("src/deep/made.rs", "greet\n");
+    user.put(".gitignore", "/target\n*.log\n");
+    user.put("src/.gitignore", "made.rs\n!kept.log\n");
+    user.put("a.log", "greet\n");
+    user.put("src/kept.log", "greet\n");
+    user.put(".git/config", "greet\n");
+    user
+}
+
+fn query(pattern: &str) -> Query {
+    Query {
+        pattern: pattern.to_owned(),
+        ..Query::default()
+    }
+}
+
+#[test]
+fn lines_are_found_in_what_git_would_keep() {
+    let user = project();
+    let find = |query: Query| search(&user.root(), &query).unwrap();
+    assert_eq!(
+        find(query("greet")).detail,
+        ".github/ci.yml:1:run: greet\nsrc/kept.log:1:greet\nsrc/main.rs:2:    greet();\nsrc/deep/lib.rs:1:pub fn greet() {}"
+    );
+    let no_case = Query {
+        ignore_case: true,
+        glob: Some("*.md".into()),
+        ..query("^greet\\b")
+    };
+    assert_eq!(find(no_case).detail, "README.md:1:Greet the world.");
+    let literal = Query {
+        literal: true,
+        path: Some("src/".into()),
+        ..query("greet()")
+    };
+    assert_eq!(
+        find(literal).detail,
+        "src/main.rs:2:    greet();\nsrc/deep/lib.rs:1:pub fn greet() {}"
+    );
+    let below = Query {
+        path: Some("src/deep".into()),
+        ..query("greet")
+    };
+    assert_eq!(find(below).detail, "src/deep/lib.rs:1:pub fn greet() {}");
+    let around = Query {
+        context: 1,
+        path: Some("./src/main.rs".into()),
+        ..query("greet")
+    };
+    assert_eq!(
+        find(around).detail,
+        "src/main.rs-1-fn main() {\nsrc/main.rs:2:    greet();\nsrc/main.rs-3-}"
+    );
+    let others = Query {
+        glob: Some("!src/**".into()),
+        ..query("greet")
+    };
+    assert_eq!(find(others).detail, ".github/ci.yml:1:run: greet");
+    assert_eq!(find(query("nowhere")).detail, "no matches");
+}
+
+#[test]
+fn what_cannot_be_searched_is_a_result() {
+    let user = project();
+    let find = |query: Query| search(&user.root(), &query);
+    for (query, said) in [
+        (query("("), "search: the pattern cannot be used"),
+        (query(""), "search: the pattern is empty"),
+        (
+            Query {
+                glob: Some("{".into()),
+                ..query("x")
+            },
+            "search: the glob cannot be used",
+        ),
+        (
+            Query {
+                path: Some("none".into()),
+                ..query("x")
+            },
+            "search: not found: none",
+        ),
+    ] {
+        let result = find(query).unwrap();
+        assert!(
+            !result.ok && result.detail.starts_with(said),
+            "{}",
+            result.detail
+        );
+    }
+    assert!(
+        find(Query {
+            path: Some("..".into()),
+            ..query("x")
+        })
+        .unwrap_err()
+        .is_escape()
+    );
+}
+
+#[test]
+fn p12_much_is_cut_and_says_so() {
+    let user = User::new();
+    user.put("many", &"x\n".repeat(5000));
+    user.put("wide", &"x".repeat(5000));
+    let result = search(&user.root(), &query("x")).unwrap();
+    assert_eq!(result.detail.lines().count(), 201);
+    assert!(
+        result
+            .detail
+            .ends_with("[… cut after 200 matches: narrow the search …]")
+    );
+    let wide = Query {
+        path: Some("wide".into()),
+        ..query("x")
+    };
+    assert!(
+        search(&user.root(), &wide)
+            .unwrap()
+            .detail
+            .ends_with("x[… 4600 bytes cut …]")
+    );
+    let sparse = std::fs::File::create(user.project().join("sparse")).unwrap();
+    sparse.set_len(1 << 40).unwrap();
+    let result = search(&user.root(), &query("y")).unwrap();
+    assert!(
+        result
+            .detail
+            .contains("[1 files larger than 16 MiB were not searched]")
+    );
+}
+
+/// Nothing that lies in a project can make a search wait, or look elsewhere.
+#[tokio::test]
+async fn p17_pipes_and_links_are_passed_over() {
+    let user = project();
+    user.write("outside/secret", "canary greet");
+    let project = user.project();
+    std::os::unix::fs::symlink("../outside", project.join("link")).unwrap();
+    std::os::unix::fs::symlink("../outside/secret", project.join("linked.rs")).unwrap();
+    std::fs::remove_file(project.join(".gitignore")).unwrap();
+    let mode = Mode::from_raw_mode(0o666);
+    for name in [".gitignore", "pipe.rs"] {
+        mknodat(CWD, project.join(name), FileType::Fifo, mode, 0).unwrap();
+    }
+    let tools = user.files();
+    let output = tools.call("search", json!({"pattern": "greet"})).await;
+    assert!(
+        output.success && output.text.contains("target/out.rs") && !output.text.contains("canary")
+    );
+    for path in ["link", "link/secret", "linked.rs"] {
+        let error = tools
+            .try_call("search", json!({"pattern": "x", "path": path}))
+            .await;
+        assert_eq!(error.unwrap_err().to_string(), "path escapes sandbox");
+    }
+}
