@@ -1,0 +1,340 @@
+//! The promises that one store can show by itself.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use windlass_core::Usage;
+use windlass_core::task::{
+    Broadcast, Correction, EventFilter, Lease, NewTask, Outcome, Release, StoreError, StoreResult,
+    TaskFilter, TaskStatus, TaskStore, TestCounts, TestResult, TestStatus,
+};
+
+use super::{
+    Fault, LEASE, Subject, Verdict, add, added, any, check, claimed, completed, failed, fault,
+    finish, project, same,
+};
+
+pub(super) async fn p1_what_was_accepted_is_there(on: Subject) -> Verdict {
+    let project = project(&on.store).await?.id;
+    let mut clients = Vec::new();
+    for client in 0..32 {
+        let store = Arc::clone(&on.store);
+        clients.push(tokio::spawn(async move {
+            let mut ids = Vec::new();
+            for at in 0..5 {
+                let new = NewTask::new(project, format!("{client}/{at}"));
+                ids.push(add(&store, new).await?.id);
+            }
+            Ok::<_, Fault>(ids)
+        }));
+    }
+    let mut accepted = BTreeSet::new();
+    for client in clients {
+        accepted.extend(client.await??);
+    }
+    same!(accepted.len(), 160, "each has a number of its own");
+    let found: BTreeSet<i64> = on
+        .other
+        .tasks(TaskFilter::default())
+        .await?
+        .iter()
+        .map(|task| task.id)
+        .collect();
+    same!(found, accepted);
+    Ok(())
+}
+
+pub(super) async fn p2_a_silent_worker_loses_its_task(on: Subject) -> Verdict {
+    let task = added(&on.store).await?;
+    let silent = claimed(&on.store).await?;
+    same!(on.other.sweep().await?, vec![], "its lease holds");
+    on.leap.ahead(LEASE / 2);
+    on.store.heartbeat(silent.attempt, LEASE).await?;
+    on.leap.ahead(LEASE * 2 / 3);
+    same!(on.other.sweep().await?, vec![], "it was renewed");
+    on.leap.ahead(LEASE);
+    // Late, but nobody has taken it yet.
+    same!(
+        on.store.heartbeat(silent.attempt, LEASE).await?,
+        Lease::Held
+    );
+    on.leap.ahead(LEASE * 2);
+    let swept = on.other.sweep().await?;
+    same!(
+        swept
+            .iter()
+            .map(|task| (task.id, task.status))
+            .collect::<Vec<_>>(),
+        [(task.id, TaskStatus::Pending)]
+    );
+    let reason = swept[0].output.clone().unwrap_or_default();
+    check!(reason.contains("lease ran out"), "{reason}");
+    same!(on.other.sweep().await?, vec![]);
+    let second = claimed(&on.other).await?;
+    same!((second.task.id, second.attempt.number), (task.id, 2));
+
+    // With the last attempt lost it has failed.
+    on.leap.ahead(LEASE * 2);
+    on.store.sweep().await?;
+    claimed(&on.store).await?;
+    on.leap.ahead(LEASE * 2);
+    same!(on.store.sweep().await?[0].status, TaskStatus::Failed);
+    Ok(())
+}
+
+#[track_caller]
+fn late<T: std::fmt::Debug>(answer: StoreResult<T>) -> Verdict {
+    match answer {
+        Err(StoreError::Superseded { .. }) => Ok(()),
+        other => fault(format!("a late write gave {other:?}")),
+    }
+}
+
+fn green() -> TestResult {
+    TestResult {
+        command: vec!["true".to_owned()],
+        status: TestStatus::Passed,
+        exit_code: Some(0),
+        counts: TestCounts::default(),
+        failures: Vec::new(),
+        duration_ms: 1,
+        output: String::new(),
+        output_sha256: String::new(),
+    }
+}
+
+fn round() -> Correction {
+    Correction {
+        round: 1,
+        error_analysis: "it was wrong".to_owned(),
+        fix_description: "now it is right".to_owned(),
+        code_changes: serde_json::json!([{"path": "a", "action": "modify"}]),
+        status: TestStatus::Passed,
+    }
+}
+
+/// Every write that an attempt has.
+async fn write_late(
+    store: &Arc<dyn TaskStore>,
+    attempt: windlass_core::task::AttemptRef,
+) -> Verdict {
+    late(store.heartbeat(attempt, LEASE).await)?;
+    late(store.intend(attempt, "c".repeat(40)).await)?;
+    late(store.record_test(attempt, green()).await)?;
+    late(store.record_correction(attempt, round()).await)?;
+    let message = Broadcast::ActivityUpdate {
+        project_id: 1,
+        activity_type: "late".to_owned(),
+        agent_id: "worker".to_owned(),
+        message: "late".to_owned(),
+        task_id: None,
+    };
+    late(store.append(Some(attempt), vec![message]).await)?;
+    late(store.finish(attempt, completed(), Usage::default()).await)?;
+    late(store.finish(attempt, failed(true), Usage::default()).await)?;
+    let release = Release {
+        reason: "late".to_owned(),
+        usage: Usage::default(),
+    };
+    late(store.release(attempt, release).await)
+}
+
+pub(super) async fn p3_a_late_attempt_changes_nothing(on: Subject) -> Verdict {
+    let task = added(&on.store).await?.id;
+    let stale = claimed(&on.store).await?.attempt;
+    on.store.record_test(stale, green()).await?;
+    on.store.record_correction(stale, round()).await?;
+    on.leap.ahead(LEASE * 2);
+    on.other.sweep().await?;
+    // Swept; then in another's hands; then ended by that one.
+    let mut second = None;
+    for stage in 0..3 {
+        if stage == 1 {
+            second = Some(claimed(&on.other).await?);
+        }
+        if stage == 2
+            && let Some(second) = &second
+        {
+            finish(&on.other, second, completed()).await?;
+        }
+        let before = (
+            on.store.task(task).await?,
+            on.store.tests(task).await?,
+            on.store.corrections(task).await?,
+            on.store.events(EventFilter::default()).await?,
+            on.store.intended(task).await?,
+        );
+        write_late(&on.store, stale).await?;
+        let after = (
+            on.store.task(task).await?,
+            on.store.tests(task).await?,
+            on.store.corrections(task).await?,
+            on.store.events(EventFilter::default()).await?,
+            on.store.intended(task).await?,
+        );
+        check!(
+            before == after,
+            "stage {stage}: {before:?} became {after:?}"
+        );
+    }
+    same!(on.store.tests(task).await?, vec![(1, green())]);
+    same!(on.store.corrections(task).await?, vec![(1, round())]);
+    Ok(())
+}
+
+pub(super) async fn p3_an_end_that_is_said_twice_is_one(on: Subject) -> Verdict {
+    let task = added(&on.store).await?;
+    let one = claimed(&on.store).await?;
+    let used = Usage {
+        input_tokens: 5,
+        ..Usage::default()
+    };
+    let first = on
+        .store
+        .finish(one.attempt, completed(), used.clone())
+        .await?;
+    let again = on.store.finish(one.attempt, completed(), used).await?;
+    same!(again, first, "the answer may have been lost");
+    late(
+        on.store
+            .finish(one.attempt, failed(true), Usage::default())
+            .await,
+    )?;
+    // Its last messages may come after its end.
+    let status = Broadcast::ActivityUpdate {
+        project_id: task.project_id,
+        activity_type: "done".to_owned(),
+        agent_id: "worker".to_owned(),
+        message: "done".to_owned(),
+        task_id: Some(task.id),
+    };
+    on.store.append(Some(one.attempt), vec![status]).await?;
+    late(on.store.record_test(one.attempt, green()).await)
+}
+
+pub(super) async fn p4_what_was_to_be_published_is_remembered(on: Subject) -> Verdict {
+    let task = added(&on.store).await?.id;
+    same!(on.store.intended(task).await?, None);
+    let first = claimed(&on.store).await?;
+    on.store.intend(first.attempt, "aaaa".to_owned()).await?;
+    on.leap.ahead(LEASE * 2);
+    on.store.sweep().await?;
+    same!(on.other.intended(task).await?.as_deref(), Some("aaaa"));
+    let second = claimed(&on.store).await?;
+    on.store.intend(second.attempt, "bbbb".to_owned()).await?;
+    finish(&on.store, &second, completed()).await?;
+    // What was said to be done is not asked for; what went silent before is still known.
+    same!(on.store.intended(task).await?.as_deref(), Some("aaaa"));
+    Ok(())
+}
+
+pub(super) async fn p6_same_key_one_task_under_a_hundred_clients(on: Subject) -> Verdict {
+    let project = project(&on.store).await?.id;
+    let keyed = |title: &str| NewTask {
+        idempotency_key: Some("the key".to_owned()),
+        ..NewTask::new(project, title)
+    };
+    let mut clients = Vec::new();
+    for client in 0..100 {
+        let door = if client % 2 == 0 {
+            &on.store
+        } else {
+            &on.other
+        };
+        let store = Arc::clone(door);
+        let new = keyed("sell tea");
+        clients.push(tokio::spawn(async move { store.enqueue(vec![new]).await }));
+    }
+    let (mut ids, mut fresh) = (BTreeSet::new(), 0);
+    for client in clients {
+        for added in client.await?? {
+            ids.insert(added.task.id);
+            fresh += usize::from(added.fresh);
+        }
+    }
+    same!((ids.len(), fresh), (1, 1));
+    same!(on.store.tasks(TaskFilter::default()).await?.len(), 1);
+    let task = ids.first().copied().unwrap_or_default();
+
+    let other = on
+        .store
+        .enqueue(vec![NewTask::new(project, "x"), keyed("sell coffee")])
+        .await;
+    match other {
+        Err(StoreError::KeyTaken { key, task: taken }) => {
+            same!((key.as_str(), taken), ("the key", task));
+        }
+        other => return fault(format!("another body gave {other:?}")),
+    }
+    same!(
+        on.store.tasks(TaskFilter::default()).await?.len(),
+        1,
+        "all or none"
+    );
+    let one = claimed(&on.store).await?;
+    finish(&on.store, &one, completed()).await?;
+    let again = on.store.enqueue(vec![keyed("sell tea")]).await?;
+    same!(
+        again
+            .iter()
+            .map(|added| (added.task.id, added.fresh))
+            .collect::<Vec<_>>(),
+        [(task, false)]
+    );
+    same!(
+        on.store.claim(any("w")).await?,
+        None,
+        "it is not done again"
+    );
+    Ok(())
+}
+
+pub(super) async fn p8_a_clock_that_leaps_loses_and_doubles_nothing(on: Subject) -> Verdict {
+    const HOUR: Duration = Duration::from_secs(3_600);
+    let task = added(&on.store).await?;
+    // An hour ahead: the worker is taken for silent, and is fenced off.
+    let first = claimed(&on.store).await?;
+    on.leap.ahead(HOUR);
+    same!(on.store.sweep().await?.len(), 1);
+    late(
+        on.store
+            .finish(first.attempt, completed(), Usage::default())
+            .await,
+    )?;
+    let second = claimed(&on.store).await?;
+    same!(second.attempt.number, 2);
+
+    // An hour back: the worker keeps its task ...
+    on.leap.back(HOUR);
+    same!(on.store.sweep().await?, vec![]);
+    same!(
+        on.store.heartbeat(second.attempt, LEASE).await?,
+        Lease::Held
+    );
+    // ... and if it dies now, its lease does not last an hour longer.
+    on.leap.back(HOUR);
+    same!(on.store.sweep().await?, vec![]);
+    on.leap.ahead(LEASE * 2);
+    same!(on.store.sweep().await?.len(), 1);
+    let third = claimed(&on.store).await?;
+    let done = finish(
+        &on.store,
+        &third,
+        Outcome::Completed {
+            proof: None,
+            branch: None,
+            output: "once".to_owned(),
+        },
+    )
+    .await?;
+    same!((done.id, done.status), (task.id, TaskStatus::Completed));
+    late(
+        on.store
+            .finish(second.attempt, completed(), Usage::default())
+            .await,
+    )?;
+    // Numbers, not times, put messages in order.
+    super::log::read_on(&on.store, 0, 0).await?;
+    Ok(())
+}

@@ -1,0 +1,167 @@
+//! Messages: numbered without gaps, in the order in which they were committed, and read from any number on.
+
+use std::sync::LazyLock;
+
+use windlass_core::task::{
+    AttemptRef, Broadcast, EventFilter, LoggedEvent, StoreError, StoreResult, Task, TaskStatus,
+};
+
+use crate::session::{Session, moment};
+use crate::sql::{Arg, Row, Sql, args, json, sql, unreadable};
+use crate::task::fence_messages;
+
+/// The longest message. The handle makes events far smaller.
+const MAX_MESSAGE: usize = 1 << 20;
+/// How many messages are read at once, at most and unless told otherwise.
+const PAGE: u32 = 1_000;
+
+/// Takes the next numbers. PostgreSQL tells whoever listens, when the transaction is committed.
+const TAKE: Sql = sql!(
+    "UPDATE counter SET value = value + $1 WHERE name = 'event' RETURNING value";
+    lock ", CAST(pg_notify('windlass', '') AS TEXT) AS told"
+);
+
+const LAST: Sql = sql!("SELECT value FROM counter WHERE name = 'event'");
+
+/// One statement for each number of rows: 1, 2, 4 … 64.
+static INSERT: LazyLock<Vec<String>> =
+    LazyLock::new(|| (0..7).map(|power| insert(1 << power)).collect());
+
+fn insert(rows: usize) -> String {
+    let row = |row: usize| {
+        let first = row * 5;
+        format!(
+            "(${}, ${}, ${}, ${}, ${})",
+            first + 1,
+            first + 2,
+            first + 3,
+            first + 4,
+            first + 5
+        )
+    };
+    let rows: Vec<String> = (0..rows).map(row).collect();
+    format!(
+        "INSERT INTO event (seq, at, project_id, task_id, body) VALUES {}",
+        rows.join(", ")
+    )
+}
+
+/// Writes messages under the next numbers, and gives the last.
+pub(crate) async fn write(s: &mut Session, messages: &[Broadcast]) -> StoreResult<u64> {
+    let count = i64::try_from(messages.len()).unwrap_or(i64::MAX);
+    let taken = s.change(TAKE, args![count]).await?;
+    let last = match taken.first() {
+        Some(row) => row.int("value")?,
+        None => return Err(unreadable("counter", "the row of the events is gone")),
+    };
+    let mut seq = last - count;
+    let mut rest = messages;
+    while !rest.is_empty() {
+        let power = rest.len().ilog2().min(6) as usize;
+        let (now, later) = rest.split_at(1 << power);
+        let mut args: Vec<Arg> = Vec::with_capacity(now.len() * 5);
+        for message in now {
+            seq += 1;
+            args.extend(args![
+                seq,
+                s.now(),
+                message.project_id(),
+                message.task_id(),
+                json(message)?
+            ]);
+        }
+        s.write(Sql::same(INSERT[power].as_str()), args).await?;
+        rest = later;
+    }
+    Ok(number(last))
+}
+
+fn number(value: i64) -> u64 {
+    u64::try_from(value).unwrap_or(0)
+}
+
+/// The message about a task's status.
+pub(crate) fn status(task: &Task, status: TaskStatus, agent_id: &str) -> Broadcast {
+    Broadcast::TaskStatus {
+        project_id: task.project_id,
+        task_id: task.id,
+        status,
+        agent_id: agent_id.to_owned(),
+    }
+}
+
+/// Whether messages are small enough to keep.
+pub(crate) fn check(messages: &[Broadcast]) -> StoreResult<()> {
+    for message in messages {
+        let size = json(message)?.len();
+        if size > MAX_MESSAGE {
+            return Err(StoreError::Refused(format!(
+                "a message of {size} bytes is longer than the {MAX_MESSAGE} that are kept"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Adds messages and gives the number of the last; without any, the last there is.
+pub(crate) async fn append(
+    s: &mut Session,
+    attempt: Option<AttemptRef>,
+    messages: &[Broadcast],
+) -> StoreResult<u64> {
+    if let Some(attempt) = attempt {
+        fence_messages(s, attempt).await?;
+    }
+    for message in messages {
+        s.tell(message.clone());
+    }
+    match s.number().await? {
+        Some(last) => Ok(last),
+        None => last(s).await,
+    }
+}
+
+/// The number of the last message.
+pub(crate) async fn last(s: &mut Session) -> StoreResult<u64> {
+    match s.row(LAST, args![]).await? {
+        Some(row) => Ok(number(row.int("value")?)),
+        None => Err(unreadable("counter", "the row of the events is gone")),
+    }
+}
+
+/// Reads messages in the order of their numbers.
+pub(crate) async fn read(s: &mut Session, filter: &EventFilter) -> StoreResult<Vec<LoggedEvent>> {
+    const ALL: Sql = sql!("SELECT seq, at, body FROM event WHERE seq > $1 ORDER BY seq LIMIT $2");
+    const OF_PROJECT: Sql = sql!(
+        "SELECT seq, at, body FROM event WHERE project_id = $3 AND seq > $1 ORDER BY seq LIMIT $2"
+    );
+    const OF_TASK: Sql = sql!(
+        "SELECT seq, at, body FROM event WHERE task_id = $3 AND seq > $1 ORDER BY seq LIMIT $2"
+    );
+    const OF_BOTH: Sql = sql!(
+        "SELECT seq, at, body FROM event WHERE task_id = $3 AND project_id = $4 AND seq > $1 ",
+        "ORDER BY seq LIMIT $2"
+    );
+    let after = i64::try_from(filter.after).unwrap_or(i64::MAX);
+    let limit = page(filter.limit, PAGE);
+    let rows = match (filter.task_id, filter.project_id) {
+        (None, None) => s.rows(ALL, args![after, limit]).await?,
+        (None, Some(project)) => s.rows(OF_PROJECT, args![after, limit, project]).await?,
+        (Some(task), None) => s.rows(OF_TASK, args![after, limit, task]).await?,
+        (Some(task), Some(project)) => s.rows(OF_BOTH, args![after, limit, task, project]).await?,
+    };
+    rows.iter().map(event).collect()
+}
+
+fn event(row: &Row) -> StoreResult<LoggedEvent> {
+    Ok(LoggedEvent {
+        seq: number(row.int("seq")?),
+        at: moment(row.int("at")?),
+        message: row.json("body")?,
+    })
+}
+
+/// How many rows to read: what is asked for, zero meaning all that are allowed, and never more than those.
+pub(crate) fn page(asked: u32, most: u32) -> u32 {
+    if asked == 0 { most } else { asked.min(most) }
+}

@@ -1,0 +1,326 @@
+//! Adding tasks: all or none, and the same one twice is once.
+
+use windlass_core::task::{
+    Dependency, Enqueued, NewTask, StoreError, StoreResult, Task, TaskId, TaskStatus,
+};
+
+use super::{projects, settle};
+use crate::events::status;
+use crate::session::Session;
+use crate::sql::{Arg, Sql, args, json, sql};
+use crate::task::{self, TaskRow, columns};
+
+/// The tasks that may be added at once.
+const MOST_TASKS: usize = 1_000;
+/// The tasks that one may wait for.
+const MOST_DEPENDENCIES: usize = 1_000;
+/// The longest title and the longest description.
+const LONGEST_TITLE: usize = 4 << 10;
+const LONGEST_TEXT: usize = 1 << 20;
+/// The longest idempotency key.
+const LONGEST_KEY: usize = 512;
+
+/// Whether these tasks can be added at all, as far as they themselves can tell.
+pub(crate) fn check(tasks: &[NewTask]) -> StoreResult<()> {
+    if tasks.len() > MOST_TASKS {
+        return refuse(format!(
+            "{} tasks at once are more than {MOST_TASKS}",
+            tasks.len()
+        ));
+    }
+    for task in tasks {
+        check_one(task, tasks.len())?;
+    }
+    match cycle(tasks) {
+        Some(at) => refuse(format!(
+            "the tasks wait for each other in a circle, {:?} among them: leave one dependency out",
+            tasks[at].title
+        )),
+        None => Ok(()),
+    }
+}
+
+fn refuse<T>(why: String) -> StoreResult<T> {
+    Err(StoreError::Refused(why))
+}
+
+fn check_one(task: &NewTask, batch: usize) -> StoreResult<()> {
+    let title = &task.title;
+    if title.trim().is_empty() {
+        return refuse("a task needs a title".to_owned());
+    }
+    if title.len() > LONGEST_TITLE {
+        return refuse(format!(
+            "a title of {} bytes is longer than {LONGEST_TITLE}: put it into the description",
+            title.len()
+        ));
+    }
+    if task.description.len() > LONGEST_TEXT {
+        return refuse(format!(
+            "the description of {title:?} has {} bytes; {LONGEST_TEXT} are kept",
+            task.description.len()
+        ));
+    }
+    if task.priority > 4 {
+        return refuse(format!(
+            "the priority of {title:?} is {}; it goes from 0, the highest, to 4",
+            task.priority
+        ));
+    }
+    if !(1..=15).contains(&task.workflow_step) {
+        return refuse(format!(
+            "the workflow step of {title:?} is {}; it goes from 1 to 15",
+            task.workflow_step
+        ));
+    }
+    if task.max_attempts == 0 {
+        return refuse(format!(
+            "{title:?} is given no attempt: it needs one at least"
+        ));
+    }
+    if task.dependencies.len() > MOST_DEPENDENCIES {
+        return refuse(format!(
+            "{title:?} waits for more than {MOST_DEPENDENCIES} tasks"
+        ));
+    }
+    if task
+        .idempotency_key
+        .as_ref()
+        .is_some_and(|key| key.is_empty() || key.len() > LONGEST_KEY)
+    {
+        return refuse(format!("an idempotency key has 1 to {LONGEST_KEY} bytes"));
+    }
+    for dependency in &task.dependencies {
+        if let Dependency::Sibling(at) = dependency
+            && *at >= batch
+        {
+            return refuse(format!(
+                "{title:?} waits for number {at} of a batch that ends at {}",
+                batch - 1
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A task that waits for itself through its siblings. Those in the store know none of these yet, so no circle can go
+/// through them.
+fn cycle(tasks: &[NewTask]) -> Option<usize> {
+    // How many siblings each still waits for; whoever waits for none is done, and done are those it kept waiting.
+    let siblings = |task: &NewTask| -> Vec<usize> {
+        let of = |dependency: &Dependency| match dependency {
+            Dependency::Sibling(at) => Some(*at),
+            Dependency::Task(_) => None,
+        };
+        let mut siblings: Vec<usize> = task.dependencies.iter().filter_map(of).collect();
+        siblings.sort_unstable();
+        siblings.dedup();
+        siblings
+    };
+    let mut waits: Vec<usize> = Vec::with_capacity(tasks.len());
+    let mut keeps: Vec<Vec<usize>> = vec![Vec::new(); tasks.len()];
+    for (at, task) in tasks.iter().enumerate() {
+        let siblings = siblings(task);
+        waits.push(siblings.len());
+        for on in siblings {
+            keeps[on].push(at);
+        }
+    }
+    let mut free: Vec<usize> = (0..tasks.len()).filter(|at| waits[*at] == 0).collect();
+    while let Some(at) = free.pop() {
+        for waiting in std::mem::take(&mut keeps[at]) {
+            waits[waiting] -= 1;
+            if waits[waiting] == 0 {
+                free.push(waiting);
+            }
+        }
+    }
+    waits.iter().position(|left| *left > 0)
+}
+
+/// Adds tasks.
+pub(crate) async fn enqueue(s: &mut Session, tasks: &[NewTask]) -> StoreResult<Vec<Enqueued>> {
+    let mut known = (None, None);
+    let mut added: Vec<Enqueued> = Vec::with_capacity(tasks.len());
+    for new in tasks {
+        if known != (Some(new.project_id), new.issue_id) {
+            check_home(s, new).await?;
+            known = (Some(new.project_id), new.issue_id);
+        }
+        added.push(add(s, new).await?);
+    }
+    let ids: Vec<TaskId> = added.iter().map(|added| added.task.id).collect();
+    let mut depend: Vec<TaskId> = Vec::new();
+    for (new, added) in tasks.iter().zip(&added) {
+        if added.fresh && !new.dependencies.is_empty() {
+            depend_on(s, added.task.id, &new.dependencies, &ids).await?;
+            depend.push(added.task.id);
+        }
+    }
+    for added in added.iter().filter(|added| added.fresh) {
+        s.tell(status(&added.task, TaskStatus::Pending, "worker"));
+    }
+    if !depend.is_empty() {
+        settle::settle(s, depend).await?;
+        for added in &mut added {
+            added.task = task::get(s, added.task.id).await?.task;
+        }
+    }
+    Ok(added)
+}
+
+async fn check_home(s: &mut Session, new: &NewTask) -> StoreResult<()> {
+    projects::get_project(s, new.project_id).await?;
+    if let Some(id) = new.issue_id {
+        let issue = projects::get_issue(s, id).await?;
+        if issue.project_id != new.project_id {
+            return refuse(format!(
+                "issue {id} belongs to project {}, not to {}",
+                issue.project_id, new.project_id
+            ));
+        }
+    }
+    Ok(())
+}
+
+async fn add(s: &mut Session, new: &NewTask) -> StoreResult<Enqueued> {
+    const ADD: Sql = sql!(
+        "INSERT INTO task (project_id, issue_id, title, description, status, priority, workflow_step, kind, agent, ",
+        "idempotency_key, wish, max_attempts, created_at, updated_at) ",
+        "VALUES ($1, $2, $3, $4, 'pending', $5, $6, $7, $8, $9, $10, $11, $12, $12) ",
+        "ON CONFLICT (idempotency_key) DO NOTHING RETURNING ",
+        columns!()
+    );
+    let wish = match new.idempotency_key {
+        Some(_) => Some(json(new)?),
+        None => None,
+    };
+    let values = args![
+        new.project_id,
+        new.issue_id,
+        new.title.as_str(),
+        new.description.as_str(),
+        new.priority,
+        new.workflow_step,
+        new.kind.as_str(),
+        new.agent.as_deref(),
+        new.idempotency_key.as_deref(),
+        wish.as_deref(),
+        new.max_attempts,
+        s.now(),
+    ];
+    match s.change(ADD, values).await?.first() {
+        Some(row) => Ok(Enqueued {
+            task: task::task(row)?.task,
+            fresh: true,
+        }),
+        None => known_already(s, new, wish.as_deref()).await,
+    }
+}
+
+/// The task that has this key already, if it is the same wish.
+async fn known_already(
+    s: &mut Session,
+    new: &NewTask,
+    wish: Option<&str>,
+) -> StoreResult<Enqueued> {
+    const BY_KEY: Sql = sql!(
+        "SELECT wish, ",
+        columns!(),
+        " FROM task WHERE idempotency_key = $1"
+    );
+    let key = new.idempotency_key.clone().unwrap_or_default();
+    let Some(row) = s.row(BY_KEY, args![key.as_str()]).await? else {
+        return Err(StoreError::not_found("task with the key", key));
+    };
+    let TaskRow { task, .. } = task::task(&row)?;
+    if row.maybe_text("wish")?.as_deref() == wish {
+        Ok(Enqueued { task, fresh: false })
+    } else {
+        Err(StoreError::KeyTaken { key, task: task.id })
+    }
+}
+
+async fn depend_on(
+    s: &mut Session,
+    id: TaskId,
+    dependencies: &[Dependency],
+    batch: &[TaskId],
+) -> StoreResult<()> {
+    let mut on: Vec<TaskId> = dependencies
+        .iter()
+        .map(|dependency| match dependency {
+            Dependency::Task(id) => *id,
+            Dependency::Sibling(at) => batch[*at],
+        })
+        .collect();
+    // Always in the same order, so that two who do this do not wait for each other.
+    on.sort_unstable();
+    on.dedup();
+    for on in on {
+        link(s, id, on).await?;
+    }
+    Ok(())
+}
+
+/// Lets one task wait for another, which nobody changes meanwhile.
+pub(crate) async fn link(s: &mut Session, id: TaskId, on: TaskId) -> StoreResult<Task> {
+    const ADD: Sql = sql!(
+        "INSERT INTO dependency (task_id, on_id) VALUES ($1, $2) ON CONFLICT (task_id, on_id) DO NOTHING"
+    );
+    let found = task::get_to_change(s, on).await?;
+    let values: Vec<Arg> = args![id, on];
+    s.write(ADD, values).await?;
+    Ok(found.task)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{check, cycle};
+    use windlass_core::task::{Dependency, NewTask};
+
+    fn waits_for(siblings: &[usize]) -> NewTask {
+        let mut task = NewTask::new(1, "a task");
+        task.dependencies = siblings.iter().map(|at| Dependency::Sibling(*at)).collect();
+        task
+    }
+
+    #[test]
+    fn a_circle_is_found_and_a_diamond_is_none() {
+        let diamond = [
+            waits_for(&[]),
+            waits_for(&[0]),
+            waits_for(&[0, 0]),
+            waits_for(&[1, 2]),
+        ];
+        assert_eq!(cycle(&diamond), None);
+        assert_eq!(cycle(&[waits_for(&[0])]), Some(0));
+        let circle = [
+            waits_for(&[]),
+            waits_for(&[0, 3]),
+            waits_for(&[1]),
+            waits_for(&[2]),
+        ];
+        assert_eq!(cycle(&circle), Some(1));
+        let error = check(&circle).unwrap_err().to_string();
+        assert!(error.contains("circle"), "{error}");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_a_sentence() {
+        let with = |change: fn(&mut NewTask)| {
+            let mut task = NewTask::new(1, "a task");
+            change(&mut task);
+            check(&[task]).unwrap_err().to_string()
+        };
+        assert!(with(|task| task.priority = 5).contains("priority"));
+        assert!(with(|task| task.workflow_step = 0).contains("workflow step"));
+        assert!(with(|task| task.workflow_step = 16).contains("workflow step"));
+        assert!(with(|task| task.max_attempts = 0).contains("attempt"));
+        assert!(with(|task| task.title = "  ".to_owned()).contains("title"));
+        assert!(with(|task| task.dependencies = vec![Dependency::Sibling(1)]).contains("batch"));
+        assert!(with(|task| task.description = "x".repeat(2 << 20)).contains("description"));
+        assert!(with(|task| task.idempotency_key = Some(String::new())).contains("key"));
+        assert_eq!(check(&[NewTask::new(1, "a task")]), Ok(()));
+    }
+}

@@ -1,0 +1,110 @@
+//! SQLite, the store that needs nothing: one file beside the work.
+
+mod file;
+mod mounts;
+
+use std::path::Path;
+
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
+use sqlx::{ConnectOptions, Row as _, Sqlite};
+use windlass_core::task::{StoreError, StoreResult};
+
+use crate::Settings;
+use crate::error::{self, BUSY_PATIENCE, Place};
+use crate::pools::{Kind, Pools};
+use crate::store::SqlStore;
+use file::Access;
+
+/// Those who read do not wait for the one who writes.
+const READERS: u32 = 4;
+/// The first version without the fault that could damage a file when a log was started anew.
+const OLDEST: (u32, u32, u32) = (3, 51, 3);
+
+/// Opens the store in this file, and makes it where there is none.
+pub(crate) async fn open(path: &Path, settings: Settings) -> StoreResult<SqlStore> {
+    let place = Place(path.display().to_string());
+    mounts::check(path)?;
+    let access = file::prepare(path)?;
+
+    let options = SqliteConnectOptions::new()
+        .filename(path)
+        .busy_timeout(BUSY_PATIENCE)
+        .disable_statement_logging();
+    let (writer, readers) = match access {
+        Access::Write => {
+            let writing = options.journal_mode(SqliteJournalMode::Wal);
+            let reading = writing.clone().pragma("query_only", "ON");
+            (
+                Some(pool(1, &settings, writing)),
+                pool(READERS, &settings, reading),
+            )
+        }
+        // Without a log beside it the file is whole, and SQLite need not write there to read it.
+        Access::Read { log } => {
+            let reading = options.read_only(true).immutable(!log);
+            (None, pool(READERS, &settings, reading))
+        }
+    };
+    // The writer goes first: it makes the log that the readers need.
+    let first = writer.as_ref().unwrap_or(&readers);
+    check_version(first)
+        .await
+        .map_err(|error| error::read(&place, error).error)??;
+
+    let pools = Pools {
+        kind: Kind::Sqlite(writer, readers),
+        place,
+        leap: settings.leap.clone(),
+    };
+    SqlStore::start(pools, 1, settings).await
+}
+
+fn pool(
+    connections: u32,
+    settings: &Settings,
+    options: SqliteConnectOptions,
+) -> sqlx::Pool<Sqlite> {
+    SqlitePoolOptions::new()
+        .max_connections(connections)
+        .acquire_timeout(settings.patience)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .test_before_acquire(false)
+        .connect_lazy_with(options)
+}
+
+async fn check_version(pool: &sqlx::Pool<Sqlite>) -> sqlx::Result<StoreResult<()>> {
+    let row = sqlx::query("SELECT sqlite_version() AS version")
+        .fetch_one(pool)
+        .await?;
+    let version: String = row.try_get("version")?;
+    Ok(new_enough(&version))
+}
+
+fn new_enough(version: &str) -> StoreResult<()> {
+    let mut parts = version.split('.').map(|part| part.parse().unwrap_or(0));
+    let mut next = || parts.next().unwrap_or(0);
+    let found = (next(), next(), next());
+    if found >= OLDEST {
+        return Ok(());
+    }
+    let (major, minor, patch) = OLDEST;
+    Err(StoreError::Unavailable(format!(
+        "SQLite {version} can damage a file that two processes write to: {major}.{minor}.{patch} or newer is needed"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::new_enough;
+
+    #[test]
+    fn an_old_sqlite_is_refused() {
+        for good in ["3.51.3", "3.52.0", "4.0", "3.100.1"] {
+            assert_eq!(new_enough(good), Ok(()), "{good}");
+        }
+        for bad in ["3.51.2", "3.9.9", "2.99.99", "", "nonsense"] {
+            assert!(new_enough(bad).is_err(), "{bad}");
+        }
+    }
+}

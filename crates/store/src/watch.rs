@@ -1,0 +1,148 @@
+//! Who waits for something new is woken: at once by this process, soon by another one.
+
+use std::time::Duration;
+
+use sqlx::postgres::PgListener;
+use tokio::sync::watch;
+use windlass_core::task::StoreResult;
+
+use crate::events;
+use crate::pools::{Kind, Pools};
+
+/// How often to look for what another process wrote to SQLite's file, while somebody waits.
+const LOOK: Duration = Duration::from_millis(20);
+/// How often to look although PostgreSQL tells: a message may be missed.
+const LOOK_ANYWAY: Duration = Duration::from_secs(2);
+
+/// The number of the last message that is known here.
+#[derive(Debug, Clone)]
+pub(crate) struct Signal(watch::Sender<u64>);
+
+impl Signal {
+    pub(crate) fn new() -> Self {
+        Self(watch::Sender::new(0))
+    }
+
+    /// Messages up to this number are there.
+    pub(crate) fn raise(&self, last: u64) {
+        self.0.send_if_modified(|known| {
+            let news = last > *known;
+            *known = last.max(*known);
+            news
+        });
+    }
+
+    /// Waits until there are messages after this number, and gives the last number.
+    pub(crate) async fn after(&self, after: u64) -> u64 {
+        let mut receiver = self.0.subscribe();
+        let found = receiver.wait_for(|known| *known > after).await;
+        found.map_or(after, |known| *known)
+    }
+
+    fn known(&self) -> u64 {
+        *self.0.borrow()
+    }
+
+    fn has_waiters(&self) -> bool {
+        self.0.receiver_count() > 0
+    }
+}
+
+/// Looks after what others write, for as long as `alive` is.
+pub(crate) fn open(pools: Pools, signal: Signal, mut alive: watch::Receiver<bool>) {
+    tokio::spawn(async move {
+        let look = async {
+            match &pools.kind {
+                Kind::Sqlite(..) => look(&pools, &signal).await,
+                Kind::Postgres(_, readers) => listen(&pools, readers, &signal).await,
+            }
+        };
+        tokio::select! {
+            () = look => {}
+            // Its sender is gone, or says so: nobody uses the store any more.
+            _ = alive.wait_for(|alive| !alive) => {}
+        }
+    });
+}
+
+async fn look(pools: &Pools, signal: &Signal) {
+    loop {
+        idle(signal).await;
+        refresh(pools, signal).await;
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Sleeps until somebody waits.
+async fn idle(signal: &Signal) {
+    // A waiter looks by itself when it comes, so nothing is missed meanwhile.
+    while !signal.has_waiters() {
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+async fn listen(pools: &Pools, readers: &sqlx::Pool<sqlx::Postgres>, signal: &Signal) {
+    loop {
+        idle(signal).await;
+        if let Err(error) = heed(pools, readers, signal).await {
+            tracing::debug!(%error, "not listening; looking from time to time");
+        }
+        refresh(pools, signal).await;
+        tokio::time::sleep(LOOK_ANYWAY).await;
+    }
+}
+
+/// Listens until the connection breaks.
+async fn heed(
+    pools: &Pools,
+    readers: &sqlx::Pool<sqlx::Postgres>,
+    signal: &Signal,
+) -> sqlx::Result<()> {
+    let mut listener = PgListener::connect_with(readers).await?;
+    listener.listen("windlass").await?;
+    loop {
+        refresh(pools, signal).await;
+        match tokio::time::timeout(LOOK_ANYWAY, listener.try_recv()).await {
+            Ok(Ok(Some(_))) | Err(_) => {}
+            Ok(Ok(None)) => return Ok(()),
+            Ok(Err(error)) => return Err(error),
+        }
+        // Several messages are one piece of news.
+        while listener.next_buffered().is_some() {}
+    }
+}
+
+async fn refresh(pools: &Pools, signal: &Signal) {
+    match last(pools).await {
+        Ok(last) => signal.raise(last),
+        Err(error) => tracing::debug!(%error, "not looking"),
+    }
+}
+
+async fn last(pools: &Pools) -> StoreResult<u64> {
+    let mut session = pools.reader().await?;
+    events::last(&mut session).await
+}
+
+/// Waits until there are messages after this number, or patience ends.
+pub(crate) async fn changed(
+    pools: &Pools,
+    signal: &Signal,
+    after: u64,
+    patience: Duration,
+) -> StoreResult<u64> {
+    // First subscribed, then looked: what comes between the two is seen by one of them.
+    let news = signal.after(after);
+    tokio::pin!(news);
+    tokio::select! {
+        biased;
+        last = &mut news => return Ok(last),
+        last = last(pools) => {
+            signal.raise(last?);
+        }
+    }
+    match tokio::time::timeout(patience, news).await {
+        Ok(last) => Ok(last),
+        Err(_) => Ok(signal.known()),
+    }
+}

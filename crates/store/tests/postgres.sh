@@ -1,0 +1,103 @@
+#!/bin/sh
+# A PostgreSQL for the tests: one cluster for all test processes, in a folder of its own, on a socket only.
+#
+#   postgres.sh start STATE [SETTING=VALUE ...]   starts it unless it runs; prints the socket's folder
+#   postgres.sh restart STATE                     lets it die at once and starts it again
+#
+# Every test process holds a shared lock on STATE/users. When none does any more, the guard stops the cluster and
+# removes it: a lock ends with its process, however that ends.
+set -eu
+
+what=$1
+state=$2
+shift 2
+
+bin=$(ls -d /usr/lib/postgresql/*/bin 2> /dev/null | sort -V | tail -n 1)
+[ -n "$bin" ] || bin=$(dirname "$(command -v initdb)")
+
+# PostgreSQL refuses to run as root.
+as_owner() {
+    if [ "$(id -u)" = 0 ]; then
+        runuser -u postgres -- "$@"
+    else
+        "$@"
+    fi
+}
+
+control() { # HOME ARGUMENTS...
+    home=$1
+    shift
+    (cd "$home" && as_owner "$bin/pg_ctl" -D "$home/data" "$@" > /dev/null 2>> "$home/control.log")
+}
+
+is_alive() { # HOME
+    [ -d "$1/data" ] && control "$1" status
+}
+
+remove() { # HOME
+    if is_alive "$1"; then control "$1" -m immediate -w stop || true; fi
+    case "$1" in /tmp/windlass-pg.*) rm -rf "$1" ;; esac
+}
+
+launch() { # HOME
+    control "$1" -w -t 60 -l "$1/log" -o "$(cat "$1/options")" start 9>&- 8>&-
+}
+
+start() {
+    if [ -f "$state/home" ]; then
+        home=$(cat "$state/home")
+        if is_alive "$home"; then
+            echo "$home"
+            return
+        fi
+        remove "$home"
+    fi
+    home=$(mktemp -d /tmp/windlass-pg.XXXXXX)
+    [ "$(id -u)" != 0 ] || chown postgres "$home"
+    (cd "$home" && as_owner "$bin/initdb" --no-sync -D "$home/data" -U postgres -A trust -E UTF8 --locale=C \
+        > "$home/initdb.log" 2>&1) || { cat "$home/initdb.log" >&2; exit 1; }
+    options="-c listen_addresses='' -c unix_socket_directories=$home -c max_connections=300 -c shared_buffers=32MB"
+    options="$options -c fsync=off -c full_page_writes=off -c log_min_messages=error"
+    for setting in "$@"; do options="$options -c $setting"; done
+    echo "$options" > "$home/options"
+    launch "$home" || { cat "$home/log" "$home/control.log" >&2; exit 1; }
+    echo "$home" > "$state/home"
+    setsid "$0" guard "$state" < /dev/null > /dev/null 2>&1 8>&- 9>&- &
+    echo "$home"
+}
+
+# Waits until nobody uses the cluster and nobody comes within a moment.
+guard() {
+    exec 8> "$state/users"
+    while :; do
+        flock -x 8
+        flock -u 8
+        sleep 2
+        flock 9
+        if flock -n -x 8; then
+            remove "$(cat "$state/home")"
+            rm -f "$state/home"
+            return
+        fi
+        flock -u 9
+    done
+}
+
+mkdir -p "$state"
+exec 9> "$state/lock"
+case $what in
+    start)
+        flock 9
+        start "$@"
+        ;;
+    restart)
+        home=$(cat "$state/home")
+        control "$home" -m immediate -w stop
+        launch "$home"
+        ;;
+    guard) guard ;;
+    *)
+        echo "postgres.sh: unknown: $what" >&2
+        exit 2
+        ;;
+esac

@@ -1,0 +1,90 @@
+//! A real PostgreSQL, shared by all test processes, with a database for each test.
+
+use std::fs::{File, OpenOptions};
+use std::path::{Path, PathBuf};
+
+use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::{ConnectOptions, Connection};
+
+/// A running cluster. It is stopped some moments after the last process that uses it has ended.
+pub(super) struct Cluster {
+    state: PathBuf,
+    socket: PathBuf,
+    _user: File,
+}
+
+fn script(what: &str, state: &Path, settings: &[&str]) -> String {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/postgres.sh");
+    let mut command = assert_cmd::Command::new(script);
+    let output = command
+        .arg(what)
+        .arg(state)
+        .args(settings)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "PostgreSQL does not start; scripts/setup installs it:\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+impl Cluster {
+    /// The one that most tests share.
+    pub(super) fn shared() -> Self {
+        Self::start("shared", &[])
+    }
+
+    /// One under this name.
+    pub(super) fn start(name: &str, settings: &[&str]) -> Self {
+        let state = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join("postgres")
+            .join(name);
+        std::fs::create_dir_all(&state).unwrap();
+        let mut options = OpenOptions::new();
+        let user = options
+            .append(true)
+            .create(true)
+            .open(state.join("users"))
+            .unwrap();
+        user.lock_shared().unwrap();
+        let socket = PathBuf::from(script("start", &state, settings));
+        Self {
+            state,
+            socket,
+            _user: user,
+        }
+    }
+
+    /// Lets it die at once and starts it again.
+    pub(super) fn restart(&self) {
+        script("restart", &self.state, &[]);
+    }
+
+    /// The address of a database.
+    pub(super) fn url(&self, database: &str) -> String {
+        // A socket's path stands where the host does, its slashes written out.
+        let host = self.socket.display().to_string().replace('/', "%2F");
+        format!("postgres://postgres@{host}/{database}")
+    }
+
+    /// A connection for a test's own statements.
+    pub(super) async fn connect(&self, database: &str) -> PgConnection {
+        let options = PgConnectOptions::new_without_pgpass()
+            .socket(&self.socket)
+            .username("postgres")
+            .database(database);
+        options.connect().await.unwrap()
+    }
+
+    /// A new, empty database.
+    pub(super) async fn database(&self) -> String {
+        let name = format!("t_{}", uuid::Uuid::new_v4().simple());
+        let mut link = self.connect("postgres").await;
+        let make = sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"));
+        sqlx::raw_sql(make).execute(&mut link).await.unwrap();
+        link.close().await.unwrap();
+        name
+    }
+}
