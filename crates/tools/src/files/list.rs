@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use windlass_core::Result;
 use windlass_core::limits::OUTPUT_BYTES;
-use windlass_core::{ToolKind, ToolOutput};
+use windlass_core::{ToolKind, ToolOutput, visible_line};
 use windlass_workspace::paths::{Kind, PathError, Root};
 
 use crate::bound::{Deed, blocking};
@@ -52,9 +52,13 @@ pub fn fs_list(root: &Root, path: &str) -> Result<FSResult, PathError> {
     let mut names: Vec<String> = listing
         .entries
         .into_iter()
-        .map(|entry| match entry.kind {
-            Kind::Folder => entry.name + "/",
-            _ => entry.name,
+        .map(|entry| {
+            // A name must not look like two.
+            let name = visible_line(&entry.name).into_owned();
+            match entry.kind {
+                Kind::Folder => name + "/",
+                _ => name,
+            }
         })
         .collect();
     if listing.is_cut {

@@ -9,7 +9,7 @@ use windlass_core::Result;
 use windlass_core::{ToolKind, ToolOutput};
 use windlass_workspace::paths::{PathError, Root};
 
-use super::{FilePatch, place, read};
+use super::{FilePatch, Hunk, place, read};
 use crate::bound::{Deed, blocking};
 use crate::files::TEXT_BYTES;
 use crate::results::FSResult;
@@ -71,11 +71,18 @@ impl From<PathError> for Problem {
     }
 }
 
+/// What a file holds, and whether it can be executed.
+#[derive(Clone)]
+struct Content {
+    bytes: Vec<u8>,
+    executable: bool,
+}
+
 /// What every file will hold. Nothing means that it will be gone.
 #[derive(Default)]
 struct Plan {
-    before: BTreeMap<String, Option<Vec<u8>>>,
-    after: BTreeMap<String, Option<Vec<u8>>>,
+    before: BTreeMap<String, Option<Content>>,
+    after: BTreeMap<String, Option<Content>>,
     told: Vec<String>,
 }
 
@@ -87,42 +94,61 @@ impl Plan {
                 FilePatch::Add { path, content } => {
                     plan.must_be_free(root, &path)?;
                     plan.told.push(format!("A {path}"));
-                    plan.after.insert(path, Some(content.into_bytes()));
+                    let content = Content {
+                        bytes: content.into_bytes(),
+                        executable: false,
+                    };
+                    plan.after.insert(path, Some(content));
                 }
                 FilePatch::Delete { path } => {
                     plan.content(root, &path)?;
                     plan.told.push(format!("D {path}"));
                     plan.after.insert(path, None);
                 }
-                FilePatch::Update { path, to, hunks } => {
-                    let old = String::from_utf8(plan.content(root, &path)?)
-                        .map_err(|_| Problem::Told(format!("not UTF-8 text: {path}")))?;
-                    let new = place::change(&old, &hunks)
-                        .map_err(|why| Problem::Told(format!("{path}: {why}")))?;
-                    plan.told
-                        .push(format!("M {}", to.as_ref().unwrap_or(&path)));
-                    if let Some(to) = to {
-                        plan.must_be_free(root, &to)?;
-                        plan.after.insert(path, None);
-                        plan.after.insert(to, Some(new.into_bytes()));
-                    } else {
-                        plan.after.insert(path, Some(new.into_bytes()));
-                    }
-                }
+                FilePatch::Update { path, to, hunks } => plan.update(root, path, to, &hunks)?,
             }
         }
         Ok(plan)
     }
 
+    fn update(
+        &mut self,
+        root: &Root,
+        path: String,
+        to: Option<String>,
+        hunks: &[Hunk],
+    ) -> Result<(), Problem> {
+        let old = self.content(root, &path)?;
+        let text = String::from_utf8(old.bytes)
+            .map_err(|_| Problem::Told(format!("not UTF-8 text: {path}")))?;
+        let changed =
+            place::change(&text, hunks).map_err(|why| Problem::Told(format!("{path}: {why}")))?;
+        let new = Content {
+            bytes: changed.into_bytes(),
+            executable: old.executable,
+        };
+        if let Some(to) = &to {
+            self.must_be_free(root, to)?;
+            self.after.insert(path.clone(), None);
+        }
+        let path = to.unwrap_or(path);
+        self.told.push(format!("M {path}"));
+        self.after.insert(path, Some(new));
+        Ok(())
+    }
+
     /// What a file will hold when the patch has come so far.
-    fn content(&mut self, root: &Root, path: &str) -> Result<Vec<u8>, Problem> {
+    fn content(&mut self, root: &Root, path: &str) -> Result<Content, Problem> {
         if let Some(planned) = self.after.get(path) {
             let gone = || PathError::NotFound {
                 path: path.to_owned(),
             };
             return planned.clone().ok_or_else(|| gone().into());
         }
-        let content = root.read(path, TEXT_BYTES)?;
+        let content = Content {
+            bytes: root.read(path, TEXT_BYTES)?,
+            executable: root.metadata(path)?.mode & 0o100 != 0,
+        };
         self.before.insert(path.to_owned(), Some(content.clone()));
         Ok(content)
     }
@@ -143,9 +169,9 @@ impl Plan {
     fn carry_out(&self, root: &Root) -> Result<(), PathError> {
         let mut done = Vec::new();
         for (path, content) in &self.after {
-            if let Err(error) = put(root, path, content.as_deref()) {
+            if let Err(error) = put(root, path, content.as_ref()) {
                 for path in done.iter().rev() {
-                    let before = self.before.get(*path).and_then(Option::as_deref);
+                    let before = self.before.get(*path).and_then(Option::as_ref);
                     // What cannot be put back now could not be changed a moment ago either.
                     let _ = put(root, path, before);
                 }
@@ -157,13 +183,17 @@ impl Plan {
     }
 }
 
-fn put(root: &Root, path: &str, content: Option<&[u8]>) -> Result<(), PathError> {
-    match content {
-        Some(content) => root.write(path, content).map(drop),
-        None => match root.delete(path) {
+fn put(root: &Root, path: &str, content: Option<&Content>) -> Result<(), PathError> {
+    let Some(content) = content else {
+        return match root.delete(path) {
             // Added and deleted again by the same patch.
             Err(error) if error.is_not_found() => Ok(()),
             other => other,
-        },
+        };
+    };
+    let written = root.write(path, &content.bytes)?;
+    if written.created && content.executable {
+        root.set_executable(path, true)?;
     }
+    Ok(())
 }

@@ -39,6 +39,8 @@ pub(crate) struct Hunk {
     pub(crate) lines: Vec<Line>,
     /// Whether it is the last piece of the file.
     pub(crate) at_end: bool,
+    /// Whether the file then ends with a line end, where the patch changes that.
+    pub(crate) newline: Option<bool>,
 }
 
 /// One line of a piece.

@@ -28,7 +28,8 @@ pub(super) fn change(text: &str, hunks: &[Hunk]) -> Result<String, String> {
         }
     }
     result.extend(file.lines[done..].iter().map(|line| (*line).to_owned()));
-    Ok(file.join(&result))
+    let newline = hunks.last().and_then(|hunk| hunk.newline);
+    Ok(file.join(&result, newline))
 }
 
 /// A text as lines, and how they end.
@@ -47,9 +48,9 @@ impl<'a> File<'a> {
         }
     }
 
-    fn join(&self, lines: &[String]) -> String {
+    fn join(&self, lines: &[String], newline: Option<bool>) -> String {
         let mut text = lines.join(self.end);
-        if self.ends_with_newline && !lines.is_empty() {
+        if newline.unwrap_or(self.ends_with_newline) && !lines.is_empty() {
             text.push_str(self.end);
         }
         text
@@ -203,6 +204,22 @@ mod tests {
             check("\tif x:\n\t\ty\n", " if x:\n+\t\tz").unwrap(),
             "\tif x:\n\t\tz\n\t\ty\n"
         );
+    }
+
+    #[test]
+    fn the_last_line_ends_as_the_diff_says() {
+        const MARK: &str = "\\ No newline at end of file\n";
+        for (before, after, body) in [
+            ("a", "a\n", format!("-a\n{MARK}+a\n")),
+            ("a\n", "a", format!("-a\n+a\n{MARK}")),
+            ("a", "b", format!("-a\n{MARK}+b\n{MARK}")),
+        ] {
+            let files = read(&format!("--- a/f\n+++ b/f\n@@ -1 +1 @@\n{body}")).unwrap();
+            let FilePatch::Update { hunks, .. } = &files[0] else {
+                panic!("not an update")
+            };
+            assert_eq!(change(before, hunks).unwrap(), after);
+        }
     }
 
     #[test]

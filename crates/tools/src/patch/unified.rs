@@ -40,6 +40,7 @@ fn file(old: Option<String>, new: Option<String>, hunks: Vec<Hunk>) -> Result<Fi
         (None, None) => Err("a file that is neither before nor after".to_owned()),
         (Some(path), None) => Ok(FilePatch::Delete { path }),
         (None, Some(path)) => {
+            let newline = hunks.last().and_then(|hunk| hunk.newline);
             let lines = hunks.into_iter().flat_map(|hunk| hunk.lines);
             let mut content = String::new();
             for line in lines {
@@ -47,6 +48,9 @@ fn file(old: Option<String>, new: Option<String>, hunks: Vec<Hunk>) -> Result<Fi
                     content += &text;
                     content.push('\n');
                 }
+            }
+            if newline == Some(false) {
+                content.pop();
             }
             Ok(FilePatch::Add { path, content })
         }
@@ -80,6 +84,7 @@ fn hunk(at: usize, heading: &str, lines: &mut Lines<'_>) -> Result<Hunk, String>
     while old > 0 || new > 0 {
         let (at, line) = lines.next().ok_or("the diff ends within a piece")?;
         if line.starts_with('\\') {
+            hunk.no_newline();
             continue;
         }
         let line =
@@ -91,8 +96,21 @@ fn hunk(at: usize, heading: &str, lines: &mut Lines<'_>) -> Result<Hunk, String>
         }
         hunk.lines.push(line);
     }
-    lines.next_if(|(_, line)| line.starts_with('\\'));
+    if lines.next_if(|(_, line)| line.starts_with('\\')).is_some() {
+        hunk.no_newline();
+    }
     Ok(hunk)
+}
+
+impl Hunk {
+    /// The line before this mark has no line end: the old file's last, the new one's, or both.
+    fn no_newline(&mut self) {
+        self.newline = match (self.lines.last(), self.newline) {
+            (Some(Line::Remove(_)), _) => Some(true),
+            (Some(Line::Add(_)), None) => Some(false),
+            _ => None,
+        };
+    }
 }
 
 fn range(text: &str, mark: char) -> Option<(usize, usize)> {

@@ -21,6 +21,9 @@ const RUN_OTHERS: &[&str] = &[
     "env", "xargs", "nice", "timeout", "stdbuf", "setsid", "watch",
 ];
 
+/// Options of those that take the next word.
+const VALUED: &[&str] = &["-I", "-u", "-d", "-a", "-E", "-s", "-k", "-C"];
+
 /// Shells, which run the text after `-c`.
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh"];
 
@@ -98,7 +101,7 @@ fn judge_words(words: &[&str], known: &dyn Fn(&str) -> bool, depth: usize) -> Op
         return inner(&rest.join(" "), known);
     }
     if RUN_OTHERS.contains(&bare) {
-        let other = rest.iter().position(|word| !is_option(word))?;
+        let other = (0..rest.len()).find(|at| !is_option(rest, *at))?;
         return judge_words(&rest[other..], known, depth + 1);
     }
     if bare == "find" {
@@ -160,9 +163,12 @@ fn is_assignment(word: &str) -> bool {
     })
 }
 
-/// An option, an assignment or a number: what stands between `timeout` and its command.
-fn is_option(word: &str) -> bool {
-    word.starts_with('-') || is_assignment(word) || is_number(word) || word == "{}"
+/// An option, its value, an assignment or a number: what stands between `timeout` and its command.
+fn is_option(words: &[&str], at: usize) -> bool {
+    let word = words[at];
+    let before = at.checked_sub(1).map(|before| words[before]);
+    let is_value = before.is_some_and(|before| VALUED.contains(&before));
+    is_value || word.starts_with('-') || is_assignment(word) || is_number(word)
 }
 
 fn is_number(word: &str) -> bool {
@@ -243,7 +249,7 @@ mod tests {
             "find . -name '*.rs' -exec grep -l foo {} +",
             "grep -rn 'a;b' . | sort | uniq -c; ls *.md",
             "./gradlew test && .venv/bin/python -m pytest && target/debug/x",
-            "timeout 10 python x.py; nice -n 5 make -j2; env A=1 python y.py; ls | xargs -n 1 cat",
+            "timeout 10 python x.py; nice -n 5 make -j2; env A=1 python y.py; ls | xargs -n 1 cat; ls | xargs -I % cat %; env -u A ls",
             "bash -c 'ls | wc -l'; echo $((1 + 2)); test -n \"$(git status --short)\"",
             "greet() { echo hi; }; greet",
             "[[ -n \"$A\" ]] && echo yes; ! false; { ls; }",

@@ -67,7 +67,9 @@ impl Runner {
 
     /// A command in the folder, with an environment in which programs do not wait for a person.
     pub(super) fn spec(&self, program: &str, seconds: Option<u64>) -> Spec {
-        let deadline = seconds.map_or(self.limits.deadline, Duration::from_secs);
+        // A model that says 0 means that it does not care.
+        let asked = seconds.filter(|seconds| *seconds > 0);
+        let deadline = asked.map_or(self.limits.deadline, Duration::from_secs);
         let bounds = Bounds {
             deadline: deadline.min(self.limits.longest),
             output_bytes: self.limits.output_bytes / 2,

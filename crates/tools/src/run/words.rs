@@ -28,6 +28,7 @@ fn commands_at(text: &str, depth: usize) -> Option<Vec<Simple>> {
         found: Vec::new(),
         current: Simple::default(),
         start: 0,
+        brackets: 0,
         documents: Vec::new(),
     };
     reader.read()?;
@@ -42,6 +43,8 @@ struct Reader {
     current: Simple,
     /// Where the current command begins.
     start: usize,
+    /// How many subshells are open.
+    brackets: usize,
     /// Ends of here-documents that begin at the next line, and whether tabs before them count.
     documents: Vec<(String, bool)>,
 }
@@ -86,25 +89,16 @@ impl Reader {
     }
 
     fn separate(&mut self) {
-        if self.peek(0) == Some(')') && self.in_pattern() {
-            self.current = Simple::default();
+        if self.peek(0) == Some(')') {
+            if self.brackets == 0 {
+                // The words were a pattern of `case`.
+                self.current = Simple::default();
+            }
+            self.brackets = self.brackets.saturating_sub(1);
         }
         self.close();
         self.at += 1;
         self.start = self.at;
-    }
-
-    /// Whether the words so far are a pattern of `case`, which ends with `)`.
-    fn in_pattern(&self) -> bool {
-        let opened: usize = self.rest[..self.at]
-            .iter()
-            .filter(|letter| **letter == '(')
-            .count();
-        let closed: usize = self.rest[..self.at]
-            .iter()
-            .filter(|letter| **letter == ')')
-            .count();
-        opened <= closed
     }
 
     /// A subshell, an array, or a function's brackets.
@@ -121,6 +115,7 @@ impl Reader {
         } else {
             self.close();
             self.at += 1;
+            self.brackets += 1;
         }
         self.start = self.at;
     }
@@ -332,6 +327,7 @@ mod tests {
             &["a", "b", "c", "d", "e", "f", "g"],
         );
         check("(a; b) | c", &["a", "b", "c"]);
+        check("echo ')'; (a)", &["echo )", "a"]);
         check("a \\\n b # c; d\ne", &["a b", "e"]);
     }
 

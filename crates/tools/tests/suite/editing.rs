@@ -1,7 +1,10 @@
 //! Files changed piece by piece, and several at once.
 
+use std::os::unix::fs::PermissionsExt;
+
 use serde_json::json;
-use windlass_tools::{apply_patch, fs_edit};
+use windlass_sandbox::Mechanism;
+use windlass_tools::{LocalTools, apply_patch, fs_edit};
 
 use super::support::User;
 
@@ -27,7 +30,8 @@ fn a_piece_of_a_file_is_replaced_or_nothing_is() {
 fn a_patch_adds_changes_moves_and_deletes() {
     let user = User::new();
     user.put("change", "a\nb\nc\n");
-    user.put("move", "x\n");
+    let moved = user.put("move", "x\n");
+    std::fs::set_permissions(&moved, PermissionsExt::from_mode(0o755)).unwrap();
     user.put("gone", "y\n");
     let patch = "*** Begin Patch\n*** Add File: new/file\n+hello\n*** Update File: change\n a\n-b\n+B\n\
         *** Update File: move\n*** Move to: moved/here\n-x\n+z\n*** Delete File: gone\n*** End Patch";
@@ -36,6 +40,14 @@ fn a_patch_adds_changes_moves_and_deletes() {
     assert_eq!(user.text("new/file"), "hello\n");
     assert_eq!(user.text("change"), "a\nB\nc\n");
     assert_eq!(user.text("moved/here"), "z\n");
+    let mode = user
+        .project()
+        .join("moved/here")
+        .metadata()
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o100, 0o100);
     assert!(!user.project().join("gone").exists() && !user.project().join("move").exists());
     let diff = "--- a/change\n+++ b/change\n@@ -1,3 +1,2 @@\n-a\n B\n c\n";
     assert!(apply_patch(&user.root(), diff).unwrap().ok);
@@ -125,4 +137,44 @@ async fn p12_a_long_file_is_shown_by_its_ends_and_read_by_its_lines() {
     let sparse = std::fs::File::create(user.project().join("sparse")).unwrap();
     sparse.set_len(1 << 40).unwrap();
     assert!(read(json!({"path": "sparse"})).await.contains("bytes cut"));
+}
+
+/// What the real git says differs, put onto what it differs from.
+#[tokio::test]
+async fn real_diffs_of_git_are_applied() {
+    let user = User::new();
+    let numbers =
+        |from: u32, to: u32| -> String { (from..to).map(|n| format!("{}\n", n % 7)).collect() };
+    user.put("long.txt", &numbers(0, 300));
+    user.put("crlf.txt", "a\r\nb\r\nc\r\n");
+    user.put("gone.txt", "bye\n");
+    user.put("open.txt", "no newline");
+    // Making a repository is nothing that a command may do behind the walls.
+    let sandbox = user.sandbox(Mechanism::None).await;
+    let tools = user.tools_of(LocalTools::unconfined(sandbox));
+    let git = "git init -q && git add -A && git -c user.name=a -c user.email=a@b commit -qm x";
+    let made = tools.shell(git).await;
+    assert!(made.success, "{}", made.text);
+    let after = format!("0\nnew\n{}changed\n{}", numbers(1, 150), numbers(152, 299));
+    user.put("long.txt", &after);
+    user.put("crlf.txt", "a\r\nB\r\nc\r\n");
+    user.put("new/file.txt", "hello\n");
+    user.put("open.txt", "no newline\nstill none");
+    std::fs::remove_file(user.project().join("gone.txt")).unwrap();
+    let diff = tools.shell("git add -A && git diff --cached").await;
+    let diff = diff.output["stdout"].as_str().unwrap().to_owned();
+    assert!(
+        tools
+            .shell("git stash -q 2>&1 || git reset -q --hard")
+            .await
+            .success
+    );
+    assert!(user.project().join("gone.txt").exists() && user.text("long.txt") == numbers(0, 300));
+    let result = apply_patch(&user.root(), &diff).unwrap();
+    assert!(result.ok, "{}\n{diff}", result.detail);
+    assert_eq!(user.text("long.txt"), after);
+    assert_eq!(user.text("crlf.txt"), "a\r\nB\r\nc\r\n");
+    assert_eq!(user.text("new/file.txt"), "hello\n");
+    assert_eq!(user.text("open.txt"), "no newline\nstill none");
+    assert!(!user.project().join("gone.txt").exists());
 }
