@@ -235,7 +235,7 @@ mod tests {
     proptest::proptest! {
         /// Any patch on any text is applied or refused.
         #[test]
-        fn p11_no_patch_breaks_the_reader(
+        fn no_patch_breaks_the_reader(
             text in "([ab]?\r?\n){0,8}[ab]?",
             lines in proptest::collection::vec("(@@( [ab]| -[0-9],[0-9] \\+[0-9],[0-9] @@)?|[ +-][ab]?|\\*\\*\\* End of File|--- a/x|\\+\\+\\+ b/x)", 0..10),
         ) {

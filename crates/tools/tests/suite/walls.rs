@@ -226,7 +226,7 @@ async fn p5_a_call_that_nobody_waits_for_ends() {
 }
 
 #[tokio::test]
-async fn p26_time_processes_and_sizes_have_an_end() {
+async fn p12_time_processes_and_sizes_have_an_end() {
     let user = User::new();
     let limits = Limits {
         processes: 64,
