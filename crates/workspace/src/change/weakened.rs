@@ -136,22 +136,16 @@ fn read(diff: &str) -> Vec<File> {
             continue;
         };
         let text = text.trim();
-        let sides: &[usize] = match sign {
-            "-" => &[0],
-            "+" => &[1],
-            _ => &[0, 1],
-        };
-        for &side in sides {
-            let name = test_name(text, &mut marked[side]);
-            if sign == " " {
-                continue;
-            }
-            let names = if side == 0 {
-                &mut file.removed
-            } else {
-                &mut file.added
-            };
-            names.extend(name);
+        let name = |side: usize, marked: &mut [bool; 2]| test_name(text, &mut marked[side]);
+        match sign {
+            "-" => file.removed.extend(name(0, &mut marked)),
+            "+" => file.added.extend(name(1, &mut marked)),
+            // The line itself stays, but it may have lost the mark that made it a test, or got one.
+            _ => match (name(0, &mut marked), name(1, &mut marked)) {
+                (Some(lost), None) => file.removed.push(lost),
+                (None, Some(new)) => file.added.push(new),
+                _ => {}
+            },
         }
         match sign {
             "+" => file

@@ -269,7 +269,9 @@ impl Said {
 
     /// The error that this answer is.
     pub(crate) fn refused(self) -> Error {
-        if self.stderr.contains("No space left on device") {
+        // Where git does not give the reason, a disk without room does.
+        let may_be_full = self.stderr.contains("unable to write") && has_no_room(&self.at);
+        if may_be_full || self.stderr.contains("No space left on device") {
             return Error::DiskFull { path: self.at };
         }
         let mut lines: Vec<&str> = self
@@ -291,4 +293,9 @@ impl Said {
             said: lines.join("; "),
         }
     }
+}
+
+fn has_no_room(folder: &Path) -> bool {
+    const LITTLE: u64 = 256 << 10;
+    rustix::fs::statvfs(folder).is_ok_and(|disk| disk.f_bavail * disk.f_frsize < LITTLE)
 }

@@ -1,7 +1,14 @@
 //! `go test`, with `-v` or without.
 
+use std::collections::VecDeque;
+
 use super::cases::Cases;
 use super::{Found, Runner};
+
+/// How many tests that have not come to a verdict are listened to.
+const REMEMBERED: usize = 64;
+/// How much of what one of them says is kept.
+const SAID_BYTES: usize = 8 << 10;
 
 /// Go's test runner. Without `-v` it does not name what passed, and a package that did counts as one.
 #[derive(Debug, Default)]
@@ -14,6 +21,8 @@ pub(super) struct Go {
     verbose: bool,
     /// How far the open case is indented.
     depth: usize,
+    /// With `-v` a test speaks before its verdict: what the latest ones said.
+    said: VecDeque<(String, String)>,
     cases: Cases,
     builds: Cases,
 }
@@ -35,10 +44,14 @@ impl Runner for Go {
         } else if let Some(package) = line.strip_prefix("# ") {
             self.close();
             self.builds.begin(package);
-        } else if line == "FAIL" || line == "PASS" || text.starts_with("=== ") {
-            self.verbose |= text.starts_with("=== RUN");
+        } else if let Some(rest) = text.strip_prefix("=== ") {
+            self.verbose |= rest.starts_with("RUN ");
+            self.close();
+            self.turn_to(rest.split_whitespace().nth(1).unwrap_or_default());
+        } else if line == "FAIL" || line == "PASS" {
             self.close();
         } else {
+            self.hear(line);
             self.builds.line(line);
             if depth > self.depth {
                 self.cases.line(line);
@@ -71,9 +84,33 @@ impl Go {
             "FAIL" => {
                 self.failed += 1;
                 self.depth = depth;
-                self.cases.begin(name.split(" (").next().unwrap_or(name));
+                let name = name.split(" (").next().unwrap_or(name);
+                self.cases.begin(name);
+                if let Some((_, said)) = self.said.iter().find(|(of, _)| of == name) {
+                    said.lines().for_each(|line| self.cases.line(line));
+                }
             }
             _ => {}
+        }
+    }
+
+    /// `RUN   TestName`: the lines that follow are this one's.
+    fn turn_to(&mut self, name: &str) {
+        let known = self.said.iter().position(|(of, _)| of == name);
+        let entry = known.and_then(|at| self.said.remove(at));
+        self.said
+            .push_back(entry.unwrap_or_else(|| (name.to_owned(), String::new())));
+        if self.said.len() > REMEMBERED {
+            self.said.pop_front();
+        }
+    }
+
+    fn hear(&mut self, line: &str) {
+        if let Some((_, said)) = self.said.back_mut()
+            && said.len() + line.len() < SAID_BYTES
+        {
+            said.push_str(line);
+            said.push('\n');
         }
     }
 

@@ -12,6 +12,8 @@ mod python;
 mod rust;
 mod tap;
 
+use std::borrow::Cow;
+
 use windlass_core::task::{TestCase, TestCounts};
 
 /// What was understood of a run's output.
@@ -102,7 +104,10 @@ impl Reader {
 }
 
 /// The line without what commands a terminal.
-fn without_colour(line: &str) -> String {
+fn without_colour(line: &str) -> Cow<'_, str> {
+    if !line.contains('\u{1b}') {
+        return line.into();
+    }
     let mut plain = String::with_capacity(line.len());
     let mut chars = line.chars();
     while let Some(c) = chars.next() {
@@ -118,7 +123,7 @@ fn without_colour(line: &str) -> String {
             _ => {}
         }
     }
-    plain
+    plain.into()
 }
 
 /// The number before one of these words: `3 failed, 2 passed`.

@@ -6,6 +6,9 @@ const PASSED: &[&str] = &["passed", "passing", "passes", "pass", "ok", "succeede
 const FAILED: &[&str] = &["failed", "failing", "failures", "failure", "fail"];
 const ERRORS: &[&str] = &["errors", "error"];
 
+/// No sum is longer.
+const LONGEST: usize = 400;
+
 /// Reads the last line that looks like a sum.
 #[derive(Debug, Default)]
 pub(super) struct Plain {
@@ -14,6 +17,9 @@ pub(super) struct Plain {
 
 impl Plain {
     pub(super) fn line(&mut self, line: &str) {
+        if !line.bytes().any(|byte| byte.is_ascii_digit()) || line.len() > LONGEST {
+            return;
+        }
         let line = line.to_lowercase();
         let (passed, failed) = (count(&line, PASSED), count(&line, FAILED));
         if passed.is_some() || failed.is_some() {

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use windlass_core::Timestamp;
 use windlass_core::place::{Commit, Place, Workspace};
 use windlass_core::task::{AttemptRef, Project};
-use windlass_sandbox::{Host, Sandbox};
+use windlass_sandbox::{Host, Mechanism, Sandbox};
 use windlass_workspace::Clones;
 
 /// Away from the folder for temporary files, which every process has its own of.
@@ -52,6 +52,10 @@ impl World {
         put(&self.root(), name, text);
     }
 
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.root().join(name)).unwrap()
+    }
+
     /// Commits everything in the user's checkout, and gives the commit.
     pub(crate) fn commit(&self, message: &str) -> String {
         self.git(&["add", "-A"]);
@@ -78,6 +82,12 @@ impl World {
 
     pub(crate) async fn clones(&self) -> Clones {
         Clones::new(self.sandbox().await, self.at("places")).unwrap()
+    }
+
+    /// Places whose git calls have no walls around them: what is not obeyed there is not obeyed at all.
+    pub(crate) async fn bare_clones(&self) -> Clones {
+        let sandbox = Sandbox::with(self.host(), Mechanism::None).await.unwrap();
+        Clones::new(sandbox, self.at("places")).unwrap()
     }
 
     pub(crate) async fn open(&self) -> Box<dyn Place> {

@@ -1,0 +1,96 @@
+//! What the machine does to us: a full disk, a held lock, a killed process.
+
+use windlass_core::place::Workspace;
+use windlass_core::{ErrorCode, Retry};
+
+use super::world::{BRANCH, World, attempt, message, publish, put};
+
+#[tokio::test]
+async fn a_lock_that_somebody_holds_is_said_and_nothing_is_lost() {
+    let world = World::new();
+    let place = world.open().await;
+    put(place.root(), "notes.txt", "agent\n");
+    let commit = place.commit(message(1)).await.unwrap();
+    world.write(&format!(".git/refs/heads/{BRANCH}.lock"), "");
+    let error = place.publish(&commit, BRANCH).await.unwrap_err();
+    assert!(error.to_string().contains("cannot be moved"), "{error}");
+    std::fs::remove_file(world.root().join(format!(".git/refs/heads/{BRANCH}.lock"))).unwrap();
+    place.publish(&commit, BRANCH).await.unwrap();
+    assert_eq!(world.git(&["rev-parse", BRANCH]), commit.id);
+}
+
+#[tokio::test]
+async fn a_held_index_stops_a_merge_before_anything_is_touched() {
+    let world = World::new();
+    let place = world.open().await;
+    publish(&*place, 1, "agent\n").await;
+    let clones = world.clones().await;
+    let head = world.git(&["rev-parse", "HEAD"]);
+    world.write(".git/index.lock", "");
+    let error = clones.merge(&world.root(), BRANCH).await.unwrap_err();
+    assert!(error.to_string().contains("index.lock"), "{error}");
+    assert_eq!(world.read("notes.txt"), "one\ntwo\nthree\n");
+    assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
+}
+
+#[tokio::test]
+async fn a_repository_that_cannot_be_written_is_said_and_the_commit_is_kept() {
+    let world = World::new();
+    let place = world.open().await;
+    put(place.root(), "notes.txt", "agent\n");
+    let commit = place.commit(message(1)).await.unwrap();
+    // Nobody can make a folder where a file is.
+    let heads = world.root().join(".git/refs/heads/windlass");
+    std::fs::write(&heads, "x").unwrap();
+    assert!(place.publish(&commit, BRANCH).await.is_err());
+    std::fs::remove_file(heads).unwrap();
+    place.publish(&commit, BRANCH).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_full_disk_is_one_sentence_and_leaves_nothing_behind() {
+    let world = World::new();
+    let big: String = (0..400_000).map(|number| format!("{number}\n")).collect();
+    world.write("big.txt", &big);
+    world.commit("big");
+    let places = world.at("places");
+    std::fs::create_dir(&places).unwrap();
+    let _disk = SmallDisk::mount(&places);
+    let clones = world.clones().await;
+    let error = clones.open(&world.project(), attempt(1)).await.unwrap_err();
+    assert!(
+        error.to_string().starts_with("no space left on the disk"),
+        "{error}"
+    );
+    assert!(matches!(error.retry(), Retry::After(_)));
+    assert_eq!(error.code(), ErrorCode::BackendError);
+    assert!(world.places().is_empty(), "{:?}", world.places());
+    assert_eq!(world.git(&["status", "--porcelain"]), "");
+}
+
+/// A disk of one mebibyte.
+struct SmallDisk(std::path::PathBuf);
+
+impl SmallDisk {
+    fn mount(path: &std::path::Path) -> Self {
+        assert!(
+            rustix::process::getuid().is_root(),
+            "only root can mount: run the tests as root"
+        );
+        let status = std::process::Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=1m,mode=0700", "tmpfs"])
+            .arg(path)
+            .status();
+        assert!(status.unwrap().success());
+        Self(path.to_owned())
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount")
+            .arg("-l")
+            .arg(&self.0)
+            .status();
+    }
+}
