@@ -42,23 +42,26 @@ pub(crate) struct Difference {
     pub(crate) new_blob: String,
 }
 
+/// The files at one moment.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    /// As a tree in our own git folder.
+    pub(crate) tree: String,
+    /// What is different from the base.
+    pub(crate) differences: Vec<Difference>,
+}
+
 /// What differs from the base by now.
 pub(crate) async fn look(git: &Git, opened: &Opened) -> Result<Change> {
-    let tree = snapshot(git, opened).await?;
-    let differences = differences(git, &opened.git, &opened.base, &tree).await?;
+    let Snapshot { tree, differences } = snapshot(git, opened).await?;
     if differences.is_empty() {
         return Ok(Change::default());
     }
     let mut args = vec!["diff-tree", "-p", "-r"];
     args.extend(PLAIN);
     args.extend([opened.base.as_str(), &tree]);
-    let said = opened
-        .git
-        .call(git)
-        .at_most(SEARCHED_BYTES)
-        .run(&args)
-        .await?;
-    let diff = said.stdout.text();
+    let call = opened.git.call(git).at_most(SEARCHED_BYTES);
+    let diff = call.run(&args).await?.stdout.text();
     Ok(Change {
         weakened_tests: weakened::find(&differences, &diff),
         files: differences.into_iter().map(|one| one.path).collect(),
@@ -66,34 +69,27 @@ pub(crate) async fn look(git: &Git, opened: &Opened) -> Result<Change> {
     })
 }
 
-/// The files as they are now, as a tree in our own git folder. What ignore files name, and what tests leave
-/// behind, is not part of it.
-pub(crate) async fn snapshot(git: &Git, opened: &Opened) -> Result<String> {
+/// The files as they are now. What ignore files name, and what tests leave behind, is not part of it.
+pub(crate) async fn snapshot(git: &Git, opened: &Opened) -> Result<Snapshot> {
     remove_ghosts(&opened.work);
     let own = &opened.git;
     own.call_in(git, &opened.work).run(&["add", "-A"]).await?;
-    let tree = own.call(git).run(&["write-tree"]).await?.text();
-    let found = differences(git, &opened.git, &opened.base, &tree).await?;
-    let repositories: Vec<&Difference> = found
-        .iter()
-        .filter(|one| one.old_mode == REPOSITORY || one.new_mode == REPOSITORY)
-        .collect();
-    if repositories.is_empty() {
-        return Ok(tree);
-    }
+    let mut tree = own.call(git).run(&["write-tree"]).await?.text();
+    let mut differences = differences(git, own, &opened.base, &tree).await?;
     // A repository inside the clone: whatever it holds is not the project's.
-    let mut lines = String::new();
-    for one in repositories {
-        lines.push_str(&format!(
-            "{} {}\t{}\0",
-            one.old_mode, one.old_blob, one.path
-        ));
+    let inner = |one: &Difference| one.old_mode == REPOSITORY || one.new_mode == REPOSITORY;
+    if differences.iter().any(inner) {
+        let mut lines = String::new();
+        for one in differences.iter().filter(|one| inner(one)) {
+            let (mode, blob, path) = (&one.old_mode, &one.old_blob, &one.path);
+            lines.push_str(&format!("{mode} {blob}\t{path}\0"));
+        }
+        let call = own.call(git).input(lines);
+        call.run(&["update-index", "-z", "--index-info"]).await?;
+        tree = own.call(git).run(&["write-tree"]).await?.text();
+        differences.retain(|one| !inner(one));
     }
-    own.call(git)
-        .input(lines)
-        .run(&["update-index", "-z", "--index-info"])
-        .await?;
-    Ok(own.call(git).run(&["write-tree"]).await?.text())
+    Ok(Snapshot { tree, differences })
 }
 
 /// The files in which two trees differ, sorted by path.

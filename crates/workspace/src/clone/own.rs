@@ -32,28 +32,19 @@ impl OwnClone {
 
     async fn make_commit(&self, message: String) -> Result<Commit> {
         let (git, base) = (&self.clones.git, &self.opened.base);
-        let tree = change::snapshot(git, &self.opened).await?;
+        let change::Snapshot { tree, differences } = change::snapshot(git, &self.opened).await?;
+        if differences.is_empty() {
+            return Err(Error::NothingToCommit { base: base.clone() });
+        }
         if let Some((said, last)) = &*self.last()
             && *said == message
             && last.tree == tree
         {
             return Ok(last.clone());
         }
-        let base_tree = format!("{base}^{{tree}}");
-        let own = &self.opened.git;
-        let said = own
-            .call(git)
-            .run(&["rev-parse", "--verify", &base_tree])
-            .await?;
-        if said.text() == tree {
-            return Err(Error::NothingToCommit { base: base.clone() });
-        }
-        let id = own
-            .call(git)
-            .input(message.clone())
-            .run(&["commit-tree", "-p", base, "-F", "-", &tree])
-            .await?
-            .text();
+        let call = self.opened.git.call(git).input(message.clone());
+        let args = ["commit-tree", "-p", base, "-F", "-", &tree];
+        let id = call.run(&args).await?.text();
         let commit = Commit { id, tree };
         *self.last() = Some((message, commit.clone()));
         Ok(commit)

@@ -1,0 +1,126 @@
+//! The life of a place beside bare git doing the same: clone, edit, commit, bring the branch back, remove.
+//!
+//! Run with `cargo bench -p windlass-workspace`.
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a benchmark stops where it cannot measure, and compares with bare git"
+)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use divan::Bencher;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+use windlass_core::Timestamp;
+use windlass_core::place::Workspace;
+use windlass_core::task::{AttemptRef, Project};
+use windlass_sandbox::{Host, Mechanism, Sandbox, init};
+use windlass_workspace::Clones;
+
+const FILES: [usize; 2] = [10, 2000];
+
+fn main() {
+    init::main_if_asked();
+    divan::main();
+}
+
+fn git(folder: &Path, args: &[&str]) {
+    let output = Command::new("git")
+        .args(args)
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "git {args:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+/// A repository with so many files, away from the folder for temporary files.
+fn repository(files: usize) -> (TempDir, PathBuf) {
+    let folder = TempDir::with_prefix_in("bench-", env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let root = folder.path().canonicalize().unwrap().join("project");
+    std::fs::create_dir(&root).unwrap();
+    git(&root, &["init", "-q", "-b", "main"]);
+    git(&root, &["config", "user.name", "Bench"]);
+    git(&root, &["config", "user.email", "bench@example.org"]);
+    for number in 0..files {
+        let folder = root.join(format!("folder-{}", number % 40));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(
+            folder.join(format!("{number}.txt")),
+            format!("{number}\n").repeat(50),
+        )
+        .unwrap();
+    }
+    git(&root, &["add", "-A"]);
+    git(&root, &["commit", "-q", "-m", "first"]);
+    (folder, root)
+}
+
+#[divan::bench(args = FILES, sample_count = 10, sample_size = 1)]
+fn bare_git(bencher: Bencher, files: usize) {
+    let (folder, root) = repository(files);
+    let clone = folder.path().join("clone");
+    let mut number = 0;
+    bencher.bench_local(|| {
+        number += 1;
+        let branch = format!("task-{number}");
+        git(
+            &root,
+            &["clone", "-q", "--shared", ".", clone.to_str().unwrap()],
+        );
+        git(&clone, &["config", "user.name", "Bench"]);
+        git(&clone, &["config", "user.email", "bench@example.org"]);
+        std::fs::write(clone.join("folder-0/0.txt"), format!("{number}\n")).unwrap();
+        git(&clone, &["add", "-A"]);
+        git(&clone, &["commit", "-q", "-m", "change"]);
+        let refs = format!("HEAD:refs/heads/{branch}");
+        git(&root, &["fetch", "-q", clone.to_str().unwrap(), &refs]);
+        std::fs::remove_dir_all(&clone).unwrap();
+    });
+}
+
+#[divan::bench(args = FILES, sample_count = 10, sample_size = 1)]
+fn place_behind_bubblewrap(bencher: Bencher, files: usize) {
+    place(bencher, files, Mechanism::Bubblewrap);
+}
+
+#[divan::bench(args = FILES, sample_count = 10, sample_size = 1)]
+fn place_without_walls(bencher: Bencher, files: usize) {
+    place(bencher, files, Mechanism::None);
+}
+
+fn place(bencher: Bencher, files: usize, mechanism: Mechanism) {
+    let (folder, root) = repository(files);
+    let runtime = Runtime::new().unwrap();
+    let sandbox = runtime
+        .block_on(Sandbox::with(Host::current(), mechanism))
+        .unwrap();
+    let clones = Clones::new(sandbox, folder.path().join("places")).unwrap();
+    let project = Project {
+        id: 1,
+        name: "project".into(),
+        root,
+        created_at: Timestamp(0),
+    };
+    let mut task = 0;
+    bencher.bench_local(|| {
+        task += 1;
+        runtime.block_on(async {
+            let attempt = AttemptRef { task, number: 1 };
+            let place = clones.open(&project, attempt).await.unwrap();
+            std::fs::write(place.root().join("folder-0/0.txt"), format!("{task}\n")).unwrap();
+            let message = format!("Change\n\nTask-Id: {task}\nAttempt: 1\n");
+            let commit = place.commit(message).await.unwrap();
+            place
+                .publish(&commit, &format!("task-{task}"))
+                .await
+                .unwrap();
+            place.close().await.unwrap();
+        });
+    });
+}
