@@ -1,6 +1,9 @@
 //! What the store holds, on both databases.
 
+mod again;
 mod cluster;
 mod contract;
 mod deadlines;
+mod faults;
+mod killed;
 mod postgres;

@@ -1,0 +1,110 @@
+//! SIGKILL at any moment: what was acknowledged is there.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use windlass_core::task::{NewProject, NewTask, TaskFilter, TaskStatus};
+use windlass_store::{Settings, open_with};
+
+use super::again;
+
+fn patient() -> Settings {
+    let mut settings = Settings::default();
+    settings.query = Duration::from_secs(60);
+    settings.commit = Duration::from_secs(60);
+    settings
+}
+
+/// Adds tasks with eight clients for ever, and says each number once it is told that it is kept.
+#[test]
+fn role_adds_until_it_is_killed() {
+    let Some(folder) = again::folder() else {
+        return;
+    };
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let url = format!("sqlite:{}/windlass.db", folder.display());
+        let store = open_with(&url, patient()).await.unwrap();
+        let project = NewProject {
+            name: "shop".to_owned(),
+            root: "/home/me/shop".into(),
+        };
+        let project = store.add_project(project).await.unwrap().id;
+        let clients = (0..8).map(|_| async {
+            loop {
+                let pair = vec![NewTask::new(project, "one"), NewTask::new(project, "two")];
+                let added = store.enqueue(pair).await.unwrap();
+                println!("kept {} {}", added[0].task.id, added[1].task.id);
+            }
+        });
+        futures::future::join_all(clients).await;
+    });
+}
+
+#[test]
+fn p1_what_was_acknowledged_survives_sigkill() {
+    let rounds = if std::env::var_os("WINDLASS_FULL").is_some() {
+        200
+    } else {
+        12
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let mut kept: BTreeSet<i64> = BTreeSet::new();
+    for round in 0..rounds {
+        // From before the file is made to the middle of many transactions.
+        let until = Duration::from_millis(5 + round * 37 % 400);
+        let role = "suite::killed::role_adds_until_it_is_killed";
+        let output = again::play(role, folder.path(), until);
+        assert!(!output.status.success(), "it should have been killed");
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        // A last line that was cut short is no acknowledgement.
+        let whole = said.rsplit_once('\n').map_or("", |(whole, _)| whole);
+        for line in whole.lines() {
+            let Some((_, numbers)) = line.split_once("kept ") else {
+                continue;
+            };
+            kept.extend(
+                numbers
+                    .split(' ')
+                    .map(|number| number.parse::<i64>().unwrap()),
+            );
+        }
+    }
+    assert!(
+        !kept.is_empty(),
+        "it was never quick enough to add something"
+    );
+
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(1).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let url = format!("sqlite:{}/windlass.db", folder.path().display());
+        let store = open_with(&url, patient()).await.unwrap();
+        let mut found: BTreeSet<i64> = BTreeSet::new();
+        let mut titles = [0, 0];
+        loop {
+            let filter = TaskFilter {
+                after: found.last().copied(),
+                status: Some(TaskStatus::Pending),
+                ..TaskFilter::default()
+            };
+            let page = store.tasks(filter).await.unwrap();
+            if page.is_empty() {
+                break;
+            }
+            for task in page {
+                titles[usize::from(task.title == "two")] += 1;
+                found.insert(task.id);
+            }
+        }
+        let lost: Vec<_> = kept.difference(&found).collect();
+        assert!(lost.is_empty(), "acknowledged and lost: {lost:?}");
+        assert_eq!(titles[0], titles[1], "all of a batch, or none of it");
+        println!(
+            "{} acknowledged, {} found, {rounds} kills",
+            kept.len(),
+            found.len()
+        );
+    });
+}
