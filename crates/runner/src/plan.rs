@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use windlass_core::structured::{Fault as Misfit, Rules};
 use windlass_core::{AgentHandle, ErrorCode, SessionOptions};
 
-use crate::attempt::{Conversation, Fault, Unstructured, call};
+use crate::attempt::{Conversation, Unstructured, call};
 use crate::prompt::{cut, fill};
 
 /// How much of an answer that is no plan is shown.
@@ -112,11 +112,9 @@ pub(crate) async fn asked(
                 answer: cut(&answer, ANSWER),
             },
         }),
-        Err(Fault::Failed { error, .. } | Fault::Blocked { question: error }) => {
-            Err(windlass_core::Error::agent(ErrorCode::BackendError, error).into())
-        }
-        Err(Fault::Superseded(error)) => {
-            Err(windlass_core::Error::agent(ErrorCode::BackendError, error.to_string()).into())
+        Err(fault) => {
+            let error = windlass_core::Error::agent(ErrorCode::BackendError, fault.to_string());
+            Err(error.into())
         }
     }
 }

@@ -19,6 +19,10 @@ const DEBOUNCE: Duration = Duration::from_millis(10);
 /// How long no task is taken after the store or the place to work was in trouble.
 const TROUBLE: Duration = Duration::from_secs(2);
 
+/// How many tasks are looked at to learn whose clones must stay: so many at a time, so many times.
+const PAGE: u32 = 500;
+const PAGES: u32 = 20;
+
 /// A loop over the store's tasks.
 #[derive(Debug, Clone)]
 pub struct Worker {
@@ -99,19 +103,28 @@ impl Worker {
     async fn tidy_up(&self) -> Result<(), Error> {
         let store = &self.runner.store;
         store.sweep().await?;
-        let filter = TaskFilter {
-            status: Some(TaskStatus::InProgress),
-            ..TaskFilter::default()
-        };
-        let living: Vec<AttemptRef> = store
-            .tasks(filter)
-            .await?
-            .iter()
-            .map(|task| AttemptRef {
-                task: task.id,
-                number: task.attempt,
-            })
-            .collect();
+        let mut living = Vec::new();
+        for status in [TaskStatus::InProgress, TaskStatus::Pending] {
+            let mut filter = TaskFilter {
+                status: Some(status),
+                limit: PAGE,
+                ..TaskFilter::default()
+            };
+            for _ in 0..PAGES {
+                let page = store.tasks(filter.clone()).await?;
+                filter.after = page.last().map(|task| task.id);
+                // The attempt under way, and the next one: another worker may begin it while we clear.
+                living.extend(page.iter().flat_map(|task| {
+                    [task.attempt, task.attempt + 1].map(|number| AttemptRef {
+                        task: task.id,
+                        number,
+                    })
+                }));
+                if filter.after.is_none() {
+                    break;
+                }
+            }
+        }
         match self.runner.workspace.clear(&living).await {
             Ok(0) => {}
             Ok(cleared) => tracing::info!(cleared, "clones of dead attempts were removed"),

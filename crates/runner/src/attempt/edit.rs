@@ -1,19 +1,26 @@
 //! How an agent changes the files: by itself, or by giving them back.
 
+use std::time::Duration;
+
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use windlass_core::place::{FileChange, Place};
 use windlass_core::structured::Rules;
-use windlass_core::{AgentHandle, SessionOptions};
+use windlass_core::{AgentHandle, ErrorCode, SessionOptions};
 
-use super::turn::{Conversation, Ear, call};
+use super::approve::approver;
+use super::turn::{Conversation, Ear, Said, TurnFault, call};
 use super::words::{self, Material, Shown};
 use super::{Attempt, Fault, Worked};
+use crate::generate::schema;
 
 /// The largest file whose text a model is shown.
 const FILE: usize = 64 << 10;
 /// How much text it is shown in all.
 const FILES: usize = 256 << 10;
+
+/// How long a provider is left alone that asks for fewer requests.
+const WAITS: [Duration; 2] = [Duration::from_secs(15), Duration::from_secs(60)];
 
 /// What an agent did in one go.
 #[derive(Debug, Default)]
@@ -45,11 +52,12 @@ impl<'a, 'r> Editor<'a, 'r> {
         agent: AgentHandle,
         material: Material,
     ) -> Self {
-        let settings = &attempt.runner.settings;
+        let runner = attempt.runner;
+        let settings = &runner.settings;
         let options = SessionOptions {
             model: settings.model.clone(),
             permissions: settings.permissions,
-            approver: settings.approver.clone(),
+            approver: approver(settings, &runner.store, &runner.clock, attempt.at),
             ..SessionOptions::in_dir(place.root())
         };
         Self {
@@ -89,19 +97,38 @@ impl<'a, 'r> Editor<'a, 'r> {
 
     /// Lets the agent edit by itself. An agent that lost its session is told all of it again, once.
     async fn edited(&mut self, prompt: &str, analysis: Option<&str>) -> Worked<Edit> {
-        let timeout = self.attempt.runner.settings.turn_timeout;
-        let mut ear = Ear::of(self.attempt);
         let knew = self.conversation.is_open();
-        let mut said = self.conversation.turn(prompt, timeout, &mut ear).await?;
+        let mut said = self.turn(prompt).await?;
         if knew && said.as_ref().is_err_and(|fault| fault.orphaned) {
             let whole = format!("{}\n\n{prompt}", self.material.for_editing());
-            said = self.conversation.turn(&whole, timeout, &mut ear).await?;
+            said = self.turn(&whole).await?;
         }
         Ok(Edit {
             analysis: analysis.map(str::to_owned),
             description: said?.text,
             ..Edit::default()
         })
+    }
+
+    /// One turn. A provider that asks for fewer requests is given time, twice: what the agent did so far is worth waiting.
+    async fn turn(&mut self, prompt: &str) -> Worked<Result<Said, TurnFault>> {
+        let runner = self.attempt.runner;
+        let timeout = runner.settings.turn_timeout;
+        let mut ear = Ear::of(self.attempt);
+        let mut waits = WAITS.iter();
+        loop {
+            let said = self.conversation.turn(prompt, timeout, &mut ear).await?;
+            let is_limited = |fault: &TurnFault| fault.code == ErrorCode::RateLimited;
+            let Some(wait) = waits
+                .next()
+                .filter(|_| said.as_ref().is_err_and(is_limited))
+            else {
+                return Ok(said);
+            };
+            let message = format!("the provider asks for patience: {} s", wait.as_secs());
+            self.attempt.say("waiting", message).await;
+            runner.clock.sleep(*wait).await;
+        }
     }
 
     /// Has the files given back and puts them in place.
@@ -160,40 +187,4 @@ struct Given {
     #[serde(default, alias = "fix_description")]
     explanation: String,
     files: Vec<FileChange>,
-}
-
-/// The schema of generated code; of a correction, with what went wrong and how it is mended.
-fn schema(correction: bool) -> Value {
-    let file = json!({
-        "type": "object",
-        "properties": {
-            "path": { "type": "string", "description": "relative to the project's root" },
-            "action": { "type": "string", "enum": ["create", "modify", "delete"] },
-            "content": { "type": "string", "description": "the whole new content; empty for delete" },
-        },
-        "required": ["path", "action", "content"],
-        "additionalProperties": false,
-    });
-    let files = json!({ "type": "array", "items": file });
-    if correction {
-        return json!({
-            "type": "object",
-            "properties": {
-                "error_analysis": { "type": "string", "description": "what went wrong" },
-                "fix_description": { "type": "string", "description": "what the change does about it" },
-                "files": files,
-            },
-            "required": ["error_analysis", "fix_description", "files"],
-            "additionalProperties": false,
-        });
-    }
-    json!({
-        "type": "object",
-        "properties": {
-            "files": files,
-            "explanation": { "type": "string", "description": "what was changed and why" },
-        },
-        "required": ["files", "explanation"],
-        "additionalProperties": false,
-    })
 }

@@ -4,6 +4,7 @@
 //! keep its lease, the log that carries its events to the store, and whatever may stop it from outside. All of it is
 //! one future, so that dropping it is exactly a crash.
 
+mod approve;
 mod budget;
 mod correct;
 mod edit;
@@ -18,7 +19,9 @@ mod words;
 mod work;
 
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
+use windlass_core::Retry;
 use windlass_core::place::Place;
 use windlass_core::task::{AttemptRef, Broadcast, Outcome, Project, StoreError, Task, TestResult};
 
@@ -27,6 +30,7 @@ pub(crate) use retry::patiently;
 pub(crate) use supervise::run;
 pub use supervise::trace_id;
 pub(crate) use turn::{Conversation, Unstructured, call};
+pub(crate) use words::Material;
 
 use budget::Spending;
 use log::Log;
@@ -62,6 +66,8 @@ pub(crate) enum Fault {
     Superseded(StoreError),
     /// It failed.
     Failed { error: String, again: bool },
+    /// It failed for want of something that will be there again after a while, such as room on the disk.
+    Later { error: String, after: Duration },
     /// A person must say how to go on.
     Blocked { question: String },
 }
@@ -84,13 +90,16 @@ impl From<StoreError> for Fault {
     }
 }
 
+/// What went wrong around the agent: clone, tests, git. The agent's own faults are told by its turns.
 impl From<windlass_core::Error> for Fault {
     fn from(error: windlass_core::Error) -> Self {
-        use windlass_core::ErrorCode;
-        match error.code() {
-            ErrorCode::Timeout => Self::timeout(),
-            _ => Self::Failed {
-                again: error.retry().is_worthwhile(),
+        match error.retry() {
+            Retry::After(after) => Self::Later {
+                error: error.to_string(),
+                after,
+            },
+            retry => Self::Failed {
+                again: retry.is_worthwhile(),
                 error: error.to_string(),
             },
         }
@@ -101,7 +110,7 @@ impl std::fmt::Display for Fault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Superseded(error) => error.fmt(f),
-            Self::Failed { error, .. } => f.write_str(error),
+            Self::Failed { error, .. } | Self::Later { error, .. } => f.write_str(error),
             Self::Blocked { question } => f.write_str(question),
         }
     }

@@ -112,6 +112,10 @@ async fn push(
     before: Option<&Intent>,
 ) -> Worked<Landed> {
     let branch = branch_of(attempt.at.task);
+    let theirs = before.map(|before| &before.commit);
+    if theirs.is_some() && published(attempt).await?.as_ref() == theirs {
+        return Ok(Landed::Theirs);
+    }
     let mut tried = 0;
     loop {
         let Err(error) = place.publish(commit, &branch).await else {
@@ -122,7 +126,7 @@ async fn push(
         if there.as_ref() == Some(&commit.id) {
             return Ok(Landed::Ours);
         }
-        if there.is_some() && there.as_ref() == before.map(|before| &before.commit) {
+        if there.is_some() && there.as_ref() == theirs {
             return Ok(Landed::Theirs);
         }
         tried += 1;

@@ -2,6 +2,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{self, BoxFuture};
@@ -16,6 +17,9 @@ use super::trace::{Trace, some_usage};
 use super::{Attempt, Done, Fault, work};
 use crate::runner::{Signals, Taken};
 use crate::{ResultStatus, Runner, TaskResult};
+
+/// The longest that a failed attempt is held back for the sake of the next.
+const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// What is to be written down at the end.
 enum End {
@@ -35,7 +39,7 @@ pub(crate) async fn run(runner: &Runner, taken: Taken, signals: Signals) -> Task
         project: taken.project,
         at,
         log,
-        trace: Trace::new(runner.clock.clone()),
+        trace: Trace::new(runner.clock.clone(), taken.since),
         spending: Spending::new(runner.settings.budget, taken.since),
         place: OnceLock::new(),
         files: Mutex::default(),
@@ -71,6 +75,18 @@ async fn worked(attempt: &Attempt<'_>) -> Result<Done, Fault> {
             again: true,
         })
     });
+    let done = match done {
+        Err(Fault::Later { error, after }) => {
+            // Still ours while we wait: so nobody takes it before there is a chance that it goes better.
+            let wait = after.min(MAX_WAIT);
+            attempt
+                .say("waiting", format!("{error}; again in {} s", wait.as_secs()))
+                .await;
+            attempt.runner.clock.sleep(wait).await;
+            Err(Fault::Failed { error, again: true })
+        }
+        done => done,
+    };
     attempt.log.flush().await;
     done
 }
@@ -79,6 +95,7 @@ fn outcome(done: Result<Done, Fault>) -> End {
     End::Finish(match done {
         Ok(done) => done.outcome,
         Err(Fault::Failed { error, again }) => Outcome::Failed { error, again },
+        Err(Fault::Later { error, .. }) => Outcome::Failed { error, again: true },
         Err(Fault::Blocked { question }) => Outcome::Blocked { question },
         Err(Fault::Superseded(error)) => return End::Lost(error.to_string()),
     })

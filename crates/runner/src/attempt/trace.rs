@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use windlass_core::{Clock, ErrorCode, TraceError, TraceNode, Usage};
+use windlass_core::{Clock, ErrorCode, Timestamp, TraceError, TraceNode, Usage};
 
 /// The steps so far. They outlive the work, so that an attempt that was stopped shows where it stood.
 #[derive(Clone)]
@@ -22,14 +22,24 @@ pub(crate) struct Step {
 }
 
 impl Trace {
-    pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
+    /// A trace that begins with the claim, which was sent at this time.
+    pub(super) fn new(clock: Arc<dyn Clock>, since: Duration) -> Self {
+        let took = millis(clock.elapsed().saturating_sub(since));
+        let start = Timestamp(clock.now().0.saturating_sub(took));
+        let claim = TraceNode {
+            name: "claim".to_owned(),
+            start,
+            duration_ms: took,
+            ..TraceNode::default()
+        };
         let root = TraceNode {
             name: "attempt".to_owned(),
-            start: clock.now(),
+            start,
+            children: vec![claim],
             ..TraceNode::default()
         };
         Self {
-            began: clock.elapsed(),
+            began: since,
             root: Arc::new(Mutex::new(root)),
             clock,
         }

@@ -210,6 +210,9 @@ pub(crate) struct Unstructured {
 impl From<Unstructured> for Fault {
     fn from(failed: Unstructured) -> Self {
         match *failed.error.fault {
+            structured::Fault::Agent(error) if error.code() == ErrorCode::Timeout => {
+                Self::timeout()
+            }
             structured::Fault::Agent(error) => error.into(),
             _ => Self::Failed {
                 error: failed.error.to_string(),

@@ -17,15 +17,15 @@ const CASE: usize = 1 << 10;
 const DIFF: usize = 32 << 10;
 
 /// What an agent should know before it begins.
-pub(super) struct Material {
-    pub(super) context: TaskContext,
-    pub(super) answers: Vec<Blocker>,
+pub(crate) struct Material {
+    pub(crate) context: TaskContext,
+    pub(crate) answers: Vec<Blocker>,
     /// What will be run to test the change; nothing, where the project has no tests.
-    pub(super) command: Option<Vec<String>>,
+    pub(crate) command: Option<Vec<String>>,
 }
 
 /// A file's text, for a model that cannot read it by itself.
-pub(super) struct Shown {
+pub(crate) struct Shown {
     pub(super) path: String,
     pub(super) text: String,
 }
@@ -46,7 +46,7 @@ impl Material {
     }
 
     /// The prompt for a model that gives the files back.
-    pub(super) fn for_generating(&self, files: &[Shown]) -> String {
+    pub(crate) fn for_generating(&self, files: &[Shown]) -> String {
         self.filled(include_str!("../prompts/generate.md"), files)
     }
 

@@ -77,7 +77,7 @@ async fn a_red_test_is_corrected_and_the_change_proven() {
     assert_eq!(
         steps,
         [
-            "clone", "context", "prompt", "tests", "prompt", "tests", "commit", "publish"
+            "claim", "clone", "context", "prompt", "tests", "prompt", "tests", "commit", "publish"
         ]
     );
 }

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use windlass_core::TaskStore;
 use windlass_core::task::{Broadcast, TaskStatus};
+use windlass_core::{PermissionPolicy, TaskStore};
 use windlass_runner::{Budget, ResultStatus, Settings, Signals};
 
 use super::sim::agent::Act;
-use super::sim::place::GOOD;
+use super::sim::place::{GOOD, Mishap};
 use super::sim::world::World;
 
 async fn ends(act: Act, status: TaskStatus, error: &str) {
@@ -175,4 +175,85 @@ async fn every_event_of_the_agent_is_in_the_store_before_the_end() {
         }
     }
     assert_eq!(seqs, [(1, 1), (1, 2), (2, 1), (2, 2)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_fails_the_attempt_and_the_worker_lives() {
+    let world = World::calm(&[Act::Write(GOOD)]);
+    world.repo.mishaps.lock().unwrap().push(Mishap::Panic);
+    let task = world.task("a task");
+    let runner = std::sync::Arc::new(world.runner(Settings::default()));
+    let worker = windlass_runner::Worker {
+        once: true,
+        ..windlass_runner::Worker::new(runner)
+    };
+    let report = worker.run(Default::default()).await.unwrap();
+    let errors: Vec<_> = report
+        .results
+        .iter()
+        .map(|(_, result)| result.error.clone())
+        .collect();
+    assert_eq!(
+        errors,
+        [
+            Some("the attempt panicked: a bug in the tests".to_owned()),
+            None
+        ]
+    );
+    assert_eq!(world.now(task.id).status, TaskStatus::Completed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_full_disk_is_not_tried_again_at_once() {
+    let world = World::calm(&[Act::Write(GOOD)]);
+    world.repo.mishaps.lock().unwrap().push(Mishap::Full);
+    let task = world.task("a task");
+    let result = world.run(&task).await;
+    assert_eq!(result.error.as_deref(), Some("no space left"));
+    assert_eq!(world.now(task.id).status, TaskStatus::Pending);
+    let elapsed = windlass_core::Clock::elapsed(&*world.clock);
+    assert!(elapsed >= Duration::from_secs(30), "{elapsed:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_provider_that_asks_for_patience_gets_it() {
+    let world = World::calm(&[Act::Limited, Act::Limited, Act::Write(GOOD)]);
+    let task = world.task("a task");
+    assert_eq!(world.run(&task).await.status, ResultStatus::Completed);
+    assert_eq!(world.now(task.id).attempt, 1);
+
+    let world = World::calm(&[Act::Limited]);
+    let task = world.task("a task");
+    let result = world.run(&task).await;
+    assert_eq!(result.error.as_deref(), Some("too many requests"));
+    assert_eq!(world.now(task.id).status, TaskStatus::Pending);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_of_the_agent_is_decided_through_the_store() {
+    let world = World::calm(&[Act::Ask]);
+    let task = world.task("a task");
+    let settings = Settings {
+        permissions: PermissionPolicy::Ask,
+        ..Settings::default()
+    };
+    let decide = async {
+        while world.store.look().approvals.is_empty() {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        world.store.decide(1, Some("yes".to_owned())).await.unwrap();
+    };
+    let ((result, _), ()) = tokio::join!(world.watch(&task, settings.clone()), decide);
+    assert_eq!(result.status, ResultStatus::Completed);
+    let approval = world.store.look().approvals[0].clone();
+    assert_eq!(approval.asked.attempt.number, 1);
+    assert_eq!(approval.asked.tool, "write");
+
+    // Nobody decides until the turn is over: the question is withdrawn.
+    let task = world.task("another");
+    let (result, _) = world.watch(&task, settings).await;
+    assert_eq!(result.error.as_deref(), Some("Timeout"));
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let decision = world.store.look().approvals[1].decision.clone();
+    assert_eq!(decision.unwrap().option, None);
 }

@@ -137,6 +137,66 @@ async fn p4_a_crash_at_any_step_publishes_at_most_once() {
     panic!("the worker takes more steps than were tried");
 }
 
+/// A worker that stands still at this step for so long, beside one that does not.
+async fn beside(step: u32, still: Duration) -> (World, [tokio::task::JoinHandle<()>; 2]) {
+    let world = World::calm(&[Act::Write(GOOD)]);
+    world.task("a task");
+    let runner = world.runner(Settings::default());
+    let work = Box::pin(async move {
+        let taken = runner.take(runner.claim()).await.unwrap().unwrap();
+        runner.work(taken, Signals::default()).await;
+    });
+    let plan = Plan {
+        pause: Some((step, still)),
+        ..Plan::default()
+    };
+    let first = tokio::spawn(async move {
+        Fated::new(work, plan).await;
+    });
+    world.clock.sleep(Duration::from_secs(1)).await;
+    let other = worker(&world, true);
+    let second = tokio::spawn(async move {
+        // It lives until the task has ended, whoever ends it.
+        for _ in 0..40 {
+            other.run(CancellationToken::new()).await.unwrap();
+            other.runner.clock.sleep(Duration::from_secs(5)).await;
+        }
+    });
+    (world, [first, second])
+}
+
+#[tokio::test(start_paused = true)]
+async fn p4_a_publisher_that_wakes_while_another_begins() {
+    let day = Duration::from_secs(24 * 3600);
+    // The step between the intent and the publishing, and how long after it another attempt begins.
+    let mut found = None;
+    for step in 1..400 {
+        let (world, workers) = beside(step, day).await;
+        let mut intended = None;
+        while world.now(1).attempt < 2 && !world.now(1).status.is_final() {
+            world.clock.sleep(Duration::from_millis(20)).await;
+            if intended.is_none() && world.store.look().row(1).unwrap().intended.is_some() {
+                intended = Some(world.clock.elapsed());
+            }
+        }
+        let is_between = world.repo.published.lock().unwrap().is_empty();
+        workers.iter().for_each(|worker| worker.abort());
+        if let Some(intended) = intended.filter(|_| is_between) {
+            found = Some((step, world.clock.elapsed() - intended));
+            break;
+        }
+    }
+    let (step, after) = found.expect("no step lies between intent and publishing");
+    for shift in 0..150 {
+        let still = after + Duration::from_millis(shift * 2) - Duration::from_millis(60);
+        let (world, [first, second]) = beside(step, still).await;
+        first.await.unwrap();
+        second.await.unwrap();
+        assert_eq!(world.now(1).status, TaskStatus::Completed, "shift {shift}");
+        check::all(&world);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn p7_stop_is_gentle_then_firm() {
     // An agent that hangs is given back after the grace; one that is nearly done ends.

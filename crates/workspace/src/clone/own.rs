@@ -10,6 +10,7 @@ use super::{Clones, Opened};
 use crate::blocking;
 use crate::change;
 use crate::error::{Error, Result};
+use crate::paths::Root;
 use crate::publish;
 
 /// An attempt's own clone.
@@ -62,6 +63,21 @@ impl Place for OwnClone {
 
     fn base(&self) -> &str {
         &self.opened.base
+    }
+
+    fn read<'a>(
+        &'a self,
+        path: &'a str,
+        limit: usize,
+    ) -> BoxFuture<'a, windlass_core::Result<Option<String>>> {
+        let (folder, path) = (self.opened.work.clone(), path.to_owned());
+        let limit = u64::try_from(limit).unwrap_or(u64::MAX);
+        Box::pin(async move {
+            // Whatever cannot be shown is not shown: a link that leads out, a folder, a file that is too large.
+            let read = move || Ok(Root::open(&folder)?.read(&path, limit).ok());
+            let bytes = blocking(read).await?;
+            Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
+        })
     }
 
     fn apply(&self, files: Vec<FileChange>) -> BoxFuture<'_, windlass_core::Result<Vec<String>>> {

@@ -8,12 +8,14 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use futures::{StreamExt, stream};
 use serde_json::json;
+use windlass_core::permission::Approval;
 use windlass_core::{
     AgentBackend, AgentEvent, AgentHandle, Capabilities, Emitted, Error, ErrorCode, EventStream,
-    Prompt, Result, SessionId, SessionOptions, Usage, ready_events,
+    PermissionAsk, PermissionKind, PermissionOption, Prompt, Result, SessionId, SessionOptions,
+    Usage, ready_events,
 };
 
-use super::place::Repo;
+use super::place::{GOOD, Repo};
 
 /// What the agent does in one turn.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,6 +28,10 @@ pub(crate) enum Act {
     Say(&'static str),
     /// Fails; trying again may help or not.
     Fail { recoverable: bool },
+    /// Is told to come back later.
+    Limited,
+    /// Asks whether it may write the text that passes, and waits for the answer.
+    Ask,
     /// Says nothing more until it is cancelled.
     Hang,
     /// Panics.
@@ -52,7 +58,7 @@ pub(crate) struct SimAgent {
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub(crate) prompts: Vec<String>,
-    sessions: HashMap<SessionId, PathBuf>,
+    sessions: HashMap<SessionId, (PathBuf, Approval)>,
 }
 
 impl SimAgent {
@@ -126,6 +132,12 @@ impl SimAgent {
                 message: "the model is overloaded".to_owned(),
                 recoverable,
             }],
+            Act::Limited => vec![AgentEvent::Error {
+                code: ErrorCode::RateLimited,
+                message: "too many requests".to_owned(),
+                recoverable: true,
+            }],
+            Act::Ask => vec![end("asked first".to_owned())],
             Act::Orphan => vec![AgentEvent::SessionInvalid {
                 reason: "never heard of it".to_owned(),
             }],
@@ -152,7 +164,7 @@ impl AgentBackend for SimAgent {
             let mut state = self.state.lock().unwrap();
             let id = SessionId::from(format!("session {}", state.sessions.len() + 1));
             let root = options.cwd.unwrap_or_default();
-            state.sessions.insert(id.clone(), root);
+            state.sessions.insert(id.clone(), (root, options.approver));
             Ok(id)
         })
     }
@@ -171,12 +183,18 @@ impl AgentBackend for SimAgent {
         prompt: Prompt,
     ) -> BoxFuture<'a, Result<EventStream>> {
         Box::pin(async move {
-            let (root, turn) = {
+            let ((root, approver), turn) = {
                 let mut state = self.state.lock().unwrap();
                 state.prompts.push(prompt.text);
                 (state.sessions[id].clone(), state.prompts.len() - 1)
             };
             let act = (self.script)(turn);
+            if act == Act::Ask {
+                let asked = approver.0.unwrap().decide(question()).await;
+                if asked.as_deref() == Some("yes") {
+                    self.repo.write(&root, GOOD);
+                }
+            }
             let seconds = Duration::from_micros(u64::from(self.repo.faults.below(40_000_000)));
             self.repo.clock.sleep(seconds).await;
             let said = ready_events(self.act(act, &root));
@@ -189,5 +207,19 @@ impl AgentBackend for SimAgent {
 
     fn cancel<'a>(&'a self, _: &'a SessionId) -> BoxFuture<'a, Result<()>> {
         Box::pin(async { Ok(()) })
+    }
+}
+
+fn question() -> PermissionAsk {
+    PermissionAsk {
+        id: "1".to_owned(),
+        agent: "scripted".to_owned(),
+        tool: "write".to_owned(),
+        input: json!({ "path": "src/lib.rs" }),
+        options: vec![PermissionOption {
+            id: "yes".to_owned(),
+            kind: PermissionKind::AllowOnce,
+            label: "Yes".to_owned(),
+        }],
     }
 }

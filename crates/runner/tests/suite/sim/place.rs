@@ -24,6 +24,13 @@ pub(crate) const GOOD: &str = "good";
 /// A text that passes because it has no tests any more.
 pub(crate) const WEAK: &str = "weak";
 
+/// What may befall the tests.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Mishap {
+    Panic,
+    Full,
+}
+
 /// The user's repository, and every clone of it.
 #[derive(Debug)]
 pub(crate) struct Repo {
@@ -35,6 +42,8 @@ pub(crate) struct Repo {
     /// What each commit holds, and its message.
     pub(crate) commits: Mutex<BTreeMap<String, (String, String)>>,
     pub(crate) plan: Mutex<TestPlan>,
+    /// What the tests do instead of running, each once.
+    pub(crate) mishaps: Mutex<Vec<Mishap>>,
     /// How often the tests were run.
     pub(crate) runs: Mutex<u32>,
     pub(crate) faults: Arc<Faults>,
@@ -49,6 +58,7 @@ impl Repo {
             folders: Mutex::default(),
             commits: Mutex::default(),
             plan: Mutex::new(TestPlan::Command(vec!["check".to_owned()])),
+            mishaps: Mutex::default(),
             runs: Mutex::default(),
             faults,
             clock,
@@ -224,6 +234,18 @@ impl Verifier for SimTests {
     fn verify<'a>(&'a self, root: &'a Path) -> BoxFuture<'a, Result<TestResult>> {
         Box::pin(async move {
             *self.0.runs.lock().unwrap() += 1;
+            let mishap = self.0.mishaps.lock().unwrap().pop();
+            match mishap {
+                Some(Mishap::Panic) => panic!("a bug in the tests"),
+                Some(Mishap::Full) => {
+                    return Err(Error::Agent {
+                        code: ErrorCode::BackendError,
+                        message: "no space left".to_owned(),
+                        retry_after: Some(Duration::from_secs(30)),
+                    });
+                }
+                None => {}
+            }
             let seconds = Duration::from_millis(u64::from(self.0.faults.below(20_000)));
             self.0.clock.sleep(seconds).await;
             let text = self.0.call(|| self.0.text(root)).await?;

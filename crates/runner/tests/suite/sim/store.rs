@@ -142,6 +142,7 @@ impl TaskStore for SimStore {
             let all = memory.rows.values().map(|row| &row.task);
             Ok(all
                 .filter(|task| filter.status.is_none_or(|status| status == task.status))
+                .filter(|task| filter.after.is_none_or(|after| task.id > after))
                 .filter(|task| filter.issue_id.is_none_or(|id| Some(id) == task.issue_id))
                 .cloned()
                 .collect())

@@ -1,0 +1,89 @@
+//! Puts an agent's permission requests into the store, where whoever decides finds them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use windlass_core::permission::Approval;
+use windlass_core::task::{AttemptRef, NewApproval, RecordId};
+use windlass_core::{Approver, Clock, PermissionAsk, PermissionPolicy, TaskStore};
+
+use super::patiently;
+use crate::Settings;
+
+/// How often the store is asked whether somebody has decided.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Asks through the store on behalf of one attempt.
+#[derive(Debug)]
+struct StoreApprover {
+    store: Arc<dyn TaskStore>,
+    clock: Arc<dyn Clock>,
+    at: AttemptRef,
+}
+
+/// Who decides in this attempt: whom the settings name, else whoever looks into the store.
+pub(super) fn approver(
+    settings: &Settings,
+    store: &Arc<dyn TaskStore>,
+    clock: &Arc<dyn Clock>,
+    at: AttemptRef,
+) -> Approval {
+    if settings.permissions != PermissionPolicy::Ask || settings.approver.0.is_some() {
+        return settings.approver.clone();
+    }
+    Approval(Some(Arc::new(StoreApprover {
+        store: Arc::clone(store),
+        clock: Arc::clone(clock),
+        at,
+    })))
+}
+
+impl Approver for StoreApprover {
+    fn decide(&self, ask: PermissionAsk) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async move {
+            let asked = NewApproval {
+                attempt: self.at,
+                agent: ask.agent,
+                tool: ask.tool,
+                input: ask.input,
+                options: ask.options,
+            };
+            let asked = self.store.ask(asked).await.ok()?;
+            let mut open = Open {
+                store: Arc::clone(&self.store),
+                id: asked.id,
+                decided: false,
+            };
+            loop {
+                let look = || self.store.approval(asked.id);
+                let found = patiently(&*self.clock, look).await.ok()?;
+                if let Some(decision) = found.decision {
+                    open.decided = true;
+                    return decision.option;
+                }
+                self.clock.sleep(LOOK).await;
+            }
+        })
+    }
+}
+
+/// A question that nobody has answered yet. Dropped, it is withdrawn: the turn has ended, and no answer would be heard.
+struct Open {
+    store: Arc<dyn TaskStore>,
+    id: RecordId,
+    decided: bool,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if self.decided {
+            return;
+        }
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let store = Arc::clone(&self.store);
+            let id = self.id;
+            runtime.spawn(async move { store.decide(id, None).await });
+        }
+    }
+}
