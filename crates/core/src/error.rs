@@ -31,6 +31,8 @@ pub enum ErrorCode {
     Cancelled,
     /// More output came than the limits allow.
     OutputLimit,
+    /// The steps, tokens or money allowed are used up.
+    BudgetExceeded,
     /// Nothing better is known.
     Unknown,
 }
@@ -48,6 +50,7 @@ impl ErrorCode {
             Self::BackendError => "BackendError",
             Self::Cancelled => "Cancelled",
             Self::OutputLimit => "OutputLimit",
+            Self::BudgetExceeded => "BudgetExceeded",
             Self::Unknown => "Unknown",
         }
     }

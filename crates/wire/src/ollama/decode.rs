@@ -77,11 +77,16 @@ impl Decoder {
             id => id.to_owned(),
         };
         let function = &call["function"];
-        let arguments = function.get("arguments").filter(|value| value.is_object());
+        let input = match function.get("arguments") {
+            // Some servers write the object as a string; what is in it is the caller's to judge.
+            Some(Value::String(text)) => text.clone(),
+            Some(object @ Value::Object(_)) => object.to_string(),
+            _ => "{}".to_owned(),
+        };
         let call = ToolCall {
             id,
             name: text(function, "name").to_owned(),
-            input: arguments.map_or_else(|| "{}".to_owned(), Value::to_string),
+            input,
             ..ToolCall::default()
         };
         out.extend(call_events(self.calls, &call));
