@@ -1,8 +1,8 @@
-//! Every way to reach an agent that is a program.
+//! Every way to reach an agent: as a program, or as a model behind HTTP.
 //!
-//! An agent is a profile, which is data, and a parser, which is a pure function from lines to events; [`cli`] holds
-//! both for each agent, and the one driver that they share. [`invoke`] is the plain call underneath: one command, its
-//! output, its duration.
+//! An agent that is a program is a profile, which is data, and a parser, which is a pure function from lines to events;
+//! [`cli`] holds both for each agent, and the one driver that they share. [`invoke`] is the plain call underneath: one
+//! command, its output, its duration. [`model`] makes an agent of a model, over the one HTTP client in [`http`].
 //!
 //! What it does not do: it starts no process itself (that is `sandbox`), downloads no agent, and does not repair what
 //! an agent gets wrong about the order of events (that is the handle in `core`).
@@ -27,8 +27,10 @@
 pub mod cli;
 mod context;
 pub mod direct;
+pub mod http;
 mod instructions;
 pub mod invoke;
+pub mod model;
 mod papers;
 mod settings;
 mod version;

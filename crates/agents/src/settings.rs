@@ -92,7 +92,7 @@ pub(crate) fn check_word(value: &str) -> Result<(), String> {
     Err(problem.to_owned())
 }
 
-fn check_endpoint(url: &str) -> Result<(), String> {
+pub(crate) fn check_endpoint(url: &str) -> Result<(), String> {
     let rest = url
         .strip_prefix("http://")
         .or_else(|| url.strip_prefix("https://"))

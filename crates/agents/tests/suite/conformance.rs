@@ -43,7 +43,7 @@ impl Candidate for Real {
 ///
 /// A prompt that was cancelled before the model heard of it comes again with the next one: the last scene is looked
 /// for first. What comes after a tool is told by nothing, and so is looked for when all else is over.
-fn script(stage: &Stage) -> Value {
+pub(crate) fn script(stage: &Stage) -> Value {
     let all: Vec<Value> = stage
         .scenes
         .iter()

@@ -8,6 +8,7 @@ mod every_fixture;
 mod garbled;
 mod invoke;
 mod killed;
+mod model;
 mod project;
 mod qwen;
 mod real;

@@ -1,0 +1,50 @@
+//! One answer to a whole conversation, for callers that keep it themselves.
+
+use futures::StreamExt;
+use futures::stream::{self, BoxStream};
+use windlass_wire::{ErrorKind, ModelError, ModelEvent, ModelRequest};
+
+use super::{ModelAgent, mode};
+
+/// Fields beyond the common words that a caller may set: they change how a model thinks, and nothing else. What names
+/// an address, a header or a key is in no list.
+const PASSED: [&str; 7] = [
+    "reasoning",
+    "reasoning_effort",
+    "thinking",
+    "think",
+    "verbosity",
+    "include",
+    "store",
+];
+
+impl ModelAgent {
+    /// Answers a conversation that the caller keeps: nothing is remembered, and nothing is run.
+    ///
+    /// The tools are the caller's. Their calls come back as events, also from a model that has no calls of its own, and
+    /// the results come with the caller's next request. Model, endpoint and key are those of the settings, whatever
+    /// the request says. The last event, and no other, is `Done` or `Error`.
+    pub fn answer(&self, mut request: ModelRequest) -> BoxStream<'static, ModelEvent> {
+        let shared = &self.shared;
+        if let Err(error) = shared.check_key() {
+            let error = ModelError::new(ErrorKind::Authentication, error.to_string());
+            return stream::iter([ModelEvent::Error(error)]).boxed();
+        }
+        let model = shared
+            .settings
+            .model
+            .as_deref()
+            .or(shared.kind.usual_model());
+        request.model = model.unwrap_or_default().to_owned();
+        request
+            .extra
+            .retain(|key, _| PASSED.contains(&key.as_str()));
+        request.max_tokens = request.max_tokens.or(shared.settings.max_tokens);
+        if request.sampling.temperature.is_none() {
+            request.sampling.temperature = shared.settings.temperature;
+        }
+        request.stream = shared.settings.stream;
+        request.stream_usage = shared.settings.stream;
+        mode::ask(&shared.line, shared.settings.tool_mode, request)
+    }
+}

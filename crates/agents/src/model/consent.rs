@@ -1,0 +1,96 @@
+//! Whether a tool may act: the policy's word, or a person's.
+
+use windlass_core::permission::Approver;
+use windlass_core::{
+    AgentEvent, PermissionAsk, PermissionKind, PermissionOption, PermissionPolicy, Tool,
+};
+
+use super::kit::only_looks;
+use super::session::Session;
+use super::turn::Outbox;
+
+const ONCE: &str = "allow_once";
+const ALWAYS: &str = "allow_always";
+const REJECT: &str = "reject_once";
+
+/// Who is asked, and for which agent.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Consent<'a> {
+    pub(super) agent: &'static str,
+    pub(super) policy: PermissionPolicy,
+    pub(super) session: &'a Session,
+}
+
+impl Consent<'_> {
+    /// Whether this call may be made; the error is what the model is told. A tool that only looks needs no consent.
+    pub(super) async fn to(
+        &self,
+        id: &str,
+        tool: &dyn Tool,
+        input: &serde_json::Value,
+        out: &Outbox,
+    ) -> Result<(), String> {
+        let name = &tool.spec().name;
+        if only_looks(tool) || self.session.is_allowed(name) {
+            return Ok(());
+        }
+        match self.policy {
+            PermissionPolicy::Allow => Ok(()),
+            PermissionPolicy::Ask => {
+                let ask = PermissionAsk {
+                    id: id.to_owned(),
+                    agent: self.agent.to_owned(),
+                    tool: name.clone(),
+                    input: input.clone(),
+                    options: options(),
+                };
+                self.asked(ask, out).await
+            }
+            _ => Err(format!(
+                "{name} is not allowed here: only tools that look are"
+            )),
+        }
+    }
+
+    async fn asked(&self, ask: PermissionAsk, out: &Outbox) -> Result<(), String> {
+        let tool = ask.tool.clone();
+        out.send(AgentEvent::PermissionRequest {
+            id: ask.id.clone(),
+            tool: tool.clone(),
+            input: ask.input.clone(),
+            options: ask.options.clone(),
+        })
+        .await;
+        let approver: Option<&dyn Approver> = self.session.options.approver.0.as_deref();
+        let Some(approver) = approver else {
+            return Err(format!(
+                "{tool} was not allowed: nobody is there to be asked"
+            ));
+        };
+        match approver.decide(ask).await.as_deref() {
+            Some(ONCE) => Ok(()),
+            Some(ALWAYS) => {
+                self.session.allow(&tool);
+                Ok(())
+            }
+            _ => Err(format!("{tool} was not allowed by the user")),
+        }
+    }
+}
+
+fn options() -> Vec<PermissionOption> {
+    let option = |id: &str, kind, label: &str| PermissionOption {
+        id: id.to_owned(),
+        kind,
+        label: label.to_owned(),
+    };
+    vec![
+        option(ONCE, PermissionKind::AllowOnce, "Allow"),
+        option(
+            ALWAYS,
+            PermissionKind::AllowAlways,
+            "Allow for this session",
+        ),
+        option(REJECT, PermissionKind::RejectOnce, "Reject"),
+    ]
+}

@@ -1,0 +1,181 @@
+//! What a session's MCP servers offer, as tools like any other.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use serde_json::{Map, Value, json};
+use windlass_core::{Result, Tool, ToolKind, ToolOutput, ToolSpec};
+use windlass_mcp::{Body, Servers};
+
+/// The tools of all servers, and two more to list and read what they have to read.
+///
+/// Nobody can know what a server's tool does, so it counts as one that runs programs.
+pub(super) fn tools(servers: &Arc<Servers>) -> Vec<Arc<dyn Tool>> {
+    let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
+    for tool in servers.tools() {
+        tools.push(Arc::new(ServerTool {
+            spec: ToolSpec {
+                name: tool.joined(),
+                description: tool.description.clone(),
+                parameters: tool.input_schema.clone(),
+                kind: ToolKind::Execute,
+            },
+            server: tool.server.clone(),
+            name: tool.name.clone(),
+            servers: Arc::clone(servers),
+        }));
+    }
+    let has_resources = |name: &str| servers.resources(name).is_ok_and(|found| !found.is_empty());
+    if servers.names().any(has_resources) {
+        tools.push(Arc::new(Resources::list(servers)));
+        tools.push(Arc::new(Resources::read(servers)));
+    }
+    tools
+}
+
+#[derive(Debug)]
+struct ServerTool {
+    spec: ToolSpec,
+    server: String,
+    name: String,
+    servers: Arc<Servers>,
+}
+
+impl Tool for ServerTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call(&self, input: Value) -> BoxFuture<'_, Result<ToolOutput>> {
+        Box::pin(async move {
+            let arguments = input.as_object().cloned().unwrap_or_default();
+            let called = self.servers.call(&self.server, &self.name, arguments).await;
+            Ok(match called {
+                Ok(value) => given(value),
+                Err(error) => failed(error.to_string()),
+            })
+        })
+    }
+}
+
+/// Lists or reads what servers have to read.
+#[derive(Debug)]
+struct Resources {
+    spec: ToolSpec,
+    servers: Arc<Servers>,
+    reads: bool,
+}
+
+impl Resources {
+    fn list(servers: &Arc<Servers>) -> Self {
+        let parameters = json!({
+            "type": "object",
+            "properties": { "server": { "type": "string", "description": "only this server's" } },
+        });
+        Self::new(
+            servers,
+            "list_mcp_resources",
+            "Lists what the MCP servers have to read.",
+            parameters,
+        )
+    }
+
+    fn read(servers: &Arc<Servers>) -> Self {
+        let parameters = json!({
+            "type": "object",
+            "properties": { "server": { "type": "string" }, "uri": { "type": "string" } },
+            "required": ["server", "uri"],
+        });
+        let about = "Reads one resource of an MCP server.";
+        Self {
+            reads: true,
+            ..Self::new(servers, "read_mcp_resource", about, parameters)
+        }
+    }
+
+    fn new(servers: &Arc<Servers>, name: &str, about: &str, parameters: Value) -> Self {
+        Self {
+            spec: ToolSpec {
+                name: name.to_owned(),
+                description: about.to_owned(),
+                parameters,
+                kind: ToolKind::Read,
+            },
+            servers: Arc::clone(servers),
+            reads: false,
+        }
+    }
+
+    fn listed(&self, input: &Map<String, Value>) -> ToolOutput {
+        let only = input.get("server").and_then(Value::as_str);
+        let names = self
+            .servers
+            .names()
+            .filter(|name| only.is_none_or(|only| only == *name));
+        let mut all = Vec::new();
+        for name in names {
+            for resource in self.servers.resources(name).unwrap_or_default() {
+                all.push(json!({
+                    "server": name,
+                    "uri": resource.uri,
+                    "name": resource.name,
+                    "description": resource.description,
+                    "mime_type": resource.mime_type,
+                }));
+            }
+        }
+        given(Value::Array(all))
+    }
+
+    async fn content(&self, input: &Map<String, Value>) -> ToolOutput {
+        let word = |key: &str| input.get(key).and_then(Value::as_str);
+        let (Some(server), Some(uri)) = (word("server"), word("uri")) else {
+            return failed("server and uri are needed, both as strings".to_owned());
+        };
+        let parts = match self.servers.read(server, uri).await {
+            Ok(parts) => parts,
+            Err(error) => return failed(error.to_string()),
+        };
+        let texts = parts.into_iter().map(|part| match part.body {
+            Body::Text(text) => text,
+            Body::Base64(data) => format!("[{} bytes of base64 left out]", data.len()),
+        });
+        given(Value::String(texts.collect::<Vec<_>>().join("\n")))
+    }
+}
+
+impl Tool for Resources {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call(&self, input: Value) -> BoxFuture<'_, Result<ToolOutput>> {
+        Box::pin(async move {
+            let input = input.as_object().cloned().unwrap_or_default();
+            Ok(match self.reads {
+                true => self.content(&input).await,
+                false => self.listed(&input),
+            })
+        })
+    }
+}
+
+fn given(value: Value) -> ToolOutput {
+    let text = match &value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    ToolOutput {
+        success: true,
+        text,
+        output: value,
+    }
+}
+
+fn failed(problem: String) -> ToolOutput {
+    ToolOutput {
+        success: false,
+        output: json!({ "error": problem }),
+        text: problem,
+    }
+}

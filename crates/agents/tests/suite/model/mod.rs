@@ -1,0 +1,16 @@
+//! Models as agents, on scripted models in every dialect and on servers that misbehave.
+
+mod answers;
+mod budget;
+mod canary;
+mod conformance;
+mod consent;
+mod faults;
+mod local;
+mod loops;
+mod mcp;
+mod modes;
+mod redirect;
+mod together;
+mod tools;
+mod world;
