@@ -1,8 +1,11 @@
 //! The one place where every backend is registered.
 
+use std::sync::Arc;
+
+use windlass_agents::model::{self, ModelKind, NoTools};
 use windlass_agents::{AgentContext, cli};
 use windlass_core::registry::Export;
-use windlass_core::{AgentRegistry, Error};
+use windlass_core::{AgentRegistry, Error, Toolbox};
 use windlass_sandbox::{Host, Mechanism, Sandbox};
 use windlass_testkit::{MockAgent, ReplayAgent};
 
@@ -39,7 +42,7 @@ pub(crate) async fn machine(inputs: &Inputs) -> Result<AgentContext, String> {
     Ok(AgentContext::new(sandbox, state.join("agents")).with_secrets(secrets))
 }
 
-/// The registry with the agents that are programs. A backend that is there already keeps its name.
+/// The registry with the agents that are programs or models. A backend that is there already keeps its name.
 pub(crate) fn with_programs(
     mut registry: AgentRegistry,
     machine: &Result<AgentContext, String>,
@@ -51,11 +54,23 @@ pub(crate) fn with_programs(
         registry = match machine {
             Ok(context) => registry.register(profile.name, cli::factory(profile, context.clone())),
             Err(problem) => {
-                let error = Error::Unavailable {
-                    backend: profile.name.to_owned(),
-                    problem: problem.clone(),
-                };
+                let error = unavailable(profile.name, problem);
                 registry.register(profile.name, move |_| Err(error.clone()))
+            }
+        };
+    }
+    for kind in ModelKind::ALL {
+        if registry.available().contains(&kind.name()) {
+            continue;
+        }
+        registry = match machine {
+            Ok(context) => {
+                let make = model::factory(kind, context.clone(), toolbox(context));
+                registry.register(kind.name(), make)
+            }
+            Err(problem) => {
+                let error = unavailable(kind.name(), problem);
+                registry.register(kind.name(), move |_| Err(error.clone()))
             }
         };
     }
@@ -64,5 +79,17 @@ pub(crate) fn with_programs(
             registry.register("direct", windlass_agents::direct::factory(context.clone()))
         }
         Err(_) => registry,
+    }
+}
+
+/// What models may do in a folder.
+fn toolbox(_context: &AgentContext) -> Arc<dyn Toolbox> {
+    Arc::new(NoTools)
+}
+
+fn unavailable(backend: &str, problem: &str) -> Error {
+    Error::Unavailable {
+        backend: backend.to_owned(),
+        problem: problem.to_owned(),
     }
 }

@@ -31,6 +31,8 @@ pub enum Kind {
     Seconds,
     /// How many: at least one.
     Count,
+    /// How much: any number that is not below 0.
+    Amount,
     /// Yes or no.
     Flag,
     /// A list of texts.
@@ -60,6 +62,7 @@ impl Kind {
             Self::Choice(words) => one_of(words),
             Self::Seconds => format!("whole seconds from 1 to {MOST_SECONDS}"),
             Self::Count => format!("a whole number from 1 to {MOST}"),
+            Self::Amount => "a number that is not below 0".to_owned(),
             Self::Flag => "true or false".to_owned(),
             Self::List => r#"a list of texts such as ["--fast"]"#.to_owned(),
             Self::Command => r#"a list such as ["program", "argument"]"#.to_owned(),
@@ -82,6 +85,7 @@ impl Kind {
                 .as_u64()
                 .is_some_and(|n| (1..=MOST_SECONDS).contains(&n)),
             Self::Count => value.as_u64().is_some_and(|n| (1..=MOST).contains(&n)),
+            Self::Amount => value.as_f64().is_some_and(|n| n.is_finite() && n >= 0.0),
             Self::Flag => value.is_boolean(),
             Self::List => texts(value).is_some(),
             Self::Command => is_command(value),
@@ -110,6 +114,10 @@ impl Kind {
             Self::Seconds | Self::Count => {
                 text.parse::<i64>().map_or_else(|_| as_text(), Value::from)
             }
+            Self::Amount => match text.parse::<i64>() {
+                Ok(whole) => Value::from(whole),
+                Err(_) => text.parse::<f64>().map_or_else(|_| as_text(), Value::from),
+            },
             Self::List | Self::Command | Self::CommandOrNone | Self::Policy(_) | Self::Tables => {
                 match serde_json::from_str(text) {
                     Ok(value @ (Value::Array(_) | Value::Object(_))) => value,
@@ -129,7 +137,9 @@ impl Kind {
             (Self::Choice(_) | Self::Policy(_), Value::String(text)) if text.len() <= 20 => {
                 return format!("\"{}\"", visible_line(text));
             }
-            (Self::Seconds | Self::Count, Value::Number(number)) => return number.to_string(),
+            (Self::Seconds | Self::Count | Self::Amount, Value::Number(number)) => {
+                return number.to_string();
+            }
             (_, Value::Number(_)) => "a number",
             (_, Value::Bool(true)) => "true",
             (_, Value::Bool(false)) => "false",

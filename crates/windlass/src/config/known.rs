@@ -139,6 +139,82 @@ pub const KEYS: &[Known] = &[
         "The variable that holds the key for the endpoint; it is looked up in the environment, then in a trusted `.env`.",
     ),
     Known::new(
+        "agents.<name>.api_spec",
+        Kind::Choice(&["chat_completions", "responses"]),
+        "Which of its APIs an `openai` model is asked through; chat completions by default.",
+    ),
+    Known::new(
+        "agents.<name>.tool_mode",
+        Kind::Choice(&["auto", "native", "schema", "text"]),
+        "How a model calls tools: by the API's own calls (native), by an answer held to a JSON schema (schema), by a code fence in its text (text), or natively and, where it makes no such call, by the one in its text (auto, the default).",
+    ),
+    Known::new(
+        "agents.<name>.schema_mode",
+        Kind::Choice(&["auto", "native", "prompt", "none"]),
+        "Who holds a model's structured answers to their schema: the API (native) or the prompt; by default the API, except with chat completions.",
+    ),
+    Known::new(
+        "agents.<name>.tools",
+        Kind::Flag,
+        "Whether a model gets tools; true by default.",
+    ),
+    Known::new(
+        "agents.<name>.stream",
+        Kind::Flag,
+        "Whether a model answers piece by piece; true by default.",
+    ),
+    Known::new(
+        "agents.<name>.instructions",
+        Kind::AnyText,
+        "What a model is told before everything else, in place of Windlass's own words.",
+    ),
+    Known::new(
+        "agents.<name>.max_steps",
+        Kind::Count,
+        "How many answers one turn of a model may take; 25 by default.",
+    ),
+    Known::new(
+        "agents.<name>.max_tokens",
+        Kind::Amount,
+        "The most tokens of one answer of a model.",
+    ),
+    Known::new(
+        "agents.<name>.token_budget",
+        Kind::Amount,
+        "The most tokens of one turn of a model, read and written together.",
+    ),
+    Known::new(
+        "agents.<name>.cost_budget_usd",
+        Kind::Amount,
+        "The most dollars of one turn of a model; needs both prices.",
+    ),
+    Known::new(
+        "agents.<name>.input_usd_per_mtok",
+        Kind::Amount,
+        "What a million tokens cost a model to read.",
+    ),
+    Known::new(
+        "agents.<name>.output_usd_per_mtok",
+        Kind::Amount,
+        "What a million tokens cost a model to write.",
+    ),
+    Known::new(
+        "agents.<name>.temperature",
+        Kind::Amount,
+        "How a model chooses its next token; 0 is the likeliest.",
+    ),
+    Known::new(
+        "agents.<name>.request_timeout_secs",
+        Kind::Seconds,
+        "The longest silence of a model, before its answer and between two pieces of it; 120 by default.",
+    )
+    .harmless(),
+    Known::new(
+        "agents.<name>.max_retries",
+        Kind::Amount,
+        "How often a request to a model that failed is sent again; 2 by default.",
+    ),
+    Known::new(
         "agents.<name>.transport",
         Kind::Text,
         "How the agent's program is talked to, where it knows more than one way; `windlass agents` shows the one in use.",
