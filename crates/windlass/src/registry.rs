@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use windlass_agents::model::{self, ModelKind, NoTools};
+use windlass_agents::model::{self, ModelKind};
 use windlass_agents::{AgentContext, cli};
 use windlass_core::registry::Export;
 use windlass_core::{AgentRegistry, Error, Toolbox};
 use windlass_sandbox::{Host, Mechanism, Sandbox};
 use windlass_testkit::{MockAgent, ReplayAgent};
+use windlass_tools::LocalTools;
 
 use crate::config::{Config, Inputs};
 
@@ -83,8 +84,8 @@ pub(crate) fn with_programs(
 }
 
 /// What models may do in a folder.
-fn toolbox(_context: &AgentContext) -> Arc<dyn Toolbox> {
-    Arc::new(NoTools)
+fn toolbox(context: &AgentContext) -> Arc<dyn Toolbox> {
+    Arc::new(LocalTools::new(context.sandbox().clone()))
 }
 
 fn unavailable(backend: &str, problem: &str) -> Error {
