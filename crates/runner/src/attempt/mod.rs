@@ -18,6 +18,7 @@ mod turn;
 mod words;
 mod work;
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -49,6 +50,9 @@ pub(crate) struct Attempt<'a> {
     pub(crate) spending: Spending,
     /// The clone. It outlives the work, so that it can be removed however the work ended.
     place: OnceLock<Box<dyn Place>>,
+    /// Whether the change may be in the user's repository without the store's knowing. Then the attempt must not be
+    /// called failed: only of one that went silent does the next one look whether it had published.
+    unsure: AtomicBool,
     /// The paths that differ from the base, as last seen.
     files: Mutex<Vec<String>>,
 }

@@ -1,11 +1,14 @@
 //! One commit, written down before it is published, and published at most once.
 
+use std::sync::atomic::Ordering;
+
 use serde::{Deserialize, Serialize};
 use windlass_core::place::{Commit, Place};
 use windlass_core::task::{Outcome, Proof, TaskId, TestResult};
 use windlass_core::visible;
 
 use super::correct::Proven;
+use super::retry::pause;
 use super::trace::backend_error;
 use super::{Attempt, Done, Fault, Worked, patiently};
 use crate::prompt::cut;
@@ -84,6 +87,7 @@ pub(super) async fn publish(
         error: format!("the intent cannot be written: {error}"),
         again: false,
     })?;
+    attempt.unsure.store(true, Ordering::Relaxed);
     let intend = || runner.store.intend(attempt.at, text.clone());
     patiently(&*runner.clock, intend).await?;
     let step = attempt.trace.step("publish");
@@ -131,20 +135,31 @@ async fn push(
         }
         tried += 1;
         if tried == TRIES || !error.retry().is_worthwhile() {
+            attempt.unsure.store(false, Ordering::Relaxed);
             return Err(Fault::Failed {
                 error: format!("the change could not be published: {error}"),
                 again: true,
             });
         }
         let clock = &attempt.runner.clock;
-        clock.sleep(super::retry::pause(&**clock, tried)).await;
+        clock.sleep(pause(&**clock, tried)).await;
     }
 }
 
+/// Where the task's branch stands. A repository that is busy is asked again.
 async fn published(attempt: &Attempt<'_>) -> Worked<Option<String>> {
     let branch = branch_of(attempt.at.task);
-    let workspace = &attempt.runner.workspace;
-    Ok(workspace.branch(&attempt.project, &branch).await?)
+    let runner = attempt.runner;
+    let mut tried = 0;
+    loop {
+        match runner.workspace.branch(&attempt.project, &branch).await {
+            Err(error) if tried < TRIES && error.retry().is_worthwhile() => {
+                runner.clock.sleep(pause(&*runner.clock, tried)).await;
+                tried += 1;
+            }
+            found => return Ok(found?),
+        }
+    }
 }
 
 /// The commit's message: title, explanation, and the trailers by which recovery and `git log --grep` find it.

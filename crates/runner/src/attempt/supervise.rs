@@ -1,6 +1,7 @@
 //! Lets an attempt run beside its heartbeats, and brings it to its one end.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
@@ -42,6 +43,7 @@ pub(crate) async fn run(runner: &Runner, taken: Taken, signals: Signals) -> Task
         trace: Trace::new(runner.clock.clone(), taken.since),
         spending: Spending::new(runner.settings.budget, taken.since),
         place: OnceLock::new(),
+        unsure: AtomicBool::new(false),
         files: Mutex::default(),
     };
     let lease = Lease::new(runner, at, taken.since);
@@ -142,6 +144,14 @@ impl Attempt<'_> {
     async fn end(&self, lease: &Lease<'_>, end: End) -> TaskResult {
         match end {
             End::Lost(error) => self.result(ResultStatus::Superseded, error.clone(), Some(error)),
+            End::Finish(Outcome::Failed { error, again: true })
+                if self.unsure.load(Ordering::Relaxed) =>
+            {
+                let error = format!(
+                    "{error}; whether the change was published is for the next attempt to see"
+                );
+                self.result(ResultStatus::Superseded, error.clone(), Some(error))
+            }
             End::Release => self.released(lease).await,
             End::Finish(outcome) => match self.finish(lease, &outcome).await {
                 Ok(()) => self.told(outcome),

@@ -175,7 +175,7 @@ async fn p4_a_publisher_that_wakes_while_another_begins() {
         let mut intended = None;
         while world.now(1).attempt < 2 && !world.now(1).status.is_final() {
             world.clock.sleep(Duration::from_millis(20)).await;
-            if intended.is_none() && world.store.look().row(1).unwrap().intended.is_some() {
+            if intended.is_none() && !world.store.look().row(1).unwrap().intents.is_empty() {
                 intended = Some(world.clock.elapsed());
             }
         }

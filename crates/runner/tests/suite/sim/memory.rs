@@ -35,7 +35,8 @@ pub(crate) struct Row {
     pub(crate) cancel: bool,
     /// The attempts that count against its limit: those given back do not.
     pub(crate) used: u32,
-    pub(crate) intended: Option<String>,
+    /// What attempts were about to publish that went silent, or may yet.
+    pub(crate) intents: BTreeMap<u32, String>,
     pub(crate) ended: Option<(AttemptRef, Outcome)>,
     pub(crate) proof: Option<Proof>,
     pub(crate) tests: Vec<(u32, TestResult)>,
@@ -240,6 +241,7 @@ impl Memory {
         let row = self.fenced(attempt)?;
         row.task.usage += usage;
         row.ended = Some((attempt, outcome.clone()));
+        row.intents.remove(&attempt.number);
         let agent_id = row.task.kind.agent_id();
         let to = match outcome {
             Outcome::Completed {
@@ -252,7 +254,7 @@ impl Memory {
                 row.task.output = Some(output);
                 row.task.completed_at = Some(now.wall);
                 row.proof = proof.map(|proof| *proof);
-                row.intended = None;
+                row.intents.clear();
                 TaskStatus::Completed
             }
             Outcome::Failed { error, again } => {
@@ -309,7 +311,7 @@ impl Row {
             lease: None,
             cancel: false,
             used: 0,
-            intended: None,
+            intents: BTreeMap::new(),
             ended: None,
             proof: None,
             tests: Vec::new(),

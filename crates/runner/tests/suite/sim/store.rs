@@ -175,13 +175,14 @@ impl TaskStore for SimStore {
 
     fn intend(&self, attempt: AttemptRef, commit: String) -> Stored<'_, ()> {
         self.call(move |memory, _| {
-            memory.fenced(attempt)?.intended = Some(commit);
+            let row = memory.fenced(attempt)?;
+            row.intents.insert(attempt.number, commit);
             Ok(())
         })
     }
 
     fn intended(&self, task: TaskId) -> Stored<'_, Option<String>> {
-        self.call(move |memory, _| Ok(memory.row(task)?.intended.clone()))
+        self.call(move |memory, _| Ok(memory.row(task)?.intents.values().last().cloned()))
     }
 
     fn finish(&self, attempt: AttemptRef, outcome: Outcome, usage: Usage) -> Stored<'_, Task> {
