@@ -4,7 +4,9 @@ use std::sync::atomic::Ordering;
 
 use serde::{Deserialize, Serialize};
 use windlass_core::place::{Commit, Place};
-use windlass_core::task::{Outcome, Proof, TaskId, TestResult};
+use windlass_core::task::{
+    AttemptNumber, Broadcast, EventFilter, Outcome, Proof, TaskId, TaskStatus, TestResult,
+};
 use windlass_core::visible;
 
 use super::correct::Proven;
@@ -24,6 +26,7 @@ pub fn branch_of(task: TaskId) -> String {
 /// What is about to be published: enough to end the task by, should the attempt die right after.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Intent {
+    attempt: AttemptNumber,
     commit: String,
     proof: Option<Proof>,
     output: String,
@@ -52,10 +55,44 @@ pub(super) async fn recover(attempt: &Attempt<'_>) -> Worked<Result<Done, Option
     if published(attempt).await?.as_ref() != Some(&intent.commit) {
         return Ok(Err(Some(intent)));
     }
+    if was_told(attempt, intent.attempt).await? {
+        return Ok(Err(None));
+    }
     attempt
         .say("recovery", "an earlier attempt had published its change")
         .await;
     Ok(Ok(intent.done(task)))
+}
+
+/// Whether the task was completed after this attempt had begun: then what it published is no news, and somebody wants the
+/// task done again. The log knows, as each attempt begins with one message.
+async fn was_told(attempt: &Attempt<'_>, number: AttemptNumber) -> Worked<bool> {
+    let runner = attempt.runner;
+    let mut filter = EventFilter {
+        task_id: Some(attempt.at.task),
+        ..EventFilter::default()
+    };
+    let mut begun = 0;
+    loop {
+        let page = patiently(&*runner.clock, || runner.store.events(filter.clone())).await?;
+        let Some(last) = page.last() else {
+            return Ok(false);
+        };
+        filter.after = last.seq;
+        for event in page {
+            match event.message {
+                Broadcast::TaskStatus {
+                    status: TaskStatus::InProgress,
+                    ..
+                } => begun += 1,
+                Broadcast::TaskStatus {
+                    status: TaskStatus::Completed,
+                    ..
+                } if begun >= number => return Ok(true),
+                _ => {}
+            }
+        }
+    }
 }
 
 /// Commits the change, writes down the intent, publishes.
@@ -71,6 +108,7 @@ pub(super) async fn publish(
     step.done(&commit);
     let commit = commit?;
     let intent = Intent {
+        attempt: attempt.at.number,
         proof: proven.tests.as_ref().map(|tests| {
             proof(
                 attempt,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
-use windlass_core::Clock;
 use windlass_core::task::TaskStatus;
+use windlass_core::{Clock, TaskStore};
 use windlass_runner::{ResultStatus, Settings, Signals, Worker};
 
 use super::sim::agent::Act;
@@ -125,6 +125,17 @@ async fn p4_a_crash_at_any_step_publishes_at_most_once() {
         check::all(&world);
         if ended.is_none() && world.now(task.id).attempt == 2 && world.prompts().len() == asked {
             completed_by_recovery += 1;
+            // Somebody who wants it done again has it done again.
+            world.store.retry(task.id).await.unwrap();
+            worker(&world, true)
+                .run(CancellationToken::new())
+                .await
+                .unwrap();
+            assert_eq!(world.now(task.id).status, TaskStatus::Completed);
+            assert!(
+                world.prompts().len() > asked,
+                "step {step}: nobody was asked"
+            );
         }
         if ended.is_some() {
             assert!(

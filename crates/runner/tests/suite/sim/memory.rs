@@ -254,7 +254,6 @@ impl Memory {
                 row.task.output = Some(output);
                 row.task.completed_at = Some(now.wall);
                 row.proof = proof.map(|proof| *proof);
-                row.intents.clear();
                 TaskStatus::Completed
             }
             Outcome::Failed { error, again } => {
