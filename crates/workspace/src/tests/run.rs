@@ -31,6 +31,10 @@ const VARIABLES: &[(&str, &str)] = &[
 /// Both streams as one, in the order of their lines. The words of the command stay words.
 const BOTH_STREAMS: &str = r#"exec "$@" 2>&1"#;
 
+/// How much is told of an output that no reader understands.
+const FIRST_LINES: usize = 10;
+const LAST_LINES: usize = 20;
+
 /// What one command printed and how it ended.
 struct Ran {
     exit: Exit,
@@ -154,10 +158,15 @@ fn unprepared(setup: &[String], ran: Ran) -> TestResult {
     result
 }
 
-/// Where no reader understands what failed, the last lines must tell.
+/// Where no reader understands what failed, the first and the last lines must tell.
 fn last_words(command: &[String], output: &str, exit: Exit) -> TestCase {
     let lines: Vec<&str> = output.lines().collect();
-    let mut message = lines[lines.len().saturating_sub(20)..].join("\n");
+    let mut message = if lines.len() > FIRST_LINES + LAST_LINES {
+        let last = &lines[lines.len() - LAST_LINES..];
+        [&lines[..FIRST_LINES], &["[…]"], last].concat().join("\n")
+    } else {
+        lines.join("\n")
+    };
     if exit.why == Why::Deadline {
         message.push_str(&format!(
             "\n[not ended after {} s]",
