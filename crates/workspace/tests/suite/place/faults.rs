@@ -1,5 +1,7 @@
 //! What the machine does to us: a full disk, a held lock, a killed process.
 
+use std::task::Poll;
+
 use windlass_core::place::Workspace;
 use windlass_core::{ErrorCode, Retry};
 
@@ -17,6 +19,42 @@ async fn a_lock_that_somebody_holds_is_said_and_nothing_is_lost() {
     std::fs::remove_file(world.root().join(format!(".git/refs/heads/{BRANCH}.lock"))).unwrap();
     place.publish(&commit, BRANCH).await.unwrap();
     assert_eq!(world.git(&["rev-parse", BRANCH]), commit.id);
+}
+
+/// Polls a piece of work so many times, then drops it where it stands. Whether it came to its end.
+async fn broken_off<T>(work: impl Future<Output = T>, polls: usize) -> bool {
+    let mut work = std::pin::pin!(work);
+    let mut left = polls;
+    std::future::poll_fn(move |context| {
+        left -= 1;
+        match work.as_mut().poll(context) {
+            Poll::Ready(_) => Poll::Ready(true),
+            Poll::Pending if left == 0 => Poll::Ready(false),
+            Poll::Pending => Poll::Pending,
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn p4_a_publish_that_is_broken_off_anywhere_is_done_again_and_once() {
+    let world = World::new();
+    let place = world.open().await;
+    put(place.root(), "notes.txt", "agent\n");
+    let commit = place.commit(message(1)).await.unwrap();
+    let mut polls = 1;
+    while !broken_off(place.publish(&commit, BRANCH), polls).await {
+        polls += 1;
+        let clones = world.clones().await;
+        let standing = clones.branch(&world.project(), BRANCH).await.unwrap();
+        assert!(standing.is_none_or(|found| found == commit.id));
+        world.git(&["fsck", "--strict"]);
+    }
+    assert!(polls > 3, "it was never broken off");
+    place.publish(&commit, BRANCH).await.unwrap();
+    let found = world.git(&["log", "--all", "--format=%H", "--grep", "Task-Id: 7"]);
+    assert_eq!(found, commit.id);
+    assert_eq!(world.git(&["status", "--porcelain"]), "");
 }
 
 #[tokio::test]
