@@ -14,7 +14,8 @@ use crate::sql::{Sql, unreadable};
 /// Begins a transaction whose commit waits for the disk, and asks for the time.
 const BEGIN_DURABLE: Sql = Sql {
     sqlite: "PRAGMA synchronous = FULL; BEGIN IMMEDIATE; SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now",
-    postgres: "BEGIN; SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS now",
+    postgres: "BEGIN; SET LOCAL synchronous_commit TO on; \
+               SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS now",
 };
 /// Begins one whose commit does not: what it says may be lost with the power, and only with it.
 const BEGIN_QUICK: Sql = Sql {

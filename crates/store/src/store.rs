@@ -151,7 +151,14 @@ impl SqlStore {
 
     /// Waits for news.
     pub(crate) fn wait(&self, after: u64, patience: Duration) -> Stored<'_, u64> {
-        Box::pin(news::changed(&self.pools, &self.signal, after, patience))
+        let query = self.settings.query;
+        Box::pin(news::changed(
+            &self.pools,
+            &self.signal,
+            after,
+            patience,
+            query,
+        ))
     }
 }
 

@@ -1,10 +1,11 @@
 //! Who waits for something new is woken: at once by this process, soon by another one.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::postgres::PgListener;
-use tokio::sync::watch;
-use windlass_core::task::StoreResult;
+use tokio::sync::{Notify, watch};
+use windlass_core::task::{StoreError, StoreResult};
 
 use crate::events;
 use crate::pools::{Kind, Pools};
@@ -16,16 +17,23 @@ const LOOK_ANYWAY: Duration = Duration::from_secs(2);
 
 /// The number of the last message that is known here.
 #[derive(Debug, Clone)]
-pub(crate) struct Signal(watch::Sender<u64>);
+pub(crate) struct Signal {
+    known: watch::Sender<u64>,
+    /// Somebody has begun to wait.
+    wanted: Arc<Notify>,
+}
 
 impl Signal {
     pub(crate) fn new() -> Self {
-        Self(watch::Sender::new(0))
+        Self {
+            known: watch::Sender::new(0),
+            wanted: Arc::new(Notify::new()),
+        }
     }
 
     /// Messages up to this number are there.
     pub(crate) fn raise(&self, last: u64) {
-        self.0.send_if_modified(|known| {
+        self.known.send_if_modified(|known| {
             let news = last > *known;
             *known = last.max(*known);
             news
@@ -34,17 +42,22 @@ impl Signal {
 
     /// Waits until there are messages after this number, and gives the last number.
     pub(crate) async fn after(&self, after: u64) -> u64 {
-        let mut receiver = self.0.subscribe();
+        let mut receiver = self.known.subscribe();
+        self.wanted.notify_one();
         let found = receiver.wait_for(|known| *known > after).await;
         found.map_or(after, |known| *known)
     }
 
     fn known(&self) -> u64 {
-        *self.0.borrow()
+        *self.known.borrow()
     }
 
-    fn has_waiters(&self) -> bool {
-        self.0.receiver_count() > 0
+    /// Sleeps until somebody waits.
+    async fn idle(&self) {
+        // Who begins to wait looks by itself first, so nothing is missed meanwhile.
+        while self.known.receiver_count() == 0 {
+            self.wanted.notified().await;
+        }
     }
 }
 
@@ -67,23 +80,15 @@ pub(crate) fn open(pools: Pools, signal: Signal, mut alive: watch::Receiver<bool
 
 async fn look(pools: &Pools, signal: &Signal) {
     loop {
-        idle(signal).await;
+        signal.idle().await;
         refresh(pools, signal).await;
-        tokio::time::sleep(LOOK).await;
-    }
-}
-
-/// Sleeps until somebody waits.
-async fn idle(signal: &Signal) {
-    // A waiter looks by itself when it comes, so nothing is missed meanwhile.
-    while !signal.has_waiters() {
         tokio::time::sleep(LOOK).await;
     }
 }
 
 async fn listen(pools: &Pools, readers: &sqlx::Pool<sqlx::Postgres>, signal: &Signal) {
     loop {
-        idle(signal).await;
+        signal.idle().await;
         if let Err(error) = heed(pools, readers, signal).await {
             tracing::debug!(%error, "not listening; looking from time to time");
         }
@@ -130,6 +135,7 @@ pub(crate) async fn changed(
     signal: &Signal,
     after: u64,
     patience: Duration,
+    query: Duration,
 ) -> StoreResult<u64> {
     // First subscribed, then looked: what comes between the two is seen by one of them.
     let news = signal.after(after);
@@ -137,8 +143,10 @@ pub(crate) async fn changed(
     tokio::select! {
         biased;
         last = &mut news => return Ok(last),
-        last = last(pools) => {
-            signal.raise(last?);
+        last = tokio::time::timeout(query, last(pools)) => {
+            let what = "looking for messages";
+            let after = query;
+            signal.raise(last.map_err(|_| StoreError::Timeout { what, after })??);
         }
     }
     match tokio::time::timeout(patience, news).await {

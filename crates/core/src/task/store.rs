@@ -146,7 +146,7 @@ pub enum StoreError {
     /// What was asked for does not fit the rules or the state of things.
     #[error("{0}")]
     Refused(String),
-    /// It took longer than it may.
+    /// It took longer than it may. What was to be written may have been, if it had begun.
     #[error("{what} took longer than {} s", after.as_secs_f64())]
     Timeout {
         /// What was being waited for.

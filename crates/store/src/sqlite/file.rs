@@ -46,7 +46,17 @@ pub(super) fn prepare(path: &Path) -> StoreResult<Access> {
         .mode(0o600)
         .open(path);
     match made {
-        Ok(_) => return Ok(Access::Write),
+        Ok(_) => {
+            // That there is such a file must survive the loss of power, too.
+            let folder = path
+                .parent()
+                .filter(|folder| !folder.as_os_str().is_empty());
+            let folder = std::fs::File::open(folder.unwrap_or(Path::new(".")));
+            folder
+                .and_then(|folder| folder.sync_all())
+                .map_err(|error| sorry("made", error))?;
+            return Ok(Access::Write);
+        }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
         Err(error) => return Err(sorry("made", error)),
     }

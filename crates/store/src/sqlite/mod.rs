@@ -4,6 +4,7 @@ mod file;
 mod mounts;
 
 use std::path::Path;
+use std::time::Duration;
 
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
 use sqlx::{ConnectOptions, Row as _, Sqlite};
@@ -32,7 +33,9 @@ pub(crate) async fn open(path: &Path, settings: Settings) -> StoreResult<SqlStor
         .disable_statement_logging();
     let (writer, readers) = match access {
         Access::Write => {
-            let writing = options.journal_mode(SqliteJournalMode::Wal);
+            let writing = options
+                .journal_mode(SqliteJournalMode::Wal)
+                .pragma("journal_size_limit", "67108864");
             let reading = writing.clone().pragma("query_only", "ON");
             (
                 Some(pool(1, &settings, writing)),
@@ -47,9 +50,10 @@ pub(crate) async fn open(path: &Path, settings: Settings) -> StoreResult<SqlStor
     };
     // The writer goes first: it makes the log that the readers need.
     let first = writer.as_ref().unwrap_or(&readers);
-    check_version(first)
-        .await
-        .map_err(|error| error::read(&place, error).error)??;
+    let checked = tokio::time::timeout(settings.patience, until_free(first, &place)).await;
+    let after = settings.patience;
+    let what = "opening the store";
+    checked.map_err(|_| StoreError::Timeout { what, after })??;
 
     let pools = Pools {
         kind: Kind::Sqlite(writer, readers),
@@ -71,6 +75,20 @@ fn pool(
         .max_lifetime(None)
         .test_before_acquire(false)
         .connect_lazy_with(options)
+}
+
+/// Connects for the first time. Of several processes that make the file at the same moment one has it for itself; the
+/// others come again.
+async fn until_free(pool: &sqlx::Pool<Sqlite>, place: &Place) -> StoreResult<()> {
+    loop {
+        match check_version(pool).await {
+            Ok(checked) => return checked,
+            Err(error) => match error::read(place, error).error {
+                StoreError::Timeout { .. } => tokio::time::sleep(Duration::from_millis(10)).await,
+                error => return Err(error),
+            },
+        }
+    }
 }
 
 async fn check_version(pool: &sqlx::Pool<Sqlite>) -> sqlx::Result<StoreResult<()>> {

@@ -215,3 +215,20 @@ fn the_database_of_another_program_is_left_alone() {
         assert!(error.contains("another program"), "{error}");
     });
 }
+
+#[test]
+fn many_may_make_the_file_at_the_same_moment() {
+    for _ in 0..10 {
+        let folder = tempfile::tempdir().unwrap();
+        let url = url(folder.path());
+        run(async {
+            let all = (0..8).map(|_| {
+                let url = url.clone();
+                tokio::spawn(async move { windlass_store::open(&url).await.map(drop) })
+            });
+            for opened in futures::future::join_all(all).await {
+                opened.unwrap().unwrap();
+            }
+        });
+    }
+}

@@ -6,4 +6,5 @@ mod contract;
 mod deadlines;
 mod faults;
 mod killed;
+mod old;
 mod postgres;

@@ -1,0 +1,167 @@
+//! How fast tasks are added and taken: on SQLite beside a bare loop on the same disk, and on PostgreSQL.
+//!
+//! `cargo bench -p windlass-store`. Disks are really waited for: PostgreSQL runs with `fsync` on.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a benchmark fails by panicking and prints what it found"
+)]
+
+#[path = "../tests/suite/cluster.rs"]
+mod cluster;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::ConnectOptions;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
+use windlass_core::task::{Claim, NewProject, NewTask, TaskStore};
+use windlass_core::{Clock, SystemClock};
+use windlass_store::{Settings, open_with};
+
+const WAITING: usize = 100_000;
+const CLAIMS: usize = 2_000;
+
+fn main() {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let cluster = cluster::Cluster::start("bench", &["fsync=on", "full_page_writes=on"]);
+    runtime.block_on(async {
+        let bare = bare(&folder.path().join("bare.db")).await;
+        println!("bare loop on SQLite, one by one, FULL   {bare:>9.0} /s   1.0");
+        let sqlite = format!("sqlite:{}/windlass.db", folder.path().display());
+        measure("SQLite", &sqlite, bare).await;
+        let database = cluster.database().await;
+        measure("PostgreSQL", &cluster.url(&database), bare).await;
+    });
+}
+
+/// The peer: one insert, one commit, one wait for the disk.
+async fn bare(path: &Path) -> f64 {
+    const COUNT: u32 = 500;
+    let options = SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full);
+    let mut link = options.connect().await.unwrap();
+    let table = "CREATE TABLE task (id INTEGER PRIMARY KEY, title TEXT NOT NULL)";
+    sqlx::raw_sql(table).execute(&mut link).await.unwrap();
+    let clock = SystemClock::new();
+    for _ in 0..COUNT {
+        let insert = sqlx::query("INSERT INTO task (title) VALUES ($1)").bind("sell tea");
+        insert.execute(&mut link).await.unwrap();
+    }
+    rate(COUNT as usize, &clock)
+}
+
+fn rate(count: usize, clock: &SystemClock) -> f64 {
+    count as f64 / clock.elapsed().as_secs_f64()
+}
+
+async fn measure(name: &str, url: &str, bare: f64) {
+    let mut settings = Settings::default();
+    settings.query = Duration::from_secs(60);
+    settings.commit = Duration::from_secs(60);
+    let store = open_with(url, settings.clone()).await.unwrap();
+    let other = open_with(url, settings).await.unwrap();
+    let root = "/home/me/shop".into();
+    let project = NewProject {
+        name: "shop".to_owned(),
+        root,
+    };
+    let project = store.add_project(project).await.unwrap().id;
+
+    for (clients, each) in [(1, 500), (64, 200)] {
+        let rate = enqueue(&store, project, clients, each).await;
+        let ratio = rate / bare;
+        println!("{name}: added durably by {clients:>2} clients {rate:>15.0} /s   {ratio:.1}");
+    }
+    let mut start = latencies_of_start(&store, &other, project).await;
+    say(
+        &format!("{name}: from adding to its claim by an idle worker"),
+        &mut start,
+    );
+    let left = WAITING - 500 - 64 * 200;
+    for _ in 0..left / 1_000 {
+        let many = vec![NewTask::new(project, "sell tea"); 1_000];
+        store.enqueue(many).await.unwrap();
+    }
+    let mut claims = Vec::with_capacity(CLAIMS);
+    let clock = SystemClock::new();
+    for _ in 0..CLAIMS {
+        let before = clock.elapsed();
+        store.claim(any()).await.unwrap().unwrap();
+        claims.push(clock.elapsed() - before);
+    }
+    say(
+        &format!("{name}: a claim with {WAITING} waiting"),
+        &mut claims,
+    );
+}
+
+fn say(what: &str, times: &mut [Duration]) {
+    times.sort_unstable();
+    let at = |part: usize| times[times.len() * part / 100].as_secs_f64() * 1_000.0;
+    println!("{what}: p50 {:.2} ms, p99 {:.2} ms", at(50), at(99));
+}
+
+fn any() -> Claim {
+    Claim {
+        worker: "w".to_owned(),
+        project_id: None,
+        task: None,
+        kinds: Vec::new(),
+        lease: Duration::from_secs(30),
+    }
+}
+
+async fn enqueue(store: &Arc<dyn TaskStore>, project: i64, clients: usize, each: usize) -> f64 {
+    let clock = SystemClock::new();
+    let mut all = Vec::new();
+    for _ in 0..clients {
+        let store = Arc::clone(store);
+        all.push(tokio::spawn(async move {
+            for _ in 0..each {
+                let new = NewTask::new(project, "sell tea");
+                store.enqueue(vec![new]).await.unwrap();
+            }
+        }));
+    }
+    for client in all {
+        client.await.unwrap();
+    }
+    rate(clients * each, &clock)
+}
+
+/// A worker of another process waits; tasks come one by one. They are more urgent than what waits already.
+async fn latencies_of_start(
+    store: &Arc<dyn TaskStore>,
+    other: &Arc<dyn TaskStore>,
+    project: i64,
+) -> Vec<Duration> {
+    let clock = SystemClock::new();
+    let mut times = Vec::new();
+    let mut seen = other.changed(0, Duration::ZERO).await.unwrap();
+    for _ in 0..100 {
+        let worker = {
+            let other = Arc::clone(other);
+            tokio::spawn(async move {
+                let seen = other.changed(seen, Duration::from_secs(60)).await.unwrap();
+                (seen, other.claim(any()).await.unwrap().unwrap())
+            })
+        };
+        let mut new = NewTask::new(project, "urgent");
+        new.priority = 0;
+        let before = clock.elapsed();
+        let added = store.enqueue(vec![new]).await.unwrap();
+        let (_, claimed) = worker.await.unwrap();
+        times.push(clock.elapsed() - before);
+        assert_eq!(claimed.task.id, added[0].task.id);
+        seen = other.changed(0, Duration::ZERO).await.unwrap();
+    }
+    times
+}
