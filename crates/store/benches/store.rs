@@ -9,6 +9,7 @@
 )]
 
 #[path = "../tests/suite/cluster.rs"]
+#[expect(dead_code, reason = "the tests use more of it")]
 mod cluster;
 
 use std::path::Path;
