@@ -1,1 +1,41 @@
 //! Files and symbols of a repository, ranked for a task.
+//!
+//! An index knows the words of every file that git would track, the symbols that each file defines and the names it
+//! refers to. It is kept in one file and brought up to date at each start: only what changed is parsed again. It does
+//! not watch files, starts no process and knows nothing of meaning: what it finds is found by words, names, references
+//! and the past.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let (project, caches) = (tempfile::tempdir()?, tempfile::tempdir()?);
+//! # std::fs::write(project.path().join("lease.rs"), "fn renew_lease() {}")?;
+//! use windlass_index::CodebaseIndex;
+//!
+//! let index = CodebaseIndex::open(project.path(), caches.path())?;
+//! let related = index.related("the lease is not renewed");
+//! assert_eq!(related.files[0].path, "lease.rs");
+//! assert_eq!(related.symbols[0].name, "renew_lease");
+//! # Ok(())
+//! # }
+//! ```
+
+mod bag;
+mod cache;
+mod codebase;
+mod context;
+mod error;
+mod history;
+mod languages;
+mod rank;
+mod record;
+mod related;
+mod symbols;
+mod walk;
+mod words;
+
+pub use codebase::{CodebaseIndex, Refresh, shared_objects};
+pub use context::{Codebase, HistorySource, NewHistory};
+pub use error::{Error, Result};
+pub use history::PastCommit;
+pub use related::Related;
+pub use walk::IndexLimits;

@@ -5,6 +5,7 @@
 
 pub mod cli;
 pub mod config;
+mod past;
 mod registry;
 pub mod settings;
 

@@ -27,20 +27,28 @@ pub fn default_registry() -> AgentRegistry {
 pub(crate) async fn machine(inputs: &Inputs) -> Result<AgentContext, String> {
     // A configuration that cannot be read is reported by whoever needs it; here it only holds no keys.
     let config = Config::load(inputs).ok();
-    let host = Host::current();
-    let named = config.as_ref().and_then(Config::sandbox_mechanism);
-    let sandbox = match named {
-        Some("bubblewrap") => Sandbox::with(host, Mechanism::Bubblewrap).await,
-        Some("landlock") => Sandbox::with(host, Mechanism::Landlock).await,
-        Some("none") => Sandbox::with(host, Mechanism::None).await,
-        _ => Sandbox::detect(host).await,
-    };
-    let sandbox = sandbox.map_err(|error| error.to_string())?;
+    let sandbox = walls(config.as_ref()).await?;
     let state = inputs
         .state_folder()
         .ok_or("there is no place for the agents' own folders: set HOME or XDG_STATE_HOME")?;
     let secrets = move |name: &str| config.as_ref()?.secret(name);
     Ok(AgentContext::new(sandbox, state.join("agents")).with_secrets(secrets))
+}
+
+/// The walls alone, for a program that is no agent.
+pub(crate) async fn sandbox(inputs: &Inputs) -> Result<Sandbox, String> {
+    walls(Config::load(inputs).ok().as_ref()).await
+}
+
+async fn walls(config: Option<&Config>) -> Result<Sandbox, String> {
+    let host = Host::current();
+    let sandbox = match config.and_then(Config::sandbox_mechanism) {
+        Some("bubblewrap") => Sandbox::with(host, Mechanism::Bubblewrap).await,
+        Some("landlock") => Sandbox::with(host, Mechanism::Landlock).await,
+        Some("none") => Sandbox::with(host, Mechanism::None).await,
+        _ => Sandbox::detect(host).await,
+    };
+    sandbox.map_err(|error| error.to_string())
 }
 
 /// The registry with the agents that are programs or models. A backend that is there already keeps its name.

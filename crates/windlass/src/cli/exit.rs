@@ -113,6 +113,12 @@ impl From<windlass_core::structured::Error> for Failure {
     }
 }
 
+impl From<windlass_index::Error> for Failure {
+    fn from(error: windlass_index::Error) -> Self {
+        windlass_core::Error::from(error).into()
+    }
+}
+
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         // Whoever reads our output has seen enough; that is no fault of anyone.

@@ -6,6 +6,7 @@ mod ask;
 mod completions;
 mod config;
 mod console;
+mod context;
 mod doctor;
 mod exit;
 mod init;
@@ -89,6 +90,10 @@ enum Command {
     Replay(replay::Replay),
     /// Play scenarios: what an agent should be able to do, tried out
     Scenario(scenario::Scenarios),
+    /// Show which files and symbols a task is probably about
+    Context(context::Context),
+    /// Bring the code index of a folder up to date
+    Index(context::Index),
     /// Print a completion script for a shell
     Completions(completions::Completions),
 }
@@ -143,6 +148,8 @@ async fn run(cli: Cli, registry: AgentRegistry, console: &Console) -> Result<Exi
         Command::Record(record) => record.run(&app).await,
         Command::Replay(replay) => replay.run(&app).await,
         Command::Scenario(scenarios) => scenarios.run(&app).await,
+        Command::Context(context) => context.run(&app).await,
+        Command::Index(index) => index.run(&app).await,
         Command::Completions(completions) => completions.run(&app),
     }
 }

@@ -73,6 +73,11 @@ impl Inputs {
         )
     }
 
+    /// The folder for what can be made again at any time.
+    pub fn cache_folder(&self) -> Option<PathBuf> {
+        Some(self.base("XDG_CACHE_HOME", ".cache")?.join("windlass"))
+    }
+
     /// A base folder of the XDG standard, which says to ignore a relative path. That also keeps a `.` in it from
     /// making every repository the user's own.
     fn base(&self, variable: &str, below_home: &str) -> Option<PathBuf> {

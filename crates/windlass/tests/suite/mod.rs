@@ -1,5 +1,6 @@
 //! One file per promise or surface.
 
+mod cli_context;
 mod cli_exit;
 mod cli_hostile;
 mod cli_output;

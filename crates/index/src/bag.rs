@@ -1,0 +1,118 @@
+//! Words and how often each occurs, packed.
+//!
+//! A bag is `count`, `total`, then the words in ascending order, then their counts: a reader looks for a few words
+//! among many, and never builds anything.
+
+use std::collections::HashMap;
+
+use crate::words::Word;
+
+/// The bytes before the words.
+const HEAD: usize = 8;
+
+/// Collects words.
+#[derive(Debug, Default)]
+pub(crate) struct Gathering {
+    counts: HashMap<Word, u32, Plain>,
+    total: u32,
+}
+
+impl Gathering {
+    pub(crate) fn add(&mut self, word: Word) {
+        *self.counts.entry(word).or_default() += 1;
+        self.total += 1;
+    }
+
+    /// Packs what was collected behind `into`, and begins anew.
+    pub(crate) fn pack(&mut self, into: &mut Vec<u8>) {
+        let mut counts: Vec<(Word, u32)> = self.counts.drain().collect();
+        counts.sort_unstable();
+        into.extend((counts.len() as u32).to_le_bytes());
+        into.extend(self.total.to_le_bytes());
+        into.extend(counts.iter().flat_map(|(word, _)| word.to_le_bytes()));
+        into.extend(counts.iter().map(|(_, count)| (*count).min(255) as u8));
+        self.total = 0;
+    }
+}
+
+/// A packed bag.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bag<'a> {
+    words: &'a [[u8; 4]],
+    counts: &'a [u8],
+    /// How many words went in, each as often as it occurred.
+    pub(crate) total: u32,
+}
+
+impl<'a> Bag<'a> {
+    /// The first bag of the bytes, and what follows it; `None` at the end, and where the bytes are none of ours.
+    pub(crate) fn first(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
+        let (head, rest) = bytes.split_at_checked(HEAD)?;
+        let (count, total) = head.split_at_checked(4)?;
+        let count = u32::from_le_bytes(count.try_into().ok()?) as usize;
+        let (words, rest) = rest.split_at_checked(count.checked_mul(4)?)?;
+        let (counts, rest) = rest.split_at_checked(count)?;
+        let bag = Self {
+            words: words.as_chunks().0,
+            counts,
+            total: u32::from_le_bytes(total.try_into().ok()?),
+        };
+        Some((bag, rest))
+    }
+
+    /// Every bag of the bytes.
+    pub(crate) fn all(bytes: &'a [u8]) -> impl Iterator<Item = Self> {
+        let mut rest = bytes;
+        std::iter::from_fn(move || {
+            let (bag, after) = Self::first(rest)?;
+            rest = after;
+            Some(bag)
+        })
+    }
+
+    /// Gives the place of each wanted word that is here, with its count. `wanted` is in ascending order.
+    pub(crate) fn find(&self, wanted: &[Word], mut each: impl FnMut(usize, u8)) {
+        let mut from = 0;
+        for (place, word) in wanted.iter().enumerate() {
+            let rest = &self.words[from..];
+            from += rest.partition_point(|bytes| u32::from_le_bytes(*bytes) < *word);
+            match self.words.get(from) {
+                None => return,
+                Some(found) if u32::from_le_bytes(*found) == *word => {
+                    each(place, self.counts[from])
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// Every word with its count.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Word, u8)> {
+        let words = self.words.iter().map(|bytes| u32::from_le_bytes(*bytes));
+        words.zip(self.counts.iter().copied())
+    }
+}
+
+/// Words are hashes already.
+pub(crate) type Plain = std::hash::BuildHasherDefault<AsItIs>;
+
+/// A hasher for what is a hash.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct AsItIs(u64);
+
+impl std::hash::Hasher for AsItIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u32(&mut self, word: u32) {
+        // The table looks at the upper bits too.
+        self.0 = u64::from(word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}

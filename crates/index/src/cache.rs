@@ -1,0 +1,107 @@
+//! The index as a file, so that a second start reads it and parses nothing.
+//!
+//! The file is a head of fixed length, the records, and their bags one after another. A file that is not exactly what
+//! was written (another version, cut off, a bit turned over) counts as not there.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::history::History;
+use crate::record::Record;
+
+/// Says what the file is. The number changes with everything that changes what is kept of a file.
+const MAGIC: &[u8; 16] = b"windlass-index 1";
+/// The largest cache that is read.
+const BYTES: u64 = 2 << 30;
+/// Magic and hash.
+const HEAD: usize = 16 + 32;
+
+/// What is in the file beside the bags.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Body {
+    records: Vec<Record>,
+    /// The length of each record's bags.
+    lengths: Vec<u32>,
+    history: History,
+}
+
+/// A cache as it was read.
+#[derive(Debug, Default)]
+pub(crate) struct Cached {
+    pub(crate) records: Vec<Record>,
+    pub(crate) history: History,
+    /// When it was written, by the file system's clock.
+    pub(crate) written: (i64, i64),
+}
+
+/// Reads a cache; `None` where there is none that can be used.
+pub(crate) fn read(path: &Path) -> Option<Cached> {
+    let file = File::open(path).ok()?;
+    let metadata = file.metadata().ok()?;
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len().min(BYTES)).ok()?);
+    file.take(BYTES).read_to_end(&mut bytes).ok()?;
+    let (head, rest) = bytes.split_at_checked(HEAD)?;
+    let (magic, hash) = head.split_at_checked(MAGIC.len())?;
+    if magic != MAGIC || hash != Sha256::digest(rest).as_slice() {
+        tracing::debug!(path = %path.display(), "the cache is not usable and is built again");
+        return None;
+    }
+    let (mut body, mut bags): (Body, &[u8]) = postcard::take_from_bytes(rest).ok()?;
+    if body.lengths.len() != body.records.len() {
+        return None;
+    }
+    for (record, length) in body.records.iter_mut().zip(&body.lengths) {
+        let (own, after) = bags.split_at_checked(*length as usize)?;
+        record.bags = own.to_vec();
+        bags = after;
+    }
+    Some(Cached {
+        records: body.records,
+        history: body.history,
+        written: (metadata.mtime(), metadata.mtime_nsec()),
+    })
+}
+
+/// Writes the cache whole or not at all, for its owner only, and says when that was by the file system's clock.
+pub(crate) fn write(path: &Path, records: &[Record], history: &History) -> io::Result<(i64, i64)> {
+    #[derive(Serialize)]
+    struct Borrowed<'a> {
+        records: &'a [Record],
+        lengths: Vec<u32>,
+        history: &'a History,
+    }
+    let lengths = records.iter().map(|record| record.bags.len() as u32);
+    let body = Borrowed {
+        records,
+        lengths: lengths.collect(),
+        history,
+    };
+    let body = postcard::to_stdvec(&body).map_err(io::Error::other)?;
+    let mut hash = Sha256::new().chain_update(&body);
+    for record in records {
+        hash.update(&record.bags);
+    }
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::Builder::new()
+        .prefix(".index-")
+        .permissions(Permissions::from_mode(0o600))
+        .tempfile_in(folder)?;
+    {
+        let mut out = io::BufWriter::with_capacity(1 << 20, file.as_file_mut());
+        out.write_all(MAGIC)?;
+        out.write_all(&hash.finalize())?;
+        out.write_all(&body)?;
+        for record in records {
+            out.write_all(&record.bags)?;
+        }
+        out.flush()?;
+    }
+    let metadata = file.persist(path)?.metadata()?;
+    Ok((metadata.mtime(), metadata.mtime_nsec()))
+}

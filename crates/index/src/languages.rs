@@ -1,0 +1,99 @@
+//! The languages whose symbols are known. A language is a row of the table and a query.
+//!
+//! In a query a capture is the kind of symbol that its node names, and `@use` is a name that is referred to.
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use tree_sitter::Query;
+use tree_sitter_language::LanguageFn;
+
+/// One language.
+pub(crate) struct Language {
+    pub(crate) name: &'static str,
+    extensions: &'static [&'static str],
+    grammar: LanguageFn,
+    query: &'static str,
+    compiled: OnceLock<Option<Query>>,
+}
+
+/// A row of the table.
+macro_rules! language {
+    ($name:literal, [$($extension:literal),+], $grammar:expr, $($query:literal),+) => {
+        Language {
+            name: $name,
+            extensions: &[$($extension),+],
+            grammar: $grammar,
+            query: concat!($(include_str!(concat!("queries/", $query, ".scm"))),+),
+            compiled: OnceLock::new(),
+        }
+    };
+}
+
+/// C++ stands after C, and its place is known: a header is C unless it says otherwise.
+#[rustfmt::skip]
+static LANGUAGES: [Language; 9] = [
+    language!("Rust", ["rs"], tree_sitter_rust::LANGUAGE, "rust"),
+    language!("Python", ["py", "pyi"], tree_sitter_python::LANGUAGE, "python"),
+    language!("TypeScript", ["ts", "mts", "cts"], tree_sitter_typescript::LANGUAGE_TYPESCRIPT, "javascript", "typescript"),
+    language!("TSX", ["tsx"], tree_sitter_typescript::LANGUAGE_TSX, "javascript", "typescript"),
+    language!("JavaScript", ["js", "jsx", "mjs", "cjs"], tree_sitter_javascript::LANGUAGE, "javascript", "javascript-only"),
+    language!("Go", ["go"], tree_sitter_go::LANGUAGE, "go"),
+    language!("Java", ["java"], tree_sitter_java::LANGUAGE, "java"),
+    language!("C", ["c", "h"], tree_sitter_c::LANGUAGE, "c"),
+    language!("C++", ["cc", "cpp", "cxx", "hh", "hpp", "hxx", "ipp", "inl"], tree_sitter_cpp::LANGUAGE, "c", "cpp"),
+];
+const CPP: usize = 8;
+
+impl Language {
+    /// The language of a file, by its name and, where that leaves it open, by its text.
+    pub(crate) fn of(path: &str, text: &[u8]) -> Option<&'static Self> {
+        let extension = Path::new(path).extension()?.to_str()?;
+        if extension == "h" && says_cpp(text) {
+            return LANGUAGES.get(CPP);
+        }
+        LANGUAGES
+            .iter()
+            .find(|language| language.extensions.contains(&extension))
+    }
+
+    pub(crate) fn grammar(&self) -> tree_sitter::Language {
+        self.grammar.into()
+    }
+
+    /// Its query, made at first need. A test makes all of them.
+    pub(crate) fn query(&self) -> Option<&Query> {
+        let make = || Query::new(&self.grammar(), self.query);
+        self.compiled
+            .get_or_init(|| match make() {
+                Ok(query) => Some(query),
+                Err(error) => {
+                    tracing::error!(language = self.name, %error, "no symbols: the query does not fit the grammar");
+                    None
+                }
+            })
+            .as_ref()
+    }
+}
+
+fn says_cpp(text: &[u8]) -> bool {
+    text.split(|byte| *byte == b'\n').any(|line| {
+        ["class ", "namespace ", "template", "using "]
+            .iter()
+            .any(|word| line.starts_with(word.as_bytes()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_query_fits_its_grammar() {
+        for language in &LANGUAGES {
+            let query = Query::new(&language.grammar(), language.query);
+            assert!(query.is_ok(), "{}: {}", language.name, query.unwrap_err());
+        }
+        assert_eq!(LANGUAGES[CPP].name, "C++");
+    }
+}

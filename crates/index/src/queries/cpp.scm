@@ -1,0 +1,12 @@
+(class_specifier name: (type_identifier) @class body: (_))
+(namespace_definition name: (namespace_identifier) @module)
+(function_definition declarator: (function_declarator declarator: (field_identifier) @method))
+(function_definition declarator: (function_declarator declarator: (qualified_identifier name: (identifier) @method)))
+(function_definition declarator: (pointer_declarator declarator: (function_declarator declarator: (qualified_identifier name: (identifier) @method))))
+(function_definition declarator: (reference_declarator (function_declarator declarator: (qualified_identifier name: (identifier) @method))))
+(function_definition declarator: (function_declarator declarator: (qualified_identifier name: (qualified_identifier name: (identifier) @method))))
+(alias_declaration name: (type_identifier) @type)
+(concept_definition name: (identifier) @type)
+
+(call_expression function: (field_expression field: (field_identifier) @use))
+(call_expression function: (qualified_identifier name: (identifier) @use))

@@ -1,0 +1,2 @@
+(class_heritage (identifier) @use)
+(class_declaration name: (identifier) @class)

@@ -1,0 +1,143 @@
+//! What is kept of one file.
+
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::bag::{Bag, Gathering};
+use crate::languages::Language;
+use crate::symbols::{Reader, Symbol};
+use crate::words::words;
+
+/// The lines of one piece of a file. A long file is about many things; a piece is about one.
+pub(crate) const PIECE_LINES: usize = 60;
+/// A file with longer lines on average was made by a program: only its path is looked at.
+const LINE_BYTES: usize = 500;
+/// Where a file that is no text gives itself away.
+const HEAD_BYTES: usize = 8_000;
+
+/// What says that a file is probably the same as before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Stamp {
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    pub(crate) fn of(metadata: &Metadata) -> Self {
+        Self {
+            size: metadata.size(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+
+    /// When the file's content or name last changed, by the file system's clock.
+    pub(crate) fn changed(&self) -> (i64, i64) {
+        self.changed
+    }
+}
+
+/// A content, by its hash.
+pub(crate) type Content = [u8; 16];
+
+/// What is kept of one file. Records are compared by path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Record {
+    /// Relative to the root, with slashes.
+    pub(crate) path: String,
+    pub(crate) stamp: Stamp,
+    pub(crate) content: Content,
+    pub(crate) symbols: Vec<Symbol>,
+    /// Packed bags: the names referred to, then the parts of the defined names, then each piece of the text.
+    #[serde(skip)]
+    pub(crate) bags: Vec<u8>,
+}
+
+impl Record {
+    /// Reads what is to be known from a file's text.
+    pub(crate) fn read(
+        path: String,
+        stamp: Stamp,
+        content: Content,
+        text: &[u8],
+        reader: &mut Reader,
+    ) -> Self {
+        let mut record = Self {
+            path,
+            stamp,
+            content,
+            symbols: Vec::new(),
+            bags: Vec::new(),
+        };
+        if !is_prose(text) {
+            return record;
+        }
+        let mut bag = Gathering::default();
+        if let Some(language) = Language::of(&record.path, text) {
+            let mut outline = reader.outline(language, text);
+            outline.uses.pack(&mut record.bags);
+            record.symbols = outline.symbols;
+        } else {
+            bag.pack(&mut record.bags);
+        }
+        for symbol in &record.symbols {
+            words(symbol.name.as_bytes(), |word, _| bag.add(word));
+        }
+        bag.pack(&mut record.bags);
+        for piece in pieces(text) {
+            words(piece, |word, _| bag.add(word));
+            bag.pack(&mut record.bags);
+        }
+        record.bags.shrink_to_fit();
+        record
+    }
+
+    /// The names that the file refers to.
+    pub(crate) fn uses(&self) -> Option<Bag<'_>> {
+        Bag::all(&self.bags).next()
+    }
+
+    /// The parts of the names that the file defines.
+    pub(crate) fn names(&self) -> Option<Bag<'_>> {
+        Bag::all(&self.bags).nth(1)
+    }
+
+    /// The words of each piece of the text, in order.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = Bag<'_>> {
+        Bag::all(&self.bags).skip(2)
+    }
+}
+
+/// The hash of a content.
+pub(crate) fn content(text: &[u8]) -> Content {
+    let hash: [u8; 32] = Sha256::digest(text).into();
+    let mut content = Content::default();
+    content.copy_from_slice(&hash[..16]);
+    content
+}
+
+/// Whether this is text that somebody wrote in lines.
+fn is_prose(text: &[u8]) -> bool {
+    let head = &text[..text.len().min(HEAD_BYTES)];
+    let lines = text.iter().filter(|byte| **byte == b'\n').count() + 1;
+    !head.contains(&0) && text.len() / lines <= LINE_BYTES
+}
+
+/// The text in pieces of so many lines.
+pub(crate) fn pieces(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let ends = rest.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+        let end = ends.map(|(at, _)| at + 1).nth(PIECE_LINES - 1);
+        let (piece, after) = rest.split_at(end.unwrap_or(rest.len()));
+        rest = after;
+        Some(piece)
+    })
+}

@@ -1,0 +1,73 @@
+//! The answer: a few files and symbols, each with why it was chosen.
+
+use serde::Serialize;
+use windlass_core::place::{RelatedFile, RelatedSymbol, TaskContext};
+
+use crate::codebase::CodebaseIndex;
+use crate::rank::{self, Query, Ranked};
+use crate::walk;
+
+/// What a task is probably about.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Related {
+    /// Best first, at most [`TaskContext::MAX_FILES`].
+    pub files: Vec<RelatedFile>,
+    /// Best first, at most [`TaskContext::MAX_SYMBOLS`].
+    pub symbols: Vec<RelatedSymbol>,
+}
+
+impl CodebaseIndex {
+    /// The files and symbols that a task, told in these words, is probably about.
+    pub fn related(&self, task: &str) -> Related {
+        let query = Query::new(task);
+        let mut ranked = rank::rank(self, &query);
+        ranked.files.truncate(TaskContext::MAX_FILES);
+        Related {
+            files: self.files(&query, &ranked),
+            symbols: self.symbols(&query, &ranked),
+        }
+    }
+
+    fn files(&self, query: &Query, ranked: &Ranked) -> Vec<RelatedFile> {
+        let file = |scored: &rank::Scored| {
+            let record = &self.records[scored.at];
+            RelatedFile {
+                path: record.path.clone(),
+                score: rounded(scored.score),
+                why: rank::why(record, query, ranked, scored),
+            }
+        };
+        ranked.files.iter().map(file).collect()
+    }
+
+    fn symbols(&self, query: &Query, ranked: &Ranked) -> Vec<RelatedSymbol> {
+        let mut all = Vec::new();
+        for scored in &ranked.files {
+            let record = &self.records[scored.at];
+            let Some(text) = walk::read(self.root(), &record.path, self.limits()) else {
+                continue;
+            };
+            for place in rank::places(&record.symbols, &text, query, ranked) {
+                let symbol = &record.symbols[place.at];
+                all.push(RelatedSymbol {
+                    name: symbol.name.clone(),
+                    kind: symbol.kind.as_str().to_owned(),
+                    path: record.path.clone(),
+                    line: symbol.line,
+                    score: rounded(scored.score * place.score),
+                    why: place.why,
+                });
+            }
+        }
+        // The sort is stable: among equals the better file, then the earlier line comes first.
+        all.sort_by(|one, other| other.score.total_cmp(&one.score));
+        all.truncate(TaskContext::MAX_SYMBOLS);
+        all
+    }
+}
+
+/// Three places are enough to compare, and the same everywhere.
+fn rounded(score: f32) -> f64 {
+    (f64::from(score) * 1_000.0).round() / 1_000.0
+}

@@ -1,0 +1,151 @@
+//! The symbols that a file defines, and the names it refers to.
+
+use std::ops::ControlFlow;
+
+use serde::{Deserialize, Serialize};
+use tree_sitter::{ParseOptions, Parser, QueryCursor, StreamingIterator};
+
+use crate::bag::Gathering;
+use crate::languages::Language;
+use crate::words;
+
+#[cfg(test)]
+mod tests;
+
+/// A longer name is data.
+const NAME_BYTES: usize = 128;
+/// The most symbols that are kept of one file.
+const SYMBOLS: usize = 5_000;
+/// How many matches may be open at once: what bounds a query on a text made to explode.
+const OPEN_MATCHES: u32 = 256;
+/// How often a parser may report before it is stopped, for each byte of the text and in any case.
+const STEPS_PER_BYTE: usize = 1;
+const STEPS: usize = 10_000;
+
+/// A symbol where it is defined.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Symbol {
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    /// From one.
+    pub(crate) line: u32,
+}
+
+/// The kinds of symbols, under the names that the queries give them.
+macro_rules! kinds {
+    ($($kind:ident $name:literal),+ $(,)?) => {
+        /// What a symbol is.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+        pub(crate) enum Kind { $($kind),+ }
+
+        impl Kind {
+            pub(crate) fn as_str(self) -> &'static str {
+                match self { $(Self::$kind => $name),+ }
+            }
+
+            fn of(name: &str) -> Option<Self> {
+                match name { $($name => Some(Self::$kind),)+ _ => None }
+            }
+        }
+    };
+}
+
+kinds! {
+    Function "function", Method "method", Constructor "constructor", Class "class", Struct "struct", Enum "enum",
+    Trait "trait", Interface "interface", Type "type", Module "module", Macro "macro", Constant "constant",
+    Variable "variable", Field "field",
+}
+
+/// What a file defines and refers to.
+#[derive(Debug, Default)]
+pub(crate) struct Outline {
+    /// In the order of the text.
+    pub(crate) symbols: Vec<Symbol>,
+    /// The names referred to, each by its hash.
+    pub(crate) uses: Gathering,
+}
+
+/// Reads outlines. Each thread has its own.
+pub(crate) struct Reader {
+    parser: Parser,
+    cursor: QueryCursor,
+}
+
+impl Reader {
+    pub(crate) fn new() -> Self {
+        let mut cursor = QueryCursor::new();
+        cursor.set_match_limit(OPEN_MATCHES);
+        Self {
+            parser: Parser::new(),
+            cursor,
+        }
+    }
+
+    /// The outline of a text; empty where it cannot be parsed.
+    pub(crate) fn outline(&mut self, language: &Language, text: &[u8]) -> Outline {
+        let mut outline = Outline::default();
+        let Some(query) = language.query() else {
+            return outline;
+        };
+        let Some(tree) = self.parse(language, text) else {
+            return outline;
+        };
+        let kinds = query.capture_names();
+        let mut matches = self.cursor.matches(query, tree.root_node(), text);
+        while let Some(found) = matches.next() {
+            for capture in found.captures() {
+                let range = capture.node.byte_range();
+                let name = text.get(range).unwrap_or_default();
+                if name.is_empty() || name.len() > NAME_BYTES {
+                    continue;
+                }
+                let kind = kinds.get(capture.index as usize).copied();
+                match kind.and_then(Kind::of) {
+                    Some(kind) => outline.define(name, kind, capture.node.start_position().row),
+                    None => outline.uses.add(words::name(name)),
+                }
+            }
+        }
+        outline.settle();
+        outline
+    }
+
+    fn parse(&mut self, language: &Language, text: &[u8]) -> Option<tree_sitter::Tree> {
+        self.parser.set_language(&language.grammar()).ok()?;
+        self.parser.reset();
+        let mut left = STEPS + text.len() * STEPS_PER_BYTE;
+        let mut watch = |_: &tree_sitter::ParseState| {
+            left = left.saturating_sub(1);
+            match left {
+                0 => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            }
+        };
+        let options = ParseOptions::new().progress_callback(&mut watch);
+        let mut read = |at: usize, _| text.get(at..).unwrap_or_default();
+        self.parser
+            .parse_with_options(&mut read, None, Some(options))
+    }
+}
+
+impl Outline {
+    fn define(&mut self, name: &[u8], kind: Kind, row: usize) {
+        if self.symbols.len() < SYMBOLS {
+            self.symbols.push(Symbol {
+                name: String::from_utf8_lossy(name).into_owned(),
+                kind,
+                line: u32::try_from(row).unwrap_or(u32::MAX).saturating_add(1),
+            });
+        }
+    }
+
+    /// Puts the symbols in order. Two patterns may see one definition: the kind that was named first is the better one.
+    fn settle(&mut self) {
+        self.symbols.sort_by(|one, other| {
+            let order = one.line.cmp(&other.line).then(one.name.cmp(&other.name));
+            order.then(one.kind.cmp(&other.kind))
+        });
+        self.symbols
+            .dedup_by(|later, first| later.line == first.line && later.name == first.name);
+    }
+}

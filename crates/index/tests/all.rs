@@ -1,0 +1,4 @@
+//! Everything `index` promises, on folders of its own.
+
+#[cfg(test)]
+mod suite;

@@ -1,0 +1,106 @@
+//! `build_context` of the worker's contract.
+
+use std::path::Path;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use windlass_core::place::ContextSource;
+use windlass_core::task::{Issue, Task};
+use windlass_index::{Codebase, HistorySource, NewHistory, PastCommit};
+
+use super::World;
+
+/// A past of one commit, told anew each time.
+#[derive(Debug)]
+struct OneCommit;
+
+impl HistorySource for OneCommit {
+    fn history<'a>(
+        &'a self,
+        _root: &'a Path,
+        known: Option<&'a str>,
+        _commits: usize,
+    ) -> BoxFuture<'a, Option<NewHistory>> {
+        let known = known.map(str::to_owned);
+        async move {
+            let commit = PastCommit {
+                message: "Fix the flicker".to_owned(),
+                files: vec!["src/paint.rs".to_owned()],
+            };
+            let new = known.as_deref() != Some("c1");
+            Some(NewHistory {
+                head: "c1".to_owned(),
+                commits: new.then_some(commit).into_iter().collect(),
+                since: known,
+            })
+        }
+        .boxed()
+    }
+}
+
+fn task() -> Task {
+    let json = serde_json::json!({
+        "id": 1, "project_id": 1, "issue_id": 7, "title": "Renew the lease", "description": "by heartbeats",
+        "status": "pending", "priority": 2, "workflow_step": 1, "dependencies": [], "kind": "backend", "agent": null,
+        "idempotency_key": null, "attempt": 0, "max_attempts": 3, "output": null, "unverified": false, "branch": null,
+        "usage": { "input_tokens": 0, "output_tokens": 0 }, "created_at": 0, "updated_at": 0, "completed_at": null,
+    });
+    serde_json::from_value(json).unwrap()
+}
+
+fn issue() -> Issue {
+    let json = serde_json::json!({
+        "id": 7, "project_id": 1, "title": "Lines are painted twice", "description": "", "created_at": 0,
+    });
+    serde_json::from_value(json).unwrap()
+}
+
+#[tokio::test]
+async fn a_context_is_the_task_its_issue_and_what_they_are_about() {
+    let (world, task, issue) = (World::small(), task(), issue());
+    let codebase = Codebase::new(world.caches());
+    let context = codebase.build_context(&world.project(), &task, None).await;
+    let context = context.unwrap();
+    assert_eq!(context.related_files[0].path, "src/lease.rs");
+    assert_eq!(context.related_symbols[0].name, "renew_lease");
+    assert_eq!((&context.task, &context.issue_context), (&task, &None));
+
+    let context = codebase
+        .build_context(&world.project(), &task, Some(&issue))
+        .await;
+    let context = context.unwrap();
+    let paths: Vec<&str> = context
+        .related_files
+        .iter()
+        .map(|file| file.path.as_str())
+        .collect();
+    assert!(paths.contains(&"src/paint.rs"), "{paths:?}");
+    assert_eq!(context.issue_context, Some(issue));
+}
+
+#[tokio::test]
+async fn the_past_is_learnt_once_and_kept() {
+    let world = World::small();
+    let codebase = Codebase::new(world.caches()).with_history(OneCommit);
+    for _ in 0..3 {
+        let index = codebase.open(&world.project()).await.unwrap();
+        assert_eq!(index.commit_count(), 1);
+        assert_eq!(index.related("flicker").files[0].path, "src/paint.rs");
+    }
+    let index = Codebase::without_cache()
+        .open(&world.project())
+        .await
+        .unwrap();
+    assert_eq!(index.commit_count(), 0);
+}
+
+#[tokio::test]
+async fn a_folder_that_is_not_there_is_refused() {
+    let world = World::new();
+    let codebase = Codebase::new(world.caches());
+    let context = codebase
+        .build_context(Path::new("/nowhere"), &task(), None)
+        .await;
+    let error = context.unwrap_err().to_string();
+    assert!(error.starts_with("/nowhere: No such file"), "{error}");
+}

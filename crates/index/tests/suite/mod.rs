@@ -1,0 +1,70 @@
+//! One module per promise, and the folder that they share.
+
+mod cache;
+mod context;
+mod hostile;
+mod incremental;
+mod ranking;
+
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+use windlass_index::CodebaseIndex;
+
+/// A project, and a place for its cache beside it.
+pub(crate) struct World {
+    root: TempDir,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let root = TempDir::new().unwrap();
+        std::fs::create_dir_all(root.path().join("project/.git")).unwrap();
+        Self { root }
+    }
+
+    /// A small project with three files that have to do with each other.
+    pub(crate) fn small() -> Self {
+        let world = Self::new();
+        world
+            .file("src/lease.rs", "/// A lease on a task, renewed by heartbeats.\npub fn renew_lease() -> bool { read_clock() > 0 }\n")
+            .file("src/clock.rs", "/// Time.\npub fn read_clock() -> u64 { 0 }\n")
+            .file("src/paint.rs", "/// Colours of the terminal.\npub fn paint_line(text: &str) {}\n");
+        world
+    }
+
+    pub(crate) fn project(&self) -> PathBuf {
+        self.root.path().join("project")
+    }
+
+    pub(crate) fn caches(&self) -> PathBuf {
+        self.root.path().join("caches")
+    }
+
+    /// The one cache file there is.
+    pub(crate) fn cache(&self) -> PathBuf {
+        let files: Vec<PathBuf> = std::fs::read_dir(self.caches())
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        assert_eq!(files.len(), 1, "{files:?}");
+        files[0].clone()
+    }
+
+    pub(crate) fn file(&self, name: impl AsRef<Path>, text: impl AsRef<[u8]>) -> &Self {
+        let path = self.project().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+        self
+    }
+
+    pub(crate) fn open(&self) -> CodebaseIndex {
+        CodebaseIndex::open(&self.project(), &self.caches()).unwrap()
+    }
+
+    /// The paths for a task, best first.
+    pub(crate) fn paths(&self, task: &str) -> Vec<String> {
+        let related = self.open().related(task);
+        related.files.into_iter().map(|file| file.path).collect()
+    }
+}
