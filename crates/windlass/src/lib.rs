@@ -7,6 +7,7 @@ pub mod cli;
 pub mod config;
 mod past;
 mod registry;
+mod roster;
 pub mod settings;
 
 pub use registry::default_registry;

@@ -14,6 +14,7 @@ mod git;
 mod merge;
 pub mod paths;
 mod publish;
+mod show;
 mod tests;
 mod verify;
 

@@ -1,18 +1,20 @@
 //! What every command has at hand.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use windlass_agents::AgentContext;
-use windlass_core::{AgentHandle, AgentRegistry, TurnLimits};
+use windlass_core::{AgentHandle, AgentRegistry};
 
 use super::console::Console;
 use super::exit::Failure;
 use crate::config::{AgentConfig, Config, Inputs};
 use crate::registry;
+use crate::roster::Roster;
 
 /// The registry, where the configuration comes from, and the console.
 pub(super) struct App<'a> {
-    pub(super) registry: AgentRegistry,
+    pub(super) registry: Arc<AgentRegistry>,
     /// What agents that are programs need, or why there can be none.
     pub(super) machine: Result<AgentContext, String>,
     pub(super) inputs: Inputs,
@@ -32,7 +34,7 @@ impl<'a> App<'a> {
         })?;
         inputs.file = config;
         Ok(Self {
-            registry,
+            registry: Arc::new(registry),
             machine: Err("this command starts no program".to_owned()),
             inputs,
             console,
@@ -42,7 +44,9 @@ impl<'a> App<'a> {
     /// Looks at the machine, for the commands that reach agents: it costs a few milliseconds.
     pub(super) async fn with_programs(mut self) -> Self {
         self.machine = registry::machine(&self.inputs).await;
-        self.registry = registry::with_programs(self.registry, &self.machine);
+        // Nobody else holds it before the command runs.
+        let registry = Arc::into_inner(self.registry).unwrap_or_default();
+        self.registry = Arc::new(registry::with_programs(registry, &self.machine));
         self
     }
 
@@ -55,25 +59,18 @@ impl<'a> App<'a> {
         Ok(config)
     }
 
+    /// The agents of this program, as this configuration knows them.
+    pub(super) fn roster(&self, config: &Config) -> Roster {
+        Roster::new(Arc::clone(&self.registry), config.clone())
+    }
+
     /// The agent that is named, or else the default one.
     pub(super) fn choose(
         &self,
         config: &Config,
         name: Option<&str>,
     ) -> Result<AgentConfig, Failure> {
-        let known = self.registry.available();
-        let Some(name) = name.or(config.default_agent()) else {
-            let configured = config.agents().into_iter().map(|agent| agent.name);
-            let mut names: Vec<String> = known.iter().map(|name| (*name).to_owned()).collect();
-            names.extend(configured);
-            names.sort();
-            names.dedup();
-            return Err(Failure::usage(format!(
-                "no agent is chosen: pass --agent NAME or set default_agent (there are: {})",
-                names.join(", ")
-            )));
-        };
-        Ok(config.resolve_agent(name, &known)?)
+        Ok(self.roster(config).find(name)?)
     }
 
     /// The agent itself, under the limits that the configuration sets.
@@ -82,24 +79,6 @@ impl<'a> App<'a> {
         config: &Config,
         agent: &AgentConfig,
     ) -> Result<AgentHandle, Failure> {
-        let handle =
-            self.registry
-                .create(&agent.backend, &agent.table)
-                .map_err(|error| match error {
-                    windlass_core::Error::Config { key, problem } => windlass_core::Error::config(
-                        format!("agents.{}.{key}", agent.name),
-                        problem,
-                    ),
-                    other => other,
-                })?;
-        let usual = handle.limits();
-        Ok(handle.with_limits(TurnLimits {
-            deadline: agent
-                .timeout()
-                .or(config.turn_deadline())
-                .unwrap_or(usual.deadline),
-            stall: config.stall().or(usual.stall),
-            ..usual
-        }))
+        Ok(self.roster(config).open(agent)?)
     }
 }

@@ -3,25 +3,36 @@
 mod agents;
 mod app;
 mod ask;
+mod blockers;
 mod completions;
 mod config;
 mod console;
 mod context;
+mod crew;
+mod demo;
 mod doctor;
 mod exit;
 mod init;
 mod interrupt;
 mod logging;
 mod model;
+mod progress;
 mod prompt_text;
+mod queue;
 mod record;
 mod replay;
+mod run;
 mod scenario;
 mod schema;
+mod scripted;
 mod spinner;
+mod task;
+mod trace;
 mod transcript;
 mod trust;
+mod verify;
 mod watch;
+mod worker;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -35,8 +46,8 @@ pub use exit::Exit;
 use exit::Failure;
 
 /// What a script may want to know.
-const AFTER_HELP: &str = "Exit codes: 0 done, 1 the agent failed, 2 usage or configuration, \
-    4 agent not available, 124 timeout, 130 interrupted";
+const AFTER_HELP: &str = "Exit codes: 0 done, 1 the agent or task failed, 2 usage or configuration, \
+    3 blocked, 4 agent not available, 124 timeout, 130 interrupted";
 
 /// One runtime through which every coding agent does real work.
 #[derive(Debug, Parser)]
@@ -70,8 +81,24 @@ struct Global {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Watch the whole loop in a throw-away repository: plan, edit, red, correction, green, proof
+    Demo(demo::Demo),
     /// Put one prompt to an agent and show what it does
     Ask(ask::Ask),
+    /// Plan a task; with --apply have it done, tested and merged
+    Run(run::Run),
+    /// The queue: add, list, show, log, diff, merge, retry, cancel, plan
+    Task(task::Tasks),
+    /// List the questions that tasks wait for
+    Blockers(blockers::Blockers),
+    /// Answer a question; its task goes on
+    Answer(blockers::Answer),
+    /// Take tasks from the store and work on them
+    Worker(worker::Worker),
+    /// Check a task's proof again, from scratch
+    Verify(verify::Verify),
+    /// Show what an attempt went through, step by step
+    Trace(trace::Trace),
     /// List the agents with what they can do and how they are
     Agents(agents::Agents),
     /// Say what is missing on this machine and how to get it
@@ -101,9 +128,15 @@ enum Command {
 impl Command {
     /// Whether it needs to know which agents this machine has.
     fn reaches_agents(&self) -> bool {
+        if let Self::Task(tasks) = self {
+            return tasks.reaches_agents();
+        }
         matches!(
             self,
             Self::Ask(_)
+                | Self::Run(_)
+                | Self::Worker(_)
+                | Self::Demo(_)
                 | Self::Agents(_)
                 | Self::Doctor(_)
                 | Self::Init(_)
@@ -138,7 +171,15 @@ async fn run(cli: Cli, registry: AgentRegistry, console: &Console) -> Result<Exi
         app = app.with_programs().await;
     }
     match cli.command {
+        Command::Demo(demo) => demo.run(&app).await,
         Command::Ask(ask) => ask.run(&app).await,
+        Command::Run(run) => run.run(&app).await,
+        Command::Task(tasks) => tasks.run(&app).await,
+        Command::Blockers(blockers) => blockers.run(&app).await,
+        Command::Answer(answer) => answer.run(&app).await,
+        Command::Worker(worker) => worker.run(&app).await,
+        Command::Verify(verify) => verify.run(&app).await,
+        Command::Trace(trace) => trace.run(&app).await,
         Command::Agents(agents) => agents.run(&app).await,
         Command::Doctor(doctor) => doctor.run(&app).await,
         Command::Init(init) => init.run(&app).await,

@@ -254,7 +254,7 @@ impl<'a> Transcript<'a> {
 }
 
 /// The beginning of a value, as one short line.
-fn brief(value: &Value) -> String {
+pub(super) fn brief(value: &Value) -> String {
     const LENGTH: usize = 120;
     let text = match value {
         Value::Null => String::new(),

@@ -29,6 +29,14 @@ impl AgentConfig {
         }
     }
 
+    /// An agent that stands in no configuration: this backend with these settings.
+    pub(crate) fn made(backend: &str, table: Value) -> Self {
+        Self {
+            table,
+            ..Self::plain(backend)
+        }
+    }
+
     /// An agent with what the settings say about it, if they say anything.
     pub(super) fn from_settings(name: &str, settings: &Settings) -> Option<Self> {
         let mut agent = Self::plain(name);

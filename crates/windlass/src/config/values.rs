@@ -127,11 +127,18 @@ impl Config {
             .map(|setting| &setting.value)
     }
 
-    fn text(&self, key: &str) -> Option<&str> {
+    /// A key that is a number.
+    pub(crate) fn number(&self, key: &str) -> Option<u64> {
+        self.value(key)?.as_u64()
+    }
+
+    /// A key that is a text.
+    pub(crate) fn text(&self, key: &str) -> Option<&str> {
         self.value(key)?.as_str()
     }
 
-    fn seconds(&self, key: &str) -> Option<Duration> {
+    /// A key that is a time.
+    pub(crate) fn seconds(&self, key: &str) -> Option<Duration> {
         self.value(key)?.as_u64().map(Duration::from_secs)
     }
 }

@@ -22,7 +22,7 @@ const SEARCHED_BYTES: usize = 4 * OUTPUT_BYTES;
 const REPOSITORY: &str = "160000";
 
 /// Flags for every comparison: nothing is started, and nothing is guessed.
-const PLAIN: [&str; 5] = [
+pub(crate) const PLAIN: [&str; 5] = [
     "--no-ext-diff",
     "--no-textconv",
     "--no-renames",

@@ -1,0 +1,83 @@
+//! `windlass blockers` and `windlass answer`: the questions that tasks wait for.
+
+use clap::Args;
+use windlass_core::task::{Blocker, RecordId};
+use windlass_core::visible;
+
+use super::app::App;
+use super::console::{QUIET, STRONG};
+use super::exit::{Exit, Failure};
+use super::queue::Queue;
+
+#[derive(Debug, Args)]
+pub(super) struct Blockers {
+    /// The answered ones too
+    #[arg(long)]
+    all: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Answer {
+    /// The question's number, as `windlass blockers` shows it
+    id: RecordId,
+    /// The answer; the next attempt is told it
+    text: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Blockers {
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+        let queue = Queue::open(app).await?;
+        let found = queue
+            .store
+            .blockers(Some(queue.project.id), !self.all)
+            .await?;
+        if self.json {
+            app.console.pretty_json(&found)?;
+        } else if found.is_empty() {
+            app.console.line("no questions")?;
+        } else {
+            for blocker in &found {
+                show(app, blocker)?;
+            }
+        }
+        Ok(Exit::Done)
+    }
+}
+
+impl Answer {
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+        let queue = Queue::open(app).await?;
+        let task = queue.store.answer(self.id, self.text).await?;
+        if self.json {
+            app.console.pretty_json(&task)?;
+        } else {
+            app.console
+                .line(&format!("task {} is {} again", task.id, task.status))?;
+        }
+        Ok(Exit::Done)
+    }
+}
+
+fn show(app: &App<'_>, blocker: &Blocker) -> Result<(), Failure> {
+    app.console.line(&format!(
+        "{STRONG}question {} (task {}, attempt {}){STRONG:#}",
+        blocker.id, blocker.task_id, blocker.attempt
+    ))?;
+    app.console.line(&visible(&blocker.question))?;
+    match &blocker.answer {
+        Some(answer) => app
+            .console
+            .line(&format!("answered: {}", visible(&answer.text)))?,
+        None => app.console.line(&format!(
+            "{QUIET}windlass answer {} TEXT{QUIET:#}",
+            blocker.id
+        ))?,
+    }
+    Ok(())
+}

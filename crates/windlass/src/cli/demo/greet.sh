@@ -1,0 +1,3 @@
+#!/bin/sh
+# Greets somebody by name.
+echo "Hello, $1!"

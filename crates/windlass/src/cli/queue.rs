@@ -1,0 +1,98 @@
+//! The store of tasks and the project that a command is about.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use windlass_core::TaskStore;
+use windlass_core::task::{NewProject, Project, StoreError};
+
+use super::app::App;
+use super::exit::Failure;
+use crate::config::Config;
+
+/// The tasks of this project, and all others in the same store.
+pub(super) struct Queue {
+    pub(super) config: Config,
+    pub(super) store: Arc<dyn TaskStore>,
+    pub(super) project: Project,
+}
+
+impl Queue {
+    /// Opens the configured store, and makes the project known to it.
+    pub(super) async fn open(app: &App<'_>) -> Result<Self, Failure> {
+        let config = app.config()?;
+        let root = repository(&app.inputs.cwd)?;
+        let store = store(&config).await?;
+        let project = store.add_project(named(root)).await?;
+        Ok(Self {
+            config,
+            store,
+            project,
+        })
+    }
+}
+
+/// The configured store.
+pub(super) async fn store(config: &Config) -> Result<Arc<dyn TaskStore>, Failure> {
+    let url = config.store_url().unwrap_or_default();
+    let url = match url.strip_prefix("sqlite:") {
+        Some(path) => {
+            let path = config.root().join(path);
+            keep_out_of_git(&path);
+            format!("sqlite:{}", path.display())
+        }
+        None => url.to_owned(),
+    };
+    Ok(windlass_store::open(&url).await?)
+}
+
+/// A project under the name of its folder.
+pub(super) fn named(root: PathBuf) -> NewProject {
+    let name = root.file_name().unwrap_or(root.as_os_str());
+    NewProject {
+        name: name.to_string_lossy().into_owned(),
+        root,
+    }
+}
+
+/// The root of the repository that a folder is in.
+pub(super) fn repository(cwd: &Path) -> Result<PathBuf, Failure> {
+    let cwd = cwd.canonicalize().map_err(|error| {
+        Failure::usage(format!(
+            "the folder {} cannot be opened: {error}",
+            cwd.display()
+        ))
+    })?;
+    let root = cwd.ancestors().find(|folder| folder.join(".git").exists());
+    root.map(Path::to_owned).ok_or_else(|| {
+        Failure::usage(format!(
+            "{} is not inside a git repository: tasks are worked on in clones of one; run git init and commit what is there",
+            cwd.display()
+        ))
+    })
+}
+
+/// Lets git pass over our own folder in a project. Where that cannot be done, opening the store says why.
+fn keep_out_of_git(database: &Path) {
+    if let Some(folder) = database
+        .parent()
+        .filter(|folder| folder.ends_with(".windlass"))
+        && std::fs::create_dir_all(folder).is_ok()
+    {
+        let ignore = folder.join(".gitignore");
+        if !ignore.exists() {
+            let _ = std::fs::write(ignore, "*\n");
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::NotFound { .. } | StoreError::Refused(_) | StoreError::KeyTaken { .. } => {
+                Self::usage(error.to_string())
+            }
+            error => Self::failed(error.to_string()),
+        }
+    }
+}

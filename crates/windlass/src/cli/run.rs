@@ -1,0 +1,201 @@
+//! `windlass run`: a plan first, and with `--apply` the work, proved by the project's tests.
+
+mod cast;
+
+use std::sync::Arc;
+
+use clap::Args;
+use windlass_core::task::NewTask;
+use windlass_core::{SessionOptions, visible_line};
+use windlass_runner::{Plan, PlanOptions, ResultStatus, Signals, TaskResult, get_plan};
+use windlass_workspace::Merge;
+
+use super::app::App;
+use super::console::{QUIET, STRONG};
+use super::crew::{Crew, settings, test_settings};
+use super::exit::{Exit, Failure};
+use super::interrupt::Interrupts;
+use super::progress::Progress;
+use super::prompt_text;
+use super::queue::Queue;
+use crate::settings::Settings;
+use cast::Cast;
+
+#[derive(Debug, Args)]
+pub(super) struct Run {
+    /// Carry the plan out, prove it by the tests, and bring it into what is checked out
+    #[arg(long)]
+    apply: bool,
+    /// The agent that plans
+    #[arg(long, value_name = "NAME")]
+    planner: Option<String>,
+    /// The agent that carries the plan out
+    #[arg(long, value_name = "NAME")]
+    coder: Option<String>,
+    /// The planner's model
+    #[arg(long, value_name = "MODEL")]
+    planner_model: Option<String>,
+    /// The coder's model
+    #[arg(long, value_name = "MODEL")]
+    coder_model: Option<String>,
+    /// How many times a model may be asked while it carries the plan out
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    max_steps: Option<u32>,
+    /// What is to be done; - reads it from stdin
+    task: String,
+}
+
+impl Run {
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+        let config = app.config()?;
+        let mut settings = Settings::of(&config);
+        settings.max_steps = self.max_steps.unwrap_or(settings.max_steps);
+        let task = prompt_text::read(self.task.clone(), std::io::stdin())?;
+        let cast = Cast::choose(app, &config, &settings, &self)?;
+        app.console.progress(QUIET, &cast.to_string());
+
+        let planner = cast.planner.open(&cast.roster)?;
+        let options = PlanOptions {
+            session: SessionOptions {
+                model: cast.planner.model.clone(),
+                ..SessionOptions::in_dir(&app.inputs.cwd)
+            },
+            ..PlanOptions::default()
+        };
+        let mut interrupts = Interrupts::listen()?;
+        let plan = tokio::select! {
+            plan = get_plan(&task, &planner, options) => plan?,
+            () = interrupts.next() => return Ok(Exit::Interrupted),
+        };
+        show(app, &plan)?;
+        if !self.apply || settings.dry_run {
+            let why = if self.apply {
+                "this is a dry run (run.dry_run)"
+            } else {
+                "add --apply to have it done"
+            };
+            app.console
+                .progress(QUIET, &format!("nothing was changed: {why}"));
+            return Ok(Exit::Done);
+        }
+        self.carry_out(app, &cast, &task, &plan, interrupts).await
+    }
+
+    async fn carry_out(
+        &self,
+        app: &App<'_>,
+        cast: &Cast,
+        task: &str,
+        plan: &Plan,
+        mut interrupts: Interrupts,
+    ) -> Result<Exit, Failure> {
+        let queue = Queue::open(app).await?;
+        let config = &queue.config;
+        let crew = Crew::gather(app, config, test_settings(config)).await?;
+        cast.coder.open(&cast.roster)?;
+        let runner = crew.runner(
+            Arc::clone(&queue.store),
+            Arc::new(cast.roster.clone()),
+            Some(Arc::new(Progress::new(app.console))),
+            windlass_runner::Settings {
+                model: cast.coder.model.clone(),
+                ..settings(config)
+            },
+        );
+        let title = task.lines().next().unwrap_or_default();
+        let wish = NewTask {
+            description: description(task, plan),
+            agent: Some(cast.coder.name.clone()),
+            ..NewTask::new(queue.project.id, title)
+        };
+        let added = queue.store.enqueue(vec![wish]).await?;
+        let Some(added) = added.into_iter().next() else {
+            return Err(Failure::failed(
+                "the store took the task and did not say which it is",
+            ));
+        };
+        let signals = Signals::default();
+        let work = runner.execute_task(&added.task, signals.clone());
+        tokio::pin!(work);
+        let result = loop {
+            tokio::select! {
+                result = &mut work => break result?,
+                () = interrupts.next() => {
+                    app.console.progress(QUIET, "stopping");
+                    signals.cancel.cancel();
+                }
+            }
+        };
+        let done = queue.store.task(added.task.id).await?;
+        summary(app, done.id, &result)?;
+        let Some(branch) = done
+            .branch
+            .filter(|_| result.status == ResultStatus::Completed)
+        else {
+            return Ok(exit(result.status));
+        };
+        let merged = crew.clones.merge(&queue.project.root, &branch).await;
+        let merged = merged.map_err(windlass_core::Error::from)?;
+        if let Merge::Merged(merged) = &merged
+            && let Ok(stat) = crew
+                .clones
+                .stat(&queue.project.root, &merged.before, &merged.after)
+                .await
+        {
+            app.console.text(&stat)?;
+        }
+        super::task::report(app, &branch, &merged, false)
+    }
+}
+
+/// The plan, the way a person reads it.
+fn show(app: &App<'_>, plan: &Plan) -> Result<(), Failure> {
+    app.console.line(&format!("{STRONG}plan{STRONG:#}"))?;
+    for (place, step) in plan.plan.iter().enumerate() {
+        app.console
+            .line(&format!("{:>3}. {}", place + 1, visible_line(step)))?;
+    }
+    if !plan.tests.is_empty() {
+        app.console
+            .line(&format!("{STRONG}suggested tests{STRONG:#}"))?;
+        for test in &plan.tests {
+            app.console.line(&format!("  - {}", visible_line(test)))?;
+        }
+    }
+    Ok(())
+}
+
+/// What the coder is told: the planner's words, the steps, and what was asked for in the first place.
+fn description(task: &str, plan: &Plan) -> String {
+    let mut text = plan.coder_prompt.trim().to_owned();
+    text.push_str("\n\nSteps:\n");
+    for (place, step) in plan.plan.iter().enumerate() {
+        text.push_str(&format!("{}. {step}\n", place + 1));
+    }
+    text.push_str("\nWhat was asked for, word by word:\n");
+    text.push_str(task);
+    text
+}
+
+fn summary(app: &App<'_>, task: i64, result: &TaskResult) -> Result<(), Failure> {
+    let files = match result.files_modified.as_slice() {
+        [] => "no files".to_owned(),
+        files => files.join(", "),
+    };
+    let line = format!("task {task} {}: {files}", result.status);
+    app.console
+        .line(&format!("{STRONG}{}{STRONG:#}", visible_line(&line)))?;
+    let words = result.error.as_deref().unwrap_or(&result.output);
+    app.console
+        .line(windlass_core::visible(words.trim()).as_ref())?;
+    Ok(())
+}
+
+fn exit(status: ResultStatus) -> Exit {
+    match status {
+        ResultStatus::Completed => Exit::Done,
+        ResultStatus::Blocked => Exit::Blocked,
+        ResultStatus::Cancelled | ResultStatus::Released => Exit::Interrupted,
+        _ => Exit::Failed,
+    }
+}

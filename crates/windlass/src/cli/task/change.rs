@@ -1,0 +1,131 @@
+//! `windlass task diff` and `windlass task merge`: the change that a task made.
+
+use clap::Args;
+use serde_json::json;
+use windlass_core::task::{Task, TaskId, TaskStatus};
+use windlass_core::visible;
+use windlass_workspace as workspace;
+
+use super::super::app::App;
+use super::super::crew::{Crew, test_settings};
+use super::super::exit::{Exit, Failure};
+use super::super::queue::Queue;
+
+#[derive(Debug, Args)]
+pub(super) struct Diff {
+    /// The task's number
+    id: TaskId,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Merge {
+    /// The task's number
+    id: TaskId,
+    /// Only say what would happen
+    #[arg(long)]
+    dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Diff {
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+        let queue = Queue::open(app).await?;
+        let proof = queue.store.proof(self.id).await?;
+        let task = queue.store.task(self.id).await?;
+        let branch = branch(&task)?;
+        let root = queue.store.project(task.project_id).await?.root;
+        let crew = Crew::gather(app, &queue.config, test_settings(&queue.config)).await?;
+        let (base, commit) = match &proof {
+            Some(proof) => (Some(proof.base.as_str()), proof.commit.as_str()),
+            None => (None, branch),
+        };
+        let diff = crew.clones.diff(&root, base, commit).await;
+        let diff = diff.map_err(windlass_core::Error::from)?;
+        app.console.text(&diff)?;
+        Ok(Exit::Done)
+    }
+}
+
+impl Merge {
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+        let queue = Queue::open(app).await?;
+        let task = queue.store.task(self.id).await?;
+        let branch = branch(&task)?;
+        let root = queue.store.project(task.project_id).await?.root;
+        let crew = Crew::gather(app, &queue.config, test_settings(&queue.config)).await?;
+        let merged = if self.dry_run {
+            crew.clones.preview(&root, branch).await
+        } else {
+            crew.clones.merge(&root, branch).await
+        };
+        let merged = merged.map_err(windlass_core::Error::from)?;
+        if self.json {
+            app.console.pretty_json(&as_json(&merged))?;
+        }
+        report(app, branch, &merged, self.json)
+    }
+}
+
+/// Says what a merge did, or why it did nothing.
+pub(in super::super) fn report(
+    app: &App<'_>,
+    branch: &str,
+    merged: &workspace::Merge,
+    quiet: bool,
+) -> Result<Exit, Failure> {
+    let list = |files: &[String]| files.join(", ");
+    match merged {
+        workspace::Merge::Merged(done) if !quiet => {
+            app.console.line(&visible(&format!(
+                "{branch} is in {}: {}",
+                done.into,
+                list(&done.files)
+            )))?;
+            app.console.line(&format!("to undo it: {}", done.undo()))?;
+            Ok(Exit::Done)
+        }
+        workspace::Merge::Nothing if !quiet => {
+            app.console.line("everything in it was there already")?;
+            Ok(Exit::Done)
+        }
+        workspace::Merge::Conflicts(files) => Err(Failure::failed(format!(
+            "nothing was merged: both sides changed {}; run git merge {branch} to settle it by hand",
+            list(files)
+        ))),
+        workspace::Merge::Overwrites(files) => Err(Failure::failed(format!(
+            "nothing was merged: your uncommitted edits in {} would be lost; commit or stash them first",
+            list(files)
+        ))),
+        _ => Ok(Exit::Done),
+    }
+}
+
+fn as_json(merged: &workspace::Merge) -> serde_json::Value {
+    match merged {
+        workspace::Merge::Merged(done) => json!({
+            "status": "merged",
+            "into": done.into,
+            "before": done.before,
+            "after": done.after,
+            "fast_forward": done.fast_forward,
+            "files": done.files,
+            "undo": done.undo(),
+        }),
+        workspace::Merge::Conflicts(files) => json!({ "status": "conflicts", "files": files }),
+        workspace::Merge::Overwrites(files) => json!({ "status": "overwrites", "files": files }),
+        _ => json!({ "status": "nothing" }),
+    }
+}
+
+/// The branch that holds a task's change.
+fn branch(task: &Task) -> Result<&str, Failure> {
+    task.branch.as_deref().ok_or_else(|| {
+        let why = match task.status {
+            TaskStatus::Completed => "it changed nothing".to_owned(),
+            status => format!("it is {status}"),
+        };
+        Failure::usage(format!("task {} has no change to show: {why}", task.id))
+    })
+}

@@ -1,0 +1,137 @@
+//! `windlass task log`.
+
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::Value;
+use windlass_core::task::{Broadcast, EventFilter, TaskId};
+use windlass_core::{AgentEvent, visible_line};
+
+use super::super::app::App;
+use super::super::exit::{Exit, Failure};
+use super::super::interrupt::Interrupts;
+use super::super::queue::Queue;
+use super::super::transcript::brief;
+
+#[derive(Debug, Args)]
+pub(super) struct Log {
+    /// The task's number
+    id: TaskId,
+    /// Only what comes after this number
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    after: u64,
+    /// Go on until the task ends
+    #[arg(short, long)]
+    follow: bool,
+    /// Print each event as a line of JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Log {
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+        let store = Queue::open(app).await?.store;
+        let mut interrupts = Interrupts::listen()?;
+        let mut filter = EventFilter {
+            task_id: Some(self.id),
+            after: self.after,
+            ..EventFilter::default()
+        };
+        loop {
+            // The status is read first: what was told before it became final is then all there.
+            let over = store.task(self.id).await?.status.is_final();
+            let events = store.events(filter.clone()).await?;
+            for event in &events {
+                filter.after = event.seq;
+                if self.json {
+                    app.console.json(event)?;
+                } else if let Some(line) = line(&event.message) {
+                    app.console
+                        .line(&format!("{:>6}  {}", event.seq, visible_line(&line)))?;
+                }
+            }
+            if !events.is_empty() {
+                continue;
+            }
+            if over || !self.follow {
+                return Ok(Exit::Done);
+            }
+            tokio::select! {
+                changed = store.changed(filter.after, Duration::from_secs(5)) => changed.map(drop)?,
+                () = interrupts.next() => return Ok(Exit::Interrupted),
+            }
+        }
+    }
+}
+
+/// A message as a line for a person; pieces of text and the like are none.
+pub(in super::super) fn line(message: &Broadcast) -> Option<String> {
+    Some(match message {
+        Broadcast::TaskStatus { status, .. } => format!("is {status}"),
+        Broadcast::TestResult {
+            status,
+            passed,
+            failed,
+            errors,
+            duration,
+            ..
+        } => format!(
+            "tests {}: {passed} passed, {failed} failed, {errors} errors in {duration:.1} s",
+            status.as_str()
+        ),
+        Broadcast::CorrectionAttempt {
+            attempt_num,
+            max_attempts,
+            status,
+            error_summary,
+            ..
+        } => {
+            let why = error_summary.as_deref().unwrap_or_default();
+            format!(
+                "correction {attempt_num} of {max_attempts}: {status} {}",
+                first_line(why)
+            )
+        }
+        Broadcast::ActivityUpdate { message, .. } => first_line(message).to_owned(),
+        Broadcast::AgentEvent { envelope, .. } => return event(&envelope.event),
+        _ => return None,
+    })
+}
+
+fn event(event: &AgentEvent) -> Option<String> {
+    Some(match event {
+        AgentEvent::ToolStart { name, input, .. } => format!("→ {name} {}", about(input)),
+        AgentEvent::ToolEnd {
+            name,
+            output,
+            success: false,
+            ..
+        } => format!("✗ {name} {}", brief(output)),
+        AgentEvent::Result { text, .. } => format!("“{}”", first_line(text)),
+        AgentEvent::Error { code, message, .. } => format!("{code}: {}", first_line(message)),
+        AgentEvent::SessionInvalid { reason } => first_line(reason).to_owned(),
+        AgentEvent::PermissionRequest { tool, input, .. } => {
+            format!("asks whether it may: {tool} {}", brief(input))
+        }
+        _ => return None,
+    })
+}
+
+/// What a tool is given: the file where it is about one, as the project knows it.
+fn about(input: &Value) -> String {
+    let path = ["path", "file_path", "filePath"]
+        .iter()
+        .find_map(|key| input.get(*key)?.as_str());
+    let Some(path) = path else {
+        return brief(input);
+    };
+    // Within an attempt's clone the folders above it say nothing.
+    let inner = path
+        .split_once("-attempt-")
+        .and_then(|(_, rest)| rest.splitn(3, '/').nth(2));
+    inner.unwrap_or(path).to_owned()
+}
+
+fn first_line(text: &str) -> &str {
+    text.trim().lines().next().unwrap_or_default()
+}

@@ -1,0 +1,119 @@
+//! `windlass task plan`: a goal, as tasks that depend on each other.
+
+use std::sync::Arc;
+
+use clap::Args;
+use windlass_core::SessionOptions;
+use windlass_core::task::{Dependency, NewIssue, NewTask};
+use windlass_core::visible_line;
+use windlass_runner::{AgentPoolManager, Agents, LeadAgent, Parent, PlanOptions};
+
+use super::super::app::App;
+use super::super::console::{QUIET, STRONG};
+use super::super::crew::{Crew, settings, test_settings};
+use super::super::exit::{Exit, Failure};
+use super::super::prompt_text;
+use super::super::queue::Queue;
+
+#[derive(Debug, Args)]
+pub(super) struct Plan {
+    /// What is to be reached; - reads it from stdin
+    goal: String,
+    /// The agent that plans; without it the configured default
+    #[arg(short, long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Only show the tasks; add none
+    #[arg(long)]
+    dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Plan {
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+        let goal = prompt_text::read(self.goal.clone(), std::io::stdin())?;
+        let queue = Queue::open(app).await?;
+        let config = &queue.config;
+        let crew = Crew::gather(app, config, test_settings(config)).await?;
+        let roster = app.roster(config);
+        let planner = roster.agent(self.agent.as_deref(), Default::default())?;
+        let runner = crew.runner(
+            Arc::clone(&queue.store),
+            Arc::new(roster),
+            None,
+            settings(config),
+        );
+        let lead = LeadAgent {
+            runner: Arc::new(runner),
+            pool: AgentPoolManager::default(),
+            planner,
+            options: PlanOptions {
+                session: SessionOptions::in_dir(&queue.project.root),
+                ..PlanOptions::default()
+            },
+        };
+        let parent = Parent {
+            project_id: queue.project.id,
+            issue_id: None,
+        };
+        let mut tasks = lead.plan(&goal, parent).await?;
+        if self.dry_run {
+            return self.show(app, &tasks);
+        }
+        let (title, _) = goal.split_once('\n').unwrap_or((&goal, ""));
+        let issue = NewIssue {
+            project_id: queue.project.id,
+            title: title.to_owned(),
+            description: goal.clone(),
+        };
+        let issue = queue.store.add_issue(issue).await?;
+        for task in &mut tasks {
+            task.issue_id = Some(issue.id);
+        }
+        let added = queue.store.enqueue(tasks).await?;
+        if self.json {
+            let tasks: Vec<_> = added.iter().map(|added| &added.task).collect();
+            app.console.pretty_json(&tasks)?;
+            return Ok(Exit::Done);
+        }
+        for added in &added {
+            let after: Vec<String> = added.task.dependencies.iter().map(i64::to_string).collect();
+            line(app, &added.task.id.to_string(), &added.task.title, &after)?;
+        }
+        app.console
+            .line("work on them with: windlass worker --once")?;
+        Ok(Exit::Done)
+    }
+
+    fn show(&self, app: &App<'_>, tasks: &[NewTask]) -> Result<Exit, Failure> {
+        if self.json {
+            app.console.pretty_json(&tasks)?;
+            return Ok(Exit::Done);
+        }
+        for (place, task) in tasks.iter().enumerate() {
+            let after: Vec<String> = task.dependencies.iter().map(position).collect();
+            line(app, &(place + 1).to_string(), &task.title, &after)?;
+        }
+        Ok(Exit::Done)
+    }
+}
+
+fn line(app: &App<'_>, number: &str, title: &str, after: &[String]) -> Result<(), Failure> {
+    let after = match after {
+        [] => String::new(),
+        after => format!("  {QUIET}after {}{QUIET:#}", after.join(", ")),
+    };
+    let title = visible_line(title);
+    app.console
+        .line(&format!("{STRONG}{number:>4}{STRONG:#}  {title}{after}"))?;
+    Ok(())
+}
+
+/// A dependency as the list shows it: counted from one.
+fn position(dependency: &Dependency) -> String {
+    match dependency {
+        Dependency::Task(id) => format!("task {id}"),
+        Dependency::Sibling(place) => (place + 1).to_string(),
+    }
+}

@@ -1,0 +1,190 @@
+//! `windlass task show`.
+
+use clap::Args;
+use serde_json::json;
+use windlass_core::task::{Blocker, Correction, Proof, Task, TaskId, TaskStatus, TestResult};
+use windlass_core::visible_line;
+
+use super::super::app::App;
+use super::super::console::{QUIET, STRONG};
+use super::super::exit::{Exit, Failure};
+use super::super::queue::Queue;
+
+#[derive(Debug, Args)]
+pub(super) struct Show {
+    /// The task's number
+    id: TaskId,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Show {
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+        let store = Queue::open(app).await?.store;
+        let whole = Whole {
+            task: store.task(self.id).await?,
+            tests: store.tests(self.id).await?,
+            corrections: store.corrections(self.id).await?,
+            questions: store.questions(self.id).await?,
+            proof: store.proof(self.id).await?,
+        };
+        if self.json {
+            app.console.pretty_json(&whole.json())?;
+        } else {
+            for line in whole.lines() {
+                app.console.line(&line)?;
+            }
+        }
+        Ok(Exit::Done)
+    }
+}
+
+/// A task with all that its attempts left behind.
+struct Whole {
+    task: Task,
+    tests: Vec<(u32, TestResult)>,
+    corrections: Vec<(u32, Correction)>,
+    questions: Vec<Blocker>,
+    proof: Option<Proof>,
+}
+
+impl Whole {
+    fn json(&self) -> serde_json::Value {
+        let tests: Vec<_> = numbered(&self.tests, "result");
+        let corrections: Vec<_> = numbered(&self.corrections, "correction");
+        json!({
+            "task": self.task,
+            "tests": tests,
+            "corrections": corrections,
+            "questions": self.questions,
+            "proof": self.proof,
+        })
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let task = &self.task;
+        let mut lines = vec![format!(
+            "{STRONG}task {}: {}{STRONG:#}",
+            task.id,
+            visible_line(&task.title)
+        )];
+        let mut say = |name: &str, value: &str| {
+            lines.push(format!(
+                "{QUIET}{name:>12}{QUIET:#}  {}",
+                visible_line(value)
+            ));
+        };
+        say("status", &marked(task));
+        say(
+            "attempt",
+            &format!("{} of {}", task.attempt, task.max_attempts),
+        );
+        say(
+            "priority",
+            &format!("{}, step {}", task.priority, task.workflow_step),
+        );
+        if !task.dependencies.is_empty() {
+            let after: Vec<String> = task.dependencies.iter().map(TaskId::to_string).collect();
+            say("after", &after.join(", "));
+        }
+        for line in task.description.lines().take(20) {
+            say("", line);
+        }
+        if let Some(output) = &task.output {
+            say("output", output);
+        }
+        if let Some(branch) = &task.branch {
+            say("branch", branch);
+        }
+        for (attempt, result) in &self.tests {
+            say(
+                "tests",
+                &format!("attempt {attempt}: {}", tests_line(result)),
+            );
+        }
+        for (attempt, round) in &self.corrections {
+            let text = format!(
+                "attempt {attempt}, round {}: {}; {}",
+                round.round,
+                round.status.as_str(),
+                round.fix_description
+            );
+            say("correction", &text);
+        }
+        for question in &self.questions {
+            say(
+                "question",
+                &format!("{}: {}", question.id, question.question),
+            );
+            if let Some(answer) = &question.answer {
+                say("answer", &answer.text);
+            }
+        }
+        if let Some(proof) = &self.proof {
+            for (name, value) in proof_lines(proof) {
+                say(name, &value);
+            }
+        }
+        lines
+    }
+}
+
+/// The status in words, with what the word alone does not say.
+pub(in super::super) fn marked(task: &Task) -> String {
+    match task.status {
+        TaskStatus::Completed if task.unverified => "completed (unverified)".to_owned(),
+        status => status.to_string(),
+    }
+}
+
+/// A proof, one thing a line.
+pub(in super::super) fn proof_lines(proof: &Proof) -> Vec<(&'static str, String)> {
+    let counts = proof.counts;
+    let mut lines = vec![
+        (
+            "proof",
+            format!("commit {} on {}", short(&proof.commit), short(&proof.base)),
+        ),
+        ("tree", proof.tree.clone()),
+        (
+            "tests",
+            format!(
+                "{} exited {}: {} passed, {} failed",
+                proof.command.join(" "),
+                proof.exit_code,
+                counts.passed,
+                counts.failed + counts.errors
+            ),
+        ),
+        ("log sha256", proof.log_sha256.clone()),
+    ];
+    lines.extend(
+        proof
+            .warnings
+            .iter()
+            .map(|warning| ("warning", warning.clone())),
+    );
+    lines
+}
+
+fn tests_line(result: &TestResult) -> String {
+    let counts = result.counts;
+    format!(
+        "{}, {} passed, {} failed, {} errors in {:.1} s",
+        result.status.as_str(),
+        counts.passed,
+        counts.failed,
+        counts.errors,
+        f64::from(u32::try_from(result.duration_ms).unwrap_or(u32::MAX)) / 1000.0
+    )
+}
+
+fn short(hash: &str) -> &str {
+    hash.get(..12).unwrap_or(hash)
+}
+
+fn numbered<T: serde::Serialize>(items: &[(u32, T)], name: &str) -> Vec<serde_json::Value> {
+    let entry = |(attempt, item): &(u32, T)| json!({ "attempt": attempt, name: item });
+    items.iter().map(entry).collect()
+}

@@ -1,0 +1,70 @@
+//! `windlass verify`: a proof checked again, from scratch.
+
+use clap::Args;
+use serde_json::json;
+use windlass_core::task::TaskId;
+
+use super::app::App;
+use super::console::{BAD, GOOD};
+use super::crew::{Crew, test_settings};
+use super::exit::{Exit, Failure};
+use super::queue::Queue;
+
+#[derive(Debug, Args)]
+pub(super) struct Verify {
+    /// The task's number
+    id: TaskId,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Verify {
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+        let queue = Queue::open(app).await?;
+        let task = queue.store.task(self.id).await?;
+        let Some(proof) = queue.store.proof(self.id).await? else {
+            let why = if task.unverified {
+                "it was completed without tests".to_owned()
+            } else {
+                format!("it is {}", task.status)
+            };
+            return Err(Failure::usage(format!(
+                "task {} has no proof: {why}",
+                task.id
+            )));
+        };
+        let root = queue.store.project(task.project_id).await?.root;
+        let crew = Crew::gather(app, &queue.config, test_settings(&queue.config)).await?;
+        let verified = crew.clones.verify(&root, &proof, &crew.tests).await;
+        let verified = verified.map_err(windlass_core::Error::from)?;
+        if self.json {
+            app.console.pretty_json(&json!({
+                "task": task.id,
+                "holds": verified.holds(),
+                "differences": verified.differences,
+                "result": verified.result,
+                "proof": proof,
+            }))?;
+        } else {
+            for (name, value) in super::task::proof_lines(&proof) {
+                let value = windlass_core::visible_line(&value);
+                app.console.line(&format!("{name:>12}  {value}"))?;
+            }
+            for difference in &verified.differences {
+                let difference = windlass_core::visible_line(difference);
+                app.console
+                    .line(&format!("{BAD}differs{BAD:#}  {difference}"))?;
+            }
+            if verified.holds() {
+                app.console
+                    .line(&format!("{GOOD}the proof holds{GOOD:#}"))?;
+            }
+        }
+        Ok(if verified.holds() {
+            Exit::Done
+        } else {
+            Exit::Failed
+        })
+    }
+}

@@ -1,0 +1,138 @@
+//! `windlass worker`: takes tasks from the store, here or on another machine.
+
+use std::sync::Arc;
+
+use clap::Args;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+use windlass_core::task::WorkerKind;
+use windlass_runner::{AgentPoolManager, Report, ResultStatus};
+
+use super::app::App;
+use super::console::QUIET;
+use super::crew::{Crew, settings, test_settings};
+use super::exit::{Exit, Failure};
+use super::interrupt::Interrupts;
+use super::progress::Progress;
+use super::queue::Queue;
+
+#[derive(Debug, Args)]
+pub(super) struct Worker {
+    /// How many tasks to work on at a time; without it what the configuration says
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    concurrency: Option<u16>,
+    /// End when there is nothing left to take
+    #[arg(long)]
+    once: bool,
+    /// Tasks of every project in the store, whose folders must all be on this machine
+    #[arg(long)]
+    all: bool,
+    /// Only tasks for this kind of worker; may be given several times
+    #[arg(long, value_name = "KIND", value_parser = super::task::kind)]
+    kind: Vec<WorkerKind>,
+    /// Print JSON at the end
+    #[arg(long)]
+    json: bool,
+}
+
+impl Worker {
+    /// Works until it is asked to stop: once gently, twice at once.
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+        let queue = Queue::open(app).await?;
+        let config = &queue.config;
+        let crew = Crew::gather(app, config, test_settings(config)).await?;
+        let settings = settings(config);
+        let runner = crew.runner(
+            Arc::clone(&queue.store),
+            Arc::new(app.roster(config)),
+            Some(Arc::new(Progress::new(app.console))),
+            settings,
+        );
+        let room = self.concurrency.map(usize::from);
+        let room = room.or_else(|| config.number("worker.concurrency")?.try_into().ok());
+        let worker = windlass_runner::Worker {
+            pool: room.map(AgentPoolManager::new).unwrap_or_default(),
+            once: self.once,
+            project: (!self.all).then_some(queue.project.id),
+            kinds: self.kind.clone(),
+            ..windlass_runner::Worker::new(Arc::new(runner))
+        };
+        let stop = CancellationToken::new();
+        let work = worker.run(stop.clone());
+        tokio::pin!(work);
+        let mut interrupts = Interrupts::listen()?;
+        let mut interrupted = false;
+        let report = loop {
+            tokio::select! {
+                report = &mut work => break report,
+                () = interrupts.next() => {
+                    if interrupted {
+                        return Ok(Exit::Interrupted);
+                    }
+                    interrupted = true;
+                    app.console.progress(QUIET, "no new tasks; what is under way has 20 s to end; interrupt again to leave at once");
+                    stop.cancel();
+                }
+            }
+        };
+        self.report(app, &report?)
+    }
+
+    fn report(&self, app: &App<'_>, report: &Report) -> Result<Exit, Failure> {
+        const STATUSES: [ResultStatus; 6] = [
+            ResultStatus::Completed,
+            ResultStatus::Failed,
+            ResultStatus::Blocked,
+            ResultStatus::Cancelled,
+            ResultStatus::Released,
+            ResultStatus::Superseded,
+        ];
+        let counts = STATUSES.map(|status| (status, report.count(status)));
+        if self.json {
+            let counts: serde_json::Map<_, _> = counts
+                .iter()
+                .map(|(status, count)| (status.to_string(), json!(count)))
+                .collect();
+            app.console.json(&counts)?;
+        } else {
+            let said: Vec<String> = counts
+                .iter()
+                .filter(|(_, count)| *count > 0)
+                .map(|(status, count)| format!("{count} {status}"))
+                .collect();
+            let said = if said.is_empty() {
+                "nothing to do".to_owned()
+            } else {
+                said.join(", ")
+            };
+            app.console.line(&said)?;
+        }
+        Ok(if report.count(ResultStatus::Failed) > 0 {
+            Exit::Failed
+        } else if report.count(ResultStatus::Blocked) > 0 {
+            Exit::Blocked
+        } else {
+            Exit::Done
+        })
+    }
+}
+
+impl From<windlass_runner::Error> for Failure {
+    fn from(error: windlass_runner::Error) -> Self {
+        match error {
+            windlass_runner::Error::Agent(error) => error.into(),
+            windlass_runner::Error::Store(error) => error.into(),
+            windlass_runner::Error::Plan(error) => error.into(),
+            error => Self::usage(error.to_string()),
+        }
+    }
+}
+
+impl From<windlass_runner::PlanError> for Failure {
+    fn from(error: windlass_runner::PlanError) -> Self {
+        match error {
+            windlass_runner::PlanError::Agent(error) => error.into(),
+            error => Self::failed(error.to_string()),
+        }
+    }
+}
