@@ -86,11 +86,9 @@ pub(in super::super) fn line(message: &Broadcast) -> Option<String> {
             error_summary,
             ..
         } => {
-            let why = error_summary.as_deref().unwrap_or_default();
-            format!(
-                "correction {attempt_num} of {max_attempts}: {status} {}",
-                first_line(why)
-            )
+            let why = error_summary.as_deref().map(first_line);
+            let why = why.map(|why| format!(", {why}")).unwrap_or_default();
+            format!("correction {attempt_num} of {max_attempts}: {status}{why}")
         }
         Broadcast::ActivityUpdate { message, .. } => first_line(message).to_owned(),
         Broadcast::AgentEvent { envelope, .. } => return event(&envelope.event),
@@ -119,9 +117,8 @@ fn event(event: &AgentEvent) -> Option<String> {
 
 /// What a tool is given: the file where it is about one, as the project knows it.
 fn about(input: &Value) -> String {
-    let path = ["path", "file_path", "filePath"]
-        .iter()
-        .find_map(|key| input.get(*key)?.as_str());
+    let mut keys = ["/path", "/file_path", "/filePath", "/changes/0/path"].iter();
+    let path = keys.find_map(|key| input.pointer(key)?.as_str());
     let Some(path) = path else {
         return brief(input);
     };
