@@ -207,11 +207,8 @@ impl Room {
         }
         let slot = Slot::new(self.clock.elapsed());
         slots.insert(key.to_owned(), Arc::clone(&slot));
-        tokio::spawn(expire(
-            Arc::downgrade(self),
-            key.to_owned(),
-            Arc::downgrade(&slot),
-        ));
+        let watch = expire(Arc::downgrade(self), key.to_owned(), Arc::downgrade(&slot));
+        slot.watched_by(tokio::spawn(watch).abort_handle());
         Ok(slot)
     }
 

@@ -1,10 +1,11 @@
 //! The place that a key has: its session, who is in it, and when it was last used.
 
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Mutex as Line, OwnedMutexGuard};
+use tokio::task::AbortHandle;
 use windlass_core::Clock;
 
 use super::life::Life;
@@ -16,6 +17,8 @@ pub(super) struct Slot {
     /// The same session, for those who only look.
     life: Mutex<Option<Arc<Life>>>,
     used: Mutex<Duration>,
+    /// Whoever waits for it to be unused for too long.
+    watch: OnceLock<AbortHandle>,
 }
 
 /// What is in a place.
@@ -34,6 +37,7 @@ impl Slot {
             line: Arc::new(Line::new(State::Empty)),
             life: Mutex::default(),
             used: Mutex::new(now),
+            watch: OnceLock::new(),
         })
     }
 
@@ -61,9 +65,22 @@ impl Slot {
         lock(&self.life).clone()
     }
 
+    /// Is watched by this task for as long as it is there.
+    pub(super) fn watched_by(&self, task: AbortHandle) {
+        let _ = self.watch.set(task);
+    }
+
     /// When somebody was in it last.
     pub(super) fn used(&self) -> Duration {
         *lock(&self.used)
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        if let Some(task) = self.watch.get() {
+            task.abort();
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::mcp::namespace;
 use super::offer::{Offer, Takes};
 use super::{patch, shell};
 use crate::script::Intent;
@@ -19,7 +20,7 @@ pub(super) fn program(intent: &Intent) -> Option<String> {
             server,
             tool,
             arguments,
-        } => (format!("mcp__{server}__{tool}"), json!(arguments)),
+        } => (format!("{}__{tool}", namespace(server)), json!(arguments)),
         Intent::McpResources { server } => {
             ("list_mcp_resources".to_owned(), json!({ "server": server }))
         }

@@ -11,7 +11,7 @@ use crate::script::Intent;
 pub(crate) const NAMESPACE: &str = "namespace";
 
 /// What Codex makes of a server's name: letters, digits and underscores.
-fn namespace(server: &str) -> String {
+pub(super) fn namespace(server: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let name: String = server.chars().map(plain).collect();
     format!("mcp__{name}")

@@ -54,13 +54,20 @@ impl Config {
         names.filter_map(|name| self.agent(name)).collect()
     }
 
-    /// The agent of this name: a configured one, or else the backend that is called so.
+    /// The agent of this name: a configured one, or else the backend that is called so; `agent/model` is that agent
+    /// with that model.
     pub fn resolve_agent(&self, name: &str, backends: &[&str]) -> Result<AgentConfig> {
         if let Some(agent) = self.agent(name) {
             return Ok(agent);
         }
         if backends.contains(&name) {
             return Ok(AgentConfig::plain(name));
+        }
+        if let Some((agent, model)) = name.split_once('/').filter(|(_, model)| !model.is_empty())
+            && let Ok(mut agent) = self.resolve_agent(agent, backends)
+        {
+            agent.table["model"] = model.into();
+            return Ok(agent);
         }
         let known = self
             .settings

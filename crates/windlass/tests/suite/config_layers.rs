@@ -216,6 +216,12 @@ fn an_unknown_agent_is_answered_with_the_nearest_names() {
         "mock"
     );
     let empty = World::new().load();
+    let chosen = config.resolve_agent("mock/some/model", &["mock"]).unwrap();
+    assert_eq!(
+        (chosen.backend.as_str(), chosen.model()),
+        ("mock", Some("some/model"))
+    );
+    assert!(config.resolve_agent("mock/", &["mock"]).is_err());
     let error = empty.resolve_agent("\u{1b}[2J", &[]).unwrap_err();
     expect![[r#"no agent is called `\u{1b}[2J`: none is configured; run: windlass init"#]]
         .assert_eq(&error.to_string());
