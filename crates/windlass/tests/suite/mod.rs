@@ -15,4 +15,7 @@ mod config_reference;
 mod config_trust;
 mod config_world;
 mod example;
+mod kill_loop;
 mod scenarios_real;
+mod task_world;
+mod tasks;

@@ -1,0 +1,200 @@
+//! Workers that are killed, stopped and continued at random: every task still ends exactly once.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use windlass_core::task::{Broadcast, EventFilter, NewProject, NewTask, TaskFilter, TaskStatus};
+
+use super::task_world::{INSTANT, TaskWorld};
+
+const WORKERS: usize = 4;
+
+/// How many tasks, and for how long the workers are harmed.
+fn size() -> (usize, Duration) {
+    match std::env::var_os("WINDLASS_FULL") {
+        Some(_) => (100, Duration::from_secs(60)),
+        None => (30, Duration::from_secs(15)),
+    }
+}
+
+#[test]
+fn p2_p4_killed_workers_lose_nothing_on_sqlite() {
+    let world = TaskWorld::new("test -f done.txt", INSTANT);
+    let url = format!("sqlite:{}", world.path("tasks.db").display());
+    loop_on(&world, &url);
+}
+
+#[test]
+fn p2_p4_killed_workers_lose_nothing_on_postgresql() {
+    let cluster = Cluster::start();
+    let world = TaskWorld::new("true", INSTANT);
+    world.configure(&cluster.url(), "test -f done.txt");
+    loop_on(&world, &cluster.url());
+}
+
+fn loop_on(world: &TaskWorld, url: &str) {
+    let (count, time) = size();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let store = runtime.block_on(windlass_store::open(url)).unwrap();
+    runtime.block_on(async {
+        let root = world.project().canonicalize().unwrap();
+        let name = "project".to_owned();
+        let project = store.add_project(NewProject { name, root }).await.unwrap();
+        let tasks = (0..count).map(|number| NewTask {
+            max_attempts: 1000,
+            ..NewTask::new(project.id, format!("task {number}"))
+        });
+        store.enqueue(tasks.collect()).await.unwrap();
+    });
+
+    let seed = std::env::var("WINDLASS_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or_else(|| u64::from(std::process::id()));
+    println!("repeat with WINDLASS_SEED={seed}");
+    let mut chance = Chance(seed | 1);
+    let mut workers: Vec<Child> = (0..WORKERS).map(|_| world.worker()).collect();
+    let end = Instant::now() + time;
+    let mut harmed = 0;
+    while Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(chance.below(600)));
+        let victim = usize::try_from(chance.below(WORKERS as u64)).unwrap();
+        harmed += 1;
+        if chance.below(3) == 0 {
+            signal(&workers[victim], Signal::STOP);
+            std::thread::sleep(Duration::from_millis(chance.below(4000)));
+            signal(&workers[victim], Signal::CONT);
+        } else {
+            signal(&workers[victim], Signal::KILL);
+            workers[victim].wait().unwrap();
+            workers[victim] = world.worker();
+        }
+    }
+
+    let filter = TaskFilter::default();
+    let tasks = runtime.block_on(async {
+        let patience = Instant::now() + Duration::from_secs(200);
+        loop {
+            let tasks = store.tasks(filter.clone()).await.unwrap();
+            if tasks.iter().all(|task| task.status.is_final()) || Instant::now() > patience {
+                break tasks;
+            }
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    });
+    for worker in &mut workers {
+        signal(worker, Signal::TERM);
+        worker.wait().unwrap();
+    }
+    println!(
+        "{count} tasks, {harmed} signals, {} attempts",
+        tasks
+            .iter()
+            .map(|task| u64::from(task.attempt))
+            .sum::<u64>()
+    );
+    assert_eq!(tasks.len(), count);
+    for task in &tasks {
+        assert_eq!(task.status, TaskStatus::Completed, "{task:?}");
+    }
+    let endings = runtime.block_on(endings(&*store));
+    for task in &tasks {
+        assert_eq!(
+            endings.get(&task.id),
+            Some(&1),
+            "task {} ended once",
+            task.id
+        );
+        let trailer = format!("^Task-Id: {}$", task.id);
+        let found = world.git(&["log", "--all", "--format=%H", &format!("--grep={trailer}")]);
+        assert_eq!(
+            found.lines().count(),
+            1,
+            "task {} was published once",
+            task.id
+        );
+    }
+    assert_eq!(world.processes(), Vec::<String>::new());
+}
+
+/// How often each task was told to be completed.
+async fn endings(store: &dyn windlass_core::TaskStore) -> BTreeMap<i64, usize> {
+    let mut endings = BTreeMap::new();
+    let mut filter = EventFilter::default();
+    loop {
+        let events = store.events(filter.clone()).await.unwrap();
+        let Some(last) = events.last() else {
+            return endings;
+        };
+        filter.after = last.seq;
+        for event in events {
+            if let Broadcast::TaskStatus {
+                task_id,
+                status: TaskStatus::Completed,
+                ..
+            } = event.message
+            {
+                *endings.entry(task_id).or_default() += 1;
+            }
+        }
+    }
+}
+
+fn signal(child: &Child, signal: Signal) {
+    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    // It may have ended by itself.
+    let _ = kill_process(pid, signal);
+}
+
+/// Numbers that only look like chance: the same seed, the same numbers.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
+
+/// A PostgreSQL of this test's own, stopped when its process ends.
+struct Cluster {
+    socket: PathBuf,
+    _user: std::fs::File,
+}
+
+impl Cluster {
+    fn start() -> Self {
+        let state = Path::new(env!("CARGO_TARGET_TMPDIR")).join("postgres-kill-loop");
+        std::fs::create_dir_all(&state).unwrap();
+        let user = std::fs::OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(state.join("users"))
+            .unwrap();
+        user.lock_shared().unwrap();
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/postgres.sh");
+        let output = assert_cmd::Command::new(script)
+            .arg("start")
+            .arg(&state)
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "PostgreSQL does not start; scripts/setup installs it: {output:?}"
+        );
+        Self {
+            socket: String::from_utf8(output.stdout).unwrap().trim().into(),
+            _user: user,
+        }
+    }
+
+    fn url(&self) -> String {
+        let host = self.socket.display().to_string().replace('/', "%2F");
+        format!("postgres://postgres@{host}/postgres")
+    }
+}
