@@ -35,6 +35,43 @@ fn p2_p4_killed_workers_lose_nothing_on_postgresql() {
     loop_on(&world, &cluster.url());
 }
 
+/// Answers only after a while: time enough to be stopped in.
+const SLOW: &str = r#"{"turns": [
+  {"when": {"turn": 1}, "or_more": true, "answer": [{"write_file": {"path": "done.txt", "content": "done\n"}}, {"wait_ms": 1500}]},
+  {"or_more": true, "answer": [{"text": "Done."}]}
+]}"#;
+
+#[test]
+fn p3_a_worker_stopped_past_its_lease_changes_nothing_and_says_so() {
+    let world = TaskWorld::new("test -f done.txt", SLOW);
+    world.json(&["task", "add", "Do it", "--json"]);
+    let status = |wanted: &str| {
+        let found = world.json(&["task", "show", "1", "--json"]);
+        found["task"]["status"] == wanted
+    };
+    let mut first = world.worker_with(&["--once", "--json"]);
+    while !status("in_progress") {}
+    signal(&first, Signal::STOP);
+    // Its lease runs out meanwhile; the second worker takes the task back, and ends it.
+    let second = world.run(&["worker", "--once", "--json"]);
+    let mut rounds = 0;
+    while !status("completed") {
+        rounds += 1;
+        assert!(rounds < 20, "{second:?}");
+        world.run(&["worker", "--once", "--json"]);
+    }
+    let before = world.json(&["task", "show", "1", "--json"]);
+    signal(&first, Signal::CONT);
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut first.stdout.take().unwrap(), &mut said).unwrap();
+    first.wait().unwrap();
+    assert!(said.contains("\"superseded\":1"), "{said}");
+    assert_eq!(world.json(&["task", "show", "1", "--json"]), before);
+    let found = world.git(&["log", "--all", "--format=%H", "--grep=^Task-Id: 1$"]);
+    assert_eq!(found.lines().count(), 1, "published once");
+    assert_eq!(world.processes(), Vec::<String>::new());
+}
+
 fn loop_on(world: &TaskWorld, url: &str) {
     let (count, time) = size();
     let runtime = tokio::runtime::Runtime::new().unwrap();

@@ -16,6 +16,7 @@ mod config_trust;
 mod config_world;
 mod example;
 mod kill_loop;
+mod run;
 mod scenarios_real;
 mod task_world;
 mod tasks;

@@ -85,6 +85,11 @@ impl TaskWorld {
 
     /// The program in the project, with the configuration of this world.
     pub(crate) fn run(&self, args: &[&str]) -> Run {
+        Run::of(self.command().args(args))
+    }
+
+    /// The same, not yet started.
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::cargo_bin("windlass").unwrap();
         command
             .env_clear()
@@ -92,9 +97,8 @@ impl TaskWorld {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .current_dir(self.project())
             .arg("--config")
-            .arg(self.path("named.toml"))
-            .args(args);
-        Run::of(&mut command)
+            .arg(self.path("named.toml"));
+        command
     }
 
     /// The same, expected to end well; what it prints is JSON.
@@ -107,6 +111,11 @@ impl TaskWorld {
 
     /// A worker that goes on by itself.
     pub(crate) fn worker(&self) -> Child {
+        self.worker_with(&[])
+    }
+
+    /// The same with these flags; what it prints can be read.
+    pub(crate) fn worker_with(&self, flags: &[&str]) -> Child {
         #[expect(
             clippy::disallowed_methods,
             reason = "a test that signals needs the child itself"
@@ -119,8 +128,9 @@ impl TaskWorld {
             .arg("--config")
             .arg(self.path("named.toml"))
             .args(["worker", "--concurrency", "1"])
+            .args(flags)
             .stdin(Stdio::null())
-            .stdout(Stdio::null())
+            .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
             .unwrap()
