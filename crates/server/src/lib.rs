@@ -1,1 +1,0 @@
-//! HTTP API, WebSocket, dashboard and auth.
