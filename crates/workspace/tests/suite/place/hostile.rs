@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use windlass_core::place::Workspace;
+use windlass_sandbox::Mechanism;
 use windlass_workspace::Merge;
 
 use super::world::{BRANCH, World, attempt, git_in, message, put};
@@ -79,12 +80,8 @@ fn spring(git_dir: &Path, trap: &str) {
 }
 
 /// The whole life of a change, in a repository that is hostile, in a clone that becomes so.
-async fn live(world: &World, walls: bool) {
-    let clones = if walls {
-        world.clones().await
-    } else {
-        world.bare_clones().await
-    };
+async fn live(world: &World, mechanism: Mechanism) {
+    let clones = world.clones_with(mechanism).await;
     let trap = trap(world);
     spring(&world.root().join(".git"), &trap);
     let place = clones.open(&world.project(), attempt(1)).await.unwrap();
@@ -124,12 +121,13 @@ async fn live(world: &World, walls: bool) {
 
 #[tokio::test]
 async fn p20_nothing_that_a_repository_names_is_run() {
-    live(&World::new(), true).await;
+    live(&World::new(), Mechanism::Bubblewrap).await;
+    live(&World::new(), Mechanism::Landlock).await;
 }
 
 #[tokio::test]
 async fn p20_nothing_that_a_repository_names_is_run_even_without_walls() {
-    live(&World::new(), false).await;
+    live(&World::new(), Mechanism::None).await;
 }
 
 #[tokio::test]

@@ -84,9 +84,9 @@ impl World {
         Clones::new(self.sandbox().await, self.at("places")).unwrap()
     }
 
-    /// Places whose git calls have no walls around them: what is not obeyed there is not obeyed at all.
-    pub(crate) async fn bare_clones(&self) -> Clones {
-        let sandbox = Sandbox::with(self.host(), Mechanism::None).await.unwrap();
+    /// Places behind one mechanism. With none, what is not obeyed is not obeyed at all.
+    pub(crate) async fn clones_with(&self, mechanism: Mechanism) -> Clones {
+        let sandbox = Sandbox::with(self.host(), mechanism).await.unwrap();
         Clones::new(sandbox, self.at("places")).unwrap()
     }
 
