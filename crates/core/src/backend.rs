@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::permission::Approval;
+use crate::permission::{Approval, PermissionRule};
 use crate::{AgentEvent, Result, SessionId};
 
 /// Whatever can answer a prompt.
@@ -125,6 +125,8 @@ pub struct SessionOptions {
     pub mcp_servers: Vec<McpServer>,
     /// What the agent may do without asking.
     pub permissions: PermissionPolicy,
+    /// Exceptions from that: the first that fits is the answer.
+    pub permission_rules: Vec<PermissionRule>,
     /// Who decides where the policy is to ask.
     pub approver: Approval,
     /// The JSON schema that the answers must fit.

@@ -70,7 +70,7 @@ pub use event::{AgentEvent, Envelope, PermissionKind, PermissionOption, PlanEntr
 pub use handle::{AgentHandle, EventReceiver, LocalBackend, LocalEventStream};
 pub use id::{SessionId, TurnId};
 pub use limits::TurnLimits;
-pub use permission::{Approver, PermissionAsk};
+pub use permission::{Approver, PermissionAsk, PermissionRule, Permissions};
 pub use place::{ContextSource, Place, Verifier, Workspace};
 pub use registry::{AgentRegistry, BackendFactory};
 pub use secret::{ExposeSecret, SecretString};

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the real programs that the tests run: `setup.sh sdk|agents|agents-full …`, into .cache at the top of the repository.
+# Installs the real programs that the tests run: `setup.sh sdk|agents|agents-full|agents-acp …`, into .cache at the top of the repository.
 # What is already there in the pinned version is left alone.
 set -eu
 
@@ -40,6 +40,7 @@ for what in "$@"; do
         sdk) sdk ;;
         agents) agents agents "$here/agents" ;;
         agents-full) agents agents-full "$here/agents/full" ;;
+        agents-acp) agents agents-acp "$here/agents/acp" ;;
         *) echo "setup.sh: unknown: $what" >&2; exit 2 ;;
     esac
 done
