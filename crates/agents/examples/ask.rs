@@ -6,7 +6,7 @@
 use std::io::Write;
 
 use anyhow::{Context, Result, bail};
-use windlass_agents::{AgentContext, cli};
+use windlass_agents::{AgentContext, acp, cli};
 use windlass_core::SessionOptions;
 use windlass_sandbox::{Host, Sandbox, init};
 
@@ -20,11 +20,17 @@ async fn run() -> Result<()> {
     let [name, state, config, prompt] = words.as_slice() else {
         bail!("usage: ask AGENT STATE CONFIG PROMPT");
     };
+    let context = AgentContext::new(Sandbox::detect(Host::current()).await?, state);
+    let config = serde_json::from_str(config)?;
     let known = cli::PROFILES.iter().find(|profile| profile.name == name);
-    let profile = known.with_context(|| format!("no agent is called {name}"))?;
-    let sandbox = Sandbox::detect(Host::current()).await?;
-    let make = cli::factory(profile, AgentContext::new(sandbox, state));
-    let agent = make(&serde_json::from_str(config)?)?;
+    let agent = match known {
+        Some(profile) => cli::factory(profile, context)(&config)?,
+        None => {
+            let preset = acp::preset(name);
+            let preset = preset.with_context(|| format!("no agent is called {name}"))?;
+            acp::factory(Some(preset), context)(&config)?
+        }
+    };
 
     let options = SessionOptions::in_dir(std::env::current_dir()?);
     let session = agent.new_session(options).await?;

@@ -24,11 +24,14 @@
 //! # }
 //! ```
 
+#[cfg(feature = "acp")]
+pub mod acp;
 pub mod cli;
 mod context;
 pub mod direct;
 pub mod http;
 mod instructions;
+mod homes;
 pub mod invoke;
 pub mod model;
 mod papers;

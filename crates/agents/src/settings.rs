@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 use windlass_core::registry::configured;
-use windlass_core::{Error, PermissionPolicy, Result};
+use windlass_core::{Error, Permissions, Result};
 
 /// The settings of one agent. Keys of other kinds of agents are accepted and mean nothing here.
 #[derive(Clone, Default, PartialEq, Deserialize)]
@@ -23,6 +23,16 @@ pub struct Settings {
     pub model: Option<String>,
     /// Codex only: which of the user's own configurations to use.
     pub profile: Option<String>,
+    /// ACP only: the program that speaks the protocol, with its arguments.
+    pub command: Vec<String>,
+    /// ACP only: the agent among those known by name.
+    pub preset: Option<String>,
+    /// ACP only: the mode that a session is set to, by the name that the agent gives it.
+    pub mode: Option<String>,
+    /// ACP only: further options of a session, by the names that the agent gives them.
+    pub options: BTreeMap<String, String>,
+    /// ACP only: folders where the agent keeps what is its own, where no preset knows them.
+    pub writable: Vec<String>,
     /// Arguments after our own.
     pub extra_args: Vec<String>,
     /// Variables over our own. The values may be secret.
@@ -31,7 +41,7 @@ pub struct Settings {
     #[serde(alias = "timeout_seconds")]
     pub timeout_secs: Option<u64>,
     /// Who answers when the agent asks; over what the session's options say.
-    pub permissions: Option<PermissionPolicy>,
+    pub permissions: Option<Permissions>,
     /// The model endpoint that the agent itself should call, with or without the `/v1` at its end.
     #[serde(alias = "sdk_url")]
     pub endpoint: Option<String>,
@@ -56,6 +66,13 @@ impl Settings {
             check_endpoint(endpoint).map_err(|problem| Error::config("endpoint", problem))?;
         }
         Ok(settings)
+    }
+
+    /// The preset of this name, if the agent is to be reached by ACP.
+    #[cfg(feature = "acp")]
+    pub fn acp(&self, name: &str) -> Option<&'static crate::acp::Preset> {
+        let wanted = self.transport.as_deref() == Some("acp");
+        wanted.then(|| crate::acp::preset(name)).flatten()
     }
 
     /// How long one turn may take, where that is set.

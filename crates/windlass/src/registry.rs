@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use windlass_agents::model::{self, ModelKind};
-use windlass_agents::{AgentContext, cli};
+use windlass_agents::{AgentContext, acp, cli};
 use windlass_core::registry::Export;
-use windlass_core::{AgentRegistry, Error, Toolbox};
+use windlass_core::{AgentHandle, AgentRegistry, Error, Toolbox};
 use windlass_sandbox::{Host, Mechanism, Sandbox};
 use windlass_testkit::{MockAgent, ReplayAgent};
 use windlass_tools::LocalTools;
@@ -57,32 +58,25 @@ pub(crate) fn with_programs(
     machine: &Result<AgentContext, String>,
 ) -> AgentRegistry {
     for profile in cli::PROFILES {
-        if registry.available().contains(&profile.name) {
-            continue;
-        }
-        registry = match machine {
-            Ok(context) => registry.register(profile.name, cli::factory(profile, context.clone())),
-            Err(problem) => {
-                let error = unavailable(profile.name, problem);
-                registry.register(profile.name, move |_| Err(error.clone()))
-            }
-        };
+        registry = with(registry, profile.name, machine, |context| {
+            cli::factory(profile, context)
+        });
     }
     for kind in ModelKind::ALL {
-        if registry.available().contains(&kind.name()) {
-            continue;
-        }
-        registry = match machine {
-            Ok(context) => {
-                let make = model::factory(kind, context.clone(), toolbox(context));
-                registry.register(kind.name(), make)
-            }
-            Err(problem) => {
-                let error = unavailable(kind.name(), problem);
-                registry.register(kind.name(), move |_| Err(error.clone()))
-            }
-        };
+        registry = with(registry, kind.name(), machine, |context| {
+            let tools = toolbox(&context);
+            model::factory(kind, context, tools)
+        });
     }
+    // An agent that has a profile is reached by ACP under the same name, with `transport = "acp"`.
+    for preset in acp::PRESETS {
+        registry = with(registry, preset.name, machine, |context| {
+            acp::factory(Some(preset), context)
+        });
+    }
+    registry = with(registry, "acp", machine, |context| {
+        acp::factory(None, context)
+    });
     match machine {
         Ok(context) => {
             registry.register("direct", windlass_agents::direct::factory(context.clone()))
@@ -96,9 +90,27 @@ fn toolbox(context: &AgentContext) -> Arc<dyn Toolbox> {
     Arc::new(LocalTools::new(context.sandbox().clone()))
 }
 
-fn unavailable(backend: &str, problem: &str) -> Error {
-    Error::Unavailable {
-        backend: backend.to_owned(),
-        problem: problem.to_owned(),
+/// Adds a backend that needs this machine, or why it cannot be had. One that is there already keeps its name.
+fn with<F>(
+    registry: AgentRegistry,
+    name: &'static str,
+    machine: &Result<AgentContext, String>,
+    factory: impl FnOnce(AgentContext) -> F,
+) -> AgentRegistry
+where
+    F: Fn(&Value) -> windlass_core::Result<AgentHandle> + Send + Sync + 'static,
+{
+    if registry.available().contains(&name) {
+        return registry;
+    }
+    match machine {
+        Ok(context) => registry.register(name, factory(context.clone())),
+        Err(problem) => {
+            let error = Error::Unavailable {
+                backend: name.to_owned(),
+                problem: problem.clone(),
+            };
+            registry.register(name, move |_| Err(error.clone()))
+        }
     }
 }

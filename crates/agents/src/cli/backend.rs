@@ -93,14 +93,20 @@ impl std::fmt::Debug for CliBackend {
 }
 
 /// Makes agents of this profile from their configuration.
+///
+/// With `transport = "acp"` an agent that also speaks ACP is reached that way: one name, whichever way it is talked to.
 pub fn factory(
     profile: &'static Profile,
     context: AgentContext,
 ) -> impl Fn(&Value) -> Result<AgentHandle> + Send + Sync + 'static {
     move |config| {
         let settings = Settings::read(config)?;
+        #[cfg(feature = "acp")]
+        if let Some(preset) = settings.acp(profile.name) {
+            return crate::acp::factory(Some(preset), context.clone())(config);
+        }
         if settings.endpoint.is_some() && profile.endpoint.is_none() {
-            return Err(launch::no_endpoint(profile));
+            return Err(launch::no_endpoint(profile.name));
         }
         let timeout = settings.timeout();
         let handle = AgentHandle::wrap(CliBackend::new(profile, settings, context.clone()));

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use windlass_core::{McpServer, PermissionPolicy};
+use windlass_core::{McpServer, PermissionPolicy, PermissionRule};
 use windlass_sandbox::Mechanism;
 
 use super::tokens::Total;
@@ -26,6 +26,8 @@ pub struct Call<'a> {
     pub permissions: PermissionPolicy,
     /// What the project asks of it, where it does not find that by itself.
     pub instructions: Option<&'a str>,
+    /// Exceptions from that.
+    pub rules: &'a [PermissionRule],
     /// MCP servers to connect to.
     pub mcp_servers: &'a [McpServer],
     /// The same in a file, where the transport asks for one.

@@ -7,7 +7,8 @@ use serde_json::json;
 use tempfile::TempPath;
 use tokio::sync::OnceCell;
 use windlass_core::{
-    AgentEvent, Error, ErrorCode, PermissionPolicy, Result, SessionId, SessionOptions,
+    AgentEvent, Error, ErrorCode, PermissionPolicy, PermissionRule, Result, SessionId,
+    SessionOptions,
 };
 
 use super::call::{Call, Start};
@@ -187,6 +188,7 @@ impl Driver {
                 cwd: &session.cwd,
                 model: options.model.as_deref().or(self.settings.model.as_deref()),
                 permissions: self.permissions(options),
+                rules: self.rules(options),
                 instructions: instructions.as_deref(),
                 mcp_servers: &options.mcp_servers,
                 servers_file: None,
@@ -239,6 +241,12 @@ impl Driver {
 
     /// What the user set for this agent goes over what a caller asks for.
     fn permissions(&self, options: &SessionOptions) -> PermissionPolicy {
-        self.settings.permissions.unwrap_or(options.permissions)
+        let set = self.settings.permissions.as_ref();
+        set.map_or(options.permissions, |set| set.default)
+    }
+
+    fn rules<'a>(&'a self, options: &'a SessionOptions) -> &'a [PermissionRule] {
+        let set = self.settings.permissions.as_ref();
+        set.map_or(&options.permission_rules, |set| &set.rules)
     }
 }

@@ -60,7 +60,7 @@ const NOISE: &[&str] = &[
 ];
 
 /// A failure under the code that fits: by its HTTP status, if it has one, else by its words.
-pub(super) fn failed(status: Option<u16>, message: &str) -> AgentEvent {
+pub(crate) fn failed(status: Option<u16>, message: &str) -> AgentEvent {
     let status = status.or_else(|| status_in(message));
     let code = status
         .and_then(by_status)
@@ -69,7 +69,7 @@ pub(super) fn failed(status: Option<u16>, message: &str) -> AgentEvent {
 }
 
 /// A failure whose code is known.
-pub(super) fn coded(code: ErrorCode, status: Option<u16>, message: &str) -> AgentEvent {
+pub(crate) fn coded(code: ErrorCode, status: Option<u16>, message: &str) -> AgentEvent {
     // The same request would be refused again.
     let refused = matches!(status, Some(400 | 404 | 413 | 422)) || is_too_long(message);
     let mut message = tail(&readable(message));
@@ -93,7 +93,7 @@ pub(super) fn coded(code: ErrorCode, status: Option<u16>, message: &str) -> Agen
 }
 
 /// The end of a process that never said how the turn ended; `said` is its last complaint, if there was one.
-pub(super) fn silent(agent: &str, said: Option<&str>, ended: &Ended<'_>) -> AgentEvent {
+pub(crate) fn silent(agent: &str, said: Option<&str>, ended: &Ended<'_>) -> AgentEvent {
     let stderr = quiet(ended.stderr);
     if let Some(reason) = lost(&stderr).or_else(|| lost(said?)) {
         return AgentEvent::SessionInvalid { reason };
@@ -114,7 +114,7 @@ pub(super) fn silent(agent: &str, said: Option<&str>, ended: &Ended<'_>) -> Agen
 }
 
 /// The sentence in which an agent says that it does not have the session.
-pub(super) fn lost(text: &str) -> Option<String> {
+pub(crate) fn lost(text: &str) -> Option<String> {
     let lower = text.to_lowercase();
     LOST.iter()
         .any(|words| lower.contains(words))
@@ -122,7 +122,7 @@ pub(super) fn lost(text: &str) -> Option<String> {
 }
 
 /// An agent tries again by itself.
-pub(super) fn retry(
+pub(crate) fn retry(
     attempt: Option<u64>,
     of: Option<u64>,
     wait: Option<Duration>,
@@ -229,7 +229,7 @@ fn readable(message: &str) -> Cow<'_, str> {
 }
 
 /// The end of what a process said on standard error, without the lines that say nothing.
-pub(super) fn quiet(stderr: &str) -> String {
+pub(crate) fn quiet(stderr: &str) -> String {
     let lines = stderr.lines().map(str::trim_end);
     let telling: Vec<&str> = lines
         .filter(|line| !line.is_empty() && !NOISE.iter().any(|noise| line.contains(noise)))

@@ -7,13 +7,12 @@ use windlass_core::limits::PROTOCOL_LINE_BYTES;
 use windlass_core::{Error, ExposeSecret, Result, SecretString};
 use windlass_sandbox::{Limits, Profile as Walls, Spec, Stdin};
 
-use super::PROFILES;
 use super::call::{Command, Endpoint};
 use super::profile::Profile;
-use crate::{AgentContext, Settings};
+use crate::{AgentContext, Settings, homes};
 
 /// How long a process may live. The deadline of a turn is the handle's; this one is for what nobody waits for.
-const LIFETIME: Duration = Duration::from_secs(24 * 3600);
+pub(crate) const LIFETIME: Duration = Duration::from_secs(24 * 3600);
 
 /// One command of an agent, before it is put behind walls.
 pub(crate) struct Launch<'a> {
@@ -37,9 +36,9 @@ impl Launch<'_> {
             settings,
             ..
         } = self;
-        let keys = keys(profile, context, settings.api_key_env.as_deref())?;
+        let keys = keys(profile.keys, context, settings.api_key_env.as_deref())?;
         if let Some(url) = &settings.endpoint {
-            let point = profile.endpoint.ok_or_else(|| no_endpoint(profile))?;
+            let point = profile.endpoint.ok_or_else(|| no_endpoint(profile.name))?;
             let has_key = !keys.is_empty();
             point(&Endpoint { url, has_key }, &mut self.command);
         }
@@ -75,23 +74,19 @@ impl Launch<'_> {
 }
 
 /// Not every agent can be pointed elsewhere.
-pub(super) fn no_endpoint(profile: &Profile) -> Error {
-    let problem = format!(
-        "{} cannot be pointed at another endpoint: leave it out",
-        profile.name
-    );
+pub(crate) fn no_endpoint(name: &str) -> Error {
+    let problem = format!("{name} cannot be pointed at another endpoint: leave it out");
     Error::config("endpoint", problem)
 }
 
 /// The key under the name by which the agent looks for it: the one that is configured, else those the user has set.
-fn keys(
-    profile: &Profile,
+pub(crate) fn keys(
+    names: &'static [&'static str],
     context: &AgentContext,
     variable: Option<&str>,
 ) -> Result<Vec<(&'static str, SecretString)>> {
     let Some(variable) = variable else {
-        let set = profile
-            .keys
+        let set = names
             .iter()
             .filter_map(|name| Some((*name, context.secret(name)?)));
         return Ok(set.collect());
@@ -102,12 +97,7 @@ fn keys(
             format!("the variable {variable} is not set: set it, or name another"),
         )
     })?;
-    Ok(profile
-        .keys
-        .first()
-        .map(|name| (*name, key))
-        .into_iter()
-        .collect())
+    Ok(names.first().map(|name| (*name, key)).into_iter().collect())
 }
 
 /// Where the agent keeps its sessions, one file each, if it is known to.
@@ -161,15 +151,10 @@ impl Places {
     /// An agent may read the user's home and write its own; other agents' homes hold keys that are not its.
     fn walls(&self, profile: &Profile, context: &AgentContext) -> Walls {
         let home = context.sandbox().host().home();
-        let others = PROFILES
-            .iter()
-            .filter(|other| other.home.folder != profile.home.folder);
+        let own = |name: &&str| profile.home.files.contains(name) || profile.home.folder == *name;
         let mut walls = Walls::agent();
-        for other in others {
-            let names = other.home.files.iter().chain([&other.home.folder]);
-            for name in names {
-                walls = walls.hide(Path::new(home).join(name));
-            }
+        for other in homes::all().filter(|name| !own(name)) {
+            walls = walls.hide(Path::new(home).join(other));
         }
         for file in &self.files {
             walls = walls.write(file);

@@ -4,7 +4,7 @@
 //! be tried on it. It need not pair tools or count its terminal events: the handle does.
 
 use serde_json::Value;
-use windlass_core::AgentEvent;
+use windlass_core::{AgentEvent, PermissionAsk};
 
 use super::tokens::Total;
 
@@ -27,6 +27,9 @@ pub trait Dialog: Parser {
 
     /// What to write to have the turn end early. What cannot be written yet comes as a reply in [`Heard`].
     fn interrupt(&mut self) -> Vec<String>;
+
+    /// What to write when somebody chose this option in answer to a question in [`Heard`], or nobody did.
+    fn answer(&mut self, id: &str, option: Option<&str>) -> Vec<String>;
 }
 
 /// What one turn is to be about.
@@ -45,6 +48,8 @@ pub struct Heard {
     pub events: Vec<AgentEvent>,
     /// Lines to write back.
     pub replies: Vec<String>,
+    /// Questions that a person has to answer.
+    pub asks: Vec<PermissionAsk>,
     /// The session's name, where the line says it.
     pub session: Option<String>,
     /// What the session consumed in all its turns, where the line says it: the next turn begins there.
@@ -69,6 +74,15 @@ impl Heard {
     pub fn reply(line: String) -> Self {
         Self {
             replies: vec![line],
+            ..Self::default()
+        }
+    }
+
+    /// A question for a person, which whoever watches sees too.
+    pub fn ask(ask: PermissionAsk) -> Self {
+        Self {
+            events: vec![ask.event()],
+            asks: vec![ask],
             ..Self::default()
         }
     }

@@ -58,7 +58,8 @@ impl Process {
         };
         let (spec, _) = launch.spec()?;
         let spawned = driver.context.sandbox().spawn(spec);
-        let mut child = spawned.map_err(|error| not_started(profile, &error))?;
+        let mut child =
+            spawned.map_err(|error| not_started(profile.name, profile.install, &error))?;
         let voice = match found.transport.door {
             Door::Once(parser) => Voice::Once(parser(call)),
             Door::Dialog(dialog) => {
@@ -116,11 +117,20 @@ impl Process {
         }
     }
 
+    /// Passes on what somebody chose in answer to a question.
+    pub(super) fn answer(&mut self, id: &str, option: Option<&str>) {
+        if let Voice::Dialog(dialog, input) = &mut self.voice {
+            input.send_all(dialog.answer(id, option));
+        }
+    }
+
     /// Waits for the process, whose output has ended, and says what its end means.
     pub(super) async fn last_words(mut self, driver: &Driver) -> AgentEvent {
         let exit = match self.child.wait().await {
             Ok(exit) => exit,
-            Err(error) => return not_started(driver.profile, &error).into(),
+            Err(error) => {
+                return not_started(driver.profile.name, driver.profile.install, &error).into();
+            }
         };
         match exit.why {
             Why::Stopped => Error::Cancelled.into(),

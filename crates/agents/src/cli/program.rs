@@ -42,7 +42,7 @@ pub(crate) async fn find(
     let chosen = settings.bin.as_ref();
     for program in profile.programs {
         let name = chosen.map_or(*program, String::as_str);
-        match version(name, profile, context).await {
+        match version(name, profile.install, context).await {
             Ok(version) => {
                 return Ok(Found {
                     name: profile.name,
@@ -52,33 +52,27 @@ pub(crate) async fn find(
                 });
             }
             Err(sandbox::Error::ProgramNotFound { .. }) if chosen.is_none() => {}
-            Err(error) => return Err(unavailable(profile, error.to_string())),
+            Err(error) => return Err(unavailable(profile.name, error.to_string())),
         }
     }
-    let missing = match profile.programs {
-        [only] => format!("{only} is not on the PATH"),
-        several => format!("none of {} is on the PATH", several.join(", ")),
-    };
-    Err(unavailable(
-        profile,
-        format!("{missing}: {}", profile.install),
-    ))
+    Err(missing(profile.name, profile.programs, profile.install))
 }
 
-async fn version(
+/// Which version of a program is there, asked at most once.
+pub(crate) async fn version(
     program: &str,
-    profile: &Profile,
+    install: &str,
     context: &AgentContext,
 ) -> sandbox::Result<Version> {
     if let Some(version) = versions::recall(context, program) {
         return Ok(version);
     }
-    let version = ask(program, profile, context).await?;
+    let version = ask(program, install, context).await?;
     versions::remember(context, program, version);
     Ok(version)
 }
 
-async fn ask(program: &str, profile: &Profile, context: &AgentContext) -> sandbox::Result<Version> {
+async fn ask(program: &str, install: &str, context: &AgentContext) -> sandbox::Result<Version> {
     // Not in a repository: nothing there shall have a say in what a program answers.
     let spec = Spec::new(program, Path::new("/"), Walls::agent().network(false))
         .arg("--version")
@@ -92,7 +86,7 @@ async fn ask(program: &str, profile: &Profile, context: &AgentContext) -> sandbo
             "`{program} --version` ended with {} and said {:?}: {}",
             output.exit.code,
             said.trim().chars().take(200).collect::<String>(),
-            profile.install
+            install
         ),
     })
 }
@@ -111,7 +105,7 @@ fn transport(
                 "version {version} is too old, {needed} is needed: {}",
                 profile.install
             );
-            unavailable(profile, problem)
+            unavailable(profile.name, problem)
         });
     };
     let named = profile.transports.iter().find(|way| way.name == wanted);
@@ -121,20 +115,27 @@ fn transport(
     })
 }
 
-fn unavailable(profile: &Profile, problem: String) -> Error {
+/// None of these programs is there.
+pub(crate) fn missing(name: &str, programs: &[&str], install: &str) -> Error {
+    let missing = match programs {
+        [only] => format!("{only} is not on the PATH"),
+        several => format!("none of {} is on the PATH", several.join(", ")),
+    };
+    unavailable(name, format!("{missing}: {install}"))
+}
+
+pub(crate) fn unavailable(name: &str, problem: String) -> Error {
     Error::Unavailable {
-        backend: profile.name.to_owned(),
+        backend: name.to_owned(),
         problem,
     }
 }
 
 /// What a process that could not be started means to whoever asked for a session or a turn.
-pub(crate) fn not_started(profile: &Profile, error: &sandbox::Error) -> Error {
+pub(crate) fn not_started(name: &str, install: &str, error: &sandbox::Error) -> Error {
     match error {
-        sandbox::Error::ProgramNotFound { .. } => {
-            unavailable(profile, format!("{error}: {}", profile.install))
-        }
-        sandbox::Error::ProgramUnusable { .. } => unavailable(profile, error.to_string()),
+        sandbox::Error::ProgramNotFound { .. } => unavailable(name, format!("{error}: {install}")),
+        sandbox::Error::ProgramUnusable { .. } => unavailable(name, error.to_string()),
         sandbox::Error::WorkingDirectory { .. } => Error::InvalidInput(error.to_string()),
         _ => Error::Agent {
             code: match error.code() {

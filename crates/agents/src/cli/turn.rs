@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::stream;
+use futures::future::BoxFuture;
+use futures::stream::{self, FuturesUnordered, StreamExt};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use windlass_core::{AgentEvent, Emitted, EventStream, Prompt, Result, SessionId};
@@ -28,6 +29,8 @@ pub(super) struct Turn {
     /// Whether the process waited since an earlier turn and has not said anything in this one.
     untried: bool,
     queue: VecDeque<Emitted>,
+    /// What somebody was asked in the agent's name.
+    questions: FuturesUnordered<BoxFuture<'static, Chosen>>,
     stop: Arc<Notify>,
     /// When an agent that was asked to end the turn is made to.
     patience: Option<Instant>,
@@ -36,8 +39,12 @@ pub(super) struct Turn {
 /// How long an agent may take to end a turn when asked.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// The id of a question, and the option that was chosen.
+type Chosen = (String, Option<String>);
+
 enum Step {
     Line(String),
+    Chosen(Chosen),
     End,
     Stop,
     Firm,
@@ -73,6 +80,7 @@ impl Turn {
             process: Some(process),
             untried,
             queue: VecDeque::new(),
+            questions: FuturesUnordered::new(),
             stop,
             patience: None,
         };
@@ -93,6 +101,9 @@ impl Turn {
                     Ok(Some(line)) => Step::Line(line.text()),
                     _ => Step::End,
                 },
+                Some(chosen) = self.questions.next(), if !self.questions.is_empty() => {
+                    Step::Chosen(chosen)
+                }
                 () = self.stop.notified() => Step::Stop,
                 () = until(self.patience) => Step::Firm,
             };
@@ -101,8 +112,10 @@ impl Turn {
                     let heard = process.hear(&line);
                     self.note(heard, line);
                 }
+                Step::Chosen((id, option)) => process.answer(&id, option.as_deref()),
                 Step::Stop => {
                     self.untried = false;
+                    self.questions.clear();
                     self.patience = Some(Instant::now() + PATIENCE);
                     process.interrupt();
                 }
@@ -131,6 +144,13 @@ impl Turn {
             let new_session_id = name;
             self.queue
                 .push_back(AgentEvent::SessionChanged { new_session_id }.into());
+        }
+        for ask in heard.asks {
+            let approver = self.session.options.approver.clone();
+            self.questions.push(Box::pin(async move {
+                let id = ask.id.clone();
+                (id, approver.ask(ask).await)
+            }));
         }
         let first = self.queue.len();
         self.queue
@@ -180,6 +200,7 @@ impl Turn {
     /// The terminal event is known; before anyone hears it, the session is in order for the next turn.
     async fn settle(&mut self) {
         self.queue.clear();
+        self.questions.clear();
         match self.process.take() {
             Some(process) if process.is_dialog() => {
                 self.driver.parking.put(self.id.clone(), process);

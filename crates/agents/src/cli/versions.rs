@@ -25,14 +25,14 @@ struct Known {
 type Table = BTreeMap<String, Known>;
 
 /// The version of a program that has not changed since it was asked.
-pub(super) fn recall(context: &AgentContext, program: &str) -> Option<Version> {
+pub(crate) fn recall(context: &AgentContext, program: &str) -> Option<Version> {
     let path = locate(context, program)?;
     let known = read(context).remove(path.to_str()?)?;
     (known.stamp == stamp(&path)?).then(|| Version::find(&known.version))?
 }
 
 /// Keeps a version for the next time. If that does not work, the program is asked again.
-pub(super) fn remember(context: &AgentContext, program: &str, version: Version) {
+pub(crate) fn remember(context: &AgentContext, program: &str, version: Version) {
     let written = || {
         let path = locate(context, program)?;
         let mut table = read(context);
@@ -61,7 +61,7 @@ fn read(context: &AgentContext) -> Table {
 }
 
 /// Where the program really is, as the sandbox would find it.
-fn locate(context: &AgentContext, program: &str) -> Option<PathBuf> {
+pub(crate) fn locate(context: &AgentContext, program: &str) -> Option<PathBuf> {
     if program.contains('/') {
         return Path::new(program)
             .canonicalize()

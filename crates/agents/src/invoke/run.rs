@@ -49,7 +49,8 @@ impl Run<'_> {
         let (spec, args) = launched.map_err(|error| failed(error.to_string(), error.code()))?;
         let ran = self.context.sandbox().run(spec.deadline(timeout)).await;
         let output = ran.map_err(|error| {
-            let error = crate::cli::program::not_started(self.profile, &error);
+            let error =
+                crate::cli::program::not_started(self.profile.name, self.profile.install, &error);
             failed(error.to_string(), error.code())
         })?;
         let invocation = AgentInvocation {

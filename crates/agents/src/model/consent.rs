@@ -1,6 +1,8 @@
 //! Whether a tool may act: the policy's word, or a person's.
 
-use windlass_core::permission::Approver;
+use std::path::Path;
+
+use windlass_core::permission::{Approver, Decision, decide, seen_from};
 use windlass_core::{
     AgentEvent, PermissionAsk, PermissionKind, PermissionOption, PermissionPolicy, Tool,
 };
@@ -31,24 +33,35 @@ impl Consent<'_> {
         out: &Outbox,
     ) -> Result<(), String> {
         let name = &tool.spec().name;
-        if only_looks(tool) || self.session.is_allowed(name) {
+        let ask = self.question(id, tool, input);
+        let rules = &self.session.options.permission_rules;
+        let is_ruled = rules.iter().any(|rule| rule.fits(&ask));
+        if !is_ruled && (only_looks(tool) || self.session.is_allowed(name)) {
             return Ok(());
         }
-        match self.policy {
-            PermissionPolicy::Allow => Ok(()),
-            PermissionPolicy::Ask => {
-                let ask = PermissionAsk {
-                    id: id.to_owned(),
-                    agent: self.agent.to_owned(),
-                    tool: name.clone(),
-                    input: input.clone(),
-                    options: options(),
-                };
-                self.asked(ask, out).await
-            }
-            _ => Err(format!(
+        match decide(self.policy, rules, &ask) {
+            Decision::Allow => Ok(()),
+            Decision::AskPerson => self.asked(ask, out).await,
+            Decision::Deny => Err(format!(
                 "{name} is not allowed here: only tools that look are"
             )),
+        }
+    }
+
+    fn question(&self, id: &str, tool: &dyn Tool, input: &serde_json::Value) -> PermissionAsk {
+        let folder = self.session.options.cwd.as_deref().unwrap_or(Path::new("/"));
+        let path = input["path"].as_str();
+        PermissionAsk {
+            id: id.to_owned(),
+            agent: self.agent.to_owned(),
+            tool: tool.spec().name.clone(),
+            kind: Some(tool.spec().kind),
+            paths: path
+                .map(|path| seen_from(folder, Path::new(path)))
+                .into_iter()
+                .collect(),
+            input: input.clone(),
+            options: options(),
         }
     }
 

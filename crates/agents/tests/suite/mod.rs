@@ -1,3 +1,4 @@
+mod acp;
 mod claude;
 mod codex;
 mod composer;
@@ -12,6 +13,7 @@ mod model;
 mod project;
 mod qwen;
 mod real;
+mod real_acp;
 mod replay;
 mod shown;
 mod stand_in;

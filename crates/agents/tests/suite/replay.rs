@@ -72,6 +72,7 @@ pub(crate) fn app_server(permissions: PermissionPolicy) -> AppServer {
         instructions: None,
         model: None,
         permissions,
+        rules: &[],
         mcp_servers: &[],
         servers_file: None,
         schema: None,

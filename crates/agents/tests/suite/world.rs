@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -97,14 +97,16 @@ impl World {
 
 /// Where the real programs are; what is not there yet is installed.
 pub(crate) fn programs(tier: &str) -> PathBuf {
-    static INSTALLED: OnceLock<()> = OnceLock::new();
+    static INSTALLED: Mutex<Vec<String>> = Mutex::new(Vec::new());
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    INSTALLED.get_or_init(|| {
+    let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
+    if !installed.iter().any(|there| there == tier) {
         let setup = root.join("crates/gateway/tests/setup.sh");
         let output = Command::new(setup).arg(tier).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{said}");
-    });
+        installed.push(tier.to_owned());
+    }
     root.canonicalize()
         .unwrap()
         .join(".cache")

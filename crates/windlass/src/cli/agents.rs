@@ -2,7 +2,8 @@
 
 use clap::Args;
 use serde::Serialize;
-use windlass_agents::cli;
+use windlass_agents::{AgentContext, acp, cli};
+use windlass_core::{Capabilities, Error};
 
 use super::app::App;
 use super::exit::{Exit, Failure};
@@ -78,8 +79,8 @@ pub(super) async fn rows(app: &App<'_>, config: &Config) -> Result<Vec<Row>, Fai
         rows.push(row(app, config, &agent, true).await);
     }
     for backend in app.registry.available() {
-        // `direct` is the older name of `claude`, and a replay without a cassette is nothing.
-        if config.agent(backend).is_none() && !["direct", "replay"].contains(&backend) {
+        // `direct` is the older name of `claude`; a replay without a cassette and `acp` without a command are nothing.
+        if config.agent(backend).is_none() && !["acp", "direct", "replay"].contains(&backend) {
             let agent = config.resolve_agent(backend, &[backend])?;
             rows.push(row(app, config, &agent, false).await);
         }
@@ -105,16 +106,14 @@ async fn row(app: &App<'_>, config: &Config, agent: &AgentConfig, configured: bo
         Ok(capabilities) => row.capabilities = capabilities,
         Err(failure) => row.health = Health::Problem(failure.to_string()),
     }
-    let profile = cli::PROFILES
-        .iter()
-        .find(|profile| profile.name == agent.backend);
-    if let (Some(profile), Ok(context), Health::Ok) = (profile, &app.machine, &row.health) {
-        match cli::probe(profile, context, &agent.table).await {
-            Ok(found) => {
-                row.version = Some(found.version.to_string());
-                row.transport = Some(found.transport.name);
-                row.capabilities = found.capabilities().names();
+    if let (Ok(context), Health::Ok) = (&app.machine, &row.health) {
+        match seen(context, agent).await {
+            Ok(Some(seen)) => {
+                row.version = seen.version;
+                row.transport = Some(seen.transport);
+                row.capabilities = seen.capabilities.names();
             }
+            Ok(None) => {}
             Err(error) => {
                 row.capabilities = Vec::new();
                 row.health = Health::Problem(error.to_string());
@@ -122,4 +121,35 @@ async fn row(app: &App<'_>, config: &Config, agent: &AgentConfig, configured: bo
         }
     }
     row
+}
+
+/// A program that was looked for and is there.
+struct Seen {
+    version: Option<String>,
+    transport: &'static str,
+    capabilities: Capabilities,
+}
+
+/// Looks for the agent's program; `None` if it is none.
+async fn seen(context: &AgentContext, agent: &AgentConfig) -> Result<Option<Seen>, Error> {
+    let is_acp = agent.table.get("transport").is_some_and(|way| way == "acp");
+    let mut profiles = cli::PROFILES.iter();
+    if let Some(profile) = profiles.find(|profile| profile.name == agent.backend && !is_acp) {
+        let found = cli::probe(profile, context, &agent.table).await?;
+        return Ok(Some(Seen {
+            version: Some(found.version.to_string()),
+            transport: found.transport.name,
+            capabilities: found.capabilities(),
+        }));
+    }
+    let preset = acp::preset(&agent.backend);
+    if preset.is_none() && agent.backend != "acp" {
+        return Ok(None);
+    }
+    let found = acp::probe(preset, context, &agent.table).await?;
+    Ok(Some(Seen {
+        version: found.version.map(|version| version.to_string()),
+        transport: found.transport,
+        capabilities: found.capabilities(),
+    }))
 }

@@ -84,7 +84,7 @@ pub const KEYS: &[Known] = &[
     Known::new(
         "agents.<name>.backend",
         Kind::Text,
-        "How the agent is reached: codex, claude, cursor, gemini, opencode, acp, ollama, openai, anthropic, mock, replay, or the name of a backend of your own. Without it, the agent's name.",
+        "How the agent is reached: codex, claude, cursor, qwen, gemini, opencode, copilot, goose, claude-agent-acp, codex-acp, acp, ollama, openai, anthropic, mock, replay, or the name of a backend of your own. Without it, the agent's name.",
     ),
     Known::new(
         "agents.<name>.command",
@@ -92,6 +92,26 @@ pub const KEYS: &[Known] = &[
         "The program that speaks the agent's protocol, with its arguments.",
     )
     .also(&["agents.<name>.agent_binary"]),
+    Known::new(
+        "agents.<name>.preset",
+        Kind::Text,
+        "For `acp`: which of the agents known by name it is; `command` then only says how to start it.",
+    ),
+    Known::new(
+        "agents.<name>.mode",
+        Kind::Text,
+        "For agents reached by ACP: the mode of their sessions, by the name that the agent gives it.",
+    ),
+    Known::new(
+        "agents.<name>.options.<option>",
+        Kind::AnyText,
+        "For agents reached by ACP: an option of their sessions, by the name that the agent gives it.",
+    ),
+    Known::new(
+        "agents.<name>.writable",
+        Kind::List,
+        "For `acp` with a `command`: folders where the agent keeps sessions and settings, such as [\"~/.my-agent\"].",
+    ),
     Known::new(
         "agents.<name>.bin",
         Kind::Text,
@@ -125,7 +145,7 @@ pub const KEYS: &[Known] = &[
     Known::new(
         "agents.<name>.permissions",
         Kind::Policy(&["allow", "deny", "ask"]),
-        "The answer to an agent that asks whether it may do something.",
+        "The answer to an agent that asks whether it may do something; in a table, `default` and `rules` by `kind` (read, write, execute), `tool` and `path`, of which the first that fits is the `answer`.",
     ),
     Known::new(
         "agents.<name>.endpoint",

@@ -2,16 +2,19 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use windlass_core::{AgentEvent, PermissionKind, PermissionOption, PermissionPolicy};
+use windlass_core::permission::Decision;
+use windlass_core::{AgentEvent, PermissionAsk, ToolKind};
 
 use super::stream::StreamJson;
-use crate::cli::{Dialog, Ended, Heard, Parser, Question, Total};
+use crate::cli::gate::{self, Waiting};
+use crate::cli::{Dialog, Ended, Gate, Heard, Parser, Question, Total};
 
 /// One conversation over one process.
 #[derive(Debug)]
 pub struct TwoWay {
     stream: StreamJson,
-    permissions: PermissionPolicy,
+    gate: Gate,
+    waiting: Waiting<Open>,
     requests: u64,
     /// Whether the turn runs; before that it cannot be interrupted.
     running: bool,
@@ -39,10 +42,11 @@ struct Request {
 
 impl TwoWay {
     /// The other side of a session that had consumed so much before; `None` if nobody knows how much.
-    pub fn new(permissions: PermissionPolicy, before: Option<Total>) -> Self {
+    pub fn new(gate: impl Into<Gate>, before: Option<Total>) -> Self {
         Self {
             stream: StreamJson::claude(before),
-            permissions,
+            gate: gate.into(),
+            waiting: Waiting::default(),
             requests: 0,
             running: false,
             unwanted: false,
@@ -56,28 +60,64 @@ impl TwoWay {
     }
 
     /// Nothing is left unanswered: Claude would wait for ever.
-    fn asked(&self, request_id: String, request: Request) -> Heard {
+    fn asked(&mut self, request_id: String, request: Request) -> Heard {
         if request.subtype != "can_use_tool" {
             let error = format!("{} is not supported", request.subtype);
             return Heard::reply(response(json!({
                 "subtype": "error", "request_id": request_id, "error": error,
             })));
         }
-        let decision = match self.permissions {
-            PermissionPolicy::Allow => {
-                json!({ "behavior": "allow", "updatedInput": request.input })
-            }
-            _ => {
+        let ask = self.question(&request_id, &request);
+        let open = Open {
+            request_id,
+            input: request.input,
+        };
+        match self.gate.decide(&ask) {
+            Decision::Allow => Heard::reply(open.answer(true)),
+            Decision::Deny => Heard::reply(open.answer(false)),
+            Decision::AskPerson => match self.waiting.put(ask.id.clone(), open) {
+                Some(open) => Heard::reply(open.answer(false)),
+                None => Heard::ask(ask),
+            },
+        }
+    }
+
+    fn question(&self, id: &str, request: &Request) -> PermissionAsk {
+        let kind = match request.tool_name.as_str() {
+            "Read" | "Glob" | "Grep" | "LS" | "NotebookRead" => Some(ToolKind::Read),
+            "Write" | "Edit" | "MultiEdit" | "NotebookEdit" => Some(ToolKind::Write),
+            "Bash" | "BashOutput" | "KillShell" => Some(ToolKind::Execute),
+            _ => None,
+        };
+        let named = ["file_path", "notebook_path", "path"];
+        let paths = named
+            .iter()
+            .filter_map(|name| request.input[*name].as_str());
+        PermissionAsk {
+            paths: paths.map(|path| self.gate.seen(path)).collect(),
+            input: request.input.clone(),
+            ..gate::ask("claude", id.to_owned(), &request.tool_name, kind)
+        }
+    }
+}
+
+/// A question that waits for a person.
+#[derive(Debug)]
+struct Open {
+    request_id: String,
+    input: Value,
+}
+
+impl Open {
+    fn answer(self, yes: bool) -> String {
+        let decision = match yes {
+            true => json!({ "behavior": "allow", "updatedInput": self.input }),
+            false => {
                 json!({ "behavior": "deny", "message": "Permission denied by the user's settings." })
             }
         };
-        let answer =
-            json!({ "subtype": "success", "request_id": request_id, "response": decision });
-        let mut heard = Heard::reply(response(answer));
-        if self.permissions == PermissionPolicy::Ask {
-            heard.events.push(question(request_id, request));
-        }
-        heard
+        let id = self.request_id;
+        response(json!({ "subtype": "success", "request_id": id, "response": decision }))
     }
 }
 
@@ -119,6 +159,7 @@ impl Dialog for TwoWay {
     fn ask(&mut self, question: Question) -> Vec<String> {
         self.running = false;
         self.unwanted = false;
+        self.waiting.clear();
         let message = json!({ "role": "user", "content": question.prompt });
         vec![json!({ "type": "user", "message": message }).to_string()]
     }
@@ -130,26 +171,14 @@ impl Dialog for TwoWay {
         }
         vec![self.request(json!({ "subtype": "interrupt" }))]
     }
+
+    fn answer(&mut self, id: &str, option: Option<&str>) -> Vec<String> {
+        let answered = self.waiting.take(id, option);
+        let line = answered.map(|(open, yes)| open.answer(yes));
+        line.into_iter().collect()
+    }
 }
 
 fn response(response: Value) -> String {
     json!({ "type": "control_response", "response": response }).to_string()
-}
-
-/// The question, for whoever watches.
-fn question(id: String, request: Request) -> AgentEvent {
-    let option = |id: &str, kind, label: &str| PermissionOption {
-        id: id.to_owned(),
-        kind,
-        label: label.to_owned(),
-    };
-    AgentEvent::PermissionRequest {
-        id,
-        tool: request.tool_name,
-        input: request.input,
-        options: vec![
-            option("allow", PermissionKind::AllowOnce, "allow"),
-            option("deny", PermissionKind::RejectOnce, "do not allow"),
-        ],
-    }
 }

@@ -5,14 +5,14 @@ mod outcome;
 mod stream;
 
 use serde_json::Value;
-use windlass_core::{AgentHandle, Capabilities, PermissionPolicy, Result};
+use windlass_core::{AgentHandle, Capabilities, Result};
 
 pub use control::TwoWay;
 pub use stream::StreamJson;
 
 pub(super) use stream::Accent;
 
-use super::{Call, Command, Door, Endpoint, Home, Naming, Paper, Profile, Start, Transport};
+use super::{Call, Command, Door, Endpoint, Gate, Home, Naming, Paper, Profile, Start, Transport};
 use crate::{AgentContext, Version};
 
 const KEY: &str = "ANTHROPIC_API_KEY";
@@ -54,7 +54,7 @@ const TWO_WAY: Transport = Transport {
     naming: CHOSEN,
     command: two_way_command,
     papers: &[Paper::Servers],
-    door: Door::Dialog(|call| Box::new(TwoWay::new(call.permissions, call.before))),
+    door: Door::Dialog(|call| Box::new(TwoWay::new(call, call.before))),
 };
 
 const PRINT: Transport = Transport {
@@ -96,7 +96,7 @@ fn two_way_command(call: &Call<'_>) -> Command {
 
 fn print_command(call: &Call<'_>) -> Command {
     let mut command = common(call);
-    if call.permissions == PermissionPolicy::Allow {
+    if Gate::is_open(call) {
         command.option("permission-mode", "bypassPermissions");
     }
     command

@@ -1,11 +1,14 @@
 //! The conversation with `codex app-server`.
 
-use serde_json::{Value, json};
-use windlass_core::{AgentEvent, ErrorCode, PermissionPolicy, PlanEntry};
+use std::path::PathBuf;
 
+use serde_json::{Value, json};
+use windlass_core::{AgentEvent, ErrorCode, PlanEntry};
+
+use super::approvals::Approvals;
 use super::items::{Item, Meaning};
 use super::messages::{Message, Params, TokenUsage, TurnInfo};
-use super::{approvals, sandbox};
+use super::sandbox;
 use crate::cli::{Call, Dialog, Ended, Heard, Parser, Question, Start, Total, failure};
 
 /// The numbers of our first requests; each turn and each interruption has the next.
@@ -34,7 +37,7 @@ const QUIET: &[&str] = &[
 pub struct AppServer {
     /// The request that begins or resumes the thread.
     begin: Value,
-    permissions: PermissionPolicy,
+    approvals: Approvals,
     thread: Option<String>,
     /// A question that came before the thread was ready.
     waiting: Option<Question>,
@@ -58,6 +61,8 @@ struct Turn {
     before: Option<Total>,
     total: Option<Total>,
     diff: String,
+    /// What the change that was begun last would touch.
+    changed: Vec<PathBuf>,
 }
 
 impl AppServer {
@@ -98,7 +103,7 @@ impl AppServer {
         };
         Self {
             begin: json!({ "id": THREAD, "method": method, "params": params }),
-            permissions: call.permissions,
+            approvals: Approvals::new(call.into()),
             thread: None,
             waiting: None,
             requests: THREAD,
@@ -177,6 +182,7 @@ impl AppServer {
             "started" => {
                 let item = params.item?;
                 let is_tool = item.meaning() == Meaning::Tool;
+                self.turn.changed = item.changed();
                 is_tool.then(|| item.tool_start(item.id.to_string()))
             }
             "completed" => return Some(self.completed(params.item?, line)),
@@ -296,7 +302,10 @@ impl Parser for AppServer {
         };
         let params = message.params.unwrap_or_default();
         match (message.method, message.id) {
-            (Some(method), Some(id)) => approvals::answer(self.permissions, &method, &id, params),
+            (Some(method), Some(id)) => {
+                self.approvals
+                    .asked(&method, id, params, &self.turn.changed)
+            }
             (Some(method), None) => self.notified(&method, params, line),
             (None, Some(id)) => {
                 let id = id.as_u64().unwrap_or_default();
@@ -333,6 +342,7 @@ impl Dialog for AppServer {
         if let Some(schema) = question.schema {
             params["outputSchema"] = schema;
         }
+        self.approvals.begin();
         let line = self.request("turn/start", params);
         self.turn = Turn {
             request: self.requests,
@@ -349,5 +359,9 @@ impl Dialog for AppServer {
         };
         let params = json!({ "threadId": thread, "turnId": turn });
         vec![self.request("turn/interrupt", params)]
+    }
+
+    fn answer(&mut self, id: &str, option: Option<&str>) -> Vec<String> {
+        self.approvals.answer(id, option)
     }
 }

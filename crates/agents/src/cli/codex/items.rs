@@ -1,6 +1,7 @@
 //! What Codex calls an item: a message, a thought, a tool. Both of its transports report them, in two spellings.
 
 use std::borrow::Cow;
+use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -100,6 +101,13 @@ impl Item<'_> {
     /// Something Codex has to say that is neither an answer nor an end, such as a model it has no data about.
     pub(super) fn notice(self) -> AgentEvent {
         AgentEvent::custom("notice", json!({ "message": self.message.or(self.text) }))
+    }
+
+    /// The files that a change is about.
+    pub(super) fn changed(&self) -> Vec<PathBuf> {
+        let changes = self.changes.as_ref().and_then(Value::as_array);
+        let path = |change: &Value| change["path"].as_str().map(PathBuf::from);
+        changes.into_iter().flatten().filter_map(path).collect()
     }
 
     pub(super) fn tool_start(&self, id: String) -> AgentEvent {

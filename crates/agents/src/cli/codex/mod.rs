@@ -7,13 +7,13 @@ mod items;
 mod messages;
 
 use serde_json::Value;
-use windlass_core::{AgentHandle, Capabilities, PermissionPolicy, Result};
+use windlass_core::{AgentHandle, Capabilities, Result};
 use windlass_sandbox::Mechanism;
 
 pub use app_server::AppServer;
 pub use exec::Exec;
 
-use super::{Call, Command, Door, Endpoint, Home, Naming, Paper, Profile, Start, Transport};
+use super::{Call, Command, Door, Endpoint, Gate, Home, Naming, Paper, Profile, Start, Transport};
 use crate::{AgentContext, Version};
 
 /// The provider by which Codex knows another endpoint.
@@ -150,10 +150,10 @@ fn endpoint(endpoint: &Endpoint<'_>, command: &mut Command) {
 
 /// How far Codex's own sandbox lets its tools go. Inside Landlock it could not start at all.
 fn sandbox(call: &Call<'_>) -> &'static str {
-    match call.permissions {
-        PermissionPolicy::Allow if call.walls == Mechanism::Landlock => "danger-full-access",
-        PermissionPolicy::Allow => "workspace-write",
-        _ => "read-only",
+    match Gate::is_open(call) {
+        true if call.walls == Mechanism::Landlock => "danger-full-access",
+        true => "workspace-write",
+        false => "read-only",
     }
 }
 

@@ -1,0 +1,114 @@
+//! The processes of one configured agent, each shared by the sessions that can live in it.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use windlass_core::Result;
+
+use super::connection::Connection;
+
+/// How many processes are kept; an idle one makes room for another.
+const SEATS: usize = 8;
+
+/// What sessions must have in common to share a process: its walls, and what it was started with.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    /// Where it works, and may write.
+    pub(super) cwd: PathBuf,
+    /// The model, where it is said at the start.
+    pub(super) model: Option<String>,
+    /// Whether it has to ask before it acts.
+    pub(super) asks: bool,
+}
+
+/// A process with its number.
+#[derive(Debug, Clone)]
+pub(super) struct Numbered {
+    pub(super) number: u64,
+    pub(super) connection: Arc<Connection>,
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    /// One start at a time.
+    starting: tokio::sync::Mutex<()>,
+    current: Mutex<Option<Numbered>>,
+}
+
+/// The processes. Dropping it ends them all.
+#[derive(Debug, Default)]
+pub(super) struct Pool {
+    slots: Mutex<HashMap<Key, Arc<Slot>>>,
+    count: AtomicU64,
+}
+
+impl Pool {
+    /// The process for these sessions: the one that runs, or a new one.
+    pub(super) async fn get(
+        &self,
+        key: &Key,
+        start: impl Future<Output = Result<Connection>>,
+    ) -> Result<Numbered> {
+        let slot = self.slot(key);
+        let _one = slot.starting.lock().await;
+        if let Some(current) = live(&slot) {
+            return Ok(current);
+        }
+        // What has ended is put away before another takes its place.
+        drop(lock(&slot.current).take());
+        let connection = Arc::new(start.await?);
+        let number = self.count.fetch_add(1, Ordering::Relaxed) + 1;
+        let new = Numbered { number, connection };
+        *lock(&slot.current) = Some(new.clone());
+        Ok(new)
+    }
+
+    /// A process that runs, if one does.
+    pub(super) fn any(&self) -> Option<Numbered> {
+        lock(&self.slots).values().find_map(|slot| live(slot))
+    }
+
+    /// Gives a process up: it ends when the last turn on it has.
+    pub(super) fn retire(&self, key: &Key, connection: &Arc<Connection>) {
+        connection.retire();
+        let slot = lock(&self.slots).get(key).cloned();
+        if let Some(slot) = slot {
+            let mut current = lock(&slot.current);
+            if current
+                .as_ref()
+                .is_some_and(|it| Arc::ptr_eq(&it.connection, connection))
+            {
+                *current = None;
+            }
+        }
+    }
+
+    fn slot(&self, key: &Key) -> Arc<Slot> {
+        let mut slots = lock(&self.slots);
+        if slots.len() >= SEATS && !slots.contains_key(key) {
+            let idle = |slot: &Slot| {
+                lock(&slot.current)
+                    .as_ref()
+                    .is_none_or(|it| !it.connection.routes.is_busy())
+            };
+            let free = slots
+                .iter()
+                .find(|(_, slot)| Arc::strong_count(slot) == 1 && idle(slot));
+            if let Some(key) = free.map(|(key, _)| key.clone()) {
+                slots.remove(&key);
+            }
+        }
+        Arc::clone(slots.entry(key.clone()).or_default())
+    }
+}
+
+fn live(slot: &Slot) -> Option<Numbered> {
+    let current = lock(&slot.current);
+    current.clone().filter(|it| it.connection.is_live())
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

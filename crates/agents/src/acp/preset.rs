@@ -1,0 +1,144 @@
+//! What there is to know about an agent that speaks ACP, as data.
+
+use std::path::Path;
+
+use windlass_core::{Capabilities, PermissionPolicy};
+use windlass_sandbox::Mechanism;
+
+use crate::cli::{Command, Endpoint};
+
+/// One agent: its program, its places, and what it does otherwise than the others.
+#[derive(Debug)]
+pub struct Preset {
+    /// The agent's one name.
+    pub name: &'static str,
+    /// What its program is called, the first that is found wins.
+    pub programs: &'static [&'static str],
+    /// The arguments that make it speak ACP.
+    pub args: &'static [&'static str],
+    /// How to get it.
+    pub install: &'static str,
+    /// How it says its version.
+    pub probe: Probe,
+    /// Where it keeps sessions and settings.
+    pub home: Home,
+    /// The variables in which it looks for its key, the usual one first.
+    pub keys: &'static [&'static str],
+    /// Whether it can be pointed at another model endpoint.
+    pub endpoint: bool,
+    /// What it can do, as far as that is known before it runs.
+    pub capabilities: Capabilities,
+    /// Adds what one process is to be started with.
+    pub dress: fn(&Wish<'_>, &mut Outfit),
+    /// What it does otherwise than the protocol, or the others, have it.
+    pub shims: Shims,
+}
+
+/// How an agent says its version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Probe {
+    /// When called with `--version`.
+    Flag,
+    /// Only in the protocol.
+    Asked,
+}
+
+/// Where an agent keeps what is its own.
+#[derive(Debug)]
+pub struct Home {
+    /// The variable that moves it; `HOME` moves everything.
+    pub variable: &'static str,
+    /// Its folders in the user's home.
+    pub folders: &'static [&'static str],
+    /// Its files there.
+    pub files: &'static [&'static str],
+}
+
+/// What a process is wanted for.
+#[derive(Debug, Clone, Copy)]
+pub struct Wish<'a> {
+    /// The model endpoint that it is to call, if not its own.
+    pub endpoint: Option<Endpoint<'a>>,
+    /// The model to use.
+    pub model: Option<&'a str>,
+    /// Where it works.
+    pub cwd: &'a Path,
+    /// Whether it has to ask before it acts.
+    pub asks: bool,
+    /// What holds it in.
+    pub walls: Mechanism,
+}
+
+/// What a process is started with.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Outfit {
+    /// Arguments and variables; never a secret.
+    pub command: Command,
+    /// Files below the agent's own home: written only where that home is ours.
+    pub files: Vec<(&'static str, String)>,
+}
+
+/// What an agent does otherwise.
+#[derive(Debug)]
+pub struct Shims {
+    /// The mode in which it acts without asking, where it would not by itself.
+    pub free_mode: Option<&'static str>,
+    /// The mode in which it asks, where it would not by itself.
+    pub asking_mode: Option<&'static str>,
+    /// Whether the model is said at the start, and not to the session.
+    pub model_at_start: bool,
+    /// How answers begin that are none: notices to a person.
+    pub notices: &'static [&'static str],
+    /// How answers begin that are errors.
+    pub complaints: &'static [&'static str],
+    /// Whether an answer without a message's id is an error if nothing was consumed.
+    pub nameless_complaints: bool,
+    /// Where the tokens are counted.
+    pub usage: UsageIn,
+    /// Whether the count is of the session and not of the turn.
+    pub running_total: bool,
+    /// Whether the input holds what came from the cache.
+    pub input_holds_cached: bool,
+    /// Whether a tool runs on when its turn was cancelled.
+    pub leaves_tools: bool,
+    /// The folder of sessions that do not survive being taken up in the minute in which they began.
+    pub fragile_minute: Option<&'static str>,
+}
+
+/// Where an agent counts its tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UsageIn {
+    /// In the answer to the prompt.
+    Answer,
+    /// In the answer, of the last step only.
+    LastStep,
+    /// In what goes with the answer, under `quota`.
+    Quota,
+    /// In what goes with empty pieces of text, one for each call of the model.
+    Pieces,
+}
+
+impl Shims {
+    /// An agent that does as the protocol says.
+    pub const NONE: Self = Self {
+        free_mode: None,
+        asking_mode: None,
+        model_at_start: false,
+        notices: &[],
+        complaints: &[],
+        nameless_complaints: false,
+        usage: UsageIn::Answer,
+        running_total: false,
+        input_holds_cached: false,
+        leaves_tools: false,
+        fragile_minute: None,
+    };
+
+    /// The mode for this policy, where the agent's own would not do.
+    pub(super) fn mode(&self, policy: PermissionPolicy, asks: bool) -> Option<&'static str> {
+        match policy {
+            PermissionPolicy::Allow if !asks => self.free_mode,
+            _ => self.asking_mode,
+        }
+    }
+}

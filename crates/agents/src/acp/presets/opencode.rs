@@ -1,0 +1,70 @@
+//! opencode.
+
+use serde_json::{Value, json};
+use windlass_core::Capabilities;
+
+use super::{COMMON, OURS};
+use crate::acp::preset::{Home, Outfit, Preset, Probe, Shims, UsageIn, Wish};
+
+pub(super) const PRESET: Preset = Preset {
+    name: "opencode",
+    programs: &["opencode"],
+    args: &["acp"],
+    install: "install it with `npm install -g opencode-ai`, then run `opencode auth login`",
+    probe: Probe::Flag,
+    home: Home {
+        variable: "HOME",
+        folders: &[
+            ".local/share/opencode",
+            ".local/state/opencode",
+            ".config/opencode",
+            ".cache/opencode",
+        ],
+        files: &[],
+    },
+    keys: &["OPENAI_API_KEY", "ANTHROPIC_API_KEY"],
+    endpoint: true,
+    capabilities: Capabilities {
+        cost: true,
+        ..COMMON
+    },
+    dress,
+    shims: Shims {
+        model_at_start: true,
+        usage: UsageIn::LastStep,
+        ..Shims::NONE
+    },
+};
+
+fn dress(wish: &Wish<'_>, outfit: &mut Outfit) {
+    let mut config = json!({ "autoupdate": false, "share": "disabled" });
+    if wish.asks {
+        config["permission"] =
+            json!({ "edit": "ask", "bash": "ask", "webfetch": "ask", "external_directory": "ask" });
+    }
+    if let Some(endpoint) = wish.endpoint {
+        let model = wish.model.unwrap_or("default");
+        let model = model.strip_prefix("windlass/").unwrap_or(model);
+        let mut options = json!({ "baseURL": endpoint.versioned() });
+        // The key stays in the environment.
+        options["apiKey"] = match endpoint.has_key {
+            true => "{env:OPENAI_API_KEY}".into(),
+            false => "none".into(),
+        };
+        config["provider"] = json!({ OURS: {
+            "npm": "@ai-sdk/openai-compatible",
+            "options": options,
+            "models": { model: { "limit": { "context": 128_000, "output": 16_000 } } },
+        } });
+        let name = Value::from(format!("{OURS}/{model}"));
+        config["model"] = name.clone();
+        config["small_model"] = name;
+        config["enabled_providers"] = json!([OURS]);
+    } else if let Some(model) = wish.model {
+        config["model"] = model.into();
+    }
+    let command = &mut outfit.command;
+    command.env("OPENCODE_CONFIG_CONTENT", config.to_string());
+    command.env("OPENCODE_DISABLE_AUTOUPDATE", "1");
+    command.env("OPENCODE_DISABLE_LSP_DOWNLOAD", "1");
+}

@@ -1,0 +1,398 @@
+//! What an agent says while it works, as events. Pure: no clock, no I/O.
+
+use agent_client_protocol::v1::schema::{
+    ContentBlock, ContentChunk, Meta, Plan, PlanEntryStatus, RequestPermissionRequest,
+    SessionUpdate, ToolCall, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
+    ToolKind,
+};
+use serde_json::{Value, json};
+use windlass_core::{AgentEvent, PlanEntry, PlanStatus, Usage};
+
+use super::outcome;
+use super::preset::{Shims, UsageIn};
+
+/// How many tools of one turn are remembered; the oldest is forgotten first.
+const TOOLS: usize = 256;
+
+/// Reads the news of one turn.
+#[derive(Debug)]
+pub(super) struct Updates {
+    shims: &'static Shims,
+    tools: Vec<Tool>,
+    /// The answer since the last tool, and all of it.
+    last: String,
+    all: String,
+    /// What may be an error in the clothes of an answer.
+    pub(super) complaint: Option<String>,
+    /// What the turn consumed, where it is counted in pieces.
+    pub(super) pieces: Option<Usage>,
+    /// What the session has cost so far.
+    pub(super) cost: Option<f64>,
+}
+
+/// What is known of a tool.
+#[derive(Debug, Default)]
+pub(super) struct Tool {
+    id: String,
+    pub(super) name: String,
+    pub(super) kind: Option<ToolKind>,
+    pub(super) input: Value,
+    pub(super) paths: Vec<std::path::PathBuf>,
+    title: String,
+    output: String,
+    exit: Option<i64>,
+    /// Whether its start was told.
+    told: bool,
+    ended: bool,
+}
+
+impl Updates {
+    pub(super) fn new(shims: &'static Shims) -> Self {
+        Self {
+            shims,
+            tools: Vec::new(),
+            last: String::new(),
+            all: String::new(),
+            complaint: None,
+            pieces: None,
+            cost: None,
+        }
+    }
+
+    /// What one piece of news means.
+    pub(super) fn hear(&mut self, update: SessionUpdate) -> Vec<AgentEvent> {
+        match update {
+            SessionUpdate::AgentMessageChunk(chunk) => self.text(chunk),
+            SessionUpdate::AgentThoughtChunk(chunk) => {
+                let text = text_of(&chunk.content);
+                text.filter(|text| !text.is_empty())
+                    .map(|text| AgentEvent::Thought(text.to_owned()))
+                    .into_iter()
+                    .collect()
+            }
+            // Our own words, said again.
+            SessionUpdate::UserMessageChunk(_) => Vec::new(),
+            SessionUpdate::ToolCall(call) => {
+                let (id, meta) = (call.tool_call_id.0.to_string(), call.meta.clone());
+                self.tool(id, fields(call), meta.as_ref())
+            }
+            SessionUpdate::ToolCallUpdate(update) => {
+                let ToolCallUpdate {
+                    tool_call_id,
+                    fields,
+                    meta,
+                    ..
+                } = update;
+                self.tool(tool_call_id.0.to_string(), fields, meta.as_ref())
+            }
+            SessionUpdate::Plan(plan) => vec![planned(plan)],
+            SessionUpdate::UsageUpdate(update) => {
+                let cost = update.cost.as_ref().filter(|cost| cost.currency == "USD");
+                self.cost = cost.map(|cost| cost.amount).or(self.cost);
+                vec![other(&SessionUpdate::UsageUpdate(update))]
+            }
+            update => vec![other(&update)],
+        }
+    }
+
+    /// The tool that a question is about, with what the question adds to what is known of it.
+    pub(super) fn asked(&mut self, request: &RequestPermissionRequest) -> (Vec<AgentEvent>, &Tool) {
+        let call = &request.tool_call;
+        let at = self.find(&call.tool_call_id.0);
+        self.tools[at].learn(&call.fields, call.meta.as_ref());
+        let events = self.tools[at].start().into_iter().collect();
+        if !Vec::is_empty(&events) {
+            self.last.clear();
+        }
+        (events, &self.tools[at])
+    }
+
+    /// The starts that were held back for what the tools are given: it does not come.
+    pub(super) fn release(&mut self) -> Vec<AgentEvent> {
+        self.tools.iter_mut().filter_map(Tool::start).collect()
+    }
+
+    /// Whether a start is held back.
+    pub(super) fn holds_back(&self) -> bool {
+        self.tools.iter().any(|tool| !tool.told)
+    }
+
+    /// Whether a tool is under way.
+    pub(super) fn has_open_tool(&self) -> bool {
+        self.tools.iter().any(|tool| tool.told && !tool.ended)
+    }
+
+    /// The answer: what was said after the last tool, or everything if that was nothing.
+    pub(super) fn answer(&mut self) -> String {
+        let (last, all) = (
+            std::mem::take(&mut self.last),
+            std::mem::take(&mut self.all),
+        );
+        if last.trim().is_empty() { all } else { last }
+    }
+
+    /// Says what was held for an error and is none.
+    pub(super) fn absolve(&mut self) -> Option<AgentEvent> {
+        let text = self.complaint.take()?;
+        self.say(&text);
+        Some(AgentEvent::Text(text))
+    }
+
+    fn text(&mut self, chunk: ContentChunk) -> Vec<AgentEvent> {
+        if self.shims.usage == UsageIn::Pieces
+            && let Some(usage) = outcome::piece(chunk.meta.as_ref(), self.shims)
+        {
+            *self.pieces.get_or_insert_default() += &usage;
+        }
+        let Some(text) = text_of(&chunk.content) else {
+            return vec![other(&SessionUpdate::AgentMessageChunk(chunk))];
+        };
+        let begins = |with: &[&str]| with.iter().any(|word| text.starts_with(word));
+        if text.is_empty() {
+            return Vec::new();
+        }
+        if begins(self.shims.notices) {
+            let kind = if text.contains("Retrying") {
+                "retry"
+            } else {
+                "notice"
+            };
+            return vec![AgentEvent::custom(kind, json!({ "message": text.trim() }))];
+        }
+        let nameless = self.shims.nameless_complaints && chunk.message_id.is_none();
+        if begins(self.shims.complaints) || nameless {
+            let complaint = self.complaint.get_or_insert_default();
+            if complaint.len() < outcome::COMPLAINT_BYTES {
+                complaint.push_str(text);
+            }
+            return Vec::new();
+        }
+        let text = text.to_owned();
+        self.say(&text);
+        vec![AgentEvent::Text(text)]
+    }
+
+    fn say(&mut self, text: &str) {
+        for kept in [&mut self.last, &mut self.all] {
+            // The handle ends a turn that says more than a turn may hold.
+            kept.push_str(text);
+        }
+    }
+
+    fn find(&mut self, id: &str) -> usize {
+        if let Some(at) = self.tools.iter().position(|tool| tool.id == id) {
+            return at;
+        }
+        if self.tools.len() == TOOLS {
+            self.tools.remove(0);
+        }
+        self.tools.push(Tool {
+            id: id.to_owned(),
+            ..Tool::default()
+        });
+        self.tools.len() - 1
+    }
+
+    fn tool(
+        &mut self,
+        id: String,
+        fields: ToolCallUpdateFields,
+        meta: Option<&Meta>,
+    ) -> Vec<AgentEvent> {
+        let at = self.find(&id);
+        let tool = &mut self.tools[at];
+        tool.learn(&fields, meta);
+        let over = matches!(
+            fields.status,
+            Some(ToolCallStatus::Completed | ToolCallStatus::Failed)
+        );
+        // What a tool is given often comes a moment after the tool.
+        let waits = !over
+            && is_empty(&tool.input)
+            && !matches!(fields.status, Some(ToolCallStatus::InProgress));
+        let mut events = Vec::new();
+        if tool.ended {
+            return vec![AgentEvent::custom(
+                "late_tool_update",
+                json!({ "id": id, "update": fields }),
+            )];
+        }
+        let was_told = tool.told;
+        if !waits {
+            events.extend(tool.start());
+        }
+        if over {
+            events.push(tool.end(&fields));
+        } else if was_told {
+            events.push(AgentEvent::ToolProgress {
+                id,
+                update: json!(fields),
+            });
+        }
+        if !was_told && !events.is_empty() {
+            self.last.clear();
+        }
+        events
+    }
+}
+
+impl Tool {
+    fn learn(&mut self, fields: &ToolCallUpdateFields, meta: Option<&Meta>) {
+        if let Some(name) = fields.name.clone().or_else(|| tool_name(meta)) {
+            self.name = name;
+        }
+        self.kind = fields.kind.or(self.kind);
+        if let Some(title) = &fields.title {
+            self.title.clone_from(title);
+        }
+        if let Some(input) = fields.raw_input.as_ref().filter(|input| !is_empty(input)) {
+            self.input = input.clone();
+        }
+        let locations = fields.locations.iter().flatten().map(|place| &place.path);
+        let diffs = fields
+            .content
+            .iter()
+            .flatten()
+            .filter_map(|content| match content {
+                ToolCallContent::Diff(diff) => Some(&diff.path),
+                _ => None,
+            });
+        for path in locations.chain(diffs) {
+            if !self.paths.contains(path) && self.paths.len() < TOOLS {
+                self.paths.push(path.clone());
+            }
+        }
+        let said = meta.and_then(|meta| meta.get("terminal_output_delta"));
+        if let Some(data) = said.and_then(|said| said["data"].as_str())
+            && self.output.len() < windlass_core::limits::OUTPUT_BYTES
+        {
+            self.output.push_str(data);
+        }
+        let exit = meta.and_then(|meta| meta.get("terminal_exit"));
+        self.exit = exit
+            .and_then(|exit| exit["exit_code"].as_i64())
+            .or(self.exit);
+    }
+
+    /// The start, if it was not told yet.
+    fn start(&mut self) -> Option<AgentEvent> {
+        (!std::mem::replace(&mut self.told, true)).then(|| AgentEvent::ToolStart {
+            id: self.id.clone(),
+            name: self.called(),
+            input: self.given(),
+        })
+    }
+
+    /// The tool's name; without one, what kind of tool it is.
+    pub(super) fn called(&self) -> String {
+        if !self.name.is_empty() {
+            return self.name.clone();
+        }
+        let kind = self.kind.and_then(|kind| serde_json::to_value(kind).ok());
+        let kind = kind.as_ref().and_then(Value::as_str);
+        kind.unwrap_or("tool").to_owned()
+    }
+
+    /// What it is given; where the agent does not say, what it calls that.
+    pub(super) fn given(&self) -> Value {
+        match is_empty(&self.input) {
+            true => json!({ "title": self.title, "paths": self.paths }),
+            false => self.input.clone(),
+        }
+    }
+
+    fn end(&mut self, fields: &ToolCallUpdateFields) -> AgentEvent {
+        self.ended = true;
+        let output = match &fields.raw_output {
+            Some(output) if !output.is_null() => output.clone(),
+            _ if !self.output.is_empty() => Value::from(std::mem::take(&mut self.output)),
+            _ => content_of(fields),
+        };
+        let exit = self.exit.or_else(|| exit_in(&output)).unwrap_or(0);
+        AgentEvent::ToolEnd {
+            id: self.id.clone(),
+            name: self.called(),
+            success: fields.status == Some(ToolCallStatus::Completed) && exit == 0,
+            output,
+            duration_ms: 0,
+        }
+    }
+}
+
+/// A new tool as if it were news about one.
+fn fields(call: ToolCall) -> ToolCallUpdateFields {
+    ToolCallUpdateFields::new()
+        .kind(call.kind)
+        .status(call.status)
+        .title(call.title)
+        .name(call.name)
+        .content(call.content)
+        .locations(call.locations)
+        .raw_input(call.raw_input)
+        .raw_output(call.raw_output)
+}
+
+/// A tool's name where the protocol has no place for it.
+fn tool_name(meta: Option<&Meta>) -> Option<String> {
+    let meta = meta?;
+    let nested = meta.values().find_map(|value| value["toolName"].as_str());
+    let name = meta.get("toolName").and_then(Value::as_str).or(nested);
+    name.map(str::to_owned)
+}
+
+fn exit_in(output: &Value) -> Option<i64> {
+    let places = [
+        &output["exitCode"],
+        &output["exit_code"],
+        &output["metadata"]["exit"],
+        &output["shellExecution"]["exitCode"],
+    ];
+    places.into_iter().find_map(Value::as_i64)
+}
+
+fn content_of(fields: &ToolCallUpdateFields) -> Value {
+    let parts = fields.content.iter().flatten();
+    let text: Vec<String> = parts
+        .filter_map(|content| match content {
+            ToolCallContent::Content(content) => text_of(&content.content).map(str::to_owned),
+            ToolCallContent::Diff(diff) => Some(format!("changed {}", diff.path.display())),
+            _ => None,
+        })
+        .collect();
+    Value::from(text.join("\n"))
+}
+
+fn text_of(content: &ContentBlock) -> Option<&str> {
+    match content {
+        ContentBlock::Text(text) => Some(&text.text),
+        _ => None,
+    }
+}
+
+fn is_empty(input: &Value) -> bool {
+    input.is_null() || input.as_object().is_some_and(serde_json::Map::is_empty)
+}
+
+fn planned(plan: Plan) -> AgentEvent {
+    let entry = |entry: agent_client_protocol::v1::schema::PlanEntry| PlanEntry {
+        step: entry.content,
+        status: match entry.status {
+            PlanEntryStatus::Completed => PlanStatus::Completed,
+            PlanEntryStatus::InProgress => PlanStatus::InProgress,
+            _ => PlanStatus::Pending,
+        },
+    };
+    AgentEvent::Plan {
+        entries: plan.entries.into_iter().map(entry).collect(),
+    }
+}
+
+/// News that only ACP has.
+fn other(update: &SessionUpdate) -> AgentEvent {
+    let mut payload = serde_json::to_value(update).unwrap_or_default();
+    let kind = payload
+        .as_object_mut()
+        .and_then(|fields| fields.remove("sessionUpdate"));
+    let kind = kind.as_ref().and_then(Value::as_str).unwrap_or("unparsed");
+    AgentEvent::custom(kind.to_owned(), payload)
+}
