@@ -22,6 +22,8 @@
 //! are offered to it: an agent has walls of its own, and what it does inside them it does itself.
 
 mod backend;
+#[cfg(test)]
+mod captures;
 mod connection;
 mod launch;
 mod minute;

@@ -49,7 +49,12 @@ impl Consent<'_> {
     }
 
     fn question(&self, id: &str, tool: &dyn Tool, input: &serde_json::Value) -> PermissionAsk {
-        let folder = self.session.options.cwd.as_deref().unwrap_or(Path::new("/"));
+        let folder = self
+            .session
+            .options
+            .cwd
+            .as_deref()
+            .unwrap_or(Path::new("/"));
         let path = input["path"].as_str();
         PermissionAsk {
             id: id.to_owned(),

@@ -5,9 +5,10 @@ use std::sync::{Mutex, PoisonError};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use windlass_core::{AgentHandle, Result};
-use windlass_testkit::conformance::{Act, Candidate, Scene, Stage, Verdict, exercise};
+use windlass_testkit::conformance::{Act, Candidate, Report, Scene, Stage, Verdict, exercise};
 
-use super::world::Subject;
+use super::world::{Subject, World};
+use super::{acp, real_acp};
 
 /// A real agent, and a scripted model for each case.
 struct Real {
@@ -21,6 +22,86 @@ impl Candidate for Real {
         Box::pin(async move {
             let turns = script(stage);
             let subject = Subject::new(self.agent, self.transport, turns).await;
+            let handle = subject.handle("allow");
+            self.subjects
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(subject);
+            Ok(handle)
+        })
+    }
+
+    fn processes(&self) -> Vec<String> {
+        let subjects = self.subjects.lock().unwrap_or_else(PoisonError::into_inner);
+        let pids = subjects
+            .iter()
+            .flat_map(|subject| subject.world.processes());
+        pids.map(|pid| format!("process {pid}")).collect()
+    }
+}
+
+/// The peer that speaks ACP, acting out each case.
+#[derive(Default)]
+struct Peer {
+    worlds: Mutex<Vec<World>>,
+}
+
+impl Candidate for Peer {
+    fn agent<'a>(&'a self, stage: &'a Stage) -> BoxFuture<'a, Result<AgentHandle>> {
+        Box::pin(async move {
+            let world = World::new();
+            let scenes: Vec<Value> = stage
+                .scenes
+                .iter()
+                .map(|scene| acted(stage, scene))
+                .collect();
+            let file = world.state().join("scenes.json");
+            std::fs::write(&file, json!(scenes).to_string()).unwrap();
+            let context = world.context(&[acp::folder()]).await;
+            let command = json!({ "command": ["acp-peer", "play", file], "permissions": "allow" });
+            let handle = windlass_agents::acp::factory(None, context)(&command);
+            self.worlds
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(world);
+            handle
+        })
+    }
+
+    fn processes(&self) -> Vec<String> {
+        let worlds = self.worlds.lock().unwrap_or_else(PoisonError::into_inner);
+        let pids = worlds.iter().flat_map(World::processes);
+        pids.map(|pid| format!("process {pid}")).collect()
+    }
+}
+
+/// A scene as the peer reads it.
+fn acted(stage: &Stage, scene: &Scene) -> Value {
+    let act = match &scene.act {
+        Act::UseTool { succeeds: true, .. } => "tool-succeeds",
+        Act::UseTool { .. } => "tool-fails",
+        Act::HangInTool => "tool-hangs",
+        Act::Hang => "hang",
+        Act::SayAndHang(_) => "say-and-hang",
+        _ => "say",
+    };
+    let say = match &scene.act {
+        Act::SayAndHang(words) => words.clone(),
+        _ => stage.answer(scene).unwrap_or_default(),
+    };
+    json!({ "prompt": scene.prompt, "act": act, "say": say })
+}
+
+/// A real agent that speaks ACP, and a scripted model for each case.
+struct RealAcp {
+    agent: &'static str,
+    subjects: Mutex<Vec<real_acp::Subject>>,
+}
+
+impl Candidate for RealAcp {
+    fn agent<'a>(&'a self, stage: &'a Stage) -> BoxFuture<'a, Result<AgentHandle>> {
+        Box::pin(async move {
+            let subject = real_acp::Subject::new(self.agent, script(stage)).await;
             let handle = subject.handle("allow");
             self.subjects
                 .lock()
@@ -97,7 +178,21 @@ async fn passes(agent: &'static str, transport: &'static str, known: &[&str]) {
         transport,
         subjects: Mutex::default(),
     };
-    let report = exercise(&real).await;
+    judge(exercise(&real).await, known);
+}
+
+async fn passes_by_acp(agent: &'static str, known: &[&str]) {
+    if std::env::var_os("WINDLASS_FULL").is_none() {
+        return;
+    }
+    let real = RealAcp {
+        agent,
+        subjects: Mutex::default(),
+    };
+    judge(exercise(&real).await, known);
+}
+
+fn judge(report: Report, known: &[&str]) {
     let rows = report.rows().iter();
     let failed = rows.filter(|row| matches!(row.verdict, Verdict::Failed(_)));
     let failed: Vec<String> = failed
@@ -122,4 +217,19 @@ async fn real_codex_exec_passes() {
 #[tokio::test]
 async fn real_claude_two_way_passes() {
     passes("claude", "stream-json", &["prompts: only white space"]).await;
+}
+
+#[tokio::test]
+async fn a_peer_that_speaks_acp_passes() {
+    judge(exercise(&Peer::default()).await, &[]);
+}
+
+#[tokio::test]
+async fn real_claude_agent_acp_passes() {
+    passes_by_acp("claude-agent-acp", &[]).await;
+}
+
+#[tokio::test]
+async fn real_codex_acp_passes() {
+    passes_by_acp("codex-acp", &[]).await;
 }
