@@ -9,7 +9,7 @@ use agent_client_protocol::v1::schema::{
     RequestPermissionRequest,
 };
 use agent_client_protocol::v1::{ConnectionTo, Responder};
-use agent_client_protocol::{Agent, Client, JsonRpcRequest, Lines};
+use agent_client_protocol::{Agent, Client, ErrorCode as ErrorCodes, JsonRpcRequest, Lines};
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 use windlass_core::{Error, ErrorCode, Result};
@@ -105,13 +105,22 @@ impl Connection {
     async fn introduce(&self) -> Result<About> {
         let ours = Implementation::new("windlass", env!("CARGO_PKG_VERSION"));
         let request = InitializeRequest::new(ProtocolVersion::V1).client_info(ours);
-        let answer: InitializeResponse = self.ask(request).await?;
-        if answer.protocol_version != ProtocolVersion::V1 {
+        let other = |version: &str| {
             let problem = format!(
-                "it speaks version {} of ACP, and not version 1: install another version of it",
-                answer.protocol_version
+                "it speaks {version} of ACP, and not version 1: install another version of it"
             );
-            return Err(crate::cli::program::unavailable(self.agent, problem));
+            crate::cli::program::unavailable(self.agent, problem)
+        };
+        let answer: InitializeResponse = match self.line.send_request(request).block_task().await {
+            Ok(answer) => answer,
+            // The protocol's crate found the version to be another.
+            Err(error) if error.code == ErrorCodes::INVALID_REQUEST => {
+                return Err(other("another version"));
+            }
+            Err(error) => return Err(self.refused(error).await),
+        };
+        if answer.protocol_version != ProtocolVersion::V1 {
+            return Err(other(&format!("version {}", answer.protocol_version)));
         }
         Ok(About {
             can: answer.agent_capabilities,
@@ -146,9 +155,7 @@ impl Connection {
         &self,
         error: &agent_client_protocol::Error,
     ) -> windlass_core::AgentEvent {
-        let is_ours = agent_client_protocol::is_incoming_transport_closed(error)
-            || agent_client_protocol::is_connection_terminated(error);
-        if !is_ours {
+        if !is_cut_off(error) {
             return outcome::failed(
                 error.code.value(),
                 &error.message,
@@ -189,6 +196,12 @@ impl Drop for Driver {
     fn drop(&mut self) {
         self.0.abort();
     }
+}
+
+/// Whether there was no answer because nobody is there any more.
+pub(super) fn is_cut_off(error: &agent_client_protocol::Error) -> bool {
+    agent_client_protocol::is_incoming_transport_closed(error)
+        || agent_client_protocol::is_connection_terminated(error)
 }
 
 fn gone(agent: &str) -> Error {

@@ -21,6 +21,7 @@
 //! One process serves all sessions that work in the same folder, and ends with the last handle. Neither files nor terminals
 //! are offered to it: an agent has walls of its own, and what it does inside them it does itself.
 
+mod agent;
 mod backend;
 #[cfg(test)]
 mod captures;

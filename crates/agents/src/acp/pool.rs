@@ -65,9 +65,11 @@ impl Pool {
         Ok(new)
     }
 
-    /// A process that runs, if one does.
-    pub(super) fn any(&self) -> Option<Numbered> {
-        lock(&self.slots).values().find_map(|slot| live(slot))
+    /// The process of this number, if it runs.
+    pub(super) fn numbered(&self, number: u64) -> Option<Numbered> {
+        let slots = lock(&self.slots);
+        let mut running = slots.values().filter_map(|slot| live(slot));
+        running.find(|process| process.number == number)
     }
 
     /// Gives a process up: it ends when the last turn on it has.

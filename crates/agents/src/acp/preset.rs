@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use serde_json::Value;
 use windlass_core::{Capabilities, PermissionPolicy};
 use windlass_sandbox::Mechanism;
 
@@ -30,6 +31,10 @@ pub struct Preset {
     pub capabilities: Capabilities,
     /// Adds what one process is to be started with.
     pub dress: fn(&Wish<'_>, &mut Outfit),
+    /// Files in which a project says what it wants of agents, where the agent is kept from reading them itself.
+    pub words: &'static [&'static str],
+    /// What goes with the request for a session; it is handed the project's words.
+    pub meta: Option<fn(Option<&str>) -> Value>,
     /// What it does otherwise than the protocol, or the others, have it.
     pub shims: Shims,
 }

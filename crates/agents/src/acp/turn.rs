@@ -14,8 +14,8 @@ use tokio::time::Instant;
 use windlass_core::permission::{Decision, decide};
 use windlass_core::{AgentEvent, Emitted, Error, EventStream, PermissionAsk, SessionId};
 
-use super::backend::Agent;
-use super::connection::Connection;
+use super::agent::Agent;
+use super::connection::{Connection, is_cut_off};
 use super::outcome::{self, Ending};
 use super::pool::Numbered;
 use super::preset::UsageIn;
@@ -241,13 +241,13 @@ impl Turn {
         }
         match answer {
             Ok(response) => self.answered(&response),
-            Err(_) if self.untried && !self.connection.is_live() => self.again().await,
+            Err(error) if self.untried && is_cut_off(&error) => self.again().await,
             Err(error) => {
                 let end = match self.connection.failure(&error).await {
                     _ if self.stopped => Error::Cancelled.into(),
                     end => end,
                 };
-                if !self.connection.is_live() {
+                if is_cut_off(&error) {
                     self.give_up();
                 }
                 self.finish(end);
@@ -259,6 +259,7 @@ impl Turn {
     async fn again(&mut self) {
         self.untried = false;
         self.connection.routes.close(self.id.as_str());
+        self.give_up();
         match self.agent.revive(&self.id, &self.session).await {
             Ok((process, id)) => {
                 if id != self.id {

@@ -10,6 +10,7 @@ use windlass_core::{AgentEvent, PlanEntry, PlanStatus, Usage};
 
 use super::outcome;
 use super::preset::{Shims, UsageIn};
+use crate::cli::failure;
 
 /// How many tools of one turn are remembered; the oldest is forgotten first.
 const TOOLS: usize = 256;
@@ -152,12 +153,10 @@ impl Updates {
             return Vec::new();
         }
         if begins(self.shims.notices) {
-            let kind = if text.contains("Retrying") {
-                "retry"
-            } else {
-                "notice"
-            };
-            return vec![AgentEvent::custom(kind, json!({ "message": text.trim() }))];
+            return vec![match text.contains("Retrying") {
+                true => failure::retry(None, None, None, None, text),
+                false => AgentEvent::custom("notice", json!({ "message": text.trim() })),
+            }];
         }
         let nameless = self.shims.nameless_complaints && chunk.message_id.is_none();
         if begins(self.shims.complaints) || nameless {

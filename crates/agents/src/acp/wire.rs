@@ -149,7 +149,8 @@ pub(super) fn outgoing(
     futures::sink::unfold(
         (pipe, routes),
         |(mut pipe, routes), mut line: String| async move {
-            let is_answer = matches!(frame(&line), Frame::Message) && !line.contains("\"$/");
+            let envelope = serde_json::from_str::<Envelope<'_>>(&line);
+            let is_answer = envelope.is_ok_and(|it| it.method.is_none());
             line.push('\n');
             pipe.write_all(line.as_bytes()).await?;
             if is_answer {

@@ -39,7 +39,7 @@ pub(super) fn begin(
         let events = tokio::select! {
             ran = driver.context.sandbox().run(spec) => match ran {
                 Ok(output) => events(profile.name, &output, start),
-                Err(error) => vec![not_started(profile, &error).into()],
+                Err(error) => vec![not_started(profile.name, profile.install, &error).into()],
             },
             () = stop.notified() => vec![Error::Cancelled.into()],
         };

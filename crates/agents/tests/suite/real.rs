@@ -1,10 +1,16 @@
 //! The same cases on every transport of the real Codex and the real Claude Code, each against a scripted model.
 
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use windlass_core::{AgentEvent, ErrorCode, McpServer, SessionId, SessionOptions, TurnLimits};
+use windlass_core::permission::Approval;
+use windlass_core::{
+    AgentEvent, ErrorCode, McpServer, SessionId, SessionOptions, ToolKind, TurnLimits,
+};
 
+use super::acp::Person;
 use super::shown;
 use super::world::{KEY, Subject, turn};
 
@@ -105,6 +111,32 @@ async fn is_kept_from_writing((agent, transport): Who) {
         "{}",
         story(&events)
     );
+}
+
+async fn obeys_a_person((agent, transport): Who) {
+    for (says, allowed) in [("allow", true), ("deny", false)] {
+        let write = json!({ "write_file": { "path": "new.txt", "content": "aye\n" } });
+        let turns = json!({ "turns": [{ "answer": [write] }, text("So be it.")] });
+        let subject = Subject::new(agent, transport, turns).await;
+        let person = Arc::new(Person {
+            says: Some(says),
+            ..Person::default()
+        });
+        let options = SessionOptions {
+            approver: Approval(Some(person.clone())),
+            ..subject.options()
+        };
+        let handle = subject.handle("ask");
+        let mut session = handle.new_session(options).await.unwrap();
+        let events = turn(&handle, &mut session, "Write it").await;
+        result(&events);
+        let asked = person.asked.lock().unwrap();
+        assert_eq!(asked.len(), 1, "{}", story(&events));
+        assert_eq!(asked[0].kind, Some(ToolKind::Write));
+        assert_eq!(asked[0].paths, [PathBuf::from("new.txt")]);
+        let written = subject.world.work().join("new.txt").exists();
+        assert_eq!(written, allowed, "{}", story(&events));
+    }
 }
 
 async fn fits_a_schema((agent, transport): Who) {
@@ -338,13 +370,13 @@ fn full() -> bool {
 }
 
 on!(real_codex_app_server, "codex", "app-server", gate:
-    answers, reaches_an_mcp_server, edits_a_file, is_kept_from_writing, fits_a_schema, takes_a_session_up, does_not_know_a_session, is_refused,
+    answers, obeys_a_person, reaches_an_mcp_server, edits_a_file, is_kept_from_writing, fits_a_schema, takes_a_session_up, does_not_know_a_session, is_refused,
     is_asked_to_slow_down, is_told_when_to_come_back, p5_hangs_no_longer_than_allowed, p5_is_cancelled_in_a_tool, survives_the_death_of_a_warm_process);
 on!(real_codex_exec, "codex", "exec", gate:
     answers, edits_a_file, is_kept_from_writing, fits_a_schema, takes_a_session_up, does_not_know_a_session, is_refused,
     is_asked_to_slow_down, is_told_when_to_come_back, p5_hangs_no_longer_than_allowed, p5_is_cancelled_in_a_tool);
 on!(real_claude_two_way, "claude", "stream-json", gate:
-    answers, reaches_an_mcp_server, edits_a_file, is_kept_from_writing, fits_a_schema, takes_a_session_up, does_not_know_a_session, is_refused,
+    answers, obeys_a_person, reaches_an_mcp_server, edits_a_file, is_kept_from_writing, fits_a_schema, takes_a_session_up, does_not_know_a_session, is_refused,
     is_asked_to_slow_down, is_told_when_to_come_back, p5_hangs_no_longer_than_allowed, p5_is_cancelled_in_a_tool, survives_the_death_of_a_warm_process);
 on!(real_claude_print, "claude", "print", gate:
     answers, reaches_an_mcp_server, edits_a_file, is_kept_from_writing, fits_a_schema, takes_a_session_up, does_not_know_a_session, is_refused,

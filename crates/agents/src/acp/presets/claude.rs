@@ -1,5 +1,6 @@
 //! Claude Code through `claude-agent-acp`.
 
+use serde_json::{Value, json};
 use windlass_core::Capabilities;
 
 use super::COMMON;
@@ -23,11 +24,23 @@ pub(super) const PRESET: Preset = Preset {
         ..COMMON
     },
     dress,
+    words: &["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"],
+    meta: Some(meta),
     shims: Shims {
         model_at_start: true,
         ..Shims::NONE
     },
 };
+
+/// What a repository says in `.claude` and `.mcp.json` may run commands: it is not obeyed.
+fn meta(words: Option<&str>) -> Value {
+    let options = json!({ "settingSources": ["user"], "strictMcpConfig": true });
+    let mut meta = json!({ "claudeCode": { "options": options } });
+    if let Some(words) = words {
+        meta["systemPrompt"] = json!({ "append": words });
+    }
+    meta
+}
 
 fn dress(wish: &Wish<'_>, outfit: &mut Outfit) {
     let command = &mut outfit.command;

@@ -20,6 +20,8 @@ pub(super) const PRESET: Preset = Preset {
     endpoint: true,
     capabilities: COMMON,
     dress,
+    words: &[],
+    meta: None,
     shims: Shims {
         // Our walls hold it; its own could not start inside them everywhere.
         free_mode: Some("agent-full-access"),

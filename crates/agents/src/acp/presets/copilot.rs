@@ -22,6 +22,8 @@ pub(super) const PRESET: Preset = Preset {
     endpoint: true,
     capabilities: COMMON,
     dress,
+    words: &[],
+    meta: None,
     shims: Shims {
         model_at_start: true,
         notices: &["Info: "],

@@ -23,6 +23,8 @@ pub(super) const PRESET: Preset = Preset {
         ..COMMON
     },
     dress: |_, _| {},
+    words: &[],
+    meta: None,
     shims: Shims {
         // It asks about next to nothing: only the mode for questions keeps it from acting.
         asking_mode: Some("ask"),

@@ -20,6 +20,8 @@ pub(super) const PRESET: Preset = Preset {
     endpoint: true,
     capabilities: COMMON,
     dress,
+    words: &[],
+    meta: None,
     shims: Shims {
         model_at_start: true,
         notices: &["[MODE_UPDATE]"],

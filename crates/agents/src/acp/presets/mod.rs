@@ -59,5 +59,7 @@ pub(super) const ANY: Preset = Preset {
         ..COMMON
     },
     dress: |_, _| {},
+    words: &[],
+    meta: None,
     shims: Shims::NONE,
 };

@@ -29,6 +29,8 @@ pub(super) const PRESET: Preset = Preset {
         ..COMMON
     },
     dress,
+    words: &[],
+    meta: None,
     shims: Shims {
         model_at_start: true,
         usage: UsageIn::LastStep,

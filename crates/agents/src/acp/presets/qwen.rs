@@ -18,6 +18,8 @@ pub(super) const PRESET: Preset = Preset {
     endpoint: true,
     capabilities: COMMON,
     dress,
+    words: &[],
+    meta: None,
     shims: Shims {
         free_mode: Some("yolo"),
         asking_mode: Some("default"),
