@@ -221,11 +221,16 @@ pub(super) async fn p4_what_was_to_be_published_is_remembered(on: Subject) -> Ve
     on.leap.ahead(LEASE * 2);
     on.store.sweep().await?;
     same!(on.other.intended(task).await?.as_deref(), Some("aaaa"));
+    // What failed by its own word said that it was not published; what went silent before is still known.
     let second = claimed(&on.store).await?;
     on.store.intend(second.attempt, "bbbb".to_owned()).await?;
-    finish(&on.store, &second, completed()).await?;
-    // What was said to be done is not asked for; what went silent before is still known.
+    finish(&on.store, &second, failed(true)).await?;
     same!(on.store.intended(task).await?.as_deref(), Some("aaaa"));
+    // Once it was completed, whoever wants it done again begins anew.
+    let third = claimed(&on.store).await?;
+    finish(&on.store, &third, completed()).await?;
+    on.store.retry(task).await?;
+    same!(on.store.intended(task).await?, None);
     Ok(())
 }
 

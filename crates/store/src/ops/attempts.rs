@@ -38,11 +38,14 @@ pub(crate) async fn intend(s: &mut Session, attempt: AttemptRef, commit: &str) -
         .await
 }
 
-/// What the last attempt that went silent was about to publish.
+/// What the last attempt that went silent was about to publish. Once the task was completed, nobody asks for what came
+/// before that.
 pub(crate) async fn intended(s: &mut Session, id: TaskId) -> StoreResult<Option<String>> {
     const LAST: Sql = sql!(
         "SELECT intent FROM attempt WHERE task_id = $1 AND intent IS NOT NULL ",
-        "AND (ended IS NULL OR ended IN ('lost', 'released')) ORDER BY number DESC LIMIT 1"
+        "AND (ended IS NULL OR ended IN ('lost', 'released')) ",
+        "AND number > (SELECT coalesce(max(number), 0) FROM attempt WHERE task_id = $1 AND ended = 'completed') ",
+        "ORDER BY number DESC LIMIT 1"
     );
     task::get(s, id).await?;
     match s.row(LAST, args![id]).await? {
