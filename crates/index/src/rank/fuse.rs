@@ -31,8 +31,8 @@ pub(crate) struct Signals {
 pub(super) const WEIGHTS: Signals = Signals {
     contents: 1.0,
     piece: 1.0,
-    path: 0.5,
-    names: 0.3,
+    path: 0.4,
+    names: 0.1,
     votes: 0.5,
     together: 0.2,
     links: 0.1,
