@@ -7,7 +7,7 @@ use crate::record::Record;
 use crate::words::words;
 
 /// A signal that brought less than this part of the score is not worth a word.
-const SHARE: f32 = 0.08;
+const SHARE: f32 = 0.03;
 /// The most words that are named for one signal.
 const NAMED: usize = 4;
 
