@@ -81,6 +81,7 @@ async fn play_in(
         scenario,
         workspace,
         options: options(scenario, workspace)?,
+        head_start: subject.head_start(),
     };
     let mut session = stage
         .handle
@@ -134,6 +135,7 @@ struct Stage<'a> {
     scenario: &'a Scenario,
     workspace: &'a Workspace,
     options: SessionOptions,
+    head_start: Duration,
 }
 
 impl Stage<'_> {
@@ -145,8 +147,9 @@ impl Stage<'_> {
         expected: &[EventMatcher],
     ) -> Result<(), Failure> {
         let limit = self.scenario.timeout_ms.map_or(TURN, Duration::from_millis);
-        let from_the_root = |path: &str| self.workspace.from_the_root(path);
-        let prompt = workspace::localised(self.scenario, prompt, from_the_root);
+        let limit = limit + self.head_start;
+        let on_this_machine = |path: &str| self.workspace.on_this_machine(path);
+        let prompt = workspace::localised(self.scenario, prompt, on_this_machine);
         let prompt = Prompt::from(prompt).within(limit);
         let said = |error: windlass_core::Error| Failure::Setup(error.to_string());
         let turn = self.handle.prompt(session, prompt).await.map_err(said)?;

@@ -1,6 +1,7 @@
 //! Who plays in a scenario.
 
 use std::path::Path;
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use windlass_core::{AgentHandle, Error, Result};
@@ -58,6 +59,11 @@ pub trait Subject: Send + Sync {
     /// Whether its agents change files, so that what a scenario says of files can be checked.
     fn changes_files(&self) -> bool {
         true
+    }
+
+    /// What a turn of its agents may take on top of the time that a scenario allows: a program has to start.
+    fn head_start(&self) -> Duration {
+        Duration::ZERO
     }
 
     /// An agent for this scenario.

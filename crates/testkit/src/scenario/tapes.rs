@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use windlass_core::cassette::Cassette;
@@ -91,6 +92,10 @@ impl Subject for Taping<'_> {
 
     fn changes_files(&self) -> bool {
         self.subject.changes_files()
+    }
+
+    fn head_start(&self) -> Duration {
+        self.subject.head_start()
     }
 
     fn stage<'a>(&'a self, cast: Cast<'a>) -> BoxFuture<'a, Result<Staged>> {

@@ -54,7 +54,7 @@ impl Workspace {
     }
 
     /// A path of the scenario as it is on this machine; one that leads elsewhere stays as it is.
-    pub(super) fn from_the_root(&self, path: &str) -> String {
+    pub(super) fn on_this_machine(&self, path: &str) -> String {
         match self.place(path) {
             Ok(place) => place.to_string_lossy().into_owned(),
             Err(_) => path.to_owned(),

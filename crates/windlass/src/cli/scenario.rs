@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use futures::future::BoxFuture;
@@ -122,9 +123,16 @@ struct OnScript {
 /// The variable that stands for the key of a model that needs none.
 const NO_KEY: &str = "WINDLASS_SCRIPTED_KEY";
 
+/// How long a program may take to start, on a machine that has other things to do.
+const HEAD_START: Duration = Duration::from_secs(10);
+
 impl Subject for OnScript {
     fn name(&self) -> String {
         self.profile.name.to_owned()
+    }
+
+    fn head_start(&self) -> Duration {
+        HEAD_START
     }
 
     fn stage<'a>(&'a self, cast: Cast<'a>) -> BoxFuture<'a, Result<Staged, Error>> {
