@@ -131,7 +131,7 @@ async fn problem(subject: &dyn Subject, scenario: &str) -> Option<String> {
     assert_eq!(report.results.len(), 1);
     match report.results[0].outcome.clone() {
         Outcome::Passed => None,
-        Outcome::Failed(problem) => Some(problem),
+        Outcome::Failed(problem) | Outcome::LeftOut(problem) => Some(problem),
     }
 }
 
@@ -172,4 +172,27 @@ async fn five_scenarios_are_red_when_what_they_are_about_breaks() {
         let problem = problem(&Flaws(flaw), scenario).await.unwrap_or_default();
         assert!(problem.contains(said), "{flaw:?} in {scenario}: {problem}");
     }
+}
+
+#[tokio::test]
+async fn what_is_not_for_an_agent_is_left_out_and_said_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let scenario = r#"{
+        "name": "odd", "prompt": "hi", "expected_events": [],
+        "not_for": {"mock": "a mock has no nose"}
+    }"#;
+    std::fs::write(folder.path().join("odd.json"), scenario).unwrap();
+    let report = run_scenarios_on(&Players, folder.path()).await.unwrap();
+    assert_eq!(
+        (report.passed(), report.failed(), report.left_out()),
+        (0, 0, 1)
+    );
+    let shown = report.to_string();
+    let expected = "left out odd.json: a mock has no nose\n0 passed, 0 failed, 1 left out";
+    assert_eq!(shown, expected);
+    assert!(
+        report
+            .junit()
+            .contains(r#"<skipped message="a mock has no nose"/>"#)
+    );
 }
