@@ -14,6 +14,8 @@ use crate::config::{self, AgentConfig, Config};
 pub(crate) struct Roster {
     registry: Arc<AgentRegistry>,
     config: Config,
+    /// Who works where nobody is named, in place of the configured one.
+    default: Option<String>,
     /// An agent whose process waits for the next turn is worth keeping.
     open: Arc<Mutex<BTreeMap<String, AgentHandle>>>,
 }
@@ -23,14 +25,22 @@ impl Roster {
         Self {
             registry,
             config,
+            default: None,
             open: Arc::default(),
         }
+    }
+
+    /// The same agents, with another one to work where nobody is named.
+    pub(crate) fn with_default(mut self, name: Option<String>) -> Self {
+        self.default = name;
+        self
     }
 
     /// The agent that is named, or else the default one, as it is configured.
     pub(crate) fn find(&self, name: Option<&str>) -> Result<AgentConfig> {
         let known = self.registry.available();
-        let Some(name) = name.or(self.config.default_agent()) else {
+        let default = self.default.as_deref().or(self.config.default_agent());
+        let Some(name) = name.or(default) else {
             let configured = self.config.agents().into_iter().map(|agent| agent.name);
             let mut names: Vec<String> = known.iter().map(|name| (*name).to_owned()).collect();
             names.extend(configured);

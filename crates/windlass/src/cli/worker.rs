@@ -24,6 +24,9 @@ pub(super) struct Worker {
     /// End when there is nothing left to take
     #[arg(long)]
     once: bool,
+    /// The agent for tasks that name none; without it the configured default
+    #[arg(short, long, value_name = "NAME")]
+    agent: Option<String>,
     /// Tasks of every project in the store, whose folders must all be on this machine
     #[arg(long)]
     all: bool,
@@ -41,12 +44,14 @@ impl Worker {
         let queue = Queue::open(app).await?;
         let config = &queue.config;
         let crew = Crew::gather(app, config, test_settings(config)).await?;
-        let settings = settings(config);
+        let roster = app.roster(config).with_default(self.agent.clone());
+        // Better now than once for each task.
+        roster.find(None)?;
         let runner = crew.runner(
             Arc::clone(&queue.store),
-            Arc::new(app.roster(config)),
+            Arc::new(roster),
             Some(Arc::new(Progress::new(app.console))),
-            settings,
+            settings(config),
         );
         let room = self.concurrency.map(usize::from);
         let room = room.or_else(|| config.number("worker.concurrency")?.try_into().ok());
