@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Child;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use windlass_core::task::{Broadcast, EventFilter, NewProject, NewTask, TaskFilter, TaskStatus};
+use windlass_core::task::{
+    Broadcast, EventFilter, NewProject, NewTask, Task, TaskFilter, TaskStatus,
+};
+use windlass_core::{Clock, SystemClock, TaskStore};
 
 use super::task_world::{INSTANT, TaskWorld};
 
@@ -72,31 +75,68 @@ fn p3_a_worker_stopped_past_its_lease_changes_nothing_and_says_so() {
     assert_eq!(world.processes(), Vec::<String>::new());
 }
 
+#[expect(
+    clippy::print_stdout,
+    reason = "the seed and the figures are worth seeing"
+)]
 fn loop_on(world: &TaskWorld, url: &str) {
     let (count, time) = size();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let store = runtime.block_on(windlass_store::open(url)).unwrap();
-    runtime.block_on(async {
-        let root = world.project().canonicalize().unwrap();
-        let name = "project".to_owned();
-        let project = store.add_project(NewProject { name, root }).await.unwrap();
-        let tasks = (0..count).map(|number| NewTask {
-            max_attempts: 1000,
-            ..NewTask::new(project.id, format!("task {number}"))
-        });
-        store.enqueue(tasks.collect()).await.unwrap();
-    });
+    runtime.block_on(enqueue(&*store, world, count));
 
-    let seed = std::env::var("WINDLASS_SEED")
-        .ok()
-        .and_then(|seed| seed.parse().ok());
+    let seed = std::env::var("WINDLASS_SEED").ok();
+    let seed = seed.and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or_else(|| u64::from(std::process::id()));
     println!("repeat with WINDLASS_SEED={seed}");
-    let mut chance = Chance(seed | 1);
     let mut workers: Vec<Child> = (0..WORKERS).map(|_| world.worker()).collect();
-    let end = Instant::now() + time;
+    let harmed = harm(world, &mut workers, Chance(seed | 1), time);
+    let tasks = runtime.block_on(all_ended(&*store));
+    for worker in &mut workers {
+        signal(worker, Signal::TERM);
+        worker.wait().unwrap();
+    }
+
+    let attempts: u64 = tasks.iter().map(|task| u64::from(task.attempt)).sum();
+    println!("{count} tasks, {harmed} signals, {attempts} attempts");
+    assert_eq!(tasks.len(), count);
+    let endings = runtime.block_on(endings(&*store));
+    for task in &tasks {
+        assert_eq!(task.status, TaskStatus::Completed, "{task:?}");
+        assert_eq!(
+            endings.get(&task.id),
+            Some(&1),
+            "task {} ended once",
+            task.id
+        );
+        let trailer = format!("--grep=^Task-Id: {}$", task.id);
+        let found = world.git(&["log", "--all", "--format=%H", &trailer]);
+        assert_eq!(
+            found.lines().count(),
+            1,
+            "task {} was published once",
+            task.id
+        );
+    }
+    assert_eq!(world.processes(), Vec::<String>::new());
+}
+
+async fn enqueue(store: &dyn TaskStore, world: &TaskWorld, count: usize) {
+    let root = world.project().canonicalize().unwrap();
+    let name = "project".to_owned();
+    let project = store.add_project(NewProject { name, root }).await.unwrap();
+    let tasks = (0..count).map(|number| NewTask {
+        max_attempts: 1000,
+        ..NewTask::new(project.id, format!("task {number}"))
+    });
+    store.enqueue(tasks.collect()).await.unwrap();
+}
+
+/// Kills workers and starts others, or lets them stand still for a while; says how often.
+fn harm(world: &TaskWorld, workers: &mut [Child], mut chance: Chance, time: Duration) -> u32 {
+    let clock = SystemClock::new();
     let mut harmed = 0;
-    while Instant::now() < end {
+    while clock.elapsed() < time {
         std::thread::sleep(Duration::from_millis(chance.below(600)));
         let victim = usize::try_from(chance.below(WORKERS as u64)).unwrap();
         harmed += 1;
@@ -110,55 +150,23 @@ fn loop_on(world: &TaskWorld, url: &str) {
             workers[victim] = world.worker();
         }
     }
+    harmed
+}
 
-    let filter = TaskFilter::default();
-    let tasks = runtime.block_on(async {
-        let patience = Instant::now() + Duration::from_secs(200);
-        loop {
-            let tasks = store.tasks(filter.clone()).await.unwrap();
-            if tasks.iter().all(|task| task.status.is_final()) || Instant::now() > patience {
-                break tasks;
-            }
-            tokio::time::sleep(Duration::from_millis(200)).await;
+/// The tasks, once all have ended or nobody would wait any longer.
+async fn all_ended(store: &dyn TaskStore) -> Vec<Task> {
+    let (clock, patience) = (SystemClock::new(), Duration::from_secs(200));
+    loop {
+        let tasks = store.tasks(TaskFilter::default()).await.unwrap();
+        if tasks.iter().all(|task| task.status.is_final()) || clock.elapsed() > patience {
+            return tasks;
         }
-    });
-    for worker in &mut workers {
-        signal(worker, Signal::TERM);
-        worker.wait().unwrap();
+        tokio::time::sleep(Duration::from_millis(200)).await;
     }
-    println!(
-        "{count} tasks, {harmed} signals, {} attempts",
-        tasks
-            .iter()
-            .map(|task| u64::from(task.attempt))
-            .sum::<u64>()
-    );
-    assert_eq!(tasks.len(), count);
-    for task in &tasks {
-        assert_eq!(task.status, TaskStatus::Completed, "{task:?}");
-    }
-    let endings = runtime.block_on(endings(&*store));
-    for task in &tasks {
-        assert_eq!(
-            endings.get(&task.id),
-            Some(&1),
-            "task {} ended once",
-            task.id
-        );
-        let trailer = format!("^Task-Id: {}$", task.id);
-        let found = world.git(&["log", "--all", "--format=%H", &format!("--grep={trailer}")]);
-        assert_eq!(
-            found.lines().count(),
-            1,
-            "task {} was published once",
-            task.id
-        );
-    }
-    assert_eq!(world.processes(), Vec::<String>::new());
 }
 
 /// How often each task was told to be completed.
-async fn endings(store: &dyn windlass_core::TaskStore) -> BTreeMap<i64, usize> {
+async fn endings(store: &dyn TaskStore) -> BTreeMap<i64, usize> {
     let mut endings = BTreeMap::new();
     let mut filter = EventFilter::default();
     loop {
