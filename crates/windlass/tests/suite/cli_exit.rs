@@ -36,14 +36,14 @@ fn bad_input_is_one_sentence_and_code_2() {
         &ask(&["-a", "mok", "hi"]),
         2,
         expect![
-            "no agent is called `mok`: there are mock, codex, composer-cli, claude, cursor, direct, qwen, replay"
+            "no agent is called `mok`: there are mock, codex, goose, gemini, ollama, openai, copilot, opencode, codex-acp, composer-cli, acp, anthropic, claude, claude-agent-acp, cursor, direct, qwen, replay"
         ],
     );
     check(
         &ask(&["hi"]),
         2,
         expect![
-            "no agent is chosen: pass --agent NAME or set default_agent (there are: claude, codex, composer-cli, cursor, direct, mock, qwen, replay)"
+            "no agent is chosen: pass --agent NAME or set default_agent (there are: acp, anthropic, claude, claude-agent-acp, codex, codex-acp, composer-cli, copilot, cursor, direct, gemini, goose, mock, ollama, openai, opencode, qwen, replay)"
         ],
     );
     check(
@@ -91,14 +91,14 @@ fn bad_configuration_is_one_sentence_and_code_2() {
         &with("[agents.a]\nbackend = \"mok\"\n"),
         2,
         expect![
-            "no agent is chosen: pass --agent NAME or set default_agent (there are: a, claude, codex, composer-cli, cursor, direct, mock, qwen, replay)"
+            "no agent is chosen: pass --agent NAME or set default_agent (there are: a, acp, anthropic, claude, claude-agent-acp, codex, codex-acp, composer-cli, copilot, cursor, direct, gemini, goose, mock, ollama, openai, opencode, qwen, replay)"
         ],
     );
     check(
         &with("default_agent = \"a\"\n[agents.a]\nbackend = \"mok\"\n"),
         2,
         expect![[
-            r#"no backend is called "mok", did you mean "mock"? (there are: claude, codex, composer-cli, cursor, direct, mock, qwen, replay)"#
+            r#"no backend is called "mok", did you mean "mock"? (there are: acp, anthropic, claude, claude-agent-acp, codex, codex-acp, composer-cli, copilot, cursor, direct, gemini, goose, mock, ollama, openai, opencode, qwen, replay)"#
         ]],
     );
     check(
