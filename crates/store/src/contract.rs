@@ -103,7 +103,13 @@ impl TaskStore for SqlStore {
             return refused(error);
         }
         let how = surely(stages!("adding tasks"), None);
-        self.write(how, deed!(|s, tasks| enqueue::enqueue(s, &tasks)))
+        let at_home = self.homes.know(&tasks);
+        let write = self.write(how, deed!(|s, tasks| enqueue::enqueue(s, &tasks, at_home)));
+        Box::pin(async move {
+            let added = write.await?;
+            self.homes.learn(&added);
+            Ok(added)
+        })
     }
 
     fn add_dependency(&self, task: TaskId, on: TaskId) -> Stored<'_, ()> {

@@ -10,6 +10,7 @@ use windlass_core::task::{StoreError, StoreResult, Stored, TaskId};
 
 use crate::Settings;
 use crate::lane::{self, Lane};
+use crate::ops::enqueue::Homes;
 use crate::pools::Pools;
 use crate::schema;
 use crate::session::Session;
@@ -23,6 +24,7 @@ pub(crate) struct SqlStore {
     next: AtomicUsize,
     signal: Signal,
     settings: Settings,
+    pub(crate) homes: Homes,
     /// While it lives, somebody looks after what others write.
     _alive: watch::Sender<bool>,
 }
@@ -70,6 +72,7 @@ impl SqlStore {
             next: AtomicUsize::new(0),
             signal,
             settings,
+            homes: Homes::default(),
             _alive: alive,
         })
     }

@@ -1,7 +1,11 @@
 //! Adding tasks: all or none, and the same one twice is once.
 
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
 use windlass_core::task::{
-    Dependency, Enqueued, NewTask, StoreError, StoreResult, Task, TaskId, TaskStatus,
+    Dependency, Enqueued, IssueId, NewTask, ProjectId, StoreError, StoreResult, Task, TaskId,
+    TaskStatus,
 };
 
 use super::{projects, settle};
@@ -138,12 +142,46 @@ fn cycle(tasks: &[NewTask]) -> Option<usize> {
     waits.iter().position(|left| *left > 0)
 }
 
-/// Adds tasks.
-pub(crate) async fn enqueue(s: &mut Session, tasks: &[NewTask]) -> StoreResult<Vec<Enqueued>> {
+/// Where tasks may live, as far as is known: projects and issues never go away, so one look is enough.
+#[derive(Debug, Default)]
+pub(crate) struct Homes(Mutex<HashSet<(ProjectId, Option<IssueId>)>>);
+
+impl Homes {
+    /// As many as are remembered.
+    const MOST: usize = 10_000;
+
+    /// Whether the homes of all these tasks are known to be there.
+    pub(crate) fn know(&self, tasks: &[NewTask]) -> bool {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        tasks
+            .iter()
+            .all(|new| known.contains(&(new.project_id, new.issue_id)))
+    }
+
+    /// Learns from tasks that are in the store.
+    pub(crate) fn learn(&self, added: &[Enqueued]) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() > Self::MOST {
+            known.clear();
+        }
+        known.extend(
+            added
+                .iter()
+                .map(|added| (added.task.project_id, added.task.issue_id)),
+        );
+    }
+}
+
+/// Adds tasks, whose homes need no look if they are known.
+pub(crate) async fn enqueue(
+    s: &mut Session,
+    tasks: &[NewTask],
+    at_home: bool,
+) -> StoreResult<Vec<Enqueued>> {
     let mut known = (None, None);
     let mut added: Vec<Enqueued> = Vec::with_capacity(tasks.len());
     for new in tasks {
-        if known != (Some(new.project_id), new.issue_id) {
+        if !at_home && known != (Some(new.project_id), new.issue_id) {
             check_home(s, new).await?;
             known = (Some(new.project_id), new.issue_id);
         }
