@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use windlass_core::{AgentHandle, Error, EventReceiver, Prompt, SessionId, SessionOptions};
 
 use super::app::App;
+use super::approver;
 use super::exit::{Exit, Failure};
 use super::interrupt::Interrupts;
 use super::prompt_text;
@@ -71,9 +72,11 @@ impl Ask {
         agent: &AgentConfig,
     ) -> Result<Exit, Failure> {
         let cwd = folder(&self.cwd)?;
+        let from_stdin = self.prompt == "-";
         let text = prompt_text::read(self.prompt, std::io::stdin())?;
         let dialog = self.schema.dialog(&text, handle.capabilities())?;
         let mut options = SessionOptions::in_dir(cwd);
+        options.approver = approver::at_terminal(app.console, from_stdin);
         options.model = agent.model().map(str::to_owned);
         if let Some(dialog) = &dialog {
             options = dialog.session_options(options);

@@ -2,6 +2,7 @@
 
 mod agents;
 mod app;
+mod approver;
 mod ask;
 mod blockers;
 mod completions;

@@ -1,0 +1,54 @@
+//! A person at the terminal, who is asked before an agent acts.
+
+use std::io::{self, BufRead, IsTerminal, Read};
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use windlass_core::permission::Approval;
+use windlass_core::{Approver, PermissionAsk};
+
+use super::console::{Console, STRONG, WARNING};
+use super::transcript::brief;
+
+/// Asks on standard error, and takes the answer from standard input.
+#[derive(Debug)]
+struct Person {
+    console: Console,
+}
+
+/// The person, where one is there to be asked and standard input is not used up by the prompt.
+pub(super) fn at_terminal(console: &Console, prompt_from_stdin: bool) -> Approval {
+    let there = console.is_interactive() && io::stdin().is_terminal() && !prompt_from_stdin;
+    let person = || -> Arc<dyn Approver> { Arc::new(Person { console: *console }) };
+    Approval(there.then(person))
+}
+
+impl Approver for Person {
+    fn decide(&self, ask: PermissionAsk) -> BoxFuture<'_, Option<String>> {
+        let asks = format!(
+            "{} asks whether it may: {} {}",
+            ask.agent,
+            ask.tool,
+            brief(&ask.input)
+        );
+        self.console.progress(WARNING, &asks);
+        for (place, option) in ask.options.iter().enumerate() {
+            let line = format!("  {}  {}", place + 1, option.label);
+            self.console.progress(STRONG, &line);
+        }
+        Box::pin(async move {
+            let line = tokio::task::spawn_blocking(read_line).await.ok()??;
+            let place: usize = line.trim().parse().ok()?;
+            let chosen = ask.options.get(place.checked_sub(1)?)?;
+            Some(chosen.id.clone())
+        })
+    }
+}
+
+fn read_line() -> Option<String> {
+    let mut line = String::new();
+    let mut input = io::stdin().lock();
+    let read = input.by_ref().take(1024).read_line(&mut line);
+    read.ok().filter(|bytes| *bytes > 0)?;
+    Some(line)
+}
