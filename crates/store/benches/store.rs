@@ -1,6 +1,6 @@
 //! How fast tasks are added and taken: on SQLite beside a bare loop on the same disk, and on PostgreSQL.
 //!
-//! `cargo bench -p windlass-store`. Disks are really waited for: PostgreSQL runs with `fsync` on.
+//! `cargo bench -p windlass-store`, or for one of them `cargo bench -p windlass-store -- sqlite`. Disks are really waited for: PostgreSQL runs with `fsync` on.
 
 #![expect(
     clippy::unwrap_used,
@@ -29,14 +29,25 @@ fn main() {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let cluster = cluster::Cluster::start("bench", &["fsync=on", "full_page_writes=on"]);
+    let only: Vec<String> = std::env::args().skip(1).collect();
+    let wanted = |name: &str| {
+        !only
+            .iter()
+            .any(|only| !only.starts_with('-') && only != name)
+    };
     runtime.block_on(async {
         let bare = bare(&folder.path().join("bare.db")).await;
         println!("bare loop on SQLite, one by one, FULL   {bare:>9.0} /s   1.0");
         let sqlite = format!("sqlite:{}/windlass.db", folder.path().display());
-        measure("SQLite", &sqlite, bare).await;
-        let database = cluster.database().await;
-        measure("PostgreSQL", &cluster.url(&database), bare).await;
+        if wanted("sqlite") {
+            measure("SQLite", &sqlite, bare).await;
+        }
+        if wanted("postgres") {
+            let settings = ["fsync=on", "full_page_writes=on"];
+            let cluster = cluster::Cluster::start("bench", &settings);
+            let database = cluster.database().await;
+            measure("PostgreSQL", &cluster.url(&database), bare).await;
+        }
     });
 }
 
