@@ -221,5 +221,6 @@ fn question() -> PermissionAsk {
             kind: PermissionKind::AllowOnce,
             label: "Yes".to_owned(),
         }],
+        ..PermissionAsk::default()
     }
 }
