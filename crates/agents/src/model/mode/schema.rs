@@ -230,6 +230,15 @@ fn meaning(response: &ModelResponse, plan: &Plan) -> Vec<ModelEvent> {
     events
 }
 
+/// Some servers let a model put its JSON into a code fence all the same.
+fn unfenced(text: &str) -> &str {
+    let inside = text
+        .strip_prefix("```")
+        .and_then(|text| text.strip_suffix("```"));
+    let body = inside.and_then(|inside| inside.find('{').map(|at| &inside[at..]));
+    body.map_or(text, str::trim_end)
+}
+
 /// What the model chose to do.
 #[derive(Debug, PartialEq)]
 enum Act {
@@ -245,7 +254,7 @@ fn act(response: &ModelResponse, plan: &Plan) -> Result<Act, ModelError> {
         ));
     }
     let text = response.text();
-    let value: Value = serde_json::from_str(text.trim()).map_err(|error| {
+    let value: Value = serde_json::from_str(unfenced(text.trim())).map_err(|error| {
         unusable(format!(
             "the answer is not the JSON that was asked for: {error}"
         ))
@@ -345,8 +354,10 @@ mod tests {
         )
         .unwrap();
         assert!(matches!(call, Act::Call(name, given) if name == "fs_read" && given["at"] == "x"));
-        let done = said(r#" {"action":{"tool":"done","answer":"yes"}} "#, end).unwrap();
-        assert_eq!(done, Act::Done("yes".to_owned()));
+        let done = r#"{"action":{"tool":"done","answer":"yes"}}"#;
+        for dressed in [format!(" {done} "), format!("```json\n{done}\n```")] {
+            assert_eq!(said(&dressed, end).unwrap(), Act::Done("yes".to_owned()));
+        }
         for bad in [
             "",
             "yes",

@@ -4,6 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
+use windlass_agents::http::{Address, Client, Key, Limits};
+use windlass_core::SystemClock;
+use windlass_wire::{Dialect, ErrorKind};
 
 use super::tools::Box3;
 use super::world::{Api, Canned, Desk, Hurry, end, http, scripted};
@@ -219,20 +222,22 @@ async fn nobody_there_is_said_with_the_address() {
 
 #[tokio::test]
 async fn p12_an_answer_without_end_is_cut_off() {
-    let line = format!(
-        "{{\"message\":{{\"content\":\"{}\"}},\"done\":false}}\n",
-        "x".repeat(60_000)
+    let server = Canned::start(vec![http("200 OK", "", &"x".repeat(10_000))]).await;
+    let limits = Limits {
+        answer_bytes: 9_999,
+        ..Limits::default()
+    };
+    let address = Address::parse(server.url()).unwrap();
+    let client = Client::new(
+        address,
+        Key::default(),
+        limits,
+        Arc::new(SystemClock::new()),
     );
-    let body = line.repeat(1200);
-    let server = Canned::start(vec![http("200 OK", "", &body)]).await;
-    let desk = Desk::with(
-        Api::Ollama,
-        server.url(),
-        json!({}),
-        Box3::default(),
-        Arc::new(windlass_core::SystemClock::new()),
-    )
-    .await;
-    let said = end(&desk.ask("Go.").await);
-    assert!(said.starts_with("OutputLimit"), "{said}");
+    let reply = client
+        .unwrap()
+        .post(Dialect::Ollama, "/api/chat", "{}")
+        .await;
+    let error = reply.unwrap().whole().await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::TooLarge, "{error}");
 }

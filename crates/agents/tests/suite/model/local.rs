@@ -3,7 +3,6 @@
 //! `LOCAL_MODEL` names the model. Small ones follow a schema where they make no calls of their own.
 
 use serde_json::json;
-use windlass_core::AgentEvent;
 
 use super::world::{Api, Desk, end, tools};
 
@@ -14,24 +13,23 @@ async fn a_real_small_model_changes_a_file() {
         return;
     };
     let model = std::env::var("LOCAL_MODEL").unwrap_or_else(|_| "local".to_owned());
+    let mut wrong = Vec::new();
     for api in [Api::Chat, Api::Responses, Api::Messages] {
-        let more = json!({ "model": model, "tool_mode": "schema", "max_steps": 6, "temperature": 0.0, "max_tokens": 512, "timeout_secs": 300 });
+        let more = json!({
+            "model": model,
+            "tool_mode": "schema",
+            "max_steps": 6,
+            "max_tokens": 1024,
+            "timeout_secs": 300,
+        });
         let desk = Desk::new(api, &url, more).await;
-        let events = desk
-            .ask("Write the word hello into the file greeting.txt. Then you are done.")
-            .await;
-        println!("{api:?}: {}\n{:?}", end(&events), tools(&events));
-        assert!(
-            matches!(events.last(), Some(AgentEvent::Result { .. })),
-            "{api:?}: {}",
-            end(&events)
-        );
-        assert!(
-            desk.world
-                .read("greeting.txt")
-                .to_lowercase()
-                .contains("hello"),
-            "{api:?}: {events:?}"
-        );
+        let prompt = "Write the word hello into the file greeting.txt. Then you are done.";
+        let events = desk.ask(prompt).await;
+        println!("{api:?}: {:?}: {}", tools(&events), end(&events));
+        let written = desk.world.read("greeting.txt");
+        if !written.to_lowercase().contains("hello") {
+            wrong.push((api, written));
+        }
     }
+    assert!(wrong.is_empty(), "{wrong:?}");
 }
