@@ -168,7 +168,10 @@ impl Updates {
         }
         let text = text.to_owned();
         self.say(&text);
-        vec![AgentEvent::Text(text)]
+        // What goes on after a complaint was not ended by it.
+        let mended = self.complaint.take_if(|_| !self.shims.nameless_complaints);
+        let notice = mended.map(|said| AgentEvent::custom("notice", json!({ "message": said })));
+        notice.into_iter().chain([AgentEvent::Text(text)]).collect()
     }
 
     fn say(&mut self, text: &str) {

@@ -28,6 +28,7 @@ pub(super) const PRESET: Preset = Preset {
     meta: Some(meta),
     shims: Shims {
         model_at_start: true,
+        complaints: &["API Error: ", "Failed to authenticate. API Error: "],
         ..Shims::NONE
     },
 };
