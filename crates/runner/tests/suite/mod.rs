@@ -4,4 +4,5 @@ mod endings;
 mod lead;
 mod leases;
 mod plan;
+mod real;
 mod sim;
