@@ -29,9 +29,9 @@ pub(crate) struct Signals {
 /// How much each signal counts for. There are few of them, and they are round: they were chosen on the history of
 /// eight repositories, and are meant for others.
 pub(super) const WEIGHTS: Signals = Signals {
-    contents: 1.0,
+    contents: 0.8,
     piece: 1.0,
-    path: 0.4,
+    path: 0.5,
     names: 0.1,
     votes: 0.5,
     together: 0.2,
