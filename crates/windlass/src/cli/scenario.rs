@@ -124,7 +124,7 @@ struct OnScript {
 const NO_KEY: &str = "WINDLASS_SCRIPTED_KEY";
 
 /// How long a program may take to start, on a machine that has other things to do.
-const HEAD_START: Duration = Duration::from_secs(10);
+const HEAD_START: Duration = Duration::from_secs(30);
 
 impl Subject for OnScript {
     fn name(&self) -> String {
