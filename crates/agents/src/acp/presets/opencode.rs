@@ -39,7 +39,9 @@ pub(super) const PRESET: Preset = Preset {
 };
 
 fn dress(wish: &Wish<'_>, outfit: &mut Outfit) {
-    let mut config = json!({ "autoupdate": false, "share": "disabled" });
+    // A project's words are read; its settings are not, for they may start programs.
+    let words = wish.cwd.join("AGENTS.md");
+    let mut config = json!({ "autoupdate": false, "share": "disabled", "instructions": [words] });
     if wish.asks {
         config["permission"] =
             json!({ "edit": "ask", "bash": "ask", "webfetch": "ask", "external_directory": "ask" });
@@ -69,4 +71,10 @@ fn dress(wish: &Wish<'_>, outfit: &mut Outfit) {
     command.env("OPENCODE_CONFIG_CONTENT", config.to_string());
     command.env("OPENCODE_DISABLE_AUTOUPDATE", "1");
     command.env("OPENCODE_DISABLE_LSP_DOWNLOAD", "1");
+    command.env("OPENCODE_DISABLE_PROJECT_CONFIG", "1");
+    if wish.endpoint.is_some() {
+        // Neither the list of all models nor plugins are needed, and both are looked for on the network.
+        command.env("OPENCODE_DISABLE_MODELS_FETCH", "1");
+        command.env("OPENCODE_DISABLE_DEFAULT_PLUGINS", "1");
+    }
 }
