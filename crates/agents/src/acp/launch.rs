@@ -1,5 +1,6 @@
 //! From a wish to a process behind walls: program, places, keys, files.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use windlass_core::limits::PROTOCOL_LINE_BYTES;
@@ -125,8 +126,7 @@ fn write(home: &Path, outfit: &Outfit) -> Result<()> {
     for (name, text) in &outfit.files {
         let file = home.join(name);
         let folder = file.parent().unwrap_or(home);
-        let same = || std::fs::read_to_string(&file).is_ok_and(|there| there == *text);
-        let written = std::fs::create_dir_all(folder).and_then(|()| match same() {
+        let written = std::fs::create_dir_all(folder).and_then(|()| match holds(&file, text) {
             true => Ok(()),
             false => std::fs::write(&file, text),
         });
@@ -139,4 +139,12 @@ fn write(home: &Path, outfit: &Outfit) -> Result<()> {
         })?;
     }
     Ok(())
+}
+
+/// Whether a file has this text and no other.
+fn holds(file: &Path, text: &str) -> bool {
+    let mut there = Vec::new();
+    let read = std::fs::File::open(file)
+        .and_then(|open| open.take(text.len() as u64 + 1).read_to_end(&mut there));
+    read.is_ok() && there == text.as_bytes()
 }
