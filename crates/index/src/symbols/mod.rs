@@ -1,9 +1,14 @@
 //! The symbols that a file defines, and the names it refers to.
 
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tree_sitter::{ParseOptions, Parser, QueryCursor, StreamingIterator};
+use tree_sitter::{
+    ParseOptions, ParseState, Parser, QueryCursor, QueryCursorOptions, QueryCursorState,
+    StreamingIterator, Tree,
+};
+use windlass_core::{Clock, SystemClock};
 
 use crate::bag::Gathering;
 use crate::languages::Language;
@@ -18,9 +23,10 @@ const NAME_BYTES: usize = 128;
 const SYMBOLS: usize = 5_000;
 /// How many matches may be open at once: what bounds a query on a text made to explode.
 const OPEN_MATCHES: u32 = 256;
-/// How often a parser may report before it is stopped, for each byte of the text and in any case.
-const STEPS_PER_BYTE: usize = 1;
-const STEPS: usize = 10_000;
+/// Nobody defines anything deeper in a tree than this, and a query takes time by nodes and depth.
+const DEPTH: u32 = 300;
+/// How long one file may take. Real ones take milliseconds; a few are made to take for ever.
+const DEADLINE: Duration = Duration::from_secs(10);
 
 /// A symbol where it is defined.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,15 +75,18 @@ pub(crate) struct Outline {
 pub(crate) struct Reader {
     parser: Parser,
     cursor: QueryCursor,
+    clock: SystemClock,
 }
 
 impl Reader {
     pub(crate) fn new() -> Self {
         let mut cursor = QueryCursor::new();
         cursor.set_match_limit(OPEN_MATCHES);
+        cursor.set_max_start_depth(Some(DEPTH));
         Self {
             parser: Parser::new(),
             cursor,
+            clock: SystemClock::new(),
         }
     }
 
@@ -87,11 +96,16 @@ impl Reader {
         let Some(query) = language.query() else {
             return outline;
         };
-        let Some(tree) = self.parse(language, text) else {
+        let (clock, end) = (self.clock, self.clock.elapsed() + DEADLINE);
+        let Some(tree) = self.parse(language, text, end) else {
             return outline;
         };
         let kinds = query.capture_names();
-        let mut matches = self.cursor.matches(query, tree.root_node(), text);
+        let mut watch = |_: &QueryCursorState| go_on(&clock, end);
+        let options = QueryCursorOptions::new().progress_callback(&mut watch);
+        let mut matches = self
+            .cursor
+            .matches_with_options(query, tree.root_node(), text, options);
         while let Some(found) = matches.next() {
             for capture in found.captures() {
                 let range = capture.node.byte_range();
@@ -110,21 +124,22 @@ impl Reader {
         outline
     }
 
-    fn parse(&mut self, language: &Language, text: &[u8]) -> Option<tree_sitter::Tree> {
+    fn parse(&mut self, language: &Language, text: &[u8], end: Duration) -> Option<Tree> {
         self.parser.set_language(&language.grammar()).ok()?;
         self.parser.reset();
-        let mut left = STEPS + text.len() * STEPS_PER_BYTE;
-        let mut watch = |_: &tree_sitter::ParseState| {
-            left = left.saturating_sub(1);
-            match left {
-                0 => ControlFlow::Break(()),
-                _ => ControlFlow::Continue(()),
-            }
-        };
+        let mut watch = |_: &ParseState| go_on(&self.clock, end);
         let options = ParseOptions::new().progress_callback(&mut watch);
         let mut read = |at: usize, _| text.get(at..).unwrap_or_default();
         self.parser
             .parse_with_options(&mut read, None, Some(options))
+    }
+}
+
+fn go_on(clock: &SystemClock, end: Duration) -> ControlFlow<()> {
+    if clock.elapsed() < end {
+        ControlFlow::Continue(())
+    } else {
+        ControlFlow::Break(())
     }
 }
 
