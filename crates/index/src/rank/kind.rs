@@ -59,6 +59,8 @@ const TEST_FOLDERS: &[&str] = &[
     "testsuites",
     "example",
     "examples",
+    "benches",
+    "bench",
 ];
 const TEST_NAMES: &[&str] = &["test", "tests", "conftest"];
 /// How the name of a test begins, and how it ends before its extension.
