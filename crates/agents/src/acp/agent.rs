@@ -194,12 +194,22 @@ impl Agent {
         } else {
             return Err(self.cannot("take up an earlier session"));
         };
-        let (modes, config) = taken.map_err(|error| match error.code() {
-            ErrorCode::SessionOrphaned if connection.is_live() => Error::SessionNotFound {
-                backend: self.preset.name.to_owned(),
-                session: id.clone(),
-            },
-            _ => error,
+        let (modes, config) = taken.map_err(|error| {
+            let said = error.to_string();
+            let vague = self
+                .preset
+                .shims
+                .lost
+                .iter()
+                .any(|words| said.contains(words));
+            let is_lost = vague || error.code() == ErrorCode::SessionOrphaned;
+            match is_lost && connection.is_live() {
+                true => Error::SessionNotFound {
+                    backend: self.preset.name.to_owned(),
+                    session: id.clone(),
+                },
+                false => error,
+            }
         })?;
         let offered = Offered {
             modes,

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use agent_client_protocol::v1::schema::{CloseSessionRequest, ListSessionsRequest};
 use futures::future::BoxFuture;
@@ -22,6 +23,8 @@ use super::turn::Turn;
 use crate::cli::{launch, versions};
 use crate::{AgentContext, Settings, Version};
 
+/// The time to begin a session, and a process for it: on a busy machine some take more than a minute.
+const OPEN: Duration = Duration::from_secs(120);
 /// How many pages of sessions are asked for.
 const PAGES: usize = 20;
 
@@ -197,13 +200,12 @@ pub fn factory(
         }
         let timeout = settings.timeout();
         let handle = AgentHandle::wrap(AcpBackend::new(preset, settings, context.clone()));
-        Ok(match timeout {
-            Some(deadline) => handle.with_limits(TurnLimits {
-                deadline,
-                ..handle.limits()
-            }),
-            None => handle,
-        })
+        let limits = handle.limits();
+        Ok(handle.with_limits(TurnLimits {
+            open: OPEN,
+            deadline: timeout.unwrap_or(limits.deadline),
+            ..limits
+        }))
     }
 }
 

@@ -106,6 +106,8 @@ pub struct Shims {
     pub input_holds_cached: bool,
     /// Whether a tool runs on when its turn was cancelled.
     pub leaves_tools: bool,
+    /// What it says of a session that it does not have, where that could mean anything.
+    pub lost: &'static [&'static str],
     /// The folder of sessions that do not survive being taken up in the minute in which they began.
     pub fragile_minute: Option<&'static str>,
 }
@@ -136,6 +138,7 @@ impl Shims {
         running_total: false,
         input_holds_cached: false,
         leaves_tools: false,
+        lost: &[],
         fragile_minute: None,
     };
 

@@ -34,6 +34,7 @@ pub(super) const PRESET: Preset = Preset {
     shims: Shims {
         model_at_start: true,
         usage: UsageIn::LastStep,
+        lost: &["OpenCode service failure"],
         ..Shims::NONE
     },
 };
