@@ -77,7 +77,10 @@ impl Runner {
             file_bytes: Some(self.limits.file_bytes),
             ..Bounds::default()
         };
-        Spec::new(program, &self.folder, Profile::tool())
+        // An attempt's clone borrows objects, without which git knows no history.
+        let borrowed = windlass_workspace::reads(&self.folder).into_iter();
+        let walls = borrowed.fold(Profile::tool(), Profile::read);
+        Spec::new(program, &self.folder, walls)
             .env("PAGER", "cat")
             .env("GIT_PAGER", "cat")
             .env("GIT_TERMINAL_PROMPT", "0")
