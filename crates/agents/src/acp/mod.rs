@@ -8,7 +8,7 @@
 //!           updates (pure) ─► events
 //! ```
 //!
-//! The protocol's own crate pairs requests with answers. Beneath it lies [our wire](wire), which bounds every line, passes over
+//! The protocol's own crate pairs requests with answers. Beneath it lies our wire (`wire.rs`), which bounds every line, passes over
 //! what is no message, and hands a turn its news before the crate sees the turn's answer. What an agent does otherwise than
 //! the others stands as data in [`PRESETS`]; an agent that is not there needs no code:
 //!

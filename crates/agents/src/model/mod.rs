@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A [`ModelAgent`] is the loop *answer, calls, results, next answer* around a model. What it may call is injected (a
-//! [`Toolbox`](windlass_core::Toolbox)) or comes from the session's MCP servers. `mode` lets a model that has no
+//! [`Toolbox`]) or comes from the session's MCP servers. `mode` lets a model that has no
 //! calls of its own make them in words; nobody else notices.
 //!
 //! ```no_run
