@@ -29,6 +29,7 @@ const WORDS: &[(ErrorCode, &[&str])] = &[
         ErrorCode::AuthFailed,
         &[
             "unauthorized",
+            "key is not valid",
             "api key",
             "api_key",
             "authenticat",
