@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     fn ask(kind: ToolKind, paths: &[&str]) -> PermissionAsk {
-        let folder = Path::new("/work");
+        let folder = Path::new("/yard");
         PermissionAsk {
             tool: "edit".to_owned(),
             kind: Some(kind),
@@ -195,22 +195,22 @@ mod tests {
     fn a_path_is_seen_without_detours() {
         let check = |path: &str, seen: &str| {
             assert_eq!(
-                seen_from(Path::new("/work"), Path::new(path)),
+                seen_from(Path::new("/yard"), Path::new(path)),
                 PathBuf::from(seen)
             );
         };
         check("src/a.rs", "src/a.rs");
         check("./src/../b", "b");
-        check("/work/c", "c");
+        check("/yard/c", "c");
         check("../etc/passwd", "/etc/passwd");
-        check("/work/../work2/c", "/work2/c");
+        check("/yard/../yard2/c", "/yard2/c");
         check("../../../../x", "/x");
     }
 
     #[test]
     fn places() {
         let check = |pattern: &str, path: &str, held| {
-            let seen = seen_from(Path::new("/work"), Path::new(path));
+            let seen = seen_from(Path::new("/yard"), Path::new(path));
             assert_eq!(holds(pattern, &seen), held, "{pattern} {path}");
         };
         check("src", "src/deep/a.rs", true);
