@@ -23,6 +23,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("windlass-store", &["core"]),
     ("windlass-runner", &["core"]),
     ("windlass-gateway", &["core", "wire", "agents"]),
+    ("windlass-server", &["core", "runner", "gateway"]),
     (
         "windlass-testkit",
         &["core", "sandbox", "mcp", "wire", "gateway"],
@@ -41,6 +42,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "store",
             "runner",
             "gateway",
+            "server",
             "testkit",
         ],
     ),

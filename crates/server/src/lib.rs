@@ -1,0 +1,1 @@
+//! HTTP API, WebSocket, dashboard and auth.
