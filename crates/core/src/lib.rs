@@ -79,6 +79,6 @@ pub use structured::{
 };
 pub use task::TaskStore;
 pub use tool::{Tool, ToolKind, ToolOutput, ToolSpec, Toolbox};
-pub use trace::{TraceError, TraceNode};
+pub use trace::{TraceError, TraceNode, TraceNodes};
 pub use usage::Usage;
 pub use visible::{visible, visible_json, visible_line};

@@ -1,6 +1,10 @@
 //! What a request or an attempt went through, as a tree of the same nodes for every kind of agent.
 
+mod nodes;
+
 use serde::{Deserialize, Serialize};
+
+pub use nodes::TraceNodes;
 
 use crate::{ErrorCode, Timestamp, Usage};
 

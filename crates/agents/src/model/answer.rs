@@ -2,6 +2,7 @@
 
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
+use windlass_core::TraceNodes;
 use windlass_wire::{ErrorKind, ModelError, ModelEvent, ModelRequest};
 
 use super::{ModelAgent, mode};
@@ -17,6 +18,34 @@ const PASSED: [&str; 7] = [
     "include",
     "store",
 ];
+
+/// Whoever answers a conversation that the caller keeps, with the caller's own tools.
+///
+/// Nothing is remembered, and nothing is run. The last event, and no other, is `Done` or `Error`; dropping the stream
+/// ends the work.
+pub trait Answers: Send + Sync {
+    /// Answers, and adds to `nodes` each step inside as it ends: which model was asked, what it took, how it failed.
+    fn answer_with(
+        &self,
+        request: ModelRequest,
+        nodes: &TraceNodes,
+    ) -> BoxStream<'static, ModelEvent>;
+
+    /// Answers a caller that does not want to know more.
+    fn answer(&self, request: ModelRequest) -> BoxStream<'static, ModelEvent> {
+        self.answer_with(request, &TraceNodes::default())
+    }
+}
+
+impl Answers for ModelAgent {
+    fn answer_with(
+        &self,
+        request: ModelRequest,
+        _nodes: &TraceNodes,
+    ) -> BoxStream<'static, ModelEvent> {
+        ModelAgent::answer(self, request)
+    }
+}
 
 impl ModelAgent {
     /// Answers a conversation that the caller keeps: nothing is remembered, and nothing is run.

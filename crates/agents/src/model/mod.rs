@@ -49,6 +49,7 @@ use std::sync::Arc;
 use windlass_core::{Result, Tool, Toolbox};
 
 pub use agent::{ModelAgent, factory};
+pub use answer::Answers;
 pub use budget::Prices;
 pub use execute::{ExecSummary, execute, execute_in};
 pub use kind::ModelKind;
