@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
-use windlass_core::task::TaskStatus;
+use windlass_core::task::{NewTask, TaskStatus};
 use windlass_core::{Clock, TaskStore};
 use windlass_runner::{ResultStatus, Settings, Signals, Worker};
 
@@ -144,6 +144,49 @@ async fn p4_a_crash_at_any_step_publishes_at_most_once() {
             );
             return;
         }
+    }
+    panic!("the worker takes more steps than were tried");
+}
+
+#[tokio::test(start_paused = true)]
+async fn p4_a_last_attempt_that_published_and_died_is_completed_by_a_retry() {
+    let mut completed_by_recovery = 0;
+    for step in 1..2000 {
+        let world = World::calm(&[Act::Write(GOOD), Act::Write(GOOD)]);
+        let task = world.add(NewTask {
+            max_attempts: 1,
+            ..NewTask::new(1, "a task")
+        });
+        let first = worker(&world, true);
+        let plan = Plan {
+            crash: Some(step),
+            ..Plan::default()
+        };
+        let work = Box::pin(async move { first.run(CancellationToken::new()).await });
+        if Fated::new(work, plan).await.is_some() {
+            assert!(
+                completed_by_recovery > 0,
+                "no crash fell between publishing and saying so"
+            );
+            return;
+        }
+        let asked = world.prompts().len();
+        let published = world.repo.published.lock().unwrap().len();
+        world.clock.sleep(Duration::from_secs(31)).await;
+        let again = || async { worker(&world, true).run(CancellationToken::new()).await };
+        again().await.unwrap();
+        check::all(&world);
+        if world.now(task.id).status == TaskStatus::Failed {
+            world.store.retry(task.id).await.unwrap();
+            again().await.unwrap();
+            if published == 1 {
+                assert_eq!(world.prompts().len(), asked, "step {step}: asked again");
+                completed_by_recovery += 1;
+            }
+        }
+        let now = world.now(task.id).status;
+        assert_eq!(now, TaskStatus::Completed, "step {step}");
+        assert_eq!(world.repo.published.lock().unwrap().len(), 1, "step {step}");
     }
     panic!("the worker takes more steps than were tried");
 }
