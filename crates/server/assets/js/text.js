@@ -36,6 +36,9 @@ export function firstLine(text) {
   return lines[0];
 }
 
+// The text without the marks that Markdown puts around words.
+export const plain = (text) => String(text ?? '').replace(/\*\*|`/g, '');
+
 export function cut(text, length) {
   return text.length > length ? `${text.slice(0, length - 1)}…` : text;
 }

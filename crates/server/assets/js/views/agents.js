@@ -5,10 +5,15 @@ import { h } from '../dom.js';
 import { empty, facts, loaded, pill } from '../widgets/bits.js';
 import { icon } from '../widgets/icon.js';
 
+function state(agent) {
+  if (agent.health === 'ok') return pill('ready', 'good');
+  return agent.configured ? pill('not ready', 'bad') : pill('not set up');
+}
+
 function agentCard(agent) {
   const well = agent.health === 'ok';
   return h('article', { class: 'panel agent', data: { health: agent.health } },
-    h('header', {}, h('h2', { class: 'cut' }, agent.name), agent.default && h('span', { class: 'chip' }, 'default'), pill(well ? 'ready' : agent.health, well ? 'good' : agent.health === 'missing' ? 'none' : 'bad')),
+    h('header', {}, h('h2', { class: 'cut' }, agent.name), agent.default && h('span', { class: 'chip' }, 'default'), state(agent)),
     h('div', { class: 'body fields' },
       facts([['Backend', agent.backend], ['Reached by', agent.transport], ['Version', agent.version]]),
       !well && agent.detail && h('p', { class: 'small why' }, agent.detail),

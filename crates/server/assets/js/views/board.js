@@ -3,7 +3,7 @@
 import { h, keep, put, say } from '../dom.js';
 import { bind } from '../keys.js';
 import { load, state, watch } from '../store.js';
-import { count, plural, tokens } from '../text.js';
+import { count, plain, plural, tokens } from '../text.js';
 import { empty, failure, loading, statusPill, testBar, when } from '../widgets/bits.js';
 import { icon } from '../widgets/icon.js';
 import { newTask } from './new-task.js';
@@ -50,18 +50,18 @@ function card(task) {
     put(meta, h('span', { class: 'num' }, `#${now.id}`),
       now.agent && h('span', { class: 'cut' }, now.agent),
       now.priority < 2 && h('span', { class: 'first' }, `P${now.priority}`),
-      now.attempt > 1 && h('span', {}, `attempt ${now.attempt}`),
+      now.attempt > 1 && !OVER.has(now.status) && h('span', {}, `attempt ${now.attempt}`),
       (now.status === 'failed' || now.status === 'cancelled' || now.unverified) && statusPill(now),
-      when(OVER.has(now.status) ? now.completed_at ?? now.updated_at : now.status === 'pending' ? now.created_at : now.updated_at));
+      when(OVER.has(now.status) ? now.completed_at ?? now.updated_at : now.status === 'pending' ? now.created_at : now.updated_at, { small: true }));
   };
   return { node, update };
 }
 
 function liveWords(task) {
   if (task.status === 'in_progress') return state.live.get(task.id)?.words ?? 'starting…';
-  if (task.status === 'blocked') return state.blockers.find((blocker) => blocker.task_id === task.id)?.question ?? task.output ?? '';
+  if (task.status === 'blocked') return plain(state.blockers.find((blocker) => blocker.task_id === task.id)?.question ?? task.output);
   if (task.status === 'pending' && task.dependencies.length) return `after ${task.dependencies.map((id) => `#${id}`).join(', ')}`;
-  if (task.status === 'failed') return task.output ?? '';
+  if (task.status === 'failed') return plain(task.output);
   return '';
 }
 

@@ -13,15 +13,19 @@ export function statusPill(task) {
   return pill(words, task.unverified ? 'ask' : statusTone(task.status));
 }
 
-// A moment that stays true while the page is open.
-export function when(at) {
-  return h('time', { data: { at }, datetime: new Date(at).toISOString(), title: moment(at) }, ago(at));
+// A moment that stays true while the page is open. `small` leaves out what the eye can supply.
+export function when(at, { small = false } = {}) {
+  const words = ago(at);
+  return h('time', { data: { at, small }, datetime: new Date(at).toISOString(), title: moment(at) }, small ? smaller(words) : words);
 }
+
+const smaller = (words) => words.replace(' ago', '').replace('just now', 'now');
 
 export function keepTime() {
   setInterval(() => {
     for (const node of document.querySelectorAll('time[data-at]')) {
-      const words = ago(Number(node.dataset.at));
+      const full = ago(Number(node.dataset.at));
+      const words = node.dataset.small === 'true' ? smaller(full) : full;
       if (node.textContent !== words) node.textContent = words;
     }
   }, 5000);
@@ -73,6 +77,6 @@ export function panel(title, body, { aside, tone } = {}) {
 }
 
 export function facts(rows) {
-  const shown = rows.filter(([, value]) => value != null && value !== '');
+  const shown = rows.filter(([, value]) => value != null && value !== '' && value !== false);
   return h('dl', { class: 'facts' }, shown.map(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]));
 }
