@@ -25,8 +25,8 @@ pub(crate) struct SqlStore {
     signal: Signal,
     settings: Settings,
     pub(crate) homes: Homes,
-    /// While it lives, somebody looks after what others write.
-    _alive: watch::Sender<bool>,
+    /// While it lives, somebody looks after what others write, and after the log.
+    alive: watch::Sender<bool>,
 }
 
 impl fmt::Debug for SqlStore {
@@ -64,17 +64,29 @@ impl SqlStore {
         let signal = Signal::new();
         let open = |_| lane::open(pools.clone(), signal.clone());
         let lanes = (0..lanes).map(open).collect();
-        let (alive, watched) = watch::channel(true);
-        news::open(pools.clone(), signal.clone(), watched);
-        Ok(Self {
-            pools,
+        let store = Self {
+            pools: pools.clone(),
             lanes,
             next: AtomicUsize::new(0),
-            signal,
+            signal: signal.clone(),
             settings,
             homes: Homes::default(),
-            _alive: alive,
-        })
+            alive: watch::Sender::new(true),
+        };
+        store.beside(news::look_after(pools, signal));
+        Ok(store)
+    }
+
+    /// Does something else for as long as the store is used.
+    pub(crate) fn beside(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let mut alive = self.alive.subscribe();
+        tokio::spawn(async move {
+            tokio::select! {
+                () = work => {}
+                // Its sender is gone: nobody uses the store any more.
+                _ = alive.wait_for(|alive| !alive) => {}
+            }
+        });
     }
 
     fn lane(&self, task: Option<TaskId>) -> &Lane {

@@ -61,21 +61,12 @@ impl Signal {
     }
 }
 
-/// Looks after what others write, for as long as `alive` is.
-pub(crate) fn open(pools: Pools, signal: Signal, mut alive: watch::Receiver<bool>) {
-    tokio::spawn(async move {
-        let look = async {
-            match &pools.kind {
-                Kind::Sqlite(..) => look(&pools, &signal).await,
-                Kind::Postgres(_, readers) => listen(&pools, readers, &signal).await,
-            }
-        };
-        tokio::select! {
-            () = look => {}
-            // Its sender is gone, or says so: nobody uses the store any more.
-            _ = alive.wait_for(|alive| !alive) => {}
-        }
-    });
+/// Looks after what others write, for as long as it is polled.
+pub(crate) async fn look_after(pools: Pools, signal: Signal) {
+    match &pools.kind {
+        Kind::Sqlite(..) => look(&pools, &signal).await,
+        Kind::Postgres(_, readers) => listen(&pools, readers, &signal).await,
+    }
 }
 
 async fn look(pools: &Pools, signal: &Signal) {

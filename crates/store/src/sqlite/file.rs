@@ -102,9 +102,14 @@ fn whole(path: &Path) -> std::io::Result<StoreResult<()>> {
 }
 
 fn has_log(path: &Path) -> bool {
+    std::fs::metadata(log_of(path)).is_ok_and(|log| log.len() > 0)
+}
+
+/// Where SQLite keeps the log of this file.
+pub(super) fn log_of(path: &Path) -> PathBuf {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
-    std::fs::metadata(PathBuf::from(log)).is_ok_and(|log| log.len() > 0)
+    log.into()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! SQLite, the store that needs nothing: one file beside the work.
 
 mod file;
+mod log;
 mod mounts;
 
 use std::path::Path;
@@ -31,11 +32,14 @@ pub(crate) async fn open(path: &Path, settings: Settings) -> StoreResult<SqlStor
         .filename(path)
         .busy_timeout(BUSY_PATIENCE)
         .disable_statement_logging();
+    let mut tender = None;
     let (writer, readers) = match access {
         Access::Write => {
             let writing = options
                 .journal_mode(SqliteJournalMode::Wal)
-                .pragma("journal_size_limit", "67108864");
+                .pragma("journal_size_limit", "67108864")
+                .pragma("wal_autocheckpoint", log::TOO_MANY);
+            tender = Some(pool(1, &settings, writing.clone()));
             let reading = writing.clone().pragma("query_only", "ON");
             (
                 Some(pool(1, &settings, writing)),
@@ -60,7 +64,11 @@ pub(crate) async fn open(path: &Path, settings: Settings) -> StoreResult<SqlStor
         place,
         leap: settings.leap.clone(),
     };
-    SqlStore::start(pools, 1, settings).await
+    let store = SqlStore::start(pools, 1, settings).await?;
+    if let Some(tender) = tender {
+        store.beside(log::tend(tender, file::log_of(path)));
+    }
+    Ok(store)
 }
 
 fn pool(

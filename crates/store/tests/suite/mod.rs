@@ -6,5 +6,6 @@ mod contract;
 mod deadlines;
 mod faults;
 mod killed;
+mod log;
 mod old;
 mod postgres;
