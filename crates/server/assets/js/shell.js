@@ -116,7 +116,7 @@ export function frame(reconnect) {
     }
     if (shown?.view === view && shown.made.turn?.(params)) return;
     shown?.made.leave?.();
-    const made = view ? view(params) : { title: 'Nothing here', node: empty('anchor', 'There is nothing at this address', h('p', {}, h('a', { href: '#/' }, 'To the board'))) };
+    const made = view ? view(params) : { title: 'Nothing here', node: nowhere() };
     shown = { view, made };
     document.body.dataset.title = `${made.title} · Windlass`;
     fill(main, made.node);
@@ -131,6 +131,10 @@ export function frame(reconnect) {
   window.addEventListener('hashchange', () => show(false));
   bindKeys();
   show(true);
+}
+
+function nowhere() {
+  return h('div', {}, h('h1', { class: 'spoken' }, 'Nothing here'), empty('anchor', 'There is nothing at this address', h('p', {}, h('a', { href: '#/' }, 'To the board'))));
 }
 
 function watchTitle() {

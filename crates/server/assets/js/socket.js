@@ -6,13 +6,12 @@ const LONGEST_PAUSE = 8000;
 export class Feed {
   // `fetchAfter(n)` gives the stored events after a number. `hear(event)` gets every event once.
   // `tell(state, words)` gets 'live', 'down' or 'stale'. `greet(fresh)` is called after each hello; `fresh` when the
-  // numbers begin anew, so that everything known must be read again.
-  constructor({ fetchAfter, hear, tell, greet }) {
-    Object.assign(this, { fetchAfter, hear, tell, greet });
-    this.last = null;
+  // numbers begin anew, so that everything known must be read again. `last` is the number to go on from.
+  constructor({ fetchAfter, hear, tell, greet, last = null, firstPause = FIRST_PAUSE }) {
+    Object.assign(this, { fetchAfter, hear, tell, greet, last, firstPause });
     this.waiting = [];
     this.filling = false;
-    this.pause = FIRST_PAUSE;
+    this.pause = firstPause;
     this.timer = null;
     this.socket = null;
     this.stopped = true;
@@ -32,7 +31,7 @@ export class Feed {
   // Tries at once instead of waiting for the next time.
   now() {
     if (this.stopped || this.socket?.readyState === WebSocket.OPEN) return;
-    this.pause = FIRST_PAUSE;
+    this.pause = this.firstPause;
     this.open();
   }
 
@@ -88,7 +87,7 @@ export class Feed {
     // A lower number than ours is another store: what we know is not true there.
     const fresh = this.last == null || last < this.last;
     if (fresh) this.last = last;
-    this.pause = FIRST_PAUSE;
+    this.pause = this.firstPause;
     this.tell('live');
     this.greet(fresh);
   }

@@ -14,6 +14,7 @@ mod config_layers;
 mod config_reference;
 mod config_trust;
 mod config_world;
+mod dashboard;
 mod example;
 mod kill_loop;
 mod run;

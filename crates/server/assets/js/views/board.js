@@ -151,7 +151,10 @@ export function board() {
     bar.refresh();
     bar.filter.hidden = blank;
     say(words, blank ? '' : summary(tasks.filter(fits)));
+    const focused = grid.contains(document.activeElement) ? document.activeElement.dataset.id : null;
     for (const one of columns) one.update();
+    // A card that changed its column takes the focus along.
+    if (focused && !grid.contains(document.activeElement)) grid.querySelector(`.card[data-id="${focused}"]`)?.focus({ preventScroll: true });
   };
   const bar = toolbar(update);
   const node = h('div', {}, h('div', { class: 'head' }, h('h1', {}, 'Board'), words, bar.projects, bar.filter), instead, grid);

@@ -76,7 +76,7 @@ class TaskPage {
     try {
       putTask(await api.task(this.id));
     } catch (error) {
-      fill(this.place, failure(error, () => this.open()));
+      fill(this.place, h('h1', {}, `Task ${this.id}`), failure(error, () => this.open()));
       return;
     }
     this.draw();

@@ -1,0 +1,25 @@
+// A task that cannot go on asks; the answer given in the inbox reaches the agent, and the task ends with proof.
+
+import { same, test } from './world.mjs';
+
+await test(async ({ world, browser }) => {
+  await world.serve();
+  await world.run('task', 'add', 'Greet the world');
+  const page = await browser.open();
+  await page.locator('.badge', { hasText: '1' }).waitFor();
+  await page.locator('[data-column="blocked"] .card').waitFor();
+  await page.getByRole('navigation').getByText('Inbox').click();
+  const question = page.locator('[data-blocker]');
+  await question.getByText('rounds of correction').waitFor();
+  // What is being typed survives whatever arrives meanwhile.
+  await question.getByLabel('Answer').fill('Please write world in small letters.');
+  await world.run('task', 'add', 'Another one', '--priority', '4');
+  await question.getByRole('button', { name: 'Answer' }).click();
+  await page.getByText('Nobody waits for you').waitFor();
+  await browser.go(page, '/tasks/1');
+  await page.locator('.proof').waitFor();
+  await page.getByRole('tab', { name: 'Attempts' }).click();
+  await page.getByText('Attempt 2').waitFor();
+  await page.locator('blockquote', { hasText: 'small letters' }).waitFor();
+  same(await page.locator('.badge').isVisible(), false, 'nothing waits any more');
+});
