@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use windlass_core::permission::Approval;
 use windlass_core::task::{AttemptRef, NewApproval, RecordId};
-use windlass_core::{Approver, Clock, PermissionAsk, PermissionPolicy, TaskStore};
+use windlass_core::{Approver, Clock, PermissionAsk, TaskStore};
 
 use super::patiently;
 use crate::Settings;
@@ -22,14 +22,15 @@ struct StoreApprover {
     at: AttemptRef,
 }
 
-/// Who decides in this attempt: whom the settings name, else whoever looks into the store.
+/// Who decides in this attempt: whom the settings name, else whoever looks into the store. Asked only where the policy
+/// says so, and that may be the agent's own rather than the settings'.
 pub(super) fn approver(
     settings: &Settings,
     store: &Arc<dyn TaskStore>,
     clock: &Arc<dyn Clock>,
     at: AttemptRef,
 ) -> Approval {
-    if settings.permissions != PermissionPolicy::Ask || settings.approver.0.is_some() {
+    if settings.approver.0.is_some() {
         return settings.approver.clone();
     }
     Approval(Some(Arc::new(StoreApprover {
