@@ -131,6 +131,8 @@ pub struct SessionOptions {
     pub approver: Approval,
     /// The JSON schema that the answers must fit.
     pub output_schema: Option<Value>,
+    /// Whether it is for one prompt: then no process waits for another one.
+    pub once: bool,
 }
 
 impl SessionOptions {

@@ -1,23 +1,21 @@
-//! An answer on its way: events become bytes in the asker's dialect, with every silence and every accident.
+//! A script's answer on its way, with every silence and every accident.
 
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use bytes::Bytes;
 use futures::stream;
 use tokio_util::sync::CancellationToken;
 use windlass_core::Clock;
 use windlass_core::cassette::{Chunk, Exchange, Places};
-use windlass_wire::{
-    Dialect, Framing, ModelEvent, ModelRequest, ModelResponse, Route, StreamWriter,
-};
+use windlass_wire::{ModelEvent, ModelRequest, ModelResponse, Route};
 
 use crate::answer::Beat;
+use crate::scribe::Scribe;
 use crate::script::Fault;
 
 /// How an answer ends.
@@ -82,26 +80,19 @@ pub(crate) async fn deliver(
     ending: Ending,
     patience: &Patience,
 ) -> Response {
-    let created = patience.clock.now().0 / 1000;
-    let style = route.style(request, created);
-    let (content_type, steps) = if request.stream {
-        let writer = StreamWriter::new(route.dialect, style);
-        (
-            route.framing.content_type(),
-            streamed(writer, route, beats, ending),
-        )
-    } else {
-        let (events, rests) = apart(beats);
-        if !patience.rest(rests).await {
-            return body(vec![Step::Cut], patience.clone()).into_response();
-        }
-        // The events are ours, and none of them is an error.
-        let response = ModelResponse::from_events(&events).unwrap_or_default();
-        let whole = route.dialect.render_response(&response, style);
-        ("application/json", at_once(whole, ending))
-    };
-    let headers = [(CONTENT_TYPE, content_type), (CACHE_CONTROL, "no-cache")];
-    (headers, body(steps, patience.clone())).into_response()
+    let mut scribe = Scribe::new(route, request, &*patience.clock);
+    if request.stream {
+        let steps = streamed(&mut scribe, beats, ending);
+        return scribe.streamed(body(steps, patience.clone()));
+    }
+    let (events, rests) = apart(beats);
+    if !patience.rest(rests).await {
+        return Response::new(body(vec![Step::Cut], patience.clone()));
+    }
+    // The events are ours, and none of them is an error.
+    let response = ModelResponse::from_events(&events).unwrap_or_default();
+    let steps = at_once(&scribe.whole(&response), ending);
+    scribe.at_once(body(steps, patience.clone()))
 }
 
 /// Sends an answer as it was recorded, with the places of this request in it.
@@ -126,53 +117,28 @@ pub(crate) fn replay(recorded: Exchange, places: &Places, patience: &Patience) -
     response
 }
 
-fn streamed(
-    mut writer: StreamWriter,
-    route: &Route,
-    beats: Vec<Beat>,
-    ending: Ending,
-) -> Vec<Step> {
+fn streamed(scribe: &mut Scribe, beats: Vec<Beat>, ending: Ending) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::with_capacity(beats.len() + 1);
     for beat in beats {
         match beat {
             Beat::Rest(time) => steps.push(Step::Rest(time)),
-            Beat::Say(event) => {
-                let bytes = writer.push(&event);
-                if !bytes.is_empty() {
-                    steps.push(Step::Send(bytes.into()));
-                }
-            }
+            Beat::Say(event) => steps.extend(scribe.say(&event).map(Step::Send)),
         }
     }
     match ending {
         Ending::Whole => {}
         Ending::Hang => steps.push(Step::Hang),
         Ending::Cut => steps.push(Step::Cut),
-        Ending::Malformed => steps.push(Step::Send(Bytes::from_static(nonsense(route)))),
+        Ending::Malformed => steps.push(Step::Send(scribe.nonsense())),
     }
     steps
 }
 
-/// A frame that no reader of this stream understands. It has a name where frames have one: a nameless one would be skipped.
-fn nonsense(route: &Route) -> &'static [u8] {
-    match (route.framing, route.dialect) {
-        (Framing::Sse, Dialect::Messages) => {
-            b"event: content_block_delta\ndata: {\"scripted\": nonsense\n\n"
-        }
-        (Framing::Sse, Dialect::Responses) => {
-            b"event: response.output_text.delta\ndata: {\"scripted\": nonsense\n\n"
-        }
-        (Framing::Sse, _) => b"data: {\"scripted\": nonsense\n\n",
-        (Framing::Lines, _) => b"{\"scripted\": nonsense\n",
-        (Framing::Array, _) => b",{\"scripted\": nonsense",
-    }
-}
-
 /// A whole answer; one that ends badly gets half way.
-fn at_once(whole: Vec<u8>, ending: Ending) -> Vec<Step> {
-    let half = Bytes::copy_from_slice(&whole[..whole.len() / 2]);
+fn at_once(whole: &Bytes, ending: Ending) -> Vec<Step> {
+    let half = whole.slice(..whole.len() / 2);
     match ending {
-        Ending::Whole => vec![Step::Send(whole.into())],
+        Ending::Whole => vec![Step::Send(whole.clone())],
         Ending::Hang => vec![Step::Send(half), Step::Hang],
         Ending::Cut => vec![Step::Send(half), Step::Cut],
         Ending::Malformed => vec![Step::Send(half)],

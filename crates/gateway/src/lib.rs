@@ -12,17 +12,24 @@ mod answer;
 mod asked;
 mod deliver;
 mod error;
+pub mod front;
 mod intent;
+mod listing;
 mod model;
 mod record;
 mod respond;
 mod room;
+mod scribe;
 pub mod script;
 mod side;
 mod tape;
 mod workspace;
 
 pub use error::GatewayError;
+pub use front::{
+    CardKind, Front, FrontLimits, ModelCard, Models, Served, StoredTraces, Traces, Unserved,
+    refusal,
+};
 pub use model::{Running, ScriptedModel};
 pub use record::{Exchange, Outcome, Report};
 pub use respond::BODY_BYTES;

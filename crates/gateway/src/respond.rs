@@ -3,13 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::{Body, to_bytes};
+use axum::body::to_bytes;
 use axum::extract::{Request, State};
-use axum::http::header::CONTENT_TYPE;
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use bytes::Bytes;
-use serde_json::{Value, json};
+use serde_json::Value;
 use windlass_core::cassette::Places;
 use windlass_core::limits;
 use windlass_wire::{Dialect, ErrorKind, ModelError, ModelRequest, Route};
@@ -20,6 +18,7 @@ use crate::deliver::{Ending, Patience, deliver, replay};
 use crate::intent::Toolbox;
 use crate::record::{Exchange, Outcome};
 use crate::room::Room;
+use crate::scribe::{self, failure};
 use crate::script::{Fault, Refusal, Tokens, Turn};
 use crate::side::{endpoint, side_call};
 use crate::tape::Tape;
@@ -184,30 +183,11 @@ fn overflow() -> ModelError {
     )
 }
 
-/// A failure in the asker's dialect.
-fn failure(dialect: Dialect, error: &ModelError) -> Response {
-    let reply = dialect.render_error(error);
-    let mut response = Response::new(Body::from(reply.body));
-    *response.status_mut() =
-        StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    for (name, value) in reply.headers {
-        if let Ok(value) = HeaderValue::from_str(&value) {
-            headers.insert(name, value);
-        }
-    }
-    response
-}
-
 /// A sentence, an object, or nothing.
 fn plain_body(body: Value) -> Response {
     match body {
         Value::Null => StatusCode::OK.into_response(),
         Value::String(text) => text.into_response(),
-        body => {
-            let json = [(CONTENT_TYPE, "application/json")];
-            (json, Bytes::from(json!(body).to_string())).into_response()
-        }
+        body => scribe::json(&body),
     }
 }

@@ -318,6 +318,9 @@ impl Turn {
         self.questions.clear();
         self.connection.routes.close(self.id.as_str());
         self.session.end_turn();
+        if self.session.options.once {
+            self.give_up();
+        }
     }
 }
 

@@ -71,7 +71,7 @@ impl Message {
     }
 }
 
-/// The messages of a request to a model, as far as they are text. What tools gave is the user's.
+/// The messages of a request to a model, as far as they can be said in words. What tools gave is the user's.
 pub fn messages(request: &wire::ModelRequest) -> Vec<Message> {
     let instructions = request.instructions.iter().map(|text| text.text.as_str());
     let instructions = instructions.collect::<Vec<_>>().join("\n\n");
@@ -82,9 +82,24 @@ pub fn messages(request: &wire::ModelRequest) -> Vec<Message> {
             wire::Role::Assistant => Role::Assistant,
             wire::Role::User | wire::Role::Tool => Role::User,
         };
-        Message::new(role, message.text())
+        Message::new(role, words(message))
     });
     rules.into_iter().chain(spoken).collect()
+}
+
+/// What a message says. Calls and what they gave are said, too: whoever goes on with the conversation must know.
+fn words(message: &wire::Message) -> String {
+    let said = message.parts.iter().filter_map(|part| match part {
+        wire::Part::Text(text) => Some(text.text.clone()),
+        wire::Part::ToolCall(call) => Some(format!("[called {} with {}]", call.name, call.input)),
+        wire::Part::ToolResult(result) => {
+            let gave = if result.is_error { "failed" } else { "gave" };
+            Some(format!("[{} {gave}]\n{}", result.name, result.text()))
+        }
+        _ => None,
+    });
+    let said = said.filter(|words| !words.is_empty());
+    said.collect::<Vec<_>>().join("\n\n")
 }
 
 /// The conversation as one text.

@@ -202,7 +202,7 @@ impl Turn {
         self.queue.clear();
         self.questions.clear();
         match self.process.take() {
-            Some(process) if process.is_dialog() => {
+            Some(process) if process.is_dialog() && !self.session.options.once => {
                 self.driver.parking.put(self.id.clone(), process);
             }
             Some(process) => process.close().await,

@@ -42,7 +42,7 @@ impl Heard {
                 usage,
                 metadata,
             }) => {
-                let text = whole(text, self.written);
+                let text = whole_answer(&text, &self.written).to_owned();
                 let given = || STRUCTURED.iter().filter_map(|key| metadata.get(key));
                 let value = given()
                     .find(|value| !value.is_null() && !was_cut_in(value))
@@ -71,9 +71,10 @@ impl Heard {
     }
 }
 
-/// The result's text, unless it is empty or was cut: then what was written piece by piece, which is never cut.
-fn whole(result: String, written: String) -> String {
-    let is_lacking = result.trim().is_empty() || was_cut(&result);
+/// The answer of a turn: the result's text, unless it is empty or was cut; then what was written piece by piece, which
+/// is never cut.
+pub fn whole_answer<'a>(result: &'a str, written: &'a str) -> &'a str {
+    let is_lacking = result.trim().is_empty() || was_cut(result);
     if is_lacking && !written.is_empty() {
         written
     } else {

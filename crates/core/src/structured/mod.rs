@@ -46,6 +46,7 @@ mod task;
 mod tests;
 mod validate;
 
+pub use answer::whole_answer;
 pub use call::{CallOptions, call};
 pub use dialog::{Dialog, Rules, Structured};
 pub use error::{Error, Fault, Misfit};

@@ -3,10 +3,20 @@
 use axum::http::Method;
 use serde_json::{Value, json};
 
-/// The name of the one model.
-const MODEL: &str = "scripted";
-/// When it was made: long ago, and always the same.
-const MADE: &str = "2024-01-01T00:00:00Z";
+use crate::listing::{self, Line};
+
+/// The one model.
+const MODEL: Line<'_> = Line {
+    id: "scripted",
+    title: "Scripted",
+    owner: "windlass",
+};
+/// The same, as Ollama's clients know it.
+const TAG: Line<'_> = Line {
+    id: "scripted:latest",
+    title: "Scripted",
+    owner: "scripted",
+};
 /// Bytes per token, about.
 const TOKEN_BYTES: usize = 4;
 
@@ -35,11 +45,11 @@ pub(crate) fn endpoint(method: &Method, path: &str, body_bytes: usize) -> Option
 fn get(path: &str) -> Option<(&'static str, Value)> {
     Some(match path {
         "" => ("is anybody there", "Ollama is running".into()),
-        _ if path.ends_with("/api/tags") => ("models", json!({ "models": [ollama_model()] })),
+        _ if path.ends_with("/api/tags") => ("models", listing::tags(&[TAG])),
         _ if path.ends_with("/api/ps") => ("running models", json!({ "models": [] })),
         _ if path.ends_with("/api/version") => ("version", json!({ "version": "0.12.0" })),
-        _ if path.ends_with("/models") => ("models", models()),
-        _ if path.contains("/models/") => ("model", model()),
+        _ if path.ends_with("/models") => ("models", listing::models(&[MODEL])),
+        _ if path.contains("/models/") => ("model", listing::model(&MODEL)),
         _ => return None,
     })
 }
@@ -56,44 +66,8 @@ fn post(path: &str, tokens: usize) -> Option<(&'static str, Value)> {
         ),
         _ if path.ends_with("/api/show") => (
             "model",
-            json!({
-                "modelfile": "", "parameters": "", "template": "", "modified_at": MADE,
-                "details": ollama_details(), "model_info": {}, "capabilities": ["completion", "tools"],
-            }),
+            listing::shown("scripted", &["completion", "tools"]),
         ),
         _ => return None,
-    })
-}
-
-/// A list that the clients of OpenAI, Anthropic and Google can all read: they ask at the same address.
-fn models() -> Value {
-    json!({
-        "object": "list", "data": [model()], "models": [model()],
-        "has_more": false, "first_id": MODEL, "last_id": MODEL,
-    })
-}
-
-fn model() -> Value {
-    json!({
-        // OpenAI
-        "id": MODEL, "object": "model", "created": 1_704_067_200, "owned_by": "windlass",
-        // Anthropic
-        "type": "model", "display_name": "Scripted", "created_at": MADE, "lifecycle": "active",
-        // Google
-        "name": format!("models/{MODEL}"), "version": "1", "displayName": "Scripted",
-        "inputTokenLimit": 1_000_000, "outputTokenLimit": 65_536,
-        "supportedGenerationMethods": ["generateContent", "countTokens"],
-    })
-}
-
-fn ollama_model() -> Value {
-    let name = format!("{MODEL}:latest");
-    json!({ "name": name, "model": name, "modified_at": MADE, "size": 0, "digest": "0", "details": ollama_details() })
-}
-
-fn ollama_details() -> Value {
-    json!({
-        "parent_model": "", "format": "gguf", "family": MODEL, "families": [MODEL],
-        "parameter_size": "0B", "quantization_level": "none",
     })
 }

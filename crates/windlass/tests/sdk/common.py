@@ -1,0 +1,48 @@
+"""What the scripts share: where the gateway is, its token, and a check that something fails as it should.
+
+The gateway serves `model` (a scripted model behind HTTP, which takes tools), `fast` (another name for it), `echo` (an agent
+that only takes text, and says it back), `composer-cli` (a program that stands in for Cursor's) and `composite/profile/pair`
+(a model that is always busy, then `echo`).
+"""
+
+import sys
+
+URL, TOKEN = sys.argv[1], sys.argv[2]
+OBJECT = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "length": {"type": "integer"}},
+    "required": ["name", "length"],
+    "additionalProperties": False,
+}
+WEATHER = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+    "required": ["city", "days"],
+}
+HELLO = "Hello from the script, in more than one piece."
+CITIES = [{"city": "Brno", "days": 3}, {"city": "Oslo", "days": 1}]
+DIALOG = [
+    {"role": "user", "content": "Hi!"},
+    {"role": "assistant", "content": "Hello."},
+    {"role": "user", "content": "And now?"},
+]
+TRANSCRIPT = "<<<ROLE:USER>>>\nHi!\n\n<<<ROLE:ASSISTANT>>>\nHello.\n\n<<<ROLE:USER>>>\nAnd now?"
+
+
+def fails(kind, call):
+    """The error of this kind that the call ends with."""
+    try:
+        call()
+    except kind as error:
+        return error
+    except Exception as error:  # noqa: BLE001
+        raise AssertionError(f"expected {kind}, got {error!r}") from error
+    raise AssertionError(f"expected {kind}, got an answer")
+
+
+def equal(found, expected):
+    assert found == expected, f"{found!r} != {expected!r}"
+
+
+def holds(text, part):
+    assert part in text, f"{part!r} is not in {text!r}"

@@ -1,0 +1,117 @@
+"""The official OpenAI SDK, both of its APIs, on agents and on a model."""
+
+import json
+
+import openai
+from common import CITIES, DIALOG, HELLO, OBJECT, TOKEN, TRANSCRIPT, URL, WEATHER, equal, fails, holds
+
+client = openai.OpenAI(base_url=f"{URL}/v1", api_key=TOKEN, max_retries=0)
+FUNCTION = {"name": "weather", "description": "The weather.", "parameters": WEATHER}
+
+
+def messages(prompt):
+    return prompt if isinstance(prompt, list) else [{"role": "user", "content": prompt}]
+
+
+def chat(model, prompt, **more):
+    return client.chat.completions.create(model=model, messages=messages(prompt), **more)
+
+
+def chat_stream(model, prompt, **more):
+    with client.chat.completions.stream(
+        model=model, messages=messages(prompt), stream_options={"include_usage": True}, **more
+    ) as events:
+        for _ in events:
+            pass
+        return events.get_final_completion()
+
+
+def respond(model, prompt, **more):
+    return client.responses.create(model=model, input=prompt, **more)
+
+
+def respond_stream(model, prompt, **more):
+    with client.responses.stream(model=model, input=prompt, **more) as events:
+        for _ in events:
+            pass
+        return events.get_final_response()
+
+
+# Words, from a model and from agents.
+for model in "model", "fast":
+    for answer in chat(model, "plain"), chat_stream(model, "plain"):
+        equal(answer.choices[0].message.content, HELLO)
+        equal(answer.choices[0].finish_reason, "stop")
+    for answer in respond(model, "plain"), respond_stream(model, "plain"):
+        equal(answer.output_text, HELLO)
+        equal(answer.status, "completed")
+for ask in chat, chat_stream:
+    holds(ask("echo", DIALOG).choices[0].message.content, TRANSCRIPT)
+    holds(ask("composer-cli", DIALOG).choices[0].message.content, TRANSCRIPT)
+    holds(ask("composite/profile/pair", "round").choices[0].message.content, "round")
+for ask in respond, respond_stream:
+    holds(ask("echo", DIALOG).output_text, TRANSCRIPT)
+holds(chat("composer-cli/gpt-5", "Hi!").choices[0].message.content, "model=gpt-5")
+
+# Tools, where they can be taken.
+tools = [{"type": "function", "function": FUNCTION}]
+for answer in chat("model", "weather", tools=tools), chat_stream("model", "weather", tools=tools):
+    calls = answer.choices[0].message.tool_calls
+    equal([json.loads(call.function.arguments) for call in calls], CITIES)
+    equal(answer.choices[0].finish_reason, "tool_calls")
+    equal((answer.usage.prompt_tokens, answer.usage.completion_tokens), (50, 40))
+results = [{"role": "tool", "tool_call_id": call.id, "content": "sunny"} for call in calls]
+said = {"role": "assistant", "tool_calls": [call.model_dump() for call in calls]}
+answer = chat("model", [{"role": "user", "content": "weather"}, said, *results, {"role": "user", "content": "plain"}], tools=tools)
+equal(answer.choices[0].message.content, HELLO)
+flat = [{"type": "function", "strict": False, **FUNCTION}]
+for answer in respond("model", "weather", tools=flat), respond_stream("model", "weather", tools=flat):
+    calls = [item for item in answer.output if item.type == "function_call"]
+    equal([json.loads(call.arguments) for call in calls], CITIES)
+error = fails(openai.BadRequestError, lambda: chat("echo", "Hi!", tools=tools))
+holds(error.message, "echo")
+holds(error.message, "weather")
+
+# Objects: the model gives one at once; the agent is told what was wrong with its first answer.
+schema = {"type": "json_schema", "json_schema": {"name": "thing", "schema": OBJECT, "strict": True}}
+for ask in chat, chat_stream:
+    equal(json.loads(ask("model", "object", response_format=schema).choices[0].message.content)["length"], 12)
+schema = {"format": {"type": "json_schema", "name": "thing", "schema": OBJECT, "strict": True}}
+equal(json.loads(respond("model", "object", text=schema).output_text)["name"], "rope")
+error = fails(openai.InternalServerError, lambda: respond("model", "plain", text=schema))
+equal(error.status_code, 502)
+holds(error.message, "JSON")
+
+# Lists, headers.
+names = [model.id for model in client.models.list()]
+for name in "model", "fast", "echo", "composer-cli", "composite/profile/pair":
+    assert name in names, names
+equal(client.models.retrieve("composite/profile/pair").id, "composite/profile/pair")
+raw = client.chat.completions.with_raw_response.create(model="fast", messages=messages("plain"))
+trace = raw.headers["x-windlass-trace"]
+holds(raw.parse().id, trace)
+assert raw.headers["x-windlass-agent"]
+
+# Failures, each as the exception that its status means.
+for ask in chat, chat_stream, respond, respond_stream:
+    holds(fails(openai.NotFoundError, lambda: ask("ecko", "Hi!")).message, "echo")
+    error = fails(openai.RateLimitError, lambda: ask("model", "slow down"))
+    equal(error.response.headers["retry-after"], "7")
+    fails(openai.InternalServerError, lambda: ask("model", "broken"))
+    equal(fails(openai.APIStatusError, lambda: ask("model", "unauthorized")).status_code, 503)
+    fails(openai.BadRequestError, lambda: ask("model", "too long"))
+    equal(fails(openai.RateLimitError, lambda: ask("composer-cli", "fail")).response.headers["retry-after"], "420")
+    equal(fails(openai.APIStatusError, lambda: ask("composer-cli", "crash")).status_code, 502)
+    equal(fails(openai.APIStatusError, lambda: ask("short", "wait")).status_code, 408)
+for ask in chat_stream, respond_stream:
+    fails(Exception, lambda: ask("model", "cut"))
+fails(openai.BadRequestError, lambda: chat("echo", "Hi!", n=2))
+for field in "api_base", "api_key", "extra_headers", "command":
+    error = fails(openai.BadRequestError, lambda: chat("model", "plain", extra_body={field: "http://127.0.0.1:1"}))
+    holds(error.message, field)
+wrong = openai.OpenAI(base_url=f"{URL}/v1", api_key="wrong", max_retries=0)
+fails(openai.AuthenticationError, lambda: wrong.models.list())
+fails(openai.AuthenticationError, lambda: wrong.responses.create(model="echo", input="Hi!"))
+large = fails(openai.APIStatusError, lambda: chat("echo", "x" * (11 << 20)))
+equal(large.status_code, 413)
+print("ok")
