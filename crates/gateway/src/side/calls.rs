@@ -34,7 +34,7 @@ pub(crate) enum SideReply {
 }
 
 /// All that are known. The words are the agents' own, seen in their requests or in their programs.
-static SIDE_CALLS: [SideCall; 11] = [
+static SIDE_CALLS: [SideCall; 12] = [
     SideCall {
         name: "claude: quota probe",
         sign: Sign::Says("quota"),
@@ -44,6 +44,11 @@ static SIDE_CALLS: [SideCall; 11] = [
         name: "claude: topic",
         sign: Sign::Told("isNewTopic"),
         reply: SideReply::Json(r#"{"isNewTopic":false,"title":null}"#),
+    },
+    SideCall {
+        name: "claude: session title",
+        sign: Sign::Told(r#"Return JSON with a single "title" field"#),
+        reply: SideReply::Json(r#"{"title":"Scripted session"}"#),
     },
     SideCall {
         name: "codex: auto-review",
