@@ -1,1 +1,23 @@
-//! HTTP API, WebSocket, dashboard and auth.
+//! The server: HTTP API, WebSocket, dashboard, and the guard before them.
+//!
+//! [`Server`] serves a store of tasks to people and programs who know its [`Token`]. Every request passes the guard first:
+//! the name by which the server is called, the page that calls, the token, the size. Messages go from the store through one
+//! pump into a bounded ring, and from there to every WebSocket; a reader that is too slow harms itself only.
+//!
+//! What is not here: git and agents, for which it asks its [`Desk`], and encryption, for which it needs a proxy in front.
+
+mod api;
+mod assets;
+mod desk;
+mod error;
+mod guard;
+mod limits;
+mod listen;
+mod server;
+mod shared;
+mod ws;
+
+pub use desk::{AgentCard, Desk, DeskError};
+pub use guard::Token;
+pub use limits::Limits;
+pub use server::{Running, Server, ServerError};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use windlass_core::task::{
-    Approval, AttemptRef, Blocker, Broadcast, Claim, Claimed, Correction, Enqueued, EventFilter,
+    Approval, Attempt, AttemptRef, Blocker, Broadcast, Claim, Claimed, Correction, Enqueued, EventFilter,
     Issue, IssueId, Lease, LoggedEvent, NewApproval, NewIssue, NewProject, NewTask, Outcome,
     Project, ProjectId, Proof, RecordId, Release, StoreError, Stored, Task, TaskFilter, TaskId,
     TaskStore, TestResult,
@@ -192,6 +192,12 @@ impl TaskStore for SqlStore {
             how,
             deed!(|s, given| finish::finish(s, attempt, &given.0, &given.1)),
         )
+    }
+
+    fn attempts(&self, task: TaskId) -> Stored<'_, Vec<Attempt>> {
+        self.read("reading a task's attempts", move |s| {
+            Box::pin(attempts::list(s, task))
+        })
     }
 
     fn record_test(&self, attempt: AttemptRef, result: TestResult) -> Stored<'_, RecordId> {

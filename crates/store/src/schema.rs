@@ -8,10 +8,16 @@ use crate::session::Session;
 use crate::sql::{Sql, args, sql};
 
 /// Every released step, in order. A step that was released never changes.
-const STEPS: &[Sql] = &[Sql {
-    sqlite: include_str!("../migrations/sqlite/0001_tasks.sql"),
-    postgres: include_str!("../migrations/postgres/0001_tasks.sql"),
-}];
+const STEPS: &[Sql] = &[
+    Sql {
+        sqlite: include_str!("../migrations/sqlite/0001_tasks.sql"),
+        postgres: include_str!("../migrations/postgres/0001_tasks.sql"),
+    },
+    Sql {
+        sqlite: include_str!("../migrations/sqlite/0002_attempt_error.sql"),
+        postgres: include_str!("../migrations/postgres/0002_attempt_error.sql"),
+    },
+];
 
 const IS_OURS: Sql = Sql {
     sqlite: "SELECT count(*) AS n FROM sqlite_master WHERE name = 'windlass_schema'",

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{AttemptNumber, ProjectId, Proof, Task, TaskId, WorkerKind};
-use crate::Usage;
+use crate::{Timestamp, Usage};
 
 /// Which attempt writes: the fencing token that stands in every one of its writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -89,5 +89,75 @@ pub struct Release {
     /// Why, for people.
     pub reason: String,
     /// What the attempt consumed meanwhile.
+    pub usage: Usage,
+}
+
+/// How an attempt is remembered to have ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Ending {
+    /// The task was completed by it.
+    Completed,
+    /// It failed.
+    Failed,
+    /// It asked a person.
+    Blocked,
+    /// It was asked to stop.
+    Cancelled,
+    /// Its worker gave it back.
+    Released,
+    /// Its worker went silent.
+    Lost,
+}
+
+impl Ending {
+    /// Every ending.
+    pub const ALL: [Self; 6] = [
+        Self::Completed,
+        Self::Failed,
+        Self::Blocked,
+        Self::Cancelled,
+        Self::Released,
+        Self::Lost,
+    ];
+
+    /// The name as it appears in JSON and in the store.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Blocked => "blocked",
+            Self::Cancelled => "cancelled",
+            Self::Released => "released",
+            Self::Lost => "lost",
+        }
+    }
+
+    /// The ending of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|ending| ending.as_str() == name)
+    }
+}
+
+/// An attempt as it is remembered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// Which attempt at its task.
+    pub number: AttemptNumber,
+    /// Who made it.
+    pub worker: String,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// When it ended. `None`: it is under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    /// How it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Ending>,
+    /// Why it did not complete the task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// What it consumed.
     pub usage: Usage,
 }

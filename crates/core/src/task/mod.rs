@@ -6,7 +6,7 @@ mod record;
 mod store;
 mod wish;
 
-pub use attempt::{AttemptRef, Claim, Claimed, Lease, Outcome, Release};
+pub use attempt::{Attempt, AttemptRef, Claim, Claimed, Ending, Lease, Outcome, Release};
 pub use broadcast::{Broadcast, EventFilter, LoggedEvent};
 pub use record::{
     Answer, Approval, ApprovalDecision, Blocker, Correction, NewApproval, Proof, TestCase,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 
 use super::{
-    Approval, AttemptRef, Blocker, Broadcast, Claim, Claimed, Correction, Enqueued, EventFilter,
+    Approval, Attempt, AttemptRef, Blocker, Broadcast, Claim, Claimed, Correction, Enqueued, EventFilter,
     Issue, IssueId, Lease, LoggedEvent, NewApproval, NewIssue, NewProject, NewTask, Outcome,
     Project, ProjectId, Proof, RecordId, Release, Task, TaskFilter, TaskId, TestResult,
 };
@@ -70,6 +70,8 @@ pub trait TaskStore: fmt::Debug + Send + Sync {
     fn intended(&self, task: TaskId) -> Stored<'_, Option<String>>;
     /// Ends an attempt. Status, proof, blocker and the message to the watchers in one transaction.
     fn finish(&self, attempt: AttemptRef, outcome: Outcome, usage: Usage) -> Stored<'_, Task>;
+    /// The attempts at a task, oldest first.
+    fn attempts(&self, task: TaskId) -> Stored<'_, Vec<Attempt>>;
 
     /// Writes down a run of the tests.
     fn record_test(&self, attempt: AttemptRef, result: TestResult) -> Stored<'_, RecordId>;

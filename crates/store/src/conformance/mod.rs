@@ -153,6 +153,7 @@ cases![
     people::a_cancel_is_a_wish_while_somebody_works,
     people::a_question_is_answered_once,
     people::a_permission_is_decided_once,
+    people::attempts_are_remembered,
     people::traces_are_kept,
     log::p14_messages_are_read_from_any_number_on,
     log::p14_numbers_have_no_gap_under_many_writers,

@@ -1,7 +1,7 @@
 //! What people do: stop, answer, decide, look.
 
 use serde_json::json;
-use windlass_core::task::{Lease, NewApproval, NewTask, Outcome, Release, StoreError, TaskStatus};
+use windlass_core::task::{Ending, Lease, NewApproval, NewTask, Outcome, Release, StoreError, TaskStatus};
 use windlass_core::{PermissionKind, PermissionOption, TraceNode, Usage};
 
 use super::{
@@ -182,6 +182,56 @@ pub(super) async fn a_permission_is_decided_once(on: Subject) -> Verdict {
         late.as_ref().is_err_and(StoreError::is_superseded),
         "{late:?}"
     );
+    Ok(())
+}
+
+pub(super) async fn attempts_are_remembered(on: Subject) -> Verdict {
+    let task = added(&on.store).await?;
+    same!(on.store.attempts(task.id).await?, vec![]);
+    let missing = on.store.attempts(task.id + 1).await;
+    check!(
+        matches!(missing, Err(StoreError::NotFound { .. })),
+        "{missing:?}"
+    );
+    let one = claimed(&on.store).await?;
+    let under_way = on.other.attempts(task.id).await?;
+    same!(under_way.len(), 1);
+    same!(
+        (under_way[0].number, under_way[0].ended_at, under_way[0].outcome),
+        (1, None, None)
+    );
+    finish(&on.store, &one, failed(true)).await?;
+    let two = claimed(&on.store).await?;
+    let release = Release {
+        reason: "the worker stops".to_owned(),
+        usage: Usage {
+            input_tokens: 7,
+            ..Usage::default()
+        },
+    };
+    on.store.release(two.attempt, release).await?;
+    claimed(&on.store).await?;
+    on.leap.ahead(LEASE * 2);
+    on.store.sweep().await?;
+    on.store.retry(task.id).await.ok();
+    let four = claimed(&on.store).await?;
+    finish(&on.store, &four, completed()).await?;
+
+    let all = on.other.attempts(task.id).await?;
+    let endings: Vec<_> = all.iter().map(|attempt| attempt.outcome).collect();
+    let wanted = [
+        Ending::Failed,
+        Ending::Released,
+        Ending::Lost,
+        Ending::Completed,
+    ];
+    same!(endings, wanted.map(Some).to_vec());
+    let numbers: Vec<u32> = all.iter().map(|attempt| attempt.number).collect();
+    same!(numbers, vec![1, 2, 3, 4]);
+    check!(all.iter().all(|one| one.ended_at.is_some()), "{all:?}");
+    check!(all[..3].iter().all(|one| one.error.is_some()), "{all:?}");
+    same!(all[3].error, None);
+    same!(all[1].usage.input_tokens, 7);
     Ok(())
 }
 

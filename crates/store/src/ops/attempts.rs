@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use windlass_core::Usage;
-use windlass_core::task::{AttemptRef, Lease, StoreError, StoreResult, TaskId};
+use windlass_core::task::{Attempt, AttemptRef, Ending, Lease, StoreError, StoreResult, TaskId};
 
 use super::claim::millis;
-use crate::session::Session;
-use crate::sql::{Sql, args, json, sql};
+use crate::session::{Session, moment};
+use crate::sql::{Row, Sql, args, json, sql};
 use crate::task::{self, fence};
 
 /// Renews a lease, also one that has run out and that nobody has taken back yet.
@@ -63,21 +63,57 @@ pub(crate) async fn ended(s: &mut Session, attempt: AttemptRef) -> StoreResult<O
     }
 }
 
+/// The end of an attempt.
+pub(crate) struct End<'a> {
+    pub(crate) how: Ending,
+    /// Why it did not complete the task.
+    pub(crate) error: Option<&'a str>,
+    pub(crate) usage: Option<&'a Usage>,
+}
+
 /// Writes down how an attempt ended, and what it consumed.
-pub(crate) async fn end(
-    s: &mut Session,
-    attempt: AttemptRef,
-    how: &str,
-    usage: Option<&Usage>,
-) -> StoreResult<()> {
+pub(crate) async fn end(s: &mut Session, attempt: AttemptRef, end: End<'_>) -> StoreResult<()> {
     const END: Sql = sql!(
-        "UPDATE attempt SET ended = $3, ended_at = $4, usage = $5 WHERE task_id = $1 AND number = $2"
+        "UPDATE attempt SET ended = $3, ended_at = $4, usage = $5, error = $6 ",
+        "WHERE task_id = $1 AND number = $2"
     );
-    let usage = usage.map(json).transpose()?;
+    let usage = end.usage.map(json).transpose()?;
     let now = s.now();
-    s.write(
-        END,
-        args![attempt.task, attempt.number, how, now, usage.as_deref()],
-    )
-    .await
+    let values = args![
+        attempt.task,
+        attempt.number,
+        end.how.as_str(),
+        now,
+        usage.as_deref(),
+        end.error,
+    ];
+    s.write(END, values).await
+}
+
+/// The attempts at a task, oldest first.
+pub(crate) async fn list(s: &mut Session, id: TaskId) -> StoreResult<Vec<Attempt>> {
+    const LIST: Sql = sql!(
+        "SELECT number, worker, started_at, ended_at, ended, error, usage FROM attempt ",
+        "WHERE task_id = $1 ORDER BY number LIMIT 10000"
+    );
+    task::get(s, id).await?;
+    s.rows(LIST, args![id]).await?.iter().map(attempt).collect()
+}
+
+fn attempt(row: &Row) -> StoreResult<Attempt> {
+    let has_usage = row.maybe_text("usage")?.is_some();
+    let ended = row.maybe_text("ended")?;
+    Ok(Attempt {
+        number: row.small("number")?,
+        worker: row.text("worker")?,
+        started_at: moment(row.int("started_at")?),
+        ended_at: row.maybe_int("ended_at")?.map(moment),
+        outcome: ended.as_deref().and_then(Ending::named),
+        error: row.maybe_text("error")?,
+        usage: if has_usage {
+            row.json("usage")?
+        } else {
+            Usage::default()
+        },
+    })
 }

@@ -2,10 +2,11 @@
 
 use windlass_core::Usage;
 use windlass_core::task::{
-    AttemptRef, Outcome, Proof, Release, StoreError, StoreResult, Task, TaskStatus,
+    AttemptRef, Ending, Outcome, Proof, Release, StoreError, StoreResult, Task, TaskStatus,
 };
 
-use super::{approvals, attempts, questions, settle};
+use super::attempts::{self, End};
+use super::{approvals, questions, settle};
 use crate::events::status;
 use crate::session::Session;
 use crate::sql::{Sql, args, json, sql};
@@ -47,7 +48,12 @@ pub(crate) async fn finish(
         }
         Err(error) => return Err(error),
     };
-    attempts::end(s, attempt, word(outcome), Some(usage)).await?;
+    let end = End {
+        how: ending(outcome),
+        error: complaint(outcome),
+        usage: Some(usage),
+    };
+    attempts::end(s, attempt, end).await?;
     let after = after(&row, outcome);
     if let Outcome::Completed {
         proof: Some(proof), ..
@@ -70,7 +76,12 @@ pub(crate) async fn release(
     release: &Release,
 ) -> StoreResult<()> {
     let row = fence(s, attempt).await?;
-    attempts::end(s, attempt, "released", Some(&release.usage)).await?;
+    let end = End {
+        how: Ending::Released,
+        error: Some(&release.reason),
+        usage: Some(&release.usage),
+    };
+    attempts::end(s, attempt, end).await?;
     let status = if row.cancel_requested {
         TaskStatus::Cancelled
     } else {
@@ -90,7 +101,12 @@ pub(crate) async fn lose(s: &mut Session, row: &TaskRow) -> StoreResult<Task> {
         task: row.task.id,
         number: row.task.attempt,
     };
-    attempts::end(s, attempt, "lost", None).await?;
+    let end = End {
+        how: Ending::Lost,
+        error: Some("its worker went silent: its lease ran out"),
+        usage: None,
+    };
+    attempts::end(s, attempt, end).await?;
     let status = if row.cancel_requested {
         TaskStatus::Cancelled
     } else if row.tries < row.task.max_attempts {
@@ -107,12 +123,21 @@ pub(crate) async fn lose(s: &mut Session, row: &TaskRow) -> StoreResult<Task> {
 }
 
 /// How an outcome is remembered.
-fn word(outcome: &Outcome) -> &'static str {
+fn ending(outcome: &Outcome) -> Ending {
     match outcome {
-        Outcome::Completed { .. } => "completed",
-        Outcome::Failed { .. } => "failed",
-        Outcome::Blocked { .. } => "blocked",
-        Outcome::Cancelled => "cancelled",
+        Outcome::Completed { .. } => Ending::Completed,
+        Outcome::Failed { .. } => Ending::Failed,
+        Outcome::Blocked { .. } => Ending::Blocked,
+        Outcome::Cancelled => Ending::Cancelled,
+    }
+}
+
+/// Why an outcome is not a completed task.
+fn complaint(outcome: &Outcome) -> Option<&str> {
+    match outcome {
+        Outcome::Failed { error, .. } => Some(error),
+        Outcome::Blocked { question } => Some(question),
+        Outcome::Completed { .. } | Outcome::Cancelled => None,
     }
 }
 
@@ -125,7 +150,7 @@ async fn said_already(
 ) -> StoreResult<Task> {
     let TaskRow { task, .. } = task::get(s, attempt.task).await?;
     let ended = attempts::ended(s, attempt).await?;
-    if task.attempt == attempt.number && ended.as_deref() == Some(word(outcome)) {
+    if task.attempt == attempt.number && ended.as_deref() == Some(ending(outcome).as_str()) {
         Ok(task)
     } else {
         Err(superseded)

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use windlass_core::task::{
-    Answer, Approval, ApprovalDecision, AttemptRef, Blocker, Broadcast, Claim, Claimed, Correction,
+    Answer, Approval, ApprovalDecision, Attempt, AttemptRef, Blocker, Broadcast, Claim, Claimed, Correction,
     Enqueued, EventFilter, Issue, IssueId, Lease, LoggedEvent, NewApproval, NewIssue, NewProject,
     NewTask, Outcome, Project, ProjectId, Proof, RecordId, Release, StoreError, StoreResult,
     Stored, Task, TaskFilter, TaskId, TestResult,
@@ -187,6 +187,23 @@ impl TaskStore for SimStore {
 
     fn finish(&self, attempt: AttemptRef, outcome: Outcome, usage: Usage) -> Stored<'_, Task> {
         self.call(move |memory, now| memory.finish(attempt, outcome, &usage, now))
+    }
+
+    /// How many there were is all that this world remembers of them.
+    fn attempts(&self, task: TaskId) -> Stored<'_, Vec<Attempt>> {
+        self.call(move |memory, now| {
+            let made = memory.row(task)?.task.attempt;
+            let attempt = |number| Attempt {
+                number,
+                worker: String::new(),
+                started_at: now.wall,
+                ended_at: None,
+                outcome: None,
+                error: None,
+                usage: Usage::default(),
+            };
+            Ok((1..=made).map(attempt).collect())
+        })
     }
 
     fn record_test(&self, attempt: AttemptRef, result: TestResult) -> Stored<'_, RecordId> {

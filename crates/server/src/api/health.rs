@@ -1,0 +1,40 @@
+//! How the server is.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+use crate::error::Answer;
+use crate::shared::Shared;
+
+pub(super) async fn show(State(shared): State<Shared>) -> Response {
+    let asked = shared.store.changed(0, std::time::Duration::ZERO).await;
+    let error = match &asked {
+        Ok(_) => None,
+        Err(error) => {
+            tracing::warn!(%error, "the store is not there");
+            Some("the store cannot be reached")
+        }
+    };
+    let worker = shared.worker.as_ref().map(|pool| {
+        json!({"concurrency": pool.size(), "running": pool.size() - pool.free()})
+    });
+    let mut store = json!({"kind": shared.store_kind, "ok": error.is_none()});
+    if let Some(error) = error {
+        store["error"] = json!(error);
+    }
+    let health = json!({
+        "status": if error.is_none() { "ok" } else { "degraded" },
+        "version": env!("CARGO_PKG_VERSION"),
+        "started_at": shared.started,
+        "store": store,
+        "worker": worker,
+        "last_event": asked.unwrap_or_else(|_| shared.ring.last()),
+    });
+    let status = match error {
+        None => StatusCode::OK,
+        Some(_) => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    (status, Answer(health)).into_response()
+}

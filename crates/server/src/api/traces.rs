@@ -1,0 +1,84 @@
+//! What attempts and requests went through.
+
+use axum::extract::{Path, State};
+use serde::{Deserialize, Serialize};
+use windlass_core::task::TaskId;
+use windlass_core::{Timestamp, TraceError, TraceNode};
+
+use super::asked::{Fields, Number};
+use crate::error::{Answer, Refusal};
+use crate::shared::Shared;
+
+/// How many traces are listed at once, at most and unless told otherwise.
+const PAGE: u32 = 50;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Which {
+    task: Option<TaskId>,
+    limit: Option<u32>,
+}
+
+/// A trace in a line.
+#[derive(Serialize)]
+pub(super) struct Line {
+    id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task_id: Option<TaskId>,
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<String>,
+    start: Timestamp,
+    duration_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<TraceError>,
+}
+
+pub(super) async fn list(
+    State(shared): State<Shared>,
+    Fields(which): Fields<Which>,
+) -> Result<Answer<Vec<Line>>, Refusal> {
+    lines(&shared, which.task, which.limit).await
+}
+
+pub(super) async fn of_task(
+    State(shared): State<Shared>,
+    Number(id): Number,
+) -> Result<Answer<Vec<Line>>, Refusal> {
+    shared.store.task(id).await?;
+    lines(&shared, Some(id), None).await
+}
+
+pub(super) async fn show(
+    State(shared): State<Shared>,
+    Path(id): Path<String>,
+) -> Result<Answer<TraceNode>, Refusal> {
+    Ok(Answer(shared.store.trace(id).await?))
+}
+
+async fn lines(
+    shared: &Shared,
+    task: Option<TaskId>,
+    limit: Option<u32>,
+) -> Result<Answer<Vec<Line>>, Refusal> {
+    let limit = limit.unwrap_or(PAGE).clamp(1, PAGE);
+    let mut lines = Vec::new();
+    for id in shared.store.traces(task, limit).await? {
+        let root = shared.store.trace(id.clone()).await?;
+        lines.push(Line {
+            task_id: task.or_else(|| task_of(&id)),
+            id,
+            name: root.name,
+            agent: root.agent,
+            start: root.start,
+            duration_ms: root.duration_ms,
+            error: root.error,
+        });
+    }
+    Ok(Answer(lines))
+}
+
+/// The task in the id of an attempt's trace.
+fn task_of(id: &str) -> Option<TaskId> {
+    id.strip_prefix("task-")?.split('-').next()?.parse().ok()
+}

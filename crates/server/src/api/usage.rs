@@ -1,0 +1,94 @@
+//! What the tasks consumed: in all, by agent and by day.
+
+use std::collections::BTreeMap;
+
+use axum::extract::State;
+use serde::Serialize;
+use windlass_core::task::{Task, TaskFilter};
+use windlass_core::{Timestamp, Usage};
+
+use crate::error::{Answer, Refusal};
+use crate::shared::Shared;
+
+/// How many tasks are looked at: so many at a time, so many times.
+const PAGE: u32 = 500;
+const PAGES: u32 = 100;
+
+#[derive(Default, Serialize)]
+struct Sum {
+    tasks: u64,
+    #[serde(flatten)]
+    usage: Usage,
+}
+
+impl Sum {
+    fn add(&mut self, task: &Task) {
+        self.tasks += 1;
+        self.usage += &task.usage;
+    }
+}
+
+/// Sums. Days are those on which a task last changed, in UTC.
+#[derive(Default, Serialize)]
+pub(super) struct Sums {
+    total: Sum,
+    by_agent: BTreeMap<String, Sum>,
+    by_day: BTreeMap<String, Sum>,
+    /// Whether there are more tasks than were looked at.
+    truncated: bool,
+}
+
+pub(super) async fn show(State(shared): State<Shared>) -> Result<Answer<Sums>, Refusal> {
+    let mut sums = Sums::default();
+    let mut filter = TaskFilter {
+        limit: PAGE,
+        ..TaskFilter::default()
+    };
+    for _ in 0..PAGES {
+        let page = shared.store.tasks(filter.clone()).await?;
+        let Some(last) = page.last() else {
+            return Ok(Answer(sums));
+        };
+        filter.after = Some(last.id);
+        for task in page.iter().filter(|task| task.attempt > 0) {
+            sums.total.add(task);
+            let agent = task.agent.clone().unwrap_or_else(|| "default".to_owned());
+            sums.by_agent.entry(agent).or_default().add(task);
+            sums.by_day.entry(day(task.updated_at)).or_default().add(task);
+        }
+    }
+    sums.truncated = true;
+    Ok(Answer(sums))
+}
+
+/// The day of a moment, as `2026-11-15`.
+fn day(at: Timestamp) -> String {
+    // Counted in years that begin with March, so that the leap day is the last.
+    let days = at.0 / 86_400_000 + 719_468;
+    let era = days / 146_097;
+    let of_era = days % 146_097;
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * march + 2) / 5 + 1;
+    let month = if march < 10 { march + 3 } else { march - 9 };
+    let year = year + era * 400 + u64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_are_those_of_the_calendar() {
+        let check = |seconds: u64, expected: &str| assert_eq!(day(Timestamp(seconds * 1000)), expected);
+        check(0, "1970-01-01");
+        check(951_782_400, "2000-02-29");
+        check(1_709_164_799, "2024-02-28");
+        check(1_709_251_199, "2024-02-29");
+        check(1_794_700_800, "2026-11-15");
+        check(4_107_542_399, "2100-02-28");
+        check(4_107_542_400, "2100-03-01");
+    }
+}

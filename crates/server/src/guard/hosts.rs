@@ -1,0 +1,107 @@
+//! Under which names the server may be called: a page elsewhere can give its own name our address, but not our name.
+
+use std::net::{IpAddr, SocketAddr};
+
+/// The names of one server.
+#[derive(Debug, Clone)]
+pub(crate) struct Hosts {
+    listen: SocketAddr,
+    /// Further ones that its owner allows, such as that of a proxy in front.
+    extra: Vec<String>,
+}
+
+impl Hosts {
+    pub(crate) fn new(listen: SocketAddr, extra: &[String]) -> Self {
+        Self {
+            listen,
+            extra: extra.iter().map(|host| host.to_ascii_lowercase()).collect(),
+        }
+    }
+
+    /// Whether a `Host` is one of ours.
+    pub(crate) fn allow(&self, host: &str) -> bool {
+        self.is_extra(host) || self.is_own(host)
+    }
+
+    /// Whether a page of this origin is ours, when it calls us by this host.
+    pub(crate) fn is_origin(&self, origin: &str, host: &str) -> bool {
+        let Some((scheme, named)) = origin.split_once("://") else {
+            return false;
+        };
+        // Only somebody's proxy in front of us has a certificate.
+        let scheme_fits = scheme == "http" || (scheme == "https" && self.is_extra(host));
+        scheme_fits && named.eq_ignore_ascii_case(host)
+    }
+
+    fn is_extra(&self, host: &str) -> bool {
+        self.extra.iter().any(|own| host.eq_ignore_ascii_case(own))
+    }
+
+    fn is_own(&self, host: &str) -> bool {
+        let (name, port) = match host.rsplit_once(':') {
+            // The colons of an address in brackets are its own.
+            Some((name, port)) if !port.ends_with(']') => (name, port.parse().ok()),
+            _ => (host, Some(80)),
+        };
+        if port != Some(self.listen.port()) || host.ends_with(':') {
+            return false;
+        }
+        if name.eq_ignore_ascii_case("localhost") {
+            return true;
+        }
+        let bare = name
+            .strip_prefix('[')
+            .and_then(|inner| inner.strip_suffix(']'));
+        let ip: Option<IpAddr> = match bare {
+            Some(six) => six.parse().ok().filter(IpAddr::is_ipv6),
+            None => name.parse().ok().filter(IpAddr::is_ipv4),
+        };
+        // An address in figures cannot be borrowed by a page elsewhere.
+        ip.is_some_and(|ip| {
+            ip.is_loopback() || ip == self.listen.ip() || self.listen.ip().is_unspecified()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn p22_only_our_names_are_ours() {
+        let check = |listen: &str, host: &str, allowed: bool| {
+            let hosts = Hosts::new(listen.parse().unwrap(), &["box.example".to_owned()]);
+            assert_eq!(hosts.allow(host), allowed, "{host} at {listen}");
+        };
+        for own in ["127.0.0.1:7420", "localhost:7420", "LOCALHOST:7420", "[::1]:7420", "box.example"] {
+            check("127.0.0.1:7420", own, true);
+        }
+        let foreign = [
+            "", ":", ":7420", "127.0.0.1", "localhost", "127.0.0.1:7421", "127.0.0.1:", "evil:7420",
+            "localhost:7420/#@evil", "localhost:7420@evil", "evil@localhost:7420", "localhost.:7420",
+            "127.0.0.1.evil.example:7420", "[::1]", "::1:7420", "[127.0.0.1]:7420", "10.0.0.1:7420",
+            "0.0.0.0:7420", "localhost:+7420", "localhost: 7420", "box.example:7420", "2130706433:7420",
+        ];
+        for host in foreign {
+            check("127.0.0.1:7420", host, false);
+        }
+        check("10.0.0.1:80", "10.0.0.1", true);
+        check("10.0.0.1:80", "10.0.0.2", false);
+        check("0.0.0.0:7420", "10.0.0.2:7420", true);
+        check("0.0.0.0:7420", "evil:7420", false);
+    }
+
+    #[test]
+    fn p22_only_our_own_page_is_our_origin() {
+        let hosts = Hosts::new("127.0.0.1:7420".parse().unwrap(), &["box.example".to_owned()]);
+        let check = |origin: &str, host: &str, ours: bool| {
+            assert_eq!(hosts.is_origin(origin, host), ours, "{origin} to {host}");
+        };
+        check("http://127.0.0.1:7420", "127.0.0.1:7420", true);
+        check("https://box.example", "box.example", true);
+        for foreign in ["null", "", "http://evil", "http://127.0.0.1:7421", "https://127.0.0.1:7420",
+            "http://127.0.0.1:7420/", "http://127.0.0.1:7420.evil", "http://localhost:7420", "file://"] {
+            check(foreign, "127.0.0.1:7420", false);
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! The server: what it is given, and how it is started and stopped.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use tokio::net::TcpListener;
+use tokio::sync::{Mutex, Semaphore, mpsc};
+use tokio::task::JoinHandle;
+use windlass_core::task::{ProjectId, StoreError};
+use windlass_core::{Clock, SystemClock, TaskStore};
+use windlass_runner::AgentPoolManager;
+
+use crate::desk::Desk;
+use crate::guard::{self, Hosts, Token};
+use crate::limits::Limits;
+use crate::listen::{self, Stop};
+use crate::shared::{Room, Shared};
+use crate::{api, assets, ws};
+
+/// How many readers may fetch old messages from the store at once.
+const READERS: usize = 4;
+/// How many diffs are coloured at once.
+const PAINTERS: usize = 1;
+
+/// A server that does not run yet.
+#[derive(Debug)]
+pub struct Server {
+    store: Arc<dyn TaskStore>,
+    store_kind: String,
+    desk: Arc<dyn Desk>,
+    token: Token,
+    clock: Arc<dyn Clock>,
+    limits: Limits,
+    project: Option<ProjectId>,
+    worker: Option<AgentPoolManager>,
+    hosts: Vec<String>,
+    anywhere: bool,
+}
+
+/// Why a server does not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServerError {
+    /// The address is not of this machine alone.
+    #[error(
+        "{listen} can be reached from other machines, and everything sent to it could be read on the way: use 127.0.0.1 or [::1]"
+    )]
+    NotLoopback {
+        /// The address.
+        listen: SocketAddr,
+    },
+    /// Somebody else listens there.
+    #[error("{listen} is taken: another program listens there, perhaps another windlass serve; choose another with --listen")]
+    Taken {
+        /// The address.
+        listen: SocketAddr,
+    },
+    /// Nobody can listen there.
+    #[error("cannot listen on {listen}: {source}")]
+    Bind {
+        /// The address.
+        listen: SocketAddr,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The store cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Server {
+    /// A server over this store, for whoever knows this token.
+    pub fn new(store: Arc<dyn TaskStore>, desk: Arc<dyn Desk>, token: Token) -> Self {
+        Self {
+            store,
+            store_kind: "store".to_owned(),
+            desk,
+            token,
+            clock: Arc::new(SystemClock::new()),
+            limits: Limits::default(),
+            project: None,
+            worker: None,
+            hosts: Vec::new(),
+            anywhere: false,
+        }
+    }
+
+    /// Says what kind of store it is: `sqlite` or `postgres`.
+    #[must_use]
+    pub fn with_store_kind(mut self, kind: impl Into<String>) -> Self {
+        self.store_kind = kind.into();
+        self
+    }
+
+    /// The project of tasks that name none.
+    #[must_use]
+    pub fn with_project(mut self, project: ProjectId) -> Self {
+        self.project = Some(project);
+        self
+    }
+
+    /// Tells of the workers in this process.
+    #[must_use]
+    pub fn with_worker(mut self, pool: AgentPoolManager) -> Self {
+        self.worker = Some(pool);
+        self
+    }
+
+    /// Other limits than the usual ones.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Further names by which it may be called, each with its port where it has one.
+    #[must_use]
+    pub fn with_hosts(mut self, hosts: Vec<String>) -> Self {
+        self.hosts = hosts;
+        self
+    }
+
+    /// Lets it listen where other machines can reach it, without any encryption.
+    #[must_use]
+    pub fn anywhere(mut self, anywhere: bool) -> Self {
+        self.anywhere = anywhere;
+        self
+    }
+
+    /// Begins to serve on this address; port 0 takes any that is free.
+    ///
+    /// # Errors
+    ///
+    /// Where the address is not of this machine alone, or taken, or the store cannot be read.
+    pub async fn listen(self, listen: SocketAddr) -> Result<Running, ServerError> {
+        if !listen.ip().is_loopback() && !self.anywhere {
+            return Err(ServerError::NotLoopback { listen });
+        }
+        let bind = |source: std::io::Error| match source.kind() {
+            std::io::ErrorKind::AddrInUse => ServerError::Taken { listen },
+            _ => ServerError::Bind { listen, source },
+        };
+        let listener = TcpListener::bind(listen).await.map_err(bind)?;
+        let addr = listener.local_addr().map_err(bind)?;
+        let last = self.store.changed(0, std::time::Duration::ZERO).await?;
+        let stop = Stop::default();
+        let (busy, done) = mpsc::channel(1);
+        let limits = self.limits.clone();
+        let prefix = format!("{:x}", self.clock.now().0 & 0xffff_ffff);
+        let shared = Shared::new(Room {
+            hosts: Hosts::new(addr, &self.hosts),
+            cookie_name: format!("windlass-{}", addr.port()),
+            started: self.clock.now(),
+            ring: ws::Ring::new(last, &limits),
+            readers: Semaphore::new(READERS),
+            painters: Semaphore::new(PAINTERS),
+            agents: Mutex::new(None),
+            stop: stop.gently.clone(),
+            busy: busy.downgrade(),
+            prefix,
+            count: AtomicU64::new(1),
+            store: self.store,
+            store_kind: self.store_kind,
+            desk: self.desk,
+            clock: self.clock,
+            limits: self.limits,
+            token: self.token,
+            project: self.project,
+            worker: self.worker,
+        });
+        let pump = tokio::spawn(ws::pump(shared.clone()));
+        let router = router(&shared);
+        let accepting = listen::accept(listener, router, limits.clone(), stop.clone(), busy);
+        Ok(Running {
+            addr,
+            stop,
+            done,
+            limits,
+            accepting: tokio::spawn(accepting),
+            pump,
+        })
+    }
+}
+
+fn router(shared: &Shared) -> Router {
+    Router::new()
+        .nest("/api/v1", api::router())
+        .fallback(assets::file)
+        .layer(from_fn_with_state(shared.clone(), guard::guard))
+        .layer(from_fn_with_state(shared.clone(), guard::seal))
+        .with_state(shared.clone())
+}
+
+/// A server that runs. Dropping it ends it, without waiting.
+#[derive(Debug)]
+pub struct Running {
+    addr: SocketAddr,
+    stop: Stop,
+    done: mpsc::Receiver<()>,
+    limits: Limits,
+    accepting: JoinHandle<()>,
+    pump: JoinHandle<()>,
+}
+
+impl Running {
+    /// Where it listens.
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// The address of its page.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.addr)
+    }
+
+    /// Begins to stop: nothing new is accepted, sockets are closed. [`stop`](Self::stop) waits for the rest.
+    pub fn drain(&self) {
+        self.stop.gently.cancel();
+    }
+
+    /// Stops: nothing new, an end to every socket, a moment for what is under way.
+    pub async fn stop(mut self) {
+        self.stop.gently.cancel();
+        // Nobody sends anything: it ends when the last who holds a sender is gone.
+        let _ = tokio::time::timeout(self.limits.grace, self.done.recv()).await;
+        self.stop.at_once.cancel();
+        let _ = (&mut self.accepting).await;
+        let _ = (&mut self.pump).await;
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.gently.cancel();
+        self.stop.at_once.cancel();
+    }
+}
