@@ -10,7 +10,6 @@ use crate::guard::hex;
 
 #[derive(RustEmbed)]
 #[folder = "assets/"]
-#[exclude = "*.md"]
 struct Assets;
 
 /// A file of the dashboard; every page of it is the same one.
@@ -23,7 +22,8 @@ pub(crate) async fn file(request: Request) -> Response {
     if path.contains("..") || path.contains("//") || !path.chars().all(plain) {
         return nothing();
     }
-    let is_page = path.is_empty() || (!path.contains('.') && !path.starts_with("api") && !path.starts_with("v1"));
+    let is_page = path.is_empty()
+        || (!path.contains('.') && !path.starts_with("api") && !path.starts_with("v1"));
     let name = if is_page { "index.html" } else { path };
     match Assets::get(name) {
         Some(found) => send(request.headers(), name, found),

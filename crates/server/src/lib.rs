@@ -9,6 +9,7 @@
 mod api;
 mod assets;
 mod desk;
+mod diff;
 mod error;
 mod guard;
 mod limits;

@@ -66,7 +66,13 @@ pub(crate) async fn accept(
                     _permit: Arc::new(permit),
                     _busy: busy.clone(),
                 };
-                tokio::spawn(serve(stream, router.clone(), limits.clone(), stop.clone(), place));
+                tokio::spawn(serve(
+                    stream,
+                    router.clone(),
+                    limits.clone(),
+                    stop.clone(),
+                    place,
+                ));
             }
             Err(error) => {
                 tracing::warn!(%error, "no connection was accepted");

@@ -53,7 +53,9 @@ pub enum ServerError {
         listen: SocketAddr,
     },
     /// Somebody else listens there.
-    #[error("{listen} is taken: another program listens there, perhaps another windlass serve; choose another with --listen")]
+    #[error(
+        "{listen} is taken: another program listens there, perhaps another windlass serve; choose another with --listen"
+    )]
     Taken {
         /// The address.
         listen: SocketAddr,
@@ -159,7 +161,6 @@ impl Server {
             painters: Semaphore::new(PAINTERS),
             agents: Mutex::new(None),
             stop: stop.gently.clone(),
-            busy: busy.downgrade(),
             prefix,
             count: AtomicU64::new(1),
             store: self.store,

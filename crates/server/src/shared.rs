@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tokio::sync::{Mutex, Semaphore, mpsc};
+use tokio::sync::{Mutex, Semaphore};
 use tokio_util::sync::CancellationToken;
 use windlass_core::task::ProjectId;
 use windlass_core::{Clock, TaskStore, Timestamp};
@@ -45,8 +45,6 @@ pub(crate) struct Room {
     pub(crate) agents: Mutex<Option<(std::time::Duration, Vec<AgentCard>)>>,
     /// No new requests; sockets are closed.
     pub(crate) stop: CancellationToken,
-    /// Held by everything that a stop waits for.
-    pub(crate) busy: mpsc::WeakSender<()>,
     pub(crate) prefix: String,
     pub(crate) count: AtomicU64,
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use windlass_core::task::{
-    Approval, Attempt, AttemptRef, Blocker, Broadcast, Claim, Claimed, Correction, Enqueued, EventFilter,
-    Issue, IssueId, Lease, LoggedEvent, NewApproval, NewIssue, NewProject, NewTask, Outcome,
-    Project, ProjectId, Proof, RecordId, Release, StoreError, Stored, Task, TaskFilter, TaskId,
-    TaskStore, TestResult,
+    Approval, Attempt, AttemptRef, Blocker, Broadcast, Claim, Claimed, Correction, Enqueued,
+    EventFilter, Issue, IssueId, Lease, LoggedEvent, NewApproval, NewIssue, NewProject, NewTask,
+    Outcome, Project, ProjectId, Proof, RecordId, Release, StoreError, Stored, Task, TaskFilter,
+    TaskId, TaskStore, TestResult,
 };
 use windlass_core::{TraceNode, Usage};
 

@@ -6,9 +6,9 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 
 use super::{
-    Approval, Attempt, AttemptRef, Blocker, Broadcast, Claim, Claimed, Correction, Enqueued, EventFilter,
-    Issue, IssueId, Lease, LoggedEvent, NewApproval, NewIssue, NewProject, NewTask, Outcome,
-    Project, ProjectId, Proof, RecordId, Release, Task, TaskFilter, TaskId, TestResult,
+    Approval, Attempt, AttemptRef, Blocker, Broadcast, Claim, Claimed, Correction, Enqueued,
+    EventFilter, Issue, IssueId, Lease, LoggedEvent, NewApproval, NewIssue, NewProject, NewTask,
+    Outcome, Project, ProjectId, Proof, RecordId, Release, Task, TaskFilter, TaskId, TestResult,
 };
 use crate::{TraceNode, Usage};
 

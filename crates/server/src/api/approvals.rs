@@ -42,7 +42,10 @@ pub(super) async fn decide(
         )));
     }
     let decided = shared.store.decide(id, Some(choice.option.clone())).await?;
-    let holds = decided.decision.as_ref().and_then(|held| held.option.as_ref());
+    let holds = decided
+        .decision
+        .as_ref()
+        .and_then(|held| held.option.as_ref());
     if holds != Some(&choice.option) {
         return Err(Refusal::conflict(match holds {
             Some(other) => format!("permission request {id} was decided before: {other}"),

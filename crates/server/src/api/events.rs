@@ -40,12 +40,15 @@ pub(super) async fn all(
     State(shared): State<Shared>,
     Fields(which): Fields<Which>,
 ) -> Result<Answer<Page>, Refusal> {
-    page(&shared, EventFilter {
-        project_id: which.project,
-        task_id: which.task,
-        after: which.after,
-        limit: which.limit.unwrap_or(0),
-    })
+    page(
+        &shared,
+        EventFilter {
+            project_id: which.project,
+            task_id: which.task,
+            after: which.after,
+            limit: which.limit.unwrap_or(0),
+        },
+    )
     .await
 }
 
@@ -55,12 +58,15 @@ pub(super) async fn of_task(
     Fields(after): Fields<After>,
 ) -> Result<Answer<Page>, Refusal> {
     shared.store.task(id).await?;
-    page(&shared, EventFilter {
-        task_id: Some(id),
-        after: after.after,
-        limit: after.limit.unwrap_or(0),
-        ..EventFilter::default()
-    })
+    page(
+        &shared,
+        EventFilter {
+            task_id: Some(id),
+            after: after.after,
+            limit: after.limit.unwrap_or(0),
+            ..EventFilter::default()
+        },
+    )
     .await
 }
 

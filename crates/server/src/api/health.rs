@@ -17,9 +17,10 @@ pub(super) async fn show(State(shared): State<Shared>) -> Response {
             Some("the store cannot be reached")
         }
     };
-    let worker = shared.worker.as_ref().map(|pool| {
-        json!({"concurrency": pool.size(), "running": pool.size() - pool.free()})
-    });
+    let worker = shared
+        .worker
+        .as_ref()
+        .map(|pool| json!({"concurrency": pool.size(), "running": pool.size() - pool.free()}));
     let mut store = json!({"kind": shared.store_kind, "ok": error.is_none()});
     if let Some(error) = error {
         store["error"] = json!(error);

@@ -23,46 +23,46 @@ use crate::shared::Shared;
 use crate::ws;
 
 /// A question: its method, its path, and who answers.
-struct Route(&'static str, &'static str, MethodRouter<Shared>);
+type Route = (&'static str, &'static str, MethodRouter<Shared>);
 
 fn table() -> Vec<Route> {
     vec![
-        Route("post", "/session", post(session::open)),
-        Route("delete", "/session", delete(session::close)),
-        Route("get", "/health", get(health::show)),
-        Route("get", "/openapi.json", get(openapi::show)),
-        Route("get", "/projects", get(tasks::projects)),
-        Route("get", "/tasks", get(tasks::list)),
-        Route("post", "/tasks", post(tasks::add)),
-        Route("get", "/tasks/{id}", get(tasks::show)),
-        Route("post", "/tasks/{id}/cancel", post(tasks::cancel)),
-        Route("post", "/tasks/{id}/retry", post(tasks::retry)),
-        Route("post", "/tasks/{id}/merge", post(tasks::merge)),
-        Route("get", "/tasks/{id}/attempts", get(records::attempts)),
-        Route("get", "/tasks/{id}/tests", get(records::tests)),
-        Route("get", "/tasks/{id}/corrections", get(records::corrections)),
-        Route("get", "/tasks/{id}/proof", get(records::proof)),
-        Route("get", "/tasks/{id}/questions", get(records::questions)),
-        Route("get", "/tasks/{id}/traces", get(traces::of_task)),
-        Route("get", "/tasks/{id}/events", get(events::of_task)),
-        Route("get", "/tasks/{id}/diff", get(diff::show)),
-        Route("get", "/events", get(events::all)),
-        Route("get", "/blockers", get(blockers::list)),
-        Route("post", "/blockers/{id}/answer", post(blockers::answer)),
-        Route("get", "/approvals", get(approvals::list)),
-        Route("post", "/approvals/{id}/decision", post(approvals::decide)),
-        Route("get", "/agents", get(agents::list)),
-        Route("get", "/usage", get(usage::show)),
-        Route("get", "/traces", get(traces::list)),
-        Route("get", "/traces/{id}", get(traces::show)),
-        Route("get", "/ws", get(ws::connect)),
+        ("post", "/session", post(session::open)),
+        ("delete", "/session", delete(session::close)),
+        ("get", "/health", get(health::show)),
+        ("get", "/openapi.json", get(openapi::show)),
+        ("get", "/projects", get(tasks::projects)),
+        ("get", "/tasks", get(tasks::list)),
+        ("post", "/tasks", post(tasks::add)),
+        ("get", "/tasks/{id}", get(tasks::show)),
+        ("post", "/tasks/{id}/cancel", post(tasks::cancel)),
+        ("post", "/tasks/{id}/retry", post(tasks::retry)),
+        ("post", "/tasks/{id}/merge", post(tasks::merge)),
+        ("get", "/tasks/{id}/attempts", get(records::attempts)),
+        ("get", "/tasks/{id}/tests", get(records::tests)),
+        ("get", "/tasks/{id}/corrections", get(records::corrections)),
+        ("get", "/tasks/{id}/proof", get(records::proof)),
+        ("get", "/tasks/{id}/questions", get(records::questions)),
+        ("get", "/tasks/{id}/traces", get(traces::of_task)),
+        ("get", "/tasks/{id}/events", get(events::of_task)),
+        ("get", "/tasks/{id}/diff", get(diff::show)),
+        ("get", "/events", get(events::all)),
+        ("get", "/blockers", get(blockers::list)),
+        ("post", "/blockers/{id}/answer", post(blockers::answer)),
+        ("get", "/approvals", get(approvals::list)),
+        ("post", "/approvals/{id}/decision", post(approvals::decide)),
+        ("get", "/agents", get(agents::list)),
+        ("get", "/usage", get(usage::show)),
+        ("get", "/traces", get(traces::list)),
+        ("get", "/traces/{id}", get(traces::show)),
+        ("get", "/ws", get(ws::connect)),
     ]
 }
 
 /// All of it, below `/api/v1`.
 pub(crate) fn router() -> Router<Shared> {
     let mut router = Router::new();
-    for Route(_, path, answer) in table() {
+    for (_, path, answer) in table() {
         router = router.route(path, answer);
     }
     router
@@ -72,6 +72,33 @@ pub(crate) fn router() -> Router<Shared> {
         })
         .method_not_allowed_fallback(async || {
             let message = "this path has other methods; GET /api/v1/openapi.json lists them";
-            Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message)
+            Refusal::new(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "method_not_allowed",
+                message,
+            )
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_route_is_described_and_nothing_else_is() {
+        let document: serde_json::Value = serde_json::from_str(openapi::DOCUMENT).unwrap();
+        let mut described = BTreeSet::new();
+        for (path, methods) in document["paths"].as_object().unwrap() {
+            for method in methods.as_object().unwrap().keys() {
+                described.insert(format!("{method} {path}"));
+            }
+        }
+        let routes = table().into_iter();
+        let routes: BTreeSet<String> = routes
+            .map(|(method, path, _)| format!("{method} {path}"))
+            .collect();
+        assert_eq!(routes, described);
+    }
 }

@@ -3,7 +3,7 @@
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 
-const DOCUMENT: &str = include_str!("openapi.json");
+pub(super) const DOCUMENT: &str = include_str!("openapi.json");
 
 pub(super) async fn show() -> Response {
     ([(header::CONTENT_TYPE, "application/json")], DOCUMENT).into_response()

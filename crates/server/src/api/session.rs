@@ -17,7 +17,12 @@ const SECONDS: u64 = 30 * 24 * 60 * 60;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Key {
+    #[serde(deserialize_with = "secret")]
     token: SecretString,
+}
+
+fn secret<'de, D: serde::Deserializer<'de>>(from: D) -> Result<SecretString, D::Error> {
+    String::deserialize(from).map(SecretString::from)
 }
 
 pub(super) async fn open(

@@ -98,7 +98,11 @@ impl Wish {
             description: self.description,
             priority: self.priority.unwrap_or(usual.priority),
             workflow_step: self.workflow_step.unwrap_or(usual.workflow_step),
-            dependencies: self.dependencies.into_iter().map(Dependency::Task).collect(),
+            dependencies: self
+                .dependencies
+                .into_iter()
+                .map(Dependency::Task)
+                .collect(),
             kind: self.kind.unwrap_or_default(),
             agent: self.agent.filter(|agent| !agent.is_empty()),
             idempotency_key: key,
@@ -116,12 +120,17 @@ pub(super) async fn add(
     let key = match headers.get("idempotency-key").map(|key| key.to_str()) {
         None => None,
         Some(Ok(key)) if !key.is_empty() && key.len() <= KEY_BYTES => Some(key.to_owned()),
-        Some(_) => return Err(Refusal::bad(format!("an Idempotency-Key has 1 to {KEY_BYTES} plain letters"))),
+        Some(_) => {
+            return Err(Refusal::bad(format!(
+                "an Idempotency-Key has 1 to {KEY_BYTES} plain letters"
+            )));
+        }
     };
     let task = wish.task(shared.project, key)?;
     let added = shared.store.enqueue(vec![task]).await;
     let added = added.map_err(Refusal::of_input)?.into_iter().next();
-    let added = added.ok_or_else(|| Refusal::internal("the store did not say which task it took"))?;
+    let added =
+        added.ok_or_else(|| Refusal::internal("the store did not say which task it took"))?;
     let status = if added.fresh {
         StatusCode::CREATED
     } else {

@@ -10,7 +10,7 @@ use crate::error::{Answer, Refusal};
 use crate::shared::Shared;
 
 /// How many traces are listed at once, at most and unless told otherwise.
-const PAGE: u32 = 50;
+const PAGE: u32 = 100;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

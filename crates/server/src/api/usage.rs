@@ -54,7 +54,10 @@ pub(super) async fn show(State(shared): State<Shared>) -> Result<Answer<Sums>, R
             sums.total.add(task);
             let agent = task.agent.clone().unwrap_or_else(|| "default".to_owned());
             sums.by_agent.entry(agent).or_default().add(task);
-            sums.by_day.entry(day(task.updated_at)).or_default().add(task);
+            sums.by_day
+                .entry(day(task.updated_at))
+                .or_default()
+                .add(task);
         }
     }
     sums.truncated = true;
@@ -82,7 +85,8 @@ mod tests {
 
     #[test]
     fn days_are_those_of_the_calendar() {
-        let check = |seconds: u64, expected: &str| assert_eq!(day(Timestamp(seconds * 1000)), expected);
+        let check =
+            |seconds: u64, expected: &str| assert_eq!(day(Timestamp(seconds * 1000)), expected);
         check(0, "1970-01-01");
         check(951_782_400, "2000-02-29");
         check(1_709_164_799, "2024-02-28");

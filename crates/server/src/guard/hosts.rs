@@ -73,14 +73,38 @@ mod tests {
             let hosts = Hosts::new(listen.parse().unwrap(), &["box.example".to_owned()]);
             assert_eq!(hosts.allow(host), allowed, "{host} at {listen}");
         };
-        for own in ["127.0.0.1:7420", "localhost:7420", "LOCALHOST:7420", "[::1]:7420", "box.example"] {
+        for own in [
+            "127.0.0.1:7420",
+            "localhost:7420",
+            "LOCALHOST:7420",
+            "[::1]:7420",
+            "box.example",
+        ] {
             check("127.0.0.1:7420", own, true);
         }
         let foreign = [
-            "", ":", ":7420", "127.0.0.1", "localhost", "127.0.0.1:7421", "127.0.0.1:", "evil:7420",
-            "localhost:7420/#@evil", "localhost:7420@evil", "evil@localhost:7420", "localhost.:7420",
-            "127.0.0.1.evil.example:7420", "[::1]", "::1:7420", "[127.0.0.1]:7420", "10.0.0.1:7420",
-            "0.0.0.0:7420", "localhost:+7420", "localhost: 7420", "box.example:7420", "2130706433:7420",
+            "",
+            ":",
+            ":7420",
+            "127.0.0.1",
+            "localhost",
+            "127.0.0.1:7421",
+            "127.0.0.1:",
+            "evil:7420",
+            "localhost:7420/#@evil",
+            "localhost:7420@evil",
+            "evil@localhost:7420",
+            "localhost.:7420",
+            "127.0.0.1.evil.example:7420",
+            "[::1]",
+            "::1:7420",
+            "[127.0.0.1]:7420",
+            "10.0.0.1:7420",
+            "0.0.0.0:7420",
+            "localhost:+7420",
+            "localhost: 7420",
+            "box.example:7420",
+            "2130706433:7420",
         ];
         for host in foreign {
             check("127.0.0.1:7420", host, false);
@@ -93,14 +117,26 @@ mod tests {
 
     #[test]
     fn p22_only_our_own_page_is_our_origin() {
-        let hosts = Hosts::new("127.0.0.1:7420".parse().unwrap(), &["box.example".to_owned()]);
+        let hosts = Hosts::new(
+            "127.0.0.1:7420".parse().unwrap(),
+            &["box.example".to_owned()],
+        );
         let check = |origin: &str, host: &str, ours: bool| {
             assert_eq!(hosts.is_origin(origin, host), ours, "{origin} to {host}");
         };
         check("http://127.0.0.1:7420", "127.0.0.1:7420", true);
         check("https://box.example", "box.example", true);
-        for foreign in ["null", "", "http://evil", "http://127.0.0.1:7421", "https://127.0.0.1:7420",
-            "http://127.0.0.1:7420/", "http://127.0.0.1:7420.evil", "http://localhost:7420", "file://"] {
+        for foreign in [
+            "null",
+            "",
+            "http://evil",
+            "http://127.0.0.1:7421",
+            "https://127.0.0.1:7420",
+            "http://127.0.0.1:7420/",
+            "http://127.0.0.1:7420.evil",
+            "http://localhost:7420",
+            "file://",
+        ] {
             check(foreign, "127.0.0.1:7420", false);
         }
     }

@@ -123,9 +123,12 @@ fn origin(shared: &Shared, headers: &HeaderMap, host: &str) -> Result<(), Refusa
 fn is_open(method: &Method, path: &str) -> bool {
     let reads = method == Method::GET || method == Method::HEAD;
     let is_door = method == Method::POST && path == "/api/v1/session";
-    let is_served = ["/api", "/v1"]
-        .iter()
-        .any(|root| path == *root || path.strip_prefix(root).is_some_and(|rest| rest.starts_with('/')));
+    let is_served = ["/api", "/v1"].iter().any(|root| {
+        path == *root
+            || path
+                .strip_prefix(root)
+                .is_some_and(|rest| rest.starts_with('/'))
+    });
     is_door || (reads && !is_served)
 }
 
@@ -144,7 +147,8 @@ fn token(headers: &HeaderMap) -> Option<&str> {
 
 /// Whether our page sent its cookie. Another port of this machine is the same site to a browser, so that must be looked at.
 fn has_cookie(shared: &Shared, headers: &HeaderMap) -> Result<bool, Refusal> {
-    let found = cookies(headers).any(|(name, value)| name == shared.cookie_name && shared.token.is_cookie(value));
+    let found = cookies(headers)
+        .any(|(name, value)| name == shared.cookie_name && shared.token.is_cookie(value));
     let site = headers.get("sec-fetch-site");
     if found && site.is_some_and(|site| site != "same-origin" && site != "none") {
         return Err(Refusal::new(

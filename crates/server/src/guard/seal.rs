@@ -23,7 +23,10 @@ const ALWAYS: &[(&str, &str)] = &[
     ("referrer-policy", "no-referrer"),
     ("cross-origin-opener-policy", "same-origin"),
     ("cross-origin-resource-policy", "same-origin"),
-    ("permissions-policy", "camera=(), microphone=(), geolocation=()"),
+    (
+        "permissions-policy",
+        "camera=(), microphone=(), geolocation=()",
+    ),
 ];
 
 /// Numbers a request, keeps panics in, and seals the answer.
@@ -57,7 +60,10 @@ pub(crate) async fn seal(State(shared): State<Shared>, request: Request, next: N
     tracing::debug!(%id, %method, path = %visible_line(&path), status, "answered");
     let headers = response.headers_mut();
     for (name, value) in ALWAYS {
-        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+        headers.insert(
+            HeaderName::from_static(name),
+            HeaderValue::from_static(value),
+        );
     }
     if !headers.contains_key(header::CACHE_CONTROL) {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

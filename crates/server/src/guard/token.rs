@@ -88,7 +88,13 @@ mod tests {
         assert_eq!(text.len(), 64);
         assert!(token.is(text));
         assert!(token.is_cookie(&cookie(text)));
-        for other in ["", &text[1..], &text.to_uppercase(), &cookie(text), "' OR 1=1"] {
+        for other in [
+            "",
+            &text[1..],
+            &text.to_uppercase(),
+            &cookie(text),
+            "' OR 1=1",
+        ] {
             let same = other == text;
             assert_eq!(token.is(other), same, "{other}");
         }

@@ -5,13 +5,13 @@ mod pump;
 mod reader;
 mod ring;
 
+use axum::Extension;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use axum::Extension;
 
 use message::Wanted;
 pub(crate) use pump::pump;

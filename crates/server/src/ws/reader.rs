@@ -118,7 +118,7 @@ impl Reader {
         self.live = wanted.after.is_none();
         self.behind = None;
         self.wanted = wanted;
-        self.send([Note::Hello { last }.message()]).await
+        self.send(vec![Note::Hello { last }.message()]).await
     }
 
     /// Sends what there is, up to a batch.
@@ -129,7 +129,8 @@ impl Reader {
             Taken::These(found, reached) => {
                 if !found.is_empty() {
                     self.keep_up()?;
-                    self.send(found.iter().map(|item| message(item))).await?;
+                    let messages = found.iter().map(|item| message(item)).collect();
+                    self.send(messages).await?;
                 }
                 self.at = reached;
                 if self.at < self.shared.ring.last() {
@@ -143,7 +144,7 @@ impl Reader {
                 self.keep_up()?;
                 let (from, to) = (self.at + 1, first - 1);
                 self.at = to;
-                self.send([Note::Lagged { from, to }.message()]).await?;
+                self.send(vec![Note::Lagged { from, to }.message()]).await?;
                 Ok(Flow::More)
             }
             Taken::Gone(_) => self.fetch().await,
@@ -166,8 +167,8 @@ impl Reader {
         };
         let last = page.last().map_or(self.at, |event| event.seq);
         let is_full = page.len() >= PAGE as usize;
-        self.send(page.iter().map(|event| message(&Shown::of(event))))
-            .await?;
+        let messages = page.iter().map(|event| message(&Shown::of(event)));
+        self.send(messages.collect()).await?;
         self.at = if is_full { last } else { last.max(known) };
         Ok(Flow::More)
     }
@@ -182,7 +183,7 @@ impl Reader {
             Some(reason) => Note::Stale { reason }.message(),
             None => Note::Fresh.message(),
         };
-        self.send([note]).await
+        self.send(vec![note]).await
     }
 
     /// Notes that there is something to send, and ends it where that has been so for too long.
@@ -195,7 +196,7 @@ impl Reader {
     }
 
     /// Writes messages; a reader that does not take them in time is too slow.
-    async fn send(&mut self, messages: impl IntoIterator<Item = Message>) -> Result<(), End> {
+    async fn send(&mut self, messages: Vec<Message>) -> Result<(), End> {
         let socket = &mut self.socket;
         let writing = async {
             for message in messages {
@@ -215,7 +216,7 @@ impl Reader {
             return Err(End::Gone);
         }
         self.frames = 0;
-        self.send([Message::Ping(Bytes::new())]).await
+        self.send(vec![Message::Ping(Bytes::new())]).await
     }
 
     /// Takes what the reader says, as far as it has said it.
@@ -231,7 +232,10 @@ impl Reader {
             match message {
                 Message::Text(text) => self.told(&text).await?,
                 Message::Binary(_) => {
-                    return Err(End::Close(close_code::UNSUPPORTED, "only text is understood"));
+                    return Err(End::Close(
+                        close_code::UNSUPPORTED,
+                        "only text is understood",
+                    ));
                 }
                 Message::Close(_) => return Err(End::Gone),
                 Message::Ping(_) | Message::Pong(_) => {}
@@ -259,7 +263,8 @@ impl Reader {
             }
             Err(error) => {
                 let message = error.to_string();
-                self.send([Note::Error { message: &message }.message()]).await
+                self.send(vec![Note::Error { message: &message }.message()])
+                    .await
             }
         }
     }
@@ -270,7 +275,10 @@ fn message(shown: &Shown) -> Message {
 }
 
 fn too_slow() -> End {
-    End::Close(close_code::AGAIN, "too slow: come back with the last number")
+    End::Close(
+        close_code::AGAIN,
+        "too slow: come back with the last number",
+    )
 }
 
 /// Lets time pass.

@@ -92,14 +92,12 @@ impl Ring {
         self.news.borrow().last
     }
 
-    /// Why the last message may not be the last, if it may not.
-    pub(crate) fn stale(&self) -> Option<Arc<str>> {
-        self.news.borrow().stale.clone()
-    }
-
     /// Adds messages, which follow the last one, and tells everybody.
     pub(crate) fn push(&self, events: &[LoggedEvent]) {
-        let shown: Vec<Arc<Shown>> = events.iter().map(|event| Arc::new(Shown::of(event))).collect();
+        let shown: Vec<Arc<Shown>> = events
+            .iter()
+            .map(|event| Arc::new(Shown::of(event)))
+            .collect();
         let mut held = self.lock();
         for item in shown {
             // Numbers have no gaps; after one, nothing older may be counted from here.
@@ -191,7 +189,9 @@ mod tests {
             ..Limits::default()
         };
         let ring = Ring::new(10, &limits);
-        let all: Vec<LoggedEvent> = (11..=20).map(|seq| event(seq, i64::from(seq % 2 == 0))).collect();
+        let all: Vec<LoggedEvent> = (11..=20)
+            .map(|seq| event(seq, i64::from(seq % 2 == 0)))
+            .collect();
         ring.push(&all);
         ring
     }
@@ -210,7 +210,10 @@ mod tests {
     #[test]
     fn readers_get_what_follows_their_number() {
         let all = Wanted::default();
-        let even = Wanted { task: Some(1), ..Wanted::default() };
+        let even = Wanted {
+            task: Some(1),
+            ..Wanted::default()
+        };
         let ring = ring(100, 1 << 20);
         check(&ring, 10, &all, &[11, 12, 13], 13);
         check(&ring, 18, &all, &[19, 20], 20);

@@ -1,7 +1,9 @@
 //! What people do: stop, answer, decide, look.
 
 use serde_json::json;
-use windlass_core::task::{Ending, Lease, NewApproval, NewTask, Outcome, Release, StoreError, TaskStatus};
+use windlass_core::task::{
+    Ending, Lease, NewApproval, NewTask, Outcome, Release, StoreError, TaskStatus,
+};
 use windlass_core::{PermissionKind, PermissionOption, TraceNode, Usage};
 
 use super::{
@@ -197,7 +199,11 @@ pub(super) async fn attempts_are_remembered(on: Subject) -> Verdict {
     let under_way = on.other.attempts(task.id).await?;
     same!(under_way.len(), 1);
     same!(
-        (under_way[0].number, under_way[0].ended_at, under_way[0].outcome),
+        (
+            under_way[0].number,
+            under_way[0].ended_at,
+            under_way[0].outcome
+        ),
         (1, None, None)
     );
     finish(&on.store, &one, failed(true)).await?;

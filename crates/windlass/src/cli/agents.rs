@@ -4,6 +4,7 @@ use clap::Args;
 use serde::Serialize;
 use windlass_agents::{AgentContext, acp, cli};
 use windlass_core::{Capabilities, Error};
+use windlass_server::AgentCard;
 
 use super::app::App;
 use super::exit::{Exit, Failure};
@@ -55,6 +56,25 @@ impl Agents {
 }
 
 impl Row {
+    /// The same for those who ask the server.
+    pub(super) fn card(self) -> AgentCard {
+        let (health, detail) = match self.health {
+            Health::Ok => ("ok", None),
+            Health::Problem(problem) => ("problem", Some(problem)),
+        };
+        AgentCard {
+            name: self.name,
+            backend: self.backend,
+            transport: self.transport.map(str::to_owned),
+            version: self.version,
+            capabilities: self.capabilities.into_iter().map(str::to_owned).collect(),
+            default: self.default,
+            configured: self.configured,
+            health,
+            detail,
+        }
+    }
+
     fn cells(&self) -> [String; 6] {
         let health = match &self.health {
             Health::Ok => "ok".to_owned(),

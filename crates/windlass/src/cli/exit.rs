@@ -61,6 +61,11 @@ impl Failure {
         }
     }
 
+    /// Whether what was asked does not fit the command line, the configuration or the state of things.
+    pub(super) fn is_usage(&self) -> bool {
+        self.exit == Exit::Usage
+    }
+
     pub(super) fn failed(message: impl Into<String>) -> Self {
         Self {
             exit: Exit::Failed,

@@ -26,6 +26,7 @@ mod run;
 mod scenario;
 mod schema;
 mod scripted;
+mod serve;
 mod spinner;
 mod task;
 mod trace;
@@ -96,6 +97,8 @@ enum Command {
     Answer(blockers::Answer),
     /// Take tasks from the store and work on them
     Worker(worker::Worker),
+    /// Serve API, WebSocket and dashboard on this machine, with workers beside them
+    Serve(serve::Serve),
     /// Check a task's proof again, from scratch
     Verify(verify::Verify),
     /// Show what an attempt went through, step by step
@@ -137,6 +140,7 @@ impl Command {
             Self::Ask(_)
                 | Self::Run(_)
                 | Self::Worker(_)
+                | Self::Serve(_)
                 | Self::Demo(_)
                 | Self::Agents(_)
                 | Self::Doctor(_)
@@ -179,6 +183,7 @@ async fn run(cli: Cli, registry: AgentRegistry, console: &Console) -> Result<Exi
         Command::Blockers(blockers) => blockers.run(&app).await,
         Command::Answer(answer) => answer.run(&app).await,
         Command::Worker(worker) => worker.run(&app).await,
+        Command::Serve(serve) => serve.run(&app).await,
         Command::Verify(verify) => verify.run(&app).await,
         Command::Trace(trace) => trace.run(&app).await,
         Command::Agents(agents) => agents.run(&app).await,

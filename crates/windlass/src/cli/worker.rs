@@ -15,15 +15,14 @@ use super::exit::{Exit, Failure};
 use super::interrupt::Interrupts;
 use super::progress::Progress;
 use super::queue::Queue;
+use crate::roster::Roster;
 
+/// What those who take tasks are told on the command line.
 #[derive(Debug, Args)]
-pub(super) struct Worker {
+pub(super) struct Hands {
     /// How many tasks to work on at a time; without it what the configuration says
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     concurrency: Option<u16>,
-    /// End when there is nothing left to take
-    #[arg(long)]
-    once: bool,
     /// The agent for tasks that name none; without it the configured default
     #[arg(short, long, value_name = "NAME")]
     agent: Option<String>,
@@ -33,6 +32,47 @@ pub(super) struct Worker {
     /// Only tasks for this kind of worker; may be given several times
     #[arg(long, value_name = "KIND", value_parser = super::task::kind)]
     kind: Vec<WorkerKind>,
+}
+
+impl Hands {
+    /// The agents, with the one to work where a task names none.
+    pub(super) fn roster(&self, app: &App<'_>, queue: &Queue) -> Roster {
+        app.roster(&queue.config).with_default(self.agent.clone())
+    }
+
+    /// A worker over this queue.
+    pub(super) fn worker(
+        &self,
+        app: &App<'_>,
+        queue: &Queue,
+        crew: &Crew,
+        roster: Roster,
+    ) -> windlass_runner::Worker {
+        let config = &queue.config;
+        let runner = crew.runner(
+            Arc::clone(&queue.store),
+            Arc::new(roster),
+            Some(Arc::new(Progress::new(app.console))),
+            settings(config),
+        );
+        let room = self.concurrency.map(usize::from);
+        let room = room.or_else(|| config.number("worker.concurrency")?.try_into().ok());
+        windlass_runner::Worker {
+            pool: room.map(AgentPoolManager::new).unwrap_or_default(),
+            project: (!self.all).then_some(queue.project.id),
+            kinds: self.kind.clone(),
+            ..windlass_runner::Worker::new(Arc::new(runner))
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Worker {
+    #[command(flatten)]
+    hands: Hands,
+    /// End when there is nothing left to take
+    #[arg(long)]
+    once: bool,
     /// Print JSON at the end
     #[arg(long)]
     json: bool,
@@ -44,23 +84,12 @@ impl Worker {
         let queue = Queue::open(app).await?;
         let config = &queue.config;
         let crew = Crew::gather(app, config, test_settings(config)).await?;
-        let roster = app.roster(config).with_default(self.agent.clone());
+        let roster = self.hands.roster(app, &queue);
         // Better now than once for each task.
         roster.find(None)?;
-        let runner = crew.runner(
-            Arc::clone(&queue.store),
-            Arc::new(roster),
-            Some(Arc::new(Progress::new(app.console))),
-            settings(config),
-        );
-        let room = self.concurrency.map(usize::from);
-        let room = room.or_else(|| config.number("worker.concurrency")?.try_into().ok());
         let worker = windlass_runner::Worker {
-            pool: room.map(AgentPoolManager::new).unwrap_or_default(),
             once: self.once,
-            project: (!self.all).then_some(queue.project.id),
-            kinds: self.kind.clone(),
-            ..windlass_runner::Worker::new(Arc::new(runner))
+            ..self.hands.worker(app, &queue, &crew, roster)
         };
         let stop = CancellationToken::new();
         let work = worker.run(stop.clone());

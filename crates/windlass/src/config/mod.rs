@@ -29,7 +29,7 @@ mod nearest;
 mod notice;
 mod origin;
 mod places;
-mod private;
+pub(crate) mod private;
 pub mod reference;
 mod setting;
 mod show;

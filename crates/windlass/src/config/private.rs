@@ -15,14 +15,14 @@ use super::{Error, Result};
 const MOST_BYTES: u64 = 4 << 20;
 
 /// A private folder, locked against other writers for as long as this value lives.
-pub(super) struct Folder {
+pub(crate) struct Folder {
     path: PathBuf,
     lock: File,
 }
 
 impl Folder {
     /// Makes the folder if it is not there, makes it private if it is not, and waits for its lock.
-    pub(super) fn lock(path: &Path) -> Result<Self> {
+    pub(crate) fn lock(path: &Path) -> Result<Self> {
         let unusable = |error| Error::file(path, format!("cannot be used: {error}"));
         DirBuilder::new()
             .recursive(true)
@@ -49,7 +49,7 @@ impl Folder {
     }
 
     /// Replaces a file as a whole: a reader sees the old content or the new, never a part.
-    pub(super) fn replace(&self, name: &str, text: &str) -> Result<()> {
+    pub(crate) fn replace(&self, name: &str, text: &str) -> Result<()> {
         let path = self.path.join(name);
         let unwritable = |error| Error::file(&path, format!("cannot be written: {error}"));
         let mut file = tempfile::Builder::new()
@@ -66,6 +66,18 @@ impl Folder {
 
 /// Reads a private file if there is one; refuses what others could have written.
 pub(super) fn read(path: &Path) -> Result<Option<String>> {
+    let problem = "others can write it, so it proves nothing: remove it and trust anew";
+    read_unless(path, 0o022, problem)
+}
+
+/// Reads a secret if there is one; refuses what others could have written or read.
+pub(crate) fn read_secret(path: &Path) -> Result<Option<String>> {
+    let problem =
+        "others can read or write it, so it is no secret: remove it, and a new one is made";
+    read_unless(path, 0o077, problem)
+}
+
+fn read_unless(path: &Path, open: u32, problem: &str) -> Result<Option<String>> {
     let file = OpenOptions::new()
         .read(true)
         .custom_flags(flags(OFlags::NOFOLLOW | OFlags::NONBLOCK))
@@ -80,8 +92,7 @@ pub(super) fn read(path: &Path) -> Result<Option<String>> {
     if !about.is_file() {
         return Err(Error::file(path, "is not a regular file: remove it"));
     }
-    if about.mode() & 0o022 != 0 {
-        let problem = "others can write it, so it proves nothing: remove it and trust anew";
+    if about.mode() & open != 0 {
         return Err(Error::file(path, problem));
     }
     let mut text = String::new();

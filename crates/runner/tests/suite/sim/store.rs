@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use windlass_core::task::{
-    Answer, Approval, ApprovalDecision, Attempt, AttemptRef, Blocker, Broadcast, Claim, Claimed, Correction,
-    Enqueued, EventFilter, Issue, IssueId, Lease, LoggedEvent, NewApproval, NewIssue, NewProject,
-    NewTask, Outcome, Project, ProjectId, Proof, RecordId, Release, StoreError, StoreResult,
-    Stored, Task, TaskFilter, TaskId, TestResult,
+    Answer, Approval, ApprovalDecision, Attempt, AttemptRef, Blocker, Broadcast, Claim, Claimed,
+    Correction, Enqueued, EventFilter, Issue, IssueId, Lease, LoggedEvent, NewApproval, NewIssue,
+    NewProject, NewTask, Outcome, Project, ProjectId, Proof, RecordId, Release, StoreError,
+    StoreResult, Stored, Task, TaskFilter, TaskId, TestResult,
 };
 use windlass_core::{Clock, TaskStore, TraceNode, Usage};
 

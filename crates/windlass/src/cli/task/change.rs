@@ -3,8 +3,8 @@
 use clap::Args;
 use serde_json::json;
 use windlass_core::task::{Task, TaskId, TaskStatus};
-use windlass_core::visible;
-use windlass_workspace as workspace;
+use windlass_core::{TaskStore, visible};
+use windlass_workspace::{self as workspace, Clones};
 
 use super::super::app::App;
 use super::super::crew::{Crew, test_settings};
@@ -32,19 +32,44 @@ pub(super) struct Merge {
 impl Diff {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
         let queue = Queue::open(app).await?;
-        let proof = queue.store.proof(self.id).await?;
         let task = queue.store.task(self.id).await?;
-        let branch = branch(&task)?;
-        let root = queue.store.project(task.project_id).await?.root;
         let crew = Crew::gather(app, &queue.config, test_settings(&queue.config)).await?;
-        let (base, commit) = match &proof {
-            Some(proof) => (Some(proof.base.as_str()), proof.commit.as_str()),
-            None => (None, branch),
-        };
-        let diff = crew.clones.diff(&root, base, commit).await;
-        let diff = diff.map_err(windlass_core::Error::from)?;
+        let diff = diff(&*queue.store, &crew.clones, &task).await?;
         app.console.text(&diff)?;
         Ok(Exit::Done)
+    }
+}
+
+/// The change that a task made, as git prints it.
+pub(in super::super) async fn diff(
+    store: &dyn TaskStore,
+    clones: &Clones,
+    task: &Task,
+) -> Result<String, Failure> {
+    let branch = branch(task)?;
+    let proof = store.proof(task.id).await?;
+    let root = store.project(task.project_id).await?.root;
+    let (base, commit) = match &proof {
+        Some(proof) => (Some(proof.base.as_str()), proof.commit.as_str()),
+        None => (None, branch),
+    };
+    let diff = clones.diff(&root, base, commit).await;
+    Ok(diff.map_err(windlass_core::Error::from)?)
+}
+
+/// Merges a task's change, and says in JSON what that did.
+pub(in super::super) async fn merge(
+    store: &dyn TaskStore,
+    clones: &Clones,
+    task: &Task,
+) -> Result<serde_json::Value, Failure> {
+    let branch = branch(task)?;
+    let root = store.project(task.project_id).await?.root;
+    let merged = clones.merge(&root, branch).await;
+    let merged = merged.map_err(windlass_core::Error::from)?;
+    match unmerged(branch, &merged) {
+        Some(why) => Err(Failure::usage(why)),
+        None => Ok(as_json(&merged)),
     }
 }
 
@@ -75,13 +100,12 @@ pub(in super::super) fn report(
     merged: &workspace::Merge,
     quiet: bool,
 ) -> Result<Exit, Failure> {
-    let list = |files: &[String]| files.join(", ");
     match merged {
         workspace::Merge::Merged(done) if !quiet => {
             app.console.line(&visible(&format!(
                 "{branch} is in {}: {}",
                 done.into,
-                list(&done.files)
+                done.files.join(", ")
             )))?;
             app.console.line(&format!("to undo it: {}", done.undo()))?;
             Ok(Exit::Done)
@@ -90,15 +114,25 @@ pub(in super::super) fn report(
             app.console.line("everything in it was there already")?;
             Ok(Exit::Done)
         }
-        workspace::Merge::Conflicts(files) => Err(Failure::failed(format!(
+        merged => match unmerged(branch, merged) {
+            Some(why) => Err(Failure::failed(why)),
+            None => Ok(Exit::Done),
+        },
+    }
+}
+
+/// Why nothing was merged, where nothing was.
+fn unmerged(branch: &str, merged: &workspace::Merge) -> Option<String> {
+    match merged {
+        workspace::Merge::Conflicts(files) => Some(format!(
             "nothing was merged: both sides changed {}; run git merge {branch} to settle it by hand",
-            list(files)
-        ))),
-        workspace::Merge::Overwrites(files) => Err(Failure::failed(format!(
+            files.join(", ")
+        )),
+        workspace::Merge::Overwrites(files) => Some(format!(
             "nothing was merged: your uncommitted edits in {} would be lost; commit or stash them first",
-            list(files)
-        ))),
-        _ => Ok(Exit::Done),
+            files.join(", ")
+        )),
+        _ => None,
     }
 }
 

@@ -13,7 +13,7 @@ use windlass_core::task::TaskId;
 use super::app::App;
 use super::exit::{Exit, Failure};
 pub(super) use add::kind;
-pub(super) use change::report;
+pub(super) use change::{diff, merge, report};
 pub(super) use log::line as event_line;
 pub(super) use show::{marked, proof_lines};
 

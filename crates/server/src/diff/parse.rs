@@ -1,0 +1,221 @@
+//! Reads what git prints. Pure: from text to a change, whatever the text is.
+
+use std::str::Lines;
+
+use windlass_core::{visible, visible_line};
+
+use super::{Bounds, Change, Diff, File, Hunk, Kind, Line, Span};
+
+/// Reads a change, within bounds.
+pub(crate) fn parse(text: &str, bounds: Bounds) -> Diff {
+    let mut reading = Reading {
+        diff: Diff::default(),
+        bounds,
+        lines: 0,
+        all_lines: 0,
+    };
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        reading.take(line, &mut lines);
+    }
+    reading.diff.files.truncate(bounds.files);
+    reading.diff
+}
+
+struct Reading {
+    diff: Diff,
+    bounds: Bounds,
+    /// How many lines of the last file are kept.
+    lines: usize,
+    all_lines: usize,
+}
+
+impl Reading {
+    fn take(&mut self, line: &str, rest: &mut Lines<'_>) {
+        if let Some(names) = line.strip_prefix("diff --git ") {
+            self.lines = 0;
+            self.diff.files.truncate(self.bounds.files);
+            let full = self.diff.files.len() == self.bounds.files;
+            self.diff.truncated |= full;
+            // Beyond the bound a file is still read, into a place that the next one takes.
+            let path = names.rsplit_once(" b/").map_or(names, |(_, path)| path);
+            self.diff.files.push(File {
+                path: name(path),
+                ..File::default()
+            });
+            return;
+        }
+        if line.starts_with("[… ") && line.ends_with(" bytes cut …]") {
+            self.cut();
+            return;
+        }
+        let Some(file) = self.diff.files.last_mut() else {
+            return;
+        };
+        if let Some(range) = line.strip_prefix("@@ ") {
+            self.hunk(line, range, rest);
+        } else if line.starts_with("new file mode ") {
+            file.change = Change::Added;
+        } else if line.starts_with("deleted file mode ") {
+            file.change = Change::Deleted;
+        } else if let Some(old) = line.strip_prefix("rename from ") {
+            file.change = Change::Renamed;
+            file.old_path = Some(name(old));
+        } else if let Some(new) = line.strip_prefix("rename to ") {
+            file.path = name(new);
+        } else if let Some(path) = line.strip_prefix("+++ ").and_then(|path| side(path, "b/")) {
+            file.path = path;
+        } else if let Some(path) = line.strip_prefix("--- ").and_then(|path| side(path, "a/"))
+            && file.change == Change::Deleted
+        {
+            file.path = path;
+        }
+    }
+
+    /// Reads the lines of a hunk: as many as its head says, whatever they look like.
+    fn hunk(&mut self, head: &str, range: &str, rest: &mut Lines<'_>) {
+        let Some((mut old, mut new)) = ranges(range) else {
+            return;
+        };
+        let mut hunk = Hunk {
+            header: visible_line(head).into_owned(),
+            lines: Vec::new(),
+        };
+        while old.left > 0 || new.left > 0 {
+            // What follows is looked at before it is taken: a cut may be in the middle.
+            let Some(line) = rest.clone().next() else {
+                break;
+            };
+            let kind = match line.as_bytes().first() {
+                Some(b'+') => Kind::Add,
+                Some(b'-') => Kind::Del,
+                Some(b' ') | None => Kind::Context,
+                Some(b'\\') => {
+                    rest.next();
+                    continue;
+                }
+                _ => break,
+            };
+            rest.next();
+            let numbers = match kind {
+                Kind::Add => (None, new.step()),
+                Kind::Del => (old.step(), None),
+                Kind::Context => (old.step(), new.step()),
+            };
+            self.line(&mut hunk, kind, numbers, line.get(1..).unwrap_or_default());
+        }
+        if let Some(file) = self.diff.files.last_mut()
+            && !hunk.lines.is_empty()
+        {
+            file.hunks.push(hunk);
+        }
+    }
+
+    fn line(&mut self, hunk: &mut Hunk, kind: Kind, at: (Option<u64>, Option<u64>), text: &str) {
+        let Some(file) = self.diff.files.last_mut() else {
+            return;
+        };
+        match kind {
+            Kind::Add => file.added += 1,
+            Kind::Del => file.removed += 1,
+            Kind::Context => {}
+        }
+        if self.lines >= self.bounds.lines || self.all_lines >= self.bounds.all_lines {
+            file.truncated = true;
+            self.diff.truncated = true;
+            return;
+        }
+        self.lines += 1;
+        self.all_lines += 1;
+        let mut spans = Vec::new();
+        let kept = text.floor_char_boundary(self.bounds.line_bytes.min(text.len()));
+        if kept > 0 {
+            spans.push(Span::plain(visible(&text[..kept])));
+        }
+        if kept < text.len() {
+            file.truncated = true;
+            spans.push(Span::plain(format!(" … {} bytes cut", text.len() - kept)));
+        }
+        let (old, new) = at;
+        hunk.lines.push(Line {
+            kind,
+            old,
+            new,
+            spans,
+        });
+    }
+
+    fn cut(&mut self) {
+        self.diff.truncated = true;
+        if let Some(file) = self.diff.files.last_mut() {
+            file.truncated = true;
+        }
+    }
+}
+
+/// One side of a hunk: the number of its next line, and how many are left.
+struct Side {
+    next: u64,
+    left: u64,
+}
+
+impl Side {
+    fn step(&mut self) -> Option<u64> {
+        let number = self.next;
+        self.next = self.next.saturating_add(1);
+        self.left = self.left.saturating_sub(1);
+        Some(number)
+    }
+}
+
+/// Reads `-1,3 +1,4 @@ …`.
+fn ranges(text: &str) -> Option<(Side, Side)> {
+    let mut words = text.split(' ');
+    let old = words.next()?.strip_prefix('-')?;
+    let new = words.next()?.strip_prefix('+')?;
+    let side = |text: &str| {
+        let (next, left) = text.split_once(',').unwrap_or((text, "1"));
+        Some(Side {
+            next: next.parse().ok()?,
+            left: left.parse().ok()?,
+        })
+    };
+    Some((side(old)?, side(new)?))
+}
+
+/// The path on one side; none where there is no file on it.
+fn side(path: &str, prefix: &str) -> Option<String> {
+    let path = name(path.trim_end_matches('\t'));
+    path.strip_prefix(prefix).map(str::to_owned)
+}
+
+/// A path as a person may see it. What git writes in quotes is read as it was.
+fn name(path: &str) -> String {
+    let inner = path
+        .strip_prefix('"')
+        .and_then(|inner| inner.strip_suffix('"'));
+    let Some(inner) = inner else {
+        return visible_line(path).into_owned();
+    };
+    let mut bytes = Vec::new();
+    let mut rest = inner.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'\\' {
+            bytes.push(byte);
+            continue;
+        }
+        match rest.next() {
+            Some(b'n') => bytes.push(b'\n'),
+            Some(b't') => bytes.push(b'\t'),
+            Some(b'r') => bytes.push(b'\r'),
+            Some(first @ b'0'..=b'3') => {
+                let digit = |byte: Option<u8>| byte.map_or(0, |byte| byte.wrapping_sub(b'0') & 7);
+                let (high, low) = (digit(rest.next()), digit(rest.next()));
+                bytes.push(((first - b'0') << 6) | (high << 3) | low);
+            }
+            Some(other) => bytes.push(other),
+            None => {}
+        }
+    }
+    visible_line(&String::from_utf8_lossy(&bytes)).into_owned()
+}

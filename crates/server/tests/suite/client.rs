@@ -1,0 +1,109 @@
+//! A client that sends exactly what it is told: a polite one could not ask the impolite questions.
+
+use std::net::SocketAddr;
+
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+impl Reply {
+    /// A header's value.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        let found = lines.find(|(found, _)| found.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value)
+    }
+
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// The code of an error.
+    pub(crate) fn code(&self) -> String {
+        self.json()["error"]["code"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    }
+}
+
+/// Sends bytes and reads until the server closes, or has answered with an upgrade.
+pub(crate) async fn raw(addr: SocketAddr, request: &[u8]) -> Option<Reply> {
+    let mut stream = TcpStream::connect(addr).await.unwrap();
+    // The server may answer and close before it has read everything.
+    let _ = stream.write_all(request).await;
+    let mut bytes = Vec::new();
+    let mut buffer = [0; 4096];
+    loop {
+        match stream.read(&mut buffer).await {
+            Ok(0) | Err(_) => break,
+            Ok(count) => bytes.extend_from_slice(&buffer[..count]),
+        }
+        if bytes.starts_with(b"HTTP/1.1 101") {
+            break;
+        }
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    let (head, body) = text.split_once("\r\n\r\n")?;
+    let status = head.split(' ').nth(1)?.parse().ok()?;
+    Some(Reply {
+        status,
+        head: head.to_owned(),
+        body: body.to_owned(),
+    })
+}
+
+/// A request in the making.
+pub(crate) struct Request {
+    text: String,
+}
+
+impl Request {
+    pub(crate) fn new(method: &str, target: &str) -> Self {
+        Self {
+            text: format!("{method} {target} HTTP/1.1\r\nConnection: close\r\n"),
+        }
+    }
+
+    /// One that asks for a WebSocket.
+    pub(crate) fn upgrade(target: &str) -> Self {
+        let text = format!(
+            "GET {target} HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+             Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+        );
+        Self { text }
+    }
+
+    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
+        self.text.push_str(&format!("{name}: {value}\r\n"));
+        self
+    }
+
+    pub(crate) fn headers(self, headers: &[(String, String)]) -> Self {
+        let add = |request: Self, (name, value): &(String, String)| request.header(name, value);
+        headers.iter().fold(self, add)
+    }
+
+    /// The request as bytes, with a body.
+    pub(crate) fn with(mut self, body: &str) -> Vec<u8> {
+        if !body.is_empty() {
+            self.text
+                .push_str(&format!("Content-Length: {}\r\n", body.len()));
+        }
+        format!("{}\r\n{body}", self.text).into_bytes()
+    }
+
+    #[track_caller]
+    pub(crate) fn bytes(self) -> Vec<u8> {
+        self.with("")
+    }
+}

@@ -1,0 +1,95 @@
+//! A store that fails when it is told to.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use windlass_core::task::{
+    Approval, Attempt, AttemptRef, Blocker, Broadcast, Claim, Claimed, Correction, Enqueued,
+    EventFilter, Issue, IssueId, Lease, LoggedEvent, NewApproval, NewIssue, NewProject, NewTask,
+    Outcome, Project, ProjectId, Proof, RecordId, Release, StoreError, Stored, Task, TaskFilter,
+    TaskId, TestResult,
+};
+use windlass_core::{TaskStore, TraceNode, Usage};
+
+/// How it fails.
+#[derive(Debug, Clone)]
+pub(crate) enum Fault {
+    /// Everything is answered so.
+    Answer(StoreError),
+    /// Whoever asks breaks.
+    Panic,
+}
+
+#[derive(Debug)]
+pub(crate) struct Faulty {
+    inner: Arc<dyn TaskStore>,
+    fault: Mutex<Option<Fault>>,
+}
+
+impl Faulty {
+    pub(crate) fn new(inner: Arc<dyn TaskStore>) -> Self {
+        Self {
+            inner,
+            fault: Mutex::new(None),
+        }
+    }
+
+    pub(crate) fn fail(&self, fault: Option<Fault>) {
+        *self.fault.lock().unwrap() = fault;
+    }
+}
+
+macro_rules! forward {
+    ($($name:ident($($arg:ident: $kind:ty),*) -> $out:ty;)*) => {
+        impl TaskStore for Faulty {
+            $(fn $name(&self, $($arg: $kind),*) -> Stored<'_, $out> {
+                let fault = self.fault.lock().unwrap().clone();
+                match fault {
+                    None => self.inner.$name($($arg),*),
+                    Some(Fault::Answer(error)) => Box::pin(std::future::ready(Err(error))),
+                    Some(Fault::Panic) => panic!("at /home/me/secret"),
+                }
+            })*
+        }
+    };
+}
+
+forward! {
+    add_project(project: NewProject) -> Project;
+    project(id: ProjectId) -> Project;
+    projects() -> Vec<Project>;
+    add_issue(issue: NewIssue) -> Issue;
+    issue(id: IssueId) -> Issue;
+    enqueue(tasks: Vec<NewTask>) -> Vec<Enqueued>;
+    add_dependency(task: TaskId, on: TaskId) -> ();
+    task(id: TaskId) -> Task;
+    tasks(filter: TaskFilter) -> Vec<Task>;
+    cancel(id: TaskId) -> Task;
+    retry(id: TaskId) -> Task;
+    claim(claim: Claim) -> Option<Claimed>;
+    heartbeat(attempt: AttemptRef, lease: Duration) -> Lease;
+    release(attempt: AttemptRef, release: Release) -> ();
+    sweep() -> Vec<Task>;
+    intend(attempt: AttemptRef, commit: String) -> ();
+    intended(task: TaskId) -> Option<String>;
+    finish(attempt: AttemptRef, outcome: Outcome, usage: Usage) -> Task;
+    attempts(task: TaskId) -> Vec<Attempt>;
+    record_test(attempt: AttemptRef, result: TestResult) -> RecordId;
+    tests(task: TaskId) -> Vec<(u32, TestResult)>;
+    record_correction(attempt: AttemptRef, round: Correction) -> RecordId;
+    corrections(task: TaskId) -> Vec<(u32, Correction)>;
+    proof(task: TaskId) -> Option<Proof>;
+    append(attempt: Option<AttemptRef>, messages: Vec<Broadcast>) -> u64;
+    events(filter: EventFilter) -> Vec<LoggedEvent>;
+    changed(after: u64, patience: Duration) -> u64;
+    blockers(project: Option<ProjectId>, open: bool) -> Vec<Blocker>;
+    questions(task: TaskId) -> Vec<Blocker>;
+    answer(blocker: RecordId, text: String) -> Task;
+    ask(approval: NewApproval) -> Approval;
+    approval(id: RecordId) -> Approval;
+    approvals(open: bool) -> Vec<Approval>;
+    decide(id: RecordId, option: Option<String>) -> Approval;
+    put_trace(id: String, task: Option<TaskId>, root: TraceNode) -> ();
+    trace(id: String) -> TraceNode;
+    traces(task: Option<TaskId>, limit: u32) -> Vec<String>;
+}

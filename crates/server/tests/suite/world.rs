@@ -1,0 +1,176 @@
+//! A server over a real store, with a desk that knows one change.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use windlass_core::task::{Broadcast, NewProject, NewTask, Project, Task};
+use windlass_core::{ExposeSecret, SecretString, TaskStore};
+use windlass_server::{AgentCard, Desk, DeskError, Limits, Running, Server, Token};
+
+use super::client::{Reply, Request, raw};
+use super::store::Faulty;
+
+pub(crate) struct World {
+    pub(crate) store: Arc<Faulty>,
+    pub(crate) project: Project,
+    pub(crate) token: SecretString,
+    pub(crate) running: Running,
+    _folder: TempDir,
+}
+
+pub(crate) const DIFF: &str = "\
+diff --git a/src/lib.rs b/src/lib.rs
+index 1..2 100644
+--- a/src/lib.rs
++++ b/src/lib.rs
+@@ -1,2 +1,2 @@ mod x
+-fn old() {}
++fn new() -> u8 { 7 } // \u{1b}[31m \u{202e}
+ // end
+";
+
+/// Knows one change, and merges nothing.
+#[derive(Debug)]
+pub(crate) struct TestDesk;
+
+impl Desk for TestDesk {
+    fn diff<'a>(&'a self, _: &'a Task) -> BoxFuture<'a, Result<String, DeskError>> {
+        Box::pin(async { Ok(DIFF.to_owned()) })
+    }
+
+    fn merge<'a>(&'a self, task: &'a Task) -> BoxFuture<'a, Result<Value, DeskError>> {
+        Box::pin(async move {
+            match task.id {
+                1 => Ok(json!({"status": "nothing"})),
+                2 => Err(DeskError::Refused("your edits would be lost".to_owned())),
+                _ => Err(DeskError::Broken("/home/me/secret broke".to_owned())),
+            }
+        })
+    }
+
+    fn agents(&self) -> BoxFuture<'_, Result<Vec<AgentCard>, DeskError>> {
+        Box::pin(async {
+            Ok(vec![AgentCard {
+                name: "codex".to_owned(),
+                backend: "codex".to_owned(),
+                transport: Some("exec".to_owned()),
+                version: Some("1.0.0".to_owned()),
+                capabilities: vec!["tools".to_owned()],
+                default: true,
+                configured: true,
+                health: "ok",
+                detail: None,
+            }])
+        })
+    }
+}
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        Self::with(Limits::default()).await
+    }
+
+    pub(crate) async fn with(limits: Limits) -> Self {
+        let folder = TempDir::new().unwrap();
+        let url = format!("sqlite:{}/tasks.db", folder.path().display());
+        Self::on(&url, limits, folder).await
+    }
+
+    pub(crate) async fn on(url: &str, limits: Limits, folder: TempDir) -> Self {
+        let store = Arc::new(Faulty::new(windlass_store::open(url).await.unwrap()));
+        let project = NewProject {
+            name: "shop".to_owned(),
+            root: "/home/me/shop".into(),
+        };
+        let project = store.add_project(project).await.unwrap();
+        let token = Token::fresh().unwrap();
+        let running = serve(&store, &token, project.id, limits, "127.0.0.1:0").await;
+        Self {
+            store,
+            project,
+            token,
+            running,
+            _folder: folder,
+        }
+    }
+
+    pub(crate) fn addr(&self) -> SocketAddr {
+        self.running.addr()
+    }
+
+    pub(crate) fn host(&self) -> String {
+        self.addr().to_string()
+    }
+
+    pub(crate) fn token(&self) -> &str {
+        self.token.expose_secret()
+    }
+
+    /// A request of somebody who may.
+    pub(crate) fn request(&self, method: &str, path: &str) -> Request {
+        Request::new(method, &format!("/api/v1{path}"))
+            .header("Host", &self.host())
+            .header("Authorization", &format!("Bearer {}", self.token()))
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Reply {
+        self.send(self.request("GET", path).bytes()).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Reply {
+        let request = self
+            .request("POST", path)
+            .header("Content-Type", "application/json");
+        self.send(request.with(&body.to_string())).await
+    }
+
+    pub(crate) async fn send(&self, request: Vec<u8>) -> Reply {
+        raw(self.addr(), &request).await.unwrap()
+    }
+
+    pub(crate) async fn add(&self, title: &str) -> Task {
+        let new = NewTask::new(self.project.id, title);
+        self.store.enqueue(vec![new]).await.unwrap().remove(0).task
+    }
+
+    /// Tells so many things, and gives the number of the last.
+    pub(crate) async fn tell(&self, count: usize, length: usize) -> u64 {
+        tell(&*self.store, self.project.id, count, length).await
+    }
+}
+
+pub(crate) async fn serve(
+    store: &Arc<Faulty>,
+    token: &SecretString,
+    project: i64,
+    limits: Limits,
+    listen: &str,
+) -> Running {
+    let store: Arc<dyn TaskStore> = Arc::clone(store) as _;
+    Server::new(store, Arc::new(TestDesk), Token::new(token))
+        .with_store_kind("sqlite")
+        .with_project(project)
+        .with_limits(limits)
+        .listen(listen.parse().unwrap())
+        .await
+        .unwrap()
+}
+
+pub(crate) async fn tell(store: &dyn TaskStore, project: i64, count: usize, length: usize) -> u64 {
+    let note = |number: usize| Broadcast::ActivityUpdate {
+        project_id: project,
+        activity_type: "note".to_owned(),
+        agent_id: "worker".to_owned(),
+        message: format!("{number:>length$}"),
+        task_id: None,
+    };
+    let mut last = 0;
+    for from in (0..count).step_by(100) {
+        let notes = (from..count.min(from + 100)).map(note).collect();
+        last = store.append(None, notes).await.unwrap();
+    }
+    last
+}
