@@ -35,3 +35,4 @@ pub use record::{Exchange, Outcome, Report};
 pub use respond::BODY_BYTES;
 pub use room::Watch;
 pub use script::{Script, ScriptError};
+pub use windlass_wire::{ErrorKind, ModelError};

@@ -1,12 +1,14 @@
 //! Why a request is not done, in two sentences: one for the caller, and one for the log of whoever runs the server.
 
 use std::fmt;
+use std::time::Duration;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use windlass_core::task::StoreError;
 use windlass_core::visible_json;
+use windlass_gateway::{ErrorKind, ModelError, refusal};
 
 /// A request that is not done.
 #[derive(Debug, Clone)]
@@ -74,11 +76,15 @@ impl Refusal {
     }
 
     /// The answer, in the words that callers of this path understand.
-    pub(crate) fn written(self, _path: &str, id: &str) -> Response {
+    pub(crate) fn written(self, path: &str, id: &str) -> Response {
         if let Some(internal) = &self.internal {
             tracing::warn!(%id, code = self.code, internal, "refused");
         }
-        let mut response = self.in_our_words(id);
+        let mut response = if is_model_surface(path) {
+            refusal(path, &self.as_model_error())
+        } else {
+            self.in_our_words(id)
+        };
         let headers = response.headers_mut();
         if let Some(again) = self.again {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(again));
@@ -89,10 +95,42 @@ impl Refusal {
         response
     }
 
+    /// The same as clients of models know it.
+    fn as_model_error(&self) -> ModelError {
+        let kind = match self.status.as_u16() {
+            401 => ErrorKind::Authentication,
+            403 => ErrorKind::Permission,
+            404 => ErrorKind::NotFound,
+            408 => ErrorKind::Timeout,
+            413 => ErrorKind::TooLarge,
+            503 => ErrorKind::Overloaded,
+            500.. => ErrorKind::Server,
+            _ => ErrorKind::InvalidRequest,
+        };
+        ModelError {
+            status: self.status.as_u16(),
+            code: Some(self.code.to_owned()),
+            retry_after: self.again.map(|again| Duration::from_secs(again.into())),
+            ..ModelError::new(kind, self.message.clone())
+        }
+    }
+
     fn in_our_words(&self, id: &str) -> Response {
         let error = json!({"code": self.code, "message": self.message, "id": id});
         (self.status, Answer(json!({ "error": error }))).into_response()
     }
+}
+
+/// Whether clients of models ask here.
+fn is_model_surface(path: &str) -> bool {
+    let is_ours = path == "/api/v1" || path.starts_with("/api/v1/");
+    !is_ours && ["/v1", "/api"].iter().any(|root| is_below(path, root))
+}
+
+/// Whether a path is this one, or one below it.
+pub(crate) fn is_below(path: &str, root: &str) -> bool {
+    let rest = path.strip_prefix(root);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 impl IntoResponse for Refusal {

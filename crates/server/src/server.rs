@@ -11,6 +11,7 @@ use tokio::sync::{Mutex, Semaphore, mpsc};
 use tokio::task::JoinHandle;
 use windlass_core::task::{ProjectId, StoreError};
 use windlass_core::{Clock, SystemClock, TaskStore};
+use windlass_gateway::Front;
 use windlass_runner::AgentPoolManager;
 
 use crate::desk::Desk;
@@ -37,6 +38,7 @@ pub struct Server {
     project: Option<ProjectId>,
     worker: Option<AgentPoolManager>,
     hosts: Vec<String>,
+    front: Option<Front>,
     anywhere: bool,
 }
 
@@ -86,6 +88,7 @@ impl Server {
             project: None,
             worker: None,
             hosts: Vec::new(),
+            front: None,
             anywhere: false,
         }
     }
@@ -108,6 +111,13 @@ impl Server {
     #[must_use]
     pub fn with_worker(mut self, pool: AgentPoolManager) -> Self {
         self.worker = Some(pool);
+        self
+    }
+
+    /// Serves agents as models too.
+    #[must_use]
+    pub fn with_front(mut self, front: Front) -> Self {
+        self.front = Some(front);
         self
     }
 
@@ -173,26 +183,31 @@ impl Server {
             worker: self.worker,
         });
         let pump = tokio::spawn(ws::pump(shared.clone()));
-        let router = router(&shared);
+        let router = router(&shared, self.front.as_ref());
         let accepting = listen::accept(listener, router, limits.clone(), stop.clone(), busy);
         Ok(Running {
             addr,
             stop,
             done,
             limits,
+            front: self.front,
             accepting: tokio::spawn(accepting),
             pump,
         })
     }
 }
 
-fn router(shared: &Shared) -> Router {
-    Router::new()
+fn router(shared: &Shared, front: Option<&Front>) -> Router {
+    let mut router = Router::new()
         .nest("/api/v1", api::router())
         .fallback(assets::file)
+        .with_state(shared.clone());
+    if let Some(front) = front {
+        router = router.merge(front.router());
+    }
+    router
         .layer(from_fn_with_state(shared.clone(), guard::guard))
         .layer(from_fn_with_state(shared.clone(), guard::seal))
-        .with_state(shared.clone())
 }
 
 /// A server that runs. Dropping it ends it, without waiting.
@@ -202,6 +217,7 @@ pub struct Running {
     stop: Stop,
     done: mpsc::Receiver<()>,
     limits: Limits,
+    front: Option<Front>,
     accepting: JoinHandle<()>,
     pump: JoinHandle<()>,
 }
@@ -227,6 +243,9 @@ impl Running {
         self.stop.gently.cancel();
         // Nobody sends anything: it ends when the last who holds a sender is gone.
         let _ = tokio::time::timeout(self.limits.grace, self.done.recv()).await;
+        if let Some(front) = &self.front {
+            front.close().await;
+        }
         self.stop.at_once.cancel();
         let _ = (&mut self.accepting).await;
         let _ = (&mut self.pump).await;

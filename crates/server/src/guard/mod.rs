@@ -18,7 +18,7 @@ pub(crate) use seal::seal;
 pub use token::Token;
 pub(crate) use token::{cookie, hex};
 
-use crate::error::Refusal;
+use crate::error::{Refusal, is_below};
 use crate::shared::Shared;
 
 /// How long a body may be before its sender has shown the token.
@@ -123,12 +123,7 @@ fn origin(shared: &Shared, headers: &HeaderMap, host: &str) -> Result<(), Refusa
 fn is_open(method: &Method, path: &str) -> bool {
     let reads = method == Method::GET || method == Method::HEAD;
     let is_door = method == Method::POST && path == "/api/v1/session";
-    let is_served = ["/api", "/v1"].iter().any(|root| {
-        path == *root
-            || path
-                .strip_prefix(root)
-                .is_some_and(|rest| rest.starts_with('/'))
-    });
+    let is_served = is_below(path, "/api") || is_below(path, "/v1");
     is_door || (reads && !is_served)
 }
 
