@@ -5,7 +5,8 @@ import { brief, cut, firstLine } from './text.js';
 
 const PAGE = 500;
 const PAGES = 40;
-const RECENT = 400;
+const RECENT = 500;
+const LATELY = 8;
 
 export const state = {
   tasks: new Map(),
@@ -13,6 +14,7 @@ export const state = {
   blockers: [],
   approvals: [],
   live: new Map(),
+  lately: [],
   tests: new Map(),
   link: 'connecting',
   reason: null,
@@ -146,10 +148,10 @@ const LIVE = {
   test_result: (event) => `tests ${event.status}: ${event.passed} of ${event.total} passed`,
   correction_attempt: (event) => `correction ${event.attempt_num} of ${event.max_attempts}`,
   activity_update: (event) => firstLine(event.message),
-  agent_event: (event) => doing(event.envelope.event),
+  agent_event: (event) => deed(event.envelope.event),
 };
 
-function doing(event) {
+function deed(event) {
   switch (event.type) {
     case 'Text': return 'writing…';
     case 'Thought': return 'thinking…';
@@ -161,17 +163,32 @@ function doing(event) {
   }
 }
 
+// What is worth a line on the board, in words; the rest is for the task's own page.
+function headline(event) {
+  switch (event.type) {
+    case 'task_status': return event.status;
+    case 'test_result': return event.status === 'passed' ? 'Tests passed' : 'Tests failed';
+    case 'correction_attempt': return event.status === 'in_progress' ? `Correction ${event.attempt_num} of ${event.max_attempts}` : null;
+    case 'activity_update': return event.activity_type.startsWith('approval') ? firstLine(event.message) : null;
+    default: return null;
+  }
+}
+
 // Keeps what the board says about a task that is under way.
 function note(event) {
   const id = event.task_id;
+  const words = id == null ? null : headline(event);
+  if (words && !(state.lately[0]?.seq >= event.seq)) {
+    state.lately = [{ seq: event.seq, at: event.at, task: id, words, event }, ...state.lately].slice(0, LATELY);
+  }
   if (event.type === 'task_status') {
     state.live.delete(id);
     if (event.status === 'in_progress') state.tests.delete(id);
     return;
   }
   if (event.type === 'test_result') state.tests.set(id, event);
-  const words = id == null ? null : LIVE[event.type]?.(event);
-  if (words) state.live.set(id, { words, at: event.at });
+  const doing = id == null ? null : LIVE[event.type]?.(event);
+  if (doing) state.live.set(id, { words: doing, at: event.at });
 }
 
 // Takes one event from the feed.

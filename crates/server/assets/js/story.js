@@ -61,7 +61,7 @@ export class Story {
   agent(logged) {
     if (logged.attempt !== this.attempt) {
       this.attempt = logged.attempt;
-      this.push('attempt', { seq: `attempt-${logged.attempt}-${logged.seq}`, at: logged.at }, { number: logged.attempt });
+      if (logged.attempt > 1) this.push('attempt', { seq: `attempt-${logged.attempt}-${logged.seq}`, at: logged.at }, { number: logged.attempt });
     }
     const event = logged.envelope.event;
     const turn = logged.envelope.turn;

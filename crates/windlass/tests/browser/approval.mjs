@@ -17,7 +17,7 @@ await test(async ({ world, browser }) => {
   const words = await request.innerText();
   check(words.includes('done.txt') && words.includes('asks whether it may'), `it says what is asked: ${words}`);
   check(await page.title().then((title) => title.startsWith('(1)')), 'the tab says that somebody waits');
-  await request.getByRole('button', { name: /once/i }).first().click();
+  await request.locator('[data-option="allow_once"]').click();
   await request.waitFor({ state: 'detached' });
   await browser.go(page, '/tasks/1');
   await page.locator('.proof').waitFor();

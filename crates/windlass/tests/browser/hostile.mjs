@@ -1,6 +1,6 @@
 // What agents, tests and files say is shown as text: no markup, no command, nothing hidden, nothing fetched.
 
-import { check, same, test } from './world.mjs';
+import { check, same, settled, test } from './world.mjs';
 
 // Everything that is on the page to be read, with what stands in tooltips and labels.
 const read = (page) => page.evaluate(() => {
@@ -25,11 +25,11 @@ await test(async ({ world, browser }) => {
 
   for (const path of ['/', '/tasks/1', '/tasks/1/changes', '/tasks/1/tests', '/tasks/1/attempts', '/tasks/1/traces', '/inbox', '/agents', '/traces', '/usage']) {
     await browser.go(page, path);
-    await page.locator('.loading').first().waitFor({ state: 'detached' });
+    await settled(page);
     await unfold(page);
     const words = await read(page);
     same(words.match(HIDES)?.[0]?.codePointAt(0), undefined, `${path} hides nothing`);
-    same(await page.evaluate(() => [window.pwned, document.querySelectorAll('main script, main img, main a[href*="javascript"], main iframe, main [style*="url"]').length]), [null, 0].map((x) => x ?? undefined), `${path} made nothing of it`);
+    same(await page.evaluate(() => [window.pwned, document.querySelectorAll('main script, main img, main a[href*="javascript"], main iframe, main [style*="url"]').length]), [null, 0], `${path} made nothing of it`);
   }
 
   await browser.go(page, '/tasks/1');

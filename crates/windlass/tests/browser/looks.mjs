@@ -1,7 +1,7 @@
 // A full board in both themes, on a desk and on a phone: pictures for people, and an audit of every view.
 
 import { audit } from './audit.mjs';
-import { same, shot, test } from './world.mjs';
+import { same, settled, shot, test } from './world.mjs';
 
 const WISHES = [
   ['Greet the world where no name is given', '--description', '`greet.sh` prints `Hello, !` when it is called without a name.\n\n- greet the world then\n- leave the other greetings as they are'],
@@ -15,13 +15,8 @@ const WISHES = [
 const VIEWS = ['/', '/tasks/1', '/tasks/1/changes', '/tasks/1/tests', '/tasks/1/attempts', '/tasks/1/traces', '/tasks/4', '/inbox', '/agents', '/traces', '/usage', '/nowhere'];
 const SIZES = [['desk', { width: 1440, height: 900 }], ['phone', { width: 390, height: 844, scale: 2 }]];
 
-async function settled(page) {
-  await page.locator('.loading').first().waitFor({ state: 'detached' });
-  await page.evaluate(() => document.fonts.ready);
-}
-
 await test(async ({ world, browser }) => {
-  await world.serve();
+  await world.serve('--concurrency', '5');
   for (const wish of WISHES) await world.run('task', 'add', ...wish);
   const page = await browser.open({ width: 1440, height: 900 });
   await page.locator('[data-column="blocked"] .card[data-id="3"]').waitFor();

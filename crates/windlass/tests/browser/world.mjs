@@ -180,6 +180,9 @@ export class Browser {
 
 export const shot = (page, name) => page.screenshot({ path: `${SHOTS}/${name}.png` });
 
+// Waits until nothing on the page says that it waits.
+export const settled = (page) => page.waitForFunction(() => ![...document.querySelectorAll('.loading')].some((node) => node.checkVisibility()));
+
 // Runs a test, and leaves nothing behind.
 export async function test(body) {
   const world = new World();

@@ -3,8 +3,8 @@
 import { h, keep, put, say } from '../dom.js';
 import { bind } from '../keys.js';
 import { load, state, watch } from '../store.js';
-import { count, plain, plural, tokens } from '../text.js';
-import { empty, failure, loading, statusPill, testBar, when } from '../widgets/bits.js';
+import { count, plain, plural, statusTone, statusWord, tokens } from '../text.js';
+import { empty, failure, loading, pill, statusPill, testBar, when } from '../widgets/bits.js';
 import { icon } from '../widgets/icon.js';
 import { newTask } from './new-task.js';
 
@@ -87,6 +87,25 @@ function column(about) {
   return { node, update };
 }
 
+// The last things that happened, anywhere.
+function lately() {
+  const rows = h('ol', {});
+  const node = h('section', { class: 'lately', 'aria-labelledby': 'lately' }, h('h2', { id: 'lately' }, 'Lately'), rows);
+  const row = (one) => {
+    const { event } = one;
+    const status = event.type === 'task_status';
+    const tone = status ? statusTone(event.status) : event.type === 'test_result' ? (event.status === 'passed' ? 'good' : 'bad') : 'none';
+    const title = h('a', { class: 'cut', href: `#/tasks/${one.task}` });
+    const update = () => say(title, `#${one.task} ${state.tasks.get(one.task)?.title ?? ''}`);
+    return { node: h('li', {}, pill(status ? statusWord(event.status) : one.words, tone), title, event.type === 'test_result' && event.total > 0 && testBar(event), when(one.at, { small: true })), update };
+  };
+  const update = () => {
+    node.hidden = state.lately.length === 0;
+    keep(rows, state.lately, (one) => one.seq, row);
+  };
+  return { node, update };
+}
+
 // Arrow keys go from card to card, in the direction that they point to.
 function move(root, event) {
   const columns = [...root.querySelectorAll('.column')].map((one) => [...one.querySelectorAll('.card')]).filter((cards) => cards.length);
@@ -135,6 +154,7 @@ export function board() {
   const columns = COLUMNS.map(column);
   const grid = h('div', { class: 'board' }, columns.map((one) => one.node));
   const instead = h('div');
+  const news = lately();
   const update = () => {
     const tasks = [...state.tasks.values()];
     const blank = state.loaded && tasks.length === 0;
@@ -153,11 +173,12 @@ export function board() {
     say(words, blank ? '' : summary(tasks.filter(fits)));
     const focused = grid.contains(document.activeElement) ? document.activeElement.dataset.id : null;
     for (const one of columns) one.update();
+    news.update();
     // A card that changed its column takes the focus along.
     if (focused && !grid.contains(document.activeElement)) grid.querySelector(`.card[data-id="${focused}"]`)?.focus({ preventScroll: true });
   };
   const bar = toolbar(update);
-  const node = h('div', {}, h('div', { class: 'head' }, h('h1', {}, 'Board'), words, bar.projects, bar.filter), instead, grid);
+  const node = h('div', {}, h('div', { class: 'head' }, h('h1', {}, 'Board'), words, bar.projects, bar.filter), instead, grid, news.node);
   const stops = [
     watch(['tasks', 'live', 'inbox', 'load'], update),
     bind('/', () => bar.filter.focus()),

@@ -52,7 +52,7 @@ export function request(approval) {
   });
   const sorted = [...options].sort((a, b) => YES.has(b.kind) - YES.has(a.kind));
   const buttons = sorted.map((option) => h('button', {
-    class: `button ${option.kind === 'allow_once' ? 'main' : YES.has(option.kind) ? '' : 'danger'}`, type: 'button', on: { click: choose(option) },
+    class: `button ${option.kind === 'allow_once' ? 'main' : YES.has(option.kind) ? '' : 'danger'}`, type: 'button', data: { option: option.kind }, on: { click: choose(option) },
   }, option.label || option.kind.replace('_', ' ')));
   const shown = readable(input);
   const node = h('article', { class: 'panel ask', data: { approval: approval.id } },
