@@ -36,6 +36,8 @@ async function takeToken() {
   await api.enter(decodeURIComponent(found[1]));
 }
 
+let greeted = false;
+
 const feed = new Feed({
   fetchAfter: (n) => api.events(n),
   hear,
@@ -44,7 +46,10 @@ const feed = new Feed({
     if (link === 'down') loadHealth().catch(() => {});
   },
   greet: (fresh) => {
+    // Another store than before: nothing that is on the page is true there.
+    if (fresh && greeted) location.reload();
     if (fresh) load();
+    greeted = true;
     loadHealth().catch(() => {});
     changed('greet');
   },

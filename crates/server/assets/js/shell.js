@@ -1,5 +1,6 @@
 // The frame: rail, state of the connection, the place where views stand.
 
+import { api } from './api.js';
 import { fill, h, say } from './dom.js';
 import { bind } from './keys.js';
 import { go, here } from './router.js';
@@ -7,6 +8,7 @@ import { state, watch } from './store.js';
 import { plural } from './text.js';
 import { empty } from './widgets/bits.js';
 import { icon } from './widgets/icon.js';
+import { toast } from './widgets/toast.js';
 import { help } from './views/help.js';
 import { newTask } from './views/new-task.js';
 
@@ -45,6 +47,12 @@ function themeButton() {
   bind('t', next);
   show();
   return button;
+}
+
+// Gives the cookie back: the next who sits here needs the link.
+function leaveButton() {
+  const leave = () => api.leave().then(() => location.reload(), (error) => toast('bad', error.message));
+  return h('button', { class: 'button plain square', type: 'button', 'aria-label': 'Sign out', title: 'Sign out', on: { click: leave } }, icon('leave'));
 }
 
 const WORDS = { connecting: 'connecting…', live: 'live', down: 'disconnected', stale: 'store not reachable' };
@@ -96,7 +104,7 @@ function rail() {
     h('a', { class: 'brand', href: '#/' }, h('img', { src: '/mark.svg', alt: '' }), 'Windlass'),
     add,
     h('nav', { 'aria-label': 'Views' }, h('ul', {}, items)),
-    h('div', { class: 'foot' }, linkState(), h('div', { class: 'row' }, themeButton(), keysButton)));
+    h('div', { class: 'foot' }, linkState(), h('div', { class: 'row' }, themeButton(), keysButton, leaveButton())));
 }
 
 // Draws the frame and shows the view that the address names, now and whenever it changes.

@@ -6,11 +6,11 @@ import { same, settled, shot, test } from './world.mjs';
 const WISHES = [
   ['Greet the world where no name is given', '--description', '`greet.sh` prints `Hello, !` when it is called without a name.\n\n- greet the world then\n- leave the other greetings as they are'],
   ['Say goodbye as well', '--after', '1'],
-  ['Ask which database to use', '--description', 'ASK'],
-  ['Import the old address book', '--priority', '1', '--description', 'SLOW'],
+  ['Ask which database to use'],
+  ['Import the old address book', '--priority', '1', '--description', 'One name on each line of `names.txt`. Greet each of them once.'],
   ['Warn when a name is spelled wrongly', '--after', '4'],
   ['Greet in the language of the caller', '--after', '4', '--priority', '3'],
-  ['Rewrite the greeter in assembly', '--description', 'STOP'],
+  ['Rewrite the greeter in assembly'],
 ];
 const VIEWS = ['/', '/tasks/1', '/tasks/1/changes', '/tasks/1/tests', '/tasks/1/attempts', '/tasks/1/traces', '/tasks/4', '/inbox', '/agents', '/traces', '/usage', '/nowhere'];
 const SIZES = [['desk', { width: 1440, height: 900 }], ['phone', { width: 390, height: 844, scale: 2 }]];

@@ -101,19 +101,29 @@ fn real_browser_decides_an_approval() {
     browse(&world, "approval.mjs");
 }
 
-#[test]
-fn p14_real_browser_loses_and_doubles_nothing_when_the_server_restarts() {
-    let words: Vec<_> = (0..240)
+/// An agent that says this many words, one at a time, and then does what is wanted.
+fn talkative(words: usize, pause_ms: u64) -> TaskWorld {
+    let said: Vec<_> = (0..words)
         .map(|n| format!(r#"{{"text": "word {n} "}}"#))
         .collect();
     let script = format!(
         r#"{{"turns": [
-          {{"delay_ms": 50, "answer": [{}, {{"write_file": {{"path": "done.txt", "content": "done\n"}}}}]}},
+          {{"delay_ms": {pause_ms}, "answer": [{}, {{"write_file": {{"path": "done.txt", "content": "done"}}}}]}},
           {{"or_more": true, "answer": [{{"text": "Done."}}]}}
         ]}}"#,
-        words.join(", ")
+        said.join(", ")
     );
-    browse(&tested_by("test -f done.txt", &script), "restart.mjs");
+    tested_by("test -f done.txt", &script)
+}
+
+#[test]
+fn p14_real_browser_loses_and_doubles_nothing_when_the_server_restarts() {
+    browse(&talkative(240, 50), "restart.mjs");
+}
+
+#[test]
+fn p14_real_browser_asks_for_what_a_bad_connection_lost() {
+    browse(&talkative(80, 10), "feed.mjs");
 }
 
 #[test]
