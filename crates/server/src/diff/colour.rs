@@ -50,6 +50,8 @@ static SCOPES: LazyLock<Vec<(Scope, &'static str)>> = LazyLock::new(|| {
 
 /// Colours every line that it can.
 pub(super) fn colour(diff: &mut Diff) {
+    // Reading the languages in is no part of the time: the first change would stay plain on a busy machine.
+    LazyLock::force(&LANGUAGES);
     let clock = SystemClock::new();
     for file in &mut diff.files {
         if let Some(language) = language(&file.path) {

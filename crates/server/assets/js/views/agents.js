@@ -2,12 +2,13 @@
 
 import { api } from '../api.js';
 import { h } from '../dom.js';
+import { markdown } from '../markdown.js';
 import { empty, facts, loaded, pill } from '../widgets/bits.js';
 import { icon } from '../widgets/icon.js';
 
 function state(agent) {
   if (agent.health === 'ok') return pill('ready', 'good');
-  return agent.configured ? pill('not ready', 'bad') : pill('not set up');
+  return pill('not ready', 'bad');
 }
 
 function agentCard(agent) {
@@ -16,7 +17,7 @@ function agentCard(agent) {
     h('header', {}, h('h2', { class: 'cut' }, agent.name), agent.default && h('span', { class: 'chip' }, 'default'), state(agent)),
     h('div', { class: 'body fields' },
       facts([['Backend', agent.backend], ['Reached by', agent.transport], ['Version', agent.version]]),
-      !well && agent.detail && h('p', { class: 'small why' }, agent.detail),
+      !well && agent.detail && h('div', { class: 'small why' }, markdown(agent.detail)),
       agent.capabilities?.length > 0 && h('ul', { class: 'chips', 'aria-label': 'It can' }, agent.capabilities.map((name) => h('li', { class: 'chip' }, name)))));
 }
 
@@ -26,10 +27,12 @@ function show(agents) {
   }
   const ready = agents.filter((agent) => agent.health === 'ok');
   const rest = agents.filter((agent) => agent.health !== 'ok');
+  const wanted = rest.filter((agent) => agent.configured);
+  const possible = rest.filter((agent) => !agent.configured);
   return [
-    h('div', { class: 'agents' }, ready.map(agentCard)),
-    rest.length > 0 && h('h2', { class: 'section' }, 'Not ready'),
-    rest.length > 0 && h('div', { class: 'agents' }, rest.map(agentCard)),
+    h('div', { class: 'agents' }, wanted.map(agentCard), ready.map(agentCard)),
+    possible.length > 0 && h('h2', { class: 'section' }, 'Could be set up'),
+    possible.length > 0 && h('ul', { class: 'panel possible' }, possible.map((agent) => h('li', {}, h('b', {}, agent.name), markdown(agent.detail ?? '')))),
   ];
 }
 
