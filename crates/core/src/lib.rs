@@ -51,6 +51,7 @@ mod id;
 pub mod limits;
 pub mod permission;
 pub mod place;
+mod plan;
 pub mod registry;
 mod secret;
 pub mod structured;
@@ -72,6 +73,7 @@ pub use id::{SessionId, TurnId};
 pub use limits::TurnLimits;
 pub use permission::{Approver, PermissionAsk, PermissionRule, Permissions};
 pub use place::{ContextSource, Place, Verifier, Workspace};
+pub use plan::Plan;
 pub use registry::{AgentRegistry, BackendFactory};
 pub use secret::{ExposeSecret, SecretString};
 pub use structured::{
@@ -79,6 +81,6 @@ pub use structured::{
 };
 pub use task::TaskStore;
 pub use tool::{Tool, ToolKind, ToolOutput, ToolSpec, Toolbox};
-pub use trace::{TraceError, TraceNode, TraceNodes};
+pub use trace::{Aftermath, TraceError, TraceNode, TraceNodes, TurnTrace};
 pub use usage::Usage;
 pub use visible::{visible, visible_json, visible_line};

@@ -1,10 +1,16 @@
 //! What a request or an attempt went through, as a tree of the same nodes for every kind of agent.
 
+mod aftermath;
 mod nodes;
+mod turn;
+
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub use aftermath::Aftermath;
 pub use nodes::TraceNodes;
+pub use turn::TurnTrace;
 
 use crate::{ErrorCode, Timestamp, Usage};
 
@@ -26,6 +32,9 @@ pub struct TraceNode {
     /// The end of what the process said on stderr.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr: Option<String>,
+    /// The HTTP status, where a provider refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
     /// What it consumed; cost included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
@@ -62,27 +71,9 @@ impl TraceNode {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn node(tokens: Option<u64>, children: Vec<TraceNode>) -> TraceNode {
-        TraceNode {
-            usage: tokens.map(|input_tokens| Usage {
-                input_tokens,
-                ..Usage::default()
-            }),
-            children,
-            ..TraceNode::default()
-        }
-    }
-
-    #[test]
-    fn usage_adds_up_where_it_is_not_said() {
-        let leaf = |tokens| node(Some(tokens), vec![]);
-        let said = node(Some(10), vec![leaf(3), leaf(4)]);
-        let silent = node(None, vec![leaf(3), leaf(4)]);
-        let root = node(None, vec![said, silent]);
-        assert_eq!(root.total_usage().input_tokens, 17);
-    }
+pub(crate) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests;

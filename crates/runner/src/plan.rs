@@ -2,27 +2,17 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use windlass_core::structured::{Fault as Misfit, Rules};
 use windlass_core::{AgentHandle, ErrorCode, SessionOptions};
 
+pub use windlass_core::Plan;
+
 use crate::attempt::{Conversation, Unstructured, call};
-use crate::prompt::{cut, fill};
+use crate::prompt::cut;
 
 /// How much of an answer that is no plan is shown.
 const ANSWER: usize = 2000;
-
-/// What is to be done, thought through beforehand.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Plan {
-    /// The steps in their order.
-    pub plan: Vec<String>,
-    /// All that whoever does the work must be told.
-    pub coder_prompt: String,
-    /// Tests that would show that it is done.
-    pub tests: Vec<String>,
-}
 
 /// How a plan is asked for.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -70,24 +60,11 @@ pub async fn get_plan(
     planner: &AgentHandle,
     options: PlanOptions,
 ) -> Result<Plan, PlanError> {
-    let prompt = fill(include_str!("prompts/planner.md"), &[("task", task)]);
-    let value = asked(planner, "plan", prompt, schema(), options).await?;
-    let raw: Raw = serde_json::from_value(value.clone()).map_err(|error| PlanError::Invalid {
-        problem: error.to_string(),
+    let value = asked(planner, "plan", Plan::prompt(task), Plan::schema(), options).await?;
+    Plan::read(&value).map_err(|problem| PlanError::Invalid {
+        problem,
         answer: cut(&value.to_string(), ANSWER),
-    })?;
-    let plan = Plan {
-        plan: raw.plan.into_steps(),
-        coder_prompt: raw.coder_prompt,
-        tests: raw.tests.into_steps(),
-    };
-    if plan.plan.is_empty() || plan.coder_prompt.trim().is_empty() {
-        return Err(PlanError::Invalid {
-            problem: "it has no steps, or nothing for whoever does the work".to_owned(),
-            answer: cut(&value.to_string(), ANSWER),
-        });
-    }
-    Ok(plan)
+    })
 }
 
 /// A structured answer, or why it is none.
@@ -116,95 +93,5 @@ pub(crate) async fn asked(
             let error = windlass_core::Error::agent(ErrorCode::BackendError, fault.to_string());
             Err(error.into())
         }
-    }
-}
-
-#[derive(Deserialize)]
-struct Raw {
-    plan: Steps,
-    coder_prompt: String,
-    #[serde(default)]
-    tests: Steps,
-}
-
-/// A list, or a text that stands for one.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Steps {
-    List(Vec<String>),
-    Text(String),
-}
-
-impl Default for Steps {
-    fn default() -> Self {
-        Self::List(Vec::new())
-    }
-}
-
-impl Steps {
-    /// One step per line; numbers and bullets before them are taken off.
-    fn into_steps(self) -> Vec<String> {
-        let lines: Vec<String> = match self {
-            Self::List(list) => list,
-            Self::Text(text) => text.lines().map(|line| bare(line).to_owned()).collect(),
-        };
-        lines
-            .into_iter()
-            .filter(|line| !line.trim().is_empty())
-            .collect()
-    }
-}
-
-fn bare(line: &str) -> &str {
-    let line = line.trim();
-    let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
-    if number.len() < line.len() && number.starts_with(['.', ')']) {
-        return number[1..].trim_start();
-    }
-    line.strip_prefix(['-', '*', '•'])
-        .filter(|rest| rest.starts_with(' '))
-        .map_or(line, str::trim_start)
-}
-
-fn schema() -> Value {
-    let list = |of: &str| {
-        json!({
-            "description": of,
-            "anyOf": [
-                { "type": "array", "items": { "type": "string" } },
-                { "type": "string" },
-            ],
-        })
-    };
-    json!({
-        "type": "object",
-        "properties": {
-            "plan": list("the steps in their order"),
-            "coder_prompt": {
-                "type": "string",
-                "description": "all that the engineer who does the work must be told",
-            },
-            "tests": list("tests that would show that the task is done"),
-        },
-        "required": ["plan", "coder_prompt", "tests"],
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_text_becomes_a_list() {
-        let steps = |text: &str| Steps::Text(text.to_owned()).into_steps();
-        assert_eq!(
-            steps("1. read\n2) write\n\n- run"),
-            ["read", "write", "run"]
-        );
-        assert_eq!(steps("just do it"), ["just do it"]);
-        assert_eq!(
-            steps("-1 is a number\n3 apples"),
-            ["-1 is a number", "3 apples"]
-        );
     }
 }

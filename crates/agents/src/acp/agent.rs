@@ -87,7 +87,17 @@ impl Agent {
 
     /// The process for these sessions, started if there is none.
     pub(super) async fn process(&self, key: &Key) -> Result<Numbered> {
-        self.pool.get(key, self.start(key)).await
+        let process = self.pool.get(key, self.start(key)).await?;
+        self.rests(key);
+        Ok(process)
+    }
+
+    /// The process is not in use now: it ends if nobody comes. Where a session cannot be taken up again, it stays.
+    pub(super) fn rests(&self, key: &Key) {
+        if self.about.get().is_some_and(|about| about.can.load_session) {
+            let idle = self.context.clock().sleep(self.context.warm());
+            self.pool.rests(key, idle);
+        }
     }
 
     pub(super) async fn start(&self, key: &Key) -> Result<Connection> {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures::future::BoxFuture;
 use windlass_core::Result;
 
 use super::connection::Connection;
@@ -35,12 +36,28 @@ struct Slot {
     /// One start at a time.
     starting: tokio::sync::Mutex<()>,
     current: Mutex<Option<Numbered>>,
+    /// How often it was used.
+    uses: AtomicU64,
+}
+
+impl Slot {
+    /// Whether nobody has a turn on its process.
+    fn is_idle(&self) -> bool {
+        let current = lock(&self.current);
+        current
+            .as_ref()
+            .is_none_or(|it| !it.connection.routes.is_busy())
+    }
+
+    fn used(&self) {
+        self.uses.fetch_add(1, Ordering::AcqRel);
+    }
 }
 
 /// The processes. Dropping it ends them all.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
-    slots: Mutex<HashMap<Key, Arc<Slot>>>,
+    slots: Arc<Mutex<HashMap<Key, Arc<Slot>>>>,
     count: AtomicU64,
 }
 
@@ -53,6 +70,7 @@ impl Pool {
     ) -> Result<Numbered> {
         let slot = self.slot(key);
         let _one = slot.starting.lock().await;
+        slot.used();
         if let Some(current) = live(&slot) {
             return Ok(current);
         }
@@ -68,8 +86,30 @@ impl Pool {
     /// The process of this number, if it runs.
     pub(super) fn numbered(&self, number: u64) -> Option<Numbered> {
         let slots = lock(&self.slots);
-        let mut running = slots.values().filter_map(|slot| live(slot));
-        running.find(|process| process.number == number)
+        let mut running = slots.values().filter_map(|slot| Some((slot, live(slot)?)));
+        let (slot, process) = running.find(|(_, process)| process.number == number)?;
+        slot.used();
+        Some(process)
+    }
+
+    /// Ends the process for these sessions after this time, unless somebody uses it before.
+    pub(super) fn rests(&self, key: &Key, idle: BoxFuture<'static, ()>) {
+        let uses = |slot: &Slot| slot.uses.load(Ordering::Acquire);
+        let Some(seen) = lock(&self.slots).get(key).map(|slot| uses(slot)) else {
+            return;
+        };
+        let (slots, key) = (Arc::downgrade(&self.slots), key.clone());
+        tokio::spawn(async move {
+            idle.await;
+            let Some(slots) = slots.upgrade() else { return };
+            let mut slots = lock(&slots);
+            let unused = |slot: &Arc<Slot>| {
+                uses(slot) == seen && Arc::strong_count(slot) == 1 && slot.is_idle()
+            };
+            if slots.get(&key).is_some_and(unused) {
+                slots.remove(&key);
+            }
+        });
     }
 
     /// Gives a process up: it ends when the last turn on it has.
@@ -90,14 +130,9 @@ impl Pool {
     fn slot(&self, key: &Key) -> Arc<Slot> {
         let mut slots = lock(&self.slots);
         if slots.len() >= SEATS && !slots.contains_key(key) {
-            let idle = |slot: &Slot| {
-                lock(&slot.current)
-                    .as_ref()
-                    .is_none_or(|it| !it.connection.routes.is_busy())
-            };
             let free = slots
                 .iter()
-                .find(|(_, slot)| Arc::strong_count(slot) == 1 && idle(slot));
+                .find(|(_, slot)| Arc::strong_count(slot) == 1 && slot.is_idle());
             if let Some(key) = free.map(|(key, _)| key.clone()) {
                 slots.remove(&key);
             }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use agent_client_protocol::v1::schema::{RequestPermissionRequest, SessionNotification};
 use serde_json::Value;
 use tokio::sync::{Semaphore, SetOnce, mpsc};
-use windlass_core::{AgentEvent, ErrorCode};
+use windlass_core::{Aftermath, AgentEvent, ErrorCode};
 
 use super::question::Asked;
 use crate::cli::failure;
@@ -37,6 +37,8 @@ pub(super) enum End {
     Gone {
         /// How.
         how: String,
+        /// Its exit code, where that is known.
+        code: Option<i32>,
         /// What it had said on standard error.
         stderr: String,
     },
@@ -45,6 +47,18 @@ pub(super) enum End {
 }
 
 impl End {
+    /// What the process left behind.
+    pub(super) fn left(&self) -> Aftermath {
+        match self {
+            Self::OverLong => Aftermath::default(),
+            Self::Gone { code, stderr, .. } => Aftermath {
+                exit_code: *code,
+                stderr: Some(failure::quiet(stderr)).filter(|said| !said.is_empty()),
+                ..Aftermath::default()
+            },
+        }
+    }
+
     /// What this means to a turn under way.
     pub(super) fn event(&self, agent: &str) -> AgentEvent {
         match self {
@@ -53,7 +67,7 @@ impl End {
                 message: format!("{agent} sent a line longer than a line may be"),
                 recoverable: false,
             },
-            Self::Gone { how, stderr } => {
+            Self::Gone { how, stderr, .. } => {
                 let said = failure::quiet(stderr);
                 let message = match said.is_empty() {
                     true => format!("{agent} {how} before the turn did"),

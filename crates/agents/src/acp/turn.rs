@@ -12,7 +12,7 @@ use futures::stream::{self, FuturesUnordered, StreamExt};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 use windlass_core::permission::{Decision, decide};
-use windlass_core::{AgentEvent, Emitted, Error, EventStream, PermissionAsk, SessionId};
+use windlass_core::{Aftermath, AgentEvent, Emitted, Error, EventStream, PermissionAsk, SessionId};
 
 use super::agent::Agent;
 use super::connection::{Connection, is_cut_off};
@@ -23,6 +23,7 @@ use super::question::{self, Asked};
 use super::routes::Said;
 use super::sessions::Session;
 use super::updates::Updates;
+use crate::cli::failure;
 
 /// How long an agent may take to end a turn when asked.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -313,13 +314,20 @@ impl Turn {
     fn finish(&mut self, end: AgentEvent) {
         let held = self.updates.release();
         self.tell(held, None);
+        let left = match self.connection.routes.ended() {
+            Some(gone) => gone.left(),
+            None => Aftermath::default(),
+        };
+        let (before, end) = left.wait(failure::wait(&end)).before(end);
+        self.queue.extend(before.map(Emitted::from));
         self.queue.push_back(end.into());
         self.over = true;
         self.questions.clear();
         self.connection.routes.close(self.id.as_str());
         self.session.end_turn();
-        if self.session.options.once {
-            self.give_up();
+        match self.session.options.once {
+            true => self.give_up(),
+            false => self.agent.rests(&self.session.key),
         }
     }
 }

@@ -129,14 +129,19 @@ async fn next(child: &mut Child, routes: &Routes) -> Option<String> {
 }
 
 async fn how_it_ended(child: &mut Child) -> End {
+    let mut code = None;
     let how = match timeout(GRACE, child.wait()).await {
         Ok(Ok(exit)) if exit.why == Why::Deadline => "lived longer than it may".to_owned(),
-        Ok(Ok(exit)) => format!("ended with exit code {}", exit.code),
+        Ok(Ok(exit)) => {
+            code = Some(exit.code);
+            format!("ended with exit code {}", exit.code)
+        }
         Ok(Err(error)) => format!("did not run: {error}"),
         Err(_) => "closed its output".to_owned(),
     };
     End::Gone {
         how,
+        code,
         stderr: child.stderr().text(),
     }
 }

@@ -135,7 +135,8 @@ impl Driver {
         let mut process = self.start(found, &session, "")?;
         loop {
             let Ok(Some(line)) = process.child.stdout.next().await else {
-                return Err(self.refusal(process.last_words(self).await, wanted));
+                let (end, _) = process.last_words(self).await;
+                return Err(self.refusal(end, wanted));
             };
             let heard = process.hear(&line.text());
             if let Some(name) = heard.session {

@@ -192,6 +192,18 @@ fn is_too_long(text: &str) -> bool {
     .any(|words| text.contains(words))
 }
 
+/// How long the provider asked us to wait, where the end of a turn says so.
+pub(crate) fn wait(end: &AgentEvent) -> Option<Duration> {
+    match end {
+        AgentEvent::Error {
+            code: ErrorCode::RateLimited,
+            message,
+            ..
+        } => wait_in(message),
+        _ => None,
+    }
+}
+
 /// How long a provider asks us to wait, as in `try again in 1.5s`.
 fn wait_in(text: &str) -> Option<Duration> {
     let lower = text.to_lowercase();

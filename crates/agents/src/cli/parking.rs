@@ -77,7 +77,7 @@ async fn expire(
     oldest: Option<Seat>,
 ) {
     if let Some(seat) = oldest {
-        seat.process.close().await;
+        let _ = seat.process.close().await;
     }
     idle.await;
     let Some(parking) = parking.upgrade() else {
@@ -89,6 +89,6 @@ async fn expire(
         at.map(|at| taken.remove(at))
     };
     if let Some(seat) = idle {
-        seat.process.close().await;
+        let _ = seat.process.close().await;
     }
 }

@@ -1,13 +1,10 @@
 //! One turn of an agent that is told a whole conversation and whose whole output is the answer.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::{StreamExt, stream};
-use serde_json::json;
 use windlass_core::{
-    AgentEvent, Emitted, Error, EventStream, Prompt, Result, SessionId, Timestamp, TraceError,
-    TraceNode,
+    Aftermath, AgentEvent, Emitted, Error, EventStream, Prompt, Result, SessionId,
 };
 use windlass_sandbox::{Output, Spec, Stdin, Why};
 
@@ -33,12 +30,11 @@ pub(super) fn begin(
     let stop = session.begin_turn();
     let text = conversation(prompt.text);
     let spec = driver.call(found, &session, |call| spec(&driver, found, call, text))?;
-    let start = driver.context.clock().now();
     let turn = async move {
         let profile = driver.profile;
         let events = tokio::select! {
             ran = driver.context.sandbox().run(spec) => match ran {
-                Ok(output) => events(profile.name, &output, start),
+                Ok(output) => events(profile.name, &output),
                 Err(error) => vec![not_started(profile.name, profile.install, &error).into()],
             },
             () = stop.notified() => vec![Error::Cancelled.into()],
@@ -79,8 +75,8 @@ fn spec(driver: &Driver, found: &Found, call: &Call<'_>, text: String) -> Result
     Ok(launch.spec()?.0)
 }
 
-/// What a run means. Its trace stands in the result, or before the error.
-fn events(agent: &str, output: &Output, start: Timestamp) -> Vec<AgentEvent> {
+/// What a run means. What it left behind stands in the result, or before the error.
+fn events(agent: &str, output: &Output) -> Vec<AgentEvent> {
     let (stdout, stderr) = (output.stdout.text(), output.stderr.text());
     let exit = output.exit;
     let end = match exit.why {
@@ -98,32 +94,11 @@ fn events(agent: &str, output: &Output, start: Timestamp) -> Vec<AgentEvent> {
             after: exit.duration,
         }),
     };
-    let node = TraceNode {
-        name: "prompt".to_owned(),
-        agent: Some(agent.to_owned()),
-        start,
-        duration_ms: millis(exit.duration),
+    let left = Aftermath {
         exit_code: Some(exit.code),
         stderr: Some(failure::quiet(&stderr)).filter(|said| !said.is_empty()),
-        error: match &end {
-            AgentEvent::Error { code, message, .. } => Some(TraceError {
-                code: *code,
-                message: message.clone(),
-            }),
-            _ => None,
-        },
-        ..TraceNode::default()
+        ..Aftermath::default()
     };
-    match end {
-        AgentEvent::Result { text, usage, .. } => vec![AgentEvent::Result {
-            text,
-            usage,
-            metadata: json!({ "trace": node }),
-        }],
-        end => vec![AgentEvent::custom("trace", json!(node)), end],
-    }
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+    let (before, end) = left.wait(failure::wait(&end)).before(end);
+    before.into_iter().chain([end]).collect()
 }

@@ -5,11 +5,12 @@ use std::time::Duration;
 use tempfile::TempPath;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
-use windlass_core::{AgentEvent, Error, ErrorCode, Result};
-use windlass_sandbox::{Child, Stdin, Why};
+use windlass_core::{Aftermath, AgentEvent, Error, ErrorCode, Result};
+use windlass_sandbox::{Child, Exit, Stdin, Why};
 
 use super::call::Call;
 use super::driver::Driver;
+use super::failure;
 use super::launch::Launch;
 use super::parser::{Dialog, Ended, Heard, Parser, Question};
 use super::profile::Door;
@@ -124,15 +125,16 @@ impl Process {
         }
     }
 
-    /// Waits for the process, whose output has ended, and says what its end means.
-    pub(super) async fn last_words(mut self, driver: &Driver) -> AgentEvent {
+    /// Waits for the process, whose output has ended, and says what its end means, and what it left behind.
+    pub(super) async fn last_words(mut self, driver: &Driver) -> (AgentEvent, Aftermath) {
         let exit = match self.child.wait().await {
             Ok(exit) => exit,
             Err(error) => {
-                return not_started(driver.profile.name, driver.profile.install, &error).into();
+                let error = not_started(driver.profile.name, driver.profile.install, &error);
+                return (error.into(), Aftermath::default());
             }
         };
-        match exit.why {
+        let end = match exit.why {
             Why::Stopped => Error::Cancelled.into(),
             Why::Deadline | Why::Stalled => AgentEvent::from(Error::Timeout {
                 what: driver.profile.name.to_owned(),
@@ -149,7 +151,13 @@ impl Process {
                     Voice::Dialog(dialog, _) => dialog.end(&ended),
                 }
             }
-        }
+        };
+        (end, self.left(Some(exit)))
+    }
+
+    /// What is known of a process besides what it said.
+    pub(super) fn left(&self, exit: Option<Exit>) -> Aftermath {
+        left(&self.child, exit)
     }
 
     /// Whether the process can take another turn.
@@ -158,16 +166,25 @@ impl Process {
     }
 
     /// Lets the process end by itself, within limits: what it still has to say is read and not heard.
-    pub(super) async fn close(self) {
+    pub(super) async fn close(self) -> Aftermath {
         let Self {
             mut child, voice, ..
         } = self;
         drop(voice);
         let ended = async {
             while let Ok(Some(_)) = child.stdout.next().await {}
-            let _ = child.wait().await;
+            child.wait().await.ok()
         };
-        let _ = tokio::time::timeout(LINGER, ended).await;
+        let exit = tokio::time::timeout(LINGER, ended).await;
+        left(&child, exit.ok().flatten())
+    }
+}
+
+fn left(child: &Child, exit: Option<Exit>) -> Aftermath {
+    Aftermath {
+        exit_code: exit.map(|exit| exit.code),
+        stderr: Some(failure::quiet(&child.stderr().text())).filter(|said| !said.is_empty()),
+        ..Aftermath::default()
     }
 }
 

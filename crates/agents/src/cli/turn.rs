@@ -8,9 +8,10 @@ use futures::future::BoxFuture;
 use futures::stream::{self, FuturesUnordered, StreamExt};
 use tokio::sync::Notify;
 use tokio::time::Instant;
-use windlass_core::{AgentEvent, Emitted, EventStream, Prompt, Result, SessionId};
+use windlass_core::{Aftermath, AgentEvent, Emitted, EventStream, Prompt, Result, SessionId};
 
 use super::driver::Driver;
+use super::failure;
 use super::parser::{Heard, Question};
 use super::process::Process;
 use super::profile::Naming;
@@ -29,6 +30,10 @@ pub(super) struct Turn {
     /// Whether the process waited since an earlier turn and has not said anything in this one.
     untried: bool,
     queue: VecDeque<Emitted>,
+    /// The end of the turn, once all is done that comes before it.
+    end: Option<Emitted>,
+    /// What a process that ended by itself left behind.
+    left: Aftermath,
     /// What somebody was asked in the agent's name.
     questions: FuturesUnordered<BoxFuture<'static, Chosen>>,
     stop: Arc<Notify>,
@@ -80,6 +85,8 @@ impl Turn {
             process: Some(process),
             untried,
             queue: VecDeque::new(),
+            end: None,
+            left: Aftermath::default(),
             questions: FuturesUnordered::new(),
             stop,
             patience: None,
@@ -89,11 +96,21 @@ impl Turn {
 
     async fn next(mut self) -> Option<(Emitted, Self)> {
         loop {
+            if let Some(end) = self.end.take() {
+                return Some((end, self));
+            }
             if let Some(emitted) = self.queue.pop_front() {
-                if emitted.event.is_terminal() {
-                    self.settle().await;
+                if !emitted.event.is_terminal() {
+                    return Some((emitted, self));
                 }
-                return Some((emitted, self));
+                let Emitted { event, raw } = emitted;
+                let left = self.settle(&event).await.wait(failure::wait(&event));
+                let (before, event) = left.before(event);
+                self.end = Some(Emitted { event, raw });
+                match before {
+                    Some(before) => return Some((before.into(), self)),
+                    None => continue,
+                }
             }
             let process = self.process.as_mut()?;
             let step = tokio::select! {
@@ -170,8 +187,9 @@ impl Turn {
         };
         // A process that died while it waited for this turn is started again.
         if !std::mem::take(&mut self.untried) {
-            let end = process.last_words(&self.driver).await;
+            let (end, left) = process.last_words(&self.driver).await;
             if !self.is_taken(&end) {
+                self.left = left;
                 self.queue.push_back(end.into());
                 return;
             }
@@ -198,15 +216,22 @@ impl Turn {
     }
 
     /// The terminal event is known; before anyone hears it, the session is in order for the next turn.
-    async fn settle(&mut self) {
+    ///
+    /// Gives what the process left behind. One that goes on living is only quoted where it failed.
+    async fn settle(&mut self, end: &AgentEvent) -> Aftermath {
         self.queue.clear();
         self.questions.clear();
         match self.process.take() {
             Some(process) if process.is_dialog() && !self.session.options.once => {
+                let left = match end {
+                    AgentEvent::Error { .. } => process.left(None),
+                    _ => Aftermath::default(),
+                };
                 self.driver.parking.put(self.id.clone(), process);
+                left
             }
             Some(process) => process.close().await,
-            None => {}
+            None => std::mem::take(&mut self.left),
         }
     }
 }

@@ -11,6 +11,7 @@ use windlass_core::{
 };
 use windlass_mcp::Servers;
 
+use super::answer::with_answers;
 use super::kit::Kit;
 use super::line::Line;
 use super::mcp;
@@ -106,6 +107,7 @@ impl ModelAgent {
     /// The agent behind a handle, with the time limit of its settings.
     pub fn handle(&self) -> AgentHandle {
         let handle = AgentHandle::wrap(self.clone()).with_clock(Arc::clone(&self.shared.clock));
+        let handle = with_answers(&handle, Arc::new(self.clone()));
         match self.shared.settings.timeout() {
             Some(deadline) => handle.with_limits(TurnLimits {
                 deadline,

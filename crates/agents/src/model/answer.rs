@@ -1,10 +1,13 @@
 //! One answer to a whole conversation, for callers that keep it themselves.
 
+use std::sync::Arc;
+
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
-use windlass_core::TraceNodes;
+use windlass_core::{AgentHandle, TraceNodes, TurnTrace};
 use windlass_wire::{ErrorKind, ModelError, ModelEvent, ModelRequest};
 
+use super::told::{Told, told};
 use super::{ModelAgent, mode};
 
 /// Fields beyond the common words that a caller may set: they change how a model thinks, and nothing else. What names
@@ -22,7 +25,7 @@ const PASSED: [&str; 7] = [
 /// Whoever answers a conversation that the caller keeps, with the caller's own tools.
 ///
 /// Nothing is remembered, and nothing is run. The last event, and no other, is `Done` or `Error`; dropping the stream
-/// ends the work.
+/// ends the work. There are no agent events to tell a trace by: each step goes into the list that is handed in.
 pub trait Answers: Send + Sync {
     /// Answers, and adds to `nodes` each step inside as it ends: which model was asked, what it took, how it failed.
     fn answer_with(
@@ -37,13 +40,31 @@ pub trait Answers: Send + Sync {
     }
 }
 
+/// What a handle carries that can answer so.
+struct Native(Arc<dyn Answers>);
+
+/// The handle, for whoever wants answers to whole conversations too.
+pub(crate) fn with_answers(handle: &AgentHandle, answers: Arc<dyn Answers>) -> AgentHandle {
+    handle.with_extra(Native(answers))
+}
+
+/// The agent as one that takes a conversation and the caller's tools as they are, if it is such a one: a model, or a
+/// composite of nothing but models.
+pub fn answers(handle: &AgentHandle) -> Option<Arc<dyn Answers>> {
+    let native = handle.extra::<Native>()?;
+    Some(Arc::clone(&native.0))
+}
+
 impl Answers for ModelAgent {
     fn answer_with(
         &self,
         request: ModelRequest,
-        _nodes: &TraceNodes,
+        nodes: &TraceNodes,
     ) -> BoxStream<'static, ModelEvent> {
-        ModelAgent::answer(self, request)
+        let shared = &self.shared;
+        let trace = TurnTrace::begin(&shared.clock, "answer", shared.kind.name());
+        let step = Told::begin(trace, nodes, shared.settings.prices());
+        told(ModelAgent::answer(self, request), step)
     }
 }
 

@@ -18,7 +18,7 @@ pub struct Prices {
 
 impl Prices {
     #[expect(clippy::cast_precision_loss, reason = "nobody has 2^52 tokens")]
-    fn cost(&self, usage: &wire::Usage) -> f64 {
+    pub(super) fn cost(&self, usage: &wire::Usage) -> f64 {
         let of = |tokens: u64, price: f64| tokens as f64 * price / 1e6;
         of(usage.input_tokens, self.input) + of(usage.output_tokens, self.output)
     }
@@ -99,20 +99,29 @@ impl Budget {
 
     /// What was spent, in the words of events.
     pub(super) fn usage(&self, spent: &Spent) -> Option<Usage> {
-        let usage = spent.usage?;
-        let cached = usage
-            .cache_read_tokens
-            .saturating_add(usage.cache_write_tokens);
-        let some = |count: u64| (count > 0).then_some(count);
-        Some(Usage {
-            input_tokens: usage.input_tokens.saturating_sub(cached),
-            output_tokens: usage.output_tokens,
-            cache_read_tokens: some(usage.cache_read_tokens),
-            cache_write_tokens: some(usage.cache_write_tokens),
-            cost_usd: self.prices.map(|prices| prices.cost(&usage)),
-            extra: some(usage.reasoning_tokens)
-                .map(|tokens| serde_json::json!({ "reasoning_tokens": tokens })),
-        })
+        let mut usage = counted(&spent.usage?);
+        usage.cost_usd = self
+            .prices
+            .zip(spent.usage)
+            .map(|(prices, usage)| prices.cost(&usage));
+        Some(usage)
+    }
+}
+
+/// Tokens as a model API counts them, in the words of events. What they cost is not known.
+pub(crate) fn counted(usage: &wire::Usage) -> Usage {
+    let cached = usage
+        .cache_read_tokens
+        .saturating_add(usage.cache_write_tokens);
+    let some = |count: u64| (count > 0).then_some(count);
+    Usage {
+        input_tokens: usage.input_tokens.saturating_sub(cached),
+        output_tokens: usage.output_tokens,
+        cache_read_tokens: some(usage.cache_read_tokens),
+        cache_write_tokens: some(usage.cache_write_tokens),
+        cost_usd: None,
+        extra: some(usage.reasoning_tokens)
+            .map(|tokens| serde_json::json!({ "reasoning_tokens": tokens })),
     }
 }
 

@@ -1,7 +1,21 @@
 //! A model API's failure as the end of a turn.
 
-use windlass_core::{AgentEvent, ErrorCode};
+use windlass_core::{Aftermath, AgentEvent, ErrorCode};
 use windlass_wire::{ErrorKind, ModelError};
+
+/// The code under which a failure of this kind is known everywhere else.
+pub(crate) fn code(kind: ErrorKind) -> ErrorCode {
+    meaning(kind).0
+}
+
+/// What the provider's refusal leaves to be known.
+pub(super) fn left(error: &ModelError) -> Aftermath {
+    let left = Aftermath {
+        status: Some(error.status),
+        ..Aftermath::default()
+    };
+    left.wait(error.retry_after)
+}
 
 /// The code under which a turn fails, and what the user should do about it where that is known.
 fn meaning(kind: ErrorKind) -> (ErrorCode, &'static str) {

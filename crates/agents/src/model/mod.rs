@@ -32,7 +32,7 @@ mod budget;
 mod calls;
 mod consent;
 mod execute;
-mod failure;
+pub(crate) mod failure;
 mod kind;
 mod kit;
 mod line;
@@ -41,6 +41,7 @@ mod mode;
 mod request;
 mod session;
 mod settings;
+mod told;
 mod turn;
 
 use std::path::Path;
@@ -49,11 +50,13 @@ use std::sync::Arc;
 use windlass_core::{Result, Tool, Toolbox};
 
 pub use agent::{ModelAgent, factory};
-pub use answer::Answers;
+pub(crate) use answer::with_answers;
+pub use answer::{Answers, answers};
 pub use budget::Prices;
 pub use execute::{ExecSummary, execute, execute_in};
 pub use kind::ModelKind;
 pub use settings::{ModelSettings, ToolMode};
+pub(crate) use told::Told;
 
 /// A toolbox with nothing in it, for a model that only talks.
 #[derive(Debug, Clone, Copy, Default)]

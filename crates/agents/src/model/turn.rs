@@ -137,7 +137,13 @@ impl Turn {
                 self.follow(response).await
             }
             Err(error) if mode::is_unusable(&error) => self.flawed(error),
-            Err(error) => Step::Break(failure::terminal(&error)),
+            Err(error) => {
+                let (before, end) = failure::left(&error).before(failure::terminal(&error));
+                if let Some(before) = before {
+                    self.out.send(before).await;
+                }
+                Step::Break(end)
+            }
         }
     }
 

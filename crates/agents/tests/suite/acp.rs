@@ -10,8 +10,9 @@ use windlass_agents::{Settings, acp};
 use windlass_core::permission::Approval;
 use windlass_core::{
     AgentBackend, AgentEvent, AgentHandle, Approver, Error, ErrorCode, McpServer, PermissionAsk,
-    SessionId, SessionOptions, TurnLimits,
+    SessionId, SessionOptions, Timestamp, TurnLimits,
 };
+use windlass_testkit::FakeClock;
 
 use super::shown;
 use super::world::{World, turn};
@@ -68,6 +69,27 @@ async fn a_turn_and_another_on_the_same_process() {
     assert!(agent.capabilities().load_session);
     drop(agent);
     assert!(world.is_left().await, "{:?}", world.processes());
+}
+
+#[tokio::test]
+async fn a_process_that_nobody_uses_ends_and_its_session_goes_on() {
+    let world = World::new();
+    let clock = Arc::new(FakeClock::at(Timestamp(0)));
+    let context = world.context(&[folder()]).await;
+    let context = context.with_clock(clock.clone());
+    let agent = acp::factory(None, context)(&config("plain", json!({}))).unwrap();
+    let mut session = agent.new_session(options(&world)).await.unwrap();
+    turn(&agent, &mut session, "ping").await;
+    clock.advance(Duration::from_secs(59));
+    turn(&agent, &mut session, "ping").await;
+    // The minute of the first turn is over, that of the second is not.
+    clock.advance(Duration::from_secs(1));
+    assert!(!world.processes().is_empty());
+    clock.advance(Duration::from_secs(60));
+    assert!(world.is_left().await, "{:?}", world.processes());
+    let events = turn(&agent, &mut session, "ping").await;
+    let shown: Vec<String> = events.iter().map(shown::event).collect();
+    assert!(last(&shown).starts_with("RESULT"), "{shown:?}");
 }
 
 #[tokio::test]

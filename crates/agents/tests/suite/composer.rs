@@ -1,9 +1,14 @@
 //! `composer-cli` on a stand-in for Cursor's `agent`, which does what the real one is documented to do.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use windlass_agents::cli::transcript::{Message, render};
 use windlass_agents::composer;
-use windlass_core::{AgentEvent, AgentHandle, Error, ErrorCode, SessionOptions, TraceNode};
+use windlass_core::{
+    AgentEvent, AgentHandle, Clock, Error, ErrorCode, SessionOptions, SystemClock, TraceNode,
+    TurnTrace,
+};
 
 use super::stand_in::folder;
 use super::world::{KEY, World, turn};
@@ -28,11 +33,20 @@ async fn ask(agent: &AgentHandle, model: Option<&str>, prompt: &str) -> Vec<Agen
 }
 
 fn answer(events: &[AgentEvent]) -> (&str, TraceNode) {
-    let [AgentEvent::Result { text, metadata, .. }] = events else {
+    let [AgentEvent::Result { text, .. }] = events else {
         panic!("no result alone: {events:?}");
     };
-    let trace = serde_json::from_value(metadata["trace"].clone());
-    (text, trace.unwrap())
+    (text, traced(events))
+}
+
+/// The step that whoever hears these events makes of the turn.
+fn traced(events: &[AgentEvent]) -> TraceNode {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+    let mut trace = TurnTrace::begin(&clock, "prompt", "composer-cli");
+    for event in events {
+        trace.hear(event);
+    }
+    trace.close()
 }
 
 #[tokio::test]
@@ -149,15 +163,10 @@ async fn a_failure_is_no_answer_and_leaves_its_trace() {
         ("crash", ErrorCode::BackendError, 137),
     ] {
         let events = ask(&agent, None, wish).await;
-        let [
-            AgentEvent::Custom { kind, payload },
-            AgentEvent::Error { code, .. },
-        ] = &events[..]
-        else {
+        let [AgentEvent::Custom { .. }, AgentEvent::Error { .. }] = &events[..] else {
             panic!("{wish}: {events:?}");
         };
-        let trace: TraceNode = serde_json::from_value(payload.clone()).unwrap();
-        assert_eq!((kind.as_str(), *code), ("trace", expected));
+        let trace = traced(&events);
         assert_eq!(trace.exit_code, Some(exit));
         assert_eq!(trace.error.map(|error| error.code), Some(expected));
     }

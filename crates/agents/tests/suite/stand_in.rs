@@ -47,7 +47,7 @@ async fn it_answers_and_remembers() {
         [
             "text \"Mess\"",
             "text \"age 1.\"",
-            "RESULT \"Message 1.\" null {\"duration_ms\":5}"
+            "RESULT \"Message 1.\" null {\"duration_ms\":5,\"aftermath\":{\"exit_code\":0}}"
         ]
     );
     for (id, expected) in [(before, "Message 2."), (session, "Message 3.")] {
@@ -80,14 +80,18 @@ async fn it_fails_in_our_words() {
     let agent = agent(&world, keyed()).await;
     let limit = ask(&world, &agent, "fail").await;
     assert_eq!(
-        limit,
+        limit[1..],
         [
             "ERROR RateLimited (try again): cursor ended with exit code 1: Error: You've hit your usage limit. Try again in 7 minutes. (wait 420 s)"
         ]
     );
+    assert!(
+        limit[0].contains("aftermath") && limit[0].contains("420000"),
+        "{limit:?}"
+    );
     let crash = ask(&world, &agent, "crash").await;
     assert_eq!(
-        crash,
+        crash[1..],
         [
             "ERROR BackendError (try again): cursor ended with exit code 137 and did not say how the turn ended"
         ]
@@ -99,7 +103,7 @@ async fn it_fails_in_our_words() {
         .unwrap();
     let events = turn(&agent, &mut unknown.clone(), "hello").await;
     assert!(
-        matches!(events[..], [AgentEvent::SessionInvalid { .. }]),
+        matches!(events[..], [.., AgentEvent::SessionInvalid { .. }]),
         "{events:?}"
     );
 }

@@ -8,6 +8,7 @@ mod receiver;
 mod shrink;
 mod turn;
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -40,6 +41,7 @@ struct Agent {
     limits: TurnLimits,
     clock: Arc<dyn Clock>,
     running: Running,
+    extra: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl AgentHandle {
@@ -66,6 +68,7 @@ impl AgentHandle {
                 limits: TurnLimits::default(),
                 clock: Arc::new(SystemClock::new()),
                 running: Running::default(),
+                extra: None,
             }),
         }
     }
@@ -82,6 +85,17 @@ impl AgentHandle {
         self.rebuilt(|agent| agent.clock = clock)
     }
 
+    /// The same agent, with something more that it can do for those who know to ask for it.
+    #[must_use]
+    pub fn with_extra(&self, extra: impl Any + Send + Sync) -> Self {
+        self.rebuilt(|agent| agent.extra = Some(Arc::new(extra)))
+    }
+
+    /// What else the agent can do, if it is of this type.
+    pub fn extra<T: Any>(&self) -> Option<&T> {
+        self.agent.extra.as_deref()?.downcast_ref()
+    }
+
     fn rebuilt(&self, change: impl FnOnce(&mut Agent)) -> Self {
         let mut agent = Agent {
             backend: Arc::clone(&self.agent.backend),
@@ -89,6 +103,7 @@ impl AgentHandle {
             limits: self.agent.limits,
             clock: Arc::clone(&self.agent.clock),
             running: self.agent.running.clone(),
+            extra: self.agent.extra.clone(),
         };
         change(&mut agent);
         Self {

@@ -1,13 +1,9 @@
 //! What a request went through, written down while it is answered.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::future::BoxFuture;
-use serde_json::Value;
-use windlass_core::{
-    AgentEvent, Clock, ErrorCode, TaskStore, Timestamp, TraceError, TraceNode, Usage,
-};
+use windlass_core::{AgentEvent, Clock, TaskStore, TraceError, TraceNode, TurnTrace, Usage};
 
 /// Where traces are kept.
 pub trait Traces: Send + Sync {
@@ -33,9 +29,8 @@ impl Traces for StoredTraces {
 #[derive(Debug)]
 pub(super) struct Book {
     clock: Arc<dyn Clock>,
-    root: TraceNode,
-    began: Duration,
-    turn: Option<(TraceNode, Duration)>,
+    root: TurnTrace,
+    turn: Option<TurnTrace>,
 }
 
 impl Book {
@@ -43,8 +38,7 @@ impl Book {
     pub(super) fn open(clock: &Arc<dyn Clock>, surface: &str, agent: &str) -> Self {
         Self {
             clock: Arc::clone(clock),
-            root: node(surface, agent, clock.now()),
-            began: clock.elapsed(),
+            root: TurnTrace::begin(clock, surface, agent),
             turn: None,
         }
     }
@@ -52,38 +46,13 @@ impl Book {
     /// A turn begins.
     pub(super) fn turn_begins(&mut self, agent: &str) {
         self.turn_ends();
-        let node = node("prompt", agent, self.clock.now());
-        self.turn = Some((node, self.clock.elapsed()));
+        self.turn = Some(TurnTrace::begin(&self.clock, "prompt", agent));
     }
 
     /// Something happens in the turn.
     pub(super) fn hear(&mut self, event: &AgentEvent) {
-        let Some((node, _)) = &mut self.turn else {
-            return;
-        };
-        match event {
-            AgentEvent::Custom { kind, payload } if kind == "trace" => inner(node, payload),
-            AgentEvent::Result {
-                usage, metadata, ..
-            } => {
-                node.usage.clone_from(usage);
-                if let Some(trace) = metadata.get("trace") {
-                    inner(node, trace);
-                }
-            }
-            AgentEvent::Error { code, message, .. } => {
-                node.error = Some(TraceError {
-                    code: *code,
-                    message: message.clone(),
-                });
-            }
-            AgentEvent::SessionInvalid { reason } => {
-                node.error = Some(TraceError {
-                    code: ErrorCode::SessionOrphaned,
-                    message: reason.clone(),
-                });
-            }
-            _ => {}
+        if let Some(turn) = &mut self.turn {
+            turn.hear(event);
         }
         if event.is_terminal() {
             self.turn_ends();
@@ -91,57 +60,32 @@ impl Book {
     }
 
     fn turn_ends(&mut self) {
-        if let Some((mut node, began)) = self.turn.take() {
-            node.duration_ms = millis(self.clock.elapsed().saturating_sub(began));
-            self.root.children.push(node);
+        if let Some(turn) = self.turn.take() {
+            self.root.adopt([turn.close()]);
         }
     }
 
     /// Steps that were told of in another way.
     pub(super) fn steps(&mut self, nodes: Vec<TraceNode>) {
-        self.root.children.extend(nodes);
+        self.root.adopt(nodes);
     }
 
     /// What was consumed, where no step says so.
     pub(super) fn consumed(&mut self, usage: Usage) {
-        self.root.usage = Some(usage);
+        self.root.consumed(usage);
     }
 
     /// Closes the book.
     pub(super) fn close(mut self, error: Option<TraceError>) -> TraceNode {
         self.turn_ends();
-        self.root.duration_ms = millis(self.clock.elapsed().saturating_sub(self.began));
-        self.root.error = error;
-        if self.root.usage.is_none() {
-            let total = self.root.total_usage();
-            self.root.usage = (total != Usage::default()).then_some(total);
+        if let Some(error) = error {
+            self.root.failed(error.code, &error.message);
         }
-        self.root
+        let mut root = self.root.close();
+        if root.usage.is_none() {
+            let total = root.total_usage();
+            root.usage = (total != Usage::default()).then_some(total);
+        }
+        root
     }
-}
-
-fn node(name: &str, agent: &str, start: Timestamp) -> TraceNode {
-    TraceNode {
-        name: name.to_owned(),
-        agent: Some(agent.to_owned()),
-        start,
-        ..TraceNode::default()
-    }
-}
-
-/// A step that the agent tells of: of this very turn, or inside it.
-fn inner(node: &mut TraceNode, payload: &Value) {
-    let Ok(told) = serde_json::from_value::<TraceNode>(payload.clone()) else {
-        return;
-    };
-    if told.name == node.name && told.children.is_empty() && node.children.is_empty() {
-        node.exit_code = told.exit_code;
-        node.stderr = told.stderr;
-    } else {
-        node.children.push(told);
-    }
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -5,10 +5,9 @@ use std::time::Duration;
 use windlass_core::structured::{self, Dialog, Rules, Structured, schema_mode_for};
 use windlass_core::{
     AgentEvent, AgentHandle, Clock, Envelope, Error, ErrorCode, Prompt, SchemaSetting, SessionId,
-    SessionOptions, StructuredAgentTask, Usage,
+    SessionOptions, StructuredAgentTask, TurnTrace, Usage,
 };
 
-use super::trace::{backend_error, some_usage};
 use super::{Attempt, Fault, Worked};
 use windlass_core::task::Broadcast;
 
@@ -268,7 +267,8 @@ fn judged(end: Option<AgentEvent>) -> Result<Said, TurnFault> {
 /// An attempt hears everything: its log, its budget and its trace are fed from here.
 pub(crate) struct Ear<'a, 'r> {
     attempt: &'a Attempt<'r>,
-    step: Option<super::trace::Step>,
+    /// The turn under way: its place in the attempt's trace, and what is known of it.
+    step: Option<(super::trace::Step, TurnTrace)>,
 }
 
 impl<'a, 'r> Ear<'a, 'r> {
@@ -284,12 +284,16 @@ impl Hearing for Ear<'_, '_> {
     fn allow(&mut self) -> Worked<Option<Duration>> {
         let clock: &dyn Clock = &*self.attempt.runner.clock;
         self.attempt.spending.allow(clock)?;
-        self.step = Some(self.attempt.trace.step("prompt"));
+        let heard = TurnTrace::begin(&self.attempt.runner.clock, "prompt", "");
+        self.step = Some((self.attempt.trace.step("prompt"), heard));
         Ok(self.attempt.spending.left(clock))
     }
 
     async fn heard(&mut self, envelope: Envelope) {
         let attempt = self.attempt;
+        if let Some((_, heard)) = &mut self.step {
+            heard.hear(&envelope.event);
+        }
         let message = Broadcast::AgentEvent {
             project_id: attempt.project.id,
             task_id: attempt.task.id,
@@ -302,18 +306,15 @@ impl Hearing for Ear<'_, '_> {
     fn ended(&mut self, agent: &'static str, said: &Result<Said, TurnFault>) {
         let usage = said.as_ref().ok().and_then(|said| said.usage.clone());
         self.attempt.spending.add(usage.as_ref());
-        let Some(step) = self.step.take() else {
+        let Some((step, mut heard)) = self.step.take() else {
             return;
         };
+        if let Err(fault) = said {
+            heard.failed(fault.code, &fault.message);
+        }
         step.end(|node| {
+            *node = heard.close();
             node.agent = Some(agent.to_owned());
-            node.usage = usage.as_ref().and_then(some_usage);
-            if let Err(fault) = said {
-                node.error = Some(backend_error(fault.message.clone()));
-                if let Some(error) = &mut node.error {
-                    error.code = fault.code;
-                }
-            }
         });
     }
 }

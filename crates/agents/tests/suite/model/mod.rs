@@ -13,4 +13,4 @@ mod modes;
 mod redirect;
 mod together;
 mod tools;
-mod world;
+pub(crate) mod world;

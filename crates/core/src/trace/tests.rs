@@ -1,0 +1,80 @@
+//! Turns made into steps.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::{AgentEvent, Clock, Error, SystemClock};
+
+fn node(tokens: Option<u64>, children: Vec<TraceNode>) -> TraceNode {
+    TraceNode {
+        usage: tokens.map(|input_tokens| Usage {
+            input_tokens,
+            ..Usage::default()
+        }),
+        children,
+        ..TraceNode::default()
+    }
+}
+
+#[test]
+fn usage_adds_up_where_it_is_not_said() {
+    let leaf = |tokens| node(Some(tokens), vec![]);
+    let said = node(Some(10), vec![leaf(3), leaf(4)]);
+    let silent = node(None, vec![leaf(3), leaf(4)]);
+    let root = node(None, vec![said, silent]);
+    assert_eq!(root.total_usage().input_tokens, 17);
+}
+
+#[tokio::test]
+async fn a_turn_becomes_a_step_with_the_steps_inside() {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+    let mut inner = TurnTrace::begin(&clock, "node", "first");
+    inner.hear(&Error::agent(ErrorCode::RateLimited, "later").into());
+    let ended = Aftermath {
+        exit_code: Some(0),
+        stderr: Some("a warning".to_owned()),
+        ..Aftermath::default()
+    };
+    let usage = Usage {
+        output_tokens: 7,
+        ..Usage::default()
+    };
+    let (_, end) = ended.before(AgentEvent::Result {
+        text: "done".to_owned(),
+        usage: Some(usage.clone()),
+        metadata: serde_json::Value::Null,
+    });
+    let mut trace = TurnTrace::begin(&clock, "prompt", "both");
+    trace.hear(&inner.close().event());
+    trace.hear(&AgentEvent::custom(
+        "trace",
+        serde_json::json!("not a step"),
+    ));
+    trace.hear(&end);
+    let node = trace.close();
+    assert_eq!((node.exit_code, node.usage), (Some(0), Some(usage)));
+    assert_eq!(node.stderr.as_deref(), Some("a warning"));
+    assert_eq!(node.children.len(), 1);
+    assert_eq!(node.children[0].agent.as_deref(), Some("first"));
+    let error = node.children[0].error.as_ref();
+    assert_eq!(error.map(|error| error.code), Some(ErrorCode::RateLimited));
+}
+
+#[tokio::test]
+async fn what_the_steps_inside_cost_is_what_it_cost() {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+    let mut trace = TurnTrace::begin(&clock, "request", "model");
+    trace.consumed(Usage {
+        input_tokens: 1,
+        ..Usage::default()
+    });
+    trace.adopt([0.25, 0.5].map(|cost| TraceNode {
+        usage: Some(Usage {
+            cost_usd: Some(cost),
+            ..Usage::default()
+        }),
+        ..TraceNode::default()
+    }));
+    let cost = trace.close().usage.and_then(|usage| usage.cost_usd);
+    assert_eq!(cost, Some(0.75));
+}
