@@ -3,6 +3,7 @@
 //! An agent that is a program is a profile, which is data, and a parser, which is a pure function from lines to events;
 //! [`cli`] holds both for each agent, and the one driver that they share. [`invoke`] is the plain call underneath: one
 //! command, its output, its duration. [`model`] makes an agent of a model, over the one HTTP client in [`http`].
+//! [`composite`] makes one agent of several.
 //!
 //! What it does not do: it starts no process itself (that is `sandbox`), downloads no agent, and does not repair what
 //! an agent gets wrong about the order of events (that is the handle in `core`).
@@ -27,6 +28,7 @@
 #[cfg(feature = "acp")]
 pub mod acp;
 pub mod cli;
+pub mod composite;
 mod context;
 pub mod direct;
 mod homes;

@@ -2,6 +2,7 @@ mod acp;
 mod claude;
 mod codex;
 mod composer;
+mod composite;
 mod conformance;
 mod cursor;
 mod direct;

@@ -1,0 +1,109 @@
+//! Whole conversations, answered by the first model that can.
+
+use futures::StreamExt;
+use serde_json::{Value, json};
+use windlass_agents::composite::{Kind, Profile};
+use windlass_agents::model::{Answers, answers};
+use windlass_core::{AgentHandle, TraceNode, TraceNodes};
+use windlass_testkit::MockAgent;
+use windlass_wire::{ErrorKind, Message, ModelEvent, ModelRequest, ModelResponse, Part, Role};
+
+use super::super::model::world::{Api, Desk, scripted};
+use super::{composite, made, shown};
+
+fn request() -> ModelRequest {
+    let mut request = ModelRequest::new("whatever");
+    request.messages = vec![Message::new(Role::User, vec![Part::text("Hello?")])];
+    request
+}
+
+fn prices() -> Value {
+    json!({ "max_retries": 0, "input_usd_per_mtok": 1.0, "output_usd_per_mtok": 2.0 })
+}
+
+async fn answer(agent: &dyn Answers) -> (Vec<ModelEvent>, Vec<TraceNode>) {
+    let nodes = TraceNodes::default();
+    let events = agent.answer_with(request(), &nodes).collect().await;
+    (events, nodes.take())
+}
+
+#[tokio::test]
+async fn a_model_that_refuses_is_passed_over() {
+    let refuses = json!([{ "or_more": true, "fault": { "status": { "code": 429, "retry_after_secs": 30 } } }]);
+    let speaks = json!([{ "or_more": true, "answer": [{ "text": "Hello." }] }]);
+    let (first, second) = (scripted(refuses).await, scripted(speaks).await);
+    let first = (Desk::new(Api::Chat, &first.url(), prices()).await, first);
+    let second = (
+        Desk::new(Api::Messages, &second.url(), prices()).await,
+        second,
+    );
+    let nodes = vec![("a", first.0.handle()), ("b", second.0.handle())];
+    let handle = composite(Kind::Fallback, nodes);
+    let agent = answers(&handle).unwrap();
+    let (events, steps) = answer(&*agent).await;
+    let response = ModelResponse::from_events(&events).unwrap();
+    assert_eq!(response.text(), "Hello.");
+    let seen: Vec<String> = steps.iter().map(shown).collect();
+    assert_eq!(seen, ["node a RateLimited", "node b ok"]);
+    assert_eq!(steps[0].status, Some(429));
+    let usage = steps[1].usage.clone().unwrap();
+    assert!(usage.cost_usd.is_some_and(|cost| cost > 0.0), "{usage:?}");
+    assert_eq!(shown(&steps[1].children[0]), "answer anthropic ok");
+    // The turn of an agent and the answer of a model know of the same rest.
+    let (_, steps) = answer(&*agent).await;
+    let seen: Vec<String> = steps.iter().map(shown).collect();
+    assert_eq!(seen, ["skipped a RateLimited", "node b ok"]);
+    let events = super::ask(&handle, "Hello?").await;
+    assert_eq!(
+        super::steps(&events),
+        ["skipped a RateLimited", "node b ok"]
+    );
+}
+
+#[tokio::test]
+async fn where_all_rest_the_caller_is_told_how_long() {
+    let refuses = json!([{ "or_more": true, "fault": { "status": { "code": 429, "retry_after_secs": 30 } } }]);
+    let model = scripted(refuses).await;
+    let desk = Desk::new(Api::Ollama, &model.url(), prices()).await;
+    let agent = made(Profile::new(Kind::Fallback), vec![("a", desk.handle())]);
+    let agent = agent.answers().unwrap();
+    for _ in 0..2 {
+        let (events, _) = answer(&*agent).await;
+        let [ModelEvent::Error(error)] = &events[..] else {
+            panic!("{events:?}");
+        };
+        assert_eq!((error.kind, error.status), (ErrorKind::RateLimited, 429));
+        let wait = error.retry_after.unwrap().as_secs();
+        assert!((28..=30).contains(&wait), "{wait}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_is_dropped_leaves_its_step() {
+    let hangs = json!([{ "or_more": true, "fault": "hang" }]);
+    let model = scripted(hangs).await;
+    let desk = Desk::new(Api::Chat, &model.url(), prices()).await;
+    let agent = made(Profile::new(Kind::Single), vec![("a", desk.handle())]);
+    let nodes = TraceNodes::default();
+    let mut events = agent.answers().unwrap().answer_with(request(), &nodes);
+    assert!(futures::poll!(events.next()).is_pending());
+    drop(events);
+    let steps: Vec<String> = nodes.take().iter().map(shown).collect();
+    assert_eq!(steps, ["node a Cancelled"]);
+}
+
+#[tokio::test]
+async fn only_models_take_conversations() {
+    let model = scripted(json!([{ "answer": [{ "text": "Hi." }] }])).await;
+    let desk = Desk::new(Api::Chat, &model.url(), json!({})).await;
+    assert!(answers(&desk.handle()).is_some());
+    let mock = || AgentHandle::wrap(MockAgent::new());
+    assert!(answers(&mock()).is_none());
+    let mixed = composite(Kind::Fallback, vec![("a", desk.handle()), ("b", mock())]);
+    assert!(answers(&mixed).is_none());
+    let planned = composite(
+        Kind::PlanExecute,
+        vec![("a", desk.handle()), ("b", desk.handle())],
+    );
+    assert!(answers(&planned).is_none());
+}

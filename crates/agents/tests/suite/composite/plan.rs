@@ -1,0 +1,99 @@
+//! One plans, another does it.
+
+use serde_json::json;
+use windlass_agents::composite::{Composite, Kind, Node, Profile};
+use windlass_core::{AgentEvent, AgentHandle, PlanEntry, PlanStatus};
+use windlass_testkit::MockAgent;
+
+use super::{ask, composite, end, session, steps, text, turn};
+
+fn plan(coder_prompt: &str) -> String {
+    json!({ "plan": "1. look\n2. write", "coder_prompt": coder_prompt, "tests": [] }).to_string()
+}
+
+#[tokio::test]
+async fn the_plan_is_shown_and_its_words_are_the_coders_prompt() {
+    let planner = MockAgent::new()
+        .on_prompt("Add a greeting.")
+        .respond_text(&plan("Write hello.txt."));
+    let coder = MockAgent::new()
+        .on_prompt("Write hello.txt.")
+        .respond_text("Done.");
+    let probe = coder.probe();
+    let nodes = vec![
+        ("thinker", AgentHandle::wrap(planner)),
+        ("doer", AgentHandle::wrap(coder)),
+    ];
+    let events = ask(&composite(Kind::PlanExecute, nodes), "Add a greeting.").await;
+    assert_eq!(end(&events), "Done.");
+    assert_eq!(text(&events), "Done.", "the plan is no answer");
+    assert_eq!(probe.prompts(), ["Write hello.txt."]);
+    let entries = ["look", "write"].map(|step| PlanEntry {
+        step: step.to_owned(),
+        status: PlanStatus::Pending,
+    });
+    let entries = entries.to_vec();
+    assert!(events.contains(&AgentEvent::Plan { entries }), "{events:?}");
+    assert_eq!(steps(&events), ["plan thinker ok", "node doer ok"]);
+    let Some(AgentEvent::Result { metadata, .. }) = events.last() else {
+        panic!("{events:?}");
+    };
+    assert_eq!(metadata["plan"]["coder_prompt"], "Write hello.txt.");
+}
+
+#[tokio::test]
+async fn the_planner_hears_the_whole_conversation() {
+    let planner = MockAgent::new()
+        .on_prompt("first wish")
+        .respond_text(&plan("one"))
+        .on_prompt("first wish\n\n<<<ROLE:ASSISTANT>>>\none\n\n<<<ROLE:USER>>>\nsecond wish")
+        .respond_text(&plan("two"));
+    let nodes = vec![
+        ("thinker", AgentHandle::wrap(planner)),
+        ("doer", AgentHandle::wrap(MockAgent::new())),
+    ];
+    let agent = composite(Kind::PlanExecute, nodes);
+    let session = session(&agent).await;
+    assert_eq!(end(&turn(&agent, &session, "first wish").await), "one");
+    assert_eq!(end(&turn(&agent, &session, "second wish").await), "two");
+}
+
+#[tokio::test]
+async fn without_a_plan_nothing_is_done() {
+    let planner = MockAgent::new()
+        .on_prompt("go")
+        .respond_text("I'd rather not.");
+    let coder = MockAgent::new();
+    let probe = coder.probe();
+    let nodes = vec![
+        ("thinker", AgentHandle::wrap(planner)),
+        ("doer", AgentHandle::wrap(coder)),
+    ];
+    let events = ask(&composite(Kind::PlanExecute, nodes), "go").await;
+    let end = end(&events);
+    assert!(end.starts_with("BackendError"), "{end}");
+    assert!(end.contains("thinker made no plan"), "{end}");
+    assert_eq!(probe.prompts(), [] as [&str; 0]);
+    assert_eq!(steps(&events), ["plan thinker BackendError"]);
+}
+
+#[test]
+fn the_number_of_nodes_must_fit() {
+    let node = || Node::new("a", AgentHandle::wrap(MockAgent::new()));
+    let refused = |kind, nodes| {
+        let error = Composite::new(Profile::new(kind), nodes).unwrap_err();
+        error.to_string()
+    };
+    assert_eq!(
+        refused(Kind::Single, vec![node(), node()]),
+        "nodes: 2 are named, expected one agent"
+    );
+    assert_eq!(
+        refused(Kind::Fallback, vec![]),
+        "nodes: 0 are named, expected at least one agent"
+    );
+    assert_eq!(
+        refused(Kind::PlanExecute, vec![node()]),
+        "nodes: 1 are named, expected two agents: one that plans, one that does"
+    );
+}
