@@ -8,6 +8,7 @@ pub mod config;
 mod past;
 mod registry;
 mod roster;
+mod served;
 pub mod settings;
 
 pub use registry::default_registry;

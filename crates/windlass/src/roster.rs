@@ -2,7 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use serde::Deserialize;
+use windlass_agents::composite::{Cause, Composite, Kind, Node, Profile};
+use windlass_core::registry::configured;
 use windlass_core::task::WorkerKind;
 use windlass_core::{AgentHandle, AgentRegistry, Error, Result, TurnLimits};
 use windlass_runner::Agents;
@@ -16,8 +20,18 @@ pub(crate) struct Roster {
     config: Config,
     /// Who works where nobody is named, in place of the configured one.
     default: Option<String>,
-    /// An agent whose process waits for the next turn is worth keeping.
+    /// By the names they were asked for. An agent whose process waits for the next turn is worth keeping, and so is a
+    /// composite that knows which of its nodes rests.
     open: Arc<Mutex<BTreeMap<String, AgentHandle>>>,
+}
+
+/// What the configuration says about a composite.
+#[derive(Deserialize)]
+struct Made {
+    kind: Kind,
+    nodes: Vec<String>,
+    on: Option<Vec<Cause>>,
+    cool_down_secs: Option<u64>,
 }
 
 impl Roster {
@@ -41,7 +55,9 @@ impl Roster {
         let known = self.registry.available();
         let default = self.default.as_deref().or(self.config.default_agent());
         let Some(name) = name.or(default) else {
-            let configured = self.config.agents().into_iter().map(|agent| agent.name);
+            let configured = self.config.agents().into_iter();
+            let configured = configured.chain(self.config.composites());
+            let configured = configured.map(|agent| agent.name);
             let mut names: Vec<String> = known.iter().map(|name| (*name).to_owned()).collect();
             names.extend(configured);
             names.sort();
@@ -54,8 +70,31 @@ impl Roster {
         self.config.resolve_agent(name, &known).map_err(refused)
     }
 
+    /// The backends there are, by name.
+    pub(crate) fn backends(&self) -> Vec<&str> {
+        self.registry.available()
+    }
+
     /// The agent itself, under the limits that the configuration sets.
     pub(crate) fn open(&self, agent: &AgentConfig) -> Result<AgentHandle> {
+        self.open_inside(agent, &[])
+    }
+
+    /// The same for a node of these composites, the outermost first.
+    fn open_inside(&self, agent: &AgentConfig, inside: &[&str]) -> Result<AgentHandle> {
+        if let Some(name) = agent.as_composite() {
+            let handle = self.compose(agent, inside).map_err(|error| match error {
+                Error::Config { key, problem } if !key.contains('.') => {
+                    Error::config(format!("composites.{name}.{key}"), problem)
+                }
+                other => other,
+            })?;
+            let usual = handle.limits();
+            return Ok(handle.with_limits(TurnLimits {
+                deadline: agent.timeout().unwrap_or(usual.deadline),
+                ..usual
+            }));
+        }
         let made = self.registry.create(&agent.backend, &agent.table);
         let handle = made.map_err(|error| match error {
             Error::Config { key, problem } => {
@@ -74,6 +113,62 @@ impl Roster {
         }))
     }
 
+    /// Makes one agent of several, each of which is kept under its own name.
+    fn compose(&self, agent: &AgentConfig, inside: &[&str]) -> Result<AgentHandle> {
+        let made: Made = configured(&agent.table).map_err(|error| match error {
+            // A whole key that is missing is named in the message.
+            Error::Config { key, problem } if key == "." => match problem.contains("`kind`") {
+                true => Error::config("kind", "is not set: say how the nodes work together"),
+                false => Error::config("nodes", "is not set: name the agents that it is made of"),
+            },
+            other => other,
+        })?;
+        let inside: Vec<&str> = inside
+            .iter()
+            .copied()
+            .chain([agent.name.as_str()])
+            .collect();
+        let mut nodes = Vec::with_capacity(made.nodes.len());
+        for name in &made.nodes {
+            let found = self.find(Some(name));
+            let found = found.map_err(|error| Error::config("nodes", error.to_string()))?;
+            if inside.contains(&found.name.as_str()) {
+                let way: Vec<&str> = inside
+                    .iter()
+                    .copied()
+                    .chain([found.name.as_str()])
+                    .collect();
+                let problem = format!("it is made of itself: {}", way.join(" → "));
+                return Err(Error::config("nodes", problem));
+            }
+            nodes.push(Node::new(name, self.kept_or_open(name, &found, &inside)?));
+        }
+        let usual = Profile::new(made.kind);
+        let profile = Profile {
+            on: made.on.unwrap_or(usual.on),
+            cool_down: made
+                .cool_down_secs
+                .map_or(usual.cool_down, Duration::from_secs),
+            ..usual
+        };
+        Ok(Composite::new(profile, nodes)?.handle())
+    }
+
+    /// The agent that is kept under this name, or a new one that is from now on.
+    fn kept_or_open(
+        &self,
+        name: &str,
+        agent: &AgentConfig,
+        inside: &[&str],
+    ) -> Result<AgentHandle> {
+        if let Some(handle) = self.kept().get(name) {
+            return Ok(handle.clone());
+        }
+        let handle = self.open_inside(agent, inside)?;
+        self.seat(name, handle.clone());
+        Ok(handle)
+    }
+
     /// Lets this agent answer to a name, whatever the configuration says about it.
     pub(crate) fn seat(&self, name: &str, handle: AgentHandle) {
         self.kept().insert(name.to_owned(), handle);
@@ -90,12 +185,9 @@ impl Agents for Roster {
             return Ok(handle);
         }
         let agent = self.find(name)?;
-        if let Some(handle) = self.kept().get(&agent.name) {
-            return Ok(handle.clone());
-        }
-        let handle = self.open(&agent)?;
-        self.seat(&agent.name, handle.clone());
-        Ok(handle)
+        let default = self.default.as_deref().or(self.config.default_agent());
+        let name = name.or(default).unwrap_or(&agent.name);
+        self.kept_or_open(name, &agent, &[])
     }
 }
 

@@ -9,6 +9,7 @@ use windlass_server::AgentCard;
 use super::app::App;
 use super::exit::{Exit, Failure};
 use crate::config::{AgentConfig, Config};
+use crate::served::NOBODY;
 
 #[derive(Debug, Args)]
 pub(super) struct Agents {
@@ -92,20 +93,31 @@ impl Row {
     }
 }
 
-/// The configured agents, then the backends that are agents without being configured.
+/// The configured agents, what is made of them, then the backends that are agents without being configured.
 pub(super) async fn rows(app: &App<'_>, config: &Config) -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
     for agent in config.agents() {
         rows.push(row(app, config, &agent, true).await);
     }
+    for composite in config.composites() {
+        let mut row = row(app, config, &composite, true).await;
+        row.transport = kind(&composite);
+        rows.push(row);
+    }
     for backend in app.registry.available() {
-        // `direct` is the older name of `claude`; a replay without a cassette and `acp` without a command are nothing.
-        if config.agent(backend).is_none() && !["acp", "direct", "replay"].contains(&backend) {
+        if config.agent(backend).is_none() && !NOBODY.contains(&backend) {
             let agent = config.resolve_agent(backend, &[backend])?;
             rows.push(row(app, config, &agent, false).await);
         }
     }
     Ok(rows)
+}
+
+/// How a composite's nodes work together.
+fn kind(composite: &AgentConfig) -> Option<&'static str> {
+    let kind = composite.table.get("kind")?.as_str()?;
+    let kinds = ["single", "fallback", "plan_execute"];
+    kinds.into_iter().find(|known| *known == kind)
 }
 
 async fn row(app: &App<'_>, config: &Config, agent: &AgentConfig, configured: bool) -> Row {

@@ -2,6 +2,7 @@
 
 mod desk;
 mod files;
+mod models;
 mod token;
 
 use std::net::SocketAddr;
@@ -20,6 +21,7 @@ use super::exit::{Exit, Failure};
 use super::interrupt::Interrupts;
 use super::queue::Queue;
 use super::worker::Hands;
+use crate::roster::Roster;
 use desk::LocalDesk;
 
 /// The token is random, and kept in a file that only you can read. On a terminal the link that holds it is printed; elsewhere
@@ -54,7 +56,8 @@ impl Serve {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
         let queue = Queue::open(app).await?;
         let crew = Crew::gather(app, &queue.config, test_settings(&queue.config)).await?;
-        let worker = self.worker(app, &queue, &crew);
+        let roster = self.hands.roster(app, &queue);
+        let worker = self.worker(app, &queue, &crew, roster.clone());
         let key = token::obtain(&app.inputs, self.new_token)?;
         let mut limits = Limits::default();
         limits.connections = files::connections(limits.connections);
@@ -67,6 +70,7 @@ impl Serve {
         )
         .with_store_kind(url.split(':').next().unwrap_or_default())
         .with_project(queue.project.id)
+        .with_front(models::front(app, &queue, roster)?)
         .with_hosts(self.allow_host.clone())
         .with_limits(limits)
         .anywhere(self.insecure_listen);
@@ -101,11 +105,16 @@ impl Serve {
         }
     }
 
-    fn worker(&self, app: &App<'_>, queue: &Queue, crew: &Crew) -> Option<windlass_runner::Worker> {
+    fn worker(
+        &self,
+        app: &App<'_>,
+        queue: &Queue,
+        crew: &Crew,
+        roster: Roster,
+    ) -> Option<windlass_runner::Worker> {
         if self.no_worker {
             return None;
         }
-        let roster = self.hands.roster(app, queue);
         if let Err(error) = roster.find(None) {
             app.console
                 .notice(&format!("tasks that name no agent will fail: {error}"));

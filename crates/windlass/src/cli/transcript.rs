@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 use windlass_core::structured::{self, Structured};
-use windlass_core::{AgentEvent, Envelope, ErrorCode, SessionId, Usage};
+use windlass_core::{AgentEvent, Envelope, ErrorCode, SessionId, TraceNode, Usage};
 
 use super::ask::Output;
 use super::console::{BAD, Console, QUIET};
@@ -88,7 +88,9 @@ impl<'a> Transcript<'a> {
 
     /// Takes the next event in.
     pub(super) fn show(&mut self, envelope: &Envelope) -> Result<(), Failure> {
-        self.report.session = Some(envelope.session.clone());
+        // An agent that went on in another session has said so itself.
+        let session = &mut self.report.session;
+        session.get_or_insert_with(|| envelope.session.clone());
         self.report.events += 1;
         match self.output {
             Output::Events => self.console.json(envelope)?,
@@ -187,6 +189,12 @@ impl<'a> Transcript<'a> {
                 self.console
                     .notice(&format!("the agent goes on in session {new_session_id}"));
             }
+            AgentEvent::Custom { kind, payload } if kind == "trace" => {
+                if let Some(line) = passed_over(payload) {
+                    self.end_line()?;
+                    self.spinner.aside(|| self.console.progress(QUIET, &line));
+                }
+            }
             event if event.is_terminal() => self.end_line()?,
             _ => {}
         }
@@ -251,6 +259,14 @@ impl<'a> Transcript<'a> {
             self.end = Some(event.clone());
         }
     }
+}
+
+/// What to say of a step inside a turn: only of one that failed.
+fn passed_over(payload: &Value) -> Option<String> {
+    let node: TraceNode = serde_json::from_value(payload.clone()).ok()?;
+    let error = node.error?;
+    let message = brief(&Value::String(error.message));
+    Some(format!("✗ {} {}: {message}", node.agent?, error.code))
 }
 
 /// The beginning of a value, as one short line.

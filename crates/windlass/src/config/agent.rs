@@ -7,6 +7,11 @@ use serde_json::{Map, Value};
 
 use super::setting::Settings;
 
+/// What a composite's name begins with, wherever an agent's name can stand.
+pub(super) const PROFILE: &str = "composite/profile/";
+/// The backend of every composite.
+const COMPOSITE: &str = "composite";
+
 /// One agent as its backend's factory gets it.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
@@ -41,7 +46,7 @@ impl AgentConfig {
     pub(super) fn from_settings(name: &str, settings: &Settings) -> Option<Self> {
         let mut agent = Self::plain(name);
         let mut is_set = false;
-        for (below, setting) in settings.of_agent(name) {
+        for (below, setting) in settings.of("agents", name) {
             is_set = true;
             match (below, setting.value.as_str()) {
                 ([key], Some(backend)) if key == "backend" => {
@@ -51,6 +56,26 @@ impl AgentConfig {
             }
         }
         is_set.then_some(agent)
+    }
+
+    /// A composite with what the settings say about it, if they say anything.
+    pub(super) fn composite(name: &str, settings: &Settings) -> Option<Self> {
+        let mut agent = Self {
+            backend: COMPOSITE.to_owned(),
+            ..Self::plain(&format!("{PROFILE}{name}"))
+        };
+        let mut is_set = false;
+        for (below, setting) in settings.of("composites", name) {
+            is_set = true;
+            insert(&mut agent.table, below, &setting.value);
+        }
+        is_set.then_some(agent)
+    }
+
+    /// The name of the composite that it is, if it is one.
+    pub fn as_composite(&self) -> Option<&str> {
+        let name = self.name.strip_prefix(PROFILE)?;
+        (self.backend == COMPOSITE).then_some(name)
     }
 
     /// How long one of its turns may take, where that is set.

@@ -19,7 +19,7 @@ pub enum Kind {
     Text,
     /// Any text, empty too.
     AnyText,
-    /// The name of an agent.
+    /// Who works: an agent, an agent with a model, or a composite.
     Name,
     /// The name of an environment variable that holds a secret.
     Variable,
@@ -27,6 +27,8 @@ pub enum Kind {
     Url,
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// Some of these words.
+    Choices(&'static [&'static str]),
     /// Whole seconds.
     Seconds,
     /// How many: at least one.
@@ -53,13 +55,17 @@ impl Kind {
         match self {
             Self::Text => "text".to_owned(),
             Self::AnyText => "text (it may be empty)".to_owned(),
-            Self::Name => format!("the name of an agent ({})", names::AGENT_RULE),
+            Self::Name => format!(
+                "the name of an agent ({}), `agent/model` or `composite/profile/<name>`",
+                names::AGENT_RULE
+            ),
             Self::Variable => {
                 "the name of an environment variable such as OPENAI_API_KEY, never the key itself"
                     .to_owned()
             }
             Self::Url => "an address that starts with http:// or https://".to_owned(),
             Self::Choice(words) => one_of(words),
+            Self::Choices(words) => format!("a list of some of {}", words.join(", ")),
             Self::Seconds => format!("whole seconds from 1 to {MOST_SECONDS}"),
             Self::Count => format!("a whole number from 1 to {MOST}"),
             Self::Amount => "a number that is not below 0".to_owned(),
@@ -77,10 +83,13 @@ impl Kind {
         match self {
             Self::Text => text(value).is_some_and(|text| !text.is_empty()),
             Self::AnyText => text(value).is_some(),
-            Self::Name => text(value).is_some_and(names::is_agent),
+            Self::Name => text(value).is_some_and(names::is_worker),
             Self::Variable => text(value).is_some_and(names::is_secret_variable),
             Self::Url => text(value).is_some_and(is_http),
             Self::Choice(words) => text(value).is_some_and(|text| words.contains(&text)),
+            Self::Choices(words) => {
+                texts(value).is_some_and(|texts| texts.iter().all(|text| words.contains(text)))
+            }
             Self::Seconds => value
                 .as_u64()
                 .is_some_and(|n| (1..=MOST_SECONDS).contains(&n)),
@@ -118,12 +127,15 @@ impl Kind {
                 Ok(whole) => Value::from(whole),
                 Err(_) => text.parse::<f64>().map_or_else(|_| as_text(), Value::from),
             },
-            Self::List | Self::Command | Self::CommandOrNone | Self::Policy(_) | Self::Tables => {
-                match serde_json::from_str(text) {
-                    Ok(value @ (Value::Array(_) | Value::Object(_))) => value,
-                    _ => as_text(),
-                }
-            }
+            Self::List
+            | Self::Choices(_)
+            | Self::Command
+            | Self::CommandOrNone
+            | Self::Policy(_)
+            | Self::Tables => match serde_json::from_str(text) {
+                Ok(value @ (Value::Array(_) | Value::Object(_))) => value,
+                _ => as_text(),
+            },
             _ => as_text(),
         }
     }
@@ -148,9 +160,10 @@ impl Kind {
             (Self::Variable | Self::Name | Self::Url, Value::String(_)) => "some other text",
             (_, Value::String(_)) => "text",
             (_, Value::Array(items)) if items.is_empty() => "an empty list",
-            (Self::List | Self::Command | Self::CommandOrNone | Self::Tables, Value::Array(_)) => {
-                "a list with something else in it"
-            }
+            (
+                Self::List | Self::Choices(_) | Self::Command | Self::CommandOrNone | Self::Tables,
+                Value::Array(_),
+            ) => "a list with something else in it",
             (_, Value::Array(_)) => "a list",
             (_, Value::Object(_)) => "a table",
             (_, Value::Null) => "nothing",

@@ -41,7 +41,11 @@ pub(super) fn check_name(written: &Key, at: &Origin) -> Result<()> {
     let mut rows = KEYS.iter();
     let row = rows.find(|known| left_over(known.path, plain.parts()).is_some());
     let (what, rule) = match row.and_then(|known| known.path.split('.').nth(place)) {
-        Some("<name>") if !names::is_agent(plain.last()) => ("an agent", names::AGENT_RULE),
+        Some("<name>") if !names::is_agent(plain.last()) => match plain.parts() {
+            [top, ..] if top == "composites" => ("a composite", names::AGENT_RULE),
+            _ => ("an agent", names::AGENT_RULE),
+        },
+        Some("<alias>") if !names::is_alias(plain.last()) => ("a model", names::ALIAS_RULE),
         Some("<variable>") if !names::is_variable(plain.last()) => {
             ("a variable", names::VARIABLE_RULE)
         }

@@ -14,6 +14,7 @@
 //! ```
 
 mod agent;
+mod alias;
 mod document;
 mod dotenv;
 mod env_file;
@@ -39,6 +40,7 @@ mod values;
 mod variables;
 
 pub use agent::AgentConfig;
+pub use alias::Alias;
 pub use error::{Error, Result};
 pub use inputs::{Flag, Inputs};
 pub use key::Key;

@@ -103,29 +103,33 @@ impl Settings {
         self.0.iter()
     }
 
-    /// The settings of one agent, with the part of the key below its name.
-    pub(super) fn of_agent(&self, name: &str) -> impl Iterator<Item = (&[String], &Setting)> {
+    /// The settings of one thing that has a name, with the part of the key below its name.
+    pub(super) fn of<'a>(
+        &'a self,
+        table: &'a str,
+        name: &'a str,
+    ) -> impl Iterator<Item = (&'a [String], &'a Setting)> {
         self.0
             .iter()
             .filter_map(move |(key, setting)| match key.parts() {
-                [agents, of, below @ ..] if agents == "agents" && of == name => {
-                    Some((below, setting))
-                }
+                [top, of, below @ ..] if top == table && of == name => Some((below, setting)),
                 _ => None,
             })
     }
 
     /// The names of all agents that have a setting.
     pub(super) fn agents(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = self.0.keys().filter_map(agent_of).collect();
+        self.names("agents")
+    }
+
+    /// The names of all that have a setting in this table.
+    pub(super) fn names<'a>(&'a self, table: &str) -> Vec<&'a str> {
+        let named = self.0.keys().filter_map(|key| match key.parts() {
+            [top, name, _, ..] if top == table => Some(name.as_str()),
+            _ => None,
+        });
+        let mut names: Vec<&str> = named.collect();
         names.dedup();
         names
-    }
-}
-
-fn agent_of(key: &Key) -> Option<&str> {
-    match key.parts() {
-        [agents, name, _, ..] if agents == "agents" => Some(name),
-        _ => None,
     }
 }

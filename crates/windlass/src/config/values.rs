@@ -8,6 +8,7 @@ use secrecy::SecretString;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::agent::PROFILE;
 use super::setting::Settings;
 use super::{AgentConfig, Error, Inputs, Key, Notice, Origin, Result, load, nearest};
 
@@ -54,26 +55,69 @@ impl Config {
         names.filter_map(|name| self.agent(name)).collect()
     }
 
+    /// All composites, in the order of their names.
+    pub fn composites(&self) -> Vec<AgentConfig> {
+        let names = self.settings.names("composites").into_iter();
+        names
+            .filter_map(|name| AgentConfig::composite(name, &self.settings))
+            .collect()
+    }
+
     /// The agent of this name: a configured one, or else the backend that is called so; `agent/model` is that agent
-    /// with that model.
+    /// with that model, `composite/profile/NAME` that composite, and an alias of `model_list` whoever it stands for.
     pub fn resolve_agent(&self, name: &str, backends: &[&str]) -> Result<AgentConfig> {
+        let found = match self.alias(name) {
+            Some(alias) if self.agent(name).is_none() => {
+                let mut agent = self.resolve_worker(&alias.agent, backends)?;
+                if let Some(model) = alias.model {
+                    agent.table["model"] = model.into();
+                }
+                Ok(agent)
+            }
+            _ => self.resolve_worker(name, backends),
+        };
+        // Where nobody is called so, aliases could have been meant too.
+        found.map_err(|error| match error {
+            Error::UnknownAgent { name, known } => {
+                let aliases = self.settings.names("model_list");
+                let known = known.iter().map(String::as_str).chain(aliases);
+                let known = nearest::sorted(&name, known).into_iter().map(str::to_owned);
+                Error::UnknownAgent {
+                    known: known.collect(),
+                    name,
+                }
+            }
+            other => other,
+        })
+    }
+
+    /// The same for a name that is no alias: aliases stand for agents, not for each other.
+    fn resolve_worker(&self, name: &str, backends: &[&str]) -> Result<AgentConfig> {
         if let Some(agent) = self.agent(name) {
             return Ok(agent);
         }
         if backends.contains(&name) {
             return Ok(AgentConfig::plain(name));
         }
+        if let Some(profile) = name.strip_prefix(PROFILE)
+            && let Some(composite) = AgentConfig::composite(profile, &self.settings)
+        {
+            return Ok(composite);
+        }
         if let Some((agent, model)) = name.split_once('/').filter(|(_, model)| !model.is_empty())
-            && let Ok(mut agent) = self.resolve_agent(agent, backends)
+            && let Ok(mut agent) = self.resolve_worker(agent, backends)
         {
             agent.table["model"] = model.into();
             return Ok(agent);
         }
+        let composites = self.settings.names("composites").into_iter();
+        let composites: Vec<String> = composites.map(|name| format!("{PROFILE}{name}")).collect();
         let known = self
             .settings
             .agents()
             .into_iter()
-            .chain(backends.iter().copied());
+            .chain(backends.iter().copied())
+            .chain(composites.iter().map(String::as_str));
         let known = nearest::sorted(name, known).into_iter().map(str::to_owned);
         Err(Error::UnknownAgent {
             name: name.to_owned(),

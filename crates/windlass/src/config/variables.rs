@@ -82,7 +82,7 @@ fn spelled_as(path: &str, spelled: &str, agents: &[&str]) -> Option<Key> {
         };
         rest = after;
         key = match part {
-            "<name>" => key.child(&agent(word, agents)),
+            "<name>" | "<alias>" => key.child(&agent(word, agents)),
             "<variable>" => key.child(word),
             part if part.eq_ignore_ascii_case(word) => key.child(part),
             _ => return None,

@@ -46,13 +46,13 @@ fn an_unknown_key_is_answered_with_the_nearest() {
             acp.agent_bin = 'x'
                 1:5: unknown key `acp.agent_bin`: did you mean `agents.acp.agent_binary`?
             zzz = 1
-                1:1: unknown key `zzz`: known here are agents, default_agent, limits, run, sandbox, store, tests, worker
+                1:1: unknown key `zzz`: known here are agents, composites, default_agent, gateway, limits, model_list, run, sandbox, store, tests, worker
             store.url.x = 1
                 1:7: `store.url` is a table, expected text
             agents.a.extra_env.A.B = '1'
                 1:20: `agents.a.extra_env.A` is a table, expected text (it may be empty)
             "\u001b[31mred" = 1
-                1:1: unknown key `"\u{1b}[31mred"`: known here are agents, default_agent, limits, run, sandbox, store, tests, worker
+                1:1: unknown key `"\u{1b}[31mred"`: known here are agents, composites, default_agent, gateway, limits, model_list, run, sandbox, store, tests, worker
         "#]],
     );
 }
@@ -82,9 +82,9 @@ fn a_value_of_the_wrong_kind_is_named() {
         ],
         expect![[r#"
             default_agent = 3
-                1:17: `default_agent` is a number, expected the name of an agent (1 to 64 letters, digits, `-`, `_` or `.`, a letter or digit first)
+                1:17: `default_agent` is a number, expected the name of an agent (1 to 64 letters, digits, `-`, `_` or `.`, a letter or digit first), `agent/model` or `composite/profile/<name>`
             default_agent = ''
-                1:17: `default_agent` is empty, expected the name of an agent (1 to 64 letters, digits, `-`, `_` or `.`, a letter or digit first)
+                1:17: `default_agent` is empty, expected the name of an agent (1 to 64 letters, digits, `-`, `_` or `.`, a letter or digit first), `agent/model` or `composite/profile/<name>`
             agents = 3
                 1:10: `agents` is a number, expected a table
             agents.codex = true
@@ -92,7 +92,7 @@ fn a_value_of_the_wrong_kind_is_named() {
             [[agents]]
                 1:1: `agents` is a list, expected a table
             [default_agent]
-                1:1: `default_agent` is a table, expected the name of an agent (1 to 64 letters, digits, `-`, `_` or `.`, a letter or digit first)
+                1:1: `default_agent` is a table, expected the name of an agent (1 to 64 letters, digits, `-`, `_` or `.`, a letter or digit first), `agent/model` or `composite/profile/<name>`
             agents.a.command = 'qwen --acp'
                 1:20: `agents.a.command` is text, expected a list such as ["program", "argument"]
             agents.a.command = []
@@ -225,7 +225,7 @@ fn a_bomb_is_one_line() {
         error: /home/repo/windlass.toml: not valid TOML: recursion limit
         error: /home/repo/windlass.toml:1:264: not valid TOML: cannot recurse further; max recursion depth met
         error: /home/repo/windlass.toml:1900:29: more than 1000 settings: that is no configuration
-        error: /home/repo/windlass.toml:1:1: unknown key `"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…"`: known here are agents, default_agent, limits, run, sandbox, store, tests, worker
+        error: /home/repo/windlass.toml:1:1: unknown key `"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…"`: known here are agents, composites, default_agent, gateway, limits, model_list, run, sandbox, store, tests, worker
         error: /home/repo/windlass.toml: is larger than 1 MiB: that is no configuration
     "#]].assert_eq(&answers.concat());
 }
@@ -284,12 +284,12 @@ fn a_bad_variable_is_named() {
     expect![[r#"
         error: environment WINDLASS__AGENTS__CODEX__MODLE: unknown key `agents.codex.modle`: did you mean `agents.codex.model`?
         error: environment WINDLASS__STOR__URL: unknown key `stor`: did you mean `store`?
-        error: environment WINDLASS__: unknown key `""`: known here are agents, default_agent, limits, run, sandbox, store, tests, worker
+        error: environment WINDLASS__: unknown key `""`: known here are agents, composites, default_agent, gateway, limits, model_list, run, sandbox, store, tests, worker
         error: environment WINDLASS__AGENTS____MODEL: `agents.""` cannot name an agent: use 1 to 64 letters, digits, `-`, `_` or `.`, a letter or digit first
         error: environment WINDLASS__LIMITS__TURN_SECS: `limits.turn_secs` is text, expected whole seconds from 1 to 604800
         error: environment WINDLASS__LIMITS__TURN_SECS: `limits.turn_secs` is -5, expected whole seconds from 1 to 604800
         error: environment WINDLASS__AGENTS__A__COMMAND: `agents.a.command` is text, expected a list such as ["program", "argument"]
-        error: environment WINDLASS_AGENT: `default_agent` is some other text, expected the name of an agent (1 to 64 letters, digits, `-`, `_` or `.`, a letter or digit first)
+        error: environment WINDLASS_AGENT: `default_agent` is some other text, expected the name of an agent (1 to 64 letters, digits, `-`, `_` or `.`, a letter or digit first), `agent/model` or `composite/profile/<name>`
         tests.network = true  # environment WINDLASS__TESTS__NETWORK
     "#]].assert_eq(&answers.concat());
 }

@@ -8,6 +8,7 @@ mod cli_schema;
 mod cli_signals;
 mod cli_testkit;
 mod cli_world;
+mod composite;
 mod config_errors;
 mod config_hostile;
 mod config_layers;

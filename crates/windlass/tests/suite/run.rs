@@ -11,13 +11,13 @@ use super::task_world::TaskWorld;
 const TESTED: &str = "grep -q '^changed$' notes.txt && echo '1 passed, 0 failed'";
 
 /// A server on loopback whose model says this.
-struct Server {
+pub(crate) struct Server {
     model: Running,
     runtime: tokio::runtime::Runtime,
 }
 
 impl Server {
-    fn saying(turns: Value) -> Self {
+    pub(crate) fn saying(turns: Value) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
@@ -31,12 +31,12 @@ impl Server {
         Self { model, runtime }
     }
 
-    fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         self.model.url()
     }
 
     #[track_caller]
-    fn end(self) {
+    pub(crate) fn end(self) {
         let report = self.runtime.block_on(self.model.stop());
         assert!(report.is_clean(), "{report}");
     }

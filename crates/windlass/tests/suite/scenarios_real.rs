@@ -17,7 +17,7 @@ fn root() -> &'static Path {
 }
 
 /// Where the real programs are; what is not there yet is installed.
-fn programs() -> PathBuf {
+pub(crate) fn programs() -> PathBuf {
     let setup = root().join("crates/gateway/tests/setup.sh");
     let output = Command::new(setup).arg("agents").output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);

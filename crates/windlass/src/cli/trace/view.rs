@@ -1,0 +1,232 @@
+//! A trace as lines: when each step began, a bar for how long it took, what it is, what it took.
+
+use windlass_core::{TraceNode, Usage, visible_line};
+
+use crate::cli::console::{BAD, GOOD, QUIET, STRONG};
+
+/// How many columns the whole time is.
+const BAR: usize = 24;
+/// How much of what a process said is shown.
+const QUOTED_LINES: usize = 3;
+
+/// The trace, a line for each step and one for each fault.
+pub(super) fn lines(root: &TraceNode) -> Vec<String> {
+    let scale = Scale::of(root);
+    let mut rows = Vec::new();
+    gather(root, 0, &mut rows);
+    let names = rows.iter().map(|row| row.name.chars().count());
+    let offsets = rows.iter().map(|row| row.offset(&scale).len());
+    let (name, offset) = (names.max().unwrap_or(0), offsets.max().unwrap_or(0));
+    let mut lines = Vec::new();
+    for row in &rows {
+        lines.push(row.line(&scale, name, offset));
+        lines.extend(row.asides(offset));
+    }
+    lines
+}
+
+/// From when to when the picture goes.
+struct Scale {
+    start: u64,
+    millis: u64,
+}
+
+impl Scale {
+    fn of(root: &TraceNode) -> Self {
+        let start = root.start.0;
+        Self {
+            start,
+            millis: end(root).saturating_sub(start).max(1),
+        }
+    }
+
+    /// The bar of a step. One that took no time still has its place.
+    fn bar(&self, node: &TraceNode) -> String {
+        let column = |at: u64| {
+            let at = at.saturating_sub(self.start).min(self.millis);
+            usize::try_from(at * BAR as u64 / self.millis).unwrap_or(BAR)
+        };
+        let from = column(node.start.0).min(BAR - 1);
+        let to = column(node.start.0 + node.duration_ms).clamp(from + 1, BAR);
+        let mark = match node.duration_ms {
+            0 => "▏",
+            _ => "█",
+        };
+        format!(
+            "{}{}{}",
+            " ".repeat(from),
+            mark.repeat(to - from),
+            " ".repeat(BAR - to)
+        )
+    }
+}
+
+/// When the last of a step is over: an inner one may outlast what the clock said of the outer.
+fn end(node: &TraceNode) -> u64 {
+    let own = node.start.0 + node.duration_ms;
+    node.children.iter().map(end).fold(own, u64::max)
+}
+
+struct Row<'a> {
+    node: &'a TraceNode,
+    depth: usize,
+    name: String,
+}
+
+fn gather<'a>(node: &'a TraceNode, depth: usize, rows: &mut Vec<Row<'a>>) {
+    let agent = node.agent.iter().filter(|agent| !agent.is_empty());
+    let words: Vec<&str> = std::iter::once(node.name.as_str())
+        .chain(agent.map(String::as_str))
+        .collect();
+    rows.push(Row {
+        node,
+        depth,
+        name: format!("{}{}", "  ".repeat(depth), visible_line(&words.join(" "))),
+    });
+    for child in &node.children {
+        gather(child, depth + 1, rows);
+    }
+}
+
+impl Row<'_> {
+    fn offset(&self, scale: &Scale) -> String {
+        format!("+{}", time(self.node.start.0.saturating_sub(scale.start)))
+    }
+
+    fn line(&self, scale: &Scale, name: usize, offset: usize) -> String {
+        let style = match self.node.error {
+            Some(_) => BAD,
+            None => GOOD,
+        };
+        let about = about(self.node);
+        let when = self.offset(scale);
+        let bar = scale.bar(self.node);
+        let strong = if self.depth == 0 {
+            STRONG
+        } else {
+            anstyle::Style::new()
+        };
+        let line = format!(
+            "{QUIET}{when:>offset$}{QUIET:#} {style}{bar}{style:#} {strong}{}{strong:#}{}  {QUIET}{}{QUIET:#}",
+            self.name,
+            " ".repeat(name.saturating_sub(self.name.chars().count())),
+            visible_line(&about),
+        );
+        line.trim_end().to_owned()
+    }
+
+    /// The fault, and the end of what a process that failed said.
+    fn asides(&self, offset: usize) -> Vec<String> {
+        let indent = " ".repeat(offset + BAR + 4 + 2 * self.depth);
+        let mut lines = Vec::new();
+        if let Some(error) = &self.node.error {
+            let message = visible_line(&error.message);
+            lines.push(format!("{indent}{BAD}{}{BAD:#} {message}", error.code));
+        }
+        if let Some(stderr) = &self.node.stderr {
+            let all: Vec<&str> = stderr.lines().collect();
+            for said in all.iter().skip(all.len().saturating_sub(QUOTED_LINES)) {
+                lines.push(format!("{indent}{QUIET}│ {}{QUIET:#}", visible_line(said)));
+            }
+        }
+        lines
+    }
+}
+
+/// How long a step took, how its process ended, what it consumed.
+fn about(node: &TraceNode) -> String {
+    let mut about = vec![time(node.duration_ms)];
+    about.extend(node.exit_code.map(|code| format!("exit {code}")));
+    about.extend(node.status.map(|status| format!("status {status}")));
+    about.extend(node.usage.as_ref().map(consumed));
+    about.join(", ")
+}
+
+fn consumed(usage: &Usage) -> String {
+    let read = usage.input_tokens
+        + usage.cache_read_tokens.unwrap_or(0)
+        + usage.cache_write_tokens.unwrap_or(0);
+    let tokens = format!("{read} + {} tokens", usage.output_tokens);
+    match usage.cost_usd {
+        Some(cost) => format!("{tokens}, ${cost:.4}"),
+        None => tokens,
+    }
+}
+
+/// A time as a person reads it.
+pub(super) fn time(millis: u64) -> String {
+    match millis {
+        0..1_000 => format!("{millis} ms"),
+        1_000..60_000 => format!("{}.{} s", millis / 1_000, millis % 1_000 / 100),
+        _ => format!("{} min {:02} s", millis / 60_000, millis % 60_000 / 1_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use windlass_core::{ErrorCode, Timestamp, TraceError};
+
+    use super::*;
+
+    fn node(name: &str, agent: &str, start: u64, duration_ms: u64) -> TraceNode {
+        TraceNode {
+            name: name.to_owned(),
+            agent: Some(agent.to_owned()).filter(|agent| !agent.is_empty()),
+            start: Timestamp(1_000_000 + start),
+            duration_ms,
+            ..TraceNode::default()
+        }
+    }
+
+    fn plain(lines: Vec<String>) -> String {
+        let bytes = lines.join("\n") + "\n";
+        anstream::adapter::strip_str(&bytes).to_string()
+    }
+
+    #[test]
+    fn a_trace_is_a_picture_of_its_time() {
+        let mut root = node("request", "composite/profile/both", 0, 2400);
+        let mut first = node("node", "codex", 0, 400);
+        first.exit_code = Some(1);
+        first.stderr = Some("a warning\nquota exceeded\u{1b}[31m".to_owned());
+        first.error = Some(TraceError {
+            code: ErrorCode::RateLimited,
+            message: "quota\nexceeded".to_owned(),
+        });
+        let mut second = node("node", "gpt", 400, 2000);
+        second.status = Some(200);
+        second.usage = Some(Usage {
+            input_tokens: 1200,
+            output_tokens: 80,
+            cost_usd: Some(0.0123),
+            ..Usage::default()
+        });
+        second.children = vec![node("answer", "openai", 2400, 0)];
+        root.children = vec![first, second];
+        expect![[r#"
+              +0 ms ████████████████████████ request composite/profile/both  2.4 s
+              +0 ms ████                       node codex                    400 ms, exit 1
+                                                 RateLimited quota\nexceeded
+                                                 │ a warning
+                                                 │ quota exceeded\u{1b}[31m
+            +400 ms     ████████████████████   node gpt                      2.0 s, status 200, 1200 + 80 tokens, $0.0123
+             +2.4 s                        ▏     answer openai               0 ms
+        "#]]
+        .assert_eq(&plain(lines(&root)));
+    }
+
+    #[test]
+    fn times_are_short() {
+        let times = [0, 999, 1_000, 59_999, 60_000, 3_725_000].map(time);
+        let expected = [
+            "0 ms",
+            "999 ms",
+            "1.0 s",
+            "59.9 s",
+            "1 min 00 s",
+            "62 min 05 s",
+        ];
+        assert_eq!(times, expected);
+    }
+}
