@@ -17,9 +17,14 @@ pub(crate) async fn file(request: Request) -> Response {
     if request.method() != Method::GET && request.method() != Method::HEAD {
         return nothing();
     }
-    let path = request.uri().path().trim_start_matches('/');
+    let path = request.uri().path();
+    let path = path.strip_prefix('/').unwrap_or(path);
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
-    if path.contains("..") || path.contains("//") || !path.chars().all(plain) {
+    if path.contains("..")
+        || path.starts_with('/')
+        || path.contains("//")
+        || !path.chars().all(plain)
+    {
         return nothing();
     }
     let is_page = path.is_empty()

@@ -5,10 +5,12 @@
 
 mod colour;
 mod parse;
+#[cfg(test)]
+mod tests;
 
 use serde::Serialize;
 
-pub(crate) use parse::parse;
+use parse::parse;
 
 /// How much of a change is shown.
 #[derive(Debug, Clone, Copy)]

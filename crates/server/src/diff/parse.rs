@@ -7,7 +7,7 @@ use windlass_core::{visible, visible_line};
 use super::{Bounds, Change, Diff, File, Hunk, Kind, Line, Span};
 
 /// Reads a change, within bounds.
-pub(crate) fn parse(text: &str, bounds: Bounds) -> Diff {
+pub(super) fn parse(text: &str, bounds: Bounds) -> Diff {
     let mut reading = Reading {
         diff: Diff::default(),
         bounds,

@@ -40,10 +40,10 @@ impl Hosts {
     fn is_own(&self, host: &str) -> bool {
         let (name, port) = match host.rsplit_once(':') {
             // The colons of an address in brackets are its own.
-            Some((name, port)) if !port.ends_with(']') => (name, port.parse().ok()),
+            Some((name, port)) if !port.ends_with(']') => (name, figures(port)),
             _ => (host, Some(80)),
         };
-        if port != Some(self.listen.port()) || host.ends_with(':') {
+        if port != Some(self.listen.port()) {
             return false;
         }
         if name.eq_ignore_ascii_case("localhost") {
@@ -61,6 +61,12 @@ impl Hosts {
             ip.is_loopback() || ip == self.listen.ip() || self.listen.ip().is_unspecified()
         })
     }
+}
+
+/// A port, in figures alone.
+fn figures(port: &str) -> Option<u16> {
+    let plain = port.bytes().all(|byte| byte.is_ascii_digit());
+    plain.then(|| port.parse().ok()).flatten()
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ pub(crate) async fn raw(addr: SocketAddr, request: &[u8]) -> Option<Reply> {
             Ok(0) | Err(_) => break,
             Ok(count) => bytes.extend_from_slice(&buffer[..count]),
         }
-        if bytes.starts_with(b"HTTP/1.1 101") {
+        if is_whole(request, &bytes) {
             break;
         }
     }
@@ -60,6 +60,20 @@ pub(crate) async fn raw(addr: SocketAddr, request: &[u8]) -> Option<Reply> {
         head: head.to_owned(),
         body: body.to_owned(),
     })
+}
+
+/// Whether an answer is all there, although the connection stays.
+fn is_whole(request: &[u8], answer: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(answer);
+    let Some((head, body)) = text.split_once("\r\n\r\n") else {
+        return false;
+    };
+    let length = head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length: "));
+    let length: Option<usize> = length.and_then(|length| length.parse().ok());
+    let is_read = length.is_some_and(|length| body.len() >= length);
+    head.starts_with("HTTP/1.1 101") || (is_read && !request.starts_with(b"HEAD"))
 }
 
 /// A request in the making.

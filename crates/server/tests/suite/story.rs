@@ -98,7 +98,7 @@ async fn tell_all(world: &World, attempt: AttemptRef) {
         {"type": "correction_attempt", "project_id": project, "task_id": task, "attempt_num": 1,
             "max_attempts": 3, "status": "in_progress", "error_summary": null},
         {"type": "agent_event", "project_id": project, "task_id": task, "attempt": 2, "envelope":
-            {"seq": 1, "at": 1, "session": "s", "turn": "t", "event": {"type": "Text", "text": "tea"}}}
+            {"seq": 1, "at": 1, "session": "s", "turn": 1, "event": {"type": "Text", "text": "tea"}}}
     ]));
     world.store.append(Some(attempt), all).await.unwrap();
 }

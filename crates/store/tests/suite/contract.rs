@@ -82,6 +82,7 @@ cases![
     a_cancel_is_a_wish_while_somebody_works,
     a_question_is_answered_once,
     a_permission_is_decided_once,
+    attempts_are_remembered,
     traces_are_kept,
     p14_messages_are_read_from_any_number_on,
     p14_numbers_have_no_gap_under_many_writers,

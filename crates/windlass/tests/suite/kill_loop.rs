@@ -1,7 +1,6 @@
 //! Workers that are killed, stopped and continued at random: every task still ends exactly once.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::Duration;
 
@@ -11,6 +10,7 @@ use windlass_core::task::{
 };
 use windlass_core::{Clock, SystemClock, TaskStore};
 
+use super::cluster::Cluster;
 use super::task_world::{INSTANT, TaskWorld};
 
 const WORKERS: usize = 4;
@@ -32,7 +32,7 @@ fn p2_p4_killed_workers_lose_nothing_on_sqlite() {
 
 #[test]
 fn p2_p4_killed_workers_lose_nothing_on_postgresql() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start("kill-loop");
     let world = TaskWorld::new("true", INSTANT);
     world.configure(&cluster.url(), "test -f done.txt");
     loop_on(&world, &cluster.url());
@@ -203,43 +203,5 @@ impl Chance {
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         self.0 % limit
-    }
-}
-
-/// A PostgreSQL of this test's own, stopped when its process ends.
-struct Cluster {
-    socket: PathBuf,
-    _user: std::fs::File,
-}
-
-impl Cluster {
-    fn start() -> Self {
-        let state = Path::new(env!("CARGO_TARGET_TMPDIR")).join("postgres-kill-loop");
-        std::fs::create_dir_all(&state).unwrap();
-        let user = std::fs::OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(state.join("users"))
-            .unwrap();
-        user.lock_shared().unwrap();
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/postgres.sh");
-        let output = assert_cmd::Command::new(script)
-            .arg("start")
-            .arg(&state)
-            .output()
-            .unwrap();
-        assert!(
-            output.status.success(),
-            "PostgreSQL does not start; scripts/setup installs it: {output:?}"
-        );
-        Self {
-            socket: String::from_utf8(output.stdout).unwrap().trim().into(),
-            _user: user,
-        }
-    }
-
-    fn url(&self) -> String {
-        let host = self.socket.display().to_string().replace('/', "%2F");
-        format!("postgres://postgres@{host}/postgres")
     }
 }

@@ -124,6 +124,7 @@ impl TaskWorld {
             .env_clear()
             .env("HOME", self.home())
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("KEY", "not-a-real-key")
             .current_dir(self.project())
             .arg("--config")
             .arg(self.path("named.toml"))

@@ -1,0 +1,183 @@
+//! Changes as git prints them, and texts that only look like one.
+
+use proptest::prelude::*;
+
+use super::{Bounds, Change, Diff, Kind, paint, parse};
+
+fn read(text: &str) -> Diff {
+    parse(text, Bounds::default())
+}
+
+/// A change as a person would write it down.
+fn shown(diff: &Diff) -> String {
+    let mut text = String::new();
+    for file in &diff.files {
+        text.push_str(&format!(
+            "{:?} {} +{} -{}\n",
+            file.change, file.path, file.added, file.removed
+        ));
+        for line in file.hunks.iter().flat_map(|hunk| &hunk.lines) {
+            let sign = match line.kind {
+                Kind::Add => '+',
+                Kind::Del => '-',
+                Kind::Context => ' ',
+            };
+            let number = |number: Option<u64>| number.map_or("·".to_owned(), |n| n.to_string());
+            let words: String = line.spans.iter().map(|span| span.text.as_str()).collect();
+            let (old, new) = (number(line.old), number(line.new));
+            text.push_str(&format!("{old} {new} {sign}{words}\n"));
+        }
+    }
+    text
+}
+
+#[test]
+fn files_hunks_and_numbers_are_read() {
+    let text = "\
+diff --git a/a.txt b/a.txt
+index 1..2 100644
+--- a/a.txt
++++ b/a.txt
+@@ -3,3 +3,3 @@ fn head()
+ one
+--- two
++++ two
+ three
+@@ -9 +9,2 @@
+-nine
++nine
++ten
+\\ No newline at end of file
+diff --git a/new.txt b/new.txt
+new file mode 100644
+--- /dev/null
++++ b/new.txt
+@@ -0,0 +1 @@
++new
+diff --git a/old.txt b/old.txt
+deleted file mode 100644
+--- a/old.txt
++++ /dev/null
+@@ -1 +0,0 @@
+-old
+diff --git a/p.png b/p.png
+new file mode 100644
+Binary files /dev/null and b/p.png differ
+diff --git a/from b/to
+similarity index 100%
+rename from from
+rename to to
+";
+    let diff = read(text);
+    let expected = "\
+Modified a.txt +3 -2
+3 3  one
+4 · --- two
+· 4 +++ two
+5 5  three
+9 · -nine
+· 9 +nine
+· 10 +ten
+Added new.txt +1 -0
+· 1 +new
+Deleted old.txt +0 -1
+1 · -old
+Added p.png +0 -0
+Renamed to +0 -0
+";
+    assert_eq!(shown(&diff), expected);
+    assert_eq!(diff.files[0].hunks[0].header, "@@ -3,3 +3,3 @@ fn head()");
+    assert_eq!(diff.files[4].change, Change::Renamed);
+    assert_eq!(diff.files[4].old_path.as_deref(), Some("from"));
+    assert!(!diff.truncated);
+}
+
+#[test]
+fn p24_names_and_lines_hide_nothing() {
+    let text = "\
+diff --git \"a/e\\342\\200\\256vil\\033\\n.txt\" \"b/e\\342\\200\\256vil\\033\\n.txt\"
+--- \"a/e\\342\\200\\256vil\\033\\n.txt\"
++++ \"b/e\\342\\200\\256vil\\033\\n.txt\"
+@@ -1 +1 @@ \u{1b}[2J
+-a\u{1b}]52;c;aGk=\u{7}
++b\u{202e}\u{200b}
+";
+    let diff = read(text);
+    assert_eq!(diff.files[0].path, "e\\u{202e}vil\\u{1b}\\n.txt");
+    assert_eq!(diff.files[0].hunks[0].header, "@@ -1 +1 @@ \\u{1b}[2J");
+    let expected = "1 · -a\\u{1b}]52;c;aGk=\\u{7}\n· 1 +b\\u{202e}\\u{200b}\n";
+    assert!(shown(&diff).ends_with(expected), "{}", shown(&diff));
+}
+
+#[test]
+fn p12_files_lines_and_bytes_are_bounded_and_said_to_be() {
+    let mut text = String::new();
+    for file in 0..5 {
+        text.push_str(&format!("diff --git a/{file} b/{file}\n@@ -0,0 +1,4 @@\n"));
+        text.push_str(&format!("+one\n+two\n+three\n+{}\n", "é".repeat(100)));
+    }
+    let bounds = Bounds {
+        files: 3,
+        lines: 2,
+        all_lines: 5,
+        line_bytes: 11,
+    };
+    let diff = parse(&text, bounds);
+    assert!(diff.truncated);
+    assert_eq!(diff.files.len(), 3);
+    assert!(diff.files.iter().all(|file| file.truncated));
+    let kept: Vec<usize> = diff
+        .files
+        .iter()
+        .map(|file| file.hunks[0].lines.len())
+        .collect();
+    assert_eq!(kept, [2, 2, 1]);
+    assert_eq!(diff.files[0].added, 4, "all are counted");
+
+    let long = format!("diff --git a/a b/a\n@@ -0,0 +1 @@\n+{}\n", "é".repeat(100));
+    let diff = parse(&long, bounds);
+    assert!(
+        shown(&diff).ends_with("+ééééé … 190 bytes cut\n"),
+        "{}",
+        shown(&diff)
+    );
+    let cut = "diff --git a/a b/a\n@@ -0,0 +1,9 @@\n+a\n[… 77 bytes cut …]\n+z\n";
+    assert!(read(cut).truncated && read(cut).files[0].truncated);
+}
+
+#[test]
+fn languages_have_colours_and_unknown_ones_none() {
+    let change = |name: &str, line: &str| {
+        let diff = paint(&format!(
+            "diff --git a/{name} b/{name}\n@@ -0,0 +1 @@\n+{line}\n"
+        ));
+        let line = &diff.files[0].hunks[0].lines[0];
+        let styles = line.spans.iter().map(|span| span.style);
+        styles
+            .filter(|style| !style.is_empty())
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert!(change("a.py", "def f(): return \"x\"  # y").contains("kw"));
+    assert!(change("a.ts", "const x: number = 1;").contains("num"));
+    assert!(change("Makefile", "all: # y").contains("com"));
+    assert!(change("a.toml", "a = \"b\"").contains("str"));
+    assert_eq!(change("a.unknown", "const x = 1;"), "");
+    assert_eq!(change("a.rs", &"x".repeat(3000)), "");
+}
+
+proptest! {
+    #[test]
+    fn p24_any_text_is_read_and_nothing_in_it_commands(lines in proptest::collection::vec(
+        prop_oneof![
+            Just("diff --git a/x b/y".to_owned()), Just("@@ -1,2 +3,4 @@".to_owned()), Just("@@ -1 +1".to_owned()),
+            Just("@@ -18446744073709551615,9 +0,18446744073709551615 @@".to_owned()), Just("--- \"a/\\3".to_owned()),
+            Just("+++ b/".to_owned()), Just("rename from \"".to_owned()), "[-+ \\\\]\\PC{0,8}", any::<String>(),
+        ], 0..40)) {
+        let diff = read(&lines.join("\n"));
+        let text = shown(&diff);
+        prop_assert!(!text.chars().any(|c| c.is_control() && c != '\n' && c != '\t'));
+        let kept: usize = diff.files.iter().flat_map(|file| &file.hunks).map(|hunk| hunk.lines.len()).sum();
+        prop_assert!(kept <= lines.len() * 2);
+    }
+}

@@ -1,0 +1,117 @@
+//! A real `windlass serve`, and whoever talks to it.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, ChildStdout, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use super::task_world::TaskWorld;
+
+/// A server process. It is killed when the test ends.
+pub(crate) struct Serving {
+    pub(crate) child: Child,
+    pub(crate) addr: String,
+    pub(crate) token: String,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Serving {
+    /// Starts a server in this world, and waits until it says that it is ready.
+    pub(crate) fn start(world: &TaskWorld, flags: &[&str]) -> Self {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a test that signals needs the child itself"
+        )]
+        let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("windlass"))
+            .env_clear()
+            .env("HOME", world.home())
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .current_dir(world.project())
+            .arg("--config")
+            .arg(world.path("named.toml"))
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .args(flags)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        let addr = line.trim().strip_prefix("ready at http://");
+        let addr = addr.unwrap_or_else(|| panic!("{line:?}")).to_owned();
+        let file = world.home().join(".local/state/windlass/server-token");
+        let token = std::fs::read_to_string(file).unwrap();
+        Self {
+            child,
+            addr,
+            token,
+            stdout,
+        }
+    }
+
+    /// Sends a request, and gives status and body.
+    pub(crate) fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
+        let body = body.map(Value::to_string).unwrap_or_default();
+        let (addr, token) = (&self.addr, &self.token);
+        let text = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {addr}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let mut stream = TcpStream::connect(addr).unwrap();
+        stream.write_all(text.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, serde_json::from_str(body).unwrap_or(Value::Null))
+    }
+
+    #[track_caller]
+    pub(crate) fn get(&self, path: &str) -> Value {
+        let (status, value) = self.ask("GET", &format!("/api/v1{path}"), None);
+        assert_eq!(status, 200, "{path}: {value}");
+        value
+    }
+
+    #[track_caller]
+    pub(crate) fn post(&self, path: &str, body: &Value) -> Value {
+        let (status, value) = self.ask("POST", &format!("/api/v1{path}"), Some(body));
+        assert!([200, 201].contains(&status), "{path}: {status} {value}");
+        value
+    }
+
+    /// Asks until the answer is as wanted.
+    #[track_caller]
+    pub(crate) fn until(&self, path: &str, is: impl Fn(&Value) -> bool) -> Value {
+        for _ in 0..1_200 {
+            let value = self.get(path);
+            if is(&value) {
+                return value;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        panic!("{path} never became so: {}", self.get(path));
+    }
+
+    /// Asks it to stop, and gives its exit code and what it still printed.
+    pub(crate) fn terminate(mut self) -> (Option<i32>, String) {
+        let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
+        kill_process(pid, Signal::TERM).unwrap();
+        let mut rest = String::new();
+        self.stdout.read_to_string(&mut rest).unwrap();
+        (self.child.wait().unwrap().code(), rest)
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
