@@ -10,8 +10,8 @@ use windlass_core::{Clock, SystemClock};
 
 use super::{Diff, File, Kind, Line, Span};
 
-/// How long colouring one change may take; the rest stays plain.
-const TIME: Duration = Duration::from_secs(2);
+/// How long colouring one change may take; the rest stays plain. A build without optimisation is that much slower.
+const TIME: Duration = Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 2 });
 /// A longer line is not written by a person, and some languages take very long over it.
 const LINE_BYTES: usize = 500;
 

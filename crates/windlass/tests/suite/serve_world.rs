@@ -21,6 +21,11 @@ pub(crate) struct Serving {
 impl Serving {
     /// Starts a server in this world, and waits until it says that it is ready.
     pub(crate) fn start(world: &TaskWorld, flags: &[&str]) -> Self {
+        let log = std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(world.path("serve.log"))
+            .unwrap();
         #[expect(
             clippy::disallowed_methods,
             reason = "a test that signals needs the child itself"
@@ -36,7 +41,7 @@ impl Serving {
             .args(flags)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(log)
             .spawn()
             .unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
@@ -86,6 +91,27 @@ impl Serving {
         value
     }
 
+    /// Hears what happens, as a WebSocket tells it.
+    pub(crate) fn listen(&self, query: &str) -> Heard {
+        let (addr, token) = (&self.addr, &self.token);
+        let text = format!(
+            "GET /api/v1/ws{query} HTTP/1.1\r\nHost: {addr}\r\nAuthorization: Bearer {token}\r\n\
+             Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+             Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+        );
+        let mut stream = TcpStream::connect(addr).unwrap();
+        stream.write_all(text.as_bytes()).unwrap();
+        let mut stream = BufReader::new(stream);
+        let mut line = String::new();
+        stream.read_line(&mut line).unwrap();
+        assert!(line.contains("101"), "{line}");
+        while line.trim() != "" {
+            line.clear();
+            stream.read_line(&mut line).unwrap();
+        }
+        Heard { stream }
+    }
+
     /// Asks until the answer is as wanted.
     #[track_caller]
     pub(crate) fn until(&self, path: &str, is: impl Fn(&Value) -> bool) -> Value {
@@ -113,5 +139,36 @@ impl Drop for Serving {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// The reading end of a WebSocket.
+pub(crate) struct Heard {
+    stream: BufReader<TcpStream>,
+}
+
+impl Iterator for Heard {
+    type Item = Value;
+
+    /// The next text; nothing once the server has closed.
+    fn next(&mut self) -> Option<Value> {
+        loop {
+            let mut head = [0; 2];
+            self.stream.read_exact(&mut head).ok()?;
+            let mut length = u64::from(head[1]);
+            if length >= 126 {
+                let mut long = [0; 8];
+                let from = if length == 126 { 6 } else { 0 };
+                self.stream.read_exact(&mut long[from..]).ok()?;
+                length = u64::from_be_bytes(long);
+            }
+            let mut body = vec![0; usize::try_from(length).unwrap()];
+            self.stream.read_exact(&mut body).ok()?;
+            match head[0] & 15 {
+                1 => return Some(serde_json::from_slice(&body).unwrap()),
+                8 => return None,
+                _ => {}
+            }
+        }
     }
 }
