@@ -19,7 +19,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use windlass_core::task::{Broadcast, NewProject};
-use windlass_core::{Clock, SystemClock};
+use windlass_core::{Clock, SystemClock, TaskStore};
 
 /// What marks the time of sending in a message.
 const MARK: &str = "sent at ";
@@ -59,7 +59,6 @@ async fn measure(addr: String) {
         root: "/bench".into(),
     };
     let project_id = store.add_project(project).await.unwrap().id;
-    let before = Cost::of_server();
     let _never = connect(&addr).await;
     let (late, mut heard) = mpsc::channel(10_000);
     let ready = Arc::new(Barrier::new(readers + 1));
@@ -73,22 +72,9 @@ async fn measure(addr: String) {
     }
     drop(late);
     ready.wait().await;
+    let before = Cost::of_server();
     let total = rate * seconds;
-    let sending = async {
-        let mut tick = tokio::time::interval(Duration::from_secs(1) / u32::try_from(rate).unwrap());
-        for _ in 0..total {
-            tick.tick().await;
-            let message = format!("{MARK}{}", clock.elapsed().as_micros());
-            let note = Broadcast::ActivityUpdate {
-                project_id,
-                activity_type: "bench".to_owned(),
-                agent_id: "worker".to_owned(),
-                message: format!("{message} {}", "x".repeat(200)),
-                task_id: None,
-            };
-            store.append(None, vec![note]).await.unwrap();
-        }
-    };
+    let sending = tell(&*store, clock, project_id, (rate, total));
     let expected = readers * total;
     let hearing = async {
         let mut all: Vec<u64> = Vec::with_capacity(expected);
@@ -122,6 +108,28 @@ async fn measure(addr: String) {
         "server processor   {:.1} % of one core",
         (after.ticks - before.ticks) as f64 / seconds as f64
     );
+}
+
+/// Writes so many messages at this rate, each with the time of its sending.
+async fn tell(
+    store: &dyn TaskStore,
+    clock: SystemClock,
+    project_id: i64,
+    (rate, total): (usize, usize),
+) {
+    let mut tick = tokio::time::interval(Duration::from_secs(1) / u32::try_from(rate).unwrap());
+    for _ in 0..total {
+        tick.tick().await;
+        let sent = clock.elapsed().as_micros();
+        let note = Broadcast::ActivityUpdate {
+            project_id,
+            activity_type: "bench".to_owned(),
+            agent_id: "worker".to_owned(),
+            message: format!("{MARK}{sent} {}", "x".repeat(200)),
+            task_id: None,
+        };
+        store.append(None, vec![note]).await.unwrap();
+    }
 }
 
 async fn connect(addr: &str) -> WebSocketStream<TcpStream> {

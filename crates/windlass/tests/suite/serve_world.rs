@@ -47,8 +47,8 @@ impl Serving {
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         stdout.read_line(&mut line).unwrap();
-        let addr = line.trim().strip_prefix("ready at http://");
-        let addr = addr.unwrap_or_else(|| panic!("{line:?}")).to_owned();
+        assert!(line.starts_with("ready at http://"), "{line:?}");
+        let addr = line.trim().rsplit('/').next().unwrap().to_owned();
         let file = world.home().join(".local/state/windlass/server-token");
         let token = std::fs::read_to_string(file).unwrap();
         Self {
@@ -115,14 +115,16 @@ impl Serving {
     /// Asks until the answer is as wanted.
     #[track_caller]
     pub(crate) fn until(&self, path: &str, is: impl Fn(&Value) -> bool) -> Value {
-        for _ in 0..1_200 {
+        let mut tries = 0;
+        loop {
             let value = self.get(path);
             if is(&value) {
                 return value;
             }
+            tries += 1;
+            assert!(tries < 1_200, "{path} never became so: {value}");
             std::thread::sleep(Duration::from_millis(50));
         }
-        panic!("{path} never became so: {}", self.get(path));
     }
 
     /// Asks it to stop, and gives its exit code and what it still printed.
