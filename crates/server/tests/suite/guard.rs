@@ -245,3 +245,32 @@ async fn p22_the_door_takes_only_the_token_and_gives_it_back() {
     assert_eq!(left.status, 204);
     assert!(left.header("set-cookie").unwrap().contains("Max-Age=0"));
 }
+
+#[tokio::test]
+async fn p22_clients_of_models_are_refused_in_their_own_dialect() {
+    let world = World::new().await;
+    let ask = async |path: &str, host: &str, token: &str| {
+        let request = Request::new("POST", path)
+            .header("Host", host)
+            .header("x-api-key", token);
+        raw(world.addr(), &request.with("{}")).await.unwrap()
+    };
+    let (host, token) = (world.host(), world.token());
+    for (host, token, status) in [
+        (host.as_str(), "wrong", 401),
+        ("evil.example", token, 403),
+        (host.as_str(), token, 404),
+    ] {
+        // Nothing is mounted here, so who is let in finds nothing; in the dialect too.
+        let openai = ask("/v1/chat/completions", host, token).await;
+        assert_eq!(openai.status, status, "{openai:?}");
+        assert!(openai.json()["error"]["message"].is_string(), "{openai:?}");
+        assert!(openai.json()["error"]["type"].is_string(), "{openai:?}");
+        let anthropic = ask("/v1/messages", host, token).await;
+        assert_eq!(anthropic.status, status, "{anthropic:?}");
+        assert_eq!(anthropic.json()["type"], "error", "{anthropic:?}");
+        let ollama = ask("/api/chat", host, token).await;
+        assert_eq!(ollama.status, status, "{ollama:?}");
+        assert!(ollama.json()["error"].is_string(), "{ollama:?}");
+    }
+}

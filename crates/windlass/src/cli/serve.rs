@@ -24,8 +24,6 @@ use super::worker::Hands;
 use crate::roster::Roster;
 use desk::LocalDesk;
 
-/// The token is random, and kept in a file that only you can read. On a terminal the link that holds it is printed; elsewhere
-/// only where the file is, so that no log holds the token.
 #[derive(Debug, Args)]
 #[command(
     after_help = "The token is random, and kept for the next start in a file that only you can read. \

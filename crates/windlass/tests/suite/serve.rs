@@ -204,6 +204,36 @@ fn p19_p22_no_log_holds_the_token() {
 }
 
 #[test]
+fn agents_are_served_as_models_behind_the_same_guard() {
+    let world = TaskWorld::new(
+        "true",
+        r#"{"turns": [{"or_more": true, "answer": [{"text": "Tea."}]}]}"#,
+    );
+    let serving = Serving::start(&world, &["--no-worker"]);
+    let (status, models) = serving.ask("GET", "/v1/models", None);
+    assert_eq!(status, 200, "{models}");
+    let listed = models["data"].as_array().unwrap();
+    assert!(
+        listed.iter().any(|model| model["id"] == "player"),
+        "{models}"
+    );
+    let asked =
+        json!({"model": "player", "messages": [{"role": "user", "content": "What do you sell?"}]});
+    let (status, answer) = serving.ask("POST", "/v1/chat/completions", Some(&asked));
+    assert_eq!(status, 200, "{answer}");
+    assert_eq!(
+        answer["choices"][0]["message"]["content"], "Tea.",
+        "{answer}"
+    );
+    let traces = serving.until("/traces", |traces| *traces != json!([]));
+    assert_eq!(traces[0]["agent"], "player", "{traces}");
+    let (status, unknown) = serving.ask("GET", "/v1/models/plaier", None);
+    assert_eq!(status, 404, "{unknown}");
+    assert_eq!(serving.terminate().0, Some(0));
+    assert_eq!(world.processes(), Vec::<String>::new());
+}
+
+#[test]
 fn what_cannot_be_served_is_said_in_a_sentence() {
     let world = TaskWorld::new("true", INSTANT);
     let serving = Serving::start(&world, &["--no-worker"]);
