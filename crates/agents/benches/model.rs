@@ -11,7 +11,7 @@ use windlass_agents::AgentContext;
 use windlass_agents::http::{Address, Client, Key, Limits};
 use windlass_agents::model::{ModelAgent, ModelKind, ModelSettings, NoTools};
 use windlass_core::SystemClock;
-use windlass_sandbox::{Host, Mechanism, Sandbox};
+use windlass_sandbox::{Host, Mechanism, Sandbox, init};
 use windlass_wire::{
     AnswerStyle, Dialect, Message, ModelEvent, ModelRequest, Part, Role, StopReason, StreamWriter,
 };
@@ -19,6 +19,7 @@ use windlass_wire::{
 const WORDS: usize = 20_000;
 
 fn main() {
+    init::main_if_asked();
     divan::main();
 }
 
