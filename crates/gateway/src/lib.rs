@@ -1,11 +1,13 @@
-//! Model APIs served: for now, a model that says what a script says, or what a recording says.
+//! Model APIs served: agents as models, and a model that says what a script says, or what a recording says.
+//!
+//! [`front`] is the first: whatever can answer, behind the APIs that every client speaks.
 //!
 //! An unmodified Codex or Claude Code that is pointed at a [`ScriptedModel`] runs offline, and does for real what the script's
 //! intents say with its own tools. One [`script`] drives any agent: [`script::Intent`]s name a wish, and each request is answered
 //! with a call of the tool that its agent offers for it. All five dialects of `windlass-wire` are spoken, streaming and not,
 //! under any base path; what agents ask besides (lists of models, titles, token counts) is answered without using up a turn.
 //!
-//! It is served on loopback only and needs no key. It keeps nothing on disk and has no global state: any number of models can be
+//! The scripted model is served on loopback only and needs no key. It keeps nothing on disk and has no global state: any number of models can be
 //! served by one process. `docs/testing-with-scripts.md` shows the format by example.
 
 mod answer;

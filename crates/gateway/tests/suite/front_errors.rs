@@ -39,7 +39,7 @@ async fn failures_have_the_status_and_the_form_of_their_surface() {
         let expected = if status == 503 { 529 } else { status };
         let error = refused(&seen, expected, said);
         assert_eq!(error["type"], "error");
-        let body = json!({ "model": "echo", "messages": messages });
+        let body = json!({ "model": "echo", "stream": false, "messages": messages });
         let error = refused(&world.post("/api/chat", &body).await, status, said);
         assert!(error["error"].is_string(), "{error}");
     }

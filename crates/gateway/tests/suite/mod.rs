@@ -7,6 +7,7 @@ mod dialects;
 mod faults;
 mod front;
 mod front_errors;
+mod front_real;
 mod front_world;
 mod intents;
 mod models;

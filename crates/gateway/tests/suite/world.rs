@@ -72,9 +72,13 @@ impl World {
 
     /// Codex with this model; the prompt is still to come.
     pub(crate) fn codex(&self, model: &str) -> Command {
+        self.codex_on(&self.model.url(), model)
+    }
+
+    /// The same with a model API that is elsewhere.
+    pub(crate) fn codex_on(&self, url: &str, model: &str) -> Command {
         let provider = format!(
-            r#"model_providers.scripted={{name="scripted",base_url="{}/v1",env_key="KEY",wire_api="responses",request_max_retries=0,stream_max_retries=0}}"#,
-            self.model.url()
+            r#"model_providers.scripted={{name="scripted",base_url="{url}/v1",env_key="KEY",wire_api="responses",request_max_retries=0,stream_max_retries=0}}"#,
         );
         let mut command = self.command("agents", "codex");
         command
