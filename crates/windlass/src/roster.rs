@@ -13,6 +13,9 @@ use windlass_runner::Agents;
 
 use crate::config::{self, AgentConfig, Config};
 
+/// How many agents are kept. A client can ask for any agent with any model, and so for any number of names.
+const KEPT: usize = 256;
+
 /// The agents that this program can reach.
 #[derive(Debug, Clone)]
 pub(crate) struct Roster {
@@ -161,12 +164,26 @@ impl Roster {
         agent: &AgentConfig,
         inside: &[&str],
     ) -> Result<AgentHandle> {
+        let name = self.proper(name, agent);
         if let Some(handle) = self.kept().get(name) {
             return Ok(handle.clone());
         }
         let handle = self.open_inside(agent, inside)?;
-        self.seat(name, handle.clone());
+        if self.kept().len() < KEPT {
+            self.seat(name, handle.clone());
+        }
         Ok(handle)
+    }
+
+    /// The name to keep an agent under: its own, unless it was asked for with something that it has not by itself.
+    fn proper<'a>(&self, name: &'a str, agent: &'a AgentConfig) -> &'a str {
+        let plain = self
+            .config
+            .resolve_agent(&agent.name, &self.registry.available());
+        match plain {
+            Ok(plain) if plain == *agent => &agent.name,
+            _ => name,
+        }
     }
 
     /// Lets this agent answer to a name, whatever the configuration says about it.
@@ -193,4 +210,25 @@ impl Agents for Roster {
 
 fn refused(error: config::Error) -> Error {
     Error::InvalidInput(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cause_that_can_be_configured_is_one() {
+        let key = "composites.<name>.on";
+        let row = config::KEYS.iter().find(|known| known.path == key);
+        let Some(config::Kind::Choices(words)) = row.map(|known| known.kind) else {
+            panic!("{key} takes no words");
+        };
+        let causes: Vec<Cause> = words
+            .iter()
+            .map(|word| serde_json::from_value((*word).into()).unwrap())
+            .collect();
+        for usual in Cause::USUAL {
+            assert!(causes.contains(&usual), "{usual:?}");
+        }
+    }
 }

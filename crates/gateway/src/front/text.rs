@@ -4,7 +4,7 @@ use std::path::Path;
 
 use windlass_agents::cli::transcript;
 use windlass_core::structured::Dialog;
-use windlass_core::{AgentEvent, ErrorCode, SessionOptions};
+use windlass_core::{Aftermath, AgentEvent, ErrorCode, SessionOptions};
 use windlass_wire::{ErrorKind, ModelError};
 
 use super::book::Book;
@@ -55,9 +55,16 @@ async fn speak(
     book.turn_begins(name);
     let mut turn = Turn::begin(&job.served.agent, name, options, prompt, &job.voice).await?;
     let mut told = job.voice.say(job.start()).await;
+    let mut wait = None;
     while let Some(event) = turn.next().await {
         book.hear(&event);
-        if let Some(error) = failure(name, &event) {
+        wait = Aftermath::of(&event)
+            .and_then(|left| left.retry_after())
+            .or(wait);
+        if let Some(mut error) = failure(name, &event) {
+            if error.kind == ErrorKind::RateLimited {
+                error.retry_after = wait.or(error.retry_after);
+            }
             told = told.and(Err(error.into()));
         }
         for said in speaker.hear(&event) {

@@ -304,17 +304,22 @@ impl Hearing for Ear<'_, '_> {
     }
 
     fn ended(&mut self, agent: &'static str, said: &Result<Said, TurnFault>) {
-        let usage = said.as_ref().ok().and_then(|said| said.usage.clone());
-        self.attempt.spending.add(usage.as_ref());
-        let Some((step, mut heard)) = self.step.take() else {
-            return;
-        };
-        if let Err(fault) = said {
+        let mut step = self.step.take();
+        if let (Err(fault), Some((_, heard))) = (said, &mut step) {
             heard.failed(fault.code, &fault.message);
         }
-        step.end(|node| {
-            *node = heard.close();
-            node.agent = Some(agent.to_owned());
-        });
+        // What the steps of a turn that failed took was taken too.
+        let usage = match (said, &step) {
+            (Ok(said), _) => said.usage.clone(),
+            (Err(_), Some((_, heard))) => Some(heard.close().total_usage()),
+            (Err(_), None) => None,
+        };
+        self.attempt.spending.add(usage.as_ref());
+        if let Some((step, heard)) = step {
+            step.end(|node| {
+                *node = heard.close();
+                node.agent = Some(agent.to_owned());
+            });
+        }
     }
 }

@@ -12,7 +12,7 @@ use super::task_world::{INSTANT, TaskWorld};
 const TESTED: &str = "grep -q '^done$' done.txt && echo '1 passed, 0 failed'";
 
 /// A project whose agents are these, all with a key.
-fn world(agents: &str) -> TaskWorld {
+pub(crate) fn world(agents: &str) -> TaskWorld {
     let world = TaskWorld::new(TESTED, r#"{"turns": []}"#);
     let file = world.path("named.toml");
     let config = std::fs::read_to_string(&file).unwrap();
@@ -21,7 +21,7 @@ fn world(agents: &str) -> TaskWorld {
 }
 
 /// What the program says, with the real agents on its path.
-fn run(world: &TaskWorld, args: &[&str]) -> Run {
+pub(crate) fn run(world: &TaskWorld, args: &[&str]) -> Run {
     let peer = Path::new(env!("CARGO_MANIFEST_DIR")).join("../agents/tests/peer");
     let peer = peer.canonicalize().unwrap();
     let own = std::env::var("PATH").unwrap();
@@ -36,13 +36,13 @@ fn run(world: &TaskWorld, args: &[&str]) -> Run {
 }
 
 #[track_caller]
-fn json_of(run: Run) -> Value {
+pub(crate) fn json_of(run: Run) -> Value {
     assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
     serde_json::from_str(&run.stdout).unwrap()
 }
 
 /// A model behind HTTP, which is asked once and not again.
-fn model(name: &str, backend: &str, base: &str, server: &Server) -> String {
+pub(crate) fn model(name: &str, backend: &str, base: &str, server: &Server) -> String {
     format!(
         "[agents.{name}]\nbackend = \"{backend}\"\nmodel = \"m\"\nendpoint = \"{}{base}\"\n\
          api_key_env = \"ANY_KEY\"\nmax_retries = 0\npermissions = \"allow\"\n",
@@ -62,12 +62,12 @@ fn codex(server: &Server) -> String {
     )
 }
 
-fn busy() -> Server {
+pub(crate) fn busy() -> Server {
     Server::saying(json!([{ "or_more": true, "fault": { "status": { "code": 429 } } }]))
 }
 
 /// The steps of these: name, agent and how each ended.
-fn shown(steps: &Value) -> Vec<String> {
+pub(crate) fn shown(steps: &Value) -> Vec<String> {
     let steps = steps.as_array().into_iter().flatten();
     steps
         .map(|step| {

@@ -10,6 +10,7 @@ mod cli_testkit;
 mod cli_world;
 mod cluster;
 mod composite;
+mod composite_served;
 mod config_errors;
 mod config_hostile;
 mod config_layers;
