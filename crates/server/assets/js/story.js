@@ -87,8 +87,18 @@ export class Story {
       case 'Error': return this.push('fault', logged, { code: event.code, text: event.message });
       case 'SessionInvalid': return this.push('fault', logged, { code: 'SessionInvalid', text: event.reason });
       case 'SessionChanged': return null;
-      default: return this.push('custom', logged, { what: event.kind ?? event.type, payload: event.payload ?? event });
+      default: return this.own(logged, event);
     }
+  }
+
+  // What only this agent has. Its steps are seen by what is done in them; a node of a composite is worth a line.
+  own(logged, { type, kind = type, payload }) {
+    if (kind === 'step') return null;
+    if (kind === 'trace' && payload?.name) {
+      const how = payload.error ? `failed: ${payload.error.message}` : `took ${(payload.duration_ms / 1000).toFixed(1)} s`;
+      return this.push('activity', logged, { what: kind, text: `${payload.agent ?? payload.name} ${how}` });
+    }
+    return this.push('custom', logged, { what: kind, payload: payload ?? {} });
   }
 
   toolEnd(logged, event, turn) {

@@ -117,6 +117,13 @@ export function innerPath(path) {
   return rest?.split('/').slice(2).join('/') || String(path);
 }
 
+// A command without the shell that an agent puts around each of its own.
+export function unwrapped(command) {
+  if (Array.isArray(command)) return command.length === 3 && /sh$/.test(command[0]) && /^-l?c$/.test(command[1]) ? command[2] : command.join(' ');
+  const inner = String(command).match(/^(?:\/usr)?(?:\/bin\/)?(?:ba|z)?sh -l?c '([^']*)'$/);
+  return inner ? inner[1] : String(command);
+}
+
 // What a tool is given, in a few words: the file, the command, or the first thing that is text.
 export function brief(input) {
   if (input == null) return '';
@@ -124,7 +131,7 @@ export function brief(input) {
   const path = input.path ?? input.file_path ?? input.filePath ?? input.changes?.[0]?.path;
   if (typeof path === 'string') return innerPath(path);
   const command = input.command ?? input.cmd;
-  if (command != null) return firstLine(Array.isArray(command) ? command.join(' ') : command);
+  if (command != null) return firstLine(unwrapped(command));
   const said = Object.values(input).find((value) => typeof value === 'string' && value);
   return said ? firstLine(said) : Object.keys(input).length ? JSON.stringify(input) : '';
 }

@@ -5,7 +5,7 @@ import { markdown } from '../markdown.js';
 import { brief, clock, count, firstLine, moment, money, readable, span, statusTone, statusWord } from '../text.js';
 import { pill, testBar } from '../widgets/bits.js';
 import { icon } from '../widgets/icon.js';
-import { toolBody } from './tool.js';
+import { patch, toolBody } from './tool.js';
 
 function frame(kind, mark, at, ...body) {
   return h('li', { class: 'item', data: { kind } },
@@ -102,7 +102,7 @@ const MAKE = {
   plan: (one) => ({ node: frame('plan', 'list', one.at, h('p', { class: 'small' }, `The agent's plan has ${one.entries.length} steps, ${one.entries.filter((entry) => entry.status === 'completed').length} done`)) }),
   permission: (one) => ({ node: frame('permission', 'shield', one.at, h('p', {}, 'Asks whether it may use ', h('b', {}, one.tool), ' ', h('code', {}, brief(one.input)))) }),
   fault: (one) => ({ node: frame('fault', 'warn', one.at, h('div', { class: 'line' }, h('b', {}, one.code)), h('p', {}, one.text)) }),
-  custom: (one) => ({ node: frame('custom', 'file', one.at, h('details', {}, h('summary', {}, h('span', { class: 'cut quiet small' }, one.what)), h('pre', { class: 'code' }, readable(one.payload)))) }),
+  custom: (one) => (typeof one.payload?.diff === 'string' ? { node: frame('custom', 'file', one.at, h('details', {}, h('summary', {}, h('span', { class: 'cut quiet small' }, 'The change so far')), h('div', { class: 'inside' }, patch(one.payload.diff)))) } : { node: frame('custom', 'file', one.at, h('details', {}, h('summary', {}, h('span', { class: 'cut quiet small' }, one.what)), h('pre', { class: 'code' }, readable(one.payload)))) }),
 };
 
 export function item(one) {
