@@ -10,7 +10,7 @@ await test(async ({ world, browser }) => {
     `[agents.careful]\nbackend = "openai"\nendpoint = "${url}/v1"\nmodel = "m"\napi_key_env = "KEY"\npermissions = "ask"\n`);
   await world.serve();
   const page = await browser.open({ path: '/inbox' });
-  await page.getByText('Nobody waits for you').waitFor();
+  await page.getByRole('heading', { name: 'Nobody waits for you' }).waitFor();
   await world.run('task', 'add', 'Write it down', '--agent', 'careful');
   const request = page.locator('[data-approval]');
   await request.waitFor();

@@ -19,6 +19,6 @@ await test(async ({ world, browser }) => {
   await browser.go(page, '/tasks/1');
   await page.locator('.proof').waitFor();
   await page.getByRole('tab', { name: 'Attempts' }).click();
-  await page.getByText('Attempt 2').waitFor();
+  await page.getByRole('heading', { name: 'Attempt 2' }).waitFor();
   await page.locator('blockquote', { hasText: 'small letters' }).waitFor();
 });

@@ -43,7 +43,7 @@ await test(async ({ world, browser }) => {
   await page.locator('.toasts').getByText('is in main').waitFor();
   await keyboard.press('g');
   await keyboard.press('i');
-  await page.getByText('Nobody waits for you').waitFor();
+  await page.getByRole('heading', { name: 'Nobody waits for you' }).waitFor();
   await keyboard.press('g');
   await keyboard.press('b');
   await page.locator('.board').waitFor();

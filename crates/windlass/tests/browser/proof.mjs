@@ -7,7 +7,7 @@ await test(async ({ world, browser }) => {
   await world.serve();
   const page = await browser.open();
   same(await page.evaluate(() => [location.hash, document.cookie]), ['#/', ''], 'the token is gone from the address, and no script can read it');
-  await page.getByText('Nothing in the queue').waitFor();
+  await page.getByRole('heading', { name: 'Nothing in the queue' }).waitFor();
 
   await page.getByRole('button', { name: 'New task' }).first().click();
   await page.getByLabel('Title').fill('Greet the world where no name is given');
@@ -34,7 +34,7 @@ await test(async ({ world, browser }) => {
   await page.locator('.run').nth(1).waitFor();
   same(await page.locator('.run summary .pill').allInnerTexts(), ['passed', 'failed'], 'both runs, newest first');
   await tab('Attempts');
-  await page.getByText('Correction 1').waitFor();
+  await page.locator('.round', { hasText: 'Correction 1' }).waitFor();
   await tab('Traces');
   await page.locator('.trace-row').first().click();
   check(await page.locator('.step').count() > 3, 'the waterfall has steps');
