@@ -220,7 +220,7 @@ impl Shared {
             other => other,
         })?;
         let session = Session::new(options, self.nodes.len());
-        session.sits(node, inner);
+        session.began_elsewhere(node, inner);
         session.announce(id);
         self.sessions.insert(id.clone(), Arc::new(session));
         Ok(())

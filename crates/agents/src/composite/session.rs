@@ -30,6 +30,8 @@ struct Talk {
     stop: Arc<Notify>,
     /// The name under which the session can be taken up elsewhere.
     announced: Option<SessionId>,
+    /// The one node that knows how the conversation began, where we do not.
+    home: Option<usize>,
 }
 
 /// A node's own part of the conversation.
@@ -77,6 +79,22 @@ impl Session {
             seat.session = Some(session);
             seat.current = true;
         }
+    }
+
+    /// The conversation began elsewhere, with this node in this session; the others know nothing of it.
+    pub(super) fn began_elsewhere(&self, node: usize, session: SessionId) {
+        self.sits(node, session);
+        let mut talk = self.lock();
+        talk.forgotten = 1;
+        talk.home = Some(node);
+        if let Some(seat) = talk.seats.get_mut(node) {
+            seat.heard = 1;
+        }
+    }
+
+    /// The node to ask before all others, if there is one.
+    pub(super) fn home(&self) -> Option<usize> {
+        self.lock().home
     }
 
     /// The node's session is gone, and with it what the node had heard.

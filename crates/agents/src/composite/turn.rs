@@ -101,7 +101,11 @@ impl Turn {
 
     /// Asks one node after the other until one answers.
     async fn first_who_can(&mut self) -> AgentEvent {
-        let order = self.shared.cooling.order();
+        let mut order = self.shared.cooling.order();
+        if let Some(home) = self.session.home() {
+            // The others are as they were before one another: a stable sort.
+            order.ask.sort_by_key(|node| *node != home);
+        }
         self.skip(&order).await;
         let prompt = self.prompt.clone();
         let mut failures: Vec<(usize, Failed)> = Vec::new();

@@ -280,6 +280,19 @@ impl<'a, 'r> Ear<'a, 'r> {
     }
 }
 
+/// A turn that is broken off with the attempt still says what is known of it.
+impl Drop for Ear<'_, '_> {
+    fn drop(&mut self) {
+        if let Some((step, mut heard)) = self.step.take() {
+            heard.failed(ErrorCode::Cancelled, "stopped before its end");
+            step.end(|node| {
+                *node = heard.close();
+                node.agent = None;
+            });
+        }
+    }
+}
+
 impl Hearing for Ear<'_, '_> {
     fn allow(&mut self) -> Worked<Option<Duration>> {
         let clock: &dyn Clock = &*self.attempt.runner.clock;

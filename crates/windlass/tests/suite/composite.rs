@@ -45,7 +45,7 @@ pub(crate) fn json_of(run: Run) -> Value {
 pub(crate) fn model(name: &str, backend: &str, base: &str, server: &Server) -> String {
     format!(
         "[agents.{name}]\nbackend = \"{backend}\"\nmodel = \"m\"\nendpoint = \"{}{base}\"\n\
-         api_key_env = \"ANY_KEY\"\nmax_retries = 0\npermissions = \"allow\"\n",
+         max_retries = 0\npermissions = \"allow\"\n",
         server.url()
     )
 }

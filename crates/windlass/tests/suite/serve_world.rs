@@ -61,6 +61,13 @@ impl Serving {
 
     /// Sends a request, and gives status and body.
     pub(crate) fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
+        let (head, body) = self.whole(method, path, body);
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, serde_json::from_str(&body).unwrap_or(Value::Null))
+    }
+
+    /// Sends a request, and gives all that comes before the body, and the body.
+    pub(crate) fn whole(&self, method: &str, path: &str, body: Option<&Value>) -> (String, String) {
         let body = body.map(Value::to_string).unwrap_or_default();
         let (addr, token) = (&self.addr, &self.token);
         let text = format!(
@@ -73,8 +80,7 @@ impl Serving {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        (status, serde_json::from_str(body).unwrap_or(Value::Null))
+        (head.to_owned(), body.to_owned())
     }
 
     #[track_caller]

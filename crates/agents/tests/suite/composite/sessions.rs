@@ -52,13 +52,18 @@ async fn another_process_takes_a_session_up_with_the_node_that_has_it() {
     assert_eq!(end(&turn(&here, &first, "two").await), "two");
     let again = turn(&here, &name, "three").await;
     assert_eq!((end(&again).as_str(), renamed(&again)), ("three", None));
-    let elsewhere = composite(Kind::Fallback, vec![("echo", node)]);
+    // There it is asked first, for nobody else knows how the conversation began.
+    let stranger = MockAgent::new();
+    let probe = stranger.probe();
+    let nodes = vec![("stranger", AgentHandle::wrap(stranger)), ("echo", node)];
+    let elsewhere = composite(Kind::Fallback, nodes);
     let options = SessionOptions::default();
     elsewhere
         .load_session(&name, options.clone())
         .await
         .unwrap();
     assert_eq!(end(&turn(&elsewhere, &name, "four").await), "four");
+    assert_eq!(probe.prompts(), [] as [&str; 0]);
     let unknown = elsewhere.load_session(&first, options).await;
     assert!(matches!(unknown, Err(Error::SessionNotFound { .. })));
 }
