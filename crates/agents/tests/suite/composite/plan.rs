@@ -1,8 +1,13 @@
 //! One plans, another does it.
 
+use std::sync::Arc;
+
 use serde_json::json;
 use windlass_agents::composite::{Composite, Kind, Node, Profile};
-use windlass_core::{AgentEvent, AgentHandle, PlanEntry, PlanStatus};
+use windlass_core::{
+    AgentEvent, AgentHandle, Clock, Error, ErrorCode, PlanEntry, PlanStatus, SystemClock,
+    TurnTrace, Usage,
+};
 use windlass_testkit::MockAgent;
 
 use super::{ask, composite, end, session, steps, text, turn};
@@ -75,6 +80,41 @@ async fn without_a_plan_nothing_is_done() {
     assert!(end.contains("thinker made no plan"), "{end}");
     assert_eq!(probe.prompts(), [] as [&str; 0]);
     assert_eq!(steps(&events), ["plan thinker BackendError"]);
+}
+
+/// An answer that took ten tokens.
+fn counted(text: &str) -> Vec<AgentEvent> {
+    let usage = Usage {
+        output_tokens: 10,
+        ..Usage::default()
+    };
+    vec![AgentEvent::Result {
+        text: text.to_owned(),
+        usage: Some(usage),
+        metadata: json!({}),
+    }]
+}
+
+#[tokio::test]
+async fn p26_what_both_took_is_told_also_where_the_second_fails() {
+    let failed = Error::agent(ErrorCode::BackendError, "out of order");
+    for (coding, ends_well) in [(counted("Done."), true), (vec![failed.into()], false)] {
+        let planner = MockAgent::new().on_prompt("go");
+        let planner = planner.respond_with(counted(&plan("Do it.")));
+        let coder = MockAgent::new().on_prompt("Do it.").respond_with(coding);
+        let nodes = vec![
+            ("thinker", AgentHandle::wrap(planner)),
+            ("doer", AgentHandle::wrap(coder)),
+        ];
+        let events = ask(&composite(Kind::PlanExecute, nodes), "go").await;
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let mut trace = TurnTrace::begin(&clock, "prompt", "pair");
+        for event in &events {
+            trace.hear(event);
+        }
+        let expected = if ends_well { 20 } else { 10 };
+        assert_eq!(trace.close().total_usage().output_tokens, expected);
+    }
 }
 
 #[test]
