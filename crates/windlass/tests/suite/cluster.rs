@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// A PostgreSQL of this test's own, stopped when its process ends.
 pub(crate) struct Cluster {
+    state: PathBuf,
     socket: PathBuf,
     _user: std::fs::File,
 }
@@ -19,24 +20,31 @@ impl Cluster {
             .open(state.join("users"))
             .unwrap();
         user.lock_shared().unwrap();
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/postgres.sh");
-        let output = assert_cmd::Command::new(script)
-            .arg("start")
-            .arg(&state)
-            .output()
-            .unwrap();
-        assert!(
-            output.status.success(),
-            "PostgreSQL does not start; scripts/setup installs it: {output:?}"
-        );
         Self {
-            socket: String::from_utf8(output.stdout).unwrap().trim().into(),
+            socket: script("start", &state).trim().into(),
+            state,
             _user: user,
         }
+    }
+
+    /// Lets it die at once and starts it again.
+    pub(crate) fn restart(&self) {
+        script("restart", &self.state);
     }
 
     pub(crate) fn url(&self) -> String {
         let host = self.socket.display().to_string().replace('/', "%2F");
         format!("postgres://postgres@{host}/postgres")
     }
+}
+
+fn script(what: &str, state: &Path) -> String {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/postgres.sh");
+    let mut command = assert_cmd::Command::new(script);
+    let output = command.arg(what).arg(state).output().unwrap();
+    assert!(
+        output.status.success(),
+        "PostgreSQL does not start; scripts/setup installs it: {output:?}"
+    );
+    String::from_utf8(output.stdout).unwrap()
 }

@@ -102,7 +102,9 @@ fn loop_on(world: &TaskWorld, url: &str) {
     assert_eq!(tasks.len(), count);
     let endings = runtime.block_on(endings(&*store));
     for task in &tasks {
-        assert_eq!(task.status, TaskStatus::Completed, "{task:?}");
+        let attempts = runtime.block_on(store.attempts(task.id)).unwrap();
+        let last: Vec<_> = attempts.iter().rev().take(3).collect();
+        assert_eq!(task.status, TaskStatus::Completed, "{task:?} {last:#?}");
         assert_eq!(
             endings.get(&task.id),
             Some(&1),

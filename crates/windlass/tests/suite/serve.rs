@@ -143,6 +143,34 @@ fn an_approval_asked_by_a_worker_is_decided_through_a_server_on_postgresql() {
 }
 
 #[test]
+fn p14_a_postgresql_that_dies_and_comes_back_costs_no_reader_its_place() {
+    let cluster = Cluster::start("serve-restart");
+    let world = TaskWorld::new("true", INSTANT);
+    world.configure(&cluster.url(), "true");
+    let serving = Serving::start(&world, &["--no-worker"]);
+    let mut heard = serving.listen("");
+    let last = heard.next().unwrap()["last"].as_u64().unwrap();
+    cluster.restart();
+    // Until it is back, the server says so and goes on.
+    loop {
+        let (status, health) = serving.ask("GET", "/api/v1/health", None);
+        assert!([200, 503].contains(&status), "{health}");
+        if status == 200 {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let mut added = serving.ask("POST", "/api/v1/tasks", Some(&json!({"title": "Do it"})));
+    while added.0 == 503 {
+        added = serving.ask("POST", "/api/v1/tasks", Some(&json!({"title": "Do it"})));
+    }
+    assert_eq!(added.0, 201, "{}", added.1);
+    let message = heard.find(|message| message["seq"].is_u64()).unwrap();
+    assert_eq!(message["seq"], last + 1);
+    assert_eq!(serving.terminate().0, Some(0));
+}
+
+#[test]
 fn p22_p27_the_token_is_kept_for_its_owner_alone() {
     let world = TaskWorld::new("true", INSTANT);
     let first = Serving::start(&world, &["--no-worker"]);
