@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::cli_world::Run;
 use super::run::Server;
-use super::scenarios_real::programs;
+use super::scenarios_real::{programs, programs_of};
 use super::task_world::{INSTANT, TaskWorld};
 
 const TESTED: &str = "grep -q '^done$' done.txt && echo '1 passed, 0 failed'";
@@ -187,6 +187,35 @@ fn each_of_them_can_be_the_one_who_answers() {
         let session = report["session"].as_str().unwrap();
         assert!(session.starts_with(&format!("{node}:")), "{session}");
     }
+}
+
+/// The gate has a peer that speaks ACP; a real agent that does is for the full tier.
+#[test]
+fn a_real_acp_agent_stands_in_for_codex() {
+    if std::env::var_os("WINDLASS_FULL").is_none() {
+        return;
+    }
+    let path = programs_of("agents-acp").join("codex-acp");
+    let says = Server::saying(json!([{ "or_more": true, "answer": [{ "text": "It is me." }] }]));
+    let refuses = busy();
+    let agents = codex(&refuses)
+        + &format!(
+            "[agents.codex-acp]\nbin = {path:?}\nmodel = \"gpt-5.5\"\nendpoint = \"{}\"\napi_key_env = \"ANY_KEY\"\n",
+            says.url()
+        )
+        + "[composites.pair]\nkind = \"fallback\"\nnodes = [\"codex\", \"codex-acp\"]\n";
+    let world = world(&agents);
+    let asked = [
+        "ask",
+        "-a",
+        "composite/profile/pair",
+        "-o",
+        "events",
+        "Who?",
+    ];
+    let steps = told(&run(&world, &asked));
+    let expected = ["node codex RateLimited", "node codex-acp ok"];
+    assert_eq!(shown(&json!(steps)), expected);
 }
 
 #[test]

@@ -18,11 +18,16 @@ fn root() -> &'static Path {
 
 /// Where the real programs are; what is not there yet is installed.
 pub(crate) fn programs() -> PathBuf {
+    programs_of("agents")
+}
+
+/// The same for another tier.
+pub(crate) fn programs_of(tier: &str) -> PathBuf {
     let setup = root().join("crates/gateway/tests/setup.sh");
-    let output = Command::new(setup).arg("agents").output().unwrap();
+    let output = Command::new(setup).arg(tier).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
-    let folder = root().join(".cache/agents/node_modules/.bin");
+    let folder = root().join(".cache").join(tier).join("node_modules/.bin");
     folder.canonicalize().unwrap()
 }
 
