@@ -41,7 +41,7 @@ pub(crate) async fn curl(url: &str, body: Option<&Value>, extra: &[&str]) -> See
             &body.to_string(),
         ]);
     }
-    let limit = Duration::from_secs(20);
+    let limit = Duration::from_secs(150);
     let output = tokio::time::timeout(limit, command.output())
         .await
         .unwrap()

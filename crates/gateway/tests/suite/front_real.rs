@@ -1,210 +1,18 @@
-//! Real clients on the front: the SDKs, LiteLLM and its proxy, and Codex and Claude Code with an agent as their model.
+//! Real agents on both sides of the front: Codex and Claude Code as models, and with an agent as theirs.
+//!
+//! The SDKs are in `crates/windlass/tests/suite/serve_sdk.rs`, on a real server.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::extract::Request;
-use axum::middleware::{Next, from_fn};
-use serde_json::{Value, json};
-use tempfile::TempDir;
+use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::process::Command;
-use windlass_agents::model::{ModelAgent, ModelKind, ModelSettings, NoTools};
-use windlass_agents::{AgentContext, composer};
-use windlass_core::{AgentHandle, SystemClock, TurnLimits};
-use windlass_gateway::{
-    CardKind, Front, FrontLimits, ModelCard, Models, Running, Script, ScriptedModel, Served,
-    Traces, Unserved, refusal,
-};
-use windlass_sandbox::{Host, Sandbox};
-use windlass_wire::{ErrorKind, ModelError};
+use windlass_gateway::Script;
 
-use super::front_world::{Echo, Kept};
-use super::tools::{install, root};
+use super::front_stage::{CANARY, Stage, TOKEN};
 use super::world::World as Desk;
-
-/// What the front asks for.
-const TOKEN: &str = "token-7f3a";
-/// What the model's provider asks for, and nobody else may see.
-const CANARY: &str = "canary-91bd";
-
-/// Some agents by name.
-struct Named(BTreeMap<&'static str, Served>);
-
-impl Models for Named {
-    fn cards(&self) -> Vec<ModelCard> {
-        let card = |name: &&'static str| ModelCard {
-            id: (*name).to_owned(),
-            kind: CardKind::Agent,
-        };
-        self.0.keys().map(card).collect()
-    }
-
-    fn find(&self, name: &str) -> Result<Served, Unserved> {
-        if let Some(model) = name.strip_prefix("composer-cli/") {
-            let mut served = self.find("composer-cli")?;
-            served.model = Some(model.to_owned());
-            return Ok(served);
-        }
-        let near = |known: &&&str| known.len() == name.len();
-        self.0.get(name).cloned().ok_or_else(|| Unserved::Unknown {
-            name: name.to_owned(),
-            near: self
-                .0
-                .keys()
-                .filter(near)
-                .map(ToString::to_string)
-                .collect(),
-        })
-    }
-}
-
-/// A front with a scripted model and agents behind it, and a guard before it.
-pub(crate) struct Stage {
-    pub(crate) url: String,
-    pub(crate) upstream: Running,
-    pub(crate) front: Front,
-    pub(crate) traces: Arc<Kept>,
-    folder: TempDir,
-}
-
-impl Stage {
-    pub(crate) async fn new(script: Script) -> Self {
-        let folder = TempDir::with_prefix_in("front-", env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let listen = "127.0.0.1:0".parse().unwrap();
-        let upstream = ScriptedModel::start(script, listen).await.unwrap();
-        let context = context(folder.path()).await;
-        let echo = || Served::new("echo", AgentHandle::wrap(Echo::default()));
-        let cli =
-            composer::factory(context.clone())(&json!({ "api_key_env": "TEST_KEY" })).unwrap();
-        let short = cli.with_limits(TurnLimits {
-            deadline: Duration::from_millis(500),
-            ..cli.limits()
-        });
-        let native = |kind, config: Value| {
-            let mut config = config;
-            config["endpoint"] = upstream.url().into();
-            config["api_key_env"] = "UPSTREAM_KEY".into();
-            config["max_retries"] = 0.into();
-            let settings = ModelSettings::read(&config).unwrap();
-            let agent =
-                ModelAgent::new(kind, settings, context.clone(), Arc::new(NoTools)).unwrap();
-            Served {
-                native: Some(Arc::new(agent.clone())),
-                ..Served::new("model", agent.handle())
-            }
-        };
-        let model = || native(ModelKind::OpenAi, json!({ "model": "scripted" }));
-        let named = BTreeMap::from([
-            ("echo", echo()),
-            ("composite/profile/pair", echo()),
-            ("composer-cli", Served::new("composer-cli", cli)),
-            ("short", Served::new("short", short)),
-            ("model", model()),
-            ("fast", model()),
-            (
-                "gpt-5.5",
-                native(
-                    ModelKind::OpenAi,
-                    json!({ "model": "gpt-5.5", "api_spec": "responses" }),
-                ),
-            ),
-            (
-                "claude-coder",
-                native(ModelKind::Anthropic, json!({ "model": "claude-coder" })),
-            ),
-        ]);
-        let traces = Arc::new(Kept::default());
-        let front = Front::new(
-            Arc::new(Named(named)),
-            Arc::clone(&traces) as Arc<dyn Traces>,
-            folder.path().join("rooms"),
-            Arc::new(SystemClock::new()),
-            FrontLimits::default(),
-        );
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let router = front.router().layer(from_fn(guard));
-        tokio::spawn(async move { axum::serve(listener, router).await });
-        Self {
-            url,
-            upstream,
-            front,
-            traces,
-            folder,
-        }
-    }
-
-    /// Waits until every request is tidied up after, and says what is left.
-    pub(crate) async fn settled(&self) -> Vec<PathBuf> {
-        self.front.close().await;
-        let rooms = std::fs::read_dir(self.folder.path().join("rooms"));
-        let left = rooms.into_iter().flatten().flatten();
-        left.map(|entry| entry.path()).collect()
-    }
-}
-
-async fn guard(request: Request, next: Next) -> axum::response::Response {
-    if is_known(&request) {
-        return next.run(request).await;
-    }
-    let error = ModelError::new(ErrorKind::Authentication, "no token");
-    refusal(request.uri().path(), &error)
-}
-
-fn is_known(request: &Request) -> bool {
-    let header = |name| request.headers().get(name)?.to_str().ok();
-    let token = header("authorization").and_then(|value| value.strip_prefix("Bearer "));
-    token.or(header("x-api-key")) == Some(TOKEN)
-}
-
-async fn context(folder: &Path) -> AgentContext {
-    let stand_in = root().join("crates/agents/tests/stand-in");
-    let path = format!(
-        "{}:/usr/local/bin:/usr/bin:/bin",
-        stand_in.canonicalize().unwrap().display()
-    );
-    let home = folder.join("home");
-    std::fs::create_dir_all(&home).unwrap();
-    let host = Host::new([
-        ("HOME", home.to_str().unwrap()),
-        ("PATH", path.as_str()),
-        ("TEST_KEY", "key"),
-        ("UPSTREAM_KEY", CANARY),
-    ]);
-    let sandbox = Sandbox::detect(host).await.unwrap();
-    AgentContext::new(sandbox, folder.join("state"))
-}
-
-/// Runs a script of the SDK tests to its end.
-async fn runs(stage: &Stage, program: &Path, script: &str, more: &[&str]) {
-    let scripts = root().join("crates/windlass/tests/sdk");
-    let mut command = Command::new(program);
-    command
-        .env_clear()
-        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-        .env("HOME", stage.folder.path())
-        .env("PYTHONDONTWRITEBYTECODE", "1")
-        .env("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-        .arg(scripts.join(script))
-        .args([stage.url.as_str(), TOKEN])
-        .args(more)
-        .kill_on_drop(true);
-    let output = tokio::time::timeout(Duration::from_secs(300), command.output()).await;
-    let output = output.unwrap_or_else(|_| panic!("{script} hangs")).unwrap();
-    let said = format!(
-        "{}{}\n{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr),
-        stage.upstream.report()
-    );
-    assert!(output.status.success(), "{said}");
-    assert!(output.stdout.ends_with(b"ok\n"), "{said}");
-    assert_eq!(stage.settled().await, Vec::<PathBuf>::new());
-    assert_eq!(processes(stage.folder.path()), Vec::<u32>::new());
-}
 
 /// Processes that work in this folder.
 fn processes(folder: &Path) -> Vec<u32> {
@@ -218,52 +26,6 @@ fn processes(folder: &Path) -> Vec<u32> {
 
 async fn stage() -> Stage {
     Stage::new(Desk::script("sdk.json")).await
-}
-
-fn python() -> PathBuf {
-    install("sdk", "venv-sdk").join("bin/python")
-}
-
-fn litellm() -> PathBuf {
-    install("sdk-python", "sdk-python").join("bin/python")
-}
-
-#[tokio::test]
-async fn openai_sdk_on_agents() {
-    runs(&stage().await, &python(), "use_openai.py", &[]).await;
-}
-
-#[tokio::test]
-async fn an_older_openai_sdk_on_agents() {
-    runs(&stage().await, &litellm(), "use_openai.py", &[]).await;
-}
-
-#[tokio::test]
-async fn anthropic_sdk_on_agents() {
-    runs(&stage().await, &python(), "use_anthropic.py", &[]).await;
-}
-
-#[tokio::test]
-async fn ollama_sdk_on_agents() {
-    runs(&stage().await, &python(), "use_ollama.py", &[]).await;
-}
-
-#[tokio::test]
-async fn openai_sdk_for_node_on_agents() {
-    let modules = install("sdk-node", "sdk-node");
-    let modules = modules.to_str().unwrap();
-    let node = Path::new("node");
-    runs(&stage().await, node, "use_openai.mjs", &[modules]).await;
-}
-
-#[tokio::test]
-async fn litellm_on_agents() {
-    runs(&stage().await, &litellm(), "use_litellm.py", &[]).await;
-}
-
-#[tokio::test]
-async fn a_litellm_proxy_before_agents() {
-    runs(&stage().await, &litellm(), "use_proxy.py", &[]).await;
 }
 
 /// A real agent whose model is the front, and behind it a model agent on a script: the tools are the agent's.
@@ -315,6 +77,35 @@ async fn claude_code_with_an_agent_as_its_model() {
         .args(["--permission-mode", "acceptEdits", "--allowedTools", "Bash"])
         .args(["--", PROMPT]);
     works(desk, stage, command).await;
+}
+
+/// The real programs as models: one answer, and nothing left of it.
+#[tokio::test]
+async fn p5_real_agents_as_models_leave_nothing_behind() {
+    let stage = stage().await;
+    for model in ["codex", "claude"] {
+        for stream in [false, true] {
+            let url = format!("{}/v1/chat/completions", stage.url);
+            let token = format!("authorization: Bearer {TOKEN}");
+            let body = json!({
+                "model": model, "stream": stream,
+                "messages": [{ "role": "user", "content": "plain" }],
+            });
+            let extra = ["-H", &token, "--max-time", "120"];
+            let seen = super::curl::curl(&url, Some(&body), &extra).await;
+            assert_eq!(seen.status, 200, "{seen:?}");
+            assert!(seen.body.contains("Hello from the script"), "{seen:?}");
+        }
+    }
+    assert_eq!(stage.settled().await, Vec::<PathBuf>::new());
+    assert_eq!(processes(stage.folder.path()), Vec::<u32>::new());
+    let kept = stage.traces.0.borrow();
+    let names: Vec<_> = kept.iter().map(|(_, root)| root.agent.clone()).collect();
+    assert_eq!(names.len(), 4, "{names:?}");
+    assert!(
+        kept.iter()
+            .all(|(_, root)| root.usage.is_some() && root.error.is_none())
+    );
 }
 
 /// Somebody who waits for a key.

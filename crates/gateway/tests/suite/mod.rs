@@ -8,6 +8,7 @@ mod faults;
 mod front;
 mod front_errors;
 mod front_real;
+mod front_stage;
 mod front_world;
 mod intents;
 mod models;

@@ -23,6 +23,7 @@ mod kill_loop;
 mod run;
 mod scenarios_real;
 mod serve;
+mod serve_sdk;
 mod serve_world;
 mod task_world;
 mod tasks;

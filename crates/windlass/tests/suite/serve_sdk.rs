@@ -1,0 +1,211 @@
+//! Real clients on a real `windlass serve`: the SDKs, LiteLLM, and LiteLLM's proxy with our gateway as its upstream.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use assert_cmd::Command;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+use windlass_gateway::{Running, Script, ScriptedModel};
+
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap().canonicalize().unwrap()
+}
+
+/// A server with models and agents behind it, and the scripted models that they run on.
+struct Served {
+    folder: TempDir,
+    runtime: Runtime,
+    models: Vec<Running>,
+    server: Child,
+    url: String,
+}
+
+impl Served {
+    fn new() -> Self {
+        let folder = TempDir::with_prefix_in("serve-", env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let runtime = Runtime::new().unwrap();
+        let script = root().join("crates/gateway/tests/scripts/sdk.json");
+        let script = Script::read(&script).unwrap();
+        let busy = r#"{"turns": [{"or_more": true, "fault": {"status": {"code": 429}}}]}"#;
+        let busy = Script::parse(busy, "busy").unwrap();
+        let listen = "127.0.0.1:0".parse().unwrap();
+        let start = |script| {
+            runtime
+                .block_on(ScriptedModel::start(script, listen))
+                .unwrap()
+        };
+        let models = vec![start(script), start(busy)];
+        let at = |path: &str| folder.path().join(path);
+        for name in ["home", "project/.git"] {
+            std::fs::create_dir_all(at(name)).unwrap();
+        }
+        let git = Command::new("git")
+            .args(["init", "-q"])
+            .arg(at("project"))
+            .output();
+        assert!(git.unwrap().status.success());
+        std::fs::write(at("named.toml"), config(&at("tasks.db"), &models)).unwrap();
+        let (server, url) = serve(folder.path());
+        Self {
+            folder,
+            runtime,
+            models,
+            server,
+            url,
+        }
+    }
+
+    fn token(&self) -> String {
+        let state = self
+            .folder
+            .path()
+            .join("home/.local/state/windlass/server-token");
+        std::fs::read_to_string(state).unwrap().trim().to_owned()
+    }
+
+    /// Runs a script of `tests/sdk` to its end.
+    #[track_caller]
+    fn satisfies(self, program: &Path, script: &str, more: &[&str]) {
+        let output = Command::new(program)
+            .env_clear()
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .env("HOME", self.folder.path())
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .env("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+            .arg(root().join("crates/windlass/tests/sdk").join(script))
+            .args([self.url.as_str(), &self.token()])
+            .args(more)
+            .timeout(Duration::from_secs(300))
+            .output()
+            .unwrap();
+        let said = format!(
+            "{}{}\n{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr),
+            self.models[0].report()
+        );
+        assert!(output.status.success(), "{said}");
+        assert!(output.stdout.ends_with(b"ok\n"), "{said}");
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+        let models = std::mem::take(&mut self.models);
+        // A model that goes has to leave its runtime first.
+        let _inside = self.runtime.enter();
+        drop(models);
+    }
+}
+
+fn config(store: &Path, models: &[Running]) -> String {
+    let [model, busy] = [0, 1].map(|at| models[at].url());
+    format!(
+        "[agents.model]\nbackend = \"openai\"\nendpoint = \"{model}\"\nmodel = \"scripted\"\n\
+         api_key_env = \"UPSTREAM_KEY\"\nmax_retries = 0\n\
+         [agents.busy]\nbackend = \"openai\"\nendpoint = \"{busy}\"\nmodel = \"scripted\"\n\
+         api_key_env = \"UPSTREAM_KEY\"\nmax_retries = 0\n\
+         [agents.echo]\nbackend = \"mock\"\n\
+         [agents.composer-cli]\nbackend = \"composer-cli\"\napi_key_env = \"TEST_KEY\"\n\
+         [agents.short]\nbackend = \"composer-cli\"\napi_key_env = \"TEST_KEY\"\ntimeout_secs = 1\n\
+         [composites.pair]\nkind = \"fallback\"\nnodes = [\"busy\", \"echo\"]\n\
+         [model_list.fast]\nagent = \"model\"\n\
+         [store]\nurl = \"sqlite:{}\"\n",
+        store.display()
+    )
+}
+
+/// Starts the server, and gives its address once it is there.
+fn serve(folder: &Path) -> (Child, String) {
+    let stand_in = root().join("crates/agents/tests/stand-in");
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a server that is to be ended needs the child itself"
+    )]
+    let mut server = std::process::Command::new(assert_cmd::cargo::cargo_bin("windlass"))
+        .env_clear()
+        .env("HOME", folder.join("home"))
+        .env(
+            "PATH",
+            format!("{}:/usr/local/bin:/usr/bin:/bin", stand_in.display()),
+        )
+        .env("UPSTREAM_KEY", "canary-91bd")
+        .env("TEST_KEY", "canary-3c07")
+        .current_dir(folder.join("project"))
+        .arg("--config")
+        .arg(folder.join("named.toml"))
+        .args(["serve", "--no-worker", "--listen", "127.0.0.1:0"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut said = BufReader::new(server.stdout.take().unwrap());
+    said.read_line(&mut line).unwrap();
+    assert!(line.starts_with("ready at http://"), "{line:?}");
+    let at = line.find("http").unwrap_or_default();
+    (server, line[at..].trim().to_owned())
+}
+
+/// Installs what is not there yet, and gives the folder that holds it.
+fn install(what: &str, folder: &str) -> PathBuf {
+    let setup = root().join("crates/gateway/tests/setup.sh");
+    let output = Command::new(setup).arg(what).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    root().join(".cache").join(folder)
+}
+
+fn python() -> PathBuf {
+    install("sdk", "venv-sdk").join("bin/python")
+}
+
+fn litellm() -> PathBuf {
+    install("sdk-python", "sdk-python").join("bin/python")
+}
+
+#[test]
+fn the_openai_sdk() {
+    Served::new().satisfies(&python(), "use_openai.py", &[]);
+}
+
+/// The one that LiteLLM brings along.
+#[test]
+fn an_older_openai_sdk() {
+    Served::new().satisfies(&litellm(), "use_openai.py", &[]);
+}
+
+#[test]
+fn the_anthropic_sdk() {
+    Served::new().satisfies(&python(), "use_anthropic.py", &[]);
+}
+
+#[test]
+fn the_ollama_sdk() {
+    Served::new().satisfies(&python(), "use_ollama.py", &[]);
+}
+
+#[test]
+fn the_openai_sdk_for_node() {
+    let modules = install("sdk-node", "sdk-node");
+    let modules = modules.to_str().unwrap();
+    Served::new().satisfies(Path::new("node"), "use_openai.mjs", &[modules]);
+}
+
+#[test]
+fn litellm_as_a_library() {
+    Served::new().satisfies(&litellm(), "use_litellm.py", &[]);
+}
+
+/// Seed 003, R4: agents in the proxy's own `model_list`.
+#[test]
+fn litellm_as_a_proxy() {
+    Served::new().satisfies(&litellm(), "use_proxy.py", &[]);
+}
