@@ -113,7 +113,13 @@ impl Reader {
 
     /// Begins a subscription.
     async fn subscribe(&mut self, wanted: Wanted) -> Result<(), End> {
-        let last = self.shared.ring.last();
+        let mut last = self.shared.ring.last();
+        if wanted.after.is_some_and(|after| after > last)
+            && let Ok(now) = self.shared.store.changed(0, Duration::ZERO).await
+        {
+            // It heard more at another server, of which this one will hear in a moment.
+            last = now.max(last);
+        }
         self.at = wanted.after.unwrap_or(last);
         self.live = wanted.after.is_none();
         self.behind = None;
