@@ -264,6 +264,34 @@ What can you do?";
         );
     }
 
+    #[test]
+    fn calls_and_what_they_gave_are_said() {
+        let call = wire::Part::ToolCall(wire::ToolCall {
+            name: "weather".to_owned(),
+            input: "{\"city\":\"Brno\"}".to_owned(),
+            ..wire::ToolCall::default()
+        });
+        let result = wire::Part::ToolResult(wire::ToolResult {
+            name: "weather".to_owned(),
+            parts: vec![wire::Part::text("sunny")],
+            ..wire::ToolResult::default()
+        });
+        let request = wire::ModelRequest {
+            messages: vec![
+                wire::Message::new(wire::Role::Assistant, vec![call]),
+                wire::Message::new(wire::Role::Tool, vec![result]),
+            ],
+            ..wire::ModelRequest::default()
+        };
+        assert_eq!(
+            messages(&request),
+            [
+                Message::assistant("[called weather with {\"city\":\"Brno\"}]"),
+                Message::user("[weather gave]\nsunny"),
+            ]
+        );
+    }
+
     /// Words made of the pieces that could be misread.
     fn words() -> impl Strategy<Value = String> {
         let piece = prop::sample::select(vec![
