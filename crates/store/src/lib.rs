@@ -22,6 +22,7 @@
 //! # }).unwrap();
 //! ```
 
+mod awaited;
 pub mod conformance;
 mod contract;
 mod error;

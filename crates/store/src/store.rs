@@ -9,6 +9,7 @@ use tokio::sync::{oneshot, watch};
 use windlass_core::task::{StoreError, StoreResult, Stored, TaskId};
 
 use crate::Settings;
+use crate::awaited::Awaited;
 use crate::lane::{self, Lane};
 use crate::ops::enqueue::Homes;
 use crate::pools::Pools;
@@ -136,7 +137,12 @@ impl SqlStore {
             let asked = async {
                 let lane = self.lane(how.task);
                 lane.send(Box::new(job)).await.map_err(|_| closed())?;
-                answer.await.map_err(|_| closed())?
+                let mut awaited = Awaited {
+                    answer,
+                    undo,
+                    lane: lane.clone(),
+                };
+                (&mut awaited.answer).await.map_err(|_| closed())?
             };
             match tokio::time::timeout(patience, asked).await {
                 Ok(answer) => answer,
