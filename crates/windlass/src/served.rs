@@ -43,14 +43,16 @@ impl Models for ServedAgents {
         let composites = composites.map(|agent| card(agent.name, CardKind::Composite));
         let aliases = self.config.aliases().into_iter();
         let aliases = aliases.map(|alias| card(alias.name, CardKind::Alias));
-        let mut cards: Vec<ModelCard> = agents.chain(aliases).chain(composites).collect();
-        for backend in self.roster.backends() {
-            let named = cards.iter().any(|card| card.id == backend);
-            if !named && !NOBODY.contains(&backend) {
-                cards.push(card(backend.to_owned(), CardKind::Agent));
-            }
+        let cards: Vec<ModelCard> = agents.chain(aliases).chain(composites).collect();
+        if !cards.is_empty() {
+            return cards;
         }
-        cards
+        // Nobody is configured: then whoever there may be, by the name of its backend.
+        let backends = self.roster.backends().into_iter();
+        let backends = backends.filter(|backend| !NOBODY.contains(backend));
+        backends
+            .map(|backend| card(backend.to_owned(), CardKind::Agent))
+            .collect()
     }
 
     fn find(&self, name: &str) -> Result<Served, Unserved> {
