@@ -23,7 +23,7 @@ python() {
     fresh "$1" "$2" && return
     rm -rf "${cache:?}/$1"
     python3 -m venv "$cache/$1"
-    "$cache/$1/bin/pip" install --quiet --disable-pip-version-check --no-deps -r "$2" >&2
+    "$cache/$1/bin/pip" install --quiet --disable-pip-version-check --no-compile --no-deps -r "$2" >&2
     cp "$2" "$cache/$1/.made-from"
 }
 
