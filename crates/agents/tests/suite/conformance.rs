@@ -240,3 +240,10 @@ async fn real_claude_agent_acp_passes() {
 async fn real_codex_acp_passes() {
     passes_by_acp("codex-acp", &[]).await;
 }
+
+/// Gemini says of a command that it is completed, however it ended.
+#[tokio::test]
+async fn real_gemini_passes() {
+    let known = ["tools: failing", "cancel: in a tool"];
+    passes_by_acp("gemini", &known).await;
+}
