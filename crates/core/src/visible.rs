@@ -36,7 +36,7 @@ pub fn visible_line(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown.replace('\n', "\\n").replace('\t', "\\t"))
 }
 
-/// JSON in which nothing hides: the same value, with such characters as `\uXXXX`.
+/// JSON in which nothing hides: the same value, with such characters as escapes of JSON itself.
 pub fn visible_json(json: &str) -> Cow<'_, str> {
     if !json.chars().any(may_hide) {
         return Cow::Borrowed(json);

@@ -26,7 +26,7 @@ fn recorded() -> Cassette {
         0 => AgentEvent::ToolStart {
             id: format!("call-{number:08}"),
             name: "Read".to_owned(),
-            input: json!({ "path": format!("/home/me/work/src/file{number}.rs") }),
+            input: json!({ "path": format!("/home/me/shop/src/file{number}.rs") }),
         },
         1 => AgentEvent::ToolEnd {
             id: format!("call-{:08}", number - 1),
@@ -54,7 +54,7 @@ fn recorded() -> Cassette {
 }
 
 fn places() -> Places {
-    Places::new().workspace("/home/me/work").home("/home/me")
+    Places::new().workspace("/home/me/shop").home("/home/me")
 }
 
 fn text() -> String {

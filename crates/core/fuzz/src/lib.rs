@@ -15,7 +15,7 @@ pub fn cassette(bytes: &[u8]) {
     let again = Cassette::parse(&written).expect("what was written can be read");
     assert_eq!(again, cassette);
 
-    let places = Places::new().workspace("/home/me/work").home("/home/me");
+    let places = Places::new().workspace("/home/me/shop").home("/home/me");
     Normaliser::new(&places).cassette(&mut cassette);
     let once = cassette.clone();
     Normaliser::new(&places).cassette(&mut cassette);

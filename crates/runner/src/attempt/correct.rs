@@ -83,7 +83,10 @@ async fn judge(
     if let Some(why) = &edit.refused {
         return Ok(Verdict::Refused(why.clone()));
     }
-    let change = place.change().await?;
+    let step = attempt.trace.step("change");
+    let change = place.change().await;
+    step.done(&change);
+    let change = change?;
     attempt.saw(&change.files);
     if change.is_empty() {
         return Ok(Verdict::Empty);

@@ -77,7 +77,8 @@ async fn a_red_test_is_corrected_and_the_change_proven() {
     assert_eq!(
         steps,
         [
-            "claim", "clone", "context", "prompt", "tests", "prompt", "tests", "commit", "publish"
+            "claim", "clone", "context", "prompt", "change", "tests", "prompt", "change", "tests",
+            "commit", "publish"
         ]
     );
 }

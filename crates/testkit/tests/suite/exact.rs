@@ -22,7 +22,7 @@ struct Machine {
 }
 
 const HERE: Machine = Machine {
-    workspace: "/home/me/work",
+    workspace: "/home/me/shop",
     home: "/home/me",
     port: 41_000,
     id: "7b0e1f9a-0c3d-4f7a-9a44-0123456789ab",

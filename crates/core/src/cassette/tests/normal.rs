@@ -6,7 +6,7 @@ use super::*;
 
 fn places() -> Places {
     Places::new()
-        .workspace("/home/me/work")
+        .workspace("/home/me/shop")
         .home("/home/me")
         .at(Place::Tmp, "/tmp")
 }
@@ -28,31 +28,31 @@ fn paths_are_found_in_every_spelling() {
     let here = places();
     check(
         &here,
-        "in /home/me/work/a.rs, not ~",
+        "in /home/me/shop/a.rs, not ~",
         "in {workspace}/a.rs, not ~",
     );
     check(
         &here,
-        "/home/me/works /home/me/work.bak",
-        "{home}/works {home}/work.bak",
+        "/home/me/shops /home/me/shop.bak",
+        "{home}/shops {home}/shop.bak",
     );
     check(&here, "/home/meredith", "/home/meredith");
-    check(&here, "See /home/me/work.", "See {workspace}.");
+    check(&here, "See /home/me/shop.", "See {workspace}.");
     check(&here, "-I/home/me/include", "-I{home}/include");
     check(
         &here,
-        r#"{"text":"a\n/home/me/work"}"#,
+        r#"{"text":"a\n/home/me/shop"}"#,
         r#"{"text":"a\n{workspace}"}"#,
     );
-    check(&here, "file:///home/me/work/a", "file://{workspace}/a");
+    check(&here, "file:///home/me/shop/a", "file://{workspace}/a");
     check(
         &here,
-        "?cwd=%2Fhome%2Fme%2Fwork%2Fa",
+        "?cwd=%2Fhome%2Fme%2Fshop%2Fa",
         "?cwd={workspace:percent}%2Fa",
     );
     check(
         &here,
-        "projects/-home-me-work/x",
+        "projects/-home-me-shop/x",
         "projects/{workspace:dashed}/x",
     );
     check(&here, "-home-me-work-sub", "{workspace:dashed}-sub");
@@ -63,7 +63,7 @@ fn paths_are_found_in_every_spelling() {
         "/home/me/tmp/x a\\n/tmp \u{1b}[0m/tmp -I/tmp",
         "{home}/tmp/x a\\n{tmp} \u{1b}[0m{tmp} -I{tmp}",
     );
-    check(&here, "--- a/home/me/work/a.rs", "--- a{workspace}/a.rs");
+    check(&here, "--- a/home/me/shop/a.rs", "--- a{workspace}/a.rs");
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn ids_and_ports_are_numbered_as_they_appear() {
 
 #[test]
 fn keys_of_objects_are_texts_too() {
-    let event = AgentEvent::custom("changes", json!({ "/home/me/work/a.rs": {"/tmp/x": 1} }));
+    let event = AgentEvent::custom("changes", json!({ "/home/me/shop/a.rs": {"/tmp/x": 1} }));
     let mut entry = turn("p", vec![event]);
     let text = normalised(&places(), vec![Entry::Interaction(entry.clone())]);
     assert!(
@@ -248,7 +248,7 @@ fn text() -> impl Strategy<Value = String> {
     let word = prop_oneof![
         prop::sample::select(vec![
             "/home/me",
-            "/work",
+            "/shop",
             "/tmp",
             "a",
             "1",
