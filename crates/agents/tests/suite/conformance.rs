@@ -247,3 +247,8 @@ async fn real_gemini_passes() {
     let known = ["tools: failing", "cancel: in a tool"];
     passes_by_acp("gemini", &known).await;
 }
+
+#[tokio::test]
+async fn real_opencode_passes() {
+    passes_by_acp("opencode", &[]).await;
+}
