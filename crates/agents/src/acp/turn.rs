@@ -215,6 +215,7 @@ impl Turn {
         self.patience = Some(Instant::now() + PATIENCE);
         self.notify_cancel();
         self.questions.clear();
+        self.updates.break_off();
     }
 
     fn notify_cancel(&self) {

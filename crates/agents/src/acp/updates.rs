@@ -45,6 +45,8 @@ pub(super) struct Tool {
     /// Whether its start was told.
     told: bool,
     ended: bool,
+    /// Whether the turn was stopped while it ran.
+    broken_off: bool,
 }
 
 impl Updates {
@@ -121,6 +123,13 @@ impl Updates {
     /// Whether a tool is under way.
     pub(super) fn has_open_tool(&self) -> bool {
         self.tools.iter().any(|tool| tool.told && !tool.ended)
+    }
+
+    /// The turn was stopped: what a tool that is under way says of its success counts no more.
+    pub(super) fn break_off(&mut self) {
+        for tool in self.tools.iter_mut().filter(|tool| !tool.ended) {
+            tool.broken_off = true;
+        }
     }
 
     /// The answer: what was said after the last tool, or everything if that was nothing.
@@ -310,11 +319,13 @@ impl Tool {
             _ if !self.output.is_empty() => Value::from(std::mem::take(&mut self.output)),
             _ => content_of(fields),
         };
-        let exit = self.exit.or_else(|| exit_in(&output)).unwrap_or(0);
+        let exit = self.exit.or_else(|| exit_in(&output));
+        // Some agents call a command completed that they have just killed; those give no exit code.
+        let succeeded = exit.map_or(!self.broken_off, |code| code == 0);
         AgentEvent::ToolEnd {
             id: self.id.clone(),
             name: self.called(),
-            success: fields.status == Some(ToolCallStatus::Completed) && exit == 0,
+            success: fields.status == Some(ToolCallStatus::Completed) && succeeded,
             output,
             duration_ms: 0,
         }
