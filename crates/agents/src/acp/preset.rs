@@ -104,6 +104,8 @@ pub struct Shims {
     pub running_total: bool,
     /// Whether the input holds what came from the cache.
     pub input_holds_cached: bool,
+    /// The words before a command's exit code in the last line of its output, where that is the only place for it.
+    pub exit_note: Option<&'static str>,
     /// Whether a tool runs on when its turn was cancelled.
     pub leaves_tools: bool,
     /// What it says of a session that it does not have, where that could mean anything.
@@ -137,6 +139,7 @@ impl Shims {
         usage: UsageIn::Answer,
         running_total: false,
         input_holds_cached: false,
+        exit_note: None,
         leaves_tools: false,
         lost: &[],
         fragile_minute: None,

@@ -233,7 +233,7 @@ impl Updates {
             events.extend(tool.start());
         }
         if over {
-            events.push(tool.end(&fields));
+            events.push(tool.end(&fields, self.shims.exit_note));
         } else if was_told {
             events.push(AgentEvent::ToolProgress {
                 id,
@@ -312,14 +312,15 @@ impl Tool {
         }
     }
 
-    fn end(&mut self, fields: &ToolCallUpdateFields) -> AgentEvent {
+    fn end(&mut self, fields: &ToolCallUpdateFields, exit_note: Option<&str>) -> AgentEvent {
         self.ended = true;
         let output = match &fields.raw_output {
             Some(output) if !output.is_null() => output.clone(),
             _ if !self.output.is_empty() => Value::from(std::mem::take(&mut self.output)),
             _ => content_of(fields),
         };
-        let exit = self.exit.or_else(|| exit_in(&output));
+        let noted = || exit_note.and_then(|note| exit_after(note, &output));
+        let exit = self.exit.or_else(|| exit_in(&output)).or_else(noted);
         // Some agents call a command completed that they have just killed; those give no exit code.
         let succeeded = exit.map_or(!self.broken_off, |code| code == 0);
         AgentEvent::ToolEnd {
@@ -361,6 +362,13 @@ fn exit_in(output: &Value) -> Option<i64> {
         &output["shellExecution"]["exitCode"],
     ];
     places.into_iter().find_map(Value::as_i64)
+}
+
+/// The exit code in the last line, which is the agent's own and not the command's.
+fn exit_after(note: &str, output: &Value) -> Option<i64> {
+    let last = output["content"].as_str()?.lines().next_back()?;
+    let (_, code) = last.split_once(note)?;
+    code.trim_end_matches('>').parse().ok()
 }
 
 fn content_of(fields: &ToolCallUpdateFields) -> Value {

@@ -251,3 +251,20 @@ async fn real_gemini_passes() {
 async fn real_opencode_passes() {
     passes_by_acp("opencode", &[]).await;
 }
+
+/// Copilot tidies a prompt before its model hears it, and knows how much a model may hear.
+#[tokio::test]
+async fn real_copilot_passes() {
+    let known = [
+        "prompts: line ends",
+        "prompts: white space around",
+        "prompts: only white space",
+        "prompts: 1 MiB",
+    ];
+    passes_by_acp("copilot", &known).await;
+}
+
+#[tokio::test]
+async fn real_qwen_passes() {
+    passes_by_acp("qwen", &[]).await;
+}

@@ -30,6 +30,7 @@ pub(super) const PRESET: Preset = Preset {
         complaints: &["Error: "],
         running_total: true,
         input_holds_cached: true,
+        exit_note: Some(" completed with exit code "),
         ..Shims::NONE
     },
 };
