@@ -81,6 +81,7 @@ mod look;
 mod message;
 mod messages;
 mod ollama;
+mod read;
 mod request;
 mod response;
 mod responses;

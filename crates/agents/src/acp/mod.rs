@@ -37,6 +37,7 @@ mod question;
 mod routes;
 mod sessions;
 mod setup;
+mod tool;
 mod turn;
 mod updates;
 mod wire;

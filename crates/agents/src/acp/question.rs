@@ -10,7 +10,7 @@ use agent_client_protocol::v1::schema::{
 use windlass_core::permission::seen_from;
 use windlass_core::{PermissionAsk, PermissionKind, PermissionOption, ToolKind};
 
-use super::updates::Tool;
+use super::tool::Tool;
 
 /// The question about this tool.
 pub(super) fn ask(

@@ -14,5 +14,5 @@ pub(crate) use carry::{request as carry_request, response as carry_response};
 pub(crate) use decode::{Decoder, whole as decode};
 pub(crate) use encode::{Encoder, whole as encode};
 pub(crate) use error::{parse as parse_error, render as render_error};
-pub(crate) use parse::{image_source, request as parse_request, word_choice};
+pub(crate) use parse::request as parse_request;
 pub(crate) use render::{image_url, path, request as render_request};

@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use crate::carry::{link_results, push_message};
 use crate::json::{self, Fields, Path, Result};
+use crate::read::{content, image_source, text, tool_choice};
 use crate::{
-    Dialect, FreeformTool, FunctionTool, Grammar, Image, ImageSource, JsonSchema, Message,
-    ModelRequest, Opaque, OutputFormat, Part, Reasoning, Role, Route, Text, Tool, ToolCall,
-    ToolChoice, ToolKind, ToolResult,
+    Dialect, FreeformTool, FunctionTool, Grammar, Image, JsonSchema, Message, ModelRequest, Opaque,
+    OutputFormat, Part, Reasoning, Role, Route, Tool, ToolCall, ToolKind, ToolResult,
 };
 
 pub(crate) fn request(body: Value, _route: &Route) -> Result<ModelRequest> {
@@ -22,7 +22,7 @@ pub(crate) fn request(body: Value, _route: &Route) -> Result<ModelRequest> {
     }
     link_results(&mut request.messages);
     request.tools = fields.each("tools", tool)?;
-    tool_choice(&mut fields, &mut request)?;
+    tool_choice(&mut fields, &mut request, chosen)?;
     request.parallel_tools = fields.bool("parallel_tool_calls")?;
     response_format(&mut fields, &mut request)?;
     sampling(&mut fields, &mut request)?;
@@ -75,7 +75,7 @@ fn message(value: Value, path: &Path<'_>) -> Result<Message> {
     if role == Role::Assistant {
         parts.extend(thought(&mut fields));
     }
-    parts.extend(content(&mut fields)?);
+    parts.extend(content(&mut fields, "content", part)?);
     if role == Role::Assistant {
         parts.extend(fields.each("tool_calls", tool_call)?);
     }
@@ -107,40 +107,16 @@ fn thought(fields: &mut Fields<'_>) -> Option<Part> {
 fn tool_message(mut fields: Fields<'_>) -> Result<Message> {
     let result = ToolResult {
         call_id: fields.required("tool_call_id")?,
-        parts: content(&mut fields)?,
+        parts: content(&mut fields, "content", part)?,
         extra: fields.rest(),
         ..ToolResult::default()
     };
     Ok(Message::new(Role::Tool, vec![Part::ToolResult(result)]))
 }
 
-/// A message's words: a string, or a list of parts.
-fn content(fields: &mut Fields<'_>) -> Result<Vec<Part>> {
-    match fields.take("content") {
-        None => Ok(Vec::new()),
-        Some(Value::String(text)) if text.is_empty() => Ok(Vec::new()),
-        Some(Value::String(text)) => Ok(vec![Part::text(text)]),
-        Some(list @ Value::Array(_)) => {
-            fields.put_back("content", list);
-            fields.each("content", part)
-        }
-        Some(other) => {
-            let path = fields.path().key("content");
-            Err(path.expected("a string or a list of parts", &other))
-        }
-    }
-}
-
 fn part(value: Value, path: &Path<'_>) -> Result<Part> {
     match value.get("type").and_then(Value::as_str) {
-        Some("text") => {
-            let mut fields = Fields::of(value, path)?;
-            fields.take("type");
-            Ok(Part::Text(Text {
-                text: fields.required("text")?,
-                extra: fields.rest(),
-            }))
-        }
+        Some("text") => text(value, path).map(Part::Text),
         Some("image_url") => image(value, path),
         Some(_) => Ok(Part::Opaque(Opaque {
             dialect: Dialect::Chat,
@@ -166,21 +142,6 @@ fn image(value: Value, path: &Path<'_>) -> Result<Part> {
         source: image_source(url),
         extra: fields.rest(),
     }))
-}
-
-/// A picture by its address, which may hold the picture itself.
-pub(crate) fn image_source(url: String) -> ImageSource {
-    let inline = url
-        .strip_prefix("data:")
-        .and_then(|rest| rest.split_once(";base64,"))
-        .filter(|(media_type, _)| !media_type.is_empty());
-    match inline {
-        Some((media_type, data)) => ImageSource::Inline {
-            media_type: media_type.to_owned(),
-            data: data.to_owned(),
-        },
-        None => ImageSource::Url { url },
-    }
 }
 
 fn tool_call(value: Value, path: &Path<'_>) -> Result<Part> {
@@ -259,38 +220,14 @@ fn freeform(value: Value, path: &Path<'_>) -> Result<Tool> {
     }))
 }
 
-fn tool_choice(fields: &mut Fields<'_>, request: &mut ModelRequest) -> Result<()> {
-    if let Some(choice) = word_choice(fields) {
-        request.tool_choice = Some(choice);
-        return Ok(());
-    }
-    if !fields.peek("tool_choice").is_some_and(Value::is_object) {
-        return Ok(());
-    }
-    fields.nested("tool_choice", |choice| {
-        let kind = choice.string("type")?.unwrap_or_default();
-        if !matches!(kind.as_str(), "function" | "custom") {
-            choice.put_back("type", kind.into());
-            return Ok(());
-        }
-        choice.nested(&kind, |inner| {
-            let name = inner.required("name")?;
-            request.tool_choice = Some(ToolChoice::Named { name });
-            Ok(())
-        })
-    })
-}
-
-/// A choice by one of OpenAI's words; another word stays where it is.
-pub(crate) fn word_choice(fields: &mut Fields<'_>) -> Option<ToolChoice> {
-    let choice = match fields.peek("tool_choice")?.as_str()? {
-        "auto" => ToolChoice::Auto,
-        "none" => ToolChoice::None,
-        "required" => ToolChoice::Required,
-        _ => return None,
-    };
-    fields.take("tool_choice");
-    Some(choice)
+/// The name in a choice, which stands inside an object named after the tool's kind.
+fn chosen(choice: &mut Fields<'_>, kind: &str) -> Result<Option<String>> {
+    let mut name = None;
+    choice.nested(kind, |inner| {
+        name = Some(inner.required("name")?);
+        Ok(())
+    })?;
+    Ok(name)
 }
 
 fn response_format(fields: &mut Fields<'_>, request: &mut ModelRequest) -> Result<()> {

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::carry::{by_speaker, link_results, push_message};
 use crate::json::{self, Fields, Path, Result};
+use crate::read::{content, text};
 use crate::{
     Dialect, FunctionTool, Image, ImageSource, JsonSchema, Message, ModelRequest, Opaque,
     OutputFormat, Part, Reasoning, Role, Route, Text, Tool, ToolCall, ToolChoice, ToolResult,
@@ -48,15 +49,6 @@ fn system(fields: &mut Fields<'_>) -> Result<Vec<Text>> {
     }
 }
 
-fn text(value: Value, path: &Path<'_>) -> Result<Text> {
-    let mut fields = Fields::of(value, path)?;
-    fields.take("type");
-    Ok(Text {
-        text: fields.required("text")?,
-        extra: fields.rest(),
-    })
-}
-
 /// A message; one that holds results and words becomes a message of the tools and one of the user.
 fn message(value: Value, path: &Path<'_>) -> Result<Vec<Message>> {
     let mut fields = Fields::of(value, path)?;
@@ -66,26 +58,9 @@ fn message(value: Value, path: &Path<'_>) -> Result<Vec<Message>> {
         "system" => Role::System,
         other => return Err(path.key("role").error(format!("unknown role `{other}`"))),
     };
-    let parts = content(&mut fields)?;
+    let parts = content(&mut fields, "content", block)?;
     let extra = fields.rest();
     Ok(by_speaker(role, parts, extra))
-}
-
-/// A message's or a result's content: a string, or a list of blocks.
-fn content(fields: &mut Fields<'_>) -> Result<Vec<Part>> {
-    match fields.take("content") {
-        None => Ok(Vec::new()),
-        Some(Value::String(text)) if text.is_empty() => Ok(Vec::new()),
-        Some(Value::String(text)) => Ok(vec![Part::text(text)]),
-        Some(list @ Value::Array(_)) => {
-            fields.put_back("content", list);
-            fields.each("content", block)
-        }
-        Some(other) => {
-            let path = fields.path().key("content");
-            Err(path.expected("a string or a list of blocks", &other))
-        }
-    }
 }
 
 fn block(value: Value, path: &Path<'_>) -> Result<Part> {
@@ -170,7 +145,7 @@ fn tool_result(value: Value, path: &Path<'_>) -> Result<Part> {
     fields.take("type");
     Ok(Part::ToolResult(ToolResult {
         call_id: fields.required("tool_use_id")?,
-        parts: content(&mut fields)?,
+        parts: content(&mut fields, "content", block)?,
         is_error: fields.bool("is_error")?.unwrap_or_default(),
         extra: fields.rest(),
         ..ToolResult::default()

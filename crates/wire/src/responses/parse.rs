@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use super::parse_items;
 use crate::carry::link_results;
-use crate::chat::word_choice;
 use crate::json::{Fields, Path, Result};
+use crate::read::tool_choice;
 use crate::{
     Dialect, FreeformTool, FunctionTool, Grammar, JsonSchema, Message, ModelRequest, Opaque,
-    OutputFormat, Part, Role, Route, Text, Tool, ToolChoice,
+    OutputFormat, Part, Role, Route, Text, Tool,
 };
 
 pub(crate) fn request(body: Value, _route: &Route) -> Result<ModelRequest> {
@@ -22,7 +22,9 @@ pub(crate) fn request(body: Value, _route: &Route) -> Result<ModelRequest> {
     request.messages = input(&mut fields)?;
     link_results(&mut request.messages);
     request.tools = fields.each("tools", tool)?;
-    tool_choice(&mut fields, &mut request)?;
+    tool_choice(&mut fields, &mut request, |choice, _| {
+        choice.required("name").map(Some)
+    })?;
     request.parallel_tools = fields.bool("parallel_tool_calls")?;
     fields.nested("text", |text| {
         text.nested("format", |format| output(format, &mut request))
@@ -101,26 +103,6 @@ fn freeform(value: Value, path: &Path<'_>) -> Result<Tool> {
         grammar,
         extra: fields.rest(),
     }))
-}
-
-fn tool_choice(fields: &mut Fields<'_>, request: &mut ModelRequest) -> Result<()> {
-    if let Some(choice) = word_choice(fields) {
-        request.tool_choice = Some(choice);
-        return Ok(());
-    }
-    if !fields.peek("tool_choice").is_some_and(Value::is_object) {
-        return Ok(());
-    }
-    fields.nested("tool_choice", |choice| {
-        let kind = choice.string("type")?.unwrap_or_default();
-        if matches!(kind.as_str(), "function" | "custom") {
-            let name = choice.required("name")?;
-            request.tool_choice = Some(ToolChoice::Named { name });
-        } else {
-            choice.put_back("type", kind.into());
-        }
-        Ok(())
-    })
 }
 
 fn output(format: &mut Fields<'_>, request: &mut ModelRequest) -> Result<()> {

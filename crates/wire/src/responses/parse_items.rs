@@ -7,11 +7,10 @@ use serde_json::Value;
 
 use super::ITEM;
 use crate::carry::push_message;
-use crate::chat::image_source;
 use crate::json::{Fields, Path, Result};
+use crate::read::{content, image_source, text};
 use crate::{
-    Dialect, Extra, Image, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolKind,
-    ToolResult,
+    Dialect, Extra, Image, Message, Opaque, Part, Reasoning, Role, ToolCall, ToolKind, ToolResult,
 };
 
 /// Reads one item into the conversation.
@@ -58,7 +57,7 @@ fn message(item: Value, path: &Path<'_>, messages: &mut Vec<Message>) -> Result<
         "assistant" => Role::Assistant,
         other => return Err(path.key("role").error(format!("unknown role `{other}`"))),
     };
-    let parts = content(&mut fields, "content")?;
+    let parts = content(&mut fields, "content", part)?;
     let extra = fields.rest();
     if role != Role::Assistant {
         messages.push(Message { role, parts, extra });
@@ -82,33 +81,9 @@ fn said(parts: Vec<Part>, mut item: Extra, messages: &mut Vec<Message>) {
     }
 }
 
-/// Content under a key: a string, or a list of parts.
-fn content(fields: &mut Fields<'_>, key: &str) -> Result<Vec<Part>> {
-    match fields.take(key) {
-        None => Ok(Vec::new()),
-        Some(Value::String(text)) if text.is_empty() => Ok(Vec::new()),
-        Some(Value::String(text)) => Ok(vec![Part::text(text)]),
-        Some(list @ Value::Array(_)) => {
-            fields.put_back(key, list);
-            fields.each(key, part)
-        }
-        Some(other) => {
-            let path = fields.path().key(key);
-            Err(path.expected("a string or a list of parts", &other))
-        }
-    }
-}
-
 fn part(value: Value, path: &Path<'_>) -> Result<Part> {
     match value.get("type").and_then(Value::as_str) {
-        Some("input_text" | "output_text" | "text") => {
-            let mut fields = Fields::of(value, path)?;
-            fields.take("type");
-            Ok(Part::Text(Text {
-                text: fields.required("text")?,
-                extra: fields.rest(),
-            }))
-        }
+        Some("input_text" | "output_text" | "text") => text(value, path).map(Part::Text),
         Some("input_image") if value.get("image_url").is_some_and(Value::is_string) => {
             let mut fields = Fields::of(value, path)?;
             fields.take("type");
@@ -182,7 +157,7 @@ fn result(item: Value, path: &Path<'_>, kind: ToolKind, messages: &mut Vec<Messa
     let result = ToolResult {
         call_id: fields.required("call_id")?,
         kind,
-        parts: content(&mut fields, "output")?,
+        parts: content(&mut fields, "output", part)?,
         extra: fields.rest(),
         ..ToolResult::default()
     };
