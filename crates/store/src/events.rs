@@ -104,6 +104,8 @@ pub(crate) fn check(messages: &[Broadcast]) -> StoreResult<()> {
 }
 
 /// Adds messages and gives the number of the last; without any, the last there is.
+///
+/// An attempt whose answer was lost says the same once more: then it gets the answer, and nothing is added.
 pub(crate) async fn append(
     s: &mut Session,
     attempt: Option<AttemptRef>,
@@ -111,6 +113,9 @@ pub(crate) async fn append(
 ) -> StoreResult<u64> {
     if let Some(attempt) = attempt {
         fence_messages(s, attempt).await?;
+        if let Some(last) = said_already(s, messages).await? {
+            return Ok(last);
+        }
     }
     for message in messages {
         s.tell(message.clone());
@@ -119,6 +124,37 @@ pub(crate) async fn append(
         Some(last) => Ok(last),
         None => last(s).await,
     }
+}
+
+/// The number under which these messages stand already, if they are the last that were said about their task.
+///
+/// Events carry numbers of their own, so two that are alike to the letter are one. The fence has waited for whoever may
+/// still have been writing them.
+async fn said_already(s: &mut Session, messages: &[Broadcast]) -> StoreResult<Option<u64>> {
+    const BEFORE: Sql =
+        sql!("SELECT seq, body FROM event WHERE task_id = $1 ORDER BY seq DESC LIMIT $2");
+    let Some(newest) = messages.last() else {
+        return Ok(None);
+    };
+    let Some(task) = newest.task_id() else {
+        return Ok(None);
+    };
+    let mut seq = None;
+    // One is enough to know, nearly always, that they are new.
+    for count in [1, messages.len()] {
+        let limit = u32::try_from(count).unwrap_or(u32::MAX);
+        let rows = s.rows(BEFORE, args![task, limit]).await?;
+        if rows.len() < count {
+            return Ok(None);
+        }
+        for (row, message) in rows.iter().zip(messages.iter().rev()) {
+            if row.text("body")? != json(message)? {
+                return Ok(None);
+            }
+        }
+        seq = rows.first().map(|row| row.int("seq")).transpose()?;
+    }
+    Ok(seq.map(number))
 }
 
 /// The number of the last message.

@@ -8,10 +8,10 @@ use windlass_core::place::Commit;
 
 use crate::clone::Opened;
 use crate::error::{Error, Result};
-use crate::git::{Git, Standing};
+use crate::git::{Git, Standing, check_branch};
 
-/// How often a branch that moves under us is looked at again.
-const LOOKS: u32 = 3;
+/// How often a branch is tried: once as if it were new, then as it stands, again where it moves under us.
+const LOOKS: u32 = 4;
 
 /// What the trailers of a commit say.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -27,10 +27,15 @@ pub(crate) async fn publish(
     commit: &Commit,
     branch: &str,
 ) -> Result<()> {
+    check_branch(branch)?;
     let repository = &opened.repository;
     let mut said = String::new();
-    for _ in 0..LOOKS {
-        let standing = repository.branch(git, branch).await?;
+    for look in 0..LOOKS {
+        // Nearly always there is no such branch yet: the swap itself finds out.
+        let standing = match look {
+            0 => None,
+            _ => repository.branch(git, branch).await?,
+        };
         if standing
             .as_ref()
             .is_some_and(|found| found.commit == commit.id)

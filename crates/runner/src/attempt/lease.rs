@@ -69,10 +69,11 @@ impl<'a> Lease<'a> {
         until.saturating_sub(self.runner.clock.elapsed())
     }
 
-    /// One heartbeat. A process that was stopped asks too, however late: only the store knows whether it matters.
+    /// One heartbeat. A process that was stopped, or starved, asks too, however late: only the store knows whether it
+    /// matters. Such a machine is slow to answer; what it gets is half of the time that is kept back for stopping.
     async fn renew(&self) -> Option<Result<Answer, StoreError>> {
         let runner = self.runner;
-        let patience = self.left().max(runner.settings.lease / 30);
+        let patience = self.left().max(runner.settings.lease / 12);
         tokio::select! {
             biased;
             answer = runner.store.heartbeat(self.at, runner.settings.lease) => Some(answer),

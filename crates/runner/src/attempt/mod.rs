@@ -139,14 +139,17 @@ impl Attempt<'_> {
 
     /// Says in words what is being done.
     pub(crate) async fn say(&self, activity_type: &str, message: impl Into<String>) {
-        let message = Broadcast::ActivityUpdate {
+        self.tell(self.activity(activity_type, message)).await;
+    }
+
+    fn activity(&self, activity_type: &str, message: impl Into<String>) -> Broadcast {
+        Broadcast::ActivityUpdate {
             project_id: self.project.id,
             activity_type: activity_type.to_owned(),
             agent_id: self.task.kind.agent_id().to_owned(),
             message: message.into(),
             task_id: Some(self.task.id),
-        };
-        self.tell(message).await;
+        }
     }
 
     /// The four figures of a test run, told to everybody.

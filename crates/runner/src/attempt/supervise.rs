@@ -89,6 +89,11 @@ async fn worked(attempt: &Attempt<'_>) -> Result<Done, Fault> {
         }
         done => done,
     };
+    if let Err(fault @ Fault::Failed { .. }) = &done {
+        attempt
+            .say("failed", format!("the attempt failed: {fault}"))
+            .await;
+    }
     attempt.log.flush().await;
     done
 }
@@ -143,22 +148,18 @@ impl Attempt<'_> {
     /// Writes the end down, for as long as the lease is surely held.
     async fn end(&self, lease: &Lease<'_>, end: End) -> TaskResult {
         match end {
-            End::Lost(error) => self.result(ResultStatus::Superseded, error.clone(), Some(error)),
+            End::Lost(error) => self.superseded(error),
             End::Finish(Outcome::Failed { error, again: true })
                 if self.unsure.load(Ordering::Relaxed) =>
             {
-                let error = format!(
+                self.superseded(format!(
                     "{error}; whether the change was published is for the next attempt to see"
-                );
-                self.result(ResultStatus::Superseded, error.clone(), Some(error))
+                ))
             }
             End::Release => self.released(lease).await,
             End::Finish(outcome) => match self.finish(lease, &outcome).await {
                 Ok(()) => self.told(outcome),
-                Err(error) => {
-                    let error = error.to_string();
-                    self.result(ResultStatus::Superseded, error.clone(), Some(error))
-                }
+                Err(error) => self.superseded(error.to_string()),
             },
         }
     }
@@ -176,10 +177,7 @@ impl Attempt<'_> {
                 self.show(TaskStatus::Pending);
                 self.result(ResultStatus::Released, reason, None)
             }
-            Err(error) => {
-                let error = error.to_string();
-                self.result(ResultStatus::Superseded, error.clone(), Some(error))
-            }
+            Err(error) => self.superseded(error.to_string()),
         }
     }
 
@@ -242,6 +240,12 @@ impl Attempt<'_> {
                 self.result(ResultStatus::Cancelled, "cancelled".to_owned(), None)
             }
         }
+    }
+
+    /// The result of an attempt that holds its task no longer. Nobody but the watchers is told: the store would refuse.
+    fn superseded(&self, error: String) -> TaskResult {
+        self.runner.bus.send(self.activity("superseded", &error));
+        self.result(ResultStatus::Superseded, error.clone(), Some(error))
     }
 
     fn result(&self, status: ResultStatus, output: String, error: Option<String>) -> TaskResult {

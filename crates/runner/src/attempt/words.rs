@@ -154,7 +154,10 @@ pub(super) fn summary(result: &TestResult) -> String {
         ),
         TestStatus::Failed => "failed".to_owned(),
         TestStatus::Error => "could not be run to their end".to_owned(),
-        TestStatus::Timeout => "took longer than they may".to_owned(),
+        TestStatus::Timeout => format!(
+            "took longer than they may, and were stopped after {} s",
+            result.duration_ms / 1000
+        ),
     };
     match result.exit_code {
         Some(code) if result.status != TestStatus::Passed => format!("{how}, exit code {code}"),

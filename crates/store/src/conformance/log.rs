@@ -109,6 +109,37 @@ pub(super) async fn p14_messages_are_read_from_any_number_on(on: Subject) -> Ver
     Ok(())
 }
 
+pub(super) async fn p14_a_batch_that_is_said_twice_is_one(on: Subject) -> Verdict {
+    let task = added(&on.store).await?;
+    let one = claimed(&on.store).await?;
+    let about = |text: &str| Broadcast::ActivityUpdate {
+        project_id: task.project_id,
+        activity_type: "test".to_owned(),
+        agent_id: "worker".to_owned(),
+        message: text.to_owned(),
+        task_id: Some(task.id),
+    };
+    let before = on.store.changed(0, Duration::ZERO).await?;
+    let batches = [
+        vec![about("a"), about("b"), about("c")],
+        // The same end, another beginning.
+        vec![about("b"), about("b"), about("c")],
+        vec![about("d")],
+        vec![about("a"), about("b"), about("c")],
+    ];
+    let mut sent = Vec::new();
+    for batch in batches {
+        let first = on.store.append(Some(one.attempt), batch.clone()).await?;
+        let again = on.other.append(Some(one.attempt), batch.clone()).await?;
+        same!(again, first, "the answer may have been lost");
+        sent.extend(batch);
+    }
+    let got = read_on(&on.store, before, 97).await?;
+    let got: Vec<_> = got.into_iter().map(|event| event.message).collect();
+    same!(got, sent);
+    Ok(())
+}
+
 pub(super) async fn p14_numbers_have_no_gap_under_many_writers(on: Subject) -> Verdict {
     let project = project(&on.store).await?.id;
     let start = on.store.changed(0, Duration::ZERO).await?;

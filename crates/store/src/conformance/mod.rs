@@ -156,6 +156,7 @@ cases![
     people::attempts_are_remembered,
     people::traces_are_kept,
     log::p14_messages_are_read_from_any_number_on,
+    log::p14_a_batch_that_is_said_twice_is_one,
     log::p14_numbers_have_no_gap_under_many_writers,
     log::every_change_of_status_is_told,
     log::who_waits_is_woken,

@@ -85,6 +85,7 @@ cases![
     attempts_are_remembered,
     traces_are_kept,
     p14_messages_are_read_from_any_number_on,
+    p14_a_batch_that_is_said_twice_is_one,
     p14_numbers_have_no_gap_under_many_writers,
     every_change_of_status_is_told,
     who_waits_is_woken,

@@ -1,5 +1,6 @@
 //! The store of tasks and the project that a command is about.
 
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,12 +19,17 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// Opens the configured store, and makes the project known to it.
+    /// Opens the configured store, and makes the project known to it where it is not yet: a store that cannot be written
+    /// can still be looked at.
     pub(super) async fn open(app: &App<'_>) -> Result<Self, Failure> {
         let config = app.config()?;
         let root = repository(&app.inputs.cwd)?;
         let store = store(&config).await?;
-        let project = store.add_project(named(root)).await?;
+        let known = store.projects().await?;
+        let project = match known.into_iter().find(|known| known.root == root) {
+            Some(project) => project,
+            None => store.add_project(named(root)).await?,
+        };
         Ok(Self {
             config,
             store,
@@ -77,13 +83,19 @@ fn keep_out_of_git(database: &Path) {
     if let Some(folder) = database
         .parent()
         .filter(|folder| folder.ends_with(".windlass"))
-        && std::fs::create_dir_all(folder).is_ok()
+        && private_folder(folder).is_ok()
     {
         let ignore = folder.join(".gitignore");
         if !ignore.exists() {
             let _ = std::fs::write(ignore, "*\n");
         }
     }
+}
+
+/// A folder for its owner alone; one that is there stays as it is.
+fn private_folder(folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true).mode(0o700).create(folder)
 }
 
 impl From<StoreError> for Failure {

@@ -1,5 +1,6 @@
 //! `windlass worker`: takes tasks from the store, here or on another machine.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use clap::Args;
@@ -141,13 +142,24 @@ impl Worker {
             };
             app.console.line(&said)?;
         }
-        Ok(if report.count(ResultStatus::Failed) > 0 {
-            Exit::Failed
-        } else if report.count(ResultStatus::Blocked) > 0 {
-            Exit::Blocked
-        } else {
-            Exit::Done
-        })
+        Ok(exit(report))
+    }
+}
+
+/// How the worker ends, by the last attempt at each task: one that failed and was mended by the next is no failure.
+fn exit(report: &Report) -> Exit {
+    let last: BTreeMap<_, _> = report
+        .results
+        .iter()
+        .map(|(task, result)| (task, result.status))
+        .collect();
+    let any = |wanted: &[ResultStatus]| last.values().any(|status| wanted.contains(status));
+    if any(&[ResultStatus::Failed, ResultStatus::Superseded]) {
+        Exit::Failed
+    } else if any(&[ResultStatus::Blocked]) {
+        Exit::Blocked
+    } else {
+        Exit::Done
     }
 }
 

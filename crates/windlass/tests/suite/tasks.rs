@@ -119,6 +119,69 @@ fn an_agent_that_changes_nothing_is_not_done() {
     assert_eq!(task["proof"], json!(null));
 }
 
+/// Breaks down once, then does it.
+const SECOND_TIME: &str = r#"{"turns": [
+  {"fault": {"status": {"code": 500, "message": "not today"}}},
+  {"answer": [{"write_file": {"path": "done.txt", "content": "done\n"}}]},
+  {"or_more": true, "answer": [{"text": "Done."}]}
+]}"#;
+
+#[test]
+fn an_attempt_that_failed_is_remembered_and_its_task_is_no_failure() {
+    let world = TaskWorld::new("test -f done.txt", SECOND_TIME);
+    world.json(&["task", "add", "Do it", "--json"]);
+    let worked = world.run(&["worker", "--once"]);
+    assert_eq!(worked.code, 0, "{}{}", worked.stdout, worked.stderr);
+    assert!(
+        worked.stderr.contains("the attempt failed: "),
+        "{}",
+        worked.stderr
+    );
+    let shown = world.json(&["task", "show", "1", "--json"]);
+    let outcomes: Vec<_> = shown["attempts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|attempt| &attempt["outcome"])
+        .collect();
+    assert_eq!(outcomes, ["failed", "completed"], "{shown}");
+    let told = world.run(&["task", "show", "1"]).stdout;
+    assert!(told.contains(", failed: "), "{told}");
+}
+
+#[test]
+fn a_store_that_cannot_be_written_can_be_looked_at() {
+    let world = TaskWorld::new("true", INSTANT);
+    world.json(&["task", "add", "Do it", "--json"]);
+    let root = world.path("");
+    let mount = format!(
+        "mount --bind {0} {0}; mount -o remount,ro,bind {0}",
+        root.display()
+    );
+    let run = |args: &[&str]| {
+        let mut inside = assert_cmd::Command::new("unshare");
+        inside
+            .args(["-Urm", "sh", "-euc", &format!("{mount}; exec \"$@\""), "sh"])
+            .arg(assert_cmd::cargo::cargo_bin("windlass"))
+            .arg("--config")
+            .arg(world.path("named.toml"))
+            .args(args)
+            .env("HOME", world.home())
+            .current_dir(world.project());
+        super::cli_world::Run::of(&mut inside)
+    };
+    for args in [
+        &["task", "list"][..],
+        &["task", "show", "1"],
+        &["task", "log", "1"],
+    ] {
+        let looked = run(args);
+        assert_eq!(looked.code, 0, "{args:?}: {}", looked.stderr);
+    }
+    let added = run(&["task", "add", "More"]);
+    assert!(added.error().contains("is read-only"), "{}", added.stderr);
+}
+
 #[test]
 fn a_merge_never_loses_an_uncommitted_edit() {
     let world = TaskWorld::new(WANTS_WORLD, CORRECTED);

@@ -1,4 +1,4 @@
-//! Finds tests that a change takes away: a file deleted or emptied, a test removed or skipped.
+//! Finds tests that a change takes away: a file deleted, emptied or replaced, a test removed or skipped.
 //!
 //! It judges by names and by the lines of a diff, so it can be deceived; what it finds is for a
 //! reviewer to look at, and nothing depends on it.
@@ -59,6 +59,11 @@ pub(crate) fn find(differences: &[Difference], diff: &str) -> Vec<String> {
         if !lost.is_empty() && !is_gone {
             found.push(format!("{}: removes {}", file.path, lost.join(", ")));
         }
+        let is_changed = |one: &Difference| one.kind == 'M' && one.path == file.path;
+        let is_replaced = file.is_replaced() && differences.iter().any(is_changed);
+        if is_replaced && lost.is_empty() && !is_gone {
+            found.push(format!("{}: no line of it was kept", file.path));
+        }
         for skip in &file.skips {
             found.push(format!("{}: adds `{skip}`", file.path));
         }
@@ -111,6 +116,16 @@ struct File {
     added: Vec<String>,
     skips: BTreeSet<&'static str>,
     script: bool,
+    /// Whether lines that say something were taken away, and whether any was left as it is.
+    takes: bool,
+    keeps: bool,
+}
+
+impl File {
+    /// Whether a file of tests has nothing left of what it said: a diff shows lines that stay around those that go.
+    fn is_replaced(&self) -> bool {
+        self.takes && !self.keeps && is_test_file(&self.path)
+    }
 }
 
 /// Reads a diff as far as tests are concerned.
@@ -147,6 +162,9 @@ fn read(diff: &str) -> Vec<File> {
                 _ => {}
             },
         }
+        let speaks = !text.is_empty();
+        file.takes |= sign == "-" && speaks;
+        file.keeps |= sign == " " && speaks;
         match sign {
             "+" => file
                 .skips

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use windlass_sandbox::{Kept, Limits, Profile, Sandbox, Spec, Stdin, Why};
+use windlass_sandbox::{Kept, Limits, Mechanism, Profile, Sandbox, Spec, Stdin, Why};
 
 use crate::error::{Error, Result};
 
@@ -103,9 +103,18 @@ impl Git {
             words: vec![git_dir_word],
             variables: Vec::new(),
             profile: Profile::tool(),
+            walls: true,
             input: Vec::new(),
             output_bytes: OUTPUT_BYTES,
         }
+    }
+
+    /// What holds a call in.
+    async fn sandbox(&self, walls: bool) -> Result<Sandbox> {
+        if walls {
+            return Ok(self.sandbox.clone());
+        }
+        Ok(Sandbox::with(self.sandbox.host().clone(), Mechanism::None).await?)
     }
 
     /// The command with all that every call has in common.
@@ -134,6 +143,7 @@ pub(crate) struct Call<'a> {
     words: Vec<OsString>,
     variables: Vec<(&'static str, OsString)>,
     profile: Profile,
+    walls: bool,
     input: Vec<u8>,
     output_bytes: usize,
 }
@@ -177,6 +187,13 @@ impl Call<'_> {
         self
     }
 
+    /// Runs it without walls, which cost more than git itself. Only where git reads nothing but a folder of ours and
+    /// objects: neither holds anything that it obeys. Its environment and its settings are as for every call.
+    pub(crate) fn without_walls(mut self) -> Self {
+        self.walls = false;
+        self
+    }
+
     /// What git reads on its standard input.
     pub(crate) fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.input = bytes.into();
@@ -206,7 +223,8 @@ impl Call<'_> {
             .args(args.iter().copied())
             .stdin(Stdin::Bytes(self.input))
             .limits(limits);
-        let output = self.git.sandbox.run(spec).await?;
+        let sandbox = self.git.sandbox(self.walls).await?;
+        let output = sandbox.run(spec).await?;
         if output.exit.why == Why::Deadline {
             return Err(Error::Timeout {
                 what: format!("git {what}"),

@@ -81,14 +81,15 @@ impl OwnGit {
         write(&self.folder.join("HEAD"), &format!("{commit}\n"))
     }
 
-    /// A call in it.
+    /// A call in it that reads no file of anybody else.
     pub(crate) fn call<'g>(&self, git: &'g Git) -> Call<'g> {
-        git.call(&self.folder, &self.cwd).read(&self.shared)
+        git.call(&self.folder, &self.cwd).without_walls()
     }
 
-    /// A call in it that compares with the files in `work`.
+    /// A call in it that compares with the files in `work`, whoever wrote them: behind walls.
     pub(crate) fn call_in<'g>(&self, git: &'g Git, work: &Path) -> Call<'g> {
-        self.call(git).work_tree(work)
+        let call = git.call(&self.folder, &self.cwd).read(&self.shared);
+        call.work_tree(work)
     }
 
     /// The folders whose objects it borrows.
@@ -130,7 +131,6 @@ impl OwnGit {
             .ok_or_else(|| Error::repository(&repository.root, "its path is not UTF-8: move it"))?;
         // Written where it will stay: a pack cannot be renamed from one file system to another.
         self.call(git)
-            .write(&objects)
             .objects(&objects, &self.folder.join("objects"))
             .input(wanted)
             .run(&[

@@ -48,7 +48,7 @@ fn row(task: &Task) -> [String; 5] {
         task.id.to_string(),
         super::marked(task),
         format!("{}.{}", task.priority, task.workflow_step),
-        format!("{}/{}", task.attempt, task.max_attempts),
+        super::show::counted(task, "/"),
         task.title.clone(),
     ]
 }

@@ -2,7 +2,9 @@
 
 use clap::Args;
 use serde_json::json;
-use windlass_core::task::{Blocker, Correction, Proof, Task, TaskId, TaskStatus, TestResult};
+use windlass_core::task::{
+    Attempt, Blocker, Correction, Proof, Task, TaskId, TaskStatus, TestResult,
+};
 use windlass_core::visible_line;
 
 use super::super::app::App;
@@ -24,6 +26,7 @@ impl Show {
         let store = Queue::open(app).await?.store;
         let whole = Whole {
             task: store.task(self.id).await?,
+            attempts: store.attempts(self.id).await?,
             tests: store.tests(self.id).await?,
             corrections: store.corrections(self.id).await?,
             questions: store.questions(self.id).await?,
@@ -43,6 +46,7 @@ impl Show {
 /// A task with all that its attempts left behind.
 struct Whole {
     task: Task,
+    attempts: Vec<Attempt>,
     tests: Vec<(u32, TestResult)>,
     corrections: Vec<(u32, Correction)>,
     questions: Vec<Blocker>,
@@ -55,6 +59,7 @@ impl Whole {
         let corrections: Vec<_> = numbered(&self.corrections, "correction");
         json!({
             "task": self.task,
+            "attempts": self.attempts,
             "tests": tests,
             "corrections": corrections,
             "questions": self.questions,
@@ -76,10 +81,7 @@ impl Whole {
             ));
         };
         say("status", &marked(task));
-        say(
-            "attempt",
-            &format!("{} of {}", task.attempt, task.max_attempts),
-        );
+        say("attempt", &counted(task, " of "));
         say(
             "priority",
             &format!("{}, step {}", task.priority, task.workflow_step),
@@ -96,6 +98,9 @@ impl Whole {
         }
         if let Some(branch) = &task.branch {
             say("branch", branch);
+        }
+        for attempt in &self.attempts {
+            say("attempt", &attempt_line(attempt));
         }
         for (attempt, result) in &self.tests {
             say(
@@ -136,6 +141,24 @@ pub(in super::super) fn marked(task: &Task) -> String {
         TaskStatus::Completed if task.unverified => "completed (unverified)".to_owned(),
         status => status.to_string(),
     }
+}
+
+/// Which attempt it is, and how many there may be; after a retry they count anew, and the number goes on.
+pub(super) fn counted(task: &Task, of: &str) -> String {
+    if task.attempt > task.max_attempts {
+        return task.attempt.to_string();
+    }
+    format!("{}{of}{}", task.attempt, task.max_attempts)
+}
+
+fn attempt_line(attempt: &Attempt) -> String {
+    let ended = attempt
+        .outcome
+        .map_or("under way", |ending| ending.as_str());
+    let why = attempt.error.as_deref().map(str::trim).unwrap_or_default();
+    let why = why.lines().next().map(|why| format!(": {why}"));
+    let (number, worker) = (attempt.number, &attempt.worker);
+    format!("{number} by {worker}, {ended}{}", why.unwrap_or_default())
 }
 
 /// A proof, one thing a line.

@@ -9,7 +9,11 @@ const PYTHON: &str = "def test_one():\n    pass\n\n\ndef test_two():\n    pass\n
 
 /// What is told about a clone of a small project after it was changed like this.
 async fn check(change: impl FnOnce(&std::path::Path), expected: Expect) {
-    let world = World::new();
+    check_in(&World::new(), change, expected).await;
+}
+
+/// The same, in a project that has files of its own.
+async fn check_in(world: &World, change: impl FnOnce(&std::path::Path), expected: Expect) {
     world.write("tests/it.rs", RUST);
     world.write("tests/test_it.py", PYTHON);
     world.write(
@@ -38,6 +42,26 @@ async fn a_deleted_and_an_emptied_test_file() {
     check(
         change,
         expect!["tests/it.rs: deleted\ntests/test_it.py: emptied"],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_test_file_of_which_nothing_is_left() {
+    let change = |root: &std::path::Path| {
+        put(root, "tests/it.rs", "// later\n");
+        put(root, "tests/fast.sh", "exit 0\n");
+        put(root, "tests/slow.sh", "set -e\ntrue\n");
+        std::fs::rename(root.join("tests/old.sh"), root.join("tests/new.sh")).unwrap();
+    };
+    let world = World::new();
+    world.write("tests/fast.sh", "exit 1\n");
+    world.write("tests/slow.sh", "set -e\nfalse\n");
+    world.write("tests/old.sh", "true\n");
+    check_in(
+        &world,
+        change,
+        expect!["tests/fast.sh: no line of it was kept\ntests/it.rs: removes adds, subtracts"],
     )
     .await;
 }
