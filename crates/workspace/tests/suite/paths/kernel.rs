@@ -5,6 +5,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, open, openat2};
+use rustix::io::Errno;
 use windlass_workspace::paths::PathError;
 
 use super::Ground;
@@ -127,7 +128,13 @@ fn walk(root: &Path, path: &str) -> Answer {
 
 fn identity(path: &Path, root: &Path, rules: ResolveFlags) -> Option<(u64, u64)> {
     let folder = open(root, OFlags::PATH, Mode::empty()).ok()?;
-    let found = openat2(folder, path, OFlags::PATH, Mode::empty(), rules).ok()?;
+    let found = loop {
+        match openat2(&folder, path, OFlags::PATH, Mode::empty(), rules) {
+            // Somebody on this machine renames or mounts, and the kernel will not vouch for a step up.
+            Err(Errno::AGAIN) => {}
+            found => break found.ok()?,
+        }
+    };
     let stat = fstat(found).ok()?;
     Some((stat.st_dev, stat.st_ino))
 }
