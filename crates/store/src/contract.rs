@@ -269,6 +269,10 @@ impl TaskStore for SqlStore {
     }
 
     fn answer(&self, blocker: RecordId, text: String) -> Stored<'_, Task> {
+        if text.trim().is_empty() {
+            let empty = "an answer needs words: say how the task should go on";
+            return refused(StoreError::Refused(empty.to_owned()));
+        }
         let how = surely(stages!("answering a question"), None);
         self.write(how, deed!(|s, text| questions::answer(s, blocker, &text)))
     }

@@ -113,6 +113,8 @@ pub(super) async fn a_question_is_answered_once(on: Subject) -> Verdict {
         vec![]
     );
 
+    let empty = on.store.answer(blocker.id, " \n".to_owned()).await;
+    check!(matches!(empty, Err(StoreError::Refused(_))), "{empty:?}");
     let task = on.other.answer(blocker.id, "green".to_owned()).await?;
     same!(task.status, TaskStatus::Pending);
     let again = on.store.answer(blocker.id, "black".to_owned()).await;

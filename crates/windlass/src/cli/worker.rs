@@ -1,6 +1,7 @@
 //! `windlass worker`: takes tasks from the store, here or on another machine.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::sync::Arc;
 
 use clap::Args;
@@ -24,7 +25,7 @@ pub(super) struct Hands {
     /// How many tasks to work on at a time; without it what the configuration says
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     concurrency: Option<u16>,
-    /// The agent for tasks that name none; without it the configured default
+    /// The agent for tasks that name none; without it the configured default, else anthropic where ANTHROPIC_API_KEY is set
     #[arg(short, long, value_name = "NAME")]
     agent: Option<String>,
     /// Tasks of every project in the store, whose folders must all be on this machine
@@ -36,9 +37,19 @@ pub(super) struct Hands {
 }
 
 impl Hands {
-    /// The agents, with the one to work where a task names none.
+    /// The agents, with the one to work where a task names none: where nobody has chosen, Anthropic's model for those
+    /// who have a key to it.
     pub(super) fn roster(&self, app: &App<'_>, queue: &Queue) -> Roster {
-        app.roster(&queue.config).with_default(self.agent.clone())
+        let has_key = || {
+            let key = OsStr::new("ANTHROPIC_API_KEY");
+            let key = app.inputs.environment.get(key);
+            key.is_some_and(|key| !key.is_empty())
+        };
+        let chosen = self.agent.clone().or_else(|| {
+            let nobody = queue.config.default_agent().is_none();
+            (nobody && has_key()).then(|| "anthropic".to_owned())
+        });
+        app.roster(&queue.config).with_default(chosen)
     }
 
     /// A worker over this queue.

@@ -150,9 +150,30 @@ fn an_attempt_that_failed_is_remembered_and_its_task_is_no_failure() {
 }
 
 #[test]
+fn where_nobody_is_chosen_a_key_to_anthropic_chooses() {
+    let world = TaskWorld::new("true", INSTANT);
+    let config = std::fs::read_to_string(world.path("named.toml")).unwrap();
+    let nobody = config.replace("default_agent = \"player\"\n", "");
+    std::fs::write(world.path("named.toml"), nobody).unwrap();
+    world.json(&["task", "add", "Do it", "--json"]);
+    let none = world.run(&["worker", "--once"]);
+    assert_eq!(none.code, 2, "{}", none.stderr);
+    let mut command = world.command();
+    command.env("ANTHROPIC_API_KEY", "k");
+    super::cli_world::Run::of(command.args(["worker", "--once"]));
+    let task = world.json(&["task", "show", "1", "--json"]);
+    let why = task["task"]["output"].as_str().unwrap();
+    assert!(why.contains("agents.anthropic.model"), "{why}");
+}
+
+#[test]
 fn a_store_that_cannot_be_written_can_be_looked_at() {
     let world = TaskWorld::new("true", INSTANT);
     world.json(&["task", "add", "Do it", "--json"]);
+    // Somebody else has it open: else the log beside it may be half gone, as the last one out tidies up.
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let url = format!("sqlite:{}", world.path("tasks.db").display());
+    let _open = runtime.block_on(windlass_store::open(&url)).unwrap();
     let root = world.path("");
     let mount = format!(
         "mount --bind {0} {0}; mount -o remount,ro,bind {0}",

@@ -102,11 +102,12 @@ pub(in super::super) fn report(
 ) -> Result<Exit, Failure> {
     match merged {
         workspace::Merge::Merged(done) if !quiet => {
-            app.console.line(&visible(&format!(
-                "{branch} is in {}: {}",
-                done.into,
-                done.files.join(", ")
-            )))?;
+            let files = match done.files.join(", ") {
+                files if files.is_empty() => "no file is different".to_owned(),
+                files => files,
+            };
+            app.console
+                .line(&visible(&format!("{branch} is in {}: {files}", done.into)))?;
             app.console.line(&format!("to undo it: {}", done.undo()))?;
             Ok(Exit::Done)
         }

@@ -8,7 +8,7 @@ mod plan;
 mod show;
 
 use clap::{Args, Subcommand};
-use windlass_core::task::TaskId;
+use windlass_core::task::{TaskId, TaskStatus};
 
 use super::app::App;
 use super::exit::{Exit, Failure};
@@ -75,7 +75,13 @@ impl Tasks {
             }
             Command::Cancel(one) => {
                 let queue = super::queue::Queue::open(app).await?;
-                list::show_one(app, &queue.store.cancel(one.id).await?, one.json)
+                let task = queue.store.cancel(one.id).await?;
+                let exit = list::show_one(app, &task, one.json)?;
+                if task.status == TaskStatus::InProgress && !one.json {
+                    app.console
+                        .line("its worker is asked to stop, and will with its next heartbeat")?;
+                }
+                Ok(exit)
             }
             Command::Plan(plan) => plan.run(app).await,
         }

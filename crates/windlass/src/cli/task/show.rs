@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::json;
 use windlass_core::task::{
-    Attempt, Blocker, Correction, Proof, Task, TaskId, TaskStatus, TestResult,
+    Attempt, Blocker, Correction, Ending, Proof, Task, TaskId, TaskStatus, TestResult,
 };
 use windlass_core::visible_line;
 
@@ -155,8 +155,11 @@ fn attempt_line(attempt: &Attempt) -> String {
     let ended = attempt
         .outcome
         .map_or("under way", |ending| ending.as_str());
+    // What it asked stands among the questions.
+    let asked = attempt.outcome == Some(Ending::Blocked);
     let why = attempt.error.as_deref().map(str::trim).unwrap_or_default();
-    let why = why.lines().next().map(|why| format!(": {why}"));
+    let why = why.lines().next().filter(|_| !asked);
+    let why = why.map(|why| format!(": {why}"));
     let (number, worker) = (attempt.number, &attempt.worker);
     format!("{number} by {worker}, {ended}{}", why.unwrap_or_default())
 }
