@@ -12,6 +12,12 @@ pub trait Agents: Send + Sync {
     fn for_task(&self, task: &Task) -> Result<AgentHandle> {
         self.agent(task.agent.as_deref(), task.kind)
     }
+
+    /// What people call the agent for this task, so that of two of one kind they know which it was.
+    fn name_for(&self, task: &Task, agent: &AgentHandle) -> String {
+        let name = task.agent.as_deref().unwrap_or(agent.name());
+        name.to_owned()
+    }
 }
 
 impl<F> Agents for F

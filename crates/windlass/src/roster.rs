@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use windlass_agents::composite::{Cause, Composite, Kind, Node, Profile};
 use windlass_core::registry::configured;
-use windlass_core::task::WorkerKind;
+use windlass_core::task::{Task, WorkerKind};
 use windlass_core::{AgentHandle, AgentRegistry, Error, Result, TurnLimits};
 use windlass_runner::Agents;
 
@@ -205,6 +205,12 @@ impl Agents for Roster {
         let default = self.default.as_deref().or(self.config.default_agent());
         let name = name.or(default).unwrap_or(&agent.name);
         self.kept_or_open(name, &agent, &[])
+    }
+
+    fn name_for(&self, task: &Task, agent: &AgentHandle) -> String {
+        let default = self.default.as_deref().or(self.config.default_agent());
+        let name = task.agent.as_deref().or(default).unwrap_or(agent.name());
+        name.to_owned()
     }
 }
 

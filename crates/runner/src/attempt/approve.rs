@@ -9,7 +9,7 @@ use windlass_core::task::{AttemptRef, NewApproval, RecordId};
 use windlass_core::{Approver, Clock, PermissionAsk, TaskStore};
 
 use super::patiently;
-use crate::Settings;
+use crate::Runner;
 
 /// How often the store is asked whether somebody has decided.
 const LOOK: Duration = Duration::from_millis(500);
@@ -20,23 +20,21 @@ struct StoreApprover {
     store: Arc<dyn TaskStore>,
     clock: Arc<dyn Clock>,
     at: AttemptRef,
+    /// What people call the agent that asks.
+    agent: String,
 }
 
 /// Who decides in this attempt: whom the settings name, else whoever looks into the store. Asked only where the policy
 /// says so, and that may be the agent's own rather than the settings'.
-pub(super) fn approver(
-    settings: &Settings,
-    store: &Arc<dyn TaskStore>,
-    clock: &Arc<dyn Clock>,
-    at: AttemptRef,
-) -> Approval {
-    if settings.approver.0.is_some() {
-        return settings.approver.clone();
+pub(super) fn approver(runner: &Runner, at: AttemptRef, agent: &str) -> Approval {
+    if runner.settings.approver.0.is_some() {
+        return runner.settings.approver.clone();
     }
     Approval(Some(Arc::new(StoreApprover {
-        store: Arc::clone(store),
-        clock: Arc::clone(clock),
+        store: Arc::clone(&runner.store),
+        clock: Arc::clone(&runner.clock),
         at,
+        agent: agent.to_owned(),
     })))
 }
 
@@ -45,7 +43,7 @@ impl Approver for StoreApprover {
         Box::pin(async move {
             let asked = NewApproval {
                 attempt: self.at,
-                agent: ask.agent,
+                agent: self.agent.clone(),
                 tool: ask.tool,
                 input: ask.input,
                 options: ask.options,

@@ -54,15 +54,16 @@ impl<'a, 'r> Editor<'a, 'r> {
     ) -> Self {
         let runner = attempt.runner;
         let settings = &runner.settings;
+        let name = runner.agents.name_for(&attempt.task, &agent);
         let options = SessionOptions {
             model: settings.model.clone(),
             permissions: settings.permissions,
-            approver: approver(settings, &runner.store, &runner.clock, attempt.at),
+            approver: approver(runner, attempt.at, &name),
             ..SessionOptions::in_dir(place.root())
         };
         Self {
             agentic: agent.capabilities().tools,
-            conversation: Conversation::new(agent, options),
+            conversation: Conversation::new(agent, options).called(name),
             attempt,
             place,
             material,
@@ -71,7 +72,8 @@ impl<'a, 'r> Editor<'a, 'r> {
 
     /// The first edit.
     pub(super) async fn begin(&mut self) -> Worked<Edit> {
-        let agent = self.conversation.agent.name();
+        let agent = &self.conversation.name;
+        self.attempt.trace.led_by(agent);
         self.attempt.say("agent", format!("{agent} begins")).await;
         if self.agentic {
             let prompt = self.material.for_editing();

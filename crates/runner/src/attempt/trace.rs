@@ -61,6 +61,11 @@ impl Trace {
         }
     }
 
+    /// Says whose attempt it is.
+    pub(crate) fn led_by(&self, agent: &str) {
+        self.lock().agent = Some(agent.to_owned());
+    }
+
     /// The whole tree, closed.
     pub(super) fn close(&self, error: Option<TraceError>) -> TraceNode {
         let mut root = self.lock().clone();

@@ -18,7 +18,7 @@ pub(crate) trait Hearing: Send {
     /// Told of each event.
     fn heard(&mut self, envelope: Envelope) -> impl Future<Output = ()> + Send;
     /// Told how a turn ended.
-    fn ended(&mut self, agent: &'static str, said: &Result<Said, TurnFault>);
+    fn ended(&mut self, agent: &str, said: &Result<Said, TurnFault>);
 }
 
 /// Nobody.
@@ -29,7 +29,7 @@ impl Hearing for () {
 
     async fn heard(&mut self, _: Envelope) {}
 
-    fn ended(&mut self, _: &'static str, _: &Result<Said, TurnFault>) {}
+    fn ended(&mut self, _: &str, _: &Result<Said, TurnFault>) {}
 }
 
 /// What an agent said in a turn that ended well.
@@ -75,6 +75,8 @@ impl From<Error> for TurnFault {
 /// One agent and the session that its turns are in.
 pub(crate) struct Conversation {
     pub(crate) agent: AgentHandle,
+    /// What people call it.
+    pub(crate) name: String,
     options: SessionOptions,
     session: Option<SessionId>,
 }
@@ -82,10 +84,16 @@ pub(crate) struct Conversation {
 impl Conversation {
     pub(crate) fn new(agent: AgentHandle, options: SessionOptions) -> Self {
         Self {
+            name: agent.name().to_owned(),
             agent,
             options,
             session: None,
         }
+    }
+
+    /// The same under another name than the agent's own.
+    pub(crate) fn called(self, name: String) -> Self {
+        Self { name, ..self }
     }
 
     /// Whether a session was begun and not lost.
@@ -120,7 +128,7 @@ impl Conversation {
         if said.as_ref().is_err_and(|fault| fault.orphaned) {
             self.session = None;
         }
-        hearing.ended(self.agent.name(), &said);
+        hearing.ended(&self.name, &said);
         Ok(said)
     }
 
@@ -174,7 +182,7 @@ impl Conversation {
             Err(error) => return Ok(Err(failed(error, ""))),
         };
         let begun = dialog.session_options(self.options.clone());
-        let mut own = Self::new(self.agent.clone(), begun);
+        let mut own = Self::new(self.agent.clone(), begun).called(self.name.clone());
         loop {
             let prompt = dialog.prompt().to_owned();
             let mut hear = |event: &AgentEvent| dialog.hear(event);
@@ -316,7 +324,7 @@ impl Hearing for Ear<'_, '_> {
         attempt.tell(message).await;
     }
 
-    fn ended(&mut self, agent: &'static str, said: &Result<Said, TurnFault>) {
+    fn ended(&mut self, agent: &str, said: &Result<Said, TurnFault>) {
         let mut step = self.step.take();
         if let (Err(fault), Some((_, heard))) = (said, &mut step) {
             heard.failed(fault.code, &fault.message);

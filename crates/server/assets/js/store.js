@@ -169,7 +169,7 @@ function headline(event) {
     case 'task_status': return event.status;
     case 'test_result': return event.status === 'passed' ? 'Tests passed' : 'Tests failed';
     case 'correction_attempt': return event.status === 'in_progress' ? `Correction ${event.attempt_num} of ${event.max_attempts}` : null;
-    case 'activity_update': return event.activity_type.startsWith('approval') ? firstLine(event.message) : null;
+    case 'activity_update': return { approval_requested: 'Asks you', approval_decided: 'Decided' }[event.activity_type] ?? null;
     default: return null;
   }
 }

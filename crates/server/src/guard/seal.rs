@@ -12,9 +12,10 @@ use windlass_core::visible_line;
 use crate::error::Refusal;
 use crate::shared::Shared;
 
-/// No script, style, picture or connection but our own; no frame around us.
+/// No script, style, picture or connection but our own; no frame around us; no text that becomes markup or a script.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
-    img-src 'self' data:; font-src 'self'; manifest-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
+    img-src 'self' data:; font-src 'self'; manifest-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; \
+    require-trusted-types-for 'script'; trusted-types 'none'";
 
 const ALWAYS: &[(&str, &str)] = &[
     ("content-security-policy", POLICY),

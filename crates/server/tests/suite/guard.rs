@@ -191,6 +191,8 @@ async fn p22_p24_the_page_is_open_and_sealed() {
         "default-src 'none'",
         "script-src 'self'",
         "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
     ] {
         assert!(policy.contains(word), "{policy}");
     }

@@ -2,6 +2,7 @@
 
 mod agents;
 mod app;
+mod approvals;
 mod approver;
 mod ask;
 mod blockers;
@@ -95,6 +96,10 @@ enum Command {
     Blockers(blockers::Blockers),
     /// Answer a question; its task goes on
     Answer(blockers::Answer),
+    /// List what agents at work ask before they act
+    Approvals(approvals::Approvals),
+    /// Decide such a request; its task goes on
+    Decide(approvals::Decide),
     /// Take tasks from the store and work on them
     Worker(worker::Worker),
     /// Serve API, WebSocket and dashboard on this machine, with workers beside them
@@ -182,6 +187,8 @@ async fn run(cli: Cli, registry: AgentRegistry, console: &Console) -> Result<Exi
         Command::Task(tasks) => tasks.run(&app).await,
         Command::Blockers(blockers) => blockers.run(&app).await,
         Command::Answer(answer) => answer.run(&app).await,
+        Command::Approvals(approvals) => approvals.run(&app).await,
+        Command::Decide(decide) => decide.run(&app).await,
         Command::Worker(worker) => worker.run(&app).await,
         Command::Serve(serve) => serve.run(&app).await,
         Command::Verify(verify) => verify.run(&app).await,

@@ -37,13 +37,18 @@ impl Progress {
             Broadcast::CorrectionAttempt { .. } => WARNING,
             Broadcast::AgentEvent { envelope, .. } => match envelope.event {
                 AgentEvent::Error { .. } => BAD,
+                AgentEvent::PermissionRequest { .. } => WARNING,
                 _ => QUIET,
             },
             _ => QUIET,
         };
         let task = message.task_id().map(|task| format!("task {task}  "));
-        self.console
-            .progress(style, &format!("{}{line}", task.unwrap_or_default()));
+        let task = task.unwrap_or_default();
+        self.console.progress(style, &format!("{task}{line}"));
+        if let Some(command) = way_on(message) {
+            self.console
+                .progress(style, &format!("{task}waits for you: {command}"));
+        }
     }
 }
 
@@ -51,5 +56,21 @@ impl Listener for Progress {
     fn hear(&self, message: Broadcast) -> BoxFuture<'_, bool> {
         self.show(&message);
         Box::pin(std::future::ready(true))
+    }
+}
+
+/// The command for a person whom this waits for.
+fn way_on(message: &Broadcast) -> Option<&'static str> {
+    match message {
+        Broadcast::TaskStatus {
+            status: TaskStatus::Blocked,
+            ..
+        } => Some("windlass blockers"),
+        Broadcast::AgentEvent { envelope, .. }
+            if matches!(envelope.event, AgentEvent::PermissionRequest { .. }) =>
+        {
+            Some("windlass approvals")
+        }
+        _ => None,
     }
 }

@@ -3,9 +3,11 @@
 mod desk;
 mod files;
 mod models;
+mod rooms;
 mod token;
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
@@ -19,7 +21,7 @@ use super::console::{QUIET, STRONG};
 use super::crew::{Crew, test_settings};
 use super::exit::{Exit, Failure};
 use super::interrupt::Interrupts;
-use super::queue::Queue;
+use super::queue::{Queue, repository};
 use super::worker::Hands;
 use crate::roster::Roster;
 use desk::LocalDesk;
@@ -52,11 +54,14 @@ pub(super) struct Serve {
 impl Serve {
     /// Serves until it is asked to stop: once gently, twice at once.
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+        repository(&app.inputs.cwd).map_err(|_| homeless(&app.inputs.cwd))?;
         let queue = Queue::open(app).await?;
         let crew = Crew::gather(app, &queue.config, test_settings(&queue.config)).await?;
         let roster = self.hands.roster(app, &queue);
         let worker = self.worker(app, &queue, &crew, roster.clone());
         let key = token::obtain(&app.inputs, self.new_token)?;
+        // Kept to the end: what requests have there goes with it.
+        let rooms = models::rooms(app)?;
         let mut limits = Limits::default();
         limits.connections = files::connections(limits.connections);
         let desk = LocalDesk::new(app, &queue, &crew);
@@ -68,7 +73,7 @@ impl Serve {
         )
         .with_store_kind(url.split(':').next().unwrap_or_default())
         .with_project(queue.project.id)
-        .with_front(models::front(app, &queue, roster)?)
+        .with_front(models::front(&queue, &rooms, roster))
         .with_hosts(self.allow_host.clone())
         .with_limits(limits)
         .anywhere(self.insecure_listen);
@@ -150,6 +155,15 @@ async fn work(
             Ok(Report::default())
         }
     }
+}
+
+/// What somebody is told who serves from a folder without a repository.
+fn homeless(cwd: &Path) -> Failure {
+    Failure::usage(format!(
+        "{} is not inside a git repository, and a server keeps tasks and traces with one: start it in the repository that \
+         it is for; for agents as models alone an empty one will do (git init)",
+        cwd.display()
+    ))
 }
 
 fn refused(error: ServerError) -> Failure {

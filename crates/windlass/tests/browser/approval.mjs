@@ -17,6 +17,16 @@ await test(async ({ world, browser }) => {
   const words = await request.innerText();
   check(words.includes('done.txt') && words.includes('asks whether it may'), `it says what is asked: ${words}`);
   check(await page.title().then((title) => title.startsWith('(1)')), 'the tab says that somebody waits');
+  check(words.startsWith('#1 Write it down') && words.includes('careful asks'), `it says who asks: ${words}`);
+  // On the board the task does not look busy while it waits for a person.
+  await browser.go(page, '/');
+  const card = page.locator('[data-column="in_progress"] .card[data-waits="true"]');
+  await card.waitFor();
+  check((await card.innerText()).includes('asks whether it may: fs_write done.txt'), await card.innerText());
+  const lately = page.locator('.lately li', { hasText: 'Asks you' });
+  const [pill, title] = await Promise.all([lately.locator('.pill').boundingBox(), lately.locator('a').boundingBox()]);
+  check(pill.x + pill.width <= title.x, 'the words beside it are not covered');
+  await browser.go(page, '/inbox');
   await request.locator('[data-option="allow_once"]').click();
   await request.waitFor({ state: 'detached' });
   await browser.go(page, '/tasks/1');

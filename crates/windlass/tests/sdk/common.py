@@ -5,7 +5,10 @@ that only takes text, and says it back), `composer-cli` (a program that stands i
 (a model that is always busy, then `echo`).
 """
 
+import json
 import sys
+import time
+import urllib.request
 
 URL, TOKEN = sys.argv[1], sys.argv[2]
 OBJECT = {
@@ -38,6 +41,26 @@ def fails(kind, call):
     except Exception as error:  # noqa: BLE001
         raise AssertionError(f"expected {kind}, got {error!r}") from error
     raise AssertionError(f"expected {kind}, got an answer")
+
+
+def traces():
+    request = urllib.request.Request(f"{URL}/api/v1/traces", headers={"authorization": f"Bearer {TOKEN}"})
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)
+
+
+def cancelled(surface, leave):
+    """Leaves in the middle of an answer; the turn is cancelled, and its trace says why."""
+    before = {trace["id"] for trace in traces()}
+    leave()
+    for _ in range(400):
+        ended = [trace for trace in traces() if trace["id"] not in before]
+        if ended:
+            break
+        time.sleep(0.05)
+    equal([trace["name"] for trace in ended], [f"request ({surface})"])
+    equal(ended[0]["error"]["code"], "Cancelled")
+    holds(ended[0]["error"]["message"], "499")
 
 
 def equal(found, expected):

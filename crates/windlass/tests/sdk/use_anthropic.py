@@ -1,7 +1,9 @@
 """The official Anthropic SDK, on agents and on a model."""
 
+import json
+
 import anthropic
-from common import CITIES, DIALOG, HELLO, TOKEN, TRANSCRIPT, URL, WEATHER, equal, fails, holds
+from common import CITIES, DIALOG, HELLO, OBJECT, TOKEN, TRANSCRIPT, URL, WEATHER, cancelled, equal, fails, holds
 
 client = anthropic.Anthropic(base_url=URL, api_key=TOKEN, max_retries=0)
 TOOLS = [{"name": "weather", "description": "The weather.", "input_schema": WEATHER}]
@@ -51,6 +53,26 @@ for how in ask, stream:
     holds(str(fails(anthropic.BadRequestError, lambda: how("model", "too long"))), "prompt is too long")
     equal(fails(anthropic.APIStatusError, lambda: how("short", "wait")).status_code, 408)
 fails(Exception, lambda: stream("model", "cut"))
+
+# Objects: from a model and from a program, and never given.
+schema = {"format": {"type": "json_schema", "schema": OBJECT}}
+for how in ask, stream:
+    equal(json.loads(text(how("model", "object", output_config=schema)))["length"], 12)
+other = {**OBJECT, "properties": {**OBJECT["properties"], "colour": {}}, "required": ["colour"]}
+error = fails(anthropic.APIStatusError, lambda: ask("model", "object", output_config={"format": {"type": "json_schema", "schema": other}}))
+equal(error.status_code, 502)
+holds(str(error), "colour")
+
+
+# A client that leaves, while it reads or because it has waited long enough.
+def leave():
+    with client.messages.stream(model="model", max_tokens=500, messages=messages("endless")) as events:
+        equal(next(events.text_stream), "so far")
+
+
+hasty = client.with_options(timeout=1)
+cancelled("messages", leave)
+cancelled("messages", lambda: fails(anthropic.APITimeoutError, lambda: hasty.messages.create(model="model", max_tokens=5, messages=messages("endless"))))
 
 assert client.messages.count_tokens(model="echo", messages=messages("x" * 400)).input_tokens > 90
 names = [model.id for model in client.models.list()]

@@ -3,7 +3,7 @@
 import json
 
 import openai
-from common import CITIES, DIALOG, HELLO, OBJECT, TOKEN, TRANSCRIPT, URL, WEATHER, equal, fails, holds
+from common import CITIES, DIALOG, HELLO, OBJECT, TOKEN, TRANSCRIPT, URL, WEATHER, cancelled, equal, fails, holds
 
 client = openai.OpenAI(base_url=f"{URL}/v1", api_key=TOKEN, max_retries=0)
 FUNCTION = {"name": "weather", "description": "The weather.", "parameters": WEATHER}
@@ -116,6 +116,24 @@ for field in "api_base", "api_key", "extra_headers", "command":
 wrong = openai.OpenAI(base_url=f"{URL}/v1", api_key="wrong", max_retries=0)
 fails(openai.AuthenticationError, lambda: wrong.models.list())
 fails(openai.AuthenticationError, lambda: wrong.responses.create(model="echo", input="Hi!"))
+
+
+# A client that leaves, while it reads or because it has waited long enough.
+def leave_chat():
+    with chat("model", "endless", stream=True) as pieces:
+        equal(next(piece for piece in pieces if piece.choices[0].delta.content).choices[0].delta.content, "so far")
+
+
+def leave_response():
+    with respond("model", "endless", stream=True) as events:
+        equal(next(event for event in events if event.type == "response.output_text.delta").delta, "so far")
+
+
+hasty = client.with_options(timeout=1)
+cancelled("chat", leave_chat)
+cancelled("responses", leave_response)
+cancelled("chat", lambda: fails(openai.APITimeoutError, lambda: hasty.chat.completions.create(model="model", messages=messages("endless"))))
+cancelled("chat", lambda: fails(openai.APITimeoutError, lambda: hasty.chat.completions.create(model="composer-cli", messages=messages("wait"))))
 large = fails(openai.APIStatusError, lambda: chat("echo", "x" * (11 << 20)))
 equal(large.status_code, 413)
 print("ok")

@@ -101,6 +101,11 @@ fn real_browser_decides_an_approval() {
     browse(&world, "approval.mjs");
 }
 
+#[test]
+fn real_browser_shows_a_plan() {
+    browse(&tested_by("test -f done.txt", INSTANT), "plan.mjs");
+}
+
 /// An agent that says this many words, one at a time, and then does what is wanted.
 fn talkative(words: usize, pause_ms: u64) -> TaskWorld {
     let said: Vec<_> = (0..words)

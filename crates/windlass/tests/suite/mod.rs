@@ -1,5 +1,6 @@
 //! One file per promise or surface.
 
+mod approvals;
 mod cli_context;
 mod cli_exit;
 mod cli_hostile;

@@ -290,3 +290,71 @@ fn p7_a_stop_gives_back_what_is_under_way() {
     assert_eq!(shown["task"]["status"], "pending", "{shown}");
     assert_eq!(world.processes(), Vec::<String>::new());
 }
+
+/// The folders in which requests work, of every server of this world.
+fn turns(world: &TaskWorld) -> Vec<std::path::PathBuf> {
+    let requests = world.home().join(".local/state/windlass/requests");
+    let inside = |folder: std::path::PathBuf| std::fs::read_dir(folder).into_iter().flatten();
+    let servers = inside(requests).flatten().map(|server| server.path());
+    let turns = servers.flat_map(inside).flatten();
+    turns.map(|turn| turn.path()).collect()
+}
+
+#[test]
+fn p5_p27_what_a_killed_server_left_is_swept_and_a_living_one_keeps_its_own() {
+    let slow =
+        r#"{"turns": [{"or_more": true, "answer": [{"text": "So far"}, {"wait_ms": 600000}]}]}"#;
+    let world = TaskWorld::new("true", slow);
+    let asked =
+        json!({"model": "player", "messages": [{"role": "user", "content": "Hi!"}]}).to_string();
+    let busy = |serving: &Serving, wanted: usize| {
+        let mut stream = std::net::TcpStream::connect(&serving.addr).unwrap();
+        let head = format!(
+            "POST /v1/chat/completions HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Length: {}\r\n\r\n",
+            serving.addr,
+            serving.token,
+            asked.len()
+        );
+        std::io::Write::write_all(&mut stream, (head + &asked).as_bytes()).unwrap();
+        while turns(&world).len() < wanted {
+            std::thread::yield_now();
+        }
+        stream
+    };
+    let mut killed = Serving::start(&world, &["--no-worker"]);
+    let _one = busy(&killed, 1);
+    let living = Serving::start(&world, &["--no-worker"]);
+    let _two = busy(&living, 2);
+    killed.child.kill().unwrap();
+    killed.child.wait().unwrap();
+    assert_eq!(turns(&world).len(), 2, "nobody tidied up after it");
+
+    let next = Serving::start(&world, &["--no-worker"]);
+    assert_eq!(
+        turns(&world).len(),
+        1,
+        "the living one's request was taken away, or the dead one's stayed"
+    );
+    assert_eq!(next.terminate().0, Some(0));
+    assert_eq!(living.terminate().0, Some(0));
+    let requests = world.home().join(".local/state/windlass/requests");
+    assert_eq!(std::fs::read_dir(requests).unwrap().count(), 0);
+}
+
+#[test]
+fn outside_a_repository_it_says_what_would_do() {
+    let world = TaskWorld::new("true", INSTANT);
+    let mut command = world.command();
+    command
+        .current_dir(world.home())
+        .args(["serve", "--listen", "127.0.0.1:0"]);
+    let refused = super::cli_world::Run::of(&mut command);
+    assert_eq!(refused.code, 2, "{refused:?}");
+    for words in [
+        "not inside a git repository",
+        "agents as models",
+        "git init",
+    ] {
+        assert!(refused.stderr.contains(words), "{refused:?}");
+    }
+}

@@ -30,9 +30,11 @@ const MARK = { completed: 'check', in_progress: 'chevron', pending: null };
 
 function planCard(entries) {
   const done = entries.filter((entry) => entry.status === 'completed').length;
+  // Not every agent says how far it is.
+  const told = entries.some((entry) => entry.status !== 'pending');
   return panel('Plan', h('ol', { class: 'plan' }, entries.map((entry) => h('li', { data: { state: entry.status } },
     h('span', { class: 'mark' }, MARK[entry.status] && icon(MARK[entry.status])), entry.step))),
-  { aside: h('span', { class: 'quiet small num' }, `${done} of ${entries.length}`) });
+  { aside: h('span', { class: 'quiet small num' }, told ? `${done} of ${entries.length}` : plural(entries.length, 'step')) });
 }
 
 function factsCard(task) {

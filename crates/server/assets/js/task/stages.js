@@ -17,12 +17,13 @@ function plan(task, story) {
   const { tests, rounds, worked, claimed } = reached(task, story);
   const over = ['completed', 'failed', 'cancelled', 'blocked'].includes(task.status);
   const working = task.status === 'in_progress';
-  const green = tests?.status === 'passed';
+  const proved = task.status === 'completed' && !task.unverified;
+  const green = tests?.status === 'passed' || proved;
   const stage = (name, state, note) => ({ name, state, note });
   const mending = rounds && rounds.status === 'in_progress' && working;
   const list = [stage('Queued', claimed || over ? 'done' : 'now', '')];
-  list.push(stage('Work', tests || (over && worked) ? 'done' : working ? 'now' : 'later', worked && !tests && working ? 'the agent edits' : ''));
-  list.push(stage('Tests', tests ? (green ? 'done' : mending || over ? 'bad' : 'bad') : 'later', tests ? `${tests.passed} of ${tests.total}` : ''));
+  list.push(stage('Work', tests || proved || (over && worked) ? 'done' : working ? 'now' : 'later', worked && !tests && working ? 'the agent edits' : ''));
+  list.push(stage('Tests', green ? 'done' : tests ? 'bad' : 'later', tests ? `${tests.passed} of ${tests.total}` : ''));
   if (rounds) list.push(stage('Correction', mending ? 'now' : rounds.status === 'success' || green ? 'done' : 'bad', `${rounds.round} of ${rounds.rounds}`));
   const ends = {
     completed: [task.unverified ? 'Unverified' : 'Proof', task.unverified ? 'ask' : 'proof'],

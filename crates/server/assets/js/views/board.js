@@ -3,7 +3,7 @@
 import { h, keep, put, say } from '../dom.js';
 import { bind } from '../keys.js';
 import { load, state, watch } from '../store.js';
-import { count, plain, plural, statusTone, statusWord, tokens } from '../text.js';
+import { brief, count, plain, plural, statusTone, statusWord, tokens } from '../text.js';
 import { empty, failure, loading, pill, statusPill, testBar, when } from '../widgets/bits.js';
 import { icon } from '../widgets/icon.js';
 import { newTask } from './new-task.js';
@@ -17,6 +17,8 @@ const COLUMNS = [
 ];
 const OVER = new Set(['completed', 'failed', 'cancelled']);
 const SHOWN = 40;
+// Longer without a word than this, and it is no longer a start.
+const STARTING = 15_000;
 
 let wanted = '';
 let project = '';
@@ -42,6 +44,7 @@ function card(task) {
   const update = (now) => {
     say(title, now.title);
     node.dataset.status = now.status;
+    node.dataset.waits = asked(now) != null;
     say(live, liveWords(now));
     live.hidden = !live.textContent;
     const result = state.tests.get(now.id);
@@ -57,8 +60,13 @@ function card(task) {
   return { node, update };
 }
 
+// What its agent asks before it goes on.
+const asked = (task) => (task.status === 'in_progress' ? state.approvals.find((approval) => approval.attempt.task === task.id) : null);
+
 function liveWords(task) {
-  if (task.status === 'in_progress') return state.live.get(task.id)?.words ?? 'starting…';
+  const approval = asked(task);
+  if (approval) return `asks whether it may: ${approval.tool} ${brief(approval.input)}`;
+  if (task.status === 'in_progress') return state.live.get(task.id)?.words ?? (Date.now() - task.updated_at < STARTING ? 'starting…' : 'working…');
   if (task.status === 'blocked') return plain(state.blockers.find((blocker) => blocker.task_id === task.id)?.question ?? task.output);
   if (task.status === 'pending' && task.dependencies.length) return `after ${task.dependencies.map((id) => `#${id}`).join(', ')}`;
   if (task.status === 'failed') return plain(task.output);
@@ -94,7 +102,12 @@ function lately() {
   const row = (one) => {
     const { event } = one;
     const status = event.type === 'task_status';
-    const tone = status ? statusTone(event.status) : event.type === 'test_result' ? (event.status === 'passed' ? 'good' : 'bad') : 'none';
+    const tones = {
+      task_status: () => statusTone(event.status),
+      test_result: () => (event.status === 'passed' ? 'good' : 'bad'),
+      activity_update: () => (event.activity_type === 'approval_requested' ? 'ask' : 'none'),
+    };
+    const tone = tones[event.type]?.() ?? 'none';
     const title = h('a', { class: 'cut', href: `#/tasks/${one.task}` });
     const update = () => say(title, `#${one.task} ${state.tasks.get(one.task)?.title ?? ''}`);
     return { node: h('li', {}, pill(status ? statusWord(event.status) : one.words, tone), title, event.type === 'test_result' && event.total > 0 && testBar(event), when(one.at, { small: true })), update };

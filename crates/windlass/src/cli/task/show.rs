@@ -3,14 +3,15 @@
 use clap::Args;
 use serde_json::json;
 use windlass_core::task::{
-    Attempt, Blocker, Correction, Ending, Proof, Task, TaskId, TaskStatus, TestResult,
+    Approval, Attempt, Blocker, Correction, Ending, Proof, Task, TaskId, TaskStatus, TestResult,
 };
-use windlass_core::visible_line;
+use windlass_core::{TaskStore, visible_line};
 
 use super::super::app::App;
 use super::super::console::{QUIET, STRONG};
 use super::super::exit::{Exit, Failure};
 use super::super::queue::Queue;
+use super::super::transcript::brief;
 
 #[derive(Debug, Args)]
 pub(super) struct Show {
@@ -30,6 +31,7 @@ impl Show {
             tests: store.tests(self.id).await?,
             corrections: store.corrections(self.id).await?,
             questions: store.questions(self.id).await?,
+            approvals: open_approvals(&*store, self.id).await?,
             proof: store.proof(self.id).await?,
         };
         if self.json {
@@ -50,6 +52,8 @@ struct Whole {
     tests: Vec<(u32, TestResult)>,
     corrections: Vec<(u32, Correction)>,
     questions: Vec<Blocker>,
+    /// What its agent asks and nobody has decided.
+    approvals: Vec<Approval>,
     proof: Option<Proof>,
 }
 
@@ -63,6 +67,7 @@ impl Whole {
             "tests": tests,
             "corrections": corrections,
             "questions": self.questions,
+            "approvals": self.approvals,
             "proof": self.proof,
         })
     }
@@ -126,6 +131,14 @@ impl Whole {
                 say("answer", &answer.text);
             }
         }
+        for approval in &self.approvals {
+            let (id, asked) = (approval.id, &approval.asked);
+            say(
+                "permission",
+                &format!("{id}: {} {}", asked.tool, brief(&asked.input)),
+            );
+            say("", "it waits for you: windlass approvals");
+        }
         if let Some(proof) = &self.proof {
             for (name, value) in proof_lines(proof) {
                 say(name, &value);
@@ -133,6 +146,13 @@ impl Whole {
         }
         lines
     }
+}
+
+/// The permission requests of this task that wait.
+async fn open_approvals(store: &dyn TaskStore, task: TaskId) -> Result<Vec<Approval>, Failure> {
+    let mut open = store.approvals(true).await?;
+    open.retain(|approval| approval.asked.attempt.task == task);
+    Ok(open)
 }
 
 /// The status in words, with what the word alone does not say.
