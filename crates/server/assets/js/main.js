@@ -20,8 +20,8 @@ const CHECK = 20_000;
 
 route('/', board);
 route('/new', board);
-route('/tasks/:id', task);
-route('/tasks/:id/:tab', task);
+route('/tasks/#id', task);
+route('/tasks/#id/:tab', task);
 route('/inbox', inbox);
 route('/agents', agents);
 route('/traces', traces);

@@ -2,11 +2,12 @@
 
 const routes = [];
 
+// In a pattern `:name` stands for any part of a path, `#name` for a number.
 export function route(pattern, view) {
   const names = [];
-  const source = pattern.replace(/:(\w+)/g, (_, name) => {
+  const source = pattern.replace(/([:#])(\w+)/g, (_, kind, name) => {
     names.push(name);
-    return '([^/]+)';
+    return kind === '#' ? '(\\d+)' : '([^/]+)';
   });
   routes.push({ shape: new RegExp(`^${source}$`), names, view });
 }

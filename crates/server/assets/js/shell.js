@@ -98,7 +98,7 @@ function rail() {
     document.title = `${open ? `(${open}) ` : ''}${document.body.dataset.title ?? 'Windlass'}`;
   };
   watch(['inbox', 'title'], count);
-  const add = h('button', { class: 'button main new', type: 'button', on: { click: () => newTask() } }, icon('plus'), 'New task', h('kbd', {}, 'n'));
+  const add = h('button', { class: 'button main new', type: 'button', 'aria-keyshortcuts': 'n', on: { click: () => newTask() } }, icon('plus'), 'New task', h('kbd', { 'aria-hidden': 'true' }, 'n'));
   const keysButton = h('button', { class: 'button plain square help', type: 'button', 'aria-label': 'Keyboard shortcuts', title: 'Keyboard shortcuts (?)', on: { click: help } }, icon('keyboard'));
   return h('header', { class: 'rail' },
     h('a', { class: 'brand', href: '#/' }, h('img', { src: '/mark.svg', alt: '' }), 'Windlass'),

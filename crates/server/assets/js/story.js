@@ -38,7 +38,9 @@ export class Story {
         return this.push('status', event, { status: event.status, who: event.agent_id });
       case 'test_result': return this.push('tests', event, { result: event });
       case 'correction_attempt': return this.correction(event);
-      case 'activity_update': return this.push('activity', event, { what: event.activity_type, text: event.message });
+      // The agent's own event says what it asks.
+      case 'activity_update': return event.activity_type === 'approval_requested' ? null
+        : this.push('activity', event, { what: event.activity_type, text: event.message });
       case 'agent_event': return this.agent(event);
       default: return this.push('activity', event, { what: event.type, text: event.type });
     }

@@ -48,9 +48,15 @@ impl<T: DeserializeOwned> FromRequestParts<Shared> for Fields<T> {
 
     async fn from_request_parts(parts: &mut Parts, shared: &Shared) -> Result<Self, Refusal> {
         let found = Query::from_request_parts(parts, shared).await;
-        let Query(fields) = found.map_err(|error| Refusal::bad(error.body_text()))?;
+        let Query(fields) = found.map_err(|error| Refusal::bad(misfit(&error.body_text())))?;
         Ok(Self(fields))
     }
+}
+
+/// What is wrong with a query, in the words that a body gets.
+fn misfit(said: &str) -> String {
+    let (_, why) = said.split_once(": ").unwrap_or(("", said));
+    format!("the query does not fit: {why}")
 }
 
 impl<T: DeserializeOwned> FromRequest<Shared> for Told<T> {

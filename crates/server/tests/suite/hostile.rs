@@ -182,6 +182,8 @@ async fn questions_that_do_not_fit_are_refused_with_a_sentence() {
             assert!(!reply.code().is_empty(), "{path}: {reply:?}");
         }
     }
+    let misfit = format!("{:?}", world.get("/events?after=-1").await);
+    assert!(misfit.contains("the query does not fit: after"), "{misfit}");
     let wrong = world.send(world.request("DELETE", "/tasks").bytes()).await;
     assert_eq!(
         (wrong.status, wrong.code().as_str()),

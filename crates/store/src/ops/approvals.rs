@@ -40,12 +40,17 @@ pub(crate) async fn ask(s: &mut Session, new: &NewApproval) -> StoreResult<Appro
 
 /// Lets those know who wait: for something to decide, or for the decision.
 fn tell(s: &mut Session, task: &Task, approval: &Approval, what: &str) {
+    let end = match approval.decision.as_ref().map(|held| &held.option) {
+        None => String::new(),
+        Some(Some(option)) => format!(", decided: {option}"),
+        Some(None) => ", withdrawn".to_owned(),
+    };
     s.tell(Broadcast::ActivityUpdate {
         project_id: task.project_id,
         activity_type: what.to_owned(),
         agent_id: approval.asked.agent.clone(),
         message: format!(
-            "permission request {}: {}",
+            "permission request {}: {}{end}",
             approval.id, approval.asked.tool
         ),
         task_id: Some(task.id),

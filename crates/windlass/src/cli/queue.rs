@@ -1,6 +1,8 @@
 //! The store of tasks and the project that a command is about.
 
-use std::os::unix::fs::DirBuilderExt;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -44,7 +46,7 @@ pub(super) async fn store(config: &Config) -> Result<Arc<dyn TaskStore>, Failure
     let url = match url.strip_prefix("sqlite:") {
         Some(path) => {
             let path = config.root().join(path);
-            keep_out_of_git(&path);
+            keep_apart(&path)?;
             format!("sqlite:{}", path.display())
         }
         None => url.to_owned(),
@@ -78,18 +80,27 @@ pub(super) fn repository(cwd: &Path) -> Result<PathBuf, Failure> {
     })
 }
 
-/// Lets git pass over our own folder in a project. Where that cannot be done, opening the store says why.
-fn keep_out_of_git(database: &Path) {
-    if let Some(folder) = database
-        .parent()
-        .filter(|folder| folder.ends_with(".windlass"))
-        && private_folder(folder).is_ok()
-    {
+/// Makes our own folder in a project, for its owner alone and passed over by git. A link that a repository brought along
+/// is not followed. Where the folder cannot be made, opening the store says why.
+fn keep_apart(database: &Path) -> Result<(), Failure> {
+    let folder = database.parent();
+    let Some(folder) = folder.filter(|folder| folder.ends_with(".windlass")) else {
+        return Ok(());
+    };
+    if folder.is_symlink() {
+        let folder = folder.display();
+        return Err(Failure::usage(format!(
+            "{folder} is a symbolic link, which is not followed here: remove it"
+        )));
+    }
+    if private_folder(folder).is_ok() {
         let ignore = folder.join(".gitignore");
-        if !ignore.exists() {
-            let _ = std::fs::write(ignore, "*\n");
+        let mut options = OpenOptions::new();
+        if let Ok(mut file) = options.write(true).create_new(true).mode(0o600).open(ignore) {
+            let _ = file.write_all(b"*\n");
         }
     }
+    Ok(())
 }
 
 /// A folder for its owner alone; one that is there stays as it is.

@@ -109,6 +109,11 @@ fn p24_a_request_is_shown_and_decided_at_the_terminal() {
     assert_eq!(world.json(&["approvals", "--json"]), json!([]));
     let all = world.json(&["approvals", "--all", "--json"]);
     assert_eq!(all[0]["decision"]["option"], "allow_once", "{all}");
+    let log = world.run(&["task", "log", "1"]).stdout;
+    assert!(
+        log.contains("permission request 1: fs_write, decided: allow_once"),
+        "{log}"
+    );
     let all = world.run(&["approvals", "--all"]).stdout;
     assert!(all.contains("decided: allow_once"), "{all}");
 }

@@ -1,6 +1,6 @@
 //! A repository that wants to choose for its reader.
 
-use super::cli_world::World;
+use super::cli_world::{Run, World};
 
 const TOML: &str = r#"
 default_agent = "evil"
@@ -112,4 +112,37 @@ fn p19_no_secret_of_ours_appears_anywhere() {
         let said = String::from_utf8_lossy(&said);
         assert!(!said.contains("canary"), "{args:?}: {said}");
     }
+}
+
+#[test]
+fn p27_the_folder_in_a_project_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::new();
+    let mut open = assert_cmd::Command::new("sh");
+    open.env_clear()
+        .env("HOME", world.home())
+        .current_dir(world.project())
+        .args(["-c", "umask 000; exec \"$0\" task list"])
+        .arg(assert_cmd::cargo::cargo_bin("windlass"));
+    let listed = Run::of(&mut open);
+    assert_eq!(listed.code, 0, "{listed:?}");
+    let folder = world.project().join(".windlass");
+    let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&folder), 0o700);
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        assert_eq!(mode(&path), 0o600, "{}", path.display());
+    }
+}
+
+#[test]
+fn p20_p27_a_repository_cannot_lead_its_store_elsewhere() {
+    let world = World::new();
+    let elsewhere = world.home().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, world.project().join(".windlass")).unwrap();
+    let refused = world.run(&["task", "list"]);
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(refused.stderr.contains("symbolic link"), "{refused:?}");
+    assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 0);
 }

@@ -2,7 +2,7 @@
 
 import { fill, h } from '../dom.js';
 import { markdown } from '../markdown.js';
-import { brief, clock, count, firstLine, moment, money, readable, span, statusTone, statusWord } from '../text.js';
+import { brief, clock, count, firstLine, moment, money, progress, readable, span, statusTone, statusWord } from '../text.js';
 import { pill, testBar } from '../widgets/bits.js';
 import { icon } from '../widgets/icon.js';
 import { patch, toolBody } from './tool.js';
@@ -99,7 +99,7 @@ const MAKE = {
   status: (one) => ({ node: frame('status', one.status === 'completed' ? 'seal' : one.status === 'blocked' ? 'question' : 'anchor', one.at, h('div', { class: 'line' }, pill(statusWord(one.status), statusTone(one.status)), h('span', { class: 'quiet small' }, one.who))) }),
   attempt: (one) => ({ node: h('li', { class: 'attempt-mark' }, h('span', {}, `Attempt ${one.number}`)) }),
   activity: (one) => ({ node: frame('activity', 'chevron', one.at, h('p', { class: 'small' }, one.text)) }),
-  plan: (one) => ({ node: frame('plan', 'list', one.at, h('p', { class: 'small' }, `The agent's plan has ${one.entries.length} steps, ${one.entries.filter((entry) => entry.status === 'completed').length} done`)) }),
+  plan: (one) => ({ node: frame('plan', 'list', one.at, h('p', { class: 'small' }, `Plan: ${progress(one.entries)}`)) }),
   permission: (one) => ({ node: frame('permission', 'shield', one.at, h('p', {}, 'Asks whether it may use ', h('b', {}, one.tool), ' ', h('code', {}, brief(one.input)))) }),
   fault: (one) => ({ node: frame('fault', 'warn', one.at, h('div', { class: 'line' }, h('b', {}, one.code)), h('p', {}, one.text)) }),
   custom: (one) => (typeof one.payload?.diff === 'string' ? { node: frame('custom', 'file', one.at, h('details', {}, h('summary', {}, h('span', { class: 'cut quiet small' }, 'The change so far')), h('div', { class: 'inside' }, patch(one.payload.diff)))) } : { node: frame('custom', 'file', one.at, h('details', {}, h('summary', {}, h('span', { class: 'cut quiet small' }, one.what)), h('pre', { class: 'code' }, readable(one.payload)))) }),

@@ -3,7 +3,7 @@
 import { api } from '../api.js';
 import { fill, h } from '../dom.js';
 import { markdown } from '../markdown.js';
-import { count, money, moment, plural, short, span } from '../text.js';
+import { count, money, moment, plural, progress, short, span } from '../text.js';
 import { facts, notice, panel, testBar } from '../widgets/bits.js';
 import { icon } from '../widgets/icon.js';
 
@@ -29,12 +29,9 @@ function proofCard(proof) {
 const MARK = { completed: 'check', in_progress: 'chevron', pending: null };
 
 function planCard(entries) {
-  const done = entries.filter((entry) => entry.status === 'completed').length;
-  // Not every agent says how far it is.
-  const told = entries.some((entry) => entry.status !== 'pending');
   return panel('Plan', h('ol', { class: 'plan' }, entries.map((entry) => h('li', { data: { state: entry.status } },
     h('span', { class: 'mark' }, MARK[entry.status] && icon(MARK[entry.status])), entry.step))),
-  { aside: h('span', { class: 'quiet small num' }, told ? `${done} of ${entries.length}` : plural(entries.length, 'step')) });
+  { aside: h('span', { class: 'quiet small num' }, progress(entries)) });
 }
 
 function factsCard(task) {

@@ -2,7 +2,7 @@
 
 import { api } from '../api.js';
 import { fill, h } from '../dom.js';
-import { count, moment, money, span, tokens } from '../text.js';
+import { count, moment, money, short, span, tokens } from '../text.js';
 import { facts, loaded, notice } from '../widgets/bits.js';
 import { icon } from '../widgets/icon.js';
 
@@ -23,7 +23,7 @@ function detail(node) {
     node.error && notice('bad', h('strong', {}, node.error.code), ' ', node.error.message),
     facts([
       ['Agent', node.agent], ['Began', moment(node.start)], ['Took', span(node.duration_ms)],
-      ['Exit code', node.exit_code], ['Tokens', usageWords(node.usage)],
+      ['Exit code', node.exit_code], ['HTTP status', node.status], ['Tokens', usageWords(node.usage)],
     ]),
     node.stderr && [h('h3', {}, 'Standard error'), h('pre', { class: 'code', tabindex: '0' }, node.stderr)]);
 }
@@ -37,7 +37,7 @@ function step({ node, depth }, root, choose) {
     on: { click: (event) => choose(node, event.currentTarget) },
   },
   h('span', { class: 'name cut' }, node.name, node.agent && h('span', { class: 'quiet' }, ` ${node.agent}`)),
-  h('span', { class: 'lane' }, h('i', { class: node.error ? 'bad' : node.agent ? 'agent' : '', vars: { x: `${Math.min(x, 99.4)}%`, w: `${w}%` } })),
+  h('span', { class: 'lane' }, h('i', { class: node.error ? 'bad' : node.agent && depth > 0 ? 'agent' : '', vars: { x: `${Math.min(x, 99.4)}%`, w: `${w}%` } })),
   h('span', { class: 'num' }, span(node.duration_ms)));
 }
 
@@ -68,5 +68,7 @@ export function trace({ id }) {
     return waterfall(root);
   });
   const back = h('a', { class: 'button plain square', href: '#/traces', 'aria-label': 'All traces' }, icon('back'));
-  return { title: `Trace ${id}`, node: h('div', {}, h('div', { class: 'head' }, back, h('h1', { class: 'cut' }, `Trace ${id}`), words), place) };
+  // What nobody can read is cut; the address and the tooltip have all of it.
+  const name = `Trace ${/^[0-9a-f]{32}$/.test(id) ? short(id) : id}`;
+  return { title: name, node: h('div', {}, h('div', { class: 'head' }, back, h('h1', { class: 'cut', title: id }, name), words), place) };
 }
