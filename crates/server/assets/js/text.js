@@ -47,11 +47,12 @@ export function plural(count, one, many = `${one}s`) {
   return `${count} ${count === 1 ? one : many}`;
 }
 
-// How far a plan is, where its agent says so.
+// Whether an agent says how far it is with its plan.
+export const isTracked = (entries) => entries.some((entry) => entry.status !== 'pending');
+
 export function progress(entries) {
   const done = entries.filter((entry) => entry.status === 'completed').length;
-  const told = entries.some((entry) => entry.status !== 'pending');
-  return told ? `${done} of ${plural(entries.length, 'step')} done` : plural(entries.length, 'step');
+  return isTracked(entries) ? `${done} of ${plural(entries.length, 'step')} done` : plural(entries.length, 'step');
 }
 
 const STATUS = {

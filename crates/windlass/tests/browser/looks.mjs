@@ -12,7 +12,7 @@ const WISHES = [
   ['Greet in the language of the caller', '--after', '4', '--priority', '3'],
   ['Rewrite the greeter in assembly'],
 ];
-const VIEWS = ['/', '/tasks/1', '/tasks/1/changes', '/tasks/1/tests', '/tasks/1/attempts', '/tasks/1/traces', '/tasks/4', '/inbox', '/agents', '/traces', '/usage', '/nowhere'];
+const VIEWS = ['/', '/tasks/1', '/tasks/1/changes', '/tasks/1/tests', '/tasks/1/attempts', '/tasks/1/traces', '/tasks/4', '/inbox', '/agents', '/traces', '/usage', '/nowhere', '/tasks/abc'];
 const SIZES = [['desk', { width: 1440, height: 900 }], ['phone', { width: 390, height: 844, scale: 2 }]];
 
 await test(async ({ world, browser }) => {
@@ -31,6 +31,7 @@ await test(async ({ world, browser }) => {
       for (const view of VIEWS) {
         await browser.go(looked, view);
         await settled(looked);
+        if (['/nowhere', '/tasks/abc'].includes(view)) await looked.getByRole('heading', { name: 'There is nothing at this address' }).waitFor();
         if (view === '/tasks/1') await looked.locator('.proof').waitFor();
         await shot(looked, `${size}-${theme}${view === '/' ? '-board' : view.replaceAll('/', '-')}`);
         same(await looked.evaluate(audit), [], `${view} at ${size} size, ${theme}`);

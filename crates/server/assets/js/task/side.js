@@ -3,14 +3,14 @@
 import { api } from '../api.js';
 import { fill, h } from '../dom.js';
 import { markdown } from '../markdown.js';
-import { count, money, moment, plural, progress, short, span } from '../text.js';
+import { count, isTracked, money, moment, plural, progress, short, span } from '../text.js';
 import { facts, notice, panel, testBar } from '../widgets/bits.js';
 import { icon } from '../widgets/icon.js';
 
 function proofCard(proof) {
   const { counts } = proof;
   return h('section', { class: 'panel proof', 'aria-label': 'Proof' },
-    h('div', { class: 'seal' }, icon('seal'), h('div', {}, h('h2', {}, 'Proved'), h('p', { class: 'small' }, `${plural(counts.passed, 'test')} passed, run by Windlass in ${span(proof.duration_ms)}`))),
+    h('div', { class: 'seal' }, icon('seal'), h('div', {}, h('h2', {}, 'Proved'), h('p', { class: 'small' }, `${counts.total > 0 ? `${plural(counts.passed, 'test')} passed` : 'the tests passed'}, run by Windlass in ${span(proof.duration_ms)}`))),
     h('div', { class: 'body fields' },
       counts.total > 0 && testBar(counts),
       proof.warnings?.map((warning) => notice('ask', warning)),
@@ -29,8 +29,11 @@ function proofCard(proof) {
 const MARK = { completed: 'check', in_progress: 'chevron', pending: null };
 
 function planCard(entries) {
-  return panel('Plan', h('ol', { class: 'plan' }, entries.map((entry) => h('li', { data: { state: entry.status } },
-    h('span', { class: 'mark' }, MARK[entry.status] && icon(MARK[entry.status])), entry.step))),
+  const mark = isTracked(entries)
+    ? ({ status }) => h('span', { class: 'mark', role: 'img', 'aria-label': status.replace('_', ' ') }, MARK[status] && icon(MARK[status]))
+    : (_, at) => h('span', { class: 'mark num', 'aria-hidden': 'true' }, String(at + 1));
+  return panel('Plan', h('ol', { class: 'plan' }, entries.map((entry, at) => h('li', { data: { state: entry.status } },
+    mark(entry, at), h('span', {}, entry.step)))),
   { aside: h('span', { class: 'quiet small num' }, progress(entries)) });
 }
 

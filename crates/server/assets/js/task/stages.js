@@ -23,7 +23,7 @@ function plan(task, story) {
   const mending = rounds && rounds.status === 'in_progress' && working;
   const list = [stage('Queued', claimed || over ? 'done' : 'now', '')];
   list.push(stage('Work', tests || proved || (over && worked) ? 'done' : working ? 'now' : 'later', worked && !tests && working ? 'the agent edits' : ''));
-  list.push(stage('Tests', green ? 'done' : tests ? 'bad' : 'later', tests ? `${tests.passed} of ${tests.total}` : ''));
+  list.push(stage('Tests', green ? 'done' : tests ? 'bad' : 'later', tests?.total ? `${tests.passed} of ${tests.total}` : ''));
   if (rounds) list.push(stage('Correction', mending ? 'now' : rounds.status === 'success' || green ? 'done' : 'bad', `${rounds.round} of ${rounds.rounds}`));
   const ends = {
     completed: [task.unverified ? 'Unverified' : 'Proof', task.unverified ? 'ask' : 'proof'],

@@ -15,6 +15,7 @@ const COLUMNS = [
   { name: 'Done', statuses: ['completed'], icon: 'seal', none: 'Nothing yet. Done means proved.' },
   { name: 'Stopped', statuses: ['failed', 'cancelled'], icon: 'stop', none: 'Nothing failed.' },
 ];
+const WORKING = COLUMNS.findIndex((one) => one.name === 'Working');
 const OVER = new Set(['completed', 'failed', 'cancelled']);
 const SHOWN = 40;
 // Longer without a word than this, and it is no longer a start.
@@ -193,7 +194,9 @@ export function board() {
   const bar = toolbar(update);
   const node = h('div', {}, h('div', { class: 'head' }, h('h1', {}, 'Board'), words, bar.projects, bar.filter), instead, grid, news.node);
   const stops = [
-    watch(['tasks', 'live', 'inbox', 'load'], update),
+    watch(['tasks', 'inbox', 'load'], update),
+    // Many times a second while agents work: only what can have changed.
+    watch(['live'], () => { columns[WORKING].update(); news.update(); }),
     bind('/', () => bar.filter.focus()),
     ...['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'h', 'j', 'k', 'l'].map((key) => bind(key, (event) => move(grid, event))),
   ];
