@@ -96,7 +96,12 @@ fn keep_apart(database: &Path) -> Result<(), Failure> {
     if private_folder(folder).is_ok() {
         let ignore = folder.join(".gitignore");
         let mut options = OpenOptions::new();
-        if let Ok(mut file) = options.write(true).create_new(true).mode(0o600).open(ignore) {
+        if let Ok(mut file) = options
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(ignore)
+        {
             let _ = file.write_all(b"*\n");
         }
     }

@@ -23,7 +23,8 @@ environment = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "NO_PROXY": "127.0.0.1",
 }
-command = [str(Path(sys.executable).parent / "litellm"), "--config", str(here / "proxy.yaml"), "--host", "127.0.0.1", "--port", str(port)]
+# By its interpreter: a script of a folder that was moved names one that is not there.
+command = [sys.executable, str(Path(sys.executable).parent / "litellm"), "--config", str(here / "proxy.yaml"), "--host", "127.0.0.1", "--port", str(port)]
 with open(os.devnull, "w") as nothing:
     proxy = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=nothing, stderr=sys.stderr)
 base = f"http://127.0.0.1:{port}"

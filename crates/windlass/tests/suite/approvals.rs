@@ -41,6 +41,52 @@ fn asked(world: &TaskWorld) -> Value {
     }
 }
 
+/// The request is there to be read, with nothing in it that commands a terminal.
+fn is_shown(world: &TaskWorld) {
+    let shown = world.run(&["approvals"]).stdout;
+    assert!(
+        shown.starts_with("permission request 1 (task 1, attempt 1)\n"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("careful asks whether it may: fs_write\n"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("windlass decide 1 1  yes, once: Allow\n"),
+        "{shown}"
+    );
+    assert!(!shown.contains(['\u{1b}', '\u{202e}']), "{shown:?}");
+    let task = world.run(&["task", "show", "1"]).stdout;
+    assert!(task.contains("windlass approvals"), "{task}");
+}
+
+/// One of its options can be chosen, once.
+fn is_decided(world: &TaskWorld) {
+    for wrong in ["0", "4", "maybe", "allow"] {
+        let refused = world.run(&["decide", "1", wrong]);
+        assert_eq!(refused.code, 2, "{wrong}");
+        assert!(
+            refused.error().contains("does not offer"),
+            "{}",
+            refused.stderr
+        );
+    }
+    assert_eq!(world.run(&["decide", "7", "1"]).code, 2);
+    let decided = world.run(&["decide", "1", "allow_once"]);
+    assert_eq!(
+        (decided.code, decided.stdout.trim()),
+        (0, "Allow: task 1 goes on")
+    );
+    let again = world.run(&["decide", "1", "3"]);
+    assert_eq!(again.code, 2);
+    assert!(
+        again.error().contains("decided before: allow_once"),
+        "{}",
+        again.stderr
+    );
+}
+
 #[test]
 fn p24_a_request_is_shown_and_decided_at_the_terminal() {
     let server = Server::saying(json!([
@@ -59,46 +105,8 @@ fn p24_a_request_is_shown_and_decided_at_the_terminal() {
         let list = asked(&world);
         assert_eq!(list[0]["tool"], "fs_write", "{list}");
 
-        let shown = world.run(&["approvals"]).stdout;
-        assert!(
-            shown.starts_with("permission request 1 (task 1, attempt 1)\n"),
-            "{shown}"
-        );
-        assert!(
-            shown.contains("careful asks whether it may: fs_write\n"),
-            "{shown}"
-        );
-        assert!(
-            shown.contains("windlass decide 1 1  yes, once: Allow\n"),
-            "{shown}"
-        );
-        assert!(!shown.contains(['\u{1b}', '\u{202e}']), "{shown:?}");
-        let task = world.run(&["task", "show", "1"]).stdout;
-        assert!(task.contains("windlass approvals"), "{task}");
-
-        for wrong in ["0", "4", "maybe", "allow"] {
-            let refused = world.run(&["decide", "1", wrong]);
-            assert_eq!(refused.code, 2, "{wrong}");
-            assert!(
-                refused.error().contains("does not offer"),
-                "{}",
-                refused.stderr
-            );
-        }
-        assert_eq!(world.run(&["decide", "7", "1"]).code, 2);
-        let decided = world.run(&["decide", "1", "allow_once"]);
-        assert_eq!(
-            (decided.code, decided.stdout.trim()),
-            (0, "Allow: task 1 goes on")
-        );
-        let again = world.run(&["decide", "1", "3"]);
-        assert_eq!(again.code, 2);
-        assert!(
-            again.error().contains("decided before: allow_once"),
-            "{}",
-            again.stderr
-        );
-
+        is_shown(&world);
+        is_decided(&world);
         let worker = worker.join().unwrap();
         assert!(
             worker.stderr.contains("waits for you: windlass approvals"),
@@ -114,6 +122,12 @@ fn p24_a_request_is_shown_and_decided_at_the_terminal() {
         log.contains("permission request 1: fs_write, decided: allow_once"),
         "{log}"
     );
+    // People know the agent by the name that they gave it, not by its backend's.
+    let trace = world.json(&["trace", "task-1-attempt-1", "--json"]);
+    assert_eq!(trace["agent"], "careful", "{trace}");
+    let steps = trace["children"].as_array().unwrap();
+    let prompt = steps.iter().find(|step| step["name"] == "prompt").unwrap();
+    assert_eq!(prompt["agent"], "careful", "{trace}");
     let all = world.run(&["approvals", "--all"]).stdout;
     assert!(all.contains("decided: allow_once"), "{all}");
 }

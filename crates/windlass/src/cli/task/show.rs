@@ -104,14 +104,28 @@ impl Whole {
         if let Some(branch) = &task.branch {
             say("branch", branch);
         }
+        for (name, value) in self.history() {
+            say(name, &value);
+        }
+        if let Some(proof) = &self.proof {
+            for (name, value) in proof_lines(proof) {
+                say(name, &value);
+            }
+        }
+        lines
+    }
+
+    /// What its attempts left behind, one thing a line.
+    fn history(&self) -> Vec<(&'static str, String)> {
+        let mut lines = Vec::new();
         for attempt in &self.attempts {
-            say("attempt", &attempt_line(attempt));
+            lines.push(("attempt", attempt_line(attempt)));
         }
         for (attempt, result) in &self.tests {
-            say(
+            lines.push((
                 "tests",
-                &format!("attempt {attempt}: {}", tests_line(result)),
-            );
+                format!("attempt {attempt}: {}", tests_line(result)),
+            ));
         }
         for (attempt, round) in &self.corrections {
             let text = format!(
@@ -120,29 +134,28 @@ impl Whole {
                 round.status.as_str(),
                 round.fix_description
             );
-            say("correction", &text);
+            lines.push(("correction", text));
         }
-        for question in &self.questions {
-            say(
-                "question",
-                &format!("{}: {}", question.id, question.question),
+        for Blocker {
+            id,
+            question,
+            answer,
+            ..
+        } in &self.questions
+        {
+            lines.push(("question", format!("{id}: {question}")));
+            lines.extend(
+                answer
+                    .as_ref()
+                    .map(|answer| ("answer", answer.text.clone())),
             );
-            if let Some(answer) = &question.answer {
-                say("answer", &answer.text);
-            }
         }
-        for approval in &self.approvals {
-            let (id, asked) = (approval.id, &approval.asked);
-            say(
+        for Approval { id, asked, .. } in &self.approvals {
+            lines.push((
                 "permission",
-                &format!("{id}: {} {}", asked.tool, brief(&asked.input)),
-            );
-            say("", "it waits for you: windlass approvals");
-        }
-        if let Some(proof) = &self.proof {
-            for (name, value) in proof_lines(proof) {
-                say(name, &value);
-            }
+                format!("{id}: {} {}", asked.tool, brief(&asked.input)),
+            ));
+            lines.push(("", "it waits for you: windlass approvals".to_owned()));
         }
         lines
     }
