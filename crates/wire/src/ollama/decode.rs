@@ -28,10 +28,15 @@ impl Decode for Decoder {
     }
 }
 
-/// The events of a whole answer, which is one line.
+/// The events of a whole answer, which is one line. It has come to its end unless it says that it has not: `done` is
+/// for streams.
 pub(crate) fn whole(body: Value) -> Result<Vec<ModelEvent>, ModelError> {
     let mut out = Vec::new();
-    Decoder::default().line(&body, &mut out)?;
+    let mut decoder = Decoder::default();
+    decoder.line(&body, &mut out)?;
+    if body.get("done").is_none() && body["message"].is_object() {
+        decoder.end(&body, &mut out);
+    }
     match out.last() {
         Some(ModelEvent::Done) => Ok(out),
         _ => Err(ModelError::cut()),
@@ -106,5 +111,31 @@ impl Decoder {
         };
         out.push(ModelEvent::Stop { reason });
         out.push(ModelEvent::Done);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_whole_answer_needs_no_word_that_it_is_done() {
+        let said = whole(json!({ "message": { "content": "yes" } })).unwrap();
+        assert!(
+            said.contains(&ModelEvent::TextDelta {
+                text: "yes".to_owned()
+            }),
+            "{said:?}"
+        );
+        assert_eq!(said.last(), Some(&ModelEvent::Done));
+        for torn in [
+            json!({ "message": { "content": "yes" }, "done": false }),
+            json!({ "hello": "there" }),
+            json!([1]),
+        ] {
+            assert!(whole(torn.clone()).is_err(), "{torn}");
+        }
     }
 }
