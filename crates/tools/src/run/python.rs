@@ -14,16 +14,28 @@ use super::runner::{Limits, Runner};
 use crate::bound::Deed;
 use crate::results::{PyRunResult, ShellResult};
 
-/// Puts what it reads into a file of the private temporary folder, and becomes Python on that file.
-const FROM_FILE: &str = r#"cat > "$TMPDIR/snippet.py" || exit 1
-for python in python python3; do
-    command -v "$python" > /dev/null && exec "$python" "$TMPDIR/snippet.py" < /dev/null
+/// Becomes Python, by whichever name it goes. It is looked for behind the walls: a Python of the home folder, which comes
+/// first on many machines, is not to be seen there.
+macro_rules! become_python {
+    () => {
+        r#"for python in python python3; do
+    command -v "$python" > /dev/null && exec "$python" "$@" < /dev/null
 done
-echo "python: not found in PATH: install it" >&2
-exit 127"#;
+echo "python: not found in PATH: install it outside the home folder" >&2
+exit 127"#
+    };
+}
 
-/// By which names Python goes.
-const NAMES: [&str; 2] = ["python", "python3"];
+/// Python with the arguments of the script.
+const WITH_ARGUMENTS: &str = become_python!();
+
+/// Puts what it reads into a file of the private temporary folder, and becomes Python on that file.
+const FROM_FILE: &str = concat!(
+    r#"cat > "$TMPDIR/snippet.py" || exit 1
+set -- "$TMPDIR/snippet.py"
+"#,
+    become_python!()
+);
 
 /// What to run.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -80,20 +92,16 @@ async fn python(
     code: Option<String>,
     seconds: Option<u64>,
 ) -> PyRunResult {
-    let choices: Vec<Spec> = match (mode, code) {
-        ("pytest", _) => NAMES
-            .map(|name| runner.spec(name, seconds).args(["-m", "pytest", "-q"]))
-            .into(),
-        ("snippet", Some(code)) => vec![
-            runner
-                .spec("sh", seconds)
-                .args(["-c", FROM_FILE])
-                // The snippet lies elsewhere, so it must be told where the project's modules are.
-                .env("PYTHONPATH", runner.folder())
-                .stdin(Stdin::Bytes(code.into_bytes())),
-        ],
+    let shell = runner.spec("sh", seconds);
+    let spec: Spec = match (mode, code) {
+        ("pytest", _) => shell.args(["-c", WITH_ARGUMENTS, "sh", "-m", "pytest", "-q"]),
+        ("snippet", Some(code)) => shell
+            .args(["-c", FROM_FILE])
+            // The snippet lies elsewhere, so it must be told where the project's modules are.
+            .env("PYTHONPATH", runner.folder())
+            .stdin(Stdin::Bytes(code.into_bytes())),
         ("snippet", None) => return ShellResult::failed("snippet: code is required", 2).into(),
         _ => return ShellResult::failed(format!("unknown mode: {mode}"), 2).into(),
     };
-    runner.run(choices).await.into()
+    runner.run(vec![spec]).await.into()
 }

@@ -1,5 +1,6 @@
 //! The names, the shapes and the exact words that were promised.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -188,6 +189,29 @@ async fn pytest_is_run_as_a_module() {
         "{}{}",
         result.stdout,
         result.stderr
+    );
+}
+
+/// Version managers put their own Python first in the path, in the home folder, which a tool does not see.
+#[tokio::test]
+async fn a_python_of_the_home_folder_is_passed_over() {
+    let user = User::new();
+    let shim = user.write("shims/python", "#!/bin/sh\necho from home\n");
+    for name in ["python", "python3"] {
+        let shim = shim.with_file_name(name);
+        std::fs::write(&shim, "#!/bin/sh\necho from home\n").unwrap();
+        std::fs::set_permissions(&shim, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    let sandbox = user.sandbox_with(shim.parent().unwrap()).await;
+    let result = python_run(&sandbox, &user.root(), "pytest", None).await;
+    let said = format!("{}{}", result.stdout, result.stderr);
+    assert!(
+        !said.contains("from home") && !said.contains("hidden"),
+        "{said}"
+    );
+    assert!(
+        said.contains("pytest") || said.contains("tests ran"),
+        "{said}"
     );
 }
 
