@@ -55,6 +55,12 @@ pub trait Tool: fmt::Debug + Send + Sync {
     /// How a model sees it.
     fn spec(&self) -> &ToolSpec;
 
+    /// The files that a call with this input is about, for the rules that name places. Not those that a program may touch.
+    fn paths(&self, input: &Value) -> Vec<String> {
+        let path = input.get("path").and_then(Value::as_str);
+        path.map(str::to_owned).into_iter().collect()
+    }
+
     /// Does it. Bad input and faults of the system are outputs without success; an error is for what breaks
     /// a rule, such as a path that leaves the workspace. Dropping the future stops it.
     fn call(&self, input: Value) -> BoxFuture<'_, Result<ToolOutput>>;

@@ -25,6 +25,11 @@ pub(crate) trait Deed: Debug + Send + Sync + 'static {
 
     /// Does it.
     fn run(&self, input: Self::Input) -> BoxFuture<'_, Result<ToolOutput>>;
+
+    /// The files that it is about, where that is more than a `path`.
+    fn paths(_: Self::Input) -> Option<Vec<String>> {
+        None
+    }
 }
 
 /// A deed with its specification.
@@ -50,6 +55,12 @@ pub(crate) fn tool<D: Deed>(deed: D) -> Arc<dyn Tool> {
 impl<D: Deed> Tool for Bound<D> {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn paths(&self, input: &Value) -> Vec<String> {
+        let known = arguments(input.clone()).ok().and_then(D::paths);
+        let path = || input.get("path").and_then(Value::as_str);
+        known.unwrap_or_else(|| path().map(str::to_owned).into_iter().collect())
     }
 
     fn call(&self, input: Value) -> BoxFuture<'_, Result<ToolOutput>> {

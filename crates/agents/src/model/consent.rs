@@ -55,15 +55,15 @@ impl Consent<'_> {
             .cwd
             .as_deref()
             .unwrap_or(Path::new("/"));
-        let path = input["path"].as_str();
         PermissionAsk {
             id: id.to_owned(),
             agent: self.agent.to_owned(),
             tool: tool.spec().name.clone(),
             kind: Some(tool.spec().kind),
-            paths: path
+            paths: tool
+                .paths(input)
+                .iter()
                 .map(|path| seen_from(folder, Path::new(path)))
-                .into_iter()
                 .collect(),
             input: input.clone(),
             options: options(),

@@ -41,6 +41,11 @@ impl Deed for ApplyPatch {
             Ok(blocking(apply).await??.into())
         })
     }
+
+    fn paths(input: Input) -> Option<Vec<String>> {
+        let files = read(&input.patch).unwrap_or_default();
+        Some(files.into_iter().flat_map(FilePatch::paths).collect())
+    }
 }
 
 /// Applies a patch, in either form, to the files beneath a root.

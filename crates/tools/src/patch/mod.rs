@@ -28,6 +28,17 @@ pub(crate) enum FilePatch {
     },
 }
 
+impl FilePatch {
+    /// The files that it is about: one, or two where it is moved.
+    fn paths(self) -> impl Iterator<Item = String> {
+        let (path, to) = match self {
+            Self::Add { path, .. } | Self::Delete { path } => (path, None),
+            Self::Update { path, to, .. } => (path, to),
+        };
+        [Some(path), to].into_iter().flatten()
+    }
+}
+
 /// One piece of a file that is to be changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Hunk {

@@ -1,64 +1,99 @@
 //! Finds where each piece belongs in a text, and puts it there. Pure.
 
+use std::ops::Range;
+
 use super::{Hunk, Line};
 
 /// How closely lines must agree, the strictest first. Line ends never count.
 const LOOKS: [fn(&str) -> &str; 3] = [|line| line, str::trim_end, str::trim];
 
+/// How many lines may be held against each other for one patch: a minute's work is no patch but an attack.
+const LOOKS_AT: usize = 50_000_000;
+
 /// The text with every piece changed, or why one of them has no place.
 pub(super) fn change(text: &str, hunks: &[Hunk]) -> Result<String, String> {
     let file = File::of(text);
-    let mut result: Vec<String> = Vec::new();
+    let mut result: Vec<(&str, &str)> = Vec::new();
     let mut done = 0;
+    let mut looks = LOOKS_AT;
     for (number, hunk) in hunks.iter().enumerate() {
-        let at =
-            find(&file.lines, hunk, done).map_err(|why| format!("piece {}: {why}", number + 1))?;
-        result.extend(file.lines[done..at].iter().map(|line| (*line).to_owned()));
+        let at = find(&file.lines, hunk, done, &mut looks)
+            .map_err(|why| format!("piece {}: {why}", number + 1))?;
+        result.extend(file.whole(done..at));
         done = at;
         for line in &hunk.lines {
             match line {
                 // As the file has it, should the patch have other spaces.
                 Line::Keep(_) => {
-                    result.push(file.lines[done].to_owned());
+                    result.extend(file.whole(done..done + 1));
                     done += 1;
                 }
                 Line::Remove(_) => done += 1,
-                Line::Add(text) => result.push(text.trim_end_matches('\r').to_owned()),
+                Line::Add(text) => result.push((text.trim_end_matches('\r'), file.end)),
             }
         }
     }
-    result.extend(file.lines[done..].iter().map(|line| (*line).to_owned()));
+    result.extend(file.whole(done..file.lines.len()));
     let newline = hunks.last().and_then(|hunk| hunk.newline);
-    Ok(file.join(&result, newline))
+    Ok(file.join(result, newline))
 }
 
-/// A text as lines, and how they end.
+/// A text as lines, and how each of them ends.
 struct File<'a> {
     lines: Vec<&'a str>,
+    ends: Vec<&'a str>,
+    /// How new lines end: as most others do.
     end: &'static str,
     ends_with_newline: bool,
 }
 
 impl<'a> File<'a> {
     fn of(text: &'a str) -> Self {
+        let (lines, ends): (Vec<&str>, Vec<&str>) = text.split_inclusive('\n').map(parted).unzip();
+        let count = |wanted: &str| ends.iter().filter(|end| **end == wanted).count();
+        let is_foreign = count("\r\n") > count("\n");
         Self {
-            lines: text.lines().collect(),
-            end: if text.contains("\r\n") { "\r\n" } else { "\n" },
+            end: if is_foreign { "\r\n" } else { "\n" },
             ends_with_newline: text.is_empty() || text.ends_with('\n'),
+            lines,
+            ends,
         }
     }
 
-    fn join(&self, lines: &[String], newline: Option<bool>) -> String {
-        let mut text = lines.join(self.end);
-        if newline.unwrap_or(self.ends_with_newline) && !lines.is_empty() {
-            text.push_str(self.end);
+    /// Lines with their ends.
+    fn whole(&self, range: Range<usize>) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let lines = self.lines[range.clone()].iter().copied();
+        lines.zip(self.ends[range].iter().copied())
+    }
+
+    /// The lines as a text again, whose last line ends as the patch says, or as it did.
+    fn join(&self, mut lines: Vec<(&str, &str)>, newline: Option<bool>) -> String {
+        let last = lines.len().saturating_sub(1);
+        for (at, (_, end)) in lines.iter_mut().enumerate() {
+            let is_wanted = at < last || newline.unwrap_or(self.ends_with_newline);
+            *end = match (is_wanted, end.is_empty()) {
+                (true, true) => self.end,
+                (true, false) => end,
+                (false, _) => "",
+            };
         }
-        text
+        let pieces = lines.iter().flat_map(|(line, end)| [*line, *end]);
+        pieces.collect()
     }
 }
 
+/// A line and its end.
+fn parted(whole: &str) -> (&str, &str) {
+    let line = whole.strip_suffix('\n').unwrap_or(whole);
+    let line = match line.len() < whole.len() {
+        true => line.strip_suffix('\r').unwrap_or(line),
+        false => line,
+    };
+    whole.split_at(line.len())
+}
+
 /// The line where a piece begins.
-fn find(lines: &[&str], hunk: &Hunk, from: usize) -> Result<usize, String> {
+fn find(lines: &[&str], hunk: &Hunk, from: usize, looks: &mut usize) -> Result<usize, String> {
     let start = match &hunk.after {
         Some(heading) => after(lines, heading, from)?,
         None => from,
@@ -73,12 +108,14 @@ fn find(lines: &[&str], hunk: &Hunk, from: usize) -> Result<usize, String> {
         .collect();
     if old.is_empty() {
         // Nothing to look for: after its heading, at its line, or at the end.
-        let said = hunk.line.map(|line| (line - 1).clamp(start, lines.len()));
+        let said = hunk
+            .line
+            .map(|line| line.saturating_sub(1).clamp(start, lines.len()));
         let headed = hunk.after.as_ref().map(|_| start);
         return Ok(said.or(headed).unwrap_or(lines.len()));
     }
     for look in LOOKS {
-        let places = places(lines, &old, start, look);
+        let places = places(lines, &old, start, look, looks)?;
         if !places.is_empty() {
             return choose(&places, hunk, lines.len(), old.len());
         }
@@ -98,14 +135,26 @@ fn after(lines: &[&str], heading: &str, from: usize) -> Result<usize, String> {
         .ok_or_else(|| format!("the line {heading:?} was not found"))
 }
 
-fn places(lines: &[&str], old: &[&str], from: usize, look: fn(&str) -> &str) -> Vec<usize> {
+fn places(
+    lines: &[&str],
+    old: &[&str],
+    from: usize,
+    look: fn(&str) -> &str,
+    looks: &mut usize,
+) -> Result<Vec<usize>, String> {
     let last = (lines.len() + 1).saturating_sub(old.len());
-    let fits = |at: &usize| {
-        old.iter()
-            .zip(&lines[*at..])
-            .all(|(a, b)| look(a) == look(b))
-    };
-    (from..last).filter(fits).collect()
+    let mut places = Vec::new();
+    for at in from..last {
+        let alike = |(a, b): &(&&str, &&str)| look(a) == look(b);
+        let same = old.iter().zip(&lines[at..]).take_while(alike).count();
+        if same == old.len() {
+            places.push(at);
+        }
+        *looks = looks
+            .checked_sub(same + 1)
+            .ok_or("it would take too long to find its place, make it shorter")?;
+    }
+    Ok(places)
 }
 
 /// One of several places, if there is a reason for it.
@@ -115,7 +164,7 @@ fn choose(places: &[usize], hunk: &Hunk, total: usize, length: usize) -> Result<
         return last.ok_or_else(|| "these lines are not at the end of the file".to_owned());
     }
     if let Some(line) = hunk.line {
-        let near = |at: &usize| at.abs_diff(line - 1);
+        let near = |at: &usize| at.abs_diff(line.saturating_sub(1));
         let best = places.iter().copied().min_by_key(near);
         let is_tie =
             best.is_some_and(|best| places.iter().filter(|at| near(at) == near(&best)).count() > 1);
@@ -204,6 +253,42 @@ mod tests {
             check("\tif x:\n\t\ty\n", " if x:\n+\t\tz").unwrap(),
             "\tif x:\n\t\tz\n\t\ty\n"
         );
+    }
+
+    #[test]
+    fn lines_that_are_not_touched_keep_their_own_ends() {
+        let mixed = "a\r\nb\nc\nd\n";
+        assert_eq!(check(mixed, "-c\n+x").unwrap(), "a\r\nb\nx\nd\n");
+        assert_eq!(check("a\nb\r\nc", " c\n+d").unwrap(), "a\nb\r\nc\nd");
+        assert_eq!(check("a\r\nb\r\n", "-b").unwrap(), "a\r\n");
+        assert_eq!(check("a\rb\nc\n", "-c\n+x").unwrap(), "a\rb\nx\n");
+    }
+
+    #[test]
+    fn p12_a_patch_that_takes_forever_is_refused() {
+        let text = "x\n".repeat(200_000);
+        let piece = format!("{}-y", "-x\n".repeat(100_000));
+        assert!(check(&text, &piece).unwrap_err().contains("too long"));
+    }
+
+    #[test]
+    fn a_diff_with_lines_that_cannot_be_is_applied_or_refused() {
+        for heading in [
+            "-0,1 +0,1",
+            "-18446744073709551615,0 +1,1",
+            "-18446744073709551615,1 +1,1",
+            "-0,0 +0,1",
+        ] {
+            let body = match heading.contains(",0 ") {
+                true => "+y\n",
+                false => "-x\n+y\n",
+            };
+            let files = read(&format!("--- a/f\n+++ b/f\n@@ {heading} @@\n{body}")).unwrap();
+            let FilePatch::Update { hunks, .. } = &files[0] else {
+                panic!("not an update")
+            };
+            assert!(change("x\n", hunks).unwrap().contains('y'), "{heading}");
+        }
     }
 
     #[test]

@@ -78,7 +78,11 @@ fn hunk(at: usize, heading: &str, lines: &mut Lines<'_>) -> Result<Hunk, String>
         .ok_or_else(wrong)?;
     let mut hunk = Hunk {
         // An empty piece is said to stand after its line, any other at its line.
-        line: Some(if old == 0 { start + 1 } else { start }),
+        line: Some(if old == 0 {
+            start.saturating_add(1)
+        } else {
+            start
+        }),
         ..Hunk::default()
     };
     while old > 0 || new > 0 {

@@ -1,9 +1,10 @@
 //! Looks for the pattern in every file and writes down what it finds.
 
 use std::fmt::Write;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::ops::ControlFlow;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
@@ -24,6 +25,9 @@ const CONTEXT: u32 = 20;
 const LINE_BYTES: usize = 400;
 /// The largest file that is searched.
 const FILE_BYTES: u64 = 16 << 20;
+
+/// What a pattern may take up, as it is made and as it is used: one of a few letters can ask for gigabytes.
+const PATTERN_BYTES: usize = 8 << 20;
 
 /// The lines that match, as `path:line:text`; lines around them as `path-line-text`.
 pub fn search(root: &Root, query: &Query) -> Result<FSResult, PathError> {
@@ -61,7 +65,7 @@ pub(super) fn search_until(
                 return ControlFlow::Continue(());
             }
             report.path = path.to_owned();
-            let _ = searcher.search_file(&matcher, &file, &mut report);
+            let _ = searcher.search_reader(&matcher, Stoppable { file, stop }, &mut report);
             if report.is_full() {
                 ControlFlow::Break(())
             } else {
@@ -83,6 +87,8 @@ fn pattern(query: &Query) -> Result<RegexMatcher, String> {
         .case_insensitive(query.ignore_case)
         .fixed_strings(query.literal)
         .line_terminator(Some(b'\n'))
+        .size_limit(PATTERN_BYTES)
+        .dfa_size_limit(PATTERN_BYTES)
         .build(&query.pattern)
         .map_err(|error| format!("the pattern cannot be used: {error}"))
 }
@@ -108,6 +114,21 @@ fn searcher(query: &Query) -> Searcher {
         // A line longer than this ends the search of its file.
         .heap_limit(Some(FILE_BYTES as usize))
         .build()
+}
+
+/// A file that ends as soon as the search is told to stop, so that no pattern outlives it by more than a piece.
+struct Stoppable<'a> {
+    file: File,
+    stop: &'a AtomicBool,
+}
+
+impl Read for Stoppable<'_> {
+    fn read(&mut self, piece: &mut [u8]) -> io::Result<usize> {
+        match self.stop.load(Ordering::Relaxed) {
+            true => Ok(0),
+            false => self.file.read(piece),
+        }
+    }
 }
 
 /// What was found so far.

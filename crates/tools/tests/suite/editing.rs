@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
+use windlass_core::Toolbox;
 use windlass_sandbox::Mechanism;
 use windlass_tools::{LocalTools, apply_patch, fs_edit};
 
@@ -177,4 +178,27 @@ async fn real_diffs_of_git_are_applied() {
     assert_eq!(user.text("new/file.txt"), "hello\n");
     assert_eq!(user.text("open.txt"), "no newline\nstill none");
     assert!(!user.project().join("gone.txt").exists());
+}
+
+/// Rules that name places must see all of them.
+#[test]
+fn a_patch_says_which_files_it_is_about() {
+    let user = User::new();
+    let tools = LocalTools::without_isolation("a test")
+        .tools(&user.project())
+        .unwrap();
+    let tool = tools
+        .iter()
+        .find(|tool| tool.spec().name == "apply_patch")
+        .unwrap();
+    let patch = "*** Begin Patch\n*** Add File: a\n+x\n*** Update File: b\n*** Move to: c/d\n-x\n*** Delete File: e\n*** End Patch";
+    let paths = |input: serde_json::Value| tool.paths(&input);
+    assert_eq!(paths(json!({ "patch": patch })), ["a", "b", "c/d", "e"]);
+    assert_eq!(paths(json!({ "input": "--- a/x\n+++ /dev/null\n" })), ["x"]);
+    assert!(paths(json!({ "patch": "nothing" })).is_empty());
+    let write = tools
+        .iter()
+        .find(|tool| tool.spec().name == "fs_write")
+        .unwrap();
+    assert_eq!(write.paths(&json!({ "path": "z", "content": "" })), ["z"]);
 }

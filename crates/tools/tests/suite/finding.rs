@@ -170,3 +170,14 @@ async fn p17_pipes_and_links_are_passed_over() {
         assert_eq!(error.unwrap_err().to_string(), "path escapes sandbox");
     }
 }
+
+#[test]
+fn p12_a_pattern_that_asks_for_gigabytes_is_refused() {
+    let user = project();
+    let found = search(&user.root(), &query(r"(\w{100}\d{100}){200}")).unwrap();
+    assert!(
+        !found.ok && found.detail.contains("cannot be used"),
+        "{}",
+        found.detail
+    );
+}

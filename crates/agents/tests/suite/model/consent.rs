@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
-use windlass_core::permission::Approval;
+use windlass_core::permission::{Approval, PermissionRule};
 use windlass_core::{AgentEvent, Approver, PermissionAsk, PermissionPolicy, SessionOptions};
 
 use super::world::{Api, Desk, end, scripted, tools};
@@ -116,4 +116,25 @@ async fn without_anybody_to_ask_the_answer_is_no() {
         assert_eq!(succeeded(&events), [true, false, false]);
         assert_eq!(desk.world.read("notes.txt"), "one\ntwo\n");
     }
+}
+
+/// A place that a rule closes stays closed, by whichever tool it is reached.
+#[tokio::test]
+async fn a_rule_for_a_place_holds_for_patches_too() {
+    let patch = "*** Begin Patch\n*** Add File: free.txt\n+x\n*** Add File: closed/x.txt\n+x\n*** End Patch";
+    let model = scripted(json!([
+        { "answer": [{ "call": { "name": "apply_patch", "arguments": { "patch": patch } } }] },
+        { "answer": [{ "text": "Tried." }] },
+    ]))
+    .await;
+    let desk = Desk::new(Api::Chat, &model.url(), json!({ "permissions": null })).await;
+    let options = SessionOptions {
+        permissions: PermissionPolicy::Allow,
+        permission_rules: vec![PermissionRule::of(PermissionPolicy::Deny).path("closed")],
+        ..desk.options()
+    };
+    let handle = desk.handle();
+    let session = handle.new_session(options).await.unwrap();
+    let turn = handle.prompt(&session, "Write.").await.unwrap();
+    assert_eq!(succeeded(&turn.collect().await), [false]);
 }
