@@ -15,7 +15,7 @@ pub(super) fn tools(servers: &Arc<Servers>) -> Vec<Arc<dyn Tool>> {
     for tool in servers.tools() {
         tools.push(Arc::new(ServerTool {
             spec: ToolSpec {
-                name: tool.joined(),
+                name: offered(&tool.joined()),
                 description: tool.description.clone(),
                 parameters: tool.input_schema.clone(),
                 kind: ToolKind::Execute,
@@ -31,6 +31,24 @@ pub(super) fn tools(servers: &Arc<Servers>) -> Vec<Arc<dyn Tool>> {
         tools.push(Arc::new(Resources::read(servers)));
     }
     tools
+}
+
+/// The longest name of a tool that every API takes.
+const NAME_BYTES: usize = 64;
+
+/// A name that every API takes. Servers give any names, and one bad one would have the whole request refused.
+fn offered(name: &str) -> String {
+    let plain = |letter: char| match letter {
+        'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' => letter,
+        _ => '_',
+    };
+    let name: String = name.chars().map(plain).collect();
+    if name.len() <= NAME_BYTES {
+        return name;
+    }
+    // Long names differ at their ends.
+    let (head, tail) = (NAME_BYTES / 2 - 1, name.len() - NAME_BYTES / 2);
+    format!("{}_{}", &name[..head], &name[tail..])
 }
 
 #[derive(Debug)]
@@ -177,5 +195,23 @@ fn failed(problem: String) -> ToolOutput {
         success: false,
         output: json!({ "error": problem }),
         text: problem,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_api_takes_the_name_of_every_tool() {
+        assert_eq!(offered("mcp__demo__add-2"), "mcp__demo__add-2");
+        assert_eq!(
+            offered("mcp__s__get.weather now"),
+            "mcp__s__get_weather_now"
+        );
+        assert_eq!(offered("mcp__s__é\u{1b}[2J"), "mcp__s_____2J");
+        let long = |end: &str| offered(&format!("mcp__s__{}{end}", "x".repeat(200)));
+        assert_eq!(long("one").len(), NAME_BYTES);
+        assert_ne!(long("one"), long("two"));
     }
 }
