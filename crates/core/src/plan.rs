@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// What a planner is told; the task stands in it once.
-const PROMPT: &str = include_str!("planner.md");
+/// What a planner is told before the task.
+const INSTRUCTIONS: &str = include_str!("planner.md");
 
 /// What is to be done, thought through beforehand.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,9 +18,14 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// What to tell whoever is to make a plan for this task.
+    /// What a planner is to know before it is told a task: a model's system prompt.
+    pub fn instructions() -> &'static str {
+        INSTRUCTIONS.trim_end()
+    }
+
+    /// The same and the task in one text, for whoever hears only prompts.
     pub fn prompt(task: &str) -> String {
-        PROMPT.trim_end().replacen("{{task}}", task, 1)
+        format!("{}\n\n# Task\n\n{task}", Self::instructions())
     }
 
     /// The shape of the answer.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use windlass_core::AgentHandle;
 use windlass_core::place::{FileChange, TaskContext};
 
-use crate::attempt::Material;
+use crate::attempt::{Material, call};
 use crate::plan::asked;
 use crate::{PlanError, PlanOptions, Settings};
 
@@ -38,7 +38,8 @@ pub async fn generate_code(
         command: None,
     };
     let prompt = material.for_generating(&[]);
-    let value = asked(agent, "generate_code", prompt, schema(false), options).await?;
+    let task = call(agent, "generate_code", prompt, schema(false));
+    let value = asked(agent, task, options).await?;
     let answer = crate::prompt::cut(&value.to_string(), 2000);
     serde_json::from_value(value).map_err(|error| PlanError::Invalid {
         problem: error.to_string(),

@@ -12,7 +12,7 @@ use windlass_core::task::{
     Dependency, IssueId, MAX_ATTEMPTS, NewTask, ProjectId, Task, TaskId, TaskStatus, WorkerKind,
 };
 
-use crate::attempt::patiently;
+use crate::attempt::{call, patiently};
 use crate::plan::asked;
 use crate::prompt::fill;
 use crate::{AgentPoolManager, Error, PlanError, PlanOptions, Runner, Signals, TaskResult};
@@ -47,7 +47,8 @@ impl LeadAgent {
     pub async fn plan(&self, goal: &str, parent: Parent) -> Result<Vec<NewTask>, PlanError> {
         let prompt = fill(include_str!("prompts/lead.md"), &[("goal", goal)]);
         let options = self.options.clone();
-        let value = asked(&self.planner, "lead", prompt, schema(), options).await?;
+        let task = call(&self.planner, "lead", prompt, schema());
+        let value = asked(&self.planner, task, options).await?;
         let invalid = |problem: String| PlanError::Invalid {
             problem,
             answer: crate::prompt::cut(&value.to_string(), 2000),

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use windlass_core::structured::{Fault as Misfit, Rules};
-use windlass_core::{AgentHandle, ErrorCode, SessionOptions};
+use windlass_core::structured::{Fault as Misfit, Rules, SchemaMode};
+use windlass_core::{AgentHandle, ErrorCode, SessionOptions, StructuredAgentTask};
 
 pub use windlass_core::Plan;
 
@@ -23,6 +23,8 @@ pub struct PlanOptions {
     pub timeout: Option<Duration>,
     /// What the planner's session is begun with: its folder, its model, what it may do.
     pub session: SessionOptions,
+    /// Whether the planner knows from [`Plan::instructions`] what a plan is. Then it is told the task and nothing else.
+    pub is_instructed: bool,
 }
 
 /// Why there is no plan.
@@ -60,7 +62,17 @@ pub async fn get_plan(
     planner: &AgentHandle,
     options: PlanOptions,
 ) -> Result<Plan, PlanError> {
-    let value = asked(planner, "plan", Plan::prompt(task), Plan::schema(), options).await?;
+    let asking = if options.is_instructed {
+        StructuredAgentTask {
+            name: "plan".to_owned(),
+            prompt: task.to_owned(),
+            schema: Some(Plan::schema()),
+            schema_mode: SchemaMode::None,
+        }
+    } else {
+        call(planner, "plan", Plan::prompt(task), Plan::schema())
+    };
+    let value = asked(planner, asking, options).await?;
     Plan::read(&value).map_err(|problem| PlanError::Invalid {
         problem,
         answer: cut(&value.to_string(), ANSWER),
@@ -70,12 +82,9 @@ pub async fn get_plan(
 /// A structured answer, or why it is none.
 pub(crate) async fn asked(
     agent: &AgentHandle,
-    name: &str,
-    prompt: String,
-    schema: Value,
+    task: StructuredAgentTask,
     options: PlanOptions,
 ) -> Result<Value, PlanError> {
-    let task = call(agent, name, prompt, schema);
     let mut conversation = Conversation::new(agent.clone(), options.session);
     let answer = conversation
         .structured(task, options.rules, options.timeout, &mut ())

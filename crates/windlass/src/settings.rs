@@ -1,11 +1,22 @@
 //! What planning and carrying out a task go by: eight values, from the environment, `.env` or `windlass.toml`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use windlass_core::SecretString;
+use serde_json::{Value, json};
+use windlass_agents::AgentContext;
+use windlass_agents::http::Address;
+use windlass_agents::model::{ExecSummary, ModelAgent, ModelKind, ModelSettings, NoTools};
+use windlass_core::{AgentHandle, Error, PermissionPolicy, SecretString, SessionOptions, Toolbox};
+use windlass_runner::{Plan, PlanError, PlanOptions};
+use windlass_tools::LocalTools;
 
 use crate::config::{Config, Inputs, Result};
+use crate::registry;
+
+/// The variable with the planner's key, unless the configuration names another.
+const KEY: &str = "OLLAMA_API_KEY";
 
 /// How a task is planned and carried out where no agent is named.
 #[derive(Debug, Clone)]
@@ -34,6 +45,48 @@ pub fn load_settings() -> Result<Settings> {
     Ok(Settings::of(&Config::load(&inputs)?))
 }
 
+/// Has the planner of these settings, or of this process, make a plan. Nothing is changed by it.
+///
+/// The planner is asked at `{turbo_host}/api/chat`, with the key, for a whole answer: the planning prompt as the system's
+/// words, the task as the user's.
+pub async fn get_plan(
+    task: &str,
+    settings: Option<Settings>,
+) -> std::result::Result<Plan, PlanError> {
+    let settings = chosen(settings)?;
+    settings.check_key(KEY).map_err(Error::InvalidInput)?;
+    let (inputs, context) = here(&settings).await?;
+    let mut table = settings.planner();
+    if settings.api_key.is_some() {
+        table["api_key_env"] = KEY.into();
+    }
+    let planner = model(&table, context, Arc::new(NoTools))?;
+    let options = PlanOptions {
+        session: SessionOptions::in_dir(inputs.cwd),
+        is_instructed: true,
+        ..PlanOptions::default()
+    };
+    windlass_runner::get_plan(task, &planner, options).await
+}
+
+/// Has the coder of these settings, or of this process, carry a plan out with tools, in the folder of this process.
+///
+/// The files there are changed at once: `windlass run --apply` is the way with a clone, tests and a way back.
+pub async fn execute(
+    coder_prompt: &str,
+    settings: Option<Settings>,
+) -> windlass_core::Result<ExecSummary> {
+    let settings = chosen(settings)?;
+    let (inputs, context) = here(&settings).await?;
+    let tools = Arc::new(LocalTools::new(context.sandbox().clone()));
+    let coder = model(&settings.coder(), context, tools)?;
+    let options = SessionOptions {
+        permissions: PermissionPolicy::Allow,
+        ..SessionOptions::in_dir(inputs.cwd)
+    };
+    windlass_agents::model::execute(&coder, coder_prompt, options).await
+}
+
 impl Settings {
     /// What a configuration says about them.
     pub fn of(config: &Config) -> Self {
@@ -56,6 +109,67 @@ impl Settings {
                 .unwrap_or_default(),
         }
     }
+
+    /// The planner as an agent's table: a model that answers whole and has no tools. The key is not in it.
+    pub(crate) fn planner(&self) -> Value {
+        json!({
+            "endpoint": self.turbo_host,
+            "model": self.planner_model,
+            "request_timeout_secs": self.request_timeout.as_secs(),
+            "instructions": Plan::instructions(),
+            "stream": false,
+            "tools": false,
+        })
+    }
+
+    /// The coder as an agent's table: a model with tools.
+    pub(crate) fn coder(&self) -> Value {
+        json!({
+            "endpoint": self.local_host,
+            "model": self.coder_model,
+            "request_timeout_secs": self.request_timeout.as_secs(),
+            "max_steps": self.max_steps,
+        })
+    }
+
+    /// Whether the planner's server can be asked: only one on this machine does without the key of this variable.
+    pub(crate) fn check_key(&self, variable: &str) -> std::result::Result<(), String> {
+        let host = &self.turbo_host;
+        let is_here = || Address::parse(host).is_ok_and(|address| address.is_local());
+        if self.api_key.is_some() || is_here() {
+            return Ok(());
+        }
+        Err(format!(
+            "{variable} is not set, and the planner at {host} needs it: set it, or name another planner with --planner"
+        ))
+    }
+}
+
+fn chosen(settings: Option<Settings>) -> windlass_core::Result<Settings> {
+    let loaded = settings.map_or_else(load_settings, Ok);
+    loaded.map_err(|error| Error::InvalidInput(error.to_string()))
+}
+
+/// This process, with no other key than that of the settings.
+async fn here(settings: &Settings) -> windlass_core::Result<(Inputs, AgentContext)> {
+    let inputs = Inputs::of_process()
+        .map_err(|error| Error::InvalidInput(format!("no working directory: {error}")))?;
+    let key = settings.api_key.clone();
+    let machine = registry::machine(&inputs).await;
+    let context = machine.map_err(|problem| Error::Unavailable {
+        backend: ModelKind::Ollama.name().to_owned(),
+        problem,
+    })?;
+    Ok((inputs, context.with_secrets(move |_| key.clone())))
+}
+
+fn model(
+    table: &Value,
+    context: AgentContext,
+    tools: Arc<dyn Toolbox>,
+) -> windlass_core::Result<AgentHandle> {
+    let settings = ModelSettings::read(table)?;
+    Ok(ModelAgent::new(ModelKind::Ollama, settings, context, tools)?.handle())
 }
 
 /// A value as JSON without any space, for a log.

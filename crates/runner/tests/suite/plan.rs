@@ -36,6 +36,25 @@ async fn a_plan_is_found_in_whatever_the_planner_wraps_it_in() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_planner_that_has_its_instructions_is_told_the_task_alone() {
+    let world = World::calm(&[]);
+    let said = r#"{"plan":["read"],"coder_prompt":"do it","tests":[]}"#;
+    let script = std::sync::Arc::new(move |_: usize| Act::Say(said));
+    let agent = SimAgent::handle(&world.repo, script, true, &world.agent);
+    for is_instructed in [true, false] {
+        let options = PlanOptions {
+            is_instructed,
+            ..PlanOptions::default()
+        };
+        get_plan("sort a list", &agent, options).await.unwrap();
+    }
+    let told = world.agent.lock().unwrap().prompts.clone();
+    assert_eq!(told[0], "sort a list");
+    assert!(told[1].starts_with(Plan::instructions()), "{}", told[1]);
+    assert!(told[1].contains("# Task\n\nsort a list"), "{}", told[1]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_answer_that_is_no_plan_is_shown() {
     for said in [
         "I cannot do that.",

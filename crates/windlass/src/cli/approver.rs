@@ -37,10 +37,20 @@ impl Approver for Person {
             self.console.progress(STRONG, &line);
         }
         Box::pin(async move {
-            let line = tokio::task::spawn_blocking(read_line).await.ok()??;
-            let place: usize = line.trim().parse().ok()?;
-            let chosen = ask.options.get(place.checked_sub(1)?)?;
-            Some(chosen.id.clone())
+            loop {
+                let line = tokio::task::spawn_blocking(read_line).await.ok()??;
+                let place = line
+                    .trim()
+                    .parse()
+                    .ok()
+                    .and_then(|place: usize| place.checked_sub(1));
+                if let Some(chosen) = place.and_then(|place| ask.options.get(place)) {
+                    return Some(chosen.id.clone());
+                }
+                let most = ask.options.len();
+                let line = format!("type a number from 1 to {most}, then Enter");
+                self.console.progress(WARNING, &line);
+            }
         })
     }
 }

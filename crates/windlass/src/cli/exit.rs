@@ -66,6 +66,14 @@ impl Failure {
         self.exit == Exit::Usage
     }
 
+    /// The same, with a word on whose failure it is.
+    pub(super) fn of(self, whose: &str) -> Self {
+        Self {
+            message: format!("{whose}: {}", self.message),
+            ..self
+        }
+    }
+
     pub(super) fn failed(message: impl Into<String>) -> Self {
         Self {
             exit: Exit::Failed,

@@ -39,6 +39,7 @@ mod worker;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use windlass_core::AgentRegistry;
@@ -51,6 +52,9 @@ use exit::Failure;
 /// What a script may want to know.
 const AFTER_HELP: &str = "Exit codes: 0 done, 1 the agent or task failed, 2 usage or configuration, \
     3 blocked, 4 agent not available, 124 timeout, 130 interrupted";
+
+/// How long work that nobody awaits any more may take before the program ends.
+const LAST_WORK: Duration = Duration::from_millis(200);
 
 /// One runtime through which every coding agent does real work.
 #[derive(Debug, Parser)]
@@ -169,7 +173,12 @@ pub fn main(registry: AgentRegistry) -> ExitCode {
         .enable_all()
         .build();
     let outcome = match runtime {
-        Ok(runtime) => runtime.block_on(run(cli, registry, &console)),
+        Ok(runtime) => {
+            let outcome = runtime.block_on(run(cli, registry, &console));
+            // A thread that reads from a terminal ends with the next line; nobody waits for that.
+            runtime.shutdown_timeout(LAST_WORK);
+            outcome
+        }
         Err(error) => Err(Failure::failed(format!("no runtime: {error}"))),
     };
     exit::code(outcome, &console)

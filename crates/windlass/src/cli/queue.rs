@@ -24,7 +24,11 @@ impl Queue {
     /// Opens the configured store, and makes the project known to it where it is not yet: a store that cannot be written
     /// can still be looked at.
     pub(super) async fn open(app: &App<'_>) -> Result<Self, Failure> {
-        let config = app.config()?;
+        Self::of(app, app.config()?).await
+    }
+
+    /// The same for a configuration that was read, and spoken of, already.
+    pub(super) async fn of(app: &App<'_>, config: Config) -> Result<Self, Failure> {
         let root = repository(&app.inputs.cwd)?;
         let store = store(&config).await?;
         let known = store.projects().await?;

@@ -7,10 +7,13 @@ use std::sync::Arc;
 use clap::Args;
 use windlass_core::task::NewTask;
 use windlass_core::{SessionOptions, visible_line};
-use windlass_runner::{Plan, PlanOptions, ResultStatus, Signals, TaskResult, get_plan};
+use windlass_runner::{
+    Listener, Plan, PlanError, PlanOptions, ResultStatus, Signals, TaskResult, get_plan,
+};
 use windlass_workspace::Merge;
 
 use super::app::App;
+use super::approver;
 use super::console::{QUIET, STRONG};
 use super::crew::{Crew, settings, test_settings};
 use super::exit::{Exit, Failure};
@@ -18,6 +21,7 @@ use super::interrupt::Interrupts;
 use super::progress::Progress;
 use super::prompt_text;
 use super::queue::Queue;
+use super::spinner::Spinner;
 use crate::settings::Settings;
 use cast::Cast;
 
@@ -53,6 +57,11 @@ impl Run {
         let task = prompt_text::read(self.task.clone(), std::io::stdin())?;
         let cast = Cast::choose(app, &config, &settings, &self)?;
         app.console.progress(QUIET, &cast.to_string());
+        // Where nothing could be carried out nobody need plan.
+        let queue = match self.apply && !settings.dry_run {
+            true => Some(Queue::of(app, config).await?),
+            false => None,
+        };
 
         let planner = cast.planner.open(&cast.roster)?;
         let options = PlanOptions {
@@ -60,45 +69,53 @@ impl Run {
                 model: cast.planner.model.clone(),
                 ..SessionOptions::in_dir(&app.inputs.cwd)
             },
+            is_instructed: cast.planner.is_usual,
             ..PlanOptions::default()
         };
         let mut interrupts = Interrupts::listen()?;
+        let mut spinner = Spinner::new(app.console.is_interactive(), "planning");
         let plan = tokio::select! {
-            plan = get_plan(&task, &planner, options) => plan?,
+            plan = get_plan(&task, &planner, options) => plan,
             () = interrupts.next() => return Ok(Exit::Interrupted),
         };
+        spinner.clear();
+        let plan = plan.map_err(|error| unplanned(&cast, error))?;
         show(app, &plan)?;
-        if !self.apply || settings.dry_run {
+        let Some(queue) = queue else {
             let why = if self.apply {
-                "this is a dry run (run.dry_run)"
+                "this is a dry run, as DRY_RUN or run.dry_run says"
             } else {
                 "add --apply to have it done"
             };
             app.console
                 .progress(QUIET, &format!("nothing was changed: {why}"));
             return Ok(Exit::Done);
-        }
-        self.carry_out(app, &cast, &task, &plan, interrupts).await
+        };
+        self.carry_out(app, &cast, &queue, (&task, &plan), interrupts)
+            .await
     }
 
     async fn carry_out(
         &self,
         app: &App<'_>,
         cast: &Cast,
-        task: &str,
-        plan: &Plan,
+        queue: &Queue,
+        (task, plan): (&str, &Plan),
         mut interrupts: Interrupts,
     ) -> Result<Exit, Failure> {
-        let queue = Queue::open(app).await?;
         let config = &queue.config;
         let crew = Crew::gather(app, config, test_settings(config)).await?;
-        cast.coder.open(&cast.roster)?;
+        let coder = cast.coder.open(&cast.roster)?;
+        cast.roster.seat(&cast.coder.name, coder);
+        let approver = approver::at_terminal(app.console, self.task == "-");
+        let progress = Arc::new(Progress::new(app.console).asking(&approver));
         let runner = crew.runner(
             Arc::clone(&queue.store),
             Arc::new(cast.roster.clone()),
-            Some(Arc::new(Progress::new(app.console))),
+            Some(Arc::clone(&progress) as Arc<dyn Listener>),
             windlass_runner::Settings {
                 model: cast.coder.model.clone(),
+                approver,
                 ..settings(config)
             },
         );
@@ -127,7 +144,10 @@ impl Run {
             }
         };
         let done = queue.store.task(added.task.id).await?;
-        summary(app, done.id, &result)?;
+        summary(app, done.id, progress.steps(done.id), &result)?;
+        if result.status == ResultStatus::Blocked {
+            how_to_answer(app, queue, done.id).await?;
+        }
         let Some(branch) = done
             .branch
             .filter(|_| result.status == ResultStatus::Completed)
@@ -177,12 +197,40 @@ fn description(task: &str, plan: &Plan) -> String {
     text
 }
 
-fn summary(app: &App<'_>, task: i64, result: &TaskResult) -> Result<(), Failure> {
+/// A planner that failed, by name: there are two who could have.
+fn unplanned(cast: &Cast, error: PlanError) -> Failure {
+    let is_away = matches!(error, PlanError::Agent(_));
+    let failure = Failure::from(error);
+    match is_away {
+        true => failure.of(&format!("planner {}", cast.planner)),
+        false => failure,
+    }
+}
+
+/// What to do about the questions that a task waits for.
+async fn how_to_answer(app: &App<'_>, queue: &Queue, task: i64) -> Result<(), Failure> {
+    for question in queue.store.questions(task).await? {
+        if question.answer.is_none() {
+            let id = question.id;
+            app.console.line(&format!(
+                "{QUIET}to go on: windlass answer {id} TEXT, then windlass worker --once{QUIET:#}"
+            ))?;
+        }
+    }
+    Ok(())
+}
+
+fn summary(app: &App<'_>, task: i64, steps: u64, result: &TaskResult) -> Result<(), Failure> {
     let files = match result.files_modified.as_slice() {
         [] => "no files".to_owned(),
         files => files.join(", "),
     };
-    let line = format!("task {task} {}: {files}", result.status);
+    let steps = match steps {
+        0 => String::new(),
+        1 => " after 1 step".to_owned(),
+        more => format!(" after {more} steps"),
+    };
+    let line = format!("task {task} {}{steps}: {files}", result.status);
     app.console
         .line(&format!("{STRONG}{}{STRONG:#}", visible_line(&line)))?;
     let words = result.error.as_deref().unwrap_or(&result.output);

@@ -67,9 +67,12 @@ impl EnvFile {
         names.filter(|name| !variables::is_ours(name))
     }
 
-    /// The variables that may be looked up: all of a trusted file, none of any other.
+    /// The variables that may be looked up: all of a trusted file that hold something, none of any other.
     pub(super) fn secrets(&self) -> impl Iterator<Item = (String, SecretString)> {
-        let lent = self.variables.iter().filter(|_| self.is_trusted());
+        let lent = self
+            .variables
+            .iter()
+            .filter(|(_, variable)| self.is_trusted() && !variable.value.is_empty());
         lent.map(|(name, variable)| (name.clone(), SecretString::from(variable.value.as_str())))
     }
 

@@ -118,7 +118,10 @@ fn missing_keys<'a>(inputs: &Inputs, settings: &'a Settings) -> Vec<&'a str> {
             Kind::Variable => setting.value.as_str(),
             _ => None,
         });
-    let is_missing = |name: &&str| !inputs.environment.contains_key(OsStr::new(name));
+    let is_missing = |name: &&str| {
+        let value = inputs.environment.get(OsStr::new(name));
+        value.is_none_or(|value| value.is_empty())
+    };
     wanted.filter(is_missing).collect()
 }
 
@@ -147,9 +150,11 @@ fn flags(inputs: &Inputs) -> Result<Settings> {
     Ok(settings)
 }
 
+/// The variables that may be looked up. An empty one is none, as it sets no key either.
 fn environment_secrets(inputs: &Inputs) -> impl Iterator<Item = (String, SecretString)> {
     inputs.environment.iter().filter_map(|(name, value)| {
-        let secret = SecretString::from(value.to_str()?);
+        let value = value.to_str().filter(|value| !value.is_empty());
+        let secret = SecretString::from(value?);
         Some((name.to_str()?.to_owned(), secret))
     })
 }

@@ -168,7 +168,7 @@ fn a_secret_comes_from_the_environment_else_from_a_trusted_file() {
     let secret = |name| Some(config.secret(name)?.expose_secret().to_owned());
     let found = ["A", "B", "C", "D", "E", "F"].map(secret);
     expect![[
-        r#"[Some("environment"), Some("file"), Some("li\nne"), None, Some("${HOME}"), Some("")]"#
+        r#"[Some("environment"), Some("file"), Some("li\nne"), None, Some("${HOME}"), None]"#
     ]]
     .assert_eq(&format!("{found:?}"));
 }

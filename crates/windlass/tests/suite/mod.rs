@@ -22,6 +22,7 @@ mod dashboard;
 mod example;
 mod kill_loop;
 mod run;
+mod run_contract;
 mod scenarios_real;
 mod serve;
 mod serve_sdk;

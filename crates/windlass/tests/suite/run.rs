@@ -42,15 +42,15 @@ impl Server {
     }
 }
 
-fn plan() -> Value {
+pub(crate) fn plan() -> Value {
     json!({ "plan": ["Write notes.txt"], "coder_prompt": "Write changed into notes.txt.", "tests": ["notes.txt says changed"] })
 }
 
-fn planning() -> Value {
+pub(crate) fn planning() -> Value {
     json!([{ "answer": [{ "json": plan() }] }])
 }
 
-fn three_calls() -> Value {
+pub(crate) fn three_calls() -> Value {
     json!([
         { "answer": [{ "read_file": { "path": "greet.sh" } }] },
         { "answer": [{ "write_file": { "path": "notes.txt", "content": "changed\n" } }] },
@@ -59,12 +59,12 @@ fn three_calls() -> Value {
     ])
 }
 
-fn world() -> TaskWorld {
+pub(crate) fn world() -> TaskWorld {
     TaskWorld::new(TESTED, r#"{"turns": []}"#)
 }
 
 /// What the program says on these two servers.
-fn run(world: &TaskWorld, planner: &str, coder: &str, args: &[&str]) -> Run {
+pub(crate) fn run(world: &TaskWorld, planner: &str, coder: &str, args: &[&str]) -> Run {
     Run::of(on(world, planner, coder).args(args))
 }
 
@@ -293,6 +293,16 @@ fn a_missing_key_is_an_error_only_where_it_is_needed() {
         "{}",
         refused.stderr
     );
+    // Neither a key without letters nor a host that only begins like this machine makes a difference.
+    for (key, host) in [
+        ("", "https://ollama.com"),
+        ("", "http://localhost.evil.example"),
+    ] {
+        let mut command = world.command();
+        command.env("OLLAMA_API_KEY", key).env("TURBO_HOST", host);
+        let refused = Run::of(command.args(["run", "Write the notes"]));
+        assert_eq!(refused.code, 2, "{host}: {}", refused.stderr);
+    }
     let asked = world.run(&[
         "run",
         "--planner",

@@ -2,10 +2,9 @@
 
 use std::fmt;
 
-use serde_json::{Value, json};
-use windlass_core::task::WorkerKind;
+use serde_json::Value;
+use windlass_agents::model::ModelKind;
 use windlass_core::{AgentHandle, Error};
-use windlass_runner::Agents;
 
 use super::Run;
 use crate::cli::app::App;
@@ -19,7 +18,6 @@ pub(super) struct Cast {
     pub(super) roster: Roster,
     pub(super) planner: Player,
     pub(super) coder: Player,
-    max_steps: u32,
 }
 
 /// One of the two.
@@ -28,10 +26,10 @@ pub(super) struct Player {
     pub(super) name: String,
     /// The model, where one is asked for.
     pub(super) model: Option<String>,
-    /// The agent's settings, where they do not stand in the configuration.
-    settings: Option<Value>,
-    /// Where it is, for a model at an address.
-    host: Option<String>,
+    /// Whether it is made of the settings, rather than a named agent.
+    pub(super) is_usual: bool,
+    /// The agent with what is set for this run.
+    agent: AgentConfig,
 }
 
 impl Cast {
@@ -42,6 +40,7 @@ impl Cast {
         settings: &Settings,
         run: &Run,
     ) -> Result<Self, Failure> {
+        let roster = app.roster(config);
         let named = |flag: &Option<String>, key: &str| {
             let name = flag
                 .as_deref()
@@ -49,52 +48,92 @@ impl Cast {
                 .or(config.default_agent());
             name.map(str::to_owned)
         };
-        let planner = match named(&run.planner, "run.planner") {
-            Some(name) => Player::named(name, run.planner_model.clone()),
-            None => remote(config, settings, run.planner_model.clone())?,
+        let mut planner = match named(&run.planner, "run.planner") {
+            Some(name) => Player::named(&roster, name)?,
+            None => Player::usual(remote(config, settings)?),
         };
-        let coder = match named(&run.coder, "run.coder") {
-            Some(name) => Player::named(name, run.coder_model.clone()),
-            None => local(settings, run.coder_model.clone()),
+        // It works in the user's own folder, where nothing changes before somebody says so.
+        planner.set("permissions", "deny".into());
+        planner.choose_model(run.planner_model.as_ref());
+        let mut coder = match named(&run.coder, "run.coder") {
+            Some(name) => Player::named(&roster, name)?,
+            None => Player::usual(settings.coder()),
         };
+        coder.choose_model(run.coder_model.as_ref());
+        if coder.counts_steps() && (run.max_steps.is_some() || coder.steps().is_none()) {
+            coder.set("max_steps", settings.max_steps.into());
+        } else if run.max_steps.is_some() && !coder.counts_steps() {
+            let name = &coder.name;
+            app.console.notice(&format!(
+                "--max-steps is left out: {name} does not count its steps, only models do"
+            ));
+        }
         Ok(Self {
-            roster: app.roster(config),
+            roster,
             planner,
             coder,
-            max_steps: settings.max_steps,
         })
     }
 }
 
 impl Player {
-    fn named(name: String, model: Option<String>) -> Self {
-        Self {
+    /// The agent of this name.
+    fn named(roster: &Roster, name: String) -> Result<Self, Error> {
+        let agent = roster.find(Some(&name))?;
+        Ok(Self {
             name,
-            model,
-            settings: None,
-            host: None,
+            model: None,
+            is_usual: false,
+            agent,
+        })
+    }
+
+    /// The model that the settings make of this table.
+    fn usual(table: Value) -> Self {
+        let agent = AgentConfig::made(ModelKind::Ollama.name(), table);
+        Self {
+            name: agent.name.clone(),
+            model: agent.model().map(str::to_owned),
+            is_usual: true,
+            agent,
         }
+    }
+
+    fn choose_model(&mut self, model: Option<&String>) {
+        self.model = model.cloned().or(self.model.take());
+    }
+
+    /// Sets a key for this run. What a composite is made of keeps what is set for it.
+    fn set(&mut self, key: &str, value: Value) {
+        if self.agent.as_composite().is_none() {
+            self.agent.table[key] = value;
+        }
+    }
+
+    fn counts_steps(&self) -> bool {
+        let kinds = ModelKind::ALL;
+        kinds.iter().any(|kind| kind.name() == self.agent.backend)
+    }
+
+    fn steps(&self) -> Option<u64> {
+        self.agent.table.get("max_steps")?.as_u64()
     }
 
     /// The agent, ready to be asked.
     pub(super) fn open(&self, roster: &Roster) -> Result<AgentHandle, Error> {
-        let Some(settings) = &self.settings else {
-            return roster.agent(Some(&self.name), WorkerKind::default());
-        };
-        let agent = AgentConfig::made("ollama", settings.clone());
-        let handle = roster.open(&agent)?;
-        roster.seat(&self.name, handle.clone());
-        Ok(handle)
+        roster.open(&self.agent)
     }
 }
 
 impl fmt::Display for Player {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
-        if let Some(model) = &self.model {
+        if let Some(model) = self.model.as_deref().or(self.agent.model()) {
             write!(f, " {model}")?;
         }
-        match &self.host {
+        let endpoint = self.agent.table.get("endpoint").and_then(Value::as_str);
+        // Somebody may have put a key into the query.
+        match endpoint.and_then(|endpoint| endpoint.split('?').next()) {
             Some(host) => write!(f, " at {host}"),
             None => Ok(()),
         }
@@ -103,61 +142,22 @@ impl fmt::Display for Player {
 
 impl fmt::Display for Cast {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { planner, coder, .. } = self;
-        write!(
-            f,
-            "planner {planner}, coder {coder}, at most {} steps",
-            self.max_steps
-        )
+        write!(f, "planner {}, coder {}", self.planner, self.coder)?;
+        match self.coder.steps().filter(|_| self.coder.counts_steps()) {
+            Some(1) => f.write_str(", at most 1 step"),
+            Some(steps) => write!(f, ", at most {steps} steps"),
+            None => Ok(()),
+        }
     }
 }
 
-/// The planner of the settings: an Ollama server elsewhere, asked for whole answers.
-fn remote(config: &Config, settings: &Settings, model: Option<String>) -> Result<Player, Failure> {
-    let variable = config.text("run.api_key_env").unwrap_or("OLLAMA_API_KEY");
-    let mut table = table(&settings.turbo_host, settings);
+/// The planner of the settings, with its key.
+fn remote(config: &Config, settings: &Settings) -> Result<Value, Failure> {
+    let variable = config.text("run.api_key_env").unwrap_or_default();
+    settings.check_key(variable).map_err(Failure::usage)?;
+    let mut table = settings.planner();
     if settings.api_key.is_some() {
         table["api_key_env"] = variable.into();
-    } else if !is_here(&settings.turbo_host) {
-        return Err(Failure::usage(format!(
-            "{variable} is not set, and the planner at {} needs it: set it, or name another planner with --planner",
-            settings.turbo_host
-        )));
     }
-    table["stream"] = false.into();
-    table["tools"] = false.into();
-    Ok(Player {
-        name: "ollama".to_owned(),
-        model: Some(model.unwrap_or_else(|| settings.planner_model.clone())),
-        settings: Some(table),
-        host: Some(settings.turbo_host.clone()),
-    })
-}
-
-/// The coder of the settings: an Ollama server on this machine, with tools.
-fn local(settings: &Settings, model: Option<String>) -> Player {
-    let mut table = table(&settings.local_host, settings);
-    table["max_steps"] = settings.max_steps.into();
-    Player {
-        name: "ollama".to_owned(),
-        model: Some(model.unwrap_or_else(|| settings.coder_model.clone())),
-        settings: Some(table),
-        host: Some(settings.local_host.clone()),
-    }
-}
-
-fn table(host: &str, settings: &Settings) -> Value {
-    json!({
-        "endpoint": host,
-        "request_timeout_secs": settings.request_timeout.as_secs(),
-    })
-}
-
-/// Whether an address is on this machine.
-fn is_here(host: &str) -> bool {
-    let rest = host.split_once("://").map_or(host, |(_, rest)| rest);
-    let name = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    ["127.", "localhost", "[::1]"]
-        .iter()
-        .any(|here| name.starts_with(here))
+    Ok(table)
 }

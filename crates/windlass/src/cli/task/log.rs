@@ -102,9 +102,13 @@ fn event(event: &AgentEvent) -> Option<String> {
         AgentEvent::ToolEnd {
             name,
             output,
-            success: false,
+            success,
+            duration_ms,
             ..
-        } => format!("✗ {name} {}", brief(output)),
+        } => match success {
+            true => format!("✓ {name}, {}", took(*duration_ms)),
+            false => format!("✗ {name}, {}: {}", took(*duration_ms), brief(output)),
+        },
         AgentEvent::Result { text, .. } => format!("“{}”", first_line(text)),
         AgentEvent::Error { code, message, .. } => format!("{code}: {}", first_line(message)),
         AgentEvent::SessionInvalid { reason } => first_line(reason).to_owned(),
@@ -115,12 +119,20 @@ fn event(event: &AgentEvent) -> Option<String> {
     })
 }
 
-/// What a tool is given: the file where it is about one, as the project knows it.
+fn took(milliseconds: u64) -> String {
+    match milliseconds {
+        short @ 0..1000 => format!("{short} ms"),
+        long => format!("{:.1} s", Duration::from_millis(long).as_secs_f64()),
+    }
+}
+
+/// What a tool is given: the file where it is about one, as the project knows it, or the command.
 fn about(input: &Value) -> String {
-    let mut keys = ["/path", "/file_path", "/filePath", "/changes/0/path"].iter();
-    let path = keys.find_map(|key| input.pointer(key)?.as_str());
+    let text = |keys: &[&str]| keys.iter().find_map(|key| input.pointer(key)?.as_str());
+    let path = text(&["/path", "/file_path", "/filePath", "/changes/0/path"]);
     let Some(path) = path else {
-        return brief(input);
+        let command = text(&["/cmd", "/command"]).map(Value::from);
+        return brief(command.as_ref().unwrap_or(input));
     };
     // Within an attempt's clone the folders above it say nothing.
     let inner = path
