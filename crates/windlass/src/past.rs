@@ -29,7 +29,10 @@ impl GitPast {
     }
 
     async fn read(&self, root: &Path, known: Option<&str>, commits: usize) -> Option<NewHistory> {
-        let head = self.git(root, &["rev-parse", "--verify", "HEAD"]).await?;
+        let head = match windlass_workspace::checked_out(root) {
+            Some(head) => head,
+            None => self.git(root, &["rev-parse", "--verify", "HEAD"]).await?,
+        };
         let head = head.trim().to_owned();
         let since = match known {
             Some(known) if known == head => {

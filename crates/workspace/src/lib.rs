@@ -20,6 +20,7 @@ mod verify;
 
 pub use clone::{Clones, OwnClone, reads};
 pub use error::{Error, Result};
+pub use git::checked_out;
 pub use merge::{Merge, Merged};
 pub use tests::{TestSettings, Tests};
 pub use verify::Verified;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::Clones;
 use crate::error::{Error, Result};
-use crate::git::{OwnGit, Repository, small_file, write};
+use crate::git::{OwnGit, Repository, has_no_tags, small_file, write};
 use crate::tests::detect;
 
 /// What in a place is ours, beside the clone.
@@ -125,6 +125,9 @@ fn by_products(repository: &Repository) -> Option<String> {
 
 /// The tags, as the lines of a file of packed refs: versions are often told from them.
 async fn tags(clones: &Clones, repository: &Repository) -> Result<String> {
+    if has_no_tags(repository) {
+        return Ok(String::new());
+    }
     let format = "--format=%(objectname) %(refname)";
     let said = repository
         .ask(&clones.git, &["for-each-ref", format, "refs/tags/"])

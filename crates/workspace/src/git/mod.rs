@@ -9,8 +9,11 @@
 
 mod call;
 mod own;
+mod refs;
 mod repository;
 
 pub(crate) use call::{Call, Git, Said};
 pub(crate) use own::{OwnGit, write};
+pub use refs::checked_out;
+pub(crate) use refs::has_no_tags;
 pub(crate) use repository::{Repository, Standing, check_branch, small_file};

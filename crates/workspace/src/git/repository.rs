@@ -6,7 +6,7 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::{Git, Said};
+use super::{Git, Said, refs};
 use crate::error::{Error, Result};
 
 /// The longest of the small files that git keeps.
@@ -88,6 +88,10 @@ impl Repository {
 
     /// The hash in use and the commit that is checked out.
     pub(crate) async fn head(&self, git: &Git) -> Result<(String, String)> {
+        if let Some(commit) = refs::head(self) {
+            let format = if commit.len() == 64 { "sha256" } else { "sha1" };
+            return Ok((format.to_owned(), commit));
+        }
         let said = self
             .ask(git, &["rev-parse", "--show-object-format", "HEAD^{commit}"])
             .await?;

@@ -1,0 +1,136 @@
+//! What refs say, read from their files where those are plain. To ask git takes a process behind walls.
+//!
+//! Whatever is not plain, such as another format of refs, is nobody's answer here: then git is asked.
+
+use std::io::Read;
+use std::path::Path;
+
+use super::repository::{Repository, check_branch, small_file};
+
+/// The longest list of packed refs that is read.
+const PACKED_BYTES: u64 = 4 << 20;
+
+/// The commit that is checked out in the work tree that begins at `root`, where plain files say it.
+pub fn checked_out(root: &Path) -> Option<String> {
+    head(&Repository::find(root).ok()?)
+}
+
+/// The commit that is checked out.
+pub(super) fn head(repository: &Repository) -> Option<String> {
+    let head = small_file(&repository.git_dir.join("HEAD"))?;
+    let Some(name) = head.trim().strip_prefix("ref: ") else {
+        return commit(&head);
+    };
+    // Shared by all work trees, and a name that cannot lead elsewhere.
+    check_branch(name.strip_prefix("refs/heads/")?).ok()?;
+    match small_file(&repository.common.join(name)) {
+        Some(loose) => commit(&loose),
+        None => {
+            let packed = packed(&repository.common)?;
+            let mut rows = packed.lines().filter_map(|line| line.split_once(' '));
+            commit(rows.find(|(_, found)| *found == name)?.0)
+        }
+    }
+}
+
+/// Whether there is no tag, for sure.
+pub(crate) fn has_no_tags(repository: &Repository) -> bool {
+    let common = &repository.common;
+    let loose = std::fs::read_dir(common.join("refs/tags"));
+    let no_loose = loose.is_ok_and(|mut tags| tags.next().is_none());
+    no_loose
+        && !common.join("reftable").exists()
+        && packed(common).is_some_and(|packed| !packed.contains(" refs/tags/"))
+}
+
+/// The list of packed refs; empty where there is none, nothing where it is too long.
+fn packed(common: &Path) -> Option<String> {
+    let file = match std::fs::File::open(common.join("packed-refs")) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Some(String::new()),
+        file => file.ok()?,
+    };
+    let mut text = String::new();
+    let read = file.take(PACKED_BYTES).read_to_string(&mut text).ok()?;
+    (u64::try_from(read).ok()? < PACKED_BYTES).then_some(text)
+}
+
+/// A hash, if that is all it is.
+fn commit(text: &str) -> Option<String> {
+    let text = text.trim();
+    let is_hash = matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_hexdigit());
+    is_hash.then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: &str = "1111111111111111111111111111111111111111";
+    const TWO: &str = "2222222222222222222222222222222222222222";
+
+    fn repository(files: &[(&str, &str)]) -> (tempfile::TempDir, Repository) {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = folder.path().join(".git").join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        std::fs::create_dir_all(folder.path().join(".git/refs/tags")).unwrap();
+        let repository = Repository::find(folder.path()).unwrap();
+        (folder, repository)
+    }
+
+    #[track_caller]
+    fn check(files: &[(&str, &str)], expected: Option<&str>) {
+        let (folder, _) = repository(files);
+        assert_eq!(checked_out(folder.path()).as_deref(), expected);
+    }
+
+    #[test]
+    fn plain_files_say_what_is_checked_out() {
+        let on_main = ("HEAD", "ref: refs/heads/main\n");
+        let loose = (
+            "refs/heads/main",
+            "1111111111111111111111111111111111111111\n",
+        );
+        let list =
+            format!("# pack-refs with: peeled\n{ONE} refs/heads/mai\n{TWO} refs/heads/main\n");
+        check(&[on_main, loose], Some(ONE));
+        check(&[on_main, ("packed-refs", &list)], Some(TWO));
+        check(&[on_main, loose, ("packed-refs", &list)], Some(ONE));
+        check(&[("HEAD", TWO)], Some(TWO));
+    }
+
+    #[test]
+    fn p20_what_is_not_plain_is_left_to_git() {
+        let elsewhere = ("refs/secret", ONE);
+        for head in [
+            "ref: refs/heads/main\n",
+            "ref: refs/heads/.invalid\n",
+            "ref: refs/heads/../secret\n",
+            "ref: refs/secret\n",
+            "ref: /etc/hostname\n",
+            "1111\n",
+            "",
+        ] {
+            check(&[("HEAD", head), elsewhere], None);
+        }
+        let link = ("refs/heads/main", "ref: refs/heads/other\n");
+        check(&[("HEAD", "ref: refs/heads/main\n"), link], None);
+    }
+
+    #[test]
+    fn no_tag_is_said_only_where_it_is_sure() {
+        let head = ("HEAD", "ref: refs/heads/main\n");
+        let tags = |files: &[(&str, &str)]| {
+            let (_folder, repository) = repository(files);
+            !has_no_tags(&repository)
+        };
+        assert!(!tags(&[head]));
+        assert!(!tags(&[head, ("packed-refs", "# x\n")]));
+        assert!(tags(&[head, ("refs/tags/a/b", ONE)]));
+        let list = format!("{ONE} refs/tags/v1\n");
+        assert!(tags(&[head, ("packed-refs", &list)]));
+        assert!(tags(&[head, ("reftable/tables.list", "")]));
+    }
+}
