@@ -4,16 +4,23 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use windlass_core::task::AttemptRef;
 
-use super::scratch::is_abandoned;
 use crate::error::{Error, Result};
 
+/// How the name of a folder begins that is not yet held.
+const UNHELD: &str = "unheld-";
 /// How the name of a place that is being made begins.
 const BEGUN: &str = "new-";
 /// How the name of a place that is being removed begins.
 const GONE: &str = "gone-";
+
+/// Held as long as somebody works in the folder that it lies in. No clone beside it can be called so.
+const LOCK: &str = ".lock";
+/// Whoever takes longer to hold a folder that he has made is dead.
+const MOMENT: Duration = Duration::from_secs(60);
 
 /// The folder of all places.
 #[derive(Debug, Clone)]
@@ -55,14 +62,28 @@ impl Folder {
         &self.path
     }
 
-    /// A new folder under a name that nobody can guess, for what will be called `name`.
-    pub(crate) fn begin(&self, name: &str) -> Result<PathBuf> {
-        let made = tempfile::Builder::new()
-            .prefix(&format!("{BEGUN}{name}."))
+    /// A new folder under a name that nobody can guess, for what will be called `name`; and what holds it, for as long as
+    /// it is kept and this process lives. Before it is held it has a name that is not cleared away.
+    pub(crate) fn begin(&self, name: &str) -> Result<(PathBuf, fs::File)> {
+        let sorry = |error: io::Error| Error::io(&self.path, &error);
+        let unheld = self.private(UNHELD).map_err(sorry)?;
+        let file = fs::File::create(unheld.path().join(LOCK)).map_err(sorry)?;
+        file.lock().map_err(sorry)?;
+        let random = unheld.path().file_name().unwrap_or_default();
+        let random = random.to_string_lossy();
+        let random = random.strip_prefix(UNHELD).unwrap_or(&random);
+        let begun = self.path.join(format!("{BEGUN}{name}.{random}"));
+        fs::rename(unheld.path(), &begun).map_err(sorry)?;
+        let _ = unheld.keep();
+        Ok((begun, file))
+    }
+
+    /// A folder of our own with a name that begins so.
+    fn private(&self, prefix: &str) -> io::Result<tempfile::TempDir> {
+        tempfile::Builder::new()
+            .prefix(prefix)
             .permissions(fs::Permissions::from_mode(0o700))
             .tempdir_in(&self.path)
-            .map_err(|error| Error::io(&self.path, &error))?;
-        Ok(made.keep())
     }
 
     /// Gives a finished folder its name. What was left there by an earlier life makes room.
@@ -84,10 +105,8 @@ impl Folder {
 
     /// Removes a place. It loses its name first, so that nobody takes half of it for a whole one.
     pub(crate) fn remove(&self, place: &Path) -> Result<()> {
-        let away = tempfile::Builder::new()
-            .prefix(GONE)
-            .permissions(fs::Permissions::from_mode(0o700))
-            .tempdir_in(&self.path)
+        let away = self
+            .private(GONE)
             .map_err(|error| Error::io(&self.path, &error))?
             .keep();
         match fs::rename(place, away.join("place")) {
@@ -99,14 +118,14 @@ impl Folder {
     }
 
     /// Removes every place, begun or finished, of attempts that are not among the living, and what is
-    /// left of removals.
+    /// left of removals. Who lives was asked a moment ago: an attempt that began since then holds its place.
     pub(crate) fn clear(&self, living: &[AttemptRef]) -> Result<u32> {
         let mut cleared = 0;
         let entries = fs::read_dir(&self.path).map_err(|error| Error::io(&self.path, &error))?;
         for entry in entries.flatten() {
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            if name.starts_with(GONE) {
+            if name.starts_with(GONE) || name.starts_with(UNHELD) && self.is_old(&entry.path()) {
                 remove_all(&entry.path())?;
                 continue;
             }
@@ -114,12 +133,13 @@ impl Folder {
                 .strip_prefix(BEGUN)
                 .and_then(|rest| rest.split('.').next());
             let Some(attempt) = whose(begun.unwrap_or(&name)) else {
-                if begun.is_some() && is_abandoned(&entry.path()) {
+                if begun.is_some() && !is_held(&entry.path()) {
                     self.remove(&entry.path())?;
                 }
                 continue;
             };
-            if living.contains(&attempt) || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if living.contains(&attempt) || !is_folder || is_held(&entry.path()) {
                 continue;
             }
             self.remove(&entry.path())?;
@@ -127,6 +147,21 @@ impl Folder {
         }
         Ok(cleared)
     }
+
+    /// Whether a folder was made more than a moment ago, by the clock of the disk.
+    fn is_old(&self, path: &Path) -> bool {
+        let when = |found: io::Result<fs::Metadata>| found.and_then(|found| found.modified());
+        let now = tempfile::tempfile_in(&self.path).and_then(|file| file.metadata());
+        match (when(path.symlink_metadata()), when(now)) {
+            (Ok(made), Ok(now)) => now.duration_since(made).is_ok_and(|age| age > MOMENT),
+            _ => false,
+        }
+    }
+}
+
+/// Whether somebody works in this folder.
+fn is_held(path: &Path) -> bool {
+    fs::File::open(path.join(LOCK)).is_ok_and(|file| file.try_lock().is_err())
 }
 
 /// A folder that others can reach, or that leads elsewhere, is not ours alone.
@@ -214,7 +249,8 @@ mod tests {
         let victim = around.path().join("victim");
         fs::create_dir(&victim).unwrap();
         symlink(&victim, folder.path().join(name(FIRST))).unwrap();
-        let begun = folder.begin(&name(FIRST)).unwrap();
+        let (begun, held) = folder.begin(&name(FIRST)).unwrap();
+        drop(held);
         let error = folder.settle(&begun, &name(FIRST)).unwrap_err();
         assert!(error.to_string().contains("in the way"), "{error}");
         assert_eq!(folder.clear(&[]).unwrap(), 1, "only what was begun");
@@ -226,7 +262,7 @@ mod tests {
         let (_around, folder) = folder();
         let second = AttemptRef { task: 7, number: 2 };
         for attempt in [FIRST, second] {
-            let begun = folder.begin(&name(attempt)).unwrap();
+            let (begun, _) = folder.begin(&name(attempt)).unwrap();
             folder.settle(&begun, &name(attempt)).unwrap();
             folder.begin(&name(attempt)).unwrap();
         }
@@ -243,9 +279,31 @@ mod tests {
     }
 
     #[test]
+    fn p2_a_place_that_somebody_works_in_stays_whatever_the_store_said() {
+        let (_around, folder) = folder();
+        let (begun, held) = folder.begin(&name(FIRST)).unwrap();
+        assert_eq!(folder.clear(&[]).unwrap(), 0);
+        let place = folder.settle(&begun, &name(FIRST)).unwrap();
+        assert_eq!(folder.clear(&[]).unwrap(), 0);
+        assert!(place.is_dir());
+        drop(held);
+        assert_eq!(folder.clear(&[]).unwrap(), 1);
+        // Somebody is just about to hold what he has made, or died at that.
+        let unheld = folder.path().join("unheld-x");
+        fs::create_dir(&unheld).unwrap();
+        folder.clear(&[]).unwrap();
+        assert!(unheld.is_dir());
+        let long_ago = fs::FileTimes::new().set_modified(std::time::UNIX_EPOCH);
+        let opened = fs::File::open(&unheld).unwrap();
+        opened.set_times(long_ago).unwrap();
+        folder.clear(&[]).unwrap();
+        assert!(!unheld.exists());
+    }
+
+    #[test]
     fn what_an_agent_made_read_only_is_removed_too() {
         let (_around, folder) = folder();
-        let place = folder.begin(&name(FIRST)).unwrap();
+        let (place, _held) = folder.begin(&name(FIRST)).unwrap();
         fs::create_dir_all(place.join("a/b")).unwrap();
         fs::write(place.join("a/b/file"), "x").unwrap();
         for path in ["a/b", "a"] {

@@ -22,6 +22,8 @@ pub(crate) struct Opened {
     /// The clone in it.
     pub(crate) work: PathBuf,
     pub(crate) git: OwnGit,
+    /// Says that we work in it, where nobody else does.
+    _held: Option<fs::File>,
 }
 
 impl Opened {
@@ -33,14 +35,17 @@ impl Opened {
         base: &str,
         name: String,
     ) -> Result<Self> {
-        let begun = clones.folder.begin(&name)?;
+        let (begun, held) = clones.folder.begin(&name)?;
         let made = fill(clones, &repository, format, base, &begun).await;
         let settled = made.and_then(|work| Ok((work, clones.folder.settle(&begun, &name)?)));
         let (work, folder) = settled.inspect_err(|_| {
             // The reason for failing is the one to be told.
             let _ = clones.folder.remove(&begun);
         })?;
-        Ok(Self::new(repository, base, folder, &work))
+        Ok(Self {
+            _held: Some(held),
+            ..Self::new(repository, base, folder, &work)
+        })
     }
 
     /// The same, in a folder that stays somebody else's.
@@ -63,6 +68,7 @@ impl Opened {
             base: base.to_owned(),
             folder,
             git,
+            _held: None,
         }
     }
 }

@@ -1,14 +1,11 @@
 //! A folder for one piece of work: gone when it is dropped, and swept when we were killed in it.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::{Clones, Folder};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::git::{OwnGit, Repository};
-
-/// Held as long as somebody works there.
-const LOCK: &str = "lock";
 
 /// A private git folder for one piece of work.
 #[derive(Debug)]
@@ -35,15 +32,11 @@ pub(crate) struct Room {
 
 impl Room {
     pub(crate) fn new(folder: &Folder) -> Result<Self> {
-        let path = folder.begin("scratch")?;
-        let locked = File::create(path.join(LOCK)).and_then(|file| {
-            file.lock()?;
-            Ok(file)
-        });
+        let (path, lock) = folder.begin("scratch")?;
         Ok(Self {
             folder: folder.clone(),
-            _lock: locked.map_err(|error| Error::io(&path, &error))?,
             path,
+            _lock: lock,
         })
     }
 }
@@ -53,16 +46,4 @@ impl Drop for Room {
         // What cannot be removed now is removed at the next start.
         let _ = self.folder.remove(&self.path);
     }
-}
-
-/// Whether nobody works in this folder any more.
-pub(crate) fn is_abandoned(path: &Path) -> bool {
-    // Without a lock file its maker has just begun, and needs it in a moment; or never came so far, and then
-    // it is empty.
-    File::open(path.join(LOCK)).map_or_else(|_| is_empty(path), |file| file.try_lock().is_ok())
-}
-
-fn is_empty(path: &Path) -> bool {
-    path.read_dir()
-        .is_ok_and(|mut entries| entries.next().is_none())
 }
