@@ -102,6 +102,11 @@ fn real_browser_decides_an_approval() {
 }
 
 #[test]
+fn real_browser_adds_a_task_to_the_project_that_is_served() {
+    browse(&tested_by("true", INSTANT), "project.mjs");
+}
+
+#[test]
 fn real_browser_shows_a_plan() {
     browse(&tested_by("test -f done.txt", INSTANT), "plan.mjs");
 }

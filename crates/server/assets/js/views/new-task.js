@@ -62,7 +62,7 @@ export function newTask() {
     field('Title', title),
     field('Description', description, 'The agent gets this with the files that probably matter. Windlass runs the tests itself.'),
     h('div', { class: 'fields two' },
-      projects.length > 1 && field('Project', select('project', projects, draft.project)),
+      projects.length > 1 && field('Project', select('project', [['', 'The one served here'], ...projects], draft.project ?? '')),
       field('Agent', agentSelect()),
       field('Priority', select('priority', PRIORITIES, draft.priority ?? '2')),
       field('Kind', select('kind', KINDS, draft.kind ?? 'backend')),

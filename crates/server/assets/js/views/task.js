@@ -1,7 +1,7 @@
 // One task: how far it is, what happens right now, and everything its attempts left behind.
 
 import { api } from '../api.js';
-import { fill, h, say } from '../dom.js';
+import { fill, h, keep, say } from '../dom.js';
 import { bind } from '../keys.js';
 import { TaskLog } from '../log.js';
 import { go } from '../router.js';
@@ -46,17 +46,13 @@ function tabs(id) {
   return { node, select };
 }
 
-// What waits for a person in this task, answered here as in the inbox.
+// What waits for a person in this task, answered here as in the inbox. Something new leaves what is being typed alone.
 function waiting(id) {
   const node = h('div', { class: 'stack waits' });
-  let shown = '';
   const update = () => {
-    const blockers = state.blockers.filter((blocker) => blocker.task_id === id);
-    const approvals = state.approvals.filter((approval) => approval.attempt.task === id);
-    const now = [...blockers.map((one) => `b${one.id}`), ...approvals.map((one) => `a${one.id}`)].join();
-    if (now === shown) return;
-    shown = now;
-    fill(node, approvals.map((one) => request(one).node), blockers.map((one) => question(one).node));
+    const approvals = state.approvals.filter((approval) => approval.attempt.task === id).map((one) => ({ key: `a${one.id}`, make: () => request(one) }));
+    const blockers = state.blockers.filter((blocker) => blocker.task_id === id).map((one) => ({ key: `b${one.id}`, make: () => question(one) }));
+    keep(node, [...approvals, ...blockers], (item) => item.key, (item) => item.make());
   };
   return { node, update };
 }
