@@ -65,7 +65,7 @@ impl Progress {
         }
     }
 
-    /// The line with what only a watcher knows: which step it is, and where a question is answered.
+    /// The line with what only a watcher knows: which step it is. A question that is asked here has been shown already.
     fn line(&self, message: &Broadcast) -> Option<String> {
         let line = event_line(message)?;
         let Broadcast::AgentEvent { envelope, .. } = message else {
@@ -75,9 +75,6 @@ impl Progress {
         match envelope.event {
             AgentEvent::ToolStart { .. } if step > 0 => Some(format!("step {step} {line}")),
             AgentEvent::PermissionRequest { .. } if self.asks_here => None,
-            AgentEvent::PermissionRequest { .. } => Some(format!(
-                "{line} (it waits for a decision: open the dashboard of windlass serve)"
-            )),
             _ => Some(line),
         }
     }
