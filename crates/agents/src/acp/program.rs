@@ -4,7 +4,8 @@ use windlass_core::{Capabilities, Error, Result};
 
 use super::connection::About;
 use super::preset::{Preset, Probe};
-use crate::cli::{program, versions};
+use crate::cli::program::{self, Nest};
+use crate::cli::versions;
 use crate::{AgentContext, Settings, Version};
 
 /// The command that starts an agent.
@@ -87,10 +88,29 @@ pub(super) async fn version(
     if preset.probe == Probe::Asked {
         return Ok(versions::recall(context, &found.path));
     }
-    let asked = program::version(&found.path, preset.install, context).await;
+    let nest = nest(preset, settings, context);
+    let asked = program::version(&found.path, preset.install, &nest, context).await;
     asked
         .map(Some)
         .map_err(|error| program::unavailable(preset.name, error.to_string()))
+}
+
+/// What is the agent's own, as it will be when it is spoken to.
+fn nest(preset: &Preset, settings: &Settings, context: &AgentContext) -> Nest {
+    match settings.endpoint {
+        Some(_) => Nest {
+            folders: vec![context.state().join(preset.name)],
+            variable: Some(preset.home.variable),
+        },
+        None => {
+            let home = context.sandbox().host().home();
+            let folders = preset.home.folders.iter();
+            Nest {
+                folders: folders.map(|folder| home.join(folder)).collect(),
+                variable: None,
+            }
+        }
+    }
 }
 
 /// What an agent can do, now that it has said so.

@@ -1,13 +1,13 @@
 //! Which program an agent is, and which version of it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use windlass_core::{Capabilities, Error, ErrorCode, Result};
 use windlass_sandbox::{self as sandbox, Profile as Walls, Spec};
 
 use super::profile::{Profile, Transport};
-use super::versions;
+use super::{failure, versions};
 use crate::{AgentContext, Settings, Version};
 
 /// How long a program may take to say its version: the slowest need several seconds on a busy machine.
@@ -42,7 +42,7 @@ pub(crate) async fn find(
     let chosen = settings.bin.as_ref();
     for program in profile.programs {
         let name = chosen.map_or(*program, String::as_str);
-        match version(name, profile.install, context).await {
+        match version(name, profile.install, &Nest::default(), context).await {
             Ok(version) => {
                 return Ok(Found {
                     name: profile.name,
@@ -58,36 +58,61 @@ pub(crate) async fn find(
     Err(missing(profile.name, profile.programs, profile.install))
 }
 
+/// Where a program may write while it says its version: some unpack themselves before they say anything.
+#[derive(Debug, Default)]
+pub(crate) struct Nest {
+    pub(crate) folders: Vec<PathBuf>,
+    /// The variable that moves its home to the first of them.
+    pub(crate) variable: Option<&'static str>,
+}
+
 /// Which version of a program is there, asked at most once.
 pub(crate) async fn version(
     program: &str,
     install: &str,
+    nest: &Nest,
     context: &AgentContext,
 ) -> sandbox::Result<Version> {
     if let Some(version) = versions::recall(context, program) {
         return Ok(version);
     }
-    let version = ask(program, install, context).await?;
+    let version = ask(program, install, nest, context).await?;
     versions::remember(context, program, version);
     Ok(version)
 }
 
-async fn ask(program: &str, install: &str, context: &AgentContext) -> sandbox::Result<Version> {
+async fn ask(
+    program: &str,
+    install: &str,
+    nest: &Nest,
+    context: &AgentContext,
+) -> sandbox::Result<Version> {
+    let walls = Walls::agent().network(false);
+    let walls = nest.folders.iter().fold(walls, Walls::state);
     // Not in a repository: nothing there shall have a say in what a program answers.
-    let spec = Spec::new(program, Path::new("/"), Walls::agent().network(false))
+    let mut spec = Spec::new(program, Path::new("/"), walls)
         .arg("--version")
         .deadline(VERSION);
+    if let (Some(variable), Some(home)) = (nest.variable, nest.folders.first()) {
+        spec = spec.env(variable, home);
+    }
     let output = context.sandbox().run(spec).await?;
     let said = output.stdout.text();
     let found = Version::find(&said).filter(|_| output.exit.success());
-    found.ok_or_else(|| sandbox::Error::Start {
-        program: program.to_owned(),
-        problem: format!(
-            "`{program} --version` ended with {} and said {:?}: {}",
-            output.exit.code,
-            said.trim().chars().take(200).collect::<String>(),
-            install
-        ),
+    found.ok_or_else(|| {
+        let complaint = failure::quiet(&output.stderr.text());
+        let words = match said.trim() {
+            "" => complaint.lines().last().unwrap_or_default(),
+            said => said,
+        };
+        let words: String = words.chars().take(200).collect();
+        let code = output.exit.code;
+        sandbox::Error::Start {
+            program: program.to_owned(),
+            problem: format!(
+                "`{program} --version` ended with {code} and said {words:?}: {install}"
+            ),
+        }
     })
 }
 

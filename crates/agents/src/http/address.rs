@@ -1,9 +1,10 @@
 //! Where a model API is: a base address, to which each API adds its own path.
 
-use std::fmt;
 use std::net::IpAddr;
+use std::{fmt, io};
 
 use reqwest::Url;
+use tokio::net::TcpStream;
 
 use crate::settings::check_endpoint;
 
@@ -47,6 +48,18 @@ impl Address {
             Ok(ip) => ip.is_loopback() || ip.is_unspecified(),
             Err(_) => host == "localhost" || host.ends_with(".localhost"),
         }
+    }
+
+    /// Whether anybody listens there; the error says why not.
+    pub async fn knock(&self) -> Result<(), String> {
+        let host = self.base.host_str().unwrap_or_default();
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let port = self.base.port_or_known_default().unwrap_or(80);
+        let opened = TcpStream::connect((bare, port)).await;
+        opened.map(drop).map_err(|error| match error.kind() {
+            io::ErrorKind::ConnectionRefused => "nobody listens there".to_owned(),
+            _ => error.to_string(),
+        })
     }
 }
 

@@ -38,6 +38,7 @@ mod kit;
 mod line;
 mod mcp;
 mod mode;
+mod probe;
 mod request;
 mod session;
 mod settings;
@@ -55,6 +56,7 @@ pub use answer::{Answers, answers};
 pub use budget::Prices;
 pub use execute::{ExecSummary, execute, execute_in};
 pub use kind::ModelKind;
+pub use probe::probe;
 pub use settings::{ModelSettings, ToolMode};
 pub(crate) use told::Told;
 

@@ -11,6 +11,7 @@ mod garbled;
 mod invoke;
 mod killed;
 mod model;
+mod probe;
 mod project;
 mod qwen;
 mod real;

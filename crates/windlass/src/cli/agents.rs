@@ -1,7 +1,9 @@
 //! `windlass agents`: who is there.
 
 use clap::Args;
+use futures::future::join_all;
 use serde::Serialize;
+use windlass_agents::model::{self, ModelKind};
 use windlass_agents::{AgentContext, acp, cli};
 use windlass_core::{Capabilities, Error};
 use windlass_server::AgentCard;
@@ -10,6 +12,9 @@ use super::app::App;
 use super::exit::{Exit, Failure};
 use crate::config::{AgentConfig, Config};
 use crate::served::NOBODY;
+
+/// How many agents are looked for at the same time.
+const AT_ONCE: usize = 4;
 
 #[derive(Debug, Args)]
 pub(super) struct Agents {
@@ -50,7 +55,7 @@ impl Agents {
             return Ok(Exit::Done);
         }
         let cells: Vec<[String; 6]> = rows.iter().map(Row::cells).collect();
-        let heading = ["agent", "backend", "version", "transport", "can", "health"];
+        let heading = ["agent", "backend", "version", "transport", "health", "can"];
         app.console.table(heading, &cells)?;
         Ok(Exit::Done)
     }
@@ -76,10 +81,11 @@ impl Row {
         }
     }
 
+    /// What it can do stands last, or else what is wrong: both are long.
     fn cells(&self) -> [String; 6] {
-        let health = match &self.health {
-            Health::Ok => "ok".to_owned(),
-            Health::Problem(problem) => problem.clone(),
+        let (health, rest) = match &self.health {
+            Health::Ok => ("ok", self.capabilities.join(" ")),
+            Health::Problem(problem) => ("problem", problem.clone()),
         };
         let mark = if self.default { " (default)" } else { "" };
         [
@@ -87,28 +93,28 @@ impl Row {
             self.backend.clone(),
             self.version.clone().unwrap_or_default(),
             self.transport.unwrap_or_default().to_owned(),
-            self.capabilities.join(" "),
-            health,
+            health.to_owned(),
+            rest,
         ]
     }
 }
 
 /// The configured agents, what is made of them, then the backends that are agents without being configured.
 pub(super) async fn rows(app: &App<'_>, config: &Config) -> Result<Vec<Row>, Failure> {
-    let mut rows = Vec::new();
-    for agent in config.agents() {
-        rows.push(row(app, config, &agent, true).await);
-    }
-    for composite in config.composites() {
-        let mut row = row(app, config, &composite, true).await;
-        row.transport = kind(&composite);
-        rows.push(row);
-    }
+    let configured = config.agents().into_iter().chain(config.composites());
+    let mut agents: Vec<(AgentConfig, bool)> = configured.map(|agent| (agent, true)).collect();
     for backend in app.registry.available() {
         if config.agent(backend).is_none() && !NOBODY.contains(&backend) {
-            let agent = config.resolve_agent(backend, &[backend])?;
-            rows.push(row(app, config, &agent, false).await);
+            agents.push((config.resolve_agent(backend, &[backend])?, false));
         }
+    }
+    let mut rows = Vec::new();
+    // Some take seconds to say their version, so several are asked at once.
+    for some in agents.chunks(AT_ONCE) {
+        let asked = some
+            .iter()
+            .map(|(agent, configured)| row(app, config, agent, *configured));
+        rows.extend(join_all(asked).await);
     }
     Ok(rows)
 }
@@ -127,19 +133,20 @@ async fn row(app: &App<'_>, config: &Config, agent: &AgentConfig, configured: bo
         default: config.default_agent() == Some(&agent.name),
         configured,
         version: None,
-        transport: None,
+        transport: kind(agent),
         capabilities: Vec::new(),
         health: Health::Ok,
     };
-    let opened = app
-        .open(config, agent)
-        .map(|handle| handle.capabilities().names());
-    match opened {
-        Ok(capabilities) => row.capabilities = capabilities,
-        Err(failure) => row.health = Health::Problem(failure.to_string()),
-    }
-    if let (Ok(context), Health::Ok) = (&app.machine, &row.health) {
-        match seen(context, agent).await {
+    let can = match app.open(config, agent) {
+        Ok(handle) => handle.capabilities(),
+        Err(failure) => {
+            row.health = Health::Problem(failure.to_string());
+            return row;
+        }
+    };
+    row.capabilities = can.names();
+    if let Ok(context) = &app.machine {
+        match seen(context, agent, can).await {
             Ok(Some(seen)) => {
                 row.version = seen.version;
                 row.transport = Some(seen.transport);
@@ -148,22 +155,39 @@ async fn row(app: &App<'_>, config: &Config, agent: &AgentConfig, configured: bo
             Ok(None) => {}
             Err(error) => {
                 row.capabilities = Vec::new();
-                row.health = Health::Problem(error.to_string());
+                row.health = Health::Problem(match error {
+                    // Whose problem it is stands beside it.
+                    Error::Unavailable { problem, .. } => problem,
+                    error => error.to_string(),
+                });
             }
         }
     }
     row
 }
 
-/// A program that was looked for and is there.
+/// An agent that was looked for and is there.
 struct Seen {
     version: Option<String>,
     transport: &'static str,
     capabilities: Capabilities,
 }
 
-/// Looks for the agent's program; `None` if it is none.
-async fn seen(context: &AgentContext, agent: &AgentConfig) -> Result<Option<Seen>, Error> {
+/// Looks for the agent's program, or the model's server; `None` if it has neither.
+async fn seen(
+    context: &AgentContext,
+    agent: &AgentConfig,
+    can: Capabilities,
+) -> Result<Option<Seen>, Error> {
+    let mut kinds = ModelKind::ALL.into_iter();
+    if let Some(kind) = kinds.find(|kind| kind.name() == agent.backend) {
+        model::probe(kind, context, &agent.table).await?;
+        return Ok(Some(Seen {
+            version: None,
+            transport: "http",
+            capabilities: can,
+        }));
+    }
     let is_acp = agent.table.get("transport").is_some_and(|way| way == "acp");
     let mut profiles = cli::PROFILES.iter();
     if let Some(profile) = profiles.find(|profile| profile.name == agent.backend && !is_acp) {

@@ -195,6 +195,11 @@ impl<'a> Transcript<'a> {
                     self.spinner.aside(|| self.console.progress(QUIET, &line));
                 }
             }
+            AgentEvent::Custom { kind, payload } if kind == "retry" => {
+                self.end_line()?;
+                let line = once_more(payload);
+                self.spinner.aside(|| self.console.progress(QUIET, &line));
+            }
             event if event.is_terminal() => self.end_line()?,
             _ => {}
         }
@@ -267,6 +272,18 @@ fn passed_over(payload: &Value) -> Option<String> {
     let error = node.error?;
     let message = brief(&Value::String(error.message));
     Some(format!("✗ {} {}: {message}", node.agent?, error.code))
+}
+
+/// What to say of an agent that tries again by itself.
+fn once_more(payload: &Value) -> String {
+    let number = |key: &str| payload[key].as_u64();
+    let which = match (number("attempt"), number("of")) {
+        (Some(attempt), Some(of)) => format!(" ({attempt} of {of})"),
+        (Some(attempt), None) => format!(" ({attempt})"),
+        _ => String::new(),
+    };
+    let code = payload["code"].as_str().unwrap_or_default();
+    format!("↻ again{which}: {code} {}", brief(&payload["message"]))
 }
 
 /// The beginning of a value, as one short line.

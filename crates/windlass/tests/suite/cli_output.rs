@@ -153,3 +153,46 @@ fn a_reader_that_leaves_early_is_no_fault() {
     let run = Run::of(shell.args(["-c", &script]).env("HOME", world.home()));
     assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("0\n", ""));
 }
+
+const BUSY: &str = r#"
+default_agent = "busy"
+
+[agents.busy]
+backend = "mock"
+
+[[agents.busy.expectations]]
+events = [
+    { type = "Custom", kind = "retry", payload = { attempt = 1, of = 3, code = "RateLimited", message = "slow down" } },
+    { type = "Result", text = "Here.", metadata = {} },
+]
+
+[agents.away]
+backend = "ollama"
+endpoint = "http://127.0.0.1:1"
+"#;
+
+#[test]
+fn an_agent_that_tries_again_is_seen_to() {
+    let run = World::new().ask_with(BUSY, &["hello"]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, "Here.\n"));
+    assert_eq!(run.stderr, "↻ again (1 of 3): RateLimited slow down\n");
+}
+
+#[test]
+fn a_model_without_a_server_is_no_healthy_agent() {
+    let world = World::new();
+    let path = world.config(BUSY);
+    let config = ["--config", path.to_str().unwrap()];
+    let run = world.run(&["agents", "--json", config[0], config[1]]);
+    let rows: Value = serde_json::from_str(&run.stdout).unwrap();
+    let mut rows = rows.as_array().unwrap().iter();
+    let away = rows.find(|row| row["name"] == "away").unwrap();
+    let problem = away["health"]["problem"].as_str().unwrap();
+    assert!(
+        problem.starts_with("http://127.0.0.1:1 cannot be reached (nobody listens there)"),
+        "{problem}"
+    );
+    let shown = world.run(&["agents", config[0], config[1]]).stdout;
+    let line = shown.lines().find(|line| line.starts_with("away")).unwrap();
+    assert!(line.contains("  problem  http://127.0.0.1:1"), "{line}");
+}

@@ -11,7 +11,8 @@ pub(super) const PRESET: Preset = Preset {
     probe: Probe::Flag,
     home: Home {
         variable: "HOME",
-        folders: &[".copilot"],
+        // The second is where it unpacks itself.
+        folders: &[".copilot", ".cache/copilot"],
         files: &[],
     },
     keys: &[
