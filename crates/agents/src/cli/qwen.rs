@@ -49,6 +49,7 @@ pub const PROFILE: Profile = Profile {
 pub(super) const ACCENT: Accent = Accent {
     agent: "qwen",
     input_holds_cached: true,
+    running_total: true,
     errors_in_answers: true,
 };
 

@@ -1,8 +1,11 @@
 //! What Qwen Code said, event by event.
 
 use expect_test::expect;
+use windlass_agents::cli::claude::StreamJson;
+use windlass_agents::cli::{Parser, Total};
 
 use super::replay::check;
+use super::shown;
 
 #[test]
 fn text() {
@@ -102,4 +105,26 @@ fn schema_ignored() {
         ERROR BackendError (try again): Model produced plain text instead of calling the structured_output tool as required by --json-schema after 1 turn(s). Output preview (21 chars): "PONG from fake…
     "#]],
     );
+}
+
+/// The tokens that the last line counts are the session's.
+#[test]
+fn a_turn_that_follows_another() {
+    let end = |before| {
+        let usage = r#"{"input_tokens":2200,"output_tokens":60,"cache_read_input_tokens":1200}"#;
+        let line =
+            format!(r#"{{"type":"result","subtype":"success","result":"Hi","usage":{usage}}}"#);
+        shown::heard(&StreamJson::qwen(before).line(&line)).join("\n")
+    };
+    let before = Total {
+        input: 1100,
+        cached: 600,
+        output: 30,
+        ..Total::default()
+    };
+    let told = r#"{"duration_ms":null,"num_turns":null,"stop_reason":null}"#;
+    let usage = r#"{"input_tokens":500,"output_tokens":30,"cache_read_tokens":600}"#;
+    assert_eq!(end(Some(before)), format!(r#"RESULT "Hi" {usage} {told}"#));
+    // Nobody knows what came before.
+    assert_eq!(end(None), format!(r#"RESULT "Hi" null {told}"#));
 }

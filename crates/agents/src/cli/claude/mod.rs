@@ -77,6 +77,7 @@ const CHOSEN: Naming = Naming::Chosen {
 const ACCENT: Accent = Accent {
     agent: "claude",
     input_holds_cached: false,
+    running_total: false,
     errors_in_answers: false,
 };
 

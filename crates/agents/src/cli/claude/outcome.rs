@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use windlass_core::{AgentEvent, ErrorCode, Usage};
 
-use super::stream::StreamJson;
+use super::stream::{Accent, StreamJson};
 use crate::cli::{Heard, Total, failure};
 
 /// A line of type `system`.
@@ -102,12 +102,9 @@ struct ModelUsage {
 }
 
 impl Outcome {
-    pub(super) fn heard(mut self, stream: &mut StreamJson) -> Heard {
-        let total = self.total_cost_usd.map(|cost| Total {
-            cost,
-            ..Total::default()
-        });
-        let cost = self.cost(stream.before);
+    pub(super) fn heard(self, stream: &mut StreamJson) -> Heard {
+        let total = self.total(stream.accent);
+        let usage = self.consumed(stream);
         stream.before = total.or(stream.before);
         let complaint = stream.complaint.take();
         let failed = self.is_error
@@ -120,18 +117,46 @@ impl Outcome {
                 let (word, text) = complaint.map(|it| (it.word, it.text)).unwrap_or_default();
                 self.failure(&word, text)
             }
-            false => {
-                let usage = self.usage.take().map(|tokens| Usage {
-                    cost_usd: cost,
-                    ..tokens.usage(stream.accent.input_holds_cached)
-                });
-                self.success(usage)
-            }
+            false => self.success(usage),
         };
         Heard {
             total,
             ..Heard::event(event)
         }
+    }
+
+    /// What the session consumed so far, as far as the line says it. A turn that failed may count nothing at all.
+    fn total(&self, accent: &Accent) -> Option<Total> {
+        if !accent.running_total {
+            return self.total_cost_usd.map(|cost| Total {
+                cost,
+                ..Total::default()
+            });
+        }
+        let tokens = self.usage.as_ref()?;
+        let total = Total {
+            input: tokens.input_tokens,
+            cached: tokens.cache_read_input_tokens.unwrap_or(0),
+            output: tokens.output_tokens,
+            ..Total::default()
+        };
+        (total.input > 0).then_some(total)
+    }
+
+    /// What this turn consumed; `None` where only the session's total is known, and not what came before.
+    fn consumed(&self, stream: &StreamJson) -> Option<Usage> {
+        let tokens = self.usage.as_ref()?;
+        if stream.accent.running_total {
+            let turn = self.total(stream.accent)?.since(stream.before?);
+            return Some(Usage {
+                cache_write_tokens: tokens.cache_creation_input_tokens,
+                ..turn
+            });
+        }
+        Some(Usage {
+            cost_usd: self.cost(stream.before),
+            ..tokens.usage(stream.accent.input_holds_cached)
+        })
     }
 
     /// What this turn cost. The sum that every version gives is the session's.
@@ -222,7 +247,7 @@ impl Outcome {
 }
 
 impl Tokens {
-    fn usage(self, input_holds_cached: bool) -> Usage {
+    fn usage(&self, input_holds_cached: bool) -> Usage {
         let cached = self.cache_read_input_tokens.unwrap_or(0);
         Usage {
             input_tokens: match input_holds_cached {

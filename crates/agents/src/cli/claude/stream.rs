@@ -15,6 +15,8 @@ pub(in crate::cli) struct Accent {
     pub(in crate::cli) agent: &'static str,
     /// Whether the input tokens hold those from the cache.
     pub(in crate::cli) input_holds_cached: bool,
+    /// Whether the tokens at a turn's end are those of the whole session.
+    pub(in crate::cli) running_total: bool,
     /// Whether an error of the provider stands at the end of an answer, in brackets.
     pub(in crate::cli) errors_in_answers: bool,
 }
