@@ -7,7 +7,8 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 use windlass_core::{
     AgentBackend, AgentHandle, Capabilities, Clock, Error, ErrorCode, EventStream,
-    PermissionPolicy, Prompt, Result, SessionId, SessionOptions, SystemClock, Toolbox, TurnLimits,
+    PermissionPolicy, PermissionRule, Prompt, Result, SessionId, SessionOptions, SystemClock,
+    Toolbox, TurnLimits,
 };
 use windlass_mcp::Servers;
 
@@ -127,7 +128,14 @@ impl Shared {
 
     /// What the user set for this agent goes over what a caller asks for.
     pub(super) fn policy(&self, options: &SessionOptions) -> PermissionPolicy {
-        self.settings.permissions.unwrap_or(options.permissions)
+        let set = self.settings.permissions.as_ref();
+        set.map_or(options.permissions, |set| set.default)
+    }
+
+    /// The exceptions to it.
+    pub(super) fn rules<'a>(&'a self, options: &'a SessionOptions) -> &'a [PermissionRule] {
+        let set = self.settings.permissions.as_ref();
+        set.map_or(&options.permission_rules, |set| &set.rules)
     }
 
     /// Why nobody can be asked, if nobody can.

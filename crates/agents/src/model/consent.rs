@@ -4,7 +4,8 @@ use std::path::Path;
 
 use windlass_core::permission::{Approver, Decision, decide, seen_from};
 use windlass_core::{
-    AgentEvent, PermissionAsk, PermissionKind, PermissionOption, PermissionPolicy, Tool,
+    AgentEvent, PermissionAsk, PermissionKind, PermissionOption, PermissionPolicy, PermissionRule,
+    Tool,
 };
 
 use super::kit::only_looks;
@@ -20,6 +21,7 @@ const REJECT: &str = "reject_once";
 pub(super) struct Consent<'a> {
     pub(super) agent: &'static str,
     pub(super) policy: PermissionPolicy,
+    pub(super) rules: &'a [PermissionRule],
     pub(super) session: &'a Session,
 }
 
@@ -34,12 +36,11 @@ impl Consent<'_> {
     ) -> Result<(), String> {
         let name = &tool.spec().name;
         let ask = self.question(id, tool, input);
-        let rules = &self.session.options.permission_rules;
-        let is_ruled = rules.iter().any(|rule| rule.fits(&ask));
+        let is_ruled = self.rules.iter().any(|rule| rule.fits(&ask));
         if !is_ruled && (only_looks(tool) || self.session.is_allowed(name)) {
             return Ok(());
         }
-        match decide(self.policy, rules, &ask) {
+        match decide(self.policy, self.rules, &ask) {
             Decision::Allow => Ok(()),
             Decision::AskPerson => self.asked(ask, out).await,
             Decision::Deny => Err(format!(

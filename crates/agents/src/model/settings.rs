@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_core::registry::configured;
 use windlass_core::structured::SchemaMode;
-use windlass_core::{ApiSpec, Error, PermissionPolicy, Result, SchemaSetting, resolve_schema_mode};
+use windlass_core::{ApiSpec, Error, Permissions, Result, SchemaSetting, resolve_schema_mode};
 
 use super::{ModelKind, Prices};
 use crate::http::{Address, Limits};
@@ -85,7 +85,7 @@ pub struct ModelSettings {
     /// How often a request that failed is sent again.
     pub max_retries: u32,
     /// Who answers when a tool wants to act; over what the session's options say.
-    pub permissions: Option<PermissionPolicy>,
+    pub permissions: Option<Permissions>,
 }
 
 impl Default for ModelSettings {

@@ -244,6 +244,7 @@ impl Turn {
             consent: Consent {
                 agent: self.shared.kind.name(),
                 policy: self.shared.policy(&self.session.options),
+                rules: self.shared.rules(&self.session.options),
                 session: &self.session,
             },
             clock: &self.shared.clock,

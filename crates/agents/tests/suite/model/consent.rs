@@ -138,3 +138,24 @@ async fn a_rule_for_a_place_holds_for_patches_too() {
     let turn = handle.prompt(&session, "Write.").await.unwrap();
     assert_eq!(succeeded(&turn.collect().await), [false]);
 }
+
+/// As for every other agent, an answer given in advance may have exceptions.
+#[tokio::test]
+async fn settings_may_name_exceptions() {
+    for (path, written) in [("notes.txt", "second"), ("src", "one\ntwo\n")] {
+        let model = scripted(writes()).await;
+        let rule = json!({ "kind": "write", "path": path, "answer": "allow" });
+        let permissions = json!({ "default": "deny", "rules": [rule] });
+        let desk = Desk::new(
+            Api::Ollama,
+            &model.url(),
+            json!({ "permissions": permissions }),
+        )
+        .await;
+        let handle = desk.handle();
+        let session = handle.new_session(desk.options()).await.unwrap();
+        let turn = handle.prompt(&session, "Write.").await.unwrap();
+        assert_eq!(end(&turn.collect().await), "Tried.");
+        assert_eq!(desk.world.read("notes.txt"), written, "{path}");
+    }
+}
