@@ -63,10 +63,17 @@ const NOISE: &[&str] = &[
 /// A failure under the code that fits: by its HTTP status, if it has one, else by its words.
 pub(crate) fn failed(status: Option<u16>, message: &str) -> AgentEvent {
     let status = status.or_else(|| status_in(message));
-    let code = status
-        .and_then(by_status)
-        .unwrap_or_else(|| by_words(message));
-    coded(code, status, message)
+    coded(code_of(status, message), status, message)
+}
+
+/// The code that fits what an agent says.
+pub(crate) fn code(message: &str) -> ErrorCode {
+    code_of(status_in(message), message)
+}
+
+fn code_of(status: Option<u16>, message: &str) -> ErrorCode {
+    let by_status = status.and_then(by_status);
+    by_status.unwrap_or_else(|| by_words(message))
 }
 
 /// A failure whose code is known.
@@ -131,9 +138,7 @@ pub(crate) fn retry(
     message: &str,
 ) -> AgentEvent {
     let status = status.or_else(|| status_in(message));
-    let code = status
-        .and_then(by_status)
-        .unwrap_or_else(|| by_words(message));
+    let code = code_of(status, message);
     let wait_ms = wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
     AgentEvent::custom(
         "retry",

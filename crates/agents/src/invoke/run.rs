@@ -9,7 +9,7 @@ use windlass_sandbox::{Output, Stdin, Why};
 use super::error::InvocationError;
 use super::workdir::validate_workdir;
 use crate::cli::launch::Launch;
-use crate::cli::{Command, Profile};
+use crate::cli::{Command, Profile, failure};
 use crate::{AgentContext, Settings};
 
 /// How long a command may take where nothing is set.
@@ -77,17 +77,13 @@ fn verdict(output: &Output, timeout: Duration) -> Option<(String, ErrorCode)> {
         Why::Exited if output.exit.code == 0 => None,
         Why::Exited => {
             let stderr = output.stderr.text();
-            let last = stderr
-                .trim()
-                .lines()
-                .last()
-                .unwrap_or("it said nothing")
-                .to_owned();
+            // The last line alone: above it an agent may repeat its prompt, which says whatever it likes.
+            let last = stderr.trim().lines().last().unwrap_or("it said nothing");
             let problem = format!(
                 "the agent ended with exit code {}: {last}",
                 output.exit.code
             );
-            Some((problem, ErrorCode::BackendError))
+            Some((problem, failure::code(last)))
         }
         Why::Stopped => Some(("cancelled".to_owned(), ErrorCode::Cancelled)),
         _ => {

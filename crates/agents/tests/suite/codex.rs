@@ -1,8 +1,11 @@
 //! What Codex said, event by event.
 
 use expect_test::expect;
+use serde_json::{Value, json};
+use windlass_agents::cli::Parser;
+use windlass_core::PermissionPolicy;
 
-use super::replay::check;
+use super::replay::{app_server, check, fixtures};
 
 #[test]
 fn text() {
@@ -340,4 +343,19 @@ fn app_server_interrupted() {
         ERROR Cancelled: interrupted
     "#]],
     );
+}
+
+/// Whoever is asked must be told what about.
+#[test]
+fn a_question_names_the_files() {
+    let recorded = std::fs::read_to_string(fixtures().join("codex/appserver-tool.jsonl")).unwrap();
+    let mut server = app_server(PermissionPolicy::Ask);
+    let asked = recorded.lines().find_map(|line| {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let heard = (line["dir"] == "agent->client").then(|| server.line(&line["msg"].to_string()));
+        heard?.asks.into_iter().next()
+    });
+    let asked = asked.unwrap();
+    assert_eq!(asked.input["paths"], json!(["hello.txt"]));
+    assert_eq!(asked.input.get("command"), None);
 }

@@ -82,6 +82,7 @@ async fn silence_is_an_answer_and_failure_is_not() {
         ),
         "{failed}"
     );
+    assert_eq!(failed.0.code, ErrorCode::AuthFailed);
     assert!(
         failed
             .0

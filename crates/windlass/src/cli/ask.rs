@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use windlass_core::{AgentHandle, Error, EventReceiver, Prompt, SessionId, SessionOptions};
+use windlass_core::{
+    AgentHandle, Error, EventReceiver, PermissionPolicy, Prompt, SessionId, SessionOptions,
+};
 
 use super::app::App;
 use super::approver;
@@ -77,6 +79,9 @@ impl Ask {
         let dialog = self.schema.dialog(&text, handle.capabilities())?;
         let mut options = SessionOptions::in_dir(cwd);
         options.approver = approver::at_terminal(app.console, from_stdin);
+        if options.approver.0.is_some() {
+            options.permissions = PermissionPolicy::Ask;
+        }
         options.model = agent.model().map(str::to_owned);
         if let Some(dialog) = &dialog {
             options = dialog.session_options(options);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use windlass_core::permission::Decision;
 use windlass_core::{PermissionAsk, ToolKind};
 
@@ -119,9 +119,23 @@ impl Approvals {
             _ => ("shell", Some(ToolKind::Execute)),
         };
         let seen = |path: &PathBuf| self.gate.seen(&path.to_string_lossy());
+        let paths: Vec<PathBuf> = changed.iter().filter(|_| is_patch).map(seen).collect();
+        let mut input = Map::new();
+        if is_patch {
+            input.insert("paths".to_owned(), json!(paths));
+        }
+        for (name, said) in [
+            ("command", params.command),
+            ("reason", params.reason),
+            ("item", params.item_id),
+        ] {
+            if let Some(said) = said {
+                input.insert(name.to_owned(), said.into());
+            }
+        }
         PermissionAsk {
-            paths: changed.iter().filter(|_| is_patch).map(seen).collect(),
-            input: json!({ "item": params.item_id, "command": params.command, "reason": params.reason }),
+            paths,
+            input: input.into(),
             ..gate::ask("codex", id.to_string(), tool, kind)
         }
     }

@@ -75,7 +75,7 @@ pub(super) const ROWS: &[Known] = &[
     Known::new(
         "agents.<name>.permissions",
         Kind::Policy(&["allow", "deny", "ask"]),
-        "The answer to an agent that asks whether it may do something; in a table, `default` and `rules` by `kind` (read, write, execute), `tool` and `path`, of which the first that fits is the `answer`.",
+        "The answer to an agent that asks whether it may do something; in a table, `default` and `rules` by `kind` (read, write, execute), `tool` and `path`, of which the first that fits is the `answer`. Without it the answer is no, but `windlass ask` at a terminal asks you, and in a clone of its own a task's agent may act.",
     ),
     Known::new(
         "agents.<name>.endpoint",
