@@ -4,6 +4,7 @@ mod again;
 mod cluster;
 mod contract;
 mod deadlines;
+mod encrypted;
 mod faults;
 mod killed;
 mod log;
