@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::permission::{Approval, PermissionRule};
+use crate::permission::{Approval, PermissionRule, Permissions};
 use crate::{AgentEvent, Result, SessionId};
 
 /// Whatever can answer a prompt.
@@ -127,6 +127,8 @@ pub struct SessionOptions {
     pub permissions: PermissionPolicy,
     /// Exceptions from that: the first that fits is the answer.
     pub permission_rules: Vec<PermissionRule>,
+    /// Whether the agent must change nothing, whatever is set for it.
+    pub read_only: bool,
     /// Who decides where the policy is to ask.
     pub approver: Approval,
     /// The JSON schema that the answers must fit.
@@ -141,6 +143,19 @@ impl SessionOptions {
         Self {
             cwd: Some(cwd.into()),
             ..Self::default()
+        }
+    }
+
+    /// What the agent may do, and the exceptions: what its user set for it goes over what the caller asks for, and that it
+    /// must change nothing over both.
+    pub fn granted<'a>(
+        &'a self,
+        set: Option<&'a Permissions>,
+    ) -> (PermissionPolicy, &'a [PermissionRule]) {
+        match set {
+            _ if self.read_only => (PermissionPolicy::Deny, &[]),
+            Some(set) => (set.default, &set.rules),
+            None => (self.permissions, &self.permission_rules),
         }
     }
 }
@@ -197,6 +212,29 @@ impl<T: Into<String>> From<T> for Prompt {
         Self {
             text: text.into(),
             timeout: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_user_set_goes_over_the_callers_wish_and_nothing_over_read_only() {
+        let set = Permissions {
+            default: PermissionPolicy::Allow,
+            rules: vec![PermissionRule::of(PermissionPolicy::Deny)],
+        };
+        let mut options = SessionOptions {
+            permissions: PermissionPolicy::Ask,
+            ..SessionOptions::default()
+        };
+        assert_eq!(options.granted(None), (PermissionPolicy::Ask, &[][..]));
+        assert_eq!(options.granted(Some(&set)), (set.default, &set.rules[..]));
+        options.read_only = true;
+        for set in [None, Some(&set)] {
+            assert_eq!(options.granted(set), (PermissionPolicy::Deny, &[][..]));
         }
     }
 }

@@ -36,7 +36,7 @@ pub(super) struct Agent {
 impl Agent {
     /// What a session wants of its process.
     pub(super) fn key(&self, options: &SessionOptions, cwd: PathBuf) -> Key {
-        let (policy, rules) = self.permissions(options);
+        let (policy, rules) = self.granted(options);
         Key {
             cwd,
             model: self
@@ -53,12 +53,11 @@ impl Agent {
             .or_else(|| self.settings.model.clone())
     }
 
-    /// What the user set for this agent goes over what a caller asks for.
-    fn permissions(&self, options: &SessionOptions) -> (PermissionPolicy, Vec<PermissionRule>) {
-        match &self.settings.permissions {
-            Some(set) => (set.default, set.rules.clone()),
-            None => (options.permissions, options.permission_rules.clone()),
-        }
+    fn granted<'a>(
+        &'a self,
+        options: &'a SessionOptions,
+    ) -> (PermissionPolicy, &'a [PermissionRule]) {
+        options.granted(self.settings.permissions.as_ref())
     }
 
     /// Refuses what the agent cannot do before anything is started.
@@ -158,7 +157,8 @@ impl Agent {
         key: Key,
         process: (u64, bool),
     ) -> Result<()> {
-        let permissions = self.permissions(&options);
+        let (policy, rules) = self.granted(&options);
+        let permissions = (policy, rules.to_vec());
         let cwd = key.cwd.clone();
         let session = Session::new(options, permissions, cwd, key, process);
         self.sessions.insert(id, Arc::new(session))
@@ -236,14 +236,16 @@ impl Agent {
         offered: &Offered,
         options: &SessionOptions,
     ) -> Result<()> {
-        let (policy, rules) = self.permissions(options);
+        let (policy, rules) = self.granted(options);
         let asks = policy != PermissionPolicy::Allow || !rules.is_empty();
         let by_policy = self.preset.shims.mode(policy, asks);
+        // A mode that somebody set may let the agent write without asking.
+        let own_mode = self.settings.mode.as_deref().filter(|_| !options.read_only);
         let model = self
             .model(options)
             .filter(|_| !self.preset.shims.model_at_start);
         let wanted = Wanted {
-            mode: self.settings.mode.as_deref().or(by_policy),
+            mode: own_mode.or(by_policy),
             model: model.as_deref(),
             options: &self.settings.options,
         };

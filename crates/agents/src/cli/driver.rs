@@ -6,10 +6,7 @@ use std::sync::Arc;
 use serde_json::json;
 use tempfile::TempPath;
 use tokio::sync::OnceCell;
-use windlass_core::{
-    AgentEvent, Error, ErrorCode, PermissionPolicy, PermissionRule, Result, SessionId,
-    SessionOptions,
-};
+use windlass_core::{AgentEvent, Error, ErrorCode, Result, SessionId, SessionOptions};
 
 use super::call::{Call, Start};
 use super::parking::Parking;
@@ -180,6 +177,7 @@ impl Driver {
         work: impl FnOnce(&Call<'_>) -> T,
     ) -> T {
         let options = &session.options;
+        let (permissions, rules) = options.granted(self.settings.permissions.as_ref());
         let instructions = instructions::read(&session.cwd, self.profile.instructions);
         session.start(|start: Start<'_>| {
             work(&Call {
@@ -188,8 +186,8 @@ impl Driver {
                 walls: self.context.sandbox().mechanism(),
                 cwd: &session.cwd,
                 model: options.model.as_deref().or(self.settings.model.as_deref()),
-                permissions: self.permissions(options),
-                rules: self.rules(options),
+                permissions,
+                rules,
                 instructions: instructions.as_deref(),
                 mcp_servers: &options.mcp_servers,
                 servers_file: None,
@@ -238,16 +236,5 @@ impl Driver {
             backend: self.profile.name.to_owned(),
             session: id.clone(),
         }
-    }
-
-    /// What the user set for this agent goes over what a caller asks for.
-    fn permissions(&self, options: &SessionOptions) -> PermissionPolicy {
-        let set = self.settings.permissions.as_ref();
-        set.map_or(options.permissions, |set| set.default)
-    }
-
-    fn rules<'a>(&'a self, options: &'a SessionOptions) -> &'a [PermissionRule] {
-        let set = self.settings.permissions.as_ref();
-        set.map_or(&options.permission_rules, |set| &set.rules)
     }
 }

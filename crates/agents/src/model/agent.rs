@@ -126,16 +126,12 @@ impl Shared {
         chosen.or(self.kind.usual_model()).unwrap_or_default()
     }
 
-    /// What the user set for this agent goes over what a caller asks for.
-    pub(super) fn policy(&self, options: &SessionOptions) -> PermissionPolicy {
-        let set = self.settings.permissions.as_ref();
-        set.map_or(options.permissions, |set| set.default)
-    }
-
-    /// The exceptions to it.
-    pub(super) fn rules<'a>(&'a self, options: &'a SessionOptions) -> &'a [PermissionRule] {
-        let set = self.settings.permissions.as_ref();
-        set.map_or(&options.permission_rules, |set| &set.rules)
+    /// What a session may do, and the exceptions.
+    pub(super) fn granted<'a>(
+        &'a self,
+        options: &'a SessionOptions,
+    ) -> (PermissionPolicy, &'a [PermissionRule]) {
+        options.granted(self.settings.permissions.as_ref())
     }
 
     /// Why nobody can be asked, if nobody can.

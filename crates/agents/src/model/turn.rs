@@ -240,11 +240,12 @@ impl Turn {
     }
 
     fn bench(&self) -> Bench<'_> {
+        let (policy, rules) = self.shared.granted(&self.session.options);
         Bench {
             consent: Consent {
                 agent: self.shared.kind.name(),
-                policy: self.shared.policy(&self.session.options),
-                rules: self.shared.rules(&self.session.options),
+                policy,
+                rules,
                 session: &self.session,
             },
             clock: &self.shared.clock,

@@ -84,7 +84,8 @@ pub trait TaskStore: fmt::Debug + Send + Sync {
     /// The proof of a completed task.
     fn proof(&self, task: TaskId) -> Stored<'_, Option<Proof>>;
 
-    /// Adds messages for the watchers, and gives the number of the last. With an attempt it is fenced.
+    /// Adds messages for the watchers, and gives the number of the last. With an attempt it is fenced, and what its last call
+    /// said already is not said twice: the answer to that may have been lost.
     fn append(&self, attempt: Option<AttemptRef>, messages: Vec<Broadcast>) -> Stored<'_, u64>;
     /// Messages in the order of their numbers.
     fn events(&self, filter: EventFilter) -> Stored<'_, Vec<LoggedEvent>>;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use windlass_agents::cli::transcript;
 use windlass_core::structured::Dialog;
-use windlass_core::{Aftermath, AgentEvent, ErrorCode, SessionOptions};
+use windlass_core::{Aftermath, AgentEvent, ErrorCode, PermissionPolicy, SessionOptions};
 use windlass_wire::{ErrorKind, ModelError};
 
 use super::book::Book;
@@ -31,6 +31,7 @@ async fn converse(job: &Job, book: &mut Book, folder: &Path) -> Result<(), Halt>
     let options = SessionOptions {
         model: job.served.model.clone(),
         permissions: job.served.permissions,
+        read_only: job.served.permissions == PermissionPolicy::Deny,
         once: true,
         ..SessionOptions::in_dir(folder)
     };

@@ -67,6 +67,8 @@ impl Run {
         let options = PlanOptions {
             session: SessionOptions {
                 model: cast.planner.model.clone(),
+                // It works in the user's own folder, where nothing changes before somebody says so.
+                read_only: true,
                 ..SessionOptions::in_dir(&app.inputs.cwd)
             },
             is_instructed: cast.planner.is_usual,

@@ -92,6 +92,11 @@ fn settings_that_are_given_are_the_ones_that_count() {
 
 /// One model, named, that plans and carries out.
 fn on_one(world: &TaskWorld, server: &Server, settings: &str, args: &[&str]) -> Run {
+    on("one", world, server, settings, args)
+}
+
+/// The same, with another name for who plans.
+fn on(planner: &str, world: &TaskWorld, server: &Server, settings: &str, args: &[&str]) -> Run {
     let config = std::fs::read_to_string(world.path("named.toml")).unwrap();
     let agent = format!(
         "[agents.one]\nbackend = \"ollama\"\nendpoint = \"{}\"\n{settings}\n",
@@ -99,25 +104,30 @@ fn on_one(world: &TaskWorld, server: &Server, settings: &str, args: &[&str]) -> 
     );
     std::fs::write(world.path("named.toml"), config + &agent).unwrap();
     let mut command = world.command();
-    command.args(["run", "--planner", "one", "--coder", "one"]);
+    command.args(["run", "--planner", planner, "--coder", "one"]);
     Run::of(command.args(args))
 }
 
-/// Whatever is allowed to the agent: before `--apply` nothing is written.
+/// Whatever is allowed to the agent, by itself or within a composite: before `--apply` nothing is written.
 #[test]
 fn a_planner_changes_nothing() {
-    let mut turns = json!([
+    let early = json!([
         { "answer": [{ "write_file": { "path": "notes.txt", "content": "early\n" } }] },
         { "answer": [{ "shell": { "command": "echo early > notes.txt" } }] },
     ]);
-    let planning = planning().as_array().unwrap().clone();
-    turns.as_array_mut().unwrap().extend(planning);
-    let (world, server) = (world(), Server::saying(turns));
-    let allowed = "permissions = \"allow\"\nschema_mode = \"prompt\"";
-    let shown = on_one(&world, &server, allowed, &["Write the notes"]);
-    assert_eq!(shown.code, 0, "{}", shown.stderr);
-    assert!(!world.project().join("notes.txt").exists());
-    server.end();
+    let allowed = "permissions = \"allow\"\nschema_mode = \"prompt\"\n\
+                   [composites.alone]\nkind = \"single\"\nnodes = [\"one\"]";
+    for planner in ["one", "composite/profile/alone"] {
+        let mut turns = early.clone();
+        let planning = planning().as_array().unwrap().clone();
+        turns.as_array_mut().unwrap().extend(planning);
+        let (world, server) = (world(), Server::saying(turns));
+        let args = ["Write the notes"];
+        let shown = on(planner, &world, &server, allowed, &args);
+        assert_eq!(shown.code, 0, "{planner}: {}", shown.stderr);
+        assert!(!world.project().join("notes.txt").exists(), "{planner}");
+        server.end();
+    }
 }
 
 #[test]

@@ -84,9 +84,10 @@ impl<'p> Fields<'p> {
         let Some(value) = self.take(key) else {
             return Ok(None);
         };
+        let what = "a whole number that is not negative";
         whole(&value)
             .map(Some)
-            .ok_or_else(|| self.path.key(key).expected("a whole number", &value))
+            .ok_or_else(|| self.path.key(key).expected(what, &value))
     }
 
     pub(crate) fn i64(&mut self, key: &str) -> Result<Option<i64>> {

@@ -52,8 +52,6 @@ impl Cast {
             Some(name) => Player::named(&roster, name)?,
             None => Player::usual(remote(config, settings)?),
         };
-        // It works in the user's own folder, where nothing changes before somebody says so.
-        planner.set("permissions", "deny".into());
         planner.choose_model(run.planner_model.as_ref());
         let mut coder = match named(&run.coder, "run.coder") {
             Some(name) => Player::named(&roster, name)?,
