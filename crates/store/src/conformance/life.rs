@@ -142,7 +142,7 @@ pub(super) async fn what_is_not_there_is_said_so(on: Subject) -> Verdict {
         store.proof(7).await.err(),
         store.tests(7).await.err(),
         store.approval(7).await.err(),
-        store.answer(7, String::new()).await.err(),
+        store.answer(7, "green".to_owned()).await.err(),
         store.trace("7".to_owned()).await.err(),
         store.add_dependency(7, 8).await.err(),
     ];

@@ -183,7 +183,7 @@ fn a_question_says_where_it_is_answered() {
     let done = on_one(&world, &server, asking, &["--apply", "Write the notes"]);
     assert_ne!(done.code, 0, "{}", done.stdout);
     assert!(
-        done.stderr.contains("waits for a decision"),
+        done.stderr.contains("waits for you: windlass approvals"),
         "{}",
         done.stderr
     );
