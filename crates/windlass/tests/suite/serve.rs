@@ -344,9 +344,11 @@ fn p5_p27_what_a_killed_server_left_is_swept_and_a_living_one_keeps_its_own() {
 #[test]
 fn outside_a_repository_it_says_what_would_do() {
     let world = TaskWorld::new("true", INSTANT);
+    // The world itself lies in the repository whose tests these are.
+    let outside = tempfile::tempdir().unwrap();
     let mut command = world.command();
     command
-        .current_dir(world.home())
+        .current_dir(outside.path())
         .args(["serve", "--listen", "127.0.0.1:0"]);
     let refused = super::cli_world::Run::of(&mut command);
     assert_eq!(refused.code, 2, "{refused:?}");
