@@ -1,7 +1,7 @@
 //! Whom the gateway can ask as a model: every agent, every alias of `model_list`, every composite.
 
 use windlass_agents::model::answers;
-use windlass_core::{Error, PermissionPolicy, registry};
+use windlass_core::{Error, registry};
 use windlass_gateway::{CardKind, ModelCard, Models, Served, Unserved};
 use windlass_runner::Agents;
 
@@ -76,10 +76,7 @@ impl Models for ServedAgents {
             // A model that the name says is set in the agent already; a session only has to repeat it.
             model: agent.model().map(str::to_owned),
             folder: alias.as_ref().and_then(|alias| alias.folder.clone()),
-            permissions: match alias {
-                Some(alias) if alias.may_write => PermissionPolicy::Allow,
-                _ => PermissionPolicy::Deny,
-            },
+            may_write: alias.is_some_and(|alias| alias.may_write),
         })
     }
 }

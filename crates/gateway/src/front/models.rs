@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use windlass_agents::model::Answers;
-use windlass_core::{AgentHandle, PermissionPolicy};
+use windlass_core::AgentHandle;
 
 /// What can be asked as a model. The program implements it over its configuration.
 pub trait Models: Send + Sync {
@@ -61,8 +61,8 @@ pub struct Served {
     pub model: Option<String>,
     /// Where it works. `None`: in an empty folder of the request's own.
     pub folder: Option<PathBuf>,
-    /// What it may do without asking.
-    pub permissions: PermissionPolicy,
+    /// Whether it may change files. Otherwise it only looks, whatever is set for the agent.
+    pub may_write: bool,
 }
 
 impl Served {
@@ -74,7 +74,7 @@ impl Served {
             native: None,
             model: None,
             folder: None,
-            permissions: PermissionPolicy::Deny,
+            may_write: false,
         }
     }
 }
@@ -86,7 +86,7 @@ impl fmt::Debug for Served {
             .field("native", &self.native.is_some())
             .field("model", &self.model)
             .field("folder", &self.folder)
-            .field("permissions", &self.permissions)
+            .field("may_write", &self.may_write)
             .finish_non_exhaustive()
     }
 }

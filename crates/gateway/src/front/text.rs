@@ -30,8 +30,8 @@ pub(super) async fn answer(job: &Job, book: &mut Book) -> Result<(), Halt> {
 async fn converse(job: &Job, book: &mut Book, folder: &Path) -> Result<(), Halt> {
     let options = SessionOptions {
         model: job.served.model.clone(),
-        permissions: job.served.permissions,
-        read_only: job.served.permissions == PermissionPolicy::Deny,
+        permissions: PermissionPolicy::Allow,
+        read_only: !job.served.may_write,
         once: true,
         ..SessionOptions::in_dir(folder)
     };

@@ -90,7 +90,7 @@ async fn a_conversation_is_one_transcript_on_every_surface() {
         assert_eq!(root.error, None);
     }
     for (options, _) in world.echo.heard.lock().unwrap().iter() {
-        assert_eq!(options.permissions, PermissionPolicy::Deny);
+        assert!(options.read_only);
         assert!(options.once);
         assert!(
             options
@@ -109,7 +109,7 @@ async fn a_folder_that_is_named_is_worked_in_and_stays() {
     let echo = Echo::default();
     let served = Served {
         folder: Some(folder.path().to_owned()),
-        permissions: PermissionPolicy::Allow,
+        may_write: true,
         model: Some("large".to_owned()),
         ..Served::new("there", AgentHandle::wrap(echo.clone()))
     };
@@ -119,7 +119,7 @@ async fn a_folder_that_is_named_is_worked_in_and_stays() {
     let heard = echo.heard.lock().unwrap();
     let (options, prompt) = &heard[0];
     assert_eq!(options.cwd.as_deref(), Some(folder.path()));
-    assert_eq!(options.permissions, PermissionPolicy::Allow);
+    assert_eq!(options.granted(None).0, PermissionPolicy::Allow);
     assert_eq!(options.model.as_deref(), Some("large"));
     assert_eq!(prompt, "<<<ROLE:USER>>>\n/clear");
     assert!(folder.path().exists());
