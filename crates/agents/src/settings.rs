@@ -31,8 +31,10 @@ pub struct Settings {
     pub mode: Option<String>,
     /// ACP only: further options of a session, by the names that the agent gives them.
     pub options: BTreeMap<String, String>,
-    /// ACP only: folders where the agent keeps what is its own, where no preset knows them.
+    /// Folders where the agent keeps sessions and settings, where we do not know them; made if missing.
     pub writable: Vec<String>,
+    /// Paths that the agent must be able to read although the sandbox hides what is around them.
+    pub readable: Vec<String>,
     /// Arguments after our own.
     pub extra_args: Vec<String>,
     /// Variables over our own. The values may be secret.

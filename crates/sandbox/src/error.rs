@@ -7,6 +7,7 @@ use std::time::Duration;
 use windlass_core::{ErrorCode, Retry};
 
 use crate::mechanism::Mechanism;
+use crate::profile::Kind;
 
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -34,12 +35,16 @@ pub enum Error {
     },
     /// The program is there, but the profile hides it from the child.
     #[error(
-        "{}: hidden from this profile: allow reading the folder it is in, or install it outside the home folder",
-        program.display()
+        "{}: profile {} hides {}: add the program's folder to `sandbox.readable`, or install the program elsewhere",
+        program.display(), kind.as_str(), hidden.display()
     )]
     ProgramHidden {
-        /// Where the program, or what it is a link to, was found.
+        /// The program that was found.
         program: PathBuf,
+        /// The path whose rule hides it.
+        hidden: PathBuf,
+        /// The profile's kind.
+        kind: Kind,
     },
     /// The working directory cannot be used.
     #[error("working directory {}: {problem}", path.display())]

@@ -13,6 +13,7 @@ const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 pub struct Host {
     variables: BTreeMap<OsString, OsString>,
     home: PathBuf,
+    readable: Vec<PathBuf>,
 }
 
 impl Host {
@@ -38,7 +39,28 @@ impl Host {
         Self {
             variables,
             home: home.unwrap_or_else(|| PathBuf::from("/nonexistent")),
+            readable: Vec::new(),
         }
+    }
+
+    /// Lets every process read these paths, whatever its profile, such as a toolchain in an unusual
+    /// place. `~/` stands for the home folder; a missing path is no error.
+    pub fn with_readable<P: AsRef<Path>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
+        let paths = paths.into_iter().map(|path| self.expand(path));
+        self.readable = paths.collect();
+        self
+    }
+
+    /// Returns the path with `~/` replaced by the home folder.
+    pub fn expand(&self, path: impl AsRef<Path>) -> PathBuf {
+        match path.as_ref().strip_prefix("~") {
+            Ok(below) => self.home.join(below),
+            Err(_) => path.as_ref().to_owned(),
+        }
+    }
+
+    pub(crate) fn readable(&self) -> &[PathBuf] {
+        &self.readable
     }
 
     /// The value of a variable of the user's environment.
@@ -53,6 +75,20 @@ impl Host {
 
     pub(crate) fn path(&self) -> &OsStr {
         self.variable("PATH").unwrap_or(OsStr::new(DEFAULT_PATH))
+    }
+
+    /// Returns the folder with the records of what running sandboxes will have to clean up.
+    pub(crate) fn cleanup_records(&self) -> PathBuf {
+        let state = self.variable("XDG_STATE_HOME").map(PathBuf::from);
+        let state = state.filter(|path| path.is_absolute());
+        let state = state.unwrap_or_else(|| self.home.join(".local/state"));
+        state.join("windlass/cleanup")
+    }
+
+    /// Returns the path for a new record, if the kernel has a random name for it.
+    pub(crate) fn new_cleanup_record(&self) -> Option<PathBuf> {
+        let name = std::fs::read_to_string("/proc/sys/kernel/random/uuid").ok()?;
+        Some(self.cleanup_records().join(name.trim()))
     }
 
     /// The first program of this name on `path`.

@@ -39,6 +39,7 @@ pub mod init;
 mod launch;
 mod lines;
 mod mechanism;
+mod mount_point;
 mod network;
 mod orders;
 mod places;

@@ -32,10 +32,10 @@ pub(crate) struct Orders {
     pub(crate) walls: Option<Walls>,
     pub(crate) processes: u64,
     pub(crate) file_bytes: Option<u64>,
-    /// The folder that ghosts are in, which other sandboxes may be using as well.
-    pub(crate) workplace: Option<OsString>,
-    /// What to put right when all is over.
-    pub(crate) leftovers: Vec<Leftover>,
+    /// What to clean up when the command has ended.
+    pub(crate) cleanup: Cleanup,
+    /// The file that keeps a copy of `cleanup` on disk while the command runs.
+    pub(crate) record: Option<OsString>,
 }
 
 /// What belongs to the tree that must die.
@@ -55,17 +55,25 @@ pub(crate) struct Walls {
     pub(crate) unix_sockets: bool,
 }
 
-/// Something the sandbox itself put on disk.
+/// What one sandbox has to clean up.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Cleanup {
+    /// The working directory, which other sandboxes may be using at the same time.
+    pub(crate) working_dir: Option<OsString>,
+    pub(crate) items: Vec<CleanupItem>,
+}
+
+/// Something on disk that must not stay as the command left it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Leftover {
-    /// An empty folder where something was mounted over nothing.
-    Ghost(OsString),
-    /// A file that was not there before and must not be there after.
-    Forbidden(OsString),
-    /// A link that must lead where it led before.
-    Link(OsString, OsString),
-    /// A private folder with all that is in it.
-    Scratch(OsString),
+pub(crate) enum CleanupItem {
+    /// An empty folder of ours, over which something was mounted.
+    MountPoint(OsString),
+    /// A file that did not exist before and must not exist afterwards.
+    MustNotExist(OsString),
+    /// A link that must have this target.
+    RestoreLink(OsString, OsString),
+    /// A private folder with all its content.
+    PrivateDir(OsString),
 }
 
 /// The init program's last words.

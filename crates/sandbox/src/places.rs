@@ -48,6 +48,9 @@ pub(crate) const RUN_NEEDED: &[&str] = &[
     "/run/opengl-driver",
 ];
 
+/// Folders for temporary files, of which every process has its own.
+pub(crate) const TEMP_DIRS: &[&str] = &["/tmp", "/var/tmp"];
+
 /// Homes of all users, hidden from tools and tests.
 pub(crate) const HOMES: &[&str] = &["/home", "/root"];
 

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;
-use crate::orders::{Leftover, Orders, Scope, Walls};
+use crate::orders::{Cleanup, CleanupItem, Orders, Scope, Walls};
 use crate::profile::Kind;
 use crate::sandbox::Sandbox;
 use crate::spec::Spec;
@@ -28,7 +28,7 @@ pub(crate) struct Plan {
 impl Plan {
     pub(crate) fn new(sandbox: &Sandbox, spec: &Spec) -> Result<Self> {
         refuse_nul(spec)?;
-        let view = View::new(&spec.profile, &sandbox.host, &spec.cwd)?;
+        let mut view = View::new(&spec.profile, &sandbox.host, &spec.cwd)?;
         let places = Places::new(sandbox, view.kind)?;
         let mut variables =
             environment::compose(view.kind, &sandbox.host, &places.home, &places.tmp);
@@ -39,6 +39,7 @@ impl Plan {
             .unwrap_or_default();
         let program = program::resolve(&spec.program, path, &view.cwd)?;
         if sandbox.mechanism != Mechanism::None {
+            program::show(&program, &mut view);
             program::refuse_if_hidden(&program, &view)?;
         }
         let mut orders = Orders {
@@ -51,8 +52,11 @@ impl Plan {
             walls: None,
             processes: spec.limits.processes,
             file_bytes: spec.limits.file_bytes,
-            workplace: None,
-            leftovers: places.leftovers(),
+            cleanup: Cleanup {
+                working_dir: None,
+                items: places.cleanup_items(),
+            },
+            record: None,
         };
         let mut init = vec![sandbox.init.clone().into(), init::WORD.into()];
         match sandbox.mechanism {
@@ -62,12 +66,15 @@ impl Plan {
                 orders.argv.splice(..0, walls);
                 orders.cwd = "/".into();
                 orders.scope = Scope::Namespace;
-                orders.workplace = view.workplace.clone().map(Into::into);
-                orders.leftovers.extend(protect::leftovers(&covers));
+                orders.cleanup.working_dir = view.workplace.clone().map(Into::into);
+                orders.cleanup.items.extend(protect::cleanup_items(&covers));
                 init.splice(..0, bubblewrap::namespace(&sandbox.unshare));
             }
             Mechanism::Landlock => orders.walls = Some(walls(&view, &places)?),
             Mechanism::None => {}
+        }
+        if !orders.cleanup.items.is_empty() {
+            orders.record = sandbox.host.new_cleanup_record().map(Into::into);
         }
         Ok(Self {
             init,
@@ -135,10 +142,10 @@ impl Places {
         })
     }
 
-    fn leftovers(&self) -> Vec<Leftover> {
+    fn cleanup_items(&self) -> Vec<CleanupItem> {
         self.scratch
             .iter()
-            .map(|scratch| Leftover::Scratch(scratch.path().into()))
+            .map(|scratch| CleanupItem::PrivateDir(scratch.path().into()))
             .collect()
     }
 }

@@ -8,16 +8,24 @@ use crate::error::{Error, Result};
 use crate::host::{Host, is_executable};
 use crate::view::{Access, View};
 
-/// The full path of a program: a name is looked for on `path`, anything with a slash is taken from
-/// `cwd`.
+/// Returns the full path of a program: a name is looked for on `path`, anything with a slash is
+/// taken from `cwd`.
+///
+/// Links among its folders are followed: the process may not see the place of such a link.
 pub(crate) fn resolve(name: &OsStr, path: &OsStr, cwd: &Path) -> Result<PathBuf> {
-    if name.as_bytes().contains(&b'/') {
-        return usable(cwd.join(name));
+    let found = if name.as_bytes().contains(&b'/') {
+        usable(cwd.join(name))?
+    } else {
+        Host::find(path, name).ok_or_else(|| Error::ProgramNotFound {
+            program: name.display().to_string(),
+            path: path.display().to_string(),
+        })?
+    };
+    let folder = found.parent().and_then(|folder| folder.canonicalize().ok());
+    match (folder, found.file_name()) {
+        (Some(folder), Some(name)) => Ok(folder.join(name)),
+        _ => Ok(found),
     }
-    Host::find(path, name).ok_or_else(|| Error::ProgramNotFound {
-        program: name.display().to_string(),
-        path: path.display().to_string(),
-    })
 }
 
 fn usable(program: PathBuf) -> Result<PathBuf> {
@@ -30,13 +38,32 @@ fn usable(program: PathBuf) -> Result<PathBuf> {
     Err(Error::ProgramUnusable { program, problem })
 }
 
-/// Says so now, and not with an exit code of somebody else later, if the view hides the program.
+/// Makes a program readable where only a temporary folder or the home folder hides it, together
+/// with its folder and what was installed along with it. If the program is a link, the same holds
+/// for its target.
+pub(crate) fn show(program: &Path, view: &mut View) {
+    let target = program.canonicalize().ok();
+    for file in [Some(program), target.as_deref()].into_iter().flatten() {
+        if let Some(folder) = file.parent() {
+            view.show_installation(folder);
+        }
+        view.show(file);
+    }
+}
+
+/// Fails if the process could not see the program: that is clearer than the exit code of a shell.
 pub(crate) fn refuse_if_hidden(program: &Path, view: &View) -> Result<()> {
-    // Both the folder it is in and what it is a link to must be seen.
-    let places = [program.parent(), Some(program)].into_iter().flatten();
-    let mut real = places.filter_map(|place| place.canonicalize().ok());
-    match real.find(|place| matches!(view.access(place), Access::Hidden | Access::Private)) {
-        Some(program) => Err(Error::ProgramHidden { program }),
+    // Of a link, both its folder and its target must be visible.
+    let folder = program.parent().filter(|_| program.is_symlink());
+    let target = program.canonicalize().ok();
+    let mut needed = folder.into_iter().chain(target.as_deref());
+    let is_hidden = |path: &&Path| matches!(view.access(path), Access::Hidden | Access::Private);
+    match needed.find(is_hidden) {
+        Some(path) => Err(Error::ProgramHidden {
+            program: program.to_owned(),
+            hidden: view.rule_for(path).to_owned(),
+            kind: view.kind,
+        }),
         None => Ok(()),
     }
 }

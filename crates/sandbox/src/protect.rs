@@ -3,7 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::orders::Leftover;
+use crate::mount_point;
+use crate::orders::CleanupItem;
 use crate::places;
 use crate::view::{Access, View};
 
@@ -30,7 +31,7 @@ pub(crate) fn covers(view: &View) -> Vec<Cover> {
     };
     let mut covers = Vec::new();
     let git = workplace.join(".git");
-    if git.is_dir() && !git.is_symlink() && !is_empty_folder(&git) {
+    if git.is_dir() && !git.is_symlink() && !mount_point::is_ours(&git) && !is_empty(&git) {
         // The rest of it stays writable, or nobody could commit.
         covers.extend([Cover::Pinned(git.clone())]);
         covers.extend(cover(git.join("config"), workplace));
@@ -50,23 +51,23 @@ pub(crate) fn covers(view: &View) -> Vec<Cover> {
 }
 
 /// What the sandbox leaves in the workplace by covering, and what it has to put right, afterwards.
-pub(crate) fn leftovers(covers: &[Cover]) -> Vec<Leftover> {
+pub(crate) fn cleanup_items(covers: &[Cover]) -> Vec<CleanupItem> {
     let left = covers.iter().filter_map(|cover| match cover {
         Cover::Existing(_) => None,
         // A file with which git takes its settings from elsewhere. It cannot be covered: empty, it
         // breaks git.
         Cover::Pinned(git) => Some(git.join("commondir"))
             .filter(|file| file.symlink_metadata().is_err())
-            .map(|file| Leftover::Forbidden(file.into())),
-        Cover::Missing(path) => Some(Leftover::Ghost(path.into())),
-        Cover::Link { path, target } => Some(Leftover::Link(path.into(), target.into())),
+            .map(|file| CleanupItem::MustNotExist(file.into())),
+        Cover::Missing(path) => Some(CleanupItem::MountPoint(path.into())),
+        Cover::Link { path, target } => Some(CleanupItem::RestoreLink(path.into(), target.into())),
     });
     left.collect()
 }
 
 fn cover(path: PathBuf, workplace: &Path) -> Vec<Cover> {
-    // An empty folder may be what another sandbox has put here, and will vanish with it.
-    if path.symlink_metadata().is_err() || is_empty_folder(&path) {
+    // The mount point of another sandbox will be removed: it counts as missing.
+    if path.symlink_metadata().is_err() || mount_point::is_ours(&path) {
         return vec![Cover::Missing(path)];
     }
     let Ok(target) = path.read_link() else {
@@ -86,10 +87,8 @@ fn cover(path: PathBuf, workplace: &Path) -> Vec<Cover> {
         .collect()
 }
 
-fn is_empty_folder(path: &Path) -> bool {
-    let is_empty = || {
-        path.read_dir()
-            .is_ok_and(|mut entries| entries.next().is_none())
-    };
-    !path.is_symlink() && is_empty()
+fn is_empty(folder: &Path) -> bool {
+    folder
+        .read_dir()
+        .is_ok_and(|mut entries| entries.next().is_none())
 }

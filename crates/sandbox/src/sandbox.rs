@@ -70,6 +70,7 @@ impl Sandbox {
     ///
     /// [`Mechanism::None`] is for those who were told what it means.
     pub async fn with(host: Host, mechanism: Mechanism) -> Result<Self> {
+        init::sweep(&host.cleanup_records());
         let mut sandbox = Self {
             mechanism,
             init: init::program()?,

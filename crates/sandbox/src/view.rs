@@ -48,6 +48,7 @@ impl View {
         };
         view.machine(host);
         view.home(host);
+        view.toolchains(host);
         view.callers(profile)?;
         view.choose_workplace(host);
         view.widen_only();
@@ -68,8 +69,9 @@ impl View {
 
     fn machine(&mut self, host: &Host) {
         self.set("/", Access::Read);
-        self.set("/tmp", Access::Private);
-        self.set("/var/tmp", Access::Private);
+        for path in places::TEMP_DIRS {
+            self.set(path, Access::Private);
+        }
         for path in places::SYSTEM_SECRETS {
             self.set(path, Access::Hidden);
         }
@@ -85,18 +87,16 @@ impl View {
 
     fn home(&mut self, host: &Host) {
         let home = host.home();
-        if self.kind != Kind::Agent {
+        if self.kind == Kind::Agent {
+            // It may be under a temporary folder, which is hidden.
+            self.set(home, Access::Read);
+        } else {
             for path in places::HOMES {
                 self.set(path, Access::Hidden);
             }
             self.set(home, Access::Private);
             for folder in places::TOOLCHAINS {
                 self.set(home.join(folder), Access::Read);
-            }
-            for name in ["CARGO_HOME", "RUSTUP_HOME"] {
-                if let Some(folder) = host.variable(name) {
-                    self.set(folder, Access::Read);
-                }
             }
         }
         if self.kind == Kind::Test {
@@ -107,6 +107,69 @@ impl View {
         for path in places::HOME_SECRETS {
             self.set(home.join(path), Access::Hidden);
         }
+    }
+
+    /// Shows toolchains in unusual places: those that the user names, and those that are on the
+    /// `PATH` and would vanish with the temporary folders.
+    fn toolchains(&mut self, host: &Host) {
+        for name in ["CARGO_HOME", "RUSTUP_HOME"] {
+            if let Some(folder) = host.variable(name) {
+                self.show(Path::new(folder));
+            }
+        }
+        let temp_dirs = places::TEMP_DIRS.iter().map(Path::new);
+        let temp_dirs: Vec<PathBuf> = temp_dirs
+            .filter_map(|dir| dir.canonicalize().ok())
+            .collect();
+        for folder in std::env::split_paths(host.path()).filter(|folder| folder.is_absolute()) {
+            let Ok(real) = folder.canonicalize() else {
+                continue;
+            };
+            if temp_dirs.iter().any(|dir| real.starts_with(dir)) {
+                self.show_installation(&real);
+            }
+        }
+        for path in host.readable() {
+            self.set(path, Access::Read);
+        }
+    }
+
+    /// Makes the folder of a program readable, and what was installed along with it: for
+    /// `PREFIX/bin` that is `PREFIX`.
+    pub(crate) fn show_installation(&mut self, folder: &Path) {
+        let is_bin = folder
+            .file_name()
+            .is_some_and(|name| name == "bin" || name == ".bin" || name == "sbin");
+        let prefix = folder.parent().filter(|_| is_bin);
+        if !prefix.is_some_and(|prefix| self.show(prefix)) {
+            self.show(folder);
+        }
+    }
+
+    /// Makes a path readable if it is only hidden along with everything around it: a rule for this
+    /// very path holds, and so does one that hides a secret. Returns whether it can be read now.
+    pub(crate) fn show(&mut self, path: &Path) -> bool {
+        let Ok(real) = path.canonicalize() else {
+            return false;
+        };
+        let ruled = self.rule_for(&real);
+        let can_be_shown = match self.access(&real) {
+            Access::Read | Access::Write => return true,
+            Access::Private => ruled != real,
+            Access::Hidden => ruled != real && is_home_root(ruled),
+        };
+        if can_be_shown {
+            self.rules.insert(real, Access::Read);
+        }
+        can_be_shown
+    }
+
+    /// Returns the path whose rule holds for this one.
+    pub(crate) fn rule_for<'a>(&self, path: &'a Path) -> &'a Path {
+        let mut above = path.ancestors();
+        above
+            .find(|above| self.rules.contains_key(*above))
+            .unwrap_or(path)
     }
 
     fn callers(&mut self, profile: &Profile) -> Result<()> {
@@ -164,6 +227,11 @@ impl View {
             self.rules.insert(real, access);
         }
     }
+}
+
+/// Returns whether this folder is hidden only because there are homes in it.
+fn is_home_root(path: &Path) -> bool {
+    places::HOMES.iter().any(|home| Path::new(home) == path)
 }
 
 fn bad_path(path: &Path, problem: String) -> Error {

@@ -42,7 +42,8 @@ pub(crate) async fn sandbox(inputs: &Inputs) -> Result<Sandbox, String> {
 }
 
 async fn walls(config: Option<&Config>) -> Result<Sandbox, String> {
-    let host = Host::current();
+    let readable = config.map(Config::sandbox_readable).unwrap_or_default();
+    let host = Host::current().with_readable(readable);
     let sandbox = match config.and_then(Config::sandbox_mechanism) {
         Some("bubblewrap") => Sandbox::with(host, Mechanism::Bubblewrap).await,
         Some("landlock") => Sandbox::with(host, Mechanism::Landlock).await,

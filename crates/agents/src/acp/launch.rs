@@ -52,16 +52,20 @@ impl Launch<'_> {
         if let Some(home) = &home {
             write(home, &outfit)?;
         }
-        let mut spec = Spec::new(&self.program.path, self.cwd, self.walls(home.as_deref()))
-            .args(&self.program.args)
-            .args(&outfit.command.args)
-            .args(&settings.extra_args)
-            .stdin(Stdin::Pipe)
-            .limits(Limits {
-                deadline: launch::LIFETIME,
-                line_bytes: PROTOCOL_LINE_BYTES,
-                ..Limits::default()
-            });
+        let mut spec = Spec::new(
+            &self.program.path,
+            self.cwd,
+            launch::allow(self.walls(home.as_deref()), settings, context),
+        )
+        .args(&self.program.args)
+        .args(&outfit.command.args)
+        .args(&settings.extra_args)
+        .stdin(Stdin::Pipe)
+        .limits(Limits {
+            deadline: launch::LIFETIME,
+            line_bytes: PROTOCOL_LINE_BYTES,
+            ..Limits::default()
+        });
         if let Some(home) = home.or_else(|| self.named()) {
             spec = spec.env(preset.home.variable, home);
         }
@@ -109,13 +113,6 @@ impl Launch<'_> {
             if file.exists() {
                 walls = walls.write(file);
             }
-        }
-        for folder in &self.settings.writable {
-            let folder = match folder.strip_prefix("~/") {
-                Some(inside) => home.join(inside),
-                None => PathBuf::from(folder),
-            };
-            walls = walls.state(folder);
         }
         walls
     }

@@ -89,7 +89,7 @@ pub(super) async fn version(
         return Ok(versions::recall(context, &found.path));
     }
     let nest = nest(preset, settings, context);
-    let asked = program::version(&found.path, preset.install, &nest, context).await;
+    let asked = program::version(&found.path, preset.install, &nest, settings, context).await;
     asked
         .map(Some)
         .map_err(|error| program::unavailable(preset.name, error.to_string()))

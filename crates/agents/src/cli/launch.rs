@@ -43,7 +43,7 @@ impl Launch<'_> {
             point(&Endpoint { url, has_key }, &mut self.command);
         }
         let places = Places::new(profile, context, settings.endpoint.is_some());
-        let mut walls = places.walls(profile, context);
+        let mut walls = allow(places.walls(profile, context), settings, context);
         if let Some(file) = self.read {
             walls = walls.read(file);
         }
@@ -71,6 +71,14 @@ impl Launch<'_> {
         }
         Ok((spec, args))
     }
+}
+
+/// Adds the paths that the agent's settings make readable and writable.
+pub(crate) fn allow(walls: Walls, settings: &Settings, context: &AgentContext) -> Walls {
+    let host = context.sandbox().host();
+    let readable = settings.readable.iter().map(|path| host.expand(path));
+    let writable = settings.writable.iter().map(|path| host.expand(path));
+    writable.fold(readable.fold(walls, Walls::read), Walls::state)
 }
 
 /// Not every agent can be pointed elsewhere.

@@ -7,7 +7,7 @@ use windlass_core::{Capabilities, Error, ErrorCode, Result};
 use windlass_sandbox::{self as sandbox, Profile as Walls, Spec};
 
 use super::profile::{Profile, Transport};
-use super::{failure, versions};
+use super::{failure, launch, versions};
 use crate::{AgentContext, Settings, Version};
 
 /// How long a program may take to say its version: the slowest need several seconds on a busy machine.
@@ -42,7 +42,7 @@ pub(crate) async fn find(
     let chosen = settings.bin.as_ref();
     for program in profile.programs {
         let name = chosen.map_or(*program, String::as_str);
-        match version(name, profile.install, &Nest::default(), context).await {
+        match version(name, profile.install, &Nest::default(), settings, context).await {
             Ok(version) => {
                 return Ok(Found {
                     name: profile.name,
@@ -71,12 +71,13 @@ pub(crate) async fn version(
     program: &str,
     install: &str,
     nest: &Nest,
+    settings: &Settings,
     context: &AgentContext,
 ) -> sandbox::Result<Version> {
     if let Some(version) = versions::recall(context, program) {
         return Ok(version);
     }
-    let version = ask(program, install, nest, context).await?;
+    let version = ask(program, install, nest, settings, context).await?;
     versions::remember(context, program, version);
     Ok(version)
 }
@@ -85,9 +86,10 @@ async fn ask(
     program: &str,
     install: &str,
     nest: &Nest,
+    settings: &Settings,
     context: &AgentContext,
 ) -> sandbox::Result<Version> {
-    let walls = Walls::agent().network(false);
+    let walls = launch::allow(Walls::agent().network(false), settings, context);
     let walls = nest.folders.iter().fold(walls, Walls::state);
     // Not in a repository: nothing there shall have a say in what a program answers.
     let mut spec = Spec::new(program, Path::new("/"), walls)

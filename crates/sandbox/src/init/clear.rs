@@ -8,47 +8,60 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::orders::Leftover;
+use crate::mount_point;
+use crate::orders::{Cleanup, CleanupItem};
 
-/// How long to wait for another sandbox that is clearing the same folder up.
-const ATTEMPTS: u32 = 100;
-const PAUSE: Duration = Duration::from_millis(5);
+/// How long to wait for another sandbox that is cleaning up the same folder.
+const LOCK_ATTEMPTS: u32 = 100;
+const LOCK_RETRY_DELAY: Duration = Duration::from_millis(5);
 
-/// The working directory as something shared: ghosts in it are removed by the last sandbox to
-/// leave.
+/// A lock on the working directory, which several sandboxes may share. The last one to leave
+/// removes the mount points.
 ///
-/// Removing a folder takes away what others have mounted over it, and with that their protection.
-pub(super) struct Workplace(Option<File>);
+/// Removing a folder also removes what other sandboxes have mounted over it, and with that their
+/// protection.
+pub(crate) struct SharedWorkingDir(Option<File>);
 
-impl Workplace {
-    /// Announces that the ghosts in this folder are in use.
-    pub(super) fn enter(path: Option<&OsStr>) -> Self {
+impl SharedWorkingDir {
+    /// Announces that the mount points in this folder are in use.
+    pub(crate) fn lock(path: Option<&OsStr>) -> Self {
         let folder = path.and_then(|path| File::open(path).ok());
         if let Some(folder) = &folder {
-            // A lock that somebody holds for good must not keep us from starting.
-            let waits = (0..ATTEMPTS).take_while(|_| folder.try_lock_shared().is_err());
-            waits.for_each(|_| std::thread::sleep(PAUSE));
+            // A lock that is never released must not keep us from starting.
+            let waits = (0..LOCK_ATTEMPTS).take_while(|_| folder.try_lock_shared().is_err());
+            waits.for_each(|_| std::thread::sleep(LOCK_RETRY_DELAY));
         }
         Self(folder)
     }
 
-    /// Whether nobody else is here; if so, nobody enters before we have gone.
-    fn is_last(&self) -> bool {
+    /// Returns whether no other sandbox uses the folder; then none starts there before we are done.
+    pub(crate) fn is_last(&self) -> bool {
         self.0
             .as_ref()
             .is_none_or(|folder| folder.try_lock().is_ok())
     }
 
-    /// Puts everything right; what cannot be put right stays, there is nobody left to tell.
-    pub(super) fn clear(&self, leftovers: &[Leftover]) {
+    /// Creates the mount points. If one cannot be made, mounting over it fails with the reason.
+    pub(crate) fn prepare(&self, cleanup: &Cleanup) {
+        for item in &cleanup.items {
+            if let CleanupItem::MountPoint(path) = item {
+                let _ = mount_point::create(Path::new(path));
+            }
+        }
+    }
+
+    /// Cleans up. What fails is left: there is nobody to report it to.
+    pub(crate) fn clean_up(&self, cleanup: &Cleanup) {
         let is_last = self.is_last();
-        for leftover in leftovers {
-            let _ = match leftover {
-                Leftover::Ghost(path) if is_last => fs::remove_dir(path),
-                Leftover::Ghost(_) => Ok(()),
-                Leftover::Forbidden(path) => remove(Path::new(path)),
-                Leftover::Link(path, target) => restore(Path::new(path), Path::new(target)),
-                Leftover::Scratch(path) => fs::remove_dir_all(path),
+        for item in &cleanup.items {
+            let _ = match item {
+                CleanupItem::MountPoint(path) if is_last => mount_point::remove(Path::new(path)),
+                CleanupItem::MountPoint(_) => Ok(()),
+                CleanupItem::MustNotExist(path) => remove(Path::new(path)),
+                CleanupItem::RestoreLink(path, target) => {
+                    restore(Path::new(path), Path::new(target))
+                }
+                CleanupItem::PrivateDir(path) => fs::remove_dir_all(path),
             };
         }
     }
@@ -79,7 +92,13 @@ mod tests {
     fn p16_a_replaced_link_leads_where_it_led_before() {
         let folder = tempfile::tempdir().unwrap();
         let link = folder.path().join("link");
-        let order = [Leftover::Link(link.clone().into(), "target".into())];
+        let cleanup = Cleanup {
+            working_dir: None,
+            items: vec![CleanupItem::RestoreLink(
+                link.clone().into(),
+                "target".into(),
+            )],
+        };
         for replace in [
             |path: &Path| fs::create_dir(path),
             |path: &Path| fs::write(path, "evil"),
@@ -87,7 +106,7 @@ mod tests {
         ] {
             let _ = fs::remove_file(&link);
             replace(&link).unwrap();
-            Workplace::enter(None).clear(&order);
+            SharedWorkingDir::lock(None).clean_up(&cleanup);
             assert_eq!(link.read_link().unwrap(), Path::new("target"));
         }
     }

@@ -6,9 +6,12 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
 use rustix::stdio::stdin;
 
-use super::clear::Workplace;
+use std::path::Path;
+
+use super::clear::SharedWorkingDir;
+use super::record::Record;
 use super::{start, tree};
-use crate::orders::{self, Leftover, Orders, Report, Scope};
+use crate::orders::{self, Cleanup, Orders, Report, Scope};
 
 /// What a shell says of a command that SIGKILL ended.
 const KILLED: i32 = 137;
@@ -68,17 +71,24 @@ fn code(status: WaitStatus) -> i32 {
 /// The end, which happens once whoever asks for it first.
 struct Ending {
     scope: Scope,
-    workplace: Workplace,
-    leftovers: Vec<Leftover>,
+    working_dir: SharedWorkingDir,
+    cleanup: Cleanup,
+    record: Option<Record>,
     once: Mutex<()>,
 }
 
 impl Ending {
     fn new(orders: &Orders) -> Self {
+        let cleanup = orders.cleanup.clone();
+        let working_dir = SharedWorkingDir::lock(cleanup.working_dir.as_deref());
+        let record = orders.record.as_deref().map(Path::new);
+        let record = record.and_then(|path| Record::write(path, &cleanup).ok());
+        working_dir.prepare(&cleanup);
         Self {
             scope: orders.scope,
-            workplace: Workplace::enter(orders.workplace.as_deref()),
-            leftovers: orders.leftovers.clone(),
+            working_dir,
+            cleanup,
+            record,
             once: Mutex::new(()),
         }
     }
@@ -96,10 +106,13 @@ impl Ending {
     /// Ends the tree, clears up, says why, exits.
     fn end(&self, last_words: Report) -> ! {
         let _once = self.once.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.scope == Scope::Descendants || !self.leftovers.is_empty() {
+        if self.scope == Scope::Descendants || !self.cleanup.items.is_empty() {
             tree::end(self.scope);
         }
-        self.workplace.clear(&self.leftovers);
+        self.working_dir.clean_up(&self.cleanup);
+        if let Some(record) = &self.record {
+            record.remove();
+        }
         report(&last_words);
         exit(match last_words {
             Report::Ended(code) => code,

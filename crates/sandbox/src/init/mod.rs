@@ -7,6 +7,7 @@
 
 mod clear;
 mod lifeline;
+mod record;
 mod start;
 mod tree;
 
@@ -14,6 +15,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::{Error, Result};
+
+pub(crate) use record::sweep;
 
 /// The private first argument that turns a program into the init program.
 pub(crate) const WORD: &str = "__windlass_init";

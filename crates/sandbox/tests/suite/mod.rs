@@ -1,5 +1,6 @@
 //! One module per promise, and what they share.
 
+mod any_folder;
 mod bounds;
 mod detection;
 mod environment;

@@ -90,6 +90,24 @@ async fn p16_what_the_caller_opens_by_name_is_open() {
     assert!(state.join("session").exists());
 }
 
+#[tokio::test]
+async fn an_empty_folder_of_the_user_is_neither_writable_nor_removed() {
+    let user = User::new();
+    let own = user.repository().join(".vscode");
+    std::fs::create_dir(&own).unwrap();
+    let script = "echo evil > .vscode/tasks.json; rmdir .vscode; ls -A";
+    for profile in profiles() {
+        let output = user.run(Mechanism::Bubblewrap, profile, script).await;
+        assert!(
+            output.stdout.text().contains(".vscode"),
+            "{}",
+            said(&output)
+        );
+        assert_eq!(names(&user, ""), [".vscode"]);
+        assert_eq!(names(&user, ".vscode"), [""; 0]);
+    }
+}
+
 /// Such as the tools that a model calls at the same time.
 #[tokio::test]
 async fn p16_commands_side_by_side_keep_each_others_protection() {

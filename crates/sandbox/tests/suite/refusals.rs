@@ -61,17 +61,14 @@ async fn a_missing_program_is_named_with_where_it_was_looked_for() {
 async fn a_program_the_profile_hides_is_refused_before_it_is_started() {
     use std::os::unix::fs::PermissionsExt;
     let user = User::new();
-    let program = user.write("secret-place/program", "#!/bin/sh\necho ran\n");
+    let program = user.write(".gnupg/program", "#!/bin/sh\necho ran\n");
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
     let error = refusal(
         &user,
         Spec::new(&program, user.repository(), Profile::tool()),
     )
     .await;
-    assert!(
-        error.to_string().contains("hidden from this profile"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("profile tool hides"), "{error}");
     assert_eq!(error.code(), ErrorCode::PermissionDenied);
 
     let shown = Profile::tool().read(program.parent().unwrap());

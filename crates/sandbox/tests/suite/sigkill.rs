@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::Instant;
 use windlass_sandbox::Mechanism;
 
@@ -49,6 +50,52 @@ async fn p5_our_sigkill_leaves_nothing_on_disk() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         assert_eq!(left_on_disk(&user), [""; 0], "{mechanism}");
+    }
+}
+
+/// Whoever kills every process of Windlass also kills the init programs, which would have cleaned up.
+#[tokio::test]
+async fn p5_what_a_killed_init_program_left_is_removed_by_the_next_start() {
+    for (mechanism, mark) in ALL.into_iter().zip(["5000514", "5000515", "5000516"]) {
+        let user = User::new();
+        let mut parent = start_parent(&user, mechanism, "tool", mark);
+        while processes_with(mark).len() < 4 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        kill_init_of(parent.id());
+        parent.kill().unwrap();
+        parent.wait().unwrap();
+        assert_ne!(left_on_disk(&user), [""; 0], "there was nothing to remove");
+
+        user.sandbox(mechanism).await;
+        assert_eq!(left_on_disk(&user), [""; 0], "{mechanism}");
+        // Without namespaces the tree outlives its killed init program.
+        for pid in processes_with(mark) {
+            let _ = kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL);
+        }
+    }
+}
+
+/// Kills the init program, which is a child of the parent or, with namespaces, a grandchild.
+fn kill_init_of(parent: u32) {
+    let children = |pid: u32| -> Vec<u32> {
+        let tasks = format!("/proc/{pid}/task");
+        let tasks = std::fs::read_dir(tasks).into_iter().flatten().flatten();
+        let lists = tasks.map(|task| std::fs::read_to_string(task.path().join("children")));
+        let text: String = lists.map(Result::unwrap_or_default).collect();
+        text.split_whitespace()
+            .map(|pid| pid.parse().unwrap())
+            .collect()
+    };
+    for child in children(parent) {
+        for pid in children(child).into_iter().chain([child]) {
+            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let starts_init = String::from_utf8_lossy(&line).contains("__windlass_init");
+            if starts_init {
+                let pid = Pid::from_raw(pid.try_into().unwrap()).unwrap();
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        }
     }
 }
 
@@ -160,6 +207,7 @@ fn start_parent(user: &User, mechanism: Mechanism, profile: &str, mark: &str) ->
         .current_dir(user.repository())
         .env("HOME", user.home())
         .env("TMPDIR", user.home().join("tmp"))
+        .env_remove("XDG_STATE_HOME")
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()

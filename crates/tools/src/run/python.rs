@@ -21,7 +21,7 @@ macro_rules! become_python {
         r#"for python in python python3; do
     command -v "$python" > /dev/null && exec "$python" "$@" < /dev/null
 done
-echo "python: not found in PATH: install it outside the home folder" >&2
+echo "python: not found in PATH, or hidden by the sandbox: install it, or add its folder to sandbox.readable" >&2
 exit 127"#
     };
 }

@@ -217,6 +217,11 @@ const ROWS: &[Known] = &[
     )
     .or("auto"),
     Known::new(
+        "sandbox.readable",
+        Kind::List,
+        "Files and folders that agents, tools and tests may read although the sandbox hides what is around them: a toolchain in an unusual place, such as [\"/tmp/toolchain\", \"~/sdk\"].",
+    ),
+    Known::new(
         "limits.turn_secs",
         Kind::Seconds,
         "How long a turn may take, for an agent without `timeout_secs`.",

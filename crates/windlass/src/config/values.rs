@@ -161,6 +161,16 @@ impl Config {
         self.text("sandbox.mechanism")
     }
 
+    /// Paths that every sandboxed process may read; `~/` stands for the home folder.
+    pub fn sandbox_readable(&self) -> Vec<&str> {
+        let paths = self.value("sandbox.readable").and_then(Value::as_array);
+        paths
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect()
+    }
+
     /// How long a turn may take, for an agent without a time of its own.
     pub fn turn_deadline(&self) -> Option<Duration> {
         self.seconds("limits.turn_secs")

@@ -40,7 +40,12 @@ pub(super) const ROWS: &[Known] = &[
     Known::new(
         "agents.<name>.writable",
         Kind::List,
-        "For `acp` with a `command`: folders where the agent keeps sessions and settings, such as [\"~/.my-agent\"].",
+        "Folders where the agent keeps sessions and settings, if Windlass does not know them, such as [\"~/.my-agent\"]. Missing folders are created.",
+    ),
+    Known::new(
+        "agents.<name>.readable",
+        Kind::List,
+        "Files and folders that the agent may read although the sandbox hides what is around them, such as [\"/tmp/toolchain\"].",
     ),
     Known::new(
         "agents.<name>.bin",

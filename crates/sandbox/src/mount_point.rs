@@ -1,0 +1,82 @@
+//! Empty folders that the sandbox makes in a working directory, to mount something over a path that
+//! does not exist.
+//!
+//! They carry a mark, so that a folder of the user is never taken for one of ours, and one of ours
+//! is recognized by the next sandbox even if nobody was left to remove it.
+
+use std::fs::{self, DirBuilder, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::Path;
+
+/// The mode of a mount point. The sticky bit is the mark: it has no effect on a folder that only
+/// its owner can write to, so hardly anybody sets it there, and `mkdir` sets it in the same step.
+const MARKED: u32 = 0o1755;
+
+/// Creates a mount point, unless something is there already.
+pub(crate) fn create(path: &Path) -> io::Result<()> {
+    match DirBuilder::new().mode(MARKED).create(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made,
+    }
+}
+
+/// Returns whether this is an empty folder that a sandbox made.
+pub(crate) fn is_ours(path: &Path) -> bool {
+    let is_marked = path
+        .symlink_metadata()
+        .is_ok_and(|found| found.is_dir() && is_marked(found.mode()));
+    is_marked
+        && path
+            .read_dir()
+            .is_ok_and(|mut entries| entries.next().is_none())
+}
+
+/// Removes a mount point. If somebody has put a file into it meanwhile, only the mark is removed.
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
+    let found = path.symlink_metadata()?;
+    if !found.is_dir() || !is_marked(found.mode()) {
+        return Ok(());
+    }
+    match fs::remove_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
+            fs::set_permissions(path, Permissions::from_mode(found.mode() & 0o777))
+        }
+        removed => removed,
+    }
+}
+
+/// A umask may have taken bits away, but not the sticky bit.
+fn is_marked(mode: u32) -> bool {
+    mode & 0o1000 != 0 && mode & 0o022 == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_marked_empty_folder_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let [ours, users, used] = ["ours", "users", "used"].map(|name| folder.path().join(name));
+        create(&ours).unwrap();
+        create(&ours).unwrap();
+        create(&used).unwrap();
+        fs::create_dir(&users).unwrap();
+        fs::write(used.join("settings.json"), "{}").unwrap();
+
+        assert!(is_ours(&ours) && !is_ours(&users) && !is_ours(&used));
+        for path in [&ours, &users, &used] {
+            remove(path).unwrap();
+        }
+        assert!(!ours.exists() && users.is_dir() && used.join("settings.json").exists());
+        assert_eq!(used.metadata().unwrap().mode() & 0o7777, 0o755);
+    }
+
+    #[test]
+    fn a_shared_folder_with_the_sticky_bit_is_not_ours() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o1777)).unwrap();
+        assert!(!is_ours(folder.path()));
+    }
+}
