@@ -247,21 +247,15 @@ fn start<'a>(program: &str, args: impl Iterator<Item = &'a str>, cwd: &Path) -> 
 /// The folder with everybody's projects; made on first use.
 fn set_up() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder = package.join("../../.cache/matrix");
-    std::fs::create_dir_all(&folder).unwrap();
-    let folder = folder.canonicalize().unwrap();
-    let script = package.join("tests/setup.sh").display().to_string();
-    let output = start(
-        "sh",
-        [script.as_str(), folder.to_str().unwrap()].into_iter(),
-        package,
-    );
+    let script = package.join("../../scripts/setup").display().to_string();
+    let output = start(&script, ["--only", "matrix"].into_iter(), package);
     assert!(
         output.status.success(),
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    folder
+    let folder = package.join("../../.cache/matrix");
+    folder.canonicalize().unwrap()
 }
 
 /// What is expected, as it stands in the document.
