@@ -84,7 +84,8 @@ registry_variables() {
   env | grep -E '^((PIP|NPM_CONFIG|npm_config|CARGO_(HTTP|NET|REGISTR(Y|IES)))_[A-Za-z_]*|RUSTUP_AUTO_INSTALL|SSL_CERT_(FILE|DIR)|NODE_EXTRA_CA_CERTS|(CURL_CA|REQUESTS_CA)_BUNDLE|GIT_SSL_CAINFO|(https?|no|HTTPS?|NO)_(proxy|PROXY))='
 }
 
-# Runs a command in a clean root as somebody, with nothing of this machine's environment but the above.
+# Becomes a command in a clean root, run by somebody, with nothing of this machine's environment but the above. When the
+# process is killed, all that runs in the root is.
 enter() { # ROOT PERSON FOLDER COMMAND...
   local place=$1 person=$2 folder=$3 home variables=() as=()
   shift 3
@@ -95,7 +96,7 @@ enter() { # ROOT PERSON FOLDER COMMAND...
   [ -z "$rustup" ] || variables+=(RUSTUP_HOME=/usr/local/rust)
   [ "$cargo_home" = "$home/.cargo" ] || variables+=("CARGO_HOME=$cargo_home")
   [ "$person" = root ] || as=(runuser -u "$person" --)
-  unshare --mount --pid --fork --kill-child --propagation private \
+  exec unshare --mount --pid --fork --kill-child --propagation private \
     scripts/lib/enter.sh "$place" "$rust" "${as[@]}" env -i "${variables[@]}" \
     sh -c 'cd "$1" && shift && exec "$@"' sh "$folder" "$@"
 }
