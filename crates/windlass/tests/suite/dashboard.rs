@@ -58,7 +58,8 @@ fn browse(world: &TaskWorld, script: &str) {
     std::fs::create_dir_all(&pictures).unwrap();
     let chromium = ["/usr/bin/chromium", "/usr/bin/chromium-browser"];
     let chromium = chromium.iter().find(|path| Path::new(path).exists());
-    let output = Command::new("node")
+    // Playwright asks for a younger Node than Debian 12 has.
+    let output = Command::new(modules.join("node_modules/.bin/node"))
         .arg(root.join("crates/windlass/tests/browser").join(script))
         .env("WINDLASS", assert_cmd::cargo::cargo_bin("windlass"))
         .env("WORLD", world.path(""))
