@@ -6,11 +6,11 @@ has() { # PROGRAM
   case $1 in
     python3) [ -x "$python" ] ;;
     venv)
-      compgen -G '/usr/lib/python3*/ensurepip/__init__.py' >/dev/null ||
+      compgen -G "$system/usr/lib/python3*/ensurepip/__init__.py" >/dev/null ||
         { [ -x "$python" ] && "$python" -c 'import venv, ensurepip' >>"$logs/probe.log" 2>&1; }
       ;;
-    postgres) compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || [ -n "$(command -v initdb)" ] ;;
-    chromium) [ -x /usr/bin/chromium ] || [ -x /usr/bin/chromium-browser ] ;;
+    postgres) compgen -G "$system/usr/lib/postgresql/*/bin/initdb" >/dev/null || [ -n "$(command -v initdb)" ] ;;
+    chromium) [ -x "$system/usr/bin/chromium" ] || [ -x "$system/usr/bin/chromium-browser" ] ;;
     *) [ -n "$(command -v "$1")" ] ;;
   esac
 }
@@ -69,7 +69,7 @@ half_installed() { # PROGRAM...
       unpacked | half-* | triggers-*) echo half && return ;;
     esac
   done
-  [ -z "$(compgen -G '/var/lib/dpkg/updates/[0-9]*')" ] || echo half
+  [ -z "$(compgen -G "$system/var/lib/dpkg/updates/[0-9]*")" ] || echo half
 }
 
 # Prints the one line that an ordinary user needs root for.
@@ -88,7 +88,7 @@ ask_root() { # HALF PACKAGE...
 
 # Lists of packages that were fetched at some time; with `-mmin -60`, within the last hour.
 package_lists() {
-  find /var/lib/apt/lists -maxdepth 1 -name '*Release' "$@" 2>>"$logs/probe.log"
+  find "$system/var/lib/apt/lists" -maxdepth 1 -name '*Release' "$@" 2>>"$logs/probe.log"
 }
 
 add_packages() { # PACKAGE...
@@ -96,14 +96,14 @@ add_packages() { # PACKAGE...
   if [ -z "$(package_lists -mmin -60)" ]; then
     run packages apt-get update
     # Lists that did not change keep their time: note that they were checked.
-    find /var/lib/apt/lists -maxdepth 1 -name '*Release' -exec touch {} +
+    package_lists -exec touch {} +
   fi
   run packages apt-get install --simulate "${options[@]}" "$@"
   leaves_system_alone "$@"
-  if [[ " $* " == *" postgresql "* ]] && [ ! -e /etc/postgresql-common/createcluster.conf ]; then
+  if [[ " $* " == *" postgresql "* ]] && [ ! -e "$system/etc/postgresql-common/createcluster.conf" ]; then
     # The tests make a cluster of their own: none needs to run beside it.
-    mkdir -p /etc/postgresql-common
-    echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
+    mkdir -p "$system/etc/postgresql-common"
+    echo 'create_main_cluster = false' >"$system/etc/postgresql-common/createcluster.conf"
   fi
   say "installing $*"
   run packages apt-get install --yes --quiet "${options[@]}" "$@"
