@@ -34,9 +34,8 @@ make_base() { # FOLDER
   rm -rf --one-file-system "$1"
   sources >"$logs/sources.list"
   mmdebstrap --variant=important --include="$PREREQUISITES" "${options[@]}" \
-    "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$1" "$logs/sources.list"
-  cp -L /etc/resolv.conf /etc/hosts "$1/etc/"
-  cp -a /etc/ssl/certs/. "$1/etc/ssl/certs/"
+    "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$1" "$logs/sources.list" || return
+  cp -L /etc/resolv.conf /etc/hosts "$1/etc/" && cp -a /etc/ssl/certs/. "$1/etc/ssl/certs/" || return
   copy_file /etc/pip.conf "$1/etc/pip.conf"
   copy_file "${NPM_CONFIG_GLOBALCONFIG:-/etc/npmrc}" "$1/etc/npmrc"
   touch "$1/.complete"
