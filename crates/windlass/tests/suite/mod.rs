@@ -27,5 +27,6 @@ mod scenarios_real;
 mod serve;
 mod serve_sdk;
 mod serve_world;
+mod setup_script;
 mod task_world;
 mod tasks;
