@@ -3,9 +3,9 @@
 mod bounds;
 mod detection;
 mod environment;
-mod matrix;
 mod protection;
 mod reach;
+mod real_matrix;
 mod refusals;
 mod sigkill;
 mod support;
