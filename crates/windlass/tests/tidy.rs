@@ -72,7 +72,9 @@ fn files() -> Vec<(String, String)> {
         "--others",
         "--exclude-standard",
     ]);
-    let names = String::from_utf8(git.output().unwrap().stdout).unwrap();
+    let output = git.output().unwrap();
+    assert!(output.status.success(), "git ls-files: {output:?}");
+    let names = String::from_utf8(output.stdout).unwrap();
     let read = |name: &str| {
         let text = std::fs::read_to_string(root().join(name)).ok()?;
         Some((name.to_owned(), text))
