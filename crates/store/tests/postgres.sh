@@ -13,12 +13,18 @@ state=$2
 shift 2
 
 bin=$(ls -d /usr/lib/postgresql/*/bin 2> /dev/null | sort -V | tail -n 1)
-[ -n "$bin" ] || bin=$(dirname "$(command -v initdb)")
+[ -n "$bin" ] || bin=$(dirname "$(command -v initdb || true)")
+if [ ! -x "$bin/initdb" ]; then
+    echo "PostgreSQL is missing: run scripts/setup --only postgres" >&2
+    exit 1
+fi
 
-# PostgreSQL refuses to run as root.
+# PostgreSQL refuses to run as root. One that is not Debian's may have no user of its own.
+owner=postgres
+id "$owner" > /dev/null 2>&1 || owner=nobody
 as_owner() {
     if [ "$(id -u)" = 0 ]; then
-        runuser -u postgres -- "$@"
+        runuser -u "$owner" -- "$@"
     else
         "$@"
     fi
@@ -53,7 +59,7 @@ start() {
         remove "$home"
     fi
     home=$(mktemp -d /tmp/windlass-pg.XXXXXX)
-    [ "$(id -u)" != 0 ] || chown postgres "$home"
+    [ "$(id -u)" != 0 ] || chown "$owner" "$home"
     (cd "$home" && as_owner "$bin/initdb" --no-sync -D "$home/data" -U postgres -A trust -E UTF8 --locale=C \
         > "$home/initdb.log" 2>&1) || { cat "$home/initdb.log" >&2; exit 1; }
     options="-c listen_addresses='' -c unix_socket_directories=$home -c max_connections=300 -c shared_buffers=32MB"

@@ -101,8 +101,8 @@ pub(crate) fn programs(tier: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
     if !installed.iter().any(|there| there == tier) {
-        let setup = root.join("crates/gateway/tests/setup.sh");
-        let output = Command::new(setup).arg(tier).output().unwrap();
+        let setup = root.join("scripts/setup");
+        let output = Command::new(setup).args(["--only", tier]).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{said}");
         installed.push(tier.to_owned());

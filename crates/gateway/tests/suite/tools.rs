@@ -10,8 +10,8 @@ pub(crate) fn root() -> PathBuf {
 
 /// Installs what is not there yet, and gives the folder that holds it.
 pub(crate) fn install(what: &str, folder: &str) -> PathBuf {
-    let setup = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/setup.sh");
-    let output = Command::new(setup).arg(what).output().unwrap();
+    let setup = root().join("scripts/setup");
+    let output = Command::new(setup).args(["--only", what]).output().unwrap();
     assert!(
         output.status.success(),
         "{}",

@@ -129,9 +129,22 @@ struct Person {
     name: &'static str,
     root: bool,
     projects: PathBuf,
+    /// The program of theirs that starts a command in a sandbox.
+    program: PathBuf,
     /// What comes before a command to run it as this person.
     become_them: Vec<String>,
 }
+
+/// Shows the folder with the projects and the folder with the programs under `/mnt`, to what it starts alone: an ordinary
+/// user cannot look into root's home, where a clone may be.
+const UNDER_MNT: &str = r#"
+mount -t tmpfs -o mode=755 tmpfs /mnt
+mkdir /mnt/matrix /mnt/programs
+mount --bind "$1" /mnt/matrix
+mount --bind "$2" /mnt/programs
+cd "/mnt/matrix/user/${PWD##*/}"
+shift 2
+exec "$@""#;
 
 mod needs_root {
     use super::*;
@@ -147,6 +160,7 @@ mod needs_root {
             name: "root",
             root: true,
             projects,
+            program: example("run"),
             become_them: Vec::new(),
         });
     }
@@ -160,29 +174,34 @@ fn p16_the_matrix_as_an_ordinary_user() {
             name: "ordinary user",
             root: false,
             projects: folder.join("own"),
+            program: example("run"),
             become_them: Vec::new(),
         });
     }
-    let home = folder.join("home");
-    let path = format!(
-        "PATH={}/.cargo/bin:/usr/local/bin:/usr/bin:/bin",
-        home.display()
-    );
-    let home = format!("HOME={}", home.display());
+    let program = example("run");
     let words = [
+        "unshare",
+        "--mount",
+        "sh",
+        "-ec",
+        UNDER_MNT,
+        "sh",
+        folder.to_str().unwrap(),
+        program.parent().unwrap().to_str().unwrap(),
         "setpriv",
         "--reuid=65534",
         "--regid=65534",
         "--clear-groups",
         "env",
         "-i",
-        &home,
-        &path,
+        "HOME=/mnt/matrix/home",
+        "PATH=/mnt/matrix/home/.cargo/bin:/usr/local/bin:/usr/bin:/bin",
     ];
     check(&Person {
         name: "ordinary user",
         root: false,
         projects: folder.join("user"),
+        program: "/mnt/programs/run".into(),
         become_them: words.map(str::to_owned).to_vec(),
     });
 }
@@ -222,7 +241,7 @@ fn run(person: &Person, mechanism: &str, profile: &str, work: &Work) -> Output {
         .become_them
         .iter()
         .cloned()
-        .chain([example("run").display().to_string()]);
+        .chain([person.program.display().to_string()]);
     let words: Vec<String> = words
         .chain([mechanism.to_owned(), profile.to_owned()])
         .collect();
@@ -251,21 +270,15 @@ fn start<'a>(program: &str, args: impl Iterator<Item = &'a str>, cwd: &Path) -> 
 /// The folder with everybody's projects; made on first use.
 fn set_up() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder = package.join("../../.cache/matrix");
-    std::fs::create_dir_all(&folder).unwrap();
-    let folder = folder.canonicalize().unwrap();
-    let script = package.join("tests/setup.sh").display().to_string();
-    let output = start(
-        "sh",
-        [script.as_str(), folder.to_str().unwrap()].into_iter(),
-        package,
-    );
+    let script = package.join("../../scripts/setup").display().to_string();
+    let output = start(&script, ["--only", "matrix"].into_iter(), package);
     assert!(
         output.status.success(),
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    folder
+    let folder = package.join("../../.cache/matrix");
+    folder.canonicalize().unwrap()
 }
 
 /// What is expected, as it stands in the document.

@@ -152,7 +152,7 @@ async fn commands_speak_as_promised() {
     assert_eq!(names.len(), 1, "{names:?}");
 }
 
-/// The real pytest, from the environment that `crates/sandbox/tests/setup.sh` makes.
+/// The real pytest, from the environment that `scripts/setup --only matrix` makes.
 #[tokio::test]
 async fn pytest_is_run_as_a_module() {
     let user = User::new();

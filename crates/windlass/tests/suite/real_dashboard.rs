@@ -48,18 +48,16 @@ fn world(script: &str) -> TaskWorld {
 fn browse(world: &TaskWorld, script: &str) {
     let root = root();
     let modules = root.join(".cache/browser");
-    assert!(
-        modules.join("node_modules").is_dir(),
-        "playwright-core is not there: run scripts/setup"
-    );
+    let setup = Command::new(root.join("scripts/setup"))
+        .args(["--only", "browser"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&setup.stderr);
+    assert!(setup.status.success(), "{said}");
     let pictures = root.join("target/screenshots");
     std::fs::create_dir_all(&pictures).unwrap();
     let chromium = ["/usr/bin/chromium", "/usr/bin/chromium-browser"];
     let chromium = chromium.iter().find(|path| Path::new(path).exists());
-    assert!(
-        chromium.is_some(),
-        "chromium is not there: run scripts/setup"
-    );
     let output = Command::new("node")
         .arg(root.join("crates/windlass/tests/browser").join(script))
         .env("WINDLASS", assert_cmd::cargo::cargo_bin("windlass"))

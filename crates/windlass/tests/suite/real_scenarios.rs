@@ -23,8 +23,8 @@ pub(crate) fn programs() -> PathBuf {
 
 /// The same for another tier.
 pub(crate) fn programs_of(tier: &str) -> PathBuf {
-    let setup = root().join("crates/gateway/tests/setup.sh");
-    let output = Command::new(setup).arg(tier).output().unwrap();
+    let setup = root().join("scripts/setup");
+    let output = Command::new(setup).args(["--only", tier]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     let folder = root().join(".cache").join(tier).join("node_modules/.bin");

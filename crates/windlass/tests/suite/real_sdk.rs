@@ -156,8 +156,8 @@ fn serve(folder: &Path) -> (Child, String) {
 
 /// Installs what is not there yet, and gives the folder that holds it.
 fn install(what: &str, folder: &str) -> PathBuf {
-    let setup = root().join("crates/gateway/tests/setup.sh");
-    let output = Command::new(setup).arg(what).output().unwrap();
+    let setup = root().join("scripts/setup");
+    let output = Command::new(setup).args(["--only", what]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     root().join(".cache").join(folder)

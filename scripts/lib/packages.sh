@@ -1,0 +1,130 @@
+# shellcheck shell=bash
+# Debian packages for scripts/setup. It adds packages and never upgrades the system.
+
+# Whether a program is there.
+has() { # PROGRAM
+  case $1 in
+    python3) [ -x "$python" ] ;;
+    venv)
+      compgen -G '/usr/lib/python3*/ensurepip/__init__.py' >/dev/null ||
+        { [ -x "$python" ] && "$python" -c 'import venv, ensurepip' >>"$logs/probe.log" 2>&1; }
+      ;;
+    postgres) compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || [ -n "$(command -v initdb)" ] ;;
+    chromium) [ -x /usr/bin/chromium ] || [ -x /usr/bin/chromium-browser ] ;;
+    *) [ -n "$(command -v "$1")" ] ;;
+  esac
+}
+
+# The packages that a program comes in.
+package_of() { # PROGRAM
+  case $1 in
+    cc) echo gcc libc6-dev ;;
+    c++) echo g++ ;;
+    bwrap) echo bubblewrap ;;
+    venv) echo python3-venv ;;
+    node) echo nodejs ;;
+    postgres) echo postgresql ;;
+    *) echo "$1" ;;
+  esac
+}
+
+is_installed() { # PACKAGE
+  [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>>"$logs/probe.log")" = installed ]
+}
+
+# Completes what an interrupted installation left, then installs what is missing in one step.
+install_packages() { # PROGRAM...
+  local program package missing=() absent=() half=''
+  for program in $(printf '%s\n' "$@" | sort -u); do
+    has "$program" || { absent+=("$program") && missing+=($(package_of "$program")); }
+  done
+  for package in ${WINDLASS_SETUP_EXTRA:-}; do
+    is_installed "$package" || missing+=("$package")
+  done
+  if [ -z "$(command -v apt-get)" ] || [ -z "$(command -v dpkg)" ]; then
+    [ ${#missing[@]} -eq 0 ] || problem "missing: ${absent[*]}. There is no apt-get here: please install them"
+    return
+  fi
+  half=$(half_installed "$@")
+  if [ ${#missing[@]} -eq 0 ] && [ -z "$half" ]; then return 0; fi
+  if [ "$(id -u)" -ne 0 ]; then
+    ask_root "$half" "${missing[@]}"
+    return
+  fi
+  if [ -n "$half" ]; then
+    say "completing an installation that was interrupted"
+    run packages dpkg --configure -a 9>&-
+  fi
+  if [ ${#missing[@]} -gt 0 ]; then add_packages "${missing[@]}" 9>&-; fi
+  for program in "${absent[@]}"; do
+    has "$program" || problem "$program is still missing, although $(package_of "$program") was installed"
+  done
+}
+
+# Prints a word if dpkg was interrupted, or if one of the packages is unpacked but not configured.
+half_installed() { # PROGRAM...
+  local package
+  for package in $(for program in "$@"; do package_of "$program"; done) ${WINDLASS_SETUP_EXTRA:-}; do
+    case $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>>"$logs/probe.log") in
+      unpacked | half-* | triggers-*) echo half && return ;;
+    esac
+  done
+  [ -z "$(compgen -G '/var/lib/dpkg/updates/[0-9]*')" ] || echo half
+}
+
+# Prints the one line that an ordinary user needs root for.
+ask_root() { # HALF PACKAGE...
+  local line=''
+  [ -z "$1" ] || line='dpkg --configure -a'
+  shift
+  if [ $# -gt 0 ]; then
+    [ -z "$line" ] || line+=' && '
+    [ -n "$(package_lists)" ] || line+='apt-get update && '
+    line+="apt-get install --no-install-recommends $*"
+  fi
+  problem "run this as root, then this script again:"
+  printf '%s\n' "$line" >&2
+}
+
+# Lists of packages that were fetched at some time; with `-mmin -60`, within the last hour.
+package_lists() {
+  find /var/lib/apt/lists -maxdepth 1 -name '*Release' "$@" 2>>"$logs/probe.log"
+}
+
+add_packages() { # PACKAGE...
+  local options=(--no-install-recommends --no-upgrade -o DPkg::Lock::Timeout=120)
+  if [ -z "$(package_lists -mmin -60)" ]; then
+    run packages apt-get update
+    # Lists that did not change keep their time: note that they were checked.
+    find /var/lib/apt/lists -maxdepth 1 -name '*Release' -exec touch {} +
+  fi
+  run packages apt-get install --simulate "${options[@]}" "$@"
+  leaves_system_alone "$@"
+  if [[ " $* " == *" postgresql "* ]] && [ ! -e /etc/postgresql-common/createcluster.conf ]; then
+    # The tests make a cluster of their own: none needs to run beside it.
+    mkdir -p /etc/postgresql-common
+    echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
+  fi
+  say "installing $*"
+  run packages apt-get install --yes --quiet "${options[@]}" "$@"
+}
+
+# Refuses if the simulation removes a package, or upgrades one of the base system.
+leaves_system_alone() { # PACKAGE...
+  local verb name version harm=()
+  while read -r verb name version; do
+    if [ "$verb" = Remv ]; then
+      harm+=("remove $name")
+    elif [[ $version == \[* ]] && is_base "$name"; then
+      harm+=("upgrade $name")
+    fi
+  done < <(grep -E '^(Inst|Remv) ' "$logs/packages.log" | cut -d ' ' -f 1-3 | sort -u)
+  [ ${#harm[@]} -gt 0 ] || return 0
+  problem "not installed: $*. apt-get would also $(IFS=,; echo "${harm[*]}" | sed 's/,/, /g')." \
+    "Bring this machine up to date first (apt-get upgrade), or install them by hand"
+  return 1
+}
+
+is_base() { # PACKAGE
+  dpkg-query -W -f '${Essential} ${Priority}\n' "$1" 2>>"$logs/probe.log" | grep -qE '^yes|required|important'
+}
