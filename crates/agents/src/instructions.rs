@@ -81,7 +81,8 @@ mod tests {
             format!("{expected}\n\n## From src/AGENTS.md\n\nBe brief.")
         );
         assert_eq!(super::read(&at("repo"), &["CLAUDE.md"]), None);
-        assert_eq!(read("nowhere"), None);
+        std::fs::create_dir_all(at("other/.git")).unwrap();
+        assert_eq!(read("other/nowhere"), None);
     }
 
     #[test]

@@ -10,6 +10,12 @@ use std::path::{Path, PathBuf};
 
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
+#[path = "tidy/tokens.rs"]
+mod tokens;
+
+/// How the reason of an `#[ignore]` may begin; `scripts/test` prints it.
+const REASONS: [&str; 2] = ["full: ", "needs "];
+
 /// Which member may depend on which (without their prefix), outside of tests. The order is the order of the house.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("windlass-core", &[]),
@@ -66,7 +72,9 @@ fn files() -> Vec<(String, String)> {
         "--others",
         "--exclude-standard",
     ]);
-    let names = String::from_utf8(git.output().unwrap().stdout).unwrap();
+    let output = git.output().unwrap();
+    assert!(output.status.success(), "git ls-files: {output:?}");
+    let names = String::from_utf8(output.stdout).unwrap();
     let read = |name: &str| {
         let text = std::fs::read_to_string(root().join(name)).ok()?;
         Some((name.to_owned(), text))
@@ -93,11 +101,13 @@ fn sources() -> Vec<(String, String)> {
     files
 }
 
-/// The lines of code in a source file: comments are not code, and what follows `#[cfg(test)]` is a test.
-fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let body = text.split("#[cfg(test)]").next().unwrap_or(text);
-    let lines = body.lines().enumerate().map(|(at, line)| (at + 1, line));
-    lines.filter(|(_, line)| !line.trim_start().starts_with("//"))
+/// The lines of code in a source file: comments are not code, and neither is what `#[cfg(test)]` stands before.
+fn code<'a>(name: &str, text: &'a str) -> impl Iterator<Item = (usize, &'a str)> {
+    let tests = tokens::test_lines(&tokens::parse(name, text));
+    let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line));
+    lines.filter(move |(at, line)| {
+        !line.trim_start().starts_with("//") && !tests.iter().any(|test| test.contains(at))
+    })
 }
 
 /// Fails with every place where a line of code says one of the words, outside the crates that may.
@@ -111,7 +121,7 @@ fn nowhere_but(crates: &[&str], words: &[&str], why: &str) {
         {
             continue;
         }
-        for (at, line) in code(&text) {
+        for (at, line) in code(&name, &text) {
             if words.iter().any(|word| line.contains(word)) {
                 places.push(format!("{name}:{at}: {}", line.trim()));
             }
@@ -153,7 +163,7 @@ fn only_the_sandbox_starts_processes() {
     for (name, text) in sources() {
         let names =
             |(_, line): &(usize, &str)| line.contains("process::") && line.contains("Command");
-        if !name.starts_with("crates/sandbox/") && code(&text).any(|line| names(&line)) {
+        if !name.starts_with("crates/sandbox/") && code(&name, &text).any(|line| names(&line)) {
             places.push(name);
         }
     }
@@ -201,7 +211,7 @@ fn p12_nothing_is_without_a_limit() {
     let mut places = Vec::new();
     for (name, text) in sources() {
         let lines: Vec<&str> = text.lines().collect();
-        for (at, line) in code(&text) {
+        for (at, line) in code(&name, &text) {
             let whole = ["read_to_end(", "read_to_string("];
             let near = lines[at.saturating_sub(6)..at].join("\n");
             if whole.iter().any(|word| line.contains(word)) && !near.contains(".take(") {
@@ -220,9 +230,59 @@ fn p12_nothing_is_without_a_limit() {
 fn nothing_is_left_undone() {
     let words = ["todo!(", "unimplemented!(", "FIXME", "XXX"];
     nowhere_but(&[], &words, "work left undone");
+}
+
+/// Every Rust file as tokens.
+fn rust() -> impl Iterator<Item = (String, proc_macro2::TokenStream)> {
+    let files = files().into_iter();
+    files
+        .filter(|(name, _)| name.ends_with(".rs"))
+        .map(|(name, text)| {
+            let tokens = tokens::parse(&name, &text);
+            (name, tokens)
+        })
+}
+
+#[test]
+fn every_ignored_test_has_a_reason() {
+    for (name, source) in rust() {
+        for (line, reason) in tokens::ignored(&source) {
+            let reason = reason.unwrap_or_default();
+            assert!(
+                REASONS.iter().any(|start| reason.starts_with(start)),
+                "{name}:{line}: the reason of an ignored test begins with one of {REASONS:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn no_test_passes_without_checking_anything() {
+    let mut places = Vec::new();
+    for (name, source) in rust() {
+        let mut found = tokens::hollow_tests(&source);
+        if name.contains("/tests/") {
+            found.extend(tokens::environment_returns(&source));
+        }
+        let found = found.into_iter();
+        places.extend(found.map(|(line, why)| format!("{name}:{line}: {why}")));
+    }
+    assert!(
+        places.is_empty(),
+        "a test that cannot run is `#[ignore = \"reason\"]`:\n{}",
+        places.join("\n")
+    );
+}
+
+#[test]
+fn failing_property_cases_are_kept() {
+    let forgets = concat!("failure_persistence: ", "None");
     for (name, text) in files() {
-        let ignored = name.ends_with(".rs") && text.contains(concat!("#[", "ignore"));
-        assert!(!ignored, "{name}: a test that does not run is no test");
+        let is_code = name.ends_with(".rs");
+        assert!(
+            !is_code || !text.contains(forgets),
+            "{name}: a failing case must be kept in a file"
+        );
     }
 }
 

@@ -1,6 +1,7 @@
 //! Lines cut, joined, repeated and made up: no parser falls over, and each still finds an end.
 
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 use windlass_agents::cli::claude::{StreamJson, TwoWay};
 use windlass_agents::cli::codex::Exec;
 use windlass_agents::cli::cursor::Cursor;
@@ -77,7 +78,11 @@ fn hostile_lines_harm_no_parser() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig {
+        cases: 64,
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("proptest-regressions"))),
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn p11_cut_and_shuffled_lines_still_find_an_end(

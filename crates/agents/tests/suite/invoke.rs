@@ -146,68 +146,72 @@ async fn the_model_of_a_deployment_is_taken_from_its_variable() {
     }
 }
 
-#[tokio::test]
-async fn real_codex_is_told_the_schema_that_is_meant() {
-    let answer = json!({ "answer": [{ "text": "{}" }], "or_more": true });
-    let subject = Subject::new("codex", "exec", json!({ "turns": [answer] })).await;
-    let settings = Settings::read(&subject.config("deny")).unwrap();
-    let backend = CodexCliBackend::new(subject.context.clone())
-        .settings(settings)
-        .full_auto(true);
-    let given = subject.world.work().join("given.json");
+mod real {
+    use super::*;
 
-    let argument = |command: &[String]| {
-        let found = command
-            .iter()
-            .find_map(|word| word.strip_prefix("--output-schema="));
-        found.map(str::to_owned)
-    };
-    let work = subject.world.work();
-    let native = backend
-        .run(&task("Plan it", SchemaMode::Native), &work)
-        .await
-        .unwrap();
-    assert_eq!(native.stdout.trim(), "{}");
-    assert!(
-        native
-            .command
-            .contains(&"--sandbox=workspace-write".to_owned()),
-        "{:?}",
-        native.command
-    );
-    let file = argument(&native.command).unwrap();
-    assert!(
-        file.contains("windlass-schema-") && file.ends_with(".json"),
-        "{file}"
-    );
-    assert!(
-        !std::path::Path::new(&file).exists(),
-        "the schema's file is still there"
-    );
+    #[tokio::test]
+    async fn real_codex_is_told_the_schema_that_is_meant() {
+        let answer = json!({ "answer": [{ "text": "{}" }], "or_more": true });
+        let subject = Subject::new("codex", "exec", json!({ "turns": [answer] })).await;
+        let settings = Settings::read(&subject.config("deny")).unwrap();
+        let backend = CodexCliBackend::new(subject.context.clone())
+            .settings(settings)
+            .full_auto(true);
+        let given = subject.world.work().join("given.json");
 
-    let missing = backend.clone().schema_override(&given);
-    let done = missing
-        .run(&task("Plan it", SchemaMode::Native), &work)
-        .await
+        let argument = |command: &[String]| {
+            let found = command
+                .iter()
+                .find_map(|word| word.strip_prefix("--output-schema="));
+            found.map(str::to_owned)
+        };
+        let work = subject.world.work();
+        let native = backend
+            .run(&task("Plan it", SchemaMode::Native), &work)
+            .await
+            .unwrap();
+        assert_eq!(native.stdout.trim(), "{}");
+        assert!(
+            native
+                .command
+                .contains(&"--sandbox=workspace-write".to_owned()),
+            "{:?}",
+            native.command
+        );
+        let file = argument(&native.command).unwrap();
+        assert!(
+            file.contains("windlass-schema-") && file.ends_with(".json"),
+            "{file}"
+        );
+        assert!(
+            !std::path::Path::new(&file).exists(),
+            "the schema's file is still there"
+        );
+
+        let missing = backend.clone().schema_override(&given);
+        let done = missing
+            .run(&task("Plan it", SchemaMode::Native), &work)
+            .await
+            .unwrap();
+        assert!(
+            argument(&done.command)
+                .unwrap()
+                .contains("windlass-schema-")
+        );
+        std::fs::write(
+            &given,
+            "{\"type\": \"object\", \"properties\": {}, \"additionalProperties\": false}",
+        )
         .unwrap();
-    assert!(
-        argument(&done.command)
-            .unwrap()
-            .contains("windlass-schema-")
-    );
-    std::fs::write(
-        &given,
-        "{\"type\": \"object\", \"properties\": {}, \"additionalProperties\": false}",
-    )
-    .unwrap();
-    let done = missing
-        .run(&task("Plan it", SchemaMode::Native), &work)
-        .await
-        .unwrap();
-    assert_eq!(argument(&done.command).unwrap(), given.to_str().unwrap());
-    let done = missing
-        .run(&task("Plan it", SchemaMode::Prompt), &work)
-        .await
-        .unwrap();
-    assert_eq!(argument(&done.command), None);
+        let done = missing
+            .run(&task("Plan it", SchemaMode::Native), &work)
+            .await
+            .unwrap();
+        assert_eq!(argument(&done.command).unwrap(), given.to_str().unwrap());
+        let done = missing
+            .run(&task("Plan it", SchemaMode::Prompt), &work)
+            .await
+            .unwrap();
+        assert_eq!(argument(&done.command), None);
+    }
 }

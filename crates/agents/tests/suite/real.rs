@@ -347,39 +347,37 @@ async fn survives_the_death_of_a_warm_process((agent, transport): Who) {
     assert_eq!(said(&events).trim(), "Second.", "{}", story(&events));
 }
 
-/// A test of each case for each way to talk to an agent. The slow ones are for the full tier.
+/// A test of each case for each way to talk to an agent. An attribute in front is given to each test.
 macro_rules! on {
-    ($module:ident, $agent:literal, $transport:literal, $tier:ident: $($case:ident),+ $(,)?) => {
+    ($(#[$attribute:meta])? $module:ident, $agent:literal, $transport:literal: $($case:ident),+ $(,)?) => {
+        on!(@ [$(#[$attribute])?] $module, $agent, $transport: $($case),+);
+    };
+    (@ $attributes:tt $module:ident, $agent:literal, $transport:literal: $($case:ident),+) => {
         mod $module {
-            $(#[tokio::test]
-            async fn $case() {
-                if super::$tier() {
-                    super::$case(($agent, $transport)).await;
-                }
-            })+
+            $(on!(@ $attributes $case, ($agent, $transport));)+
+        }
+    };
+    (@ [$(#[$attribute:meta])?] $case:ident, $who:expr) => {
+        #[tokio::test]
+        $(#[$attribute])?
+        async fn $case() {
+            super::$case($who).await;
         }
     };
 }
 
-fn gate() -> bool {
-    true
-}
-
-fn full() -> bool {
-    std::env::var_os("WINDLASS_FULL").is_some()
-}
-
-on!(real_codex_app_server, "codex", "app-server", gate:
+on!(real_codex_app_server, "codex", "app-server":
     answers, obeys_a_person, reaches_an_mcp_server, edits_a_file, is_kept_from_writing, fits_a_schema, takes_a_session_up, does_not_know_a_session, is_refused,
     is_asked_to_slow_down, is_told_when_to_come_back, p5_hangs_no_longer_than_allowed, p5_is_cancelled_in_a_tool, survives_the_death_of_a_warm_process);
-on!(real_codex_exec, "codex", "exec", gate:
+on!(real_codex_exec, "codex", "exec":
     answers, edits_a_file, is_kept_from_writing, fits_a_schema, takes_a_session_up, does_not_know_a_session, is_refused,
     is_asked_to_slow_down, is_told_when_to_come_back, p5_hangs_no_longer_than_allowed, p5_is_cancelled_in_a_tool);
-on!(real_claude_two_way, "claude", "stream-json", gate:
+on!(real_claude_two_way, "claude", "stream-json":
     answers, obeys_a_person, reaches_an_mcp_server, edits_a_file, is_kept_from_writing, fits_a_schema, takes_a_session_up, does_not_know_a_session, is_refused,
     is_asked_to_slow_down, is_told_when_to_come_back, p5_hangs_no_longer_than_allowed, p5_is_cancelled_in_a_tool, survives_the_death_of_a_warm_process);
-on!(real_claude_print, "claude", "print", gate:
+on!(real_claude_print, "claude", "print":
     answers, reaches_an_mcp_server, edits_a_file, is_kept_from_writing, fits_a_schema, takes_a_session_up, does_not_know_a_session, is_refused,
     is_asked_to_slow_down, is_told_when_to_come_back, p5_hangs_no_longer_than_allowed, p5_is_cancelled_in_a_tool);
-on!(real_qwen, "qwen", "stream-json", full: edits_a_file, fits_a_schema, does_not_know_a_session,
+on!(#[ignore = "full: starts the real Qwen Code"]
+    real_qwen, "qwen", "stream-json": edits_a_file, fits_a_schema, does_not_know_a_session,
     p5_is_cancelled_in_a_tool);

@@ -259,48 +259,52 @@ async fn other_options_need_an_agent_that_takes_sessions_up() {
     assert!(matches!(refused, Err(Error::Unsupported { .. })));
 }
 
-/// The warm process is killed between two prompts: the next succeeds, and nothing is left when all is let go.
-async fn survives_a_kill(agent: &'static str, transport: &'static str) {
-    let turns = json!({ "turns": [
-        { "answer": [{ "text": "First." }] },
-        { "when": { "turn": 2 }, "answer": [{ "text": "Second." }] },
-        { "when": { "turn": 3 }, "answer": [{ "text": "Third." }] },
-    ] });
-    let subject = Arc::new(Subject::new(agent, transport, turns).await);
-    let make = Arc::clone(&subject);
-    let warm = WarmSessionManager::new(move || Ok(make.handle("deny")));
-    let ask = async |prompt: &str| {
-        let turn = warm.prompt("room", subject.options(), prompt).await;
-        turn.unwrap().collect().await
-    };
-    assert_eq!(text(&ask("Begin").await), "First.");
-    let waiting = subject.world.processes();
-    assert!(!waiting.is_empty(), "no process waits for the next turn");
-    let session = warm.session("room");
-    assert_eq!(text(&ask("Go on").await), "Second.");
-    assert_eq!(
-        subject.world.processes(),
-        waiting,
-        "the process is not warm"
-    );
-    for pid in waiting {
-        let _ = std::process::Command::new("kill")
-            .args(["-9", &pid.to_string()])
-            .status();
+mod real {
+    use super::*;
+
+    /// The warm process is killed between two prompts: the next succeeds, and nothing is left when all is let go.
+    async fn survives_a_kill(agent: &'static str, transport: &'static str) {
+        let turns = json!({ "turns": [
+            { "answer": [{ "text": "First." }] },
+            { "when": { "turn": 2 }, "answer": [{ "text": "Second." }] },
+            { "when": { "turn": 3 }, "answer": [{ "text": "Third." }] },
+        ] });
+        let subject = Arc::new(Subject::new(agent, transport, turns).await);
+        let make = Arc::clone(&subject);
+        let warm = WarmSessionManager::new(move || Ok(make.handle("deny")));
+        let ask = async |prompt: &str| {
+            let turn = warm.prompt("room", subject.options(), prompt).await;
+            turn.unwrap().collect().await
+        };
+        assert_eq!(text(&ask("Begin").await), "First.");
+        let waiting = subject.world.processes();
+        assert!(!waiting.is_empty(), "no process waits for the next turn");
+        let session = warm.session("room");
+        assert_eq!(text(&ask("Go on").await), "Second.");
+        assert_eq!(
+            subject.world.processes(),
+            waiting,
+            "the process is not warm"
+        );
+        for pid in waiting {
+            let _ = std::process::Command::new("kill")
+                .args(["-9", &pid.to_string()])
+                .status();
+        }
+        assert_eq!(text(&ask("Go on").await), "Third.");
+        assert_eq!(warm.session("room"), session, "the session was not resumed");
+        warm.forget("room").await;
+        let left = subject.world.is_left().await;
+        assert!(left, "{:?}", subject.world.processes());
     }
-    assert_eq!(text(&ask("Go on").await), "Third.");
-    assert_eq!(warm.session("room"), session, "the session was not resumed");
-    warm.forget("room").await;
-    let left = subject.world.is_left().await;
-    assert!(left, "{:?}", subject.world.processes());
-}
 
-#[tokio::test]
-async fn p5_real_codex_is_killed_between_two_prompts() {
-    survives_a_kill("codex", "app-server").await;
-}
+    #[tokio::test]
+    async fn p5_real_codex_is_killed_between_two_prompts() {
+        survives_a_kill("codex", "app-server").await;
+    }
 
-#[tokio::test]
-async fn p5_real_claude_is_killed_between_two_prompts() {
-    survives_a_kill("claude", "stream-json").await;
+    #[tokio::test]
+    async fn p5_real_claude_is_killed_between_two_prompts() {
+        survives_a_kill("claude", "stream-json").await;
+    }
 }

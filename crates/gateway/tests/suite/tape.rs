@@ -68,25 +68,29 @@ async fn a_request_that_is_not_on_the_tape_is_a_loud_miss() {
     assert_eq!(seen.status, 400);
 }
 
-#[tokio::test]
-async fn real_codex_runs_on_a_recording_of_its_model() {
-    let files = [("notes.txt", "one\ntwo\nthree\n")];
-    let model = ScriptedModel::new(World::script("edit.json")).recording();
-    let here = World::on(model, &files).await;
-    let mut command = here.codex("gpt-5.5");
-    command.arg("Change the notes as agreed");
-    let ended = here.run(command).await;
-    assert!(ended.stdout.contains("All done."), "{}", ended.story);
-    let tape = cassette(&here.model);
+mod real {
+    use super::*;
 
-    let there = World::on(ScriptedModel::of_cassette(&tape), &files).await;
-    let mut command = there.codex("gpt-5.5");
-    command.arg("Change the notes as agreed");
-    let ended = there.run(command).await;
-    assert!(ended.stdout.contains("All done."), "{}", ended.story);
-    let read =
-        |world: &World, name: &str| std::fs::read_to_string(world.work().join(name)).unwrap();
-    for name in ["notes.txt", "both.txt", "deep/er/new.txt"] {
-        assert_eq!(read(&there, name), read(&here, name), "{name}");
+    #[tokio::test]
+    async fn real_codex_runs_on_a_recording_of_its_model() {
+        let files = [("notes.txt", "one\ntwo\nthree\n")];
+        let model = ScriptedModel::new(World::script("edit.json")).recording();
+        let here = World::on(model, &files).await;
+        let mut command = here.codex("gpt-5.5");
+        command.arg("Change the notes as agreed");
+        let ended = here.run(command).await;
+        assert!(ended.stdout.contains("All done."), "{}", ended.story);
+        let tape = cassette(&here.model);
+
+        let there = World::on(ScriptedModel::of_cassette(&tape), &files).await;
+        let mut command = there.codex("gpt-5.5");
+        command.arg("Change the notes as agreed");
+        let ended = there.run(command).await;
+        assert!(ended.stdout.contains("All done."), "{}", ended.story);
+        let read =
+            |world: &World, name: &str| std::fs::read_to_string(world.work().join(name)).unwrap();
+        for name in ["notes.txt", "both.txt", "deep/er/new.txt"] {
+            assert_eq!(read(&there, name), read(&here, name), "{name}");
+        }
     }
 }

@@ -19,12 +19,3 @@ pub(crate) fn install(what: &str, folder: &str) -> PathBuf {
     );
     root().canonicalize().unwrap().join(".cache").join(folder)
 }
-
-/// Whether the slow programs are wanted too; if not, this one says that it was left out.
-pub(crate) fn full(agent: &str) -> bool {
-    let wanted = std::env::var_os("WINDLASS_FULL").is_some();
-    if !wanted {
-        eprintln!("left out: {agent} on a scripted model; WINDLASS_FULL=1 runs it");
-    }
-    wanted
-}

@@ -2,6 +2,7 @@
 
 use expect_test::expect;
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 use windlass_core::place::TaskContext;
 use windlass_index::PastCommit;
 
@@ -119,7 +120,11 @@ fn an_answer_is_bounded_and_always_the_same() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 64,
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("proptest-regressions"))),
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn any_text_can_be_indexed_and_asked(text: Vec<u8>, task: String) {

@@ -59,7 +59,7 @@ macro_rules! cases {
             $(#[test] fn $name() { super::on_sqlite(stringify!($name)); })+
         }
 
-        mod postgres {
+        mod real_postgres {
             $(#[test] fn $name() { super::on_postgres(stringify!($name)); })+
         }
     };

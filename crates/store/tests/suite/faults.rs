@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection};
-use windlass_core::task::{NewProject, NewTask, StoreError, TaskFilter, TaskStore};
+use windlass_core::task::{NewProject, NewTask, TaskFilter, TaskStore};
 
 use super::again;
 
@@ -52,49 +52,9 @@ async fn meddle(path: &Path, sql: &'static str) {
     link.close().await.unwrap();
 }
 
-fn role(name: &str) -> String {
-    format!("suite::faults::{name}")
-}
-
 /// A folder that a namespace of its own can mount over: not under `/tmp`, which may be private there.
 fn place() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
-}
-
-#[test]
-fn role_fills_the_disk() {
-    let Some(folder) = again::folder() else {
-        return;
-    };
-    // Something that can be thrown away later.
-    std::fs::write(folder.join("ballast"), vec![1; 1 << 20]).unwrap();
-    run(async {
-        let (store, project) = filled(&folder).await;
-        let mut kept = 1;
-        let error = loop {
-            let mut new = NewTask::new(project, "a big one");
-            new.description = "x".repeat(64 << 10);
-            match store.enqueue(vec![new]).await {
-                Ok(_) => kept += 1,
-                Err(error) => break error,
-            }
-            assert!(kept < 1_000, "the disk is too large");
-        };
-        assert!(matches!(error, StoreError::Full(_)), "{error:?}");
-        assert!(error.to_string().contains("windlass.db"), "{error}");
-        let found = store.tasks(TaskFilter::default()).await.unwrap();
-        assert_eq!(found.len(), kept, "what was kept can be read");
-
-        std::fs::remove_file(folder.join("ballast")).unwrap();
-        let again = store
-            .enqueue(vec![NewTask::new(project, "there is room")])
-            .await;
-        again.unwrap();
-        drop(store);
-        let store = windlass_store::open(&url(&folder)).await.unwrap();
-        let found = store.tasks(TaskFilter::default()).await.unwrap();
-        assert_eq!(found.len(), kept + 1);
-    });
 }
 
 #[test]
@@ -104,23 +64,7 @@ fn a_full_disk_is_said_so_and_heals() {
         "mount -t tmpfs -o size=4m tmpfs '{}'",
         place.path().display()
     );
-    again::play_mounted(&role("role_fills_the_disk"), place.path(), &mount);
-}
-
-#[test]
-fn role_reads_what_it_cannot_write() {
-    let Some(folder) = again::folder() else {
-        return;
-    };
-    run(async {
-        let store = windlass_store::open(&url(&folder)).await.unwrap();
-        let found = store.tasks(TaskFilter::default()).await.unwrap();
-        assert_eq!(found.len(), 1);
-        let new = NewTask::new(found[0].project_id, "no");
-        let error = store.enqueue(vec![new]).await.unwrap_err();
-        assert!(error.to_string().contains("read-only"), "{error}");
-        assert!(error.to_string().contains("windlass.db"), "{error}");
-    });
+    again::play_mounted("fill", place.path(), &mount);
 }
 
 #[test]
@@ -134,21 +78,13 @@ fn a_read_only_file_can_be_read() {
         let (store, _) = filled(place.path()).await;
         // While another process writes there is a log beside the file.
         let mount = read_only(place.path());
-        again::play_mounted(
-            &role("role_reads_what_it_cannot_write"),
-            place.path(),
-            &mount,
-        );
+        again::play_mounted("read", place.path(), &mount);
         drop(store);
     });
     // The connections close in the background: the last one takes the log away.
     run(meddle(&place.path().join("windlass.db"), "SELECT 1"));
     let mount = read_only(place.path());
-    again::play_mounted(
-        &role("role_reads_what_it_cannot_write"),
-        place.path(),
-        &mount,
-    );
+    again::play_mounted("read", place.path(), &mount);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use windlass_core::task::{NewProject, NewTask, TaskFilter, TaskStatus};
+use windlass_core::task::{TaskFilter, TaskStatus};
 use windlass_store::{Settings, open_with};
 
 use super::again;
@@ -13,33 +13,6 @@ fn patient() -> Settings {
     settings.query = Duration::from_secs(60);
     settings.commit = Duration::from_secs(60);
     settings
-}
-
-/// Adds tasks with eight clients for ever, and says each number once it is told that it is kept.
-#[test]
-fn role_adds_until_it_is_killed() {
-    let Some(folder) = again::folder() else {
-        return;
-    };
-    let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
-    runtime.block_on(async {
-        let url = format!("sqlite:{}/windlass.db", folder.display());
-        let store = open_with(&url, patient()).await.unwrap();
-        let project = NewProject {
-            name: "shop".to_owned(),
-            root: "/home/me/shop".into(),
-        };
-        let project = store.add_project(project).await.unwrap().id;
-        let clients = (0..8).map(|_| async {
-            loop {
-                let pair = vec![NewTask::new(project, "one"), NewTask::new(project, "two")];
-                let added = store.enqueue(pair).await.unwrap();
-                println!("kept {} {}", added[0].task.id, added[1].task.id);
-            }
-        });
-        futures::future::join_all(clients).await;
-    });
 }
 
 #[test]
@@ -54,8 +27,7 @@ fn p1_what_was_acknowledged_survives_sigkill() {
     for round in 0..rounds {
         // From before the file is made to the middle of many transactions.
         let until = Duration::from_millis(5 + round * 37 % 400);
-        let role = "suite::killed::role_adds_until_it_is_killed";
-        let output = again::play(role, folder.path(), until);
+        let output = again::play("add", folder.path(), until);
         assert!(!output.status.success(), "it should have been killed");
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         // A last line that was cut short is no acknowledgement.

@@ -1,19 +1,12 @@
 //! Files of every schema that was released open, and hold what they held.
 //!
 //! A new one is made by the Windlass of its time:
-//! `WINDLASS_STORE_ROLE=crates/store/fixtures/vN cargo nextest run -p windlass-store role_writes_a_file_of_its_time`.
+//! `cargo run -p windlass-store --example role -- old crates/store/fixtures/vN`.
 
 use std::path::Path;
 use std::time::Duration;
 
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions, Connection};
-use windlass_core::Usage;
-use windlass_core::task::{
-    Claim, Dependency, EventFilter, NewIssue, NewProject, NewTask, Outcome, TaskFilter, TaskStatus,
-};
-
-use super::again;
+use windlass_core::task::{Claim, EventFilter, TaskFilter, TaskStatus};
 
 fn run<F: Future>(test: F) -> F::Output {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
@@ -33,70 +26,6 @@ fn claim() -> Claim {
         kinds: Vec::new(),
         lease: Duration::from_secs(30),
     }
-}
-
-#[test]
-fn role_writes_a_file_of_its_time() {
-    let Some(folder) = again::folder() else {
-        return;
-    };
-    run(async {
-        let store = windlass_store::open(&url(&folder)).await.unwrap();
-        let project = NewProject {
-            name: "shop".to_owned(),
-            root: "/home/me/shop".into(),
-        };
-        let project = store.add_project(project).await.unwrap().id;
-        let issue = NewIssue {
-            project_id: project,
-            title: "open a shop".to_owned(),
-            description: String::new(),
-        };
-        let issue = store.add_issue(issue).await.unwrap().id;
-        let new = |title: &str, siblings: &[usize]| NewTask {
-            issue_id: Some(issue),
-            dependencies: siblings.iter().map(|at| Dependency::Sibling(*at)).collect(),
-            max_attempts: 1,
-            ..NewTask::new(project, title)
-        };
-        let tasks = vec![
-            new("completed", &[]),
-            new("failed", &[0]),
-            new("held up", &[1]),
-            new("asks", &[]),
-            new("in progress", &[0]),
-            new("pending", &[4]),
-        ];
-        store.enqueue(tasks).await.unwrap();
-        let outcomes = [
-            Outcome::Completed {
-                proof: None,
-                branch: Some("windlass/task-1".to_owned()),
-                output: "done".to_owned(),
-            },
-            Outcome::Failed {
-                error: "it broke".to_owned(),
-                again: true,
-            },
-            Outcome::Blocked {
-                question: "which tea?".to_owned(),
-            },
-        ];
-        for outcome in outcomes {
-            let one = store.claim(claim()).await.unwrap().unwrap();
-            let usage = Usage::default();
-            store.finish(one.attempt, outcome, usage).await.unwrap();
-        }
-        let last = store.claim(claim()).await.unwrap().unwrap();
-        assert_eq!(last.task.title, "in progress");
-        drop(store);
-        let options = SqliteConnectOptions::new().filename(folder.join("windlass.db"));
-        let mut link = options.connect().await.unwrap();
-        for tidy in ["VACUUM", "PRAGMA journal_mode = DELETE"] {
-            sqlx::raw_sql(tidy).execute(&mut link).await.unwrap();
-        }
-        link.close().await.unwrap();
-    });
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::cli_world::Run;
-use super::composite::world;
+use super::real_composite::world;
 use super::run::Server;
 use super::task_world::TaskWorld;
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::composite::{busy, json_of, model, run, shown, world};
+use super::real_composite::{busy, json_of, model, run, shown, world};
 use super::run::Server;
 use super::serve_world::Serving;
 use super::task_world::TaskWorld;

@@ -1,6 +1,7 @@
 //! Whatever the files and variables hold, the answer is a configuration or one line that is safe to look at.
 
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 use windlass::config::Config;
 
 use super::config_world::World;
@@ -21,7 +22,10 @@ fn scrap() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("proptest-regressions"))),
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn any_input_is_answered_in_one_safe_line(

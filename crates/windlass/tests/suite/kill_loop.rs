@@ -23,6 +23,12 @@ fn size() -> (usize, Duration) {
     }
 }
 
+/// The seed of this run: `scripts/test` chooses one for all tests and all their attempts.
+fn seed() -> u64 {
+    let seed = std::env::var("WINDLASS_TEST_SEED");
+    seed.map_or(1, |seed| seed.parse().unwrap())
+}
+
 #[test]
 fn p2_p4_killed_workers_lose_nothing_on_sqlite() {
     let world = TaskWorld::new("test -f done.txt", INSTANT);
@@ -86,10 +92,8 @@ fn loop_on(world: &TaskWorld, url: &str) {
     let store = runtime.block_on(windlass_store::open(url)).unwrap();
     runtime.block_on(enqueue(&*store, world, count));
 
-    let seed = std::env::var("WINDLASS_SEED").ok();
-    let seed = seed.and_then(|seed| seed.parse().ok());
-    let seed = seed.unwrap_or_else(|| u64::from(std::process::id()));
-    println!("repeat with WINDLASS_SEED={seed}");
+    let seed = seed();
+    println!("repeat with WINDLASS_TEST_SEED={seed}");
     let mut workers: Vec<Child> = (0..WORKERS).map(|_| world.worker()).collect();
     let harmed = harm(world, &mut workers, Chance(seed | 1), time);
     let tasks = runtime.block_on(all_ended(&*store));

@@ -1,6 +1,7 @@
 //! `windlass serve` as a process: with its own workers, with workers elsewhere, and how it starts and stops.
 
 use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use windlass_gateway::{Script, ScriptedModel};
@@ -79,14 +80,6 @@ fn p14_a_worker_elsewhere_is_heard_on_sqlite() {
     worker_and_server(&TaskWorld::new("test -f done.txt", INSTANT));
 }
 
-#[test]
-fn p14_a_worker_elsewhere_is_heard_on_postgresql() {
-    let cluster = Cluster::start("serve-worker");
-    let world = TaskWorld::new("true", INSTANT);
-    world.configure(&cluster.url(), "test -f done.txt");
-    worker_and_server(&world);
-}
-
 /// A worker process asks whether its agent may; somebody decides through a server process.
 fn asked_here_decided_there(world: &TaskWorld) {
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -132,42 +125,6 @@ fn asked_again(serving: &Serving) -> bool {
 #[test]
 fn an_approval_asked_by_a_worker_is_decided_through_a_server_on_sqlite() {
     asked_here_decided_there(&TaskWorld::new("test -f done.txt", INSTANT));
-}
-
-#[test]
-fn an_approval_asked_by_a_worker_is_decided_through_a_server_on_postgresql() {
-    let cluster = Cluster::start("serve-approval");
-    let world = TaskWorld::new("true", INSTANT);
-    world.configure(&cluster.url(), "test -f done.txt");
-    asked_here_decided_there(&world);
-}
-
-#[test]
-fn p14_a_postgresql_that_dies_and_comes_back_costs_no_reader_its_place() {
-    let cluster = Cluster::start("serve-restart");
-    let world = TaskWorld::new("true", INSTANT);
-    world.configure(&cluster.url(), "true");
-    let serving = Serving::start(&world, &["--no-worker"]);
-    let mut heard = serving.listen("");
-    let last = heard.next().unwrap()["last"].as_u64().unwrap();
-    cluster.restart();
-    // Until it is back, the server says so and goes on.
-    loop {
-        let (status, health) = serving.ask("GET", "/api/v1/health", None);
-        assert!([200, 503].contains(&status), "{health}");
-        if status == 200 {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
-    let mut added = serving.ask("POST", "/api/v1/tasks", Some(&json!({"title": "Do it"})));
-    while added.0 == 503 {
-        added = serving.ask("POST", "/api/v1/tasks", Some(&json!({"title": "Do it"})));
-    }
-    assert_eq!(added.0, 201, "{}", added.1);
-    let message = heard.find(|message| message["seq"].is_u64()).unwrap();
-    assert_eq!(message["seq"], last + 1);
-    assert_eq!(serving.terminate().0, Some(0));
 }
 
 #[test]
@@ -344,12 +301,12 @@ fn p5_p27_what_a_killed_server_left_is_swept_and_a_living_one_keeps_its_own() {
 #[test]
 fn outside_a_repository_it_says_what_would_do() {
     let world = TaskWorld::new("true", INSTANT);
-    // The world itself lies in the repository whose tests these are.
-    let outside = tempfile::tempdir().unwrap();
+    // Any other folder, the one for temporary files too, may lie in somebody's repository.
     let mut command = world.command();
     command
-        .current_dir(outside.path())
-        .args(["serve", "--listen", "127.0.0.1:0"]);
+        .current_dir("/")
+        .args(["serve", "--listen", "127.0.0.1:0"])
+        .timeout(Duration::from_secs(30));
     let refused = super::cli_world::Run::of(&mut command);
     assert_eq!(refused.code, 2, "{refused:?}");
     for words in [
@@ -358,5 +315,53 @@ fn outside_a_repository_it_says_what_would_do() {
         "git init",
     ] {
         assert!(refused.stderr.contains(words), "{refused:?}");
+    }
+}
+
+mod real_postgresql {
+    use super::*;
+
+    #[test]
+    fn p14_a_worker_elsewhere_is_heard_on_postgresql() {
+        let cluster = Cluster::start("serve-worker");
+        let world = TaskWorld::new("true", INSTANT);
+        world.configure(&cluster.url(), "test -f done.txt");
+        worker_and_server(&world);
+    }
+
+    #[test]
+    fn an_approval_asked_by_a_worker_is_decided_through_a_server_on_postgresql() {
+        let cluster = Cluster::start("serve-approval");
+        let world = TaskWorld::new("true", INSTANT);
+        world.configure(&cluster.url(), "test -f done.txt");
+        asked_here_decided_there(&world);
+    }
+
+    #[test]
+    fn p14_a_postgresql_that_dies_and_comes_back_costs_no_reader_its_place() {
+        let cluster = Cluster::start("serve-restart");
+        let world = TaskWorld::new("true", INSTANT);
+        world.configure(&cluster.url(), "true");
+        let serving = Serving::start(&world, &["--no-worker"]);
+        let mut heard = serving.listen("");
+        let last = heard.next().unwrap()["last"].as_u64().unwrap();
+        cluster.restart();
+        // Until it is back, the server says so and goes on.
+        loop {
+            let (status, health) = serving.ask("GET", "/api/v1/health", None);
+            assert!([200, 503].contains(&status), "{health}");
+            if status == 200 {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let mut added = serving.ask("POST", "/api/v1/tasks", Some(&json!({"title": "Do it"})));
+        while added.0 == 503 {
+            added = serving.ask("POST", "/api/v1/tasks", Some(&json!({"title": "Do it"})));
+        }
+        assert_eq!(added.0, 201, "{}", added.1);
+        let message = heard.find(|message| message["seq"].is_u64()).unwrap();
+        assert_eq!(message["seq"], last + 1);
+        assert_eq!(serving.terminate().0, Some(0));
     }
 }

@@ -1,6 +1,7 @@
 //! Requests keep their meaning: what an API can carry of a request is what comes back from its JSON.
 
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 use windlass_wire::*;
 
 use super::arbitrary;
@@ -18,6 +19,11 @@ pub(super) fn there_and_back(dialect: Dialect, request: &ModelRequest) -> ModelR
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("proptest-regressions"))),
+        ..ProptestConfig::default()
+    })]
+
     #[test]
     fn what_an_api_carries_comes_back(dialect in arbitrary::dialect(), request in arbitrary::request()) {
         let carried = dialect.carry_request(&request);
@@ -85,6 +91,11 @@ fn plain() -> impl Strategy<Value = ModelRequest> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("proptest-regressions"))),
+        ..ProptestConfig::default()
+    })]
+
     #[test]
     fn chat_by_way_of_messages(request in plain()) {
         check_pair(Dialect::Chat, Dialect::Messages, &request)?;

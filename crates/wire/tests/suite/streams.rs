@@ -1,6 +1,7 @@
 //! Answers keep their meaning, whole and streamed, wherever the network splits the stream.
 
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 use windlass_wire::*;
 
 use super::arbitrary;
@@ -89,6 +90,11 @@ fn styles(dialect: Dialect) -> Vec<AnswerStyle> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("proptest-regressions"))),
+        ..ProptestConfig::default()
+    })]
+
     #[test]
     fn an_answer_is_its_events(response in arbitrary::response()) {
         let events = response.to_events();

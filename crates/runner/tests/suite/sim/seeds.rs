@@ -47,7 +47,8 @@ fn p7_p8_p26_seeds_last_quarter() {
     quarter(3);
 }
 
-/// A fourth of all seeds. With `WINDLASS_SEED` that one alone; with `WINDLASS_SEEDS` so many in all.
+/// A fourth of all seeds, which are the same in every run. With `WINDLASS_LIFE` that one alone; with `WINDLASS_LIVES`
+/// so many in all.
 fn quarter(which: u64) {
     let number = |name: &str| {
         let text = std::env::var(name).ok()?;
@@ -56,19 +57,17 @@ fn quarter(which: u64) {
                 .unwrap_or_else(|_| panic!("{name}={text} is not a number")),
         )
     };
-    if let Some(seed) = number("WINDLASS_SEED") {
-        if which == 0 {
-            live(seed);
-        }
-        return;
-    }
-    let size = number("WINDLASS_SEEDS").unwrap_or(SEEDS).div_ceil(4);
-    for seed in which * size..(which + 1) * size {
+    let size = number("WINDLASS_LIVES").unwrap_or(SEEDS).div_ceil(4);
+    let seeds = match number("WINDLASS_LIFE") {
+        Some(life) => life..life + 1,
+        None => which * size..(which + 1) * size,
+    };
+    for seed in seeds {
         let lived = std::panic::catch_unwind(|| live(seed));
         if let Err(panic) = lived {
             eprintln!(
                 "seed {seed} failed; see it again with\n    \
-                 WINDLASS_SEED={seed} cargo nextest run -p windlass-runner first_quarter"
+                 WINDLASS_LIFE={seed} cargo nextest run -p windlass-runner first_quarter"
             );
             std::panic::resume_unwind(panic);
         }

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, open, openat2};
 use rustix::io::Errno;
 use windlass_workspace::paths::PathError;
@@ -140,7 +141,11 @@ fn identity(path: &Path, root: &Path, rules: ResolveFlags) -> Option<(u64, u64)>
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 400,
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("proptest-regressions"))),
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn p17_every_answer_is_the_kernels(
@@ -176,7 +181,11 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 80, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 80,
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("proptest-regressions"))),
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn p17_no_deed_on_any_path_changes_anything_outside(

@@ -1,6 +1,6 @@
 //! Real agents on both sides of the front: Codex and Claude Code as models, and with an agent as theirs.
 //!
-//! The SDKs are in `crates/windlass/tests/suite/serve_sdk.rs`, on a real server.
+//! The SDKs are in `crates/windlass/tests/suite/real_sdk.rs`, on a real server.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,0 +1,172 @@
+//! What the tests need a process of its own for: one that can be killed, or that has mounts of its own.
+//!
+//! `role NAME FOLDER` plays one part on `FOLDER/windlass.db` and fails by panicking.
+//! A file for a new schema is made with `cargo run -p windlass-store --example role -- old crates/store/fixtures/vN`.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a part of a test fails by panicking, and tells the test what it did"
+)]
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions, Connection};
+use windlass_core::Usage;
+use windlass_core::task::{
+    Claim, Dependency, NewIssue, NewProject, NewTask, Outcome, StoreError, TaskFilter, TaskStore,
+};
+use windlass_store::{Settings, open_with};
+
+#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
+async fn main() {
+    let mut words = std::env::args().skip(1);
+    let name = words.next().unwrap();
+    let folder = PathBuf::from(words.next().unwrap());
+    match name.as_str() {
+        "add" => add_until_killed(&folder).await,
+        "fill" => fill_the_disk(&folder).await,
+        "read" => read_what_cannot_be_written(&folder).await,
+        "old" => write_a_file_for_this_schema(&folder).await,
+        _ => panic!("no such role: {name}"),
+    }
+    println!("done");
+}
+
+fn url(folder: &Path) -> String {
+    format!("sqlite:{}/windlass.db", folder.display())
+}
+
+async fn add_project(store: &dyn TaskStore) -> i64 {
+    let project = NewProject {
+        name: "shop".to_owned(),
+        root: "/home/me/shop".into(),
+    };
+    store.add_project(project).await.unwrap().id
+}
+
+/// Adds tasks with eight clients without end, and prints each number once the store has confirmed it.
+async fn add_until_killed(folder: &Path) {
+    let mut settings = Settings::default();
+    settings.query = Duration::from_secs(60);
+    settings.commit = Duration::from_secs(60);
+    let store = open_with(&url(folder), settings).await.unwrap();
+    let project = add_project(&*store).await;
+    let clients = (0..8).map(|_| async {
+        loop {
+            let pair = vec![NewTask::new(project, "one"), NewTask::new(project, "two")];
+            let added = store.enqueue(pair).await.unwrap();
+            println!("kept {} {}", added[0].task.id, added[1].task.id);
+        }
+    });
+    futures::future::join_all(clients).await;
+}
+
+async fn fill_the_disk(folder: &Path) {
+    // Removed later to make room.
+    std::fs::write(folder.join("ballast"), vec![1; 1 << 20]).unwrap();
+    let store = windlass_store::open(&url(folder)).await.unwrap();
+    let project = add_project(&*store).await;
+    let first = vec![NewTask::new(project, "sell tea")];
+    store.enqueue(first).await.unwrap();
+    let mut kept = 1;
+    let error = loop {
+        let mut new = NewTask::new(project, "a big one");
+        new.description = "x".repeat(64 << 10);
+        match store.enqueue(vec![new]).await {
+            Ok(_) => kept += 1,
+            Err(error) => break error,
+        }
+        assert!(kept < 1_000, "the disk is too large");
+    };
+    assert!(matches!(error, StoreError::Full(_)), "{error:?}");
+    assert!(error.to_string().contains("windlass.db"), "{error}");
+    let found = store.tasks(TaskFilter::default()).await.unwrap();
+    assert_eq!(found.len(), kept, "what was kept can be read");
+
+    std::fs::remove_file(folder.join("ballast")).unwrap();
+    let last = vec![NewTask::new(project, "there is room")];
+    store.enqueue(last).await.unwrap();
+    drop(store);
+    let store = windlass_store::open(&url(folder)).await.unwrap();
+    let found = store.tasks(TaskFilter::default()).await.unwrap();
+    assert_eq!(found.len(), kept + 1);
+}
+
+async fn read_what_cannot_be_written(folder: &Path) {
+    let store = windlass_store::open(&url(folder)).await.unwrap();
+    let found = store.tasks(TaskFilter::default()).await.unwrap();
+    assert_eq!(found.len(), 1);
+    let new = NewTask::new(found[0].project_id, "no");
+    let error = store.enqueue(vec![new]).await.unwrap_err();
+    assert!(error.to_string().contains("read-only"), "{error}");
+    assert!(error.to_string().contains("windlass.db"), "{error}");
+}
+
+fn claim() -> Claim {
+    Claim {
+        worker: "w".to_owned(),
+        project_id: None,
+        task: None,
+        kinds: Vec::new(),
+        lease: Duration::from_secs(30),
+    }
+}
+
+/// The tasks that `tests/suite/old.rs` looks for.
+async fn write_a_file_for_this_schema(folder: &Path) {
+    let store = windlass_store::open(&url(folder)).await.unwrap();
+    let project = add_project(&*store).await;
+    let issue = NewIssue {
+        project_id: project,
+        title: "open a shop".to_owned(),
+        description: String::new(),
+    };
+    let issue = store.add_issue(issue).await.unwrap().id;
+    let new = |title: &str, siblings: &[usize]| NewTask {
+        issue_id: Some(issue),
+        dependencies: siblings.iter().map(|at| Dependency::Sibling(*at)).collect(),
+        max_attempts: 1,
+        ..NewTask::new(project, title)
+    };
+    let tasks = vec![
+        new("completed", &[]),
+        new("failed", &[0]),
+        new("held up", &[1]),
+        new("asks", &[]),
+        new("in progress", &[0]),
+        new("pending", &[4]),
+    ];
+    store.enqueue(tasks).await.unwrap();
+    let outcomes = [
+        Outcome::Completed {
+            proof: None,
+            branch: Some("windlass/task-1".to_owned()),
+            output: "done".to_owned(),
+        },
+        Outcome::Failed {
+            error: "it broke".to_owned(),
+            again: true,
+        },
+        Outcome::Blocked {
+            question: "which tea?".to_owned(),
+        },
+    ];
+    for outcome in outcomes {
+        let one = store.claim(claim()).await.unwrap().unwrap();
+        let usage = Usage::default();
+        store.finish(one.attempt, outcome, usage).await.unwrap();
+    }
+    let last = store.claim(claim()).await.unwrap().unwrap();
+    assert_eq!(last.task.title, "in progress");
+    drop(store);
+    let options = SqliteConnectOptions::new().filename(folder.join("windlass.db"));
+    let mut link = options.connect().await.unwrap();
+    for tidy in ["VACUUM", "PRAGMA journal_mode = DELETE"] {
+        sqlx::raw_sql(tidy).execute(&mut link).await.unwrap();
+    }
+    link.close().await.unwrap();
+}

@@ -1,0 +1,273 @@
+//! Rust source as tokens: which lines belong to tests, and which tests can pass without doing anything.
+
+use std::ops::RangeInclusive;
+
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+
+pub(crate) fn parse(name: &str, text: &str) -> TokenStream {
+    text.parse()
+        .unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// The lines of every item under `#[cfg(test)]`, its attributes included.
+pub(crate) fn test_lines(source: &TokenStream) -> Vec<RangeInclusive<usize>> {
+    let mut found = Vec::new();
+    for_each_sequence(source, &mut |tokens| {
+        let mut at = 0;
+        while at < tokens.len() {
+            let Some(attribute) = attribute(&tokens[at..]) else {
+                at += 1;
+                continue;
+            };
+            let start = at;
+            at += 2;
+            if words(&attribute.stream()) == ["cfg", "(test)"] {
+                at = end_of_item(tokens, at);
+                let lines = line(tokens[start].span())..=tokens[at - 1].span().end().line;
+                found.push(lines);
+            }
+        }
+    });
+    found
+}
+
+/// The reason of every `#[ignore]`, if it has one, with its line.
+pub(crate) fn ignored(source: &TokenStream) -> Vec<(usize, Option<String>)> {
+    let mut found = Vec::new();
+    for_each_sequence(source, &mut |tokens| {
+        for at in 0..tokens.len() {
+            let Some(attribute) = attribute(&tokens[at..]) else {
+                continue;
+            };
+            let inside: Vec<TokenTree> = attribute.stream().into_iter().collect();
+            if is_word(inside.first(), "ignore") {
+                let reason = inside.get(2).map(|reason| reason.to_string());
+                let reason = reason.map(|reason| reason.trim_matches('"').to_owned());
+                found.push((line(attribute.span()), reason));
+            }
+        }
+    });
+    found
+}
+
+/// Where a test can end without having checked anything, and why.
+pub(crate) fn hollow_tests(source: &TokenStream) -> Vec<(usize, &'static str)> {
+    let mut found = Vec::new();
+    for_each_sequence(source, &mut |tokens| {
+        let mut is_test = false;
+        for (at, token) in tokens.iter().enumerate() {
+            if let Some(attribute) = attribute(&tokens[at..]) {
+                is_test |= is_test_attribute(attribute);
+            }
+            if let TokenTree::Group(group) = token
+                && group.delimiter() == Delimiter::Brace
+            {
+                if is_test && let Some(problem) = hollow(group) {
+                    found.push(problem);
+                }
+                is_test = false;
+            }
+        }
+    });
+    found
+}
+
+/// `#[test]`, `#[tokio::test]` and the same with arguments.
+fn is_test_attribute(attribute: &Group) -> bool {
+    let path = attribute.stream().into_iter();
+    let path = path.take_while(|token| !matches!(token, TokenTree::Group(_)));
+    path.last().is_some_and(|last| is_word(Some(&last), "test"))
+}
+
+fn hollow(body: &Group) -> Option<(usize, &'static str)> {
+    let tokens: Vec<TokenTree> = body.stream().into_iter().collect();
+    let groups = tokens.iter().filter(
+        |token| matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace),
+    );
+    let ends_with_group = matches!(tokens.last(), Some(TokenTree::Group(_)));
+    if is_word(tokens.first(), "if") && groups.count() == 1 && ends_with_group {
+        return Some((
+            line(body.span()),
+            "its whole body is an `if` without an `else`",
+        ));
+    }
+    let mut checked = false;
+    let mut early = None;
+    in_order(&body.stream(), &mut |word, next| {
+        let name = word.to_string();
+        checked |= ["assert", "prop_assert", "panic"]
+            .iter()
+            .any(|start| name.starts_with(start));
+        let is_bare = next.is_none_or(|next| next.to_string() == ";");
+        if name == "return" && is_bare && !checked && early.is_none() {
+            early = Some((
+                line(word.span()),
+                "it returns before it has checked anything",
+            ));
+        }
+    });
+    early
+}
+
+/// Where a condition on an environment variable leads to a `return`: what a test calls must not do that either.
+pub(crate) fn environment_returns(source: &TokenStream) -> Vec<(usize, &'static str)> {
+    let mut found = Vec::new();
+    for_each_sequence(source, &mut |tokens| found.extend(conditions(tokens)));
+    found
+}
+
+fn conditions(tokens: &[TokenTree]) -> Vec<(usize, &'static str)> {
+    let mut found = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        let is_if = is_word(Some(token), "if");
+        if !is_if && !is_word(Some(token), "let") {
+            continue;
+        }
+        // The first block after `if`, or after the `else` of a `let`.
+        let mut head = tokens[at + 1..]
+            .iter()
+            .take_while(|token| token.to_string() != ";");
+        let mut reads = false;
+        let mut may_leave = is_if;
+        let block = head.find_map(|token| match token {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Brace && may_leave => {
+                Some(group)
+            }
+            other => {
+                reads |= names(other, "env");
+                may_leave |= is_word(Some(other), "else");
+                None
+            }
+        });
+        if reads && block.is_some_and(|block| names(&TokenTree::Group(block.clone()), "return")) {
+            found.push((
+                line(token.span()),
+                "an environment variable decides that it returns",
+            ));
+        }
+    }
+    found
+}
+
+/// Whether this word is the token or in it.
+fn names(token: &TokenTree, word: &str) -> bool {
+    match token {
+        TokenTree::Ident(ident) => ident == word,
+        TokenTree::Group(group) => group.stream().into_iter().any(|token| names(&token, word)),
+        _ => false,
+    }
+}
+
+/// Calls `see` with every sequence of tokens between two delimiters, the outermost first.
+fn for_each_sequence(source: &TokenStream, see: &mut impl FnMut(&[TokenTree])) {
+    let tokens: Vec<TokenTree> = source.clone().into_iter().collect();
+    see(&tokens);
+    for token in &tokens {
+        if let TokenTree::Group(group) = token {
+            for_each_sequence(&group.stream(), see);
+        }
+    }
+}
+
+/// Calls `see` with every word in the order of the text, and with the token after it.
+fn in_order(source: &TokenStream, see: &mut impl FnMut(&Ident, Option<&TokenTree>)) {
+    let mut tokens = source.clone().into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        match token {
+            TokenTree::Ident(word) => see(&word, tokens.peek()),
+            TokenTree::Group(group) => in_order(&group.stream(), see),
+            _ => {}
+        }
+    }
+}
+
+/// The brackets of an outer attribute that begins here.
+fn attribute(tokens: &[TokenTree]) -> Option<&Group> {
+    match tokens {
+        [TokenTree::Punct(hash), TokenTree::Group(group), ..]
+            if hash.as_char() == '#' && group.delimiter() == Delimiter::Bracket =>
+        {
+            Some(group)
+        }
+        _ => None,
+    }
+}
+
+/// Where the item ends whose attributes or first word stand here: after its block or its semicolon.
+fn end_of_item(tokens: &[TokenTree], start: usize) -> usize {
+    let is_end = |token: &TokenTree| match token {
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+        TokenTree::Punct(punct) => punct.as_char() == ';',
+        _ => false,
+    };
+    let rest = tokens[start..].iter().position(is_end);
+    rest.map_or(tokens.len(), |rest| start + rest + 1)
+}
+
+fn is_word(token: Option<&TokenTree>, word: &str) -> bool {
+    matches!(token, Some(TokenTree::Ident(ident)) if ident == word)
+}
+
+fn words(source: &TokenStream) -> Vec<String> {
+    let tokens = source.clone().into_iter();
+    tokens
+        .map(|token| token.to_string().replace(' ', ""))
+        .collect()
+}
+
+fn line(span: Span) -> usize {
+    span.start().line
+}
+
+#[test]
+fn exactly_the_annotated_item_is_a_test() {
+    let source = "fn a() {}\n#[cfg(test)]\n#[expect(dead_code)]\nfn b() {\n    \"}\";\n}\nfn c() {}\nmod d {\n    #[cfg(test)]\n    use e::f;\n    fn g() {}\n}\n";
+    assert_eq!(test_lines(&parse("sample", source)), [2..=6, 9..=10]);
+}
+
+#[test]
+fn reasons_are_seen_in_macros_too() {
+    let source =
+        "macro_rules! m { () => { #[ignore = \"full: x\"] fn a() {} }; }\n#[ignore]\nfn b() {}";
+    let found = ignored(&parse("sample", source));
+    assert_eq!(found, [(2, None), (1, Some("full: x".to_owned()))]);
+}
+
+#[track_caller]
+fn is_hollow(source: &str, expected: bool) {
+    let source = parse("sample", source);
+    let found = [hollow_tests(&source), environment_returns(&source)].concat();
+    assert_eq!(!found.is_empty(), expected, "{source}: {found:?}");
+}
+
+#[test]
+fn tests_that_can_pass_without_checking_are_found() {
+    is_hollow("#[test] fn a() { if x() { return; } assert!(y); }", true);
+    is_hollow(
+        "#[test] fn a() { let Some(x) = y() else { return }; assert!(x); }",
+        true,
+    );
+    is_hollow(
+        "mod m { #[tokio::test(flavor = \"x\")] async fn a() { if b() { c().await; } } }",
+        true,
+    );
+    is_hollow(
+        "macro_rules! m { () => { #[test] fn a() { if b() { c(); } } }; }",
+        true,
+    );
+    is_hollow(
+        "fn help() { if std::env::var_os(\"X\").is_none() { return; } work(); }",
+        true,
+    );
+    is_hollow(
+        "fn help() { let Ok(x) = std::env::var(\"X\") else { return; }; }",
+        true,
+    );
+    is_hollow("#[test] fn a() { assert!(x); if y { return; } }", false);
+    is_hollow(
+        "#[test] fn a() { if x { return check(1); } check(2); }",
+        false,
+    );
+    is_hollow("#[test] fn a() { if x { b(); } else { c(); } }", false);
+    is_hollow("fn help() { if x { return; } work(); }", false);
+}
