@@ -15,6 +15,6 @@ package = {
     "libc": ["glibc"],
     "bin": {"windlass": "bin/windlass"},
     "man": [f"share/man/man1/{page}" for page in sorted(os.listdir(man))],
-    "files": ["bin", "share", "CHANGELOG.md", "LICENSE-*"],
+    "files": ["bin", "share", "CHANGELOG.md", "LICENSE-*", "THIRD-PARTY.txt"],
 }
 print(json.dumps(package, indent=2))

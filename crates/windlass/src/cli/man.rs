@@ -92,3 +92,49 @@ fn closing(command: &Command) -> Roff {
     }
     roff
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program() -> Command {
+        let mut program = super::super::Cli::command();
+        program.build();
+        program
+    }
+
+    /// Checks the pages of a command and of all below it; returns how many there are.
+    fn check(command: &Command, folder: &Path, path: &str) -> usize {
+        let page = std::fs::read_to_string(folder.join(format!("{path}.1"))).expect(path);
+        let page = page.replace("\\-", "-");
+        assert!(page.contains(&format!("\n{path} - ")), "{path} has no name");
+        assert!(page.contains("interrupted"), "{path} has no exit codes");
+        for long in command.get_arguments().filter_map(|arg| arg.get_long()) {
+            assert!(page.contains(&format!("--{long}")), "{path}: --{long}");
+        }
+        let below = command.get_subcommands();
+        1 + below
+            .map(|below| check(below, folder, &format!("{path}-{}", below.get_name())))
+            .sum::<usize>()
+    }
+
+    #[test]
+    fn every_command_has_a_page_that_names_its_options() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = program();
+        write_all(&program, folder.path()).unwrap();
+        let pages = check(&program, folder.path(), "windlass");
+        assert!(pages > 30, "{pages}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), pages);
+    }
+
+    #[test]
+    fn a_page_names_its_command_in_full() {
+        let program = program();
+        let task = program.find_subcommand("task").unwrap();
+        let add = task.find_subcommand("add").unwrap();
+        let page = String::from_utf8(page(add).unwrap()).unwrap();
+        assert!(page.contains("windlass task add"), "{page}");
+        assert!(page.contains("windlass\\-task\\fR(1)"), "{page}");
+    }
+}
