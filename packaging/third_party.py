@@ -33,7 +33,7 @@ def texts(package: dict) -> list[str]:
     """Returns the licence texts in a package's source."""
     files = sorted(Path(package["manifest_path"]).parent.iterdir())
     found = [file for file in files if file.name.upper().startswith(NAMES) and file.is_file()]
-    return [file.read_text(errors="replace").replace("\r\n", "\n").strip() for file in found]
+    return [file.read_text(encoding="utf-8", errors="replace").replace("\r\n", "\n").strip() for file in found]
 
 
 def main() -> None:
