@@ -57,8 +57,10 @@ fn name(command: &Command) -> &str {
 /// Returns the page of one command as roff text.
 fn page(command: &Command) -> io::Result<Vec<u8>> {
     let version = env!("CARGO_PKG_VERSION");
-    let man = Man::new(command.clone())
+    let man = Man::new(command.clone().subcommand_value_name("command"))
         .title(name(command).to_uppercase())
+        // An empty date would be left out, and the next field would take its place.
+        .date(" ")
         .source(format!("windlass {version}"))
         .manual("Windlass Manual");
     let mut page = Vec::new();
