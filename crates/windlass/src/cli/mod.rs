@@ -17,6 +17,7 @@ mod exit;
 mod init;
 mod interrupt;
 mod logging;
+mod man;
 mod model;
 mod progress;
 mod prompt_text;
@@ -136,6 +137,8 @@ enum Command {
     Index(context::Index),
     /// Print a completion script for a shell
     Completions(completions::Completions),
+    /// Print the manual page, or write the page of every command to a folder
+    Man(man::Manual),
 }
 
 impl Command {
@@ -214,5 +217,6 @@ async fn run(cli: Cli, registry: AgentRegistry, console: &Console) -> Result<Exi
         Command::Context(context) => context.run(&app).await,
         Command::Index(index) => index.run(&app).await,
         Command::Completions(completions) => completions.run(&app),
+        Command::Man(manual) => manual.run(&app),
     }
 }

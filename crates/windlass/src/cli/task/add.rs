@@ -14,7 +14,13 @@ pub(super) struct Add {
     /// What is to be done, in a few words; - reads all of it from stdin, the first line being the title
     title: String,
     /// What is to be done, in full
-    #[arg(short, long, value_name = "TEXT", default_value = "")]
+    #[arg(
+        short,
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        hide_default_value = true
+    )]
     description: String,
     /// 0 comes first, 4 last
     #[arg(short, long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=4))]
