@@ -95,7 +95,7 @@ enter() { # ROOT PERSON FOLDER COMMAND...
   [ -z "$rustup" ] || variables+=(RUSTUP_HOME=/usr/local/rust)
   [ "$cargo_home" = "$home/.cargo" ] || variables+=("CARGO_HOME=$cargo_home")
   [ "$person" = root ] || as=(runuser -u "$person" --)
-  exec unshare --mount --pid --fork --kill-child --propagation private \
+  exec setsid unshare --mount --pid --fork --kill-child --propagation private \
     scripts/lib/enter.sh "$place" "$rust" "${as[@]}" env -i "${variables[@]}" \
     sh -c 'cd "$1" && shift && exec "$@"' sh "$folder" "$@"
 }
