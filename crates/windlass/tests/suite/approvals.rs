@@ -14,9 +14,7 @@ fn careful(server: &Server) -> TaskWorld {
          permissions = \"ask\"\n",
         server.url()
     ));
-    let file = world.path("named.toml");
-    let config = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(&file, config.replace("lease_secs = 2", "lease_secs = 30")).unwrap();
+    world.lease(30);
     world
 }
 

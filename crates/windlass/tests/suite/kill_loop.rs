@@ -53,6 +53,7 @@ const SLOW: &str = r#"{"turns": [
 #[test]
 fn p3_a_worker_stopped_past_its_lease_changes_nothing_and_says_so() {
     let world = TaskWorld::new("test -f done.txt", SLOW);
+    world.lease(2);
     world.json(&["task", "add", "Do it", "--json"]);
     let status = |wanted: &str| {
         let found = world.json(&["task", "show", "1", "--json"]);
@@ -88,6 +89,7 @@ fn p3_a_worker_stopped_past_its_lease_changes_nothing_and_says_so() {
 )]
 fn loop_on(world: &TaskWorld, url: &str) {
     let (count, time) = size();
+    world.lease(2);
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let store = runtime.block_on(windlass_store::open(url)).unwrap();
     runtime.block_on(enqueue(&*store, world, count));

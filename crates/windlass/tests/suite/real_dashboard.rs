@@ -24,12 +24,7 @@ fn root() -> PathBuf {
 fn tested_by(test: &str, script: &str) -> TaskWorld {
     let world = TaskWorld::new(test, script);
     // A browser beside it takes its share of the machine: a lease must outlast that.
-    let config = std::fs::read_to_string(world.path("named.toml")).unwrap();
-    std::fs::write(
-        world.path("named.toml"),
-        config.replace("lease_secs = 2", "lease_secs = 30"),
-    )
-    .unwrap();
+    world.lease(30);
     world
 }
 

@@ -95,7 +95,8 @@ fn asked_here_decided_there(world: &TaskWorld) {
          api_key_env = \"KEY\"\npermissions = \"ask\"\n",
         model.url()
     ));
-    std::fs::write(&file, config.replace("lease_secs = 2", "lease_secs = 30")).unwrap();
+    std::fs::write(&file, config).unwrap();
+    world.lease(30);
     let serving = Serving::start(world, &["--no-worker"]);
     let task = serving.post("/tasks", &json!({"title": "Do it", "agent": "careful"}));
     let mut worker = world.worker();

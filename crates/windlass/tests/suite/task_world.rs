@@ -8,6 +8,9 @@ use tempfile::TempDir;
 
 use super::cli_world::Run;
 
+/// Long enough for a busy machine, short enough to wait for.
+const LEASE: &str = "lease_secs = 10";
+
 /// Not in the usual folder for temporary files, which is private to every process in a sandbox.
 pub(crate) struct TaskWorld {
     root: TempDir,
@@ -45,10 +48,18 @@ impl TaskWorld {
             "default_agent = \"player\"\n\
              [agents.player]\nbackend = \"mock\"\nscript = {script:?}\n\
              [store]\nurl = {store:?}\n\
-             [worker]\nlease_secs = 2\n\
+             [worker]\n{LEASE}\n\
              [tests]\ncommand = [\"sh\", \"-c\", {test:?}]\n"
         );
         std::fs::write(self.path("named.toml"), config).unwrap();
+    }
+
+    /// Another lease: short where a test waits for its end, long where a busy machine must not lose it.
+    pub(crate) fn lease(&self, seconds: u32) {
+        let file = self.path("named.toml");
+        let config = std::fs::read_to_string(&file).unwrap();
+        let config = config.replace(LEASE, &format!("lease_secs = {seconds}"));
+        std::fs::write(&file, config).unwrap();
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
