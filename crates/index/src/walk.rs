@@ -49,7 +49,8 @@ pub(crate) fn walk(root: &Path, limits: &IndexLimits) -> Result<(Vec<Found>, usi
     std::fs::read_dir(root).map_err(|error| Error::folder(root, &error))?;
     let walk = WalkBuilder::new(root)
         .hidden(false)
-        .parents(true)
+        // A repository knows nothing of what one around it ignores.
+        .parents(!root.join(".git").exists())
         .require_git(false)
         .follow_links(false)
         .max_depth(Some(limits.depth))
