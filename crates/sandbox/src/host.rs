@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Where programs are looked for when the user has no `PATH`.
@@ -87,7 +89,9 @@ impl Host {
 
     /// Returns the path for a new record, if the kernel has a random name for it.
     pub(crate) fn new_cleanup_record(&self) -> Option<PathBuf> {
-        let name = std::fs::read_to_string("/proc/sys/kernel/random/uuid").ok()?;
+        let mut name = String::new();
+        let random = File::open("/proc/sys/kernel/random/uuid").ok()?;
+        random.take(64).read_to_string(&mut name).ok()?;
         Some(self.cleanup_records().join(name.trim()))
     }
 

@@ -3,7 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
@@ -14,7 +14,7 @@ use crate::profile::Kind;
 use crate::sandbox::Sandbox;
 use crate::spec::Spec;
 use crate::view::{Access, View};
-use crate::{bubblewrap, confine, environment, init, program, protect};
+use crate::{bubblewrap, confine, environment, init, places, program, protect};
 
 /// Everything decided, nothing done but for the private folders.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl Plan {
     pub(crate) fn new(sandbox: &Sandbox, spec: &Spec) -> Result<Self> {
         refuse_nul(spec)?;
         let mut view = View::new(&spec.profile, &sandbox.host, &spec.cwd)?;
-        let places = Places::new(sandbox, view.kind)?;
+        let places = Places::new(sandbox, &view)?;
         let mut variables =
             environment::compose(view.kind, &sandbox.host, &places.home, &places.tmp);
         variables.extend(spec.variables.clone());
@@ -40,6 +40,13 @@ impl Plan {
         let program = program::resolve(&spec.program, path, &view.cwd)?;
         if sandbox.mechanism != Mechanism::None {
             program::show(&program, &mut view);
+            let others = spec.profile.programs.iter();
+            let others: Vec<PathBuf> = others
+                .filter_map(|name| program::resolve(name, path, &view.cwd).ok())
+                .collect();
+            for other in others {
+                program::show(&other, &mut view);
+            }
             program::refuse_if_hidden(&program, &view)?;
         }
         let mut orders = Orders {
@@ -101,10 +108,10 @@ struct Places {
 impl Places {
     /// Bubblewrap mounts empty folders over the usual places; otherwise there must be real ones
     /// elsewhere.
-    fn new(sandbox: &Sandbox, kind: Kind) -> Result<Self> {
+    fn new(sandbox: &Sandbox, view: &View) -> Result<Self> {
         let real_home = sandbox.host.home().to_owned();
         if sandbox.mechanism == Mechanism::Bubblewrap {
-            let tmp = PathBuf::from("/tmp");
+            let tmp = temp_dir(view);
             return Ok(Self {
                 home: if real_home.is_dir() {
                     real_home
@@ -132,7 +139,7 @@ impl Places {
             problem: format!("no private folder can be made here: {error}"),
         })?;
         Ok(Self {
-            home: if kind == Kind::Agent {
+            home: if view.kind == Kind::Agent {
                 real_home
             } else {
                 scratch.path().join("home")
@@ -148,6 +155,18 @@ impl Places {
             .map(|scratch| CleanupItem::PrivateDir(scratch.path().into()))
             .collect()
     }
+}
+
+/// Returns the temporary folder to name in `TMPDIR`: one that has nothing of the user in it, if
+/// there is one. Some programs refuse to use a state folder below their temporary folder.
+fn temp_dir(view: &View) -> PathBuf {
+    let is_written_below = |dir: &Path| {
+        let mut below = view.rules.iter().filter(|(path, _)| path.starts_with(dir));
+        below.any(|(_, access)| *access == Access::Write)
+    };
+    let mut dirs = places::TEMP_DIRS.iter().map(Path::new);
+    let unused = dirs.find(|dir| dir.is_dir() && !is_written_below(dir));
+    unused.unwrap_or(Path::new("/tmp")).to_owned()
 }
 
 fn walls(view: &View, places: &Places) -> Result<Walls> {

@@ -1,5 +1,6 @@
 //! What kind of process this is, and what it may touch beyond what its kind allows.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// The three kinds of process, each with its own idea of what is needed.
@@ -38,6 +39,7 @@ pub struct Profile {
     pub(crate) read: Vec<PathBuf>,
     pub(crate) hide: Vec<PathBuf>,
     pub(crate) state: Vec<PathBuf>,
+    pub(crate) programs: Vec<OsString>,
 }
 
 impl Profile {
@@ -64,6 +66,7 @@ impl Profile {
             read: Vec::new(),
             hide: Vec::new(),
             state: Vec::new(),
+            programs: Vec::new(),
         }
     }
 
@@ -87,6 +90,13 @@ impl Profile {
     /// Lets the process read here although something above is hidden; a missing path is no error.
     pub fn read(mut self, path: impl Into<PathBuf>) -> Self {
         self.read.push(path.into());
+        self
+    }
+
+    /// Makes a program that the process will start itself as readable as the one it is started
+    /// from: a name on the `PATH`, or a path. A missing program is no error.
+    pub fn program(mut self, program: impl Into<OsString>) -> Self {
+        self.programs.push(program.into());
         self
     }
 

@@ -23,8 +23,10 @@ pub(crate) struct Launch<'a> {
     pub(crate) cwd: &'a Path,
     pub(crate) command: Command,
     pub(crate) stdin: Stdin,
-    /// A file that the agent must be able to read, wherever it is.
-    pub(crate) read: Option<&'a Path>,
+    /// Files that the agent must be able to read, wherever they are.
+    pub(crate) files: Vec<&'a Path>,
+    /// Programs that the agent will start itself, such as MCP servers.
+    pub(crate) programs: Vec<&'a str>,
 }
 
 impl Launch<'_> {
@@ -44,9 +46,11 @@ impl Launch<'_> {
         }
         let places = Places::new(profile, context, settings.endpoint.is_some());
         let mut walls = allow(places.walls(profile, context), settings, context);
-        if let Some(file) = self.read {
-            walls = walls.read(file);
-        }
+        walls = self
+            .files
+            .iter()
+            .fold(walls, |walls, file| walls.read(file));
+        walls = self.programs.iter().fold(walls, Walls::program);
         let mut args = self.command.args;
         args.extend(settings.extra_args.iter().cloned());
         let mut spec = Spec::new(self.program, self.cwd, walls)

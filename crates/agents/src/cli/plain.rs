@@ -70,7 +70,8 @@ fn spec(driver: &Driver, found: &Found, call: &Call<'_>, text: String) -> Result
         cwd: call.cwd,
         command,
         stdin,
-        read: None,
+        files: Vec::new(),
+        programs: Vec::new(),
     };
     Ok(launch.spec()?.0)
 }

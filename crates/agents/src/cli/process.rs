@@ -55,7 +55,15 @@ impl Process {
             cwd: call.cwd,
             command: (found.transport.command)(call),
             stdin,
-            read: call.schema_file,
+            files: [call.schema_file, call.servers_file]
+                .into_iter()
+                .flatten()
+                .collect(),
+            programs: call
+                .mcp_servers
+                .iter()
+                .map(|server| server.command.as_str())
+                .collect(),
         };
         let (spec, _) = launch.spec()?;
         let spawned = driver.context.sandbox().spawn(spec);

@@ -43,7 +43,8 @@ impl Run<'_> {
             cwd: &cwd,
             command: self.command,
             stdin: Stdin::Bytes(self.prompt.as_bytes().to_vec()),
-            read: self.read,
+            files: self.read.into_iter().collect(),
+            programs: Vec::new(),
         };
         let launched = launch.spec();
         let (spec, args) = launched.map_err(|error| failed(error.to_string(), error.code()))?;

@@ -28,7 +28,7 @@ impl Candidate for Peer {
             let file = world.state().join("scenes.json");
             std::fs::write(&file, json!(scenes).to_string()).unwrap();
             let context = world.context(&[acp::folder()]).await;
-            let command = json!({ "command": ["acp-peer", "play", file], "permissions": "allow" });
+            let command = json!({ "command": ["acp-peer", "play", file], "readable": [file], "permissions": "allow" });
             let handle = windlass_agents::acp::factory(None, context)(&command);
             self.worlds
                 .lock()

@@ -146,7 +146,7 @@ fn a_reader_that_leaves_early_is_no_fault() {
     let world = World::new();
     let program = assert_cmd::cargo::cargo_bin("windlass");
     let script = format!(
-        "{} completions bash | head -c 1 >/dev/null; echo ${{PIPESTATUS[0]}}",
+        "'{}' completions bash | head -c 1 >/dev/null; echo ${{PIPESTATUS[0]}}",
         program.display()
     );
     let mut shell = assert_cmd::Command::new("bash");

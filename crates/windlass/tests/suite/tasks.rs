@@ -176,7 +176,7 @@ fn a_store_that_cannot_be_written_can_be_looked_at() {
     let _open = runtime.block_on(windlass_store::open(&url)).unwrap();
     let root = world.path("");
     let mount = format!(
-        "mount --bind {0} {0}; mount -o remount,ro,bind {0}",
+        "mount --bind '{0}' '{0}'; mount -o remount,ro,bind '{0}'",
         root.display()
     );
     let run = |args: &[&str]| {

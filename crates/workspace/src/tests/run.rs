@@ -72,6 +72,9 @@ async fn one(
     for path in shared_with(root).iter().chain(&tests.settings.read) {
         profile = profile.read(path);
     }
+    if let Some(program) = command.first() {
+        profile = profile.program(program);
+    }
     let limits = Limits {
         deadline: tests.settings.timeout,
         ..Limits::default()
