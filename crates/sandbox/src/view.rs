@@ -125,7 +125,8 @@ impl View {
             let Ok(real) = folder.canonicalize() else {
                 continue;
             };
-            if temp_dirs.iter().any(|dir| real.starts_with(dir)) {
+            // A home folder below has its own rule.
+            if temp_dirs.iter().any(|dir| dir == self.rule_for(&real)) {
                 self.show_installation(&real);
             }
         }

@@ -35,7 +35,9 @@ impl User {
             ("PATH", "/usr/local/bin:/usr/bin:/bin"),
             ("SECRET_TOKEN", "canary"),
         ]);
-        Sandbox::detect(host).await.unwrap()
+        // A script that starts the demonstration server must find it, wherever it was built.
+        let programs = Path::new(env!("CARGO_BIN_EXE_windlass-mcp-demo")).parent();
+        Sandbox::detect(host.with_readable(programs)).await.unwrap()
     }
 
     pub(crate) async fn connect(&self, servers: &[McpServer]) -> Result<Servers, Error> {

@@ -93,7 +93,7 @@ fn a_program_in_the_temp_folder_itself_shows_nothing_else_of_it() {
     script(
         &program,
         &format!(
-            "#!/bin/sh\ncat {}/secret 2>&1 | grep -c canary\n",
+            "#!/bin/sh\ncat '{}/secret' 2>&1 | grep -c canary\n",
             secret.path().display()
         ),
     );
@@ -114,7 +114,7 @@ fn a_toolchain_on_the_path_under_the_temp_folder_is_found() {
     let secret = temp_dir();
     std::fs::write(secret.path().join("secret"), "canary").unwrap();
     let look = format!(
-        "cat {}/secret 2>/dev/null; echo looked",
+        "cat '{}/secret' 2>/dev/null; echo looked",
         secret.path().display()
     );
     check_everywhere(&host, &user.repository(), sh, &["-c", &look], "looked");
@@ -133,7 +133,7 @@ fn readable_shows_a_path_in_every_profile() {
     ] {
         let host = user.host().with_readable([path, "/no/such/path"]);
         let look = format!(
-            "cat {data}; echo evil > {data} || true",
+            "cat '{data}'; echo evil > '{data}' || true",
             data = data.display()
         );
         let args = ["-c", &format!("{{ {look}; }} 2>/dev/null")];

@@ -93,7 +93,7 @@ async fn p16_secrets_of_the_user_are_hidden_from_everyone() {
                     .run(
                         mechanism,
                         profile.clone(),
-                        &format!("cat {}", secret.display()),
+                        &format!("cat '{}'", secret.display()),
                     )
                     .await;
                 assert!(
@@ -102,7 +102,7 @@ async fn p16_secrets_of_the_user_are_hidden_from_everyone() {
                     secret.display()
                 );
             }
-            let script = format!("cat {}/.cargo/config.toml", user.home().display());
+            let script = format!("cat '{}/.cargo/config.toml'", user.home().display());
             assert_eq!(
                 said(&user.run(mechanism, profile, &script).await),
                 "readable",
@@ -122,7 +122,7 @@ async fn p16_the_rest_of_the_home_folder_is_hidden_from_tools_and_tests() {
                 .run(
                     mechanism,
                     profile,
-                    &format!("cat {diary} ~/diary; cp /etc/hostname ~/own && echo own home"),
+                    &format!("cat '{diary}' ~/diary; cp /etc/hostname ~/own && echo own home"),
                 )
                 .await;
             assert!(
@@ -134,7 +134,7 @@ async fn p16_the_rest_of_the_home_folder_is_hidden_from_tools_and_tests() {
         assert_eq!(
             said(
                 &user
-                    .run(mechanism, Profile::agent(), &format!("cat {diary}"))
+                    .run(mechanism, Profile::agent(), &format!("cat '{diary}'"))
                     .await
             ),
             "canary"

@@ -22,9 +22,21 @@ pub(crate) struct User {
 impl User {
     pub(crate) fn new() -> Self {
         // Not under `/tmp`, which every command has its own of.
-        let place = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        Self::new_in(env!("CARGO_TARGET_TMPDIR"))
+    }
+
+    /// At a path that a shell takes as one word without quotes.
+    pub(crate) fn with_plain_path() -> Self {
+        let usual = env!("CARGO_TARGET_TMPDIR");
+        let is_plain = usual
+            .chars()
+            .all(|c| c.is_alphanumeric() || "/-_.".contains(c));
+        Self::new_in(if is_plain { usual } else { "/tmp" })
+    }
+
+    fn new_in(parent: &str) -> Self {
         let user = Self {
-            folder: TempDir::with_prefix_in("user-", place).unwrap(),
+            folder: TempDir::with_prefix_in("user-", parent).unwrap(),
         };
         std::fs::create_dir(user.project()).unwrap();
         user

@@ -13,7 +13,7 @@ use super::support::{BOUND, User, said, vanishes};
 /// Asks in every way that the first answer lets pass for one deed: to write into a file outside.
 #[tokio::test]
 async fn p16_no_command_writes_outside() {
-    let user = User::new();
+    let user = User::with_plain_path();
     let target = user.write("outside", "kept");
     user.put("a.txt", "x");
     let evil = format!("echo evil > {}", target.display());

@@ -121,18 +121,18 @@ async fn live(world: &World, mechanism: Mechanism) {
 
 #[tokio::test]
 async fn p20_nothing_that_a_repository_names_is_run() {
-    live(&World::new(), Mechanism::Bubblewrap).await;
-    live(&World::new(), Mechanism::Landlock).await;
+    live(&World::with_plain_path(), Mechanism::Bubblewrap).await;
+    live(&World::with_plain_path(), Mechanism::Landlock).await;
 }
 
 #[tokio::test]
 async fn p20_nothing_that_a_repository_names_is_run_even_without_walls() {
-    live(&World::new(), Mechanism::None).await;
+    live(&World::with_plain_path(), Mechanism::None).await;
 }
 
 #[tokio::test]
 async fn p20_the_traps_of_these_tests_would_spring() {
-    let world = World::new();
+    let world = World::with_plain_path();
     let trap = trap(&world);
     spring(&world.root().join(".git"), &trap);
     world.write("notes.txt", "changed\n");

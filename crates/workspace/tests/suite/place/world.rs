@@ -18,7 +18,20 @@ pub(crate) struct World {
 impl World {
     /// With a repository of one commit on `main`.
     pub(crate) fn new() -> Self {
-        let folder = TempDir::with_prefix_in("place-", env!("CARGO_TARGET_TMPDIR")).unwrap();
+        Self::new_in(env!("CARGO_TARGET_TMPDIR"))
+    }
+
+    /// At a path that a shell takes as one word without quotes.
+    pub(crate) fn with_plain_path() -> Self {
+        let usual = env!("CARGO_TARGET_TMPDIR");
+        let is_plain = usual
+            .chars()
+            .all(|c| c.is_alphanumeric() || "/-_.".contains(c));
+        Self::new_in(if is_plain { usual } else { "/tmp" })
+    }
+
+    fn new_in(parent: &str) -> Self {
+        let folder = TempDir::with_prefix_in("place-", parent).unwrap();
         let world = Self { folder };
         for name in ["home", "project"] {
             std::fs::create_dir(world.at(name)).unwrap();
