@@ -2,6 +2,8 @@
 # Runs the tools that scripts/setup needs: logged, tried again where that can help, and quoted when they fail.
 
 problems=0
+# Whether the last attempt failed.
+failed=0
 logs=$cache/setup
 
 say() { printf 'setup: %s\n' "$*"; }
@@ -14,7 +16,6 @@ problem() {
 
 # Calls a function that ends at its first failing command, which counts as a problem.
 attempt() { # FUNCTION ARGUMENT...
-  local code=0
   set +e
   (
     set -e
@@ -22,9 +23,9 @@ attempt() { # FUNCTION ARGUMENT...
     "$@"
     [ "$problems" -eq 0 ]
   )
-  code=$?
+  failed=$?
   set -e
-  [ "$code" -eq 0 ] || problems=$((problems + 1))
+  [ "$failed" -eq 0 ] || problems=$((problems + 1))
 }
 
 # Takes the lock, and begins with empty logs: one setup at a time.
