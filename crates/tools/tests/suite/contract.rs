@@ -168,7 +168,7 @@ async fn pytest_is_run_as_a_module() {
         "test_two.py",
         "def test_two(): assert 1 + 1 == 2\ndef test_three(): assert 1 + 1 == 3\n",
     );
-    let sandbox = user.sandbox_with(&programs).await;
+    let sandbox = user.sandbox_showing(&programs).await;
     let result = python_run(&sandbox, &user.root(), "pytest", None).await;
     assert_eq!(
         (result.ok, result.code),

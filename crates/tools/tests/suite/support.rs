@@ -91,6 +91,14 @@ impl User {
         Sandbox::detect(self.host(&first)).await.unwrap()
     }
 
+    /// The same, with these programs and what is installed along with them readable wherever they are.
+    pub(crate) async fn sandbox_showing(&self, folder: &Path) -> Sandbox {
+        let host = self.host(&format!("{}:", folder.display()));
+        Sandbox::detect(host.with_readable(folder.parent()))
+            .await
+            .unwrap()
+    }
+
     pub(crate) async fn tools(&self, mechanism: Mechanism) -> Tools {
         self.tools_of(LocalTools::new(self.sandbox(mechanism).await))
     }
