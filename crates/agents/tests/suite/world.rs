@@ -66,7 +66,9 @@ impl World {
             ("TEST_KEY", KEY),
             ("SECRET_TOKEN", "canary-other"),
         ]);
-        let sandbox = Sandbox::detect(host)
+        // The script of an MCP server, wherever this repository is.
+        let scripts = concat!(env!("CARGO_MANIFEST_DIR"), "/../gateway/tests/mcp");
+        let sandbox = Sandbox::detect(host.with_readable([scripts]))
             .await
             .unwrap_or_else(|error| panic!("{error}: run `cargo build -p windlass-sandbox` first"));
         AgentContext::new(sandbox, self.state()).in_dir(self.work())
