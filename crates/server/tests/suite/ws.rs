@@ -235,6 +235,10 @@ async fn p13_a_slow_reader_is_told_and_closed_and_harms_nobody() {
                 let value: Value = serde_json::from_str(&text).unwrap();
                 lagged |= value["type"] == "lagged";
                 numbers.extend(value["seq"].as_u64());
+                // On a fast machine it catches up before it counts as too slow, and stays connected.
+                if value["seq"] == 3_000 || value["to"] == 3_000 {
+                    break;
+                }
             }
             Message::Close(Some(frame)) => {
                 assert_eq!(u16::from(frame.code), 1013);
@@ -249,7 +253,7 @@ async fn p13_a_slow_reader_is_told_and_closed_and_harms_nobody() {
         "it was closed, or told what it missed"
     );
     // What it missed is there for it, by number.
-    let last = numbers.last().copied().unwrap_or(0);
+    let last = numbers.last().map_or(0, |last| (*last).min(2_999));
     let mut again = connect(&world, &format!("?after={last}")).await;
     assert_eq!(again.numbers(1).await, [last + 1]);
 }
