@@ -83,7 +83,7 @@ registry_variables() {
   env | grep -E '^((PIP|NPM_CONFIG|npm_config|CARGO_(HTTP|NET|REGISTR(Y|IES)))_[A-Za-z_]*|RUSTUP_AUTO_INSTALL|SSL_CERT_(FILE|DIR)|NODE_EXTRA_CA_CERTS|(CURL_CA|REQUESTS_CA)_BUNDLE|GIT_SSL_CAINFO|(https?|no|HTTPS?|NO)_(proxy|PROXY))='
 }
 
-# Becomes a command in a clean root, run by somebody, with nothing of this machine's environment but the above. When the
+# Becomes a command in a clean root, run by one person, with nothing of this machine's environment but the above. When the
 # process is killed, all that runs in the root is.
 enter() { # ROOT PERSON FOLDER COMMAND...
   local place=$1 person=$2 folder=$3 home variables=() as=()

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs a command in a root folder as if that were the machine: `enter.sh ROOT RUST COMMAND...`.
 #
-# To be started by `unshare --mount --pid --fork --kill-child --propagation private`: its mounts are seen by nobody else
+# To be started by `unshare --mount --pid --fork --kill-child --propagation private`: its mounts are not seen outside
 # and end with it, as do its processes. It changes the root of the mount namespace, because the kernel refuses user
 # namespaces in a chroot. RUST, a folder with toolchains, is shown read-only as /usr/local/rust.
 set -euo pipefail

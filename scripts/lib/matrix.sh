@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The projects on which the sandbox is tested, one set for whoever runs the tests. Root has a second set, which
+# The projects on which the sandbox is tested, one set for the user who runs the tests. Root has a second set, which
 # belongs to an ordinary user with a home and a Rust toolchain of their own.
 
 # Also `nobody` on Debian; a number works without such a user.

@@ -8,7 +8,7 @@ logs=$cache/setup
 
 say() { printf 'setup: %s\n' "$*"; }
 
-# Reports a problem; setup goes on with what does not depend on it, and fails at the end.
+# Reports a problem: setup will fail at its end.
 problem() {
   problems=$((problems + 1))
   printf 'setup: %s\n' "$*" >&2
@@ -31,7 +31,7 @@ attempt() { # FUNCTION ARGUMENT...
 # Takes the lock, and begins with empty logs: one setup at a time.
 start_logs() {
   if ! mkdir -p "$logs" || ! [ -w "$cache" ] || ! [ -w "$logs" ]; then
-    problem "$cache belongs to somebody else: give it to $(id -un), or remove it"
+    problem "$cache belongs to another user: give it to $(id -un), or remove it"
     exit 1
   fi
   exec 9>"$logs/lock"

@@ -2,7 +2,7 @@
 //! does not exist.
 //!
 //! They carry a mark, so that a folder of the user is never taken for one of ours, and one of ours
-//! is recognized by the next sandbox even if nobody was left to remove it.
+//! is recognized by the next sandbox even if the first one was killed.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
@@ -10,7 +10,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 
 /// The mode of a mount point. The sticky bit is the mark: it has no effect on a folder that only
-/// its owner can write to, so hardly anybody sets it there, and `mkdir` sets it in the same step.
+/// its owner can write to, so it is hardly ever set there, and `mkdir` sets it in the same step.
 const MARKED: u32 = 0o1755;
 
 /// Creates a mount point, unless something is there already.
@@ -32,7 +32,7 @@ pub(crate) fn is_ours(path: &Path) -> bool {
             .is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// Removes a mount point. If somebody has put a file into it meanwhile, only the mark is removed.
+/// Removes a mount point. If a file was put into it meanwhile, only the mark is removed.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     let found = path.symlink_metadata()?;
     if !found.is_dir() || !is_marked(found.mode()) {

@@ -55,7 +55,7 @@ mod tests {
         assert_eq!(check("~/linked"), Ok(at("linked")));
         assert!(check("~/nowhere").unwrap_err().contains("does not exist"));
         assert!(check("~/file").unwrap_err().contains("not a folder"));
-        // Any other folder may lie in somebody's repository.
+        // Any other folder may be inside a repository.
         assert!(check("/").unwrap_err().contains("git init"));
         assert!(check("~other/repo").unwrap_err().contains("does not exist"));
     }

@@ -50,8 +50,9 @@ impl SharedWorkingDir {
         }
     }
 
-    /// Cleans up. What fails is left: there is nobody to report it to.
-    pub(crate) fn clean_up(&self, cleanup: &Cleanup) {
+    /// Cleans up, and returns whether all of it was this sandbox's to clean up. What fails is left:
+    /// there is no caller any more to report it to.
+    pub(crate) fn clean_up(&self, cleanup: &Cleanup) -> bool {
         let is_last = self.is_last();
         for item in &cleanup.items {
             let _ = match item {
@@ -64,6 +65,7 @@ impl SharedWorkingDir {
                 CleanupItem::PrivateDir(path) => fs::remove_dir_all(path),
             };
         }
+        is_last
     }
 }
 

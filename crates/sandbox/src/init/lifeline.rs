@@ -1,12 +1,11 @@
 //! Waits for the end of the command or of the parent, whichever comes first.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
 use rustix::stdio::stdin;
-
-use std::path::Path;
 
 use super::clear::SharedWorkingDir;
 use super::record::Record;
@@ -109,8 +108,10 @@ impl Ending {
         if self.scope == Scope::Descendants || !self.cleanup.items.is_empty() {
             tree::end(self.scope);
         }
-        self.working_dir.clean_up(&self.cleanup);
-        if let Some(record) = &self.record {
+        let is_clean = self.working_dir.clean_up(&self.cleanup);
+        // Otherwise another process uses the folder. If it is not one of ours, the next start of a
+        // sandbox removes the mount points.
+        if let Some(record) = self.record.as_ref().filter(|_| is_clean) {
             record.remove();
         }
         report(&last_words);

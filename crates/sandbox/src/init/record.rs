@@ -30,7 +30,7 @@ impl Record {
             .recursive(true)
             .mode(0o700)
             .create(folder)?;
-        // Nobody sees the record before it is locked.
+        // No sweep sees the record before it is locked.
         let folder = File::open(folder)?;
         folder.lock_shared()?;
         let mut file = OpenOptions::new()

@@ -53,7 +53,7 @@ async fn p5_our_sigkill_leaves_nothing_on_disk() {
     }
 }
 
-/// Whoever kills every process of Windlass also kills the init programs, which would have cleaned up.
+/// `pkill -9 windlass` also kills the init programs, which would have cleaned up.
 #[tokio::test]
 async fn p5_what_a_killed_init_program_left_is_removed_by_the_next_start() {
     for (mechanism, mark) in ALL.into_iter().zip(["5000514", "5000515", "5000516"]) {

@@ -59,7 +59,7 @@ fn page(command: &Command) -> io::Result<Vec<u8>> {
     let version = env!("CARGO_PKG_VERSION");
     let man = Man::new(command.clone().subcommand_value_name("command"))
         .title(name(command).to_uppercase())
-        // An empty date would be left out, and the next field would take its place.
+        // An empty date would be omitted, and the next field would take its place.
         .date(" ")
         .source(format!("windlass {version}"))
         .manual("Windlass Manual");

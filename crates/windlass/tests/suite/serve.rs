@@ -302,7 +302,7 @@ fn p5_p27_what_a_killed_server_left_is_swept_and_a_living_one_keeps_its_own() {
 #[test]
 fn outside_a_repository_it_says_what_would_do() {
     let world = TaskWorld::new("true", INSTANT);
-    // Any other folder, the one for temporary files too, may lie in somebody's repository.
+    // Any other folder, the temporary folder too, may be inside a repository.
     let mut command = world.command();
     command
         .current_dir("/")
