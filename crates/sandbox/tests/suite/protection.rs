@@ -108,6 +108,20 @@ async fn an_empty_folder_of_the_user_is_neither_writable_nor_removed() {
     }
 }
 
+/// The lock of a process that is not ours looks like that of another sandbox.
+#[tokio::test]
+async fn mount_points_in_a_folder_that_another_process_locks_are_removed_by_the_next_start() {
+    let user = User::new();
+    let lock = std::fs::File::open(user.repository()).unwrap();
+    lock.lock_shared().unwrap();
+    user.run(Mechanism::Bubblewrap, Profile::tool(), "true")
+        .await;
+    assert_ne!(names(&user, ""), [""; 0], "there was nothing to remove");
+    drop(lock);
+    user.sandbox(Mechanism::Bubblewrap).await;
+    assert_eq!(names(&user, ""), [""; 0]);
+}
+
 /// Such as the tools that a model calls at the same time.
 #[tokio::test]
 async fn p16_commands_side_by_side_keep_each_others_protection() {
