@@ -5,6 +5,7 @@ use std::io::Read;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, open, openat2};
 use rustix::io::Errno;
@@ -13,8 +14,11 @@ use super::error::{PathError, Result};
 use super::kind::{Kind, Metadata};
 use super::name;
 
-/// How often a path is tried again whose folders were being renamed meanwhile.
-const TRIES: usize = 32;
+/// How long a path is tried again while folders are renamed or mounted.
+///
+/// Any rename or mount on the machine counts for the kernel, and a busy machine has many: a number of
+/// tries would be used up in microseconds.
+const RETRY_FOR: Duration = Duration::from_secs(5);
 
 /// A folder, and the right to use what lies beneath it. Clones share the folder.
 ///
@@ -120,11 +124,11 @@ impl Root {
     ) -> Result<OwnedFd, Errno> {
         let rules = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | more;
         let flags = flags | OFlags::CLOEXEC;
-        let mut tries = 0;
+        let started = Instant::now();
         loop {
             match openat2(&*self.folder, path, flags, Mode::empty(), rules) {
                 // Something was renamed under way, and the kernel will not vouch for the answer.
-                Err(Errno::AGAIN) if tries < TRIES => tries += 1,
+                Err(Errno::AGAIN) if started.elapsed() < RETRY_FOR => std::thread::yield_now(),
                 answer => return answer,
             }
         }
