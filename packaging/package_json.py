@@ -1,4 +1,4 @@
-"""Prints the npm package's package.json: package_json.py VERSION CPU DESCRIPTION LICENSE MAN_FOLDER."""
+"""Prints the npm package's package.json: package_json.py VERSION CPU DESCRIPTION LICENSE MAN_DIR."""
 
 import json
 import os

@@ -1,6 +1,7 @@
 """Prints the licences of the crates that are linked into the program: third_party.py TARGET.
 
-Most of them must go along with a binary. The texts come from the sources of the crates; those that differ in white space alone are printed once.
+Most licences require that their text is distributed with a binary. The texts come from the sources of the crates;
+texts that differ only in white space are printed once.
 """
 
 import json
@@ -12,7 +13,7 @@ NAMES = ("LICENSE", "LICENCE", "UNLICENSE", "COPYING", "COPYRIGHT", "NOTICE")
 
 
 def linked(metadata: dict) -> list[dict]:
-    """Returns the packages that `windlass` reaches over ordinary dependencies and that are not its own."""
+    """Returns the normal dependencies of `windlass`, direct and indirect, without the workspace members."""
     packages = {package["id"]: package for package in metadata["packages"]}
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
     own = set(metadata["workspace_members"])

@@ -1,6 +1,7 @@
-"""Writes a Python wheel that carries the program: wheel.py TREE VERSION ARCH GLIBC DESCRIPTION LICENSE OUT.
+"""Writes a Python wheel that contains the program: wheel.py TREE VERSION ARCH GLIBC DESCRIPTION LICENSE OUT.
 
-TREE is laid out like a prefix: `bin` becomes the wheel's scripts, the rest its data, which pip puts into the environment.
+TREE has the layout of a prefix: `bin` becomes the scripts of the wheel, the rest its data, which pip installs into the
+environment.
 """
 
 import base64
@@ -12,12 +13,12 @@ import time
 import zipfile
 from pathlib import Path
 
-# The oldest glibc that installers have a name for on every machine.
+# The oldest glibc with a manylinux tag on every architecture.
 OLDEST_GLIBC = (2, 17)
 
 
 def python_version(version: str) -> str:
-    """Returns a version as Python writes it: 1.2.3-rc.1 is 1.2.3rc1."""
+    """Converts a version to Python's format: 1.2.3-rc.1 becomes 1.2.3rc1."""
     short = {"alpha": "a", "beta": "b", "rc": "rc"}
     return re.sub(r"-(alpha|beta|rc)\.", lambda found: short[found[1]], version)
 
@@ -37,7 +38,7 @@ def metadata(version: str, description: str, licence: str) -> str:
 
 
 def contents(tree: Path, name: str, tag: str, version: str, description: str, licence: str):
-    """Returns the files of the wheel: name, bytes, and whether it is a program. RECORD, which lists them, comes last."""
+    """Returns the files of the wheel: name, bytes, and whether it is a program. RECORD, which lists them, is last."""
     info = f"{name}.dist-info"
     files = []
     for path in sorted(path for path in tree.rglob("*") if path.is_file()):

@@ -1,21 +1,22 @@
 # shellcheck shell=bash
-# Makes a clean root from Debian packages, with the settings of this machine's package clients, and runs commands in it.
+# Creates a clean root from Debian packages, with the settings of this machine's package clients, and runs commands
+# in it.
 
-# What the README asks for, besides Rust.
+# The prerequisites in the README, besides Rust.
 readonly PREREQUISITES=ca-certificates,git,gcc,libc6-dev
 
-# Prints why a clean root cannot be made here, or nothing.
+# Prints the reason why a clean root cannot be created on this machine, or nothing.
 why_no_clean_root() {
   if [ "$(id -u)" -ne 0 ]; then
-    echo "that needs root"
+    echo "root privileges are required"
   elif ! unshare --mount --pid --fork true 2>"$logs/unshare.log"; then
-    echo "no namespaces here: $(head -n 1 "$logs/unshare.log")"
+    echo "namespaces are unavailable: $(head -n 1 "$logs/unshare.log")"
   elif ! scripts/setup --only clean-root >"$logs/clean-root.log" 2>&1; then
     echo "mmdebstrap could not be installed: $(tail -n 1 "$logs/clean-root.log")"
   fi
 }
 
-# The package sources of this machine that belong to its distribution.
+# Prints this machine's package sources that belong to its distribution.
 sources() {
   local id
   id=$(. /etc/os-release && echo "$ID")
@@ -48,7 +49,7 @@ copy_file() { # FROM TO
   fi
 }
 
-# A copy of the base for one person, with their settings and with cargo's folder, which they can write.
+# Copies the base for one user, with that user's settings and a writable cargo directory.
 make_root() { # BASE ROOT PERSON
   local home name
   cp -a --reflink=auto "$1" "$2"
@@ -78,13 +79,13 @@ home_of() { # PERSON
   if [ "$1" = root ]; then echo /root; else echo "/home/$1"; fi
 }
 
-# The variables with which package clients find their registries and certificates.
+# Prints the environment variables with the registries and certificates of package clients.
 registry_variables() {
   env | grep -E '^((PIP|NPM_CONFIG|npm_config|CARGO_(HTTP|NET|REGISTR(Y|IES)))_[A-Za-z_]*|RUSTUP_AUTO_INSTALL|SSL_CERT_(FILE|DIR)|NODE_EXTRA_CA_CERTS|(CURL_CA|REQUESTS_CA)_BUNDLE|GIT_SSL_CAINFO|(https?|no|HTTPS?|NO)_(proxy|PROXY))='
 }
 
-# Becomes a command in a clean root, run by one person, with nothing of this machine's environment but the above. When the
-# process is killed, all that runs in the root is.
+# Replaces this process by a command in a clean root, run as one user, with only the above variables of the environment.
+# If the process is killed, all processes in the root are killed.
 enter() { # ROOT PERSON FOLDER COMMAND...
   local place=$1 person=$2 folder=$3 home variables=() as=()
   shift 3

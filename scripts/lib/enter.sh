@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs a command in a root folder as if that were the machine: `enter.sh ROOT RUST COMMAND...`.
+# Runs a command with another root directory: `enter.sh ROOT RUST COMMAND...`.
 #
-# To be started by `unshare --mount --pid --fork --kill-child --propagation private`: its mounts are not seen outside
-# and end with it, as do its processes. It changes the root of the mount namespace, because the kernel refuses user
-# namespaces in a chroot. RUST, a folder with toolchains, is shown read-only as /usr/local/rust.
+# Must be started by `unshare --mount --pid --fork --kill-child --propagation private`: its mounts are not visible
+# outside and end with it, as do its processes. It changes the root of the mount namespace, because the kernel forbids
+# user namespaces in a chroot. RUST, a directory with toolchains, is mounted read-only at /usr/local/rust.
 set -euo pipefail
 new=$1
 rust=$2
@@ -32,7 +32,7 @@ cd "$new"
 pivot_root . mnt
 umount -l /mnt
 cd /
-# Not `exec`: this shell stays as process 1 and reaps what others leave.
+# No `exec`: this shell stays as process 1 and reaps orphaned processes.
 code=0
 "$@" || code=$?
 exit "$code"

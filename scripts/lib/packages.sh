@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# Debian packages for scripts/setup. It adds packages and never upgrades the system.
+# Installs Debian packages for scripts/setup. Adds packages and never upgrades the system.
 
-# Whether a program is there.
+# Succeeds if a program is installed.
 has() { # PROGRAM
   case $1 in
     python3) [ -x "$python" ] ;;
@@ -15,7 +15,7 @@ has() { # PROGRAM
   esac
 }
 
-# The packages that a program comes in.
+# Prints the packages that contain a program.
 package_of() { # PROGRAM
   case $1 in
     cc) echo gcc libc6-dev ;;
@@ -32,7 +32,7 @@ is_installed() { # PACKAGE
   [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>>"$logs/probe.log")" = installed ]
 }
 
-# Completes what an interrupted installation left, then installs what is missing in one step.
+# Completes an interrupted installation, then installs the missing packages in one step.
 install_packages() { # PROGRAM...
   local program package missing=() absent=() half=''
   for program in $(printf '%s\n' "$@" | sort -u); do
@@ -42,7 +42,7 @@ install_packages() { # PROGRAM...
     is_installed "$package" || missing+=("$package")
   done
   if [ -z "$(command -v apt-get)" ] || [ -z "$(command -v dpkg)" ]; then
-    [ ${#missing[@]} -eq 0 ] || problem "missing: ${absent[*]}. There is no apt-get here: please install them"
+    [ ${#missing[@]} -eq 0 ] || problem "missing: ${absent[*]}. apt-get is not available: install them manually"
     return
   fi
   half=$(half_installed "$@")
@@ -52,7 +52,7 @@ install_packages() { # PROGRAM...
     return
   fi
   if [ -n "$half" ]; then
-    say "completing an installation that was interrupted"
+    say "completing an interrupted installation"
     run packages dpkg --configure -a 9>&-
   fi
   if [ ${#missing[@]} -gt 0 ]; then add_packages "${missing[@]}" 9>&-; fi
@@ -61,7 +61,7 @@ install_packages() { # PROGRAM...
   done
 }
 
-# Prints a word if dpkg was interrupted, or if one of the packages is unpacked but not configured.
+# Prints "half" if dpkg was interrupted, or if one of the packages is unpacked but not configured.
 half_installed() { # PROGRAM...
   local package
   for package in $(for program in "$@"; do package_of "$program"; done) ${WINDLASS_SETUP_EXTRA:-}; do
@@ -72,7 +72,7 @@ half_installed() { # PROGRAM...
   [ -z "$(compgen -G "$system/var/lib/dpkg/updates/[0-9]*")" ] || echo half
 }
 
-# Prints the one line that an ordinary user needs root for.
+# Prints the command that an ordinary user must run as root.
 ask_root() { # HALF PACKAGE...
   local line=''
   [ -z "$1" ] || line='dpkg --configure -a'
@@ -86,7 +86,7 @@ ask_root() { # HALF PACKAGE...
   printf '%s\n' "$line" >&2
 }
 
-# Lists of packages that were fetched at some time; with `-mmin -60`, within the last hour.
+# Prints the package lists that have been fetched; with `-mmin -60`, within the last hour.
 package_lists() {
   find "$system/var/lib/apt/lists" -maxdepth 1 -name '*Release' "$@" 2>>"$logs/probe.log"
 }
@@ -95,13 +95,13 @@ add_packages() { # PACKAGE...
   local options=(--no-install-recommends --no-upgrade -o DPkg::Lock::Timeout=120)
   if [ -z "$(package_lists -mmin -60)" ]; then
     run packages apt-get update
-    # Lists that did not change keep their time: note that they were checked.
+    # Unchanged lists keep their modification time: record that they were checked.
     package_lists -exec touch {} +
   fi
   run packages apt-get install --simulate "${options[@]}" "$@"
   leaves_system_alone "$@"
   if [[ " $* " == *" postgresql "* ]] && [ ! -e "$system/etc/postgresql-common/createcluster.conf" ]; then
-    # The tests make a cluster of their own: none needs to run beside it.
+    # The tests create their own cluster, so the default cluster is not needed.
     mkdir -p "$system/etc/postgresql-common"
     echo 'create_main_cluster = false' >"$system/etc/postgresql-common/createcluster.conf"
   fi
@@ -109,7 +109,7 @@ add_packages() { # PACKAGE...
   run packages apt-get install --yes --quiet "${options[@]}" "$@"
 }
 
-# Refuses if the simulation removes a package, or upgrades one of the base system.
+# Fails if the simulation removes a package, or upgrades a package of the base system.
 leaves_system_alone() { # PACKAGE...
   local verb name version harm=()
   while read -r verb name version; do
@@ -121,7 +121,7 @@ leaves_system_alone() { # PACKAGE...
   done < <(grep -E '^(Inst|Remv) ' "$logs/packages.log" | cut -d ' ' -f 1-3 | sort -u)
   [ ${#harm[@]} -gt 0 ] || return 0
   problem "not installed: $*. apt-get would also $(IFS=,; echo "${harm[*]}" | sed 's/,/, /g')." \
-    "Bring this machine up to date first (apt-get upgrade), or install them by hand"
+    "Update this machine first (apt-get upgrade), or install them manually"
   return 1
 }
 

@@ -8,18 +8,19 @@ use divan::Bencher;
 use divan::counter::BytesCount;
 use futures::StreamExt;
 use windlass_agents::AgentContext;
-use windlass_agents::http::{Address, Client, Key, Limits};
+use windlass_agents::http::{ApiKey, BaseUrl, Client, HttpLimits};
 use windlass_agents::model::{ModelAgent, ModelKind, ModelSettings, NoTools};
 use windlass_core::SystemClock;
 use windlass_sandbox::{Host, Mechanism, Sandbox, init};
 use windlass_wire::{
-    AnswerStyle, Dialect, Message, ModelEvent, ModelRequest, Part, Role, StopReason, StreamWriter,
+    Dialect, Message, ModelEvent, ModelRequest, Part, ResponseStyle, Role, StopReason,
+    StreamEncoder,
 };
 
 const WORDS: usize = 20_000;
 
 fn main() {
-    init::main_if_asked();
+    init::run_if_invoked();
     divan::main();
 }
 
@@ -36,7 +37,7 @@ fn runtime() -> &'static tokio::runtime::Runtime {
 
 /// A long answer as it stands on the wire.
 fn stream(dialect: Dialect) -> Vec<u8> {
-    let mut writer = StreamWriter::new(dialect, AnswerStyle::new(dialect, 0));
+    let mut writer = StreamEncoder::new(dialect, ResponseStyle::new(dialect, 0));
     let start = ModelEvent::Start {
         id: "a".to_owned(),
         model: "m".to_owned(),
@@ -97,10 +98,10 @@ fn events(bencher: Bencher<'_, '_>, dialect: Dialect) {
         _ => (ModelKind::OpenAi, "chat_completions"),
     };
     let config = serde_json::json!({ "endpoint": url, "model": "m", "api_spec": spec });
-    let settings = ModelSettings::read(&config).unwrap();
+    let settings = ModelSettings::from_value(&config).unwrap();
     let host = Host::new([("PATH", "/usr/bin:/bin"), ("HOME", "/nowhere")]);
     let sandbox = runtime()
-        .block_on(Sandbox::with(host, Mechanism::None))
+        .block_on(Sandbox::with_mechanism(host, Mechanism::None))
         .unwrap();
     let context = AgentContext::new(sandbox, "/nowhere");
     let agent = ModelAgent::new(kind, settings, context, Arc::new(NoTools)).unwrap();
@@ -124,9 +125,9 @@ fn events(bencher: Bencher<'_, '_>, dialect: Dialect) {
 fn bytes_alone(bencher: Bencher<'_, '_>, dialect: Dialect) {
     let body = stream(dialect);
     let bytes = body.len();
-    let address = Address::parse(&serve(dialect, body)).unwrap();
+    let address = BaseUrl::parse(&serve(dialect, body)).unwrap();
     let clock = Arc::new(SystemClock::new());
-    let client = Client::new(address, Key::default(), Limits::default(), clock).unwrap();
+    let client = Client::new(address, ApiKey::default(), HttpLimits::default(), clock).unwrap();
     bencher.counter(BytesCount::new(bytes)).bench(|| {
         runtime().block_on(async {
             let mut reply = client.post(dialect, "/x", "{}").await.unwrap();

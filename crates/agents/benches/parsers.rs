@@ -6,8 +6,8 @@ use divan::Bencher;
 use divan::counter::BytesCount;
 use windlass_agents::cli::Parser;
 use windlass_agents::cli::claude::StreamJson;
-use windlass_agents::cli::codex::Exec;
-use windlass_agents::cli::cursor::Cursor;
+use windlass_agents::cli::codex::ExecParser;
+use windlass_agents::cli::cursor::CursorParser;
 
 fn main() {
     divan::main();
@@ -39,14 +39,14 @@ fn read(bencher: Bencher<'_, '_>, agent: &str, parser: impl Fn() -> Box<dyn Pars
     bencher.counter(BytesCount::new(bytes)).bench(|| {
         let mut parser = parser();
         for line in &lines {
-            divan::black_box(parser.line(line));
+            divan::black_box(parser.parse_line(line));
         }
     });
 }
 
 #[divan::bench]
 fn codex(bencher: Bencher<'_, '_>) {
-    read(bencher, "codex", || Box::new(Exec::new(1, None)));
+    read(bencher, "codex", || Box::new(ExecParser::new(1, None)));
 }
 
 #[divan::bench]
@@ -61,7 +61,7 @@ fn qwen(bencher: Bencher<'_, '_>) {
 
 #[divan::bench]
 fn cursor(bencher: Bencher<'_, '_>) {
-    read(bencher, "cursor", || Box::new(Cursor::default()));
+    read(bencher, "cursor", || Box::new(CursorParser::default()));
 }
 
 /// What a parser that does nothing but read the JSON would take: the measure for the others.

@@ -11,7 +11,7 @@ use windlass_core::SessionOptions;
 use windlass_sandbox::{Host, Sandbox, init};
 
 fn main() -> Result<()> {
-    init::main_if_asked();
+    init::run_if_invoked();
     tokio::runtime::Runtime::new()?.block_on(run())
 }
 

@@ -11,7 +11,7 @@ use windlass_core::{AgentEvent, Clock, SessionOptions, SystemClock};
 use windlass_sandbox::{Host, Sandbox, init};
 
 fn main() -> Result<()> {
-    init::main_if_asked();
+    init::run_if_invoked();
     tokio::runtime::Runtime::new()?.block_on(run())
 }
 
@@ -34,7 +34,7 @@ async fn run() -> Result<()> {
         let key = format!("round {round}");
         cold.push(first_event(&warm, &clock, &key).await?);
         second.push(first_event(&warm, &clock, &key).await?);
-        warm.forget(&key).await;
+        warm.remove(&key).await;
     }
     let (cold, second) = (median(cold), median(second));
     writeln!(

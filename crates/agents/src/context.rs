@@ -9,17 +9,17 @@ use windlass_core::{Clock, SecretString, SystemClock};
 use windlass_sandbox::Sandbox;
 
 /// Finds a secret by the name of its variable.
-type Secrets = dyn Fn(&str) -> Option<SecretString> + Send + Sync;
+type SecretLookup = dyn Fn(&str) -> Option<SecretString> + Send + Sync;
 
 /// How long a process waits for a next prompt, where nobody says.
-const WARM: Duration = Duration::from_secs(60);
+const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What every agent of a program shares: the sandbox, the secrets, and a folder for what must be kept.
 #[derive(Clone)]
 pub struct AgentContext {
     sandbox: Sandbox,
     state: PathBuf,
-    secrets: Arc<Secrets>,
+    secrets: Arc<SecretLookup>,
     folder: Option<PathBuf>,
     clock: Arc<dyn Clock>,
     warm: Duration,
@@ -42,7 +42,7 @@ impl AgentContext {
             secrets: Arc::new(secrets),
             folder: None,
             clock: Arc::new(SystemClock::new()),
-            warm: WARM,
+            warm: DEFAULT_IDLE_TIMEOUT,
         }
     }
 
@@ -62,7 +62,7 @@ impl AgentContext {
 
     /// Lets a process wait so long for the next prompt of its session; a minute where nobody says.
     #[must_use]
-    pub fn keep_warm(mut self, idle: Duration) -> Self {
+    pub fn with_idle_timeout(mut self, idle: Duration) -> Self {
         self.warm = idle;
         self
     }
@@ -83,7 +83,7 @@ impl AgentContext {
     }
 
     /// Where agents keep what is theirs.
-    pub fn state(&self) -> &Path {
+    pub fn state_dir(&self) -> &Path {
         &self.state
     }
 
@@ -93,12 +93,12 @@ impl AgentContext {
     }
 
     /// How long a process waits for a next prompt.
-    pub(crate) fn warm(&self) -> Duration {
+    pub(crate) fn idle_timeout(&self) -> Duration {
         self.warm
     }
 
     /// Where agents work whose session does not say.
-    pub(crate) fn folder(&self) -> std::io::Result<PathBuf> {
+    pub(crate) fn working_dir(&self) -> std::io::Result<PathBuf> {
         self.folder.clone().map_or_else(std::env::current_dir, Ok)
     }
 

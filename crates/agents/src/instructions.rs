@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// What is handed on at most, of all files together.
-const BYTES: usize = 32 << 10;
+const MAX_BYTES: usize = 32 << 10;
 
 /// The text of the files of these names, from the top of the work tree down to this folder; `None` if there is none.
 pub(crate) fn read(cwd: &Path, names: &[&str]) -> Option<String> {
@@ -23,13 +23,13 @@ pub(crate) fn read(cwd: &Path, names: &[&str]) -> Option<String> {
     let mut all = String::new();
     for folder in folders {
         for path in names.iter().map(|name| folder.join(name)) {
-            if let Some(text) = inside(&path, top).and_then(|file| words(&file)) {
+            if let Some(text) = inside(&path, top).and_then(|file| read_file(&file)) {
                 let shown = path.strip_prefix(top).unwrap_or(&path).display();
                 all.push_str(&format!("## From {shown}\n\n{}\n\n", text.trim()));
             }
         }
     }
-    let all = cut(all.trim_end());
+    let all = truncate(all.trim_end());
     (!all.is_empty()).then(|| format!("# What this project asks of agents\n\n{all}"))
 }
 
@@ -39,9 +39,9 @@ fn inside(path: &Path, top: &Path) -> Option<PathBuf> {
     (real.starts_with(top) && real.is_file()).then_some(real)
 }
 
-fn words(file: &Path) -> Option<String> {
+fn read_file(file: &Path) -> Option<String> {
     let mut bytes = Vec::new();
-    let limit = u64::try_from(BYTES).ok()? + 1;
+    let limit = u64::try_from(MAX_BYTES).ok()? + 1;
     File::open(file)
         .ok()?
         .take(limit)
@@ -51,11 +51,11 @@ fn words(file: &Path) -> Option<String> {
     (!text.trim().is_empty()).then_some(text)
 }
 
-fn cut(text: &str) -> String {
-    if text.len() <= BYTES {
+fn truncate(text: &str) -> String {
+    if text.len() <= MAX_BYTES {
         return text.to_owned();
     }
-    let end = text.floor_char_boundary(BYTES);
+    let end = text.floor_char_boundary(MAX_BYTES);
     format!("{}\n\n[… the rest is cut …]", &text[..end])
 }
 
@@ -102,10 +102,10 @@ mod tests {
     #[test]
     fn too_many_words_are_cut_and_say_so() {
         let repo = tempfile::tempdir().unwrap();
-        std::fs::write(repo.path().join("AGENTS.md"), "é".repeat(BYTES)).unwrap();
+        std::fs::write(repo.path().join("AGENTS.md"), "é".repeat(MAX_BYTES)).unwrap();
         let text = read(repo.path(), &["AGENTS.md"]).unwrap();
         assert!(
-            text.len() < BYTES + 200 && text.ends_with("cut …]"),
+            text.len() < MAX_BYTES + 200 && text.ends_with("cut …]"),
             "{}",
             text.len()
         );

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
-use windlass_core::registry::configured;
+use windlass_core::registry::parse_config;
 use windlass_core::{Error, Permissions, Result};
 
 /// The settings of one agent. Keys of other kinds of agents are accepted and mean nothing here.
 #[derive(Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
-pub struct Settings {
+pub struct ProgramSettings {
     /// The program, where it is not the usual one on the `PATH`.
     #[serde(alias = "binary")]
     pub bin: Option<String>,
@@ -51,17 +51,17 @@ pub struct Settings {
     pub api_key_env: Option<String>,
 }
 
-impl Settings {
+impl ProgramSettings {
     /// Reads the settings, and refuses what could be taken for something else on a command line.
-    pub fn read(config: &Value) -> Result<Self> {
-        let settings: Self = configured(config)?;
+    pub fn from_value(config: &Value) -> Result<Self> {
+        let settings: Self = parse_config(config)?;
         for (key, value) in [
             ("bin", &settings.bin),
             ("model", &settings.model),
             ("profile", &settings.profile),
         ] {
             if let Some(value) = value {
-                check_word(value).map_err(|problem| Error::config(key, problem))?;
+                check_argument(value).map_err(|problem| Error::config(key, problem))?;
             }
         }
         if let Some(endpoint) = &settings.endpoint {
@@ -72,7 +72,7 @@ impl Settings {
 
     /// The preset of this name, if the agent is to be reached by ACP.
     #[cfg(feature = "acp")]
-    pub fn acp(&self, name: &str) -> Option<&'static crate::acp::Preset> {
+    pub fn acp_preset(&self, name: &str) -> Option<&'static crate::acp::Preset> {
         let wanted = self.transport.as_deref() == Some("acp");
         wanted.then(|| crate::acp::preset(name)).flatten()
     }
@@ -83,7 +83,7 @@ impl Settings {
     }
 }
 
-impl fmt::Debug for Settings {
+impl fmt::Debug for ProgramSettings {
     /// The variables' values are left out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Settings")
@@ -98,7 +98,7 @@ impl fmt::Debug for Settings {
 }
 
 /// A value that becomes an argument must not be able to become a flag.
-pub(crate) fn check_word(value: &str) -> Result<(), String> {
+pub(crate) fn check_argument(value: &str) -> Result<(), String> {
     let problem = if value.is_empty() {
         "is empty: leave it out, or say what it should be"
     } else if value.starts_with('-') {
@@ -132,7 +132,9 @@ mod tests {
     #[test]
     fn p21_no_value_becomes_a_flag() {
         let check = |config: Value, said: &str| {
-            let error = Settings::read(&config).unwrap_err().to_string();
+            let error = ProgramSettings::from_value(&config)
+                .unwrap_err()
+                .to_string();
             assert!(error.starts_with(said), "{error}");
         };
         check(json!({ "model": "--help" }), "model: starts with a dash");
@@ -153,7 +155,7 @@ mod tests {
     fn other_spellings_mean_the_same() {
         let config =
             json!({ "binary": "c", "sdk_url": "http://h", "timeout_seconds": 3, "command": ["x"] });
-        let settings = Settings::read(&config).unwrap();
+        let settings = ProgramSettings::from_value(&config).unwrap();
         assert_eq!(settings.bin.as_deref(), Some("c"));
         assert_eq!(settings.endpoint.as_deref(), Some("http://h"));
         assert_eq!(settings.timeout(), Some(Duration::from_secs(3)));
@@ -162,7 +164,7 @@ mod tests {
     #[test]
     fn p19_debug_shows_no_value_of_a_variable() {
         let config = json!({ "extra_env": { "TOKEN": "canary" } });
-        let shown = format!("{:?}", Settings::read(&config).unwrap());
+        let shown = format!("{:?}", ProgramSettings::from_value(&config).unwrap());
         assert!(
             shown.contains("TOKEN") && !shown.contains("canary"),
             "{shown}"

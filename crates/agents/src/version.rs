@@ -12,7 +12,7 @@ impl Version {
     /// The first version number in what a program says of itself, such as `codex-cli 0.166.0`.
     ///
     /// A date such as `2026.10.01-e373342` counts as one.
-    pub fn find(text: &str) -> Option<Self> {
+    pub fn find_in(text: &str) -> Option<Self> {
         text.split(|c: char| c.is_whitespace() || matches!(c, '/' | '(' | ')'))
             .find_map(Self::parse)
     }
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn what_programs_say_of_themselves() {
-        let check = |text: &str, found| assert_eq!(Version::find(text), found, "{text}");
+        let check = |text: &str, found| assert_eq!(Version::find_in(text), found, "{text}");
         check("codex-cli 0.166.0", Some(Version(0, 166, 0)));
         check("2.1.325 (Claude Code)", Some(Version(2, 1, 325)));
         check("0.24.4\n", Some(Version(0, 24, 4)));

@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::permission::{Approval, PermissionRule, Permissions};
+use crate::permission::{PermissionRule, Permissions, SessionApprover};
 use crate::{AgentEvent, Result, SessionId};
 
 /// Whatever can answer a prompt.
@@ -48,27 +48,29 @@ pub trait AgentBackend: Send + Sync {
 
 /// An event on its way from a backend, with the line it was read from where there is one.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Emitted {
+pub struct BackendEvent {
     /// What happened.
     pub event: AgentEvent,
     /// The agent's own line.
     pub raw: Option<String>,
 }
 
-impl From<AgentEvent> for Emitted {
+impl From<AgentEvent> for BackendEvent {
     fn from(event: AgentEvent) -> Self {
         Self { event, raw: None }
     }
 }
 
 /// The events of one turn.
-pub type EventStream = Pin<Box<dyn Stream<Item = Emitted> + Send>>;
+pub type EventStream = Pin<Box<dyn Stream<Item = BackendEvent> + Send>>;
 
 /// A stream of events that are all known already.
 pub fn ready_events(
     events: impl IntoIterator<Item = AgentEvent, IntoIter: Send + 'static>,
 ) -> EventStream {
-    Box::pin(futures::stream::iter(events.into_iter().map(Emitted::from)))
+    Box::pin(futures::stream::iter(
+        events.into_iter().map(BackendEvent::from),
+    ))
 }
 
 /// What an agent can do: one value, so that a caller can decide before it asks.
@@ -130,7 +132,7 @@ pub struct SessionOptions {
     /// Whether the agent must change nothing, whatever is set for it.
     pub read_only: bool,
     /// Who decides where the policy is to ask.
-    pub approver: Approval,
+    pub approver: SessionApprover,
     /// The JSON schema that the answers must fit.
     pub output_schema: Option<Value>,
     /// Whether it is for one prompt: then no process waits for another one.
@@ -148,7 +150,7 @@ impl SessionOptions {
 
     /// What the agent may do, and the exceptions: what its user set for it goes over what the caller asks for, and that it
     /// must change nothing over both.
-    pub fn granted<'a>(
+    pub fn effective_permissions<'a>(
         &'a self,
         set: Option<&'a Permissions>,
     ) -> (PermissionPolicy, &'a [PermissionRule]) {
@@ -201,7 +203,7 @@ pub struct Prompt {
 impl Prompt {
     /// Limits the time of the turn.
     #[must_use]
-    pub fn within(mut self, timeout: Duration) -> Self {
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
@@ -224,17 +226,26 @@ mod tests {
     fn what_a_user_set_goes_over_the_callers_wish_and_nothing_over_read_only() {
         let set = Permissions {
             default: PermissionPolicy::Allow,
-            rules: vec![PermissionRule::of(PermissionPolicy::Deny)],
+            rules: vec![PermissionRule::new(PermissionPolicy::Deny)],
         };
         let mut options = SessionOptions {
             permissions: PermissionPolicy::Ask,
             ..SessionOptions::default()
         };
-        assert_eq!(options.granted(None), (PermissionPolicy::Ask, &[][..]));
-        assert_eq!(options.granted(Some(&set)), (set.default, &set.rules[..]));
+        assert_eq!(
+            options.effective_permissions(None),
+            (PermissionPolicy::Ask, &[][..])
+        );
+        assert_eq!(
+            options.effective_permissions(Some(&set)),
+            (set.default, &set.rules[..])
+        );
         options.read_only = true;
         for set in [None, Some(&set)] {
-            assert_eq!(options.granted(set), (PermissionPolicy::Deny, &[][..]));
+            assert_eq!(
+                options.effective_permissions(set),
+                (PermissionPolicy::Deny, &[][..])
+            );
         }
     }
 }

@@ -45,12 +45,12 @@ mod backend;
 pub mod cassette;
 mod clock;
 mod error;
+mod escape;
 mod event;
 mod handle;
 mod id;
 pub mod limits;
 pub mod permission;
-pub mod place;
 mod plan;
 pub mod registry;
 mod secret;
@@ -59,20 +59,20 @@ pub mod task;
 mod tool;
 mod trace;
 mod usage;
-mod visible;
+pub mod workspace;
 
 pub use backend::{
-    AgentBackend, Capabilities, Emitted, EventStream, McpServer, PermissionPolicy, Prompt,
+    AgentBackend, BackendEvent, Capabilities, EventStream, McpServer, PermissionPolicy, Prompt,
     SessionOptions, ready_events,
 };
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use error::{Error, ErrorCode, Result, Retry};
+pub use escape::{escape_control, escape_json, escape_line};
 pub use event::{AgentEvent, Envelope, PermissionKind, PermissionOption, PlanEntry, PlanStatus};
 pub use handle::{AgentHandle, EventReceiver, LocalBackend, LocalEventStream};
 pub use id::{SessionId, TurnId};
 pub use limits::TurnLimits;
-pub use permission::{Approver, PermissionAsk, PermissionRule, Permissions};
-pub use place::{ContextSource, Place, Verifier, Workspace};
+pub use permission::{Approver, PermissionRequest, PermissionRule, Permissions};
 pub use plan::Plan;
 pub use registry::{AgentRegistry, BackendFactory};
 pub use secret::{ExposeSecret, SecretString};
@@ -81,6 +81,6 @@ pub use structured::{
 };
 pub use task::TaskStore;
 pub use tool::{Tool, ToolKind, ToolOutput, ToolSpec, Toolbox};
-pub use trace::{Aftermath, TraceError, TraceNode, TraceNodes, TurnTrace};
+pub use trace::{TraceCollector, TraceError, TraceNode, TurnDiagnostics, TurnTrace};
 pub use usage::Usage;
-pub use visible::{visible, visible_json, visible_line};
+pub use workspace::{ContextSource, Verifier, WorkingCopy, Workspace};

@@ -56,8 +56,8 @@ impl Plan {
     /// The plan that an answer of that shape means, or why it is none.
     ///
     /// A text where a list was asked for becomes a list.
-    pub fn read(answer: &Value) -> Result<Self, String> {
-        let raw = Raw::deserialize(answer).map_err(|error| error.to_string())?;
+    pub fn from_value(answer: &Value) -> Result<Self, String> {
+        let raw = RawPlan::deserialize(answer).map_err(|error| error.to_string())?;
         let plan = Self {
             plan: raw.plan.into_steps(),
             coder_prompt: raw.coder_prompt,
@@ -71,7 +71,7 @@ impl Plan {
 }
 
 #[derive(Deserialize)]
-struct Raw {
+struct RawPlan {
     plan: Steps,
     coder_prompt: String,
     #[serde(default)]
@@ -97,7 +97,10 @@ impl Steps {
     fn into_steps(self) -> Vec<String> {
         let lines: Vec<String> = match self {
             Self::List(list) => list,
-            Self::Text(text) => text.lines().map(|line| bare(line).to_owned()).collect(),
+            Self::Text(text) => text
+                .lines()
+                .map(|line| strip_bullet(line).to_owned())
+                .collect(),
         };
         lines
             .into_iter()
@@ -106,7 +109,7 @@ impl Steps {
     }
 }
 
-fn bare(line: &str) -> &str {
+fn strip_bullet(line: &str) -> &str {
     let line = line.trim();
     let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
     if number.len() < line.len() && number.starts_with(['.', ')']) {

@@ -1,15 +1,15 @@
 //! What a request or an attempt went through, as a tree of the same nodes for every kind of agent.
 
-mod aftermath;
-mod nodes;
+mod collector;
+mod diagnostics;
 mod turn;
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub use aftermath::Aftermath;
-pub use nodes::TraceNodes;
+pub use collector::TraceCollector;
+pub use diagnostics::TurnDiagnostics;
 pub use turn::TurnTrace;
 
 use crate::{ErrorCode, Timestamp, Usage};

@@ -17,7 +17,7 @@ use axum::response::{IntoResponse, Response};
 use axum::serve::ListenerExt;
 use divan::Bencher;
 use tokio::runtime::Runtime;
-use windlass_gateway::{Running, Script, ScriptedModel};
+use windlass_gateway::{RunningModel, Script, ScriptedModel};
 
 fn main() {
     divan::main();
@@ -94,7 +94,7 @@ fn line(stream: &mut impl BufRead) -> String {
     line.trim_end().to_owned()
 }
 
-fn scripted(runtime: &Runtime) -> Running {
+fn scripted(runtime: &Runtime) -> RunningModel {
     let script = Script::parse(SCRIPT, "bench").unwrap();
     let listen = "127.0.0.1:0".parse().unwrap();
     runtime

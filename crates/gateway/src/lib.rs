@@ -10,31 +10,31 @@
 //! The scripted model is served on loopback only and needs no key. It keeps nothing on disk and has no global state: any number of models can be
 //! served by one process. `docs/testing-with-scripts.md` shows the format by example.
 
-mod answer;
-mod asked;
-mod deliver;
+pub mod agent_api;
+mod cassette;
 mod error;
-pub mod front;
+mod exchange_log;
 mod intent;
-mod listing;
-mod model;
-mod record;
+mod model_list;
+mod request_features;
 mod respond;
-mod room;
-mod scribe;
+mod response_writer;
 pub mod script;
+mod script_state;
+mod scripted_model;
+mod scripted_response;
+mod send;
 mod side;
-mod tape;
-mod workspace;
+mod workdir;
 
-pub use error::GatewayError;
-pub use front::{
-    CardKind, Front, FrontLimits, ModelCard, Models, Served, StoredTraces, Traces, Unserved,
-    refusal,
+pub use agent_api::{
+    AgentApi, AgentApiLimits, ModelCatalog, ModelInfo, ModelInfoKind, ModelLookupError,
+    ServedModel, StoreTraceSink, TraceSink, error_response,
 };
-pub use model::{Running, ScriptedModel};
-pub use record::{Exchange, Outcome, Report};
+pub use error::GatewayError;
+pub use exchange_log::{ExchangeOutcome, ScriptReport, ServedExchange};
 pub use respond::BODY_BYTES;
-pub use room::Watch;
 pub use script::{Script, ScriptError};
+pub use script_state::ExchangeCallback;
+pub use scripted_model::{RunningModel, ScriptedModel};
 pub use windlass_wire::{ErrorKind, ModelError};

@@ -8,65 +8,65 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
-use windlass_core::cassette::Places;
+use windlass_core::cassette::Substitutions;
 use windlass_core::limits;
 use windlass_wire::{Dialect, ErrorKind, ModelError, ModelRequest, Route};
 
-use crate::answer::Answer;
-use crate::asked::asked;
-use crate::deliver::{Ending, Patience, deliver, replay};
-use crate::intent::Toolbox;
-use crate::record::{Exchange, Outcome};
-use crate::room::Room;
-use crate::scribe::{self, failure};
-use crate::script::{Fault, Refusal, Tokens, Turn};
+use crate::cassette::CassettePlayer;
+use crate::exchange_log::{ExchangeOutcome, ServedExchange};
+use crate::intent::OfferedTools;
+use crate::request_features::request_features;
+use crate::response_writer::{self, error_response};
+use crate::script::{ErrorStatus, Fault, ScriptTurn, ScriptedUsage};
+use crate::script_state::ScriptState;
+use crate::scripted_response::ScriptedResponse;
+use crate::send::{ResponseEnd, StopTimer, send_recorded, send_response};
 use crate::side::{endpoint, side_call};
-use crate::tape::Tape;
-use crate::workspace::Workspace;
+use crate::workdir::AgentWorkdir;
 
 /// The largest request: the largest prompt that Windlass takes, and as much again for what JSON makes of it.
 pub const BODY_BYTES: usize = 2 * limits::PROMPT_BYTES;
 
 /// What every request needs.
 #[derive(Debug, Clone)]
-pub(crate) struct Host {
-    pub(crate) room: Arc<Room>,
+pub(crate) struct ScriptedServer {
+    pub(crate) room: Arc<ScriptState>,
     /// A recording to answer from, in place of the script.
-    pub(crate) tape: Option<Arc<Tape>>,
-    pub(crate) patience: Patience,
+    pub(crate) tape: Option<Arc<CassettePlayer>>,
+    pub(crate) patience: StopTimer,
 }
 
 /// Answers one request.
-pub(crate) async fn respond(State(host): State<Host>, request: Request) -> Response {
+pub(crate) async fn respond(State(host): State<ScriptedServer>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let target = head
         .uri
         .path_and_query()
         .map_or("/", |target| target.as_str());
-    let mut exchange = Exchange::new(format!("{} {target}", head.method));
+    let mut exchange = ServedExchange::new(format!("{} {target}", head.method));
     let Ok(body) = to_bytes(body, BODY_BYTES).await else {
         let error = ModelError::new(ErrorKind::TooLarge, format!("more than {BODY_BYTES} bytes"));
-        return host.unexpected(exchange, Route::of(target).as_ref(), error);
+        return host.unexpected(exchange, Route::parse(target).as_ref(), error);
     };
     if let Some(tape) = &host.tape {
         return match tape.answer(head.method.as_str(), target, &body) {
             Ok((place, recorded)) => {
-                exchange.outcome = Outcome::Turn(place);
-                host.room.note(exchange);
-                replay(recorded, &places(target, &body), &host.patience)
+                exchange.outcome = ExchangeOutcome::Turn(place);
+                host.room.record(exchange);
+                send_recorded(recorded, &substitutions(target, &body), &host.patience)
             }
             Err(why) => {
                 let error = ModelError::new(ErrorKind::InvalidRequest, why);
-                host.unexpected(exchange, Route::of(target).as_ref(), error)
+                host.unexpected(exchange, Route::parse(target).as_ref(), error)
             }
         };
     }
     if let Some(plain) = endpoint(&head.method, head.uri.path(), body.len()) {
-        exchange.outcome = Outcome::SideCall(plain.name.to_owned());
-        host.room.note(exchange);
+        exchange.outcome = ExchangeOutcome::SideCall(plain.name.to_owned());
+        host.room.record(exchange);
         return plain_body(plain.body);
     }
-    let Some(route) = Route::of(target) else {
+    let Some(route) = Route::parse(target) else {
         let error = ModelError::new(ErrorKind::NotFound, "no model API lives at this address");
         return host.unexpected(exchange, None, error);
     };
@@ -78,32 +78,38 @@ pub(crate) async fn respond(State(host): State<Host>, request: Request) -> Respo
 }
 
 /// Where the asker works, as far as it says so.
-fn places(target: &str, body: &[u8]) -> Places {
-    match Workspace::of_raw(target, body).folder() {
-        Some(folder) => Places::new().workspace(folder),
-        None => Places::new(),
+fn substitutions(target: &str, body: &[u8]) -> Substitutions {
+    match AgentWorkdir::from_raw(target, body).folder() {
+        Some(folder) => Substitutions::new().workspace(folder),
+        None => Substitutions::new(),
     }
 }
 
-impl Host {
+impl ScriptedServer {
     /// Answers a question to the model.
-    async fn model(&self, exchange: Exchange, route: &Route, request: &ModelRequest) -> Response {
-        let toolbox = Toolbox::new(request, self.room.workspace());
-        let asked = asked(request, &toolbox);
+    async fn model(
+        &self,
+        exchange: ServedExchange,
+        route: &Route,
+        request: &ModelRequest,
+    ) -> Response {
+        let toolbox = OfferedTools::new(request, self.room.workspace());
+        let asked = request_features(request, &toolbox);
         let mut exchange = exchange.with_news(&asked.news);
         exchange.model.clone_from(&request.model);
         exchange.tools.clone_from(&asked.tools);
         if let Some(side) = side_call(request) {
-            exchange.outcome = Outcome::SideCall(side.name.to_owned());
-            self.room.note(exchange);
-            let answer =
-                Answer::new(request, asked.turn, Duration::ZERO).side(side.reply, &toolbox);
-            let beats = answer.whole(Tokens::default());
-            return deliver(route, request, beats, Ending::Whole, &self.patience).await;
+            exchange.outcome = ExchangeOutcome::SideCall(side.name.to_owned());
+            self.room.record(exchange);
+            let answer = ScriptedResponse::new(request, asked.turn, Duration::ZERO)
+                .side_reply(side.reply, &toolbox);
+            let beats = answer.finish(ScriptedUsage::default());
+            return send_response(route, request, beats, ResponseEnd::Complete, &self.patience)
+                .await;
         }
         let made = self.room.answer(&asked, |turn| {
             let delay = Duration::from_millis(turn.delay_ms.unwrap_or_default());
-            Answer::new(request, asked.turn, delay).parts(turn, &toolbox)
+            ScriptedResponse::new(request, asked.turn, delay).parts(turn, &toolbox)
         });
         let (place, turn, answer) = match made {
             Ok(made) => made,
@@ -112,34 +118,34 @@ impl Host {
                 return self.unexpected(exchange, Some(route), error);
             }
         };
-        exchange.outcome = Outcome::Turn(place + 1);
-        self.room.note(exchange);
-        self.play(route, request, &turn, answer).await
+        exchange.outcome = ExchangeOutcome::Turn(place + 1);
+        self.room.record(exchange);
+        self.respond_with_turn(route, request, &turn, answer).await
     }
 
     /// Gives the turn's answer, or its fault.
-    async fn play(
+    async fn respond_with_turn(
         &self,
         route: &Route,
         request: &ModelRequest,
-        turn: &Turn,
-        answer: Answer,
+        turn: &ScriptTurn,
+        answer: ScriptedResponse,
     ) -> Response {
-        let ending = Ending::of(turn.fault.as_ref());
+        let ending = ResponseEnd::from_fault(turn.fault.as_ref());
         match &turn.fault {
-            Some(Fault::Status(refusal)) => failure(route.dialect, &refused(refusal)),
-            Some(Fault::ContextOverflow) => failure(route.dialect, &overflow()),
+            Some(Fault::Status(refusal)) => error_response(route.dialect, &scripted_error(refusal)),
+            Some(Fault::ContextOverflow) => error_response(route.dialect, &context_overflow()),
             Some(Fault::Hang) => {
                 self.patience.stopped.cancelled().await;
                 StatusCode::SERVICE_UNAVAILABLE.into_response()
             }
             Some(_) => {
-                let beats = answer.broken_off();
-                deliver(route, request, beats, ending, &self.patience).await
+                let beats = answer.truncated();
+                send_response(route, request, beats, ending, &self.patience).await
             }
             None => {
-                let beats = answer.whole(turn.usage.unwrap_or_default());
-                deliver(route, request, beats, ending, &self.patience).await
+                let beats = answer.finish(turn.usage.unwrap_or_default());
+                send_response(route, request, beats, ending, &self.patience).await
             }
         }
     }
@@ -147,20 +153,20 @@ impl Host {
     /// Refuses what the script does not expect, so that neither the agent nor the reader can overlook it.
     fn unexpected(
         &self,
-        mut exchange: Exchange,
+        mut exchange: ServedExchange,
         route: Option<&Route>,
         error: ModelError,
     ) -> Response {
-        exchange.outcome = Outcome::Unexpected(error.message.clone());
+        exchange.outcome = ExchangeOutcome::Unexpected(error.message.clone());
         tracing::warn!(%exchange, "unexpected request");
-        self.room.note(exchange);
+        self.room.record(exchange);
         let dialect = route.map_or(Dialect::Chat, |route| route.dialect);
-        failure(dialect, &error)
+        error_response(dialect, &error)
     }
 }
 
-fn refused(refusal: &Refusal) -> ModelError {
-    let kind = ErrorKind::of_status(refusal.code);
+fn scripted_error(refusal: &ErrorStatus) -> ModelError {
+    let kind = ErrorKind::from_status(refusal.code);
     let message = match (&refusal.message, refusal.code) {
         (Some(message), _) => message,
         (_, 401) => "the key is not valid (scripted)",
@@ -176,7 +182,7 @@ fn refused(refusal: &Refusal) -> ModelError {
     }
 }
 
-fn overflow() -> ModelError {
+fn context_overflow() -> ModelError {
     ModelError::new(
         ErrorKind::ContextOverflow,
         "prompt is too long: this model's maximum context length is 1 token (scripted)",
@@ -188,6 +194,6 @@ fn plain_body(body: Value) -> Response {
     match body {
         Value::Null => StatusCode::OK.into_response(),
         Value::String(text) => text.into_response(),
-        body => scribe::json(&body),
+        body => response_writer::json(&body),
     }
 }

@@ -5,27 +5,27 @@
 
 use std::collections::HashMap;
 
-use crate::words::Word;
+use crate::words::WordHash;
 
 /// The bytes before the words.
 const HEAD: usize = 8;
 
 /// Collects words.
 #[derive(Debug, Default)]
-pub(crate) struct Gathering {
-    counts: HashMap<Word, u32, Plain>,
+pub(crate) struct BagBuilder {
+    counts: HashMap<WordHash, u32, IdentityBuildHasher>,
     total: u32,
 }
 
-impl Gathering {
-    pub(crate) fn add(&mut self, word: Word) {
+impl BagBuilder {
+    pub(crate) fn add(&mut self, word: WordHash) {
         *self.counts.entry(word).or_default() += 1;
         self.total += 1;
     }
 
     /// Packs what was collected behind `into`, and begins anew.
     pub(crate) fn pack(&mut self, into: &mut Vec<u8>) {
-        let mut counts: Vec<(Word, u32)> = self.counts.drain().collect();
+        let mut counts: Vec<(WordHash, u32)> = self.counts.drain().collect();
         counts.sort_unstable();
         into.extend((counts.len() as u32).to_le_bytes());
         into.extend(self.total.to_le_bytes());
@@ -71,7 +71,7 @@ impl<'a> Bag<'a> {
     }
 
     /// Gives the place of each wanted word that is here, with its count. `wanted` is in ascending order.
-    pub(crate) fn find(&self, wanted: &[Word], mut each: impl FnMut(usize, u8)) {
+    pub(crate) fn find(&self, wanted: &[WordHash], mut each: impl FnMut(usize, u8)) {
         let mut from = 0;
         for (place, word) in wanted.iter().enumerate() {
             let rest = &self.words[from..];
@@ -87,20 +87,20 @@ impl<'a> Bag<'a> {
     }
 
     /// Every word with its count.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (Word, u8)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (WordHash, u8)> {
         let words = self.words.iter().map(|bytes| u32::from_le_bytes(*bytes));
         words.zip(self.counts.iter().copied())
     }
 }
 
 /// Words are hashes already.
-pub(crate) type Plain = std::hash::BuildHasherDefault<AsItIs>;
+pub(crate) type IdentityBuildHasher = std::hash::BuildHasherDefault<IdentityHasher>;
 
 /// A hasher for what is a hash.
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct AsItIs(u64);
+pub(crate) struct IdentityHasher(u64);
 
-impl std::hash::Hasher for AsItIs {
+impl std::hash::Hasher for IdentityHasher {
     fn finish(&self) -> u64 {
         self.0
     }

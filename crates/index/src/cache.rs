@@ -12,19 +12,19 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::history::History;
-use crate::record::Record;
+use crate::record::FileRecord;
 
 /// Says what the file is. The number changes with everything that changes what is kept of a file.
 const MAGIC: &[u8; 16] = b"windlass-index 1";
 /// The largest cache that is read.
-const BYTES: u64 = 2 << 30;
+const MAX_CACHE_BYTES: u64 = 2 << 30;
 /// Magic and hash.
-const HEAD: usize = 16 + 32;
+const HEADER_BYTES: usize = 16 + 32;
 
 /// What is in the file beside the bags.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Body {
-    records: Vec<Record>,
+    records: Vec<FileRecord>,
     /// The length of each record's bags.
     lengths: Vec<u32>,
     history: History,
@@ -33,7 +33,7 @@ struct Body {
 /// A cache as it was read.
 #[derive(Debug, Default)]
 pub(crate) struct Cached {
-    pub(crate) records: Vec<Record>,
+    pub(crate) records: Vec<FileRecord>,
     pub(crate) history: History,
     /// When it was written, by the file system's clock.
     pub(crate) written: (i64, i64),
@@ -43,9 +43,9 @@ pub(crate) struct Cached {
 pub(crate) fn read(path: &Path) -> Option<Cached> {
     let file = File::open(path).ok()?;
     let metadata = file.metadata().ok()?;
-    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len().min(BYTES)).ok()?);
-    file.take(BYTES).read_to_end(&mut bytes).ok()?;
-    let (head, rest) = bytes.split_at_checked(HEAD)?;
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len().min(MAX_CACHE_BYTES)).ok()?);
+    file.take(MAX_CACHE_BYTES).read_to_end(&mut bytes).ok()?;
+    let (head, rest) = bytes.split_at_checked(HEADER_BYTES)?;
     let (magic, hash) = head.split_at_checked(MAGIC.len())?;
     if magic != MAGIC || hash != Sha256::digest(rest).as_slice() {
         tracing::debug!(path = %path.display(), "the cache is not usable and is built again");
@@ -68,10 +68,14 @@ pub(crate) fn read(path: &Path) -> Option<Cached> {
 }
 
 /// Writes the cache whole or not at all, for its owner only, and says when that was by the file system's clock.
-pub(crate) fn write(path: &Path, records: &[Record], history: &History) -> io::Result<(i64, i64)> {
+pub(crate) fn write(
+    path: &Path,
+    records: &[FileRecord],
+    history: &History,
+) -> io::Result<(i64, i64)> {
     #[derive(Serialize)]
     struct Borrowed<'a> {
-        records: &'a [Record],
+        records: &'a [FileRecord],
         lengths: Vec<u32>,
         history: &'a History,
     }

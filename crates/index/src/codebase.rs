@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use sha2::{Digest, Sha256};
 
 use crate::history::{History, PastCommit};
-use crate::record::{self, Record};
-use crate::symbols::Reader;
-use crate::walk::{self, Found, IndexLimits};
+use crate::record::{self, FileRecord};
+use crate::symbols::SymbolParser;
+use crate::walk::{self, FoundFile, IndexLimits};
 use crate::{Error, Result, cache};
 
 /// What bringing an index up to date came to.
@@ -32,7 +32,7 @@ pub struct CodebaseIndex {
     root: PathBuf,
     cache: Option<PathBuf>,
     limits: IndexLimits,
-    pub(crate) records: Vec<Record>,
+    pub(crate) records: Vec<FileRecord>,
     pub(crate) history: History,
     /// A file that changed since may have changed again without another stamp.
     written: (i64, i64),
@@ -78,14 +78,14 @@ impl CodebaseIndex {
     pub fn refresh(&mut self) -> Result<Refresh> {
         let (found, left_out) = walk::walk(&self.root, &self.limits)?;
         let before = self.records.len();
-        let mut known: HashMap<String, Record> = std::mem::take(&mut self.records)
+        let mut known: HashMap<String, FileRecord> = std::mem::take(&mut self.records)
             .into_iter()
             .map(|record| (record.path.clone(), record))
             .collect();
         let (mut records, mut open) = (Vec::with_capacity(found.len()), Vec::new());
         for file in found {
             match known.remove(&file.path) {
-                Some(record) if self.is_same(&record, &file) => records.push(record),
+                Some(record) if self.is_unchanged(&record, &file) => records.push(record),
                 other => open.push((file, other)),
             }
         }
@@ -130,8 +130,8 @@ impl CodebaseIndex {
 
     /// Learns past commits, newest first, up to the commit `head`. With `since` they follow upon what is known already,
     /// which must end at that commit; otherwise they replace it.
-    pub fn learn(&mut self, head: &str, commits: &[PastCommit], since: Option<&str>) {
-        self.take_in(head, commits, since);
+    pub fn add_history(&mut self, head: &str, commits: &[PastCommit], since: Option<&str>) {
+        self.stage_history(head, commits, since);
         if !self.is_kept {
             self.save();
         }
@@ -143,7 +143,12 @@ impl CodebaseIndex {
     }
 
     /// Learns past commits, to be kept with the next refresh.
-    pub(crate) fn take_in(&mut self, head: &str, commits: &[PastCommit], since: Option<&str>) {
+    pub(crate) fn stage_history(
+        &mut self,
+        head: &str,
+        commits: &[PastCommit],
+        since: Option<&str>,
+    ) {
         let before = Some(&self.history).filter(|known| Some(known.head.as_str()) == since);
         if before.is_some() && head == self.history.head {
             return;
@@ -153,7 +158,7 @@ impl CodebaseIndex {
     }
 
     /// Forgets past commits: what they belong to is not there any more.
-    pub(crate) fn forget(&mut self) {
+    pub(crate) fn clear_history(&mut self) {
         self.is_kept &= self.history == History::default();
         self.history = History::default();
     }
@@ -162,32 +167,35 @@ impl CodebaseIndex {
         &self.limits
     }
 
-    fn is_same(&self, record: &Record, file: &Found) -> bool {
+    fn is_unchanged(&self, record: &FileRecord, file: &FoundFile) -> bool {
         record.stamp == file.stamp && file.stamp.changed() < self.written
     }
 
     /// Reads files on every core. A file that vanished meanwhile is left out.
-    fn read_all(&self, open: Vec<(Found, Option<Record>)>) -> Result<(Vec<Record>, usize)> {
+    fn read_all(
+        &self,
+        open: Vec<(FoundFile, Option<FileRecord>)>,
+    ) -> Result<(Vec<FileRecord>, usize)> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = cores.min(open.len().div_ceil(16)).max(1);
         let (next, parsed) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let work = || {
-            let mut reader = Reader::new();
+            let mut reader = SymbolParser::new();
             let mut records = Vec::new();
             while let Some((file, before)) = open.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let Some(text) = walk::read(&self.root, &file.path, &self.limits) else {
                     continue;
                 };
-                let content = record::content(&text);
+                let content = record::content_hash(&text);
                 let same = before.as_ref().filter(|known| known.content == content);
                 records.push(if let Some(known) = same {
-                    Record {
+                    FileRecord {
                         stamp: file.stamp,
                         ..known.clone()
                     }
                 } else {
                     parsed.fetch_add(1, Ordering::Relaxed);
-                    Record::read(file.path.clone(), file.stamp, content, &text, &mut reader)
+                    FileRecord::read(file.path.clone(), file.stamp, content, &text, &mut reader)
                 });
             }
             records

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use windlass_core::place::{ContextSource, TaskContext};
 use windlass_core::task::{Issue, Task};
+use windlass_core::workspace::{ContextSource, TaskContext};
 
 use crate::codebase::CodebaseIndex;
 use crate::history::PastCommit;
@@ -40,13 +40,13 @@ pub struct NewHistory {
 
 /// Knows which parts of a project a task is about, for any project.
 #[derive(Debug, Clone)]
-pub struct Codebase {
+pub struct CodebaseContext {
     cache_folder: Option<PathBuf>,
     limits: IndexLimits,
     history: Option<Arc<dyn HistorySource>>,
 }
 
-impl Codebase {
+impl CodebaseContext {
     /// Keeps its caches in this folder, one file for each repository.
     pub fn new(cache_folder: impl Into<PathBuf>) -> Self {
         Self {
@@ -83,10 +83,10 @@ impl Codebase {
         let mut index = blocking(load).await?;
         if let Some(source) = &self.history {
             let known = index.history_head();
-            let commits = crate::history::History::COMMITS;
+            let commits = crate::history::History::MAX_COMMITS;
             match source.history(index.root(), known, commits).await {
-                Some(new) => index.take_in(&new.head, &new.commits, new.since.as_deref()),
-                None => index.forget(),
+                Some(new) => index.stage_history(&new.head, &new.commits, new.since.as_deref()),
+                None => index.clear_history(),
             }
         }
         blocking(move || {
@@ -103,7 +103,7 @@ impl Codebase {
     }
 }
 
-impl ContextSource for Codebase {
+impl ContextSource for CodebaseContext {
     fn build_context<'a>(
         &'a self,
         root: &'a Path,
@@ -111,7 +111,7 @@ impl ContextSource for Codebase {
         issue: Option<&'a Issue>,
     ) -> BoxFuture<'a, windlass_core::Result<TaskContext>> {
         async move {
-            let related = self.related(root, &told(task, issue)).await?;
+            let related = self.related(root, &task_text(task, issue)).await?;
             Ok(TaskContext {
                 task: task.clone(),
                 related_files: related.files,
@@ -124,7 +124,7 @@ impl ContextSource for Codebase {
 }
 
 /// A task in words. What it is part of is told last: a long text is cut at its end.
-fn told(task: &Task, issue: Option<&Issue>) -> String {
+fn task_text(task: &Task, issue: Option<&Issue>) -> String {
     let mut text = format!("{}\n{}", task.title, task.description);
     if let Some(issue) = issue {
         text.push('\n');

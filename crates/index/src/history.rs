@@ -6,11 +6,11 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::bag::Gathering;
-use crate::words::words;
+use crate::bag::BagBuilder;
+use crate::words::for_each_word;
 
 /// A commit that changed more files than this was about none of them.
-const FILES: usize = 20;
+const MAX_COMMIT_FILES: usize = 20;
 /// A longer message is a document.
 const MESSAGE_BYTES: usize = 4_000;
 
@@ -39,7 +39,7 @@ pub(crate) struct History {
 
 impl History {
     /// The most commits that are kept.
-    pub(crate) const COMMITS: usize = 3_000;
+    pub(crate) const MAX_COMMITS: usize = 3_000;
 
     /// The history of these commits, newest first, followed by what was known before.
     pub(crate) fn new(head: &str, commits: &[PastCommit], before: Option<&Self>) -> Self {
@@ -48,16 +48,16 @@ impl History {
             ..Self::default()
         };
         let mut places = HashMap::new();
-        let mut bag = Gathering::default();
+        let mut bag = BagBuilder::default();
         for commit in commits {
-            if history.files.len() >= Self::COMMITS {
+            if history.files.len() >= Self::MAX_COMMITS {
                 break;
             }
-            if commit.files.is_empty() || commit.files.len() > FILES {
+            if commit.files.is_empty() || commit.files.len() > MAX_COMMIT_FILES {
                 continue;
             }
             let message = commit.message.as_bytes();
-            words(&message[..message.len().min(MESSAGE_BYTES)], |word, _| {
+            for_each_word(&message[..message.len().min(MESSAGE_BYTES)], |word, _| {
                 bag.add(word)
             });
             bag.pack(&mut history.bags);
@@ -76,7 +76,7 @@ impl History {
             let Some((_, after)) = crate::bag::Bag::first(rest) else {
                 return;
             };
-            if self.files.len() >= Self::COMMITS {
+            if self.files.len() >= Self::MAX_COMMITS {
                 return;
             }
             self.bags.extend(&rest[..rest.len() - after.len()]);

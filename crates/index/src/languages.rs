@@ -47,9 +47,9 @@ const CPP: usize = 8;
 
 impl Language {
     /// The language of a file, by its name and, where that leaves it open, by its text.
-    pub(crate) fn of(path: &str, text: &[u8]) -> Option<&'static Self> {
+    pub(crate) fn detect(path: &str, text: &[u8]) -> Option<&'static Self> {
         let extension = Path::new(path).extension()?.to_str()?;
-        if extension == "h" && says_cpp(text) {
+        if extension == "h" && looks_like_cpp(text) {
             return LANGUAGES.get(CPP);
         }
         LANGUAGES
@@ -76,7 +76,7 @@ impl Language {
     }
 }
 
-fn says_cpp(text: &[u8]) -> bool {
+fn looks_like_cpp(text: &[u8]) -> bool {
     text.split(|byte| *byte == b'\n').any(|line| {
         ["class ", "namespace ", "template", "using "]
             .iter()

@@ -34,7 +34,7 @@ mod walk;
 mod words;
 
 pub use codebase::{CodebaseIndex, Refresh, shared_objects};
-pub use context::{Codebase, HistorySource, NewHistory};
+pub use context::{CodebaseContext, HistorySource, NewHistory};
 pub use error::{Error, Result};
 pub use history::PastCommit;
 pub use related::Related;

@@ -6,13 +6,13 @@ use std::os::unix::fs::MetadataExt;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::bag::{Bag, Gathering};
+use crate::bag::{Bag, BagBuilder};
 use crate::languages::Language;
-use crate::symbols::{Reader, Symbol};
-use crate::words::words;
+use crate::symbols::{Symbol, SymbolParser};
+use crate::words::for_each_word;
 
 /// The lines of one piece of a file. A long file is about many things; a piece is about one.
-pub(crate) const PIECE_LINES: usize = 60;
+pub(crate) const CHUNK_LINES: usize = 60;
 /// A file with longer lines on average was made by a program: only its path is looked at.
 const LINE_BYTES: usize = 500;
 /// Where a file that is no text gives itself away.
@@ -20,14 +20,14 @@ const HEAD_BYTES: usize = 8_000;
 
 /// What says that a file is probably the same as before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Stamp {
+pub(crate) struct FileStamp {
     size: u64,
     modified: (i64, i64),
     changed: (i64, i64),
 }
 
-impl Stamp {
-    pub(crate) fn of(metadata: &Metadata) -> Self {
+impl FileStamp {
+    pub(crate) fn from_metadata(metadata: &Metadata) -> Self {
         Self {
             size: metadata.size(),
             modified: (metadata.mtime(), metadata.mtime_nsec()),
@@ -42,29 +42,29 @@ impl Stamp {
 }
 
 /// A content, by its hash.
-pub(crate) type Content = [u8; 16];
+pub(crate) type ContentHash = [u8; 16];
 
 /// What is kept of one file. Records are compared by path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Record {
+pub(crate) struct FileRecord {
     /// Relative to the root, with slashes.
     pub(crate) path: String,
-    pub(crate) stamp: Stamp,
-    pub(crate) content: Content,
+    pub(crate) stamp: FileStamp,
+    pub(crate) content: ContentHash,
     pub(crate) symbols: Vec<Symbol>,
     /// Packed bags: the names referred to, then the parts of the defined names, then each piece of the text.
     #[serde(skip)]
     pub(crate) bags: Vec<u8>,
 }
 
-impl Record {
+impl FileRecord {
     /// Reads what is to be known from a file's text.
     pub(crate) fn read(
         path: String,
-        stamp: Stamp,
-        content: Content,
+        stamp: FileStamp,
+        content: ContentHash,
         text: &[u8],
-        reader: &mut Reader,
+        reader: &mut SymbolParser,
     ) -> Self {
         let mut record = Self {
             path,
@@ -73,11 +73,11 @@ impl Record {
             symbols: Vec::new(),
             bags: Vec::new(),
         };
-        if !is_prose(text) {
+        if !is_docs(text) {
             return record;
         }
-        let mut bag = Gathering::default();
-        if let Some(language) = Language::of(&record.path, text) {
+        let mut bag = BagBuilder::default();
+        if let Some(language) = Language::detect(&record.path, text) {
             let mut outline = reader.outline(language, text);
             outline.uses.pack(&mut record.bags);
             record.symbols = outline.symbols;
@@ -85,11 +85,11 @@ impl Record {
             bag.pack(&mut record.bags);
         }
         for symbol in &record.symbols {
-            words(symbol.name.as_bytes(), |word, _| bag.add(word));
+            for_each_word(symbol.name.as_bytes(), |word, _| bag.add(word));
         }
         bag.pack(&mut record.bags);
-        for piece in pieces(text) {
-            words(piece, |word, _| bag.add(word));
+        for piece in chunks(text) {
+            for_each_word(piece, |word, _| bag.add(word));
             bag.pack(&mut record.bags);
         }
         record.bags.shrink_to_fit();
@@ -113,29 +113,29 @@ impl Record {
 }
 
 /// The hash of a content.
-pub(crate) fn content(text: &[u8]) -> Content {
+pub(crate) fn content_hash(text: &[u8]) -> ContentHash {
     let hash: [u8; 32] = Sha256::digest(text).into();
-    let mut content = Content::default();
+    let mut content = ContentHash::default();
     content.copy_from_slice(&hash[..16]);
     content
 }
 
 /// Whether this is text that somebody wrote in lines.
-fn is_prose(text: &[u8]) -> bool {
+fn is_docs(text: &[u8]) -> bool {
     let head = &text[..text.len().min(HEAD_BYTES)];
     let lines = text.iter().filter(|byte| **byte == b'\n').count() + 1;
     !head.contains(&0) && text.len() / lines <= LINE_BYTES
 }
 
 /// The text in pieces of so many lines.
-pub(crate) fn pieces(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn chunks(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = text;
     std::iter::from_fn(move || {
         if rest.is_empty() {
             return None;
         }
         let ends = rest.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
-        let end = ends.map(|(at, _)| at + 1).nth(PIECE_LINES - 1);
+        let end = ends.map(|(at, _)| at + 1).nth(CHUNK_LINES - 1);
         let (piece, after) = rest.split_at(end.unwrap_or(rest.len()));
         rest = after;
         Some(piece)

@@ -1,10 +1,10 @@
 //! The answer: a few files and symbols, each with why it was chosen.
 
 use serde::Serialize;
-use windlass_core::place::{RelatedFile, RelatedSymbol, TaskContext};
+use windlass_core::workspace::{RelatedFile, RelatedSymbol, TaskContext};
 
 use crate::codebase::CodebaseIndex;
-use crate::rank::{self, Query, Ranked};
+use crate::rank::{self, RankQuery, Ranked};
 use crate::walk;
 
 /// What a task is probably about.
@@ -20,7 +20,7 @@ pub struct Related {
 impl CodebaseIndex {
     /// The files and symbols that a task, told in these words, is probably about.
     pub fn related(&self, task: &str) -> Related {
-        let query = Query::new(task);
+        let query = RankQuery::new(task);
         let mut ranked = rank::rank(self, &query);
         ranked.files.truncate(TaskContext::MAX_FILES);
         Related {
@@ -29,26 +29,26 @@ impl CodebaseIndex {
         }
     }
 
-    fn files(&self, query: &Query, ranked: &Ranked) -> Vec<RelatedFile> {
+    fn files(&self, query: &RankQuery, ranked: &Ranked) -> Vec<RelatedFile> {
         let file = |scored: &rank::Scored| {
             let record = &self.records[scored.at];
             RelatedFile {
                 path: record.path.clone(),
                 score: rounded(scored.score),
-                why: rank::why(record, query, ranked, scored),
+                why: rank::explain(record, query, ranked, scored),
             }
         };
         ranked.files.iter().map(file).collect()
     }
 
-    fn symbols(&self, query: &Query, ranked: &Ranked) -> Vec<RelatedSymbol> {
+    fn symbols(&self, query: &RankQuery, ranked: &Ranked) -> Vec<RelatedSymbol> {
         let mut all = Vec::new();
         for scored in &ranked.files {
             let record = &self.records[scored.at];
             let Some(text) = walk::read(self.root(), &record.path, self.limits()) else {
                 continue;
             };
-            for place in rank::places(&record.symbols, &text, query, ranked) {
+            for place in rank::symbol_hits(&record.symbols, &text, query, ranked) {
                 let symbol = &record.symbols[place.at];
                 all.push(RelatedSymbol {
                     name: symbol.name.clone(),

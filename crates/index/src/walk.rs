@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use ignore::{DirEntry, WalkBuilder};
 
-use crate::record::Stamp;
+use crate::record::FileStamp;
 use crate::{Error, Result};
 
 /// How much of a tree is looked at.
@@ -38,14 +38,14 @@ impl Default for IndexLimits {
 
 /// A file that is to be known.
 #[derive(Debug, Clone)]
-pub(crate) struct Found {
+pub(crate) struct FoundFile {
     /// Relative to the root, with slashes.
     pub(crate) path: String,
-    pub(crate) stamp: Stamp,
+    pub(crate) stamp: FileStamp,
 }
 
 /// The files of a tree in the order of their paths, and how many were left out by a limit or for their name.
-pub(crate) fn walk(root: &Path, limits: &IndexLimits) -> Result<(Vec<Found>, usize)> {
+pub(crate) fn walk(root: &Path, limits: &IndexLimits) -> Result<(Vec<FoundFile>, usize)> {
     std::fs::read_dir(root).map_err(|error| Error::folder(root, &error))?;
     let walk = WalkBuilder::new(root)
         .hidden(false)
@@ -76,7 +76,7 @@ pub(crate) fn walk(root: &Path, limits: &IndexLimits) -> Result<(Vec<Found>, usi
             continue;
         }
         bytes += size;
-        found.push(Found { path, stamp });
+        found.push(FoundFile { path, stamp });
     }
     found.sort_unstable_by(|one, other| one.path.cmp(&other.path));
     Ok((found, left_out))
@@ -88,9 +88,9 @@ fn relative(root: &Path, entry: &DirEntry) -> Option<String> {
     Some(path.to_str()?.to_owned())
 }
 
-fn stamp(entry: &DirEntry) -> Option<(Stamp, u64)> {
+fn stamp(entry: &DirEntry) -> Option<(FileStamp, u64)> {
     let metadata = entry.metadata().ok()?;
-    Some((Stamp::of(&metadata), metadata.len()))
+    Some((FileStamp::from_metadata(&metadata), metadata.len()))
 }
 
 /// Reads a file, but no more of it than the limit: it may have grown since.

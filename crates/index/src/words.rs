@@ -4,28 +4,28 @@
 //! dictionary can be built by many threads and changed file by file.
 
 /// A word, by its hash.
-pub(crate) type Word = u32;
+pub(crate) type WordHash = u32;
 
 /// Shorter parts of identifiers say nothing.
-const SHORTEST: usize = 2;
+const MIN_PART_LEN: usize = 2;
 /// What is longer is data, not a word.
-const LONGEST: usize = 48;
+const MAX_WORD_LEN: usize = 48;
 
 /// Gives every word of the text with how it was written: each identifier whole, and its parts where it has several.
-pub(crate) fn words(text: &[u8], mut each: impl FnMut(Word, &[u8])) {
-    let mut buffer = Vec::with_capacity(LONGEST);
+pub(crate) fn for_each_word(text: &[u8], mut each: impl FnMut(WordHash, &[u8])) {
+    let mut buffer = Vec::with_capacity(MAX_WORD_LEN);
     for token in text.split(|byte| !is_part(*byte)) {
         of_token(token, &mut buffer, &mut each);
     }
 }
 
 /// The hash of a name exactly as it is written.
-pub(crate) fn name(name: &[u8]) -> Word {
+pub(crate) fn hash_name(name: &[u8]) -> WordHash {
     hash(name)
 }
 
-fn of_token(token: &[u8], buffer: &mut Vec<u8>, each: &mut impl FnMut(Word, &[u8])) {
-    if token.len() < SHORTEST
+fn of_token(token: &[u8], buffer: &mut Vec<u8>, each: &mut impl FnMut(WordHash, &[u8])) {
+    if token.len() < MIN_PART_LEN
         || token
             .iter()
             .all(|byte| byte.is_ascii_digit() || *byte == b'_')
@@ -44,13 +44,15 @@ fn of_token(token: &[u8], buffer: &mut Vec<u8>, each: &mut impl FnMut(Word, &[u8
             continue;
         }
         parts += 1;
-        if (SHORTEST..=LONGEST).contains(&part.len()) && part.len() < token.len() {
-            each(form(part, buffer), part);
+        if (MIN_PART_LEN..=MAX_WORD_LEN).contains(&part.len()) && part.len() < token.len() {
+            each(hash_stem(part, buffer), part);
         }
     }
     let whole = trim(token);
-    if (SHORTEST..=LONGEST).contains(&whole.len()) && (parts > 1 || whole.len() == token.len()) {
-        each(form(whole, buffer), whole);
+    if (MIN_PART_LEN..=MAX_WORD_LEN).contains(&whole.len())
+        && (parts > 1 || whole.len() == token.len())
+    {
+        each(hash_stem(whole, buffer), whole);
     }
 }
 
@@ -81,7 +83,7 @@ fn breaks(token: &[u8], at: usize) -> bool {
 }
 
 /// The hash of a word in its one form: small letters, without the endings of number and tense.
-fn form(word: &[u8], buffer: &mut Vec<u8>) -> Word {
+fn hash_stem(word: &[u8], buffer: &mut Vec<u8>) -> WordHash {
     buffer.clear();
     buffer.extend(word.iter().map(u8::to_ascii_lowercase));
     hash(stem(buffer))
@@ -117,7 +119,7 @@ fn stem(word: &[u8]) -> &[u8] {
 }
 
 /// FNV-1a of 64 bits, folded: the same on every machine and in every version.
-fn hash(bytes: &[u8]) -> Word {
+fn hash(bytes: &[u8]) -> WordHash {
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
     for byte in bytes {
         hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);

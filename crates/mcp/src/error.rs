@@ -14,7 +14,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     /// A server's name that cannot be part of a tool's name.
     #[error("mcp server {name:?}: {problem}")]
-    Name {
+    InvalidName {
         /// The name as it was given.
         name: String,
         /// What is wrong with it.
@@ -30,7 +30,7 @@ pub enum Error {
     },
     /// The server is no longer there.
     #[error("mcp server {server} {how}")]
-    Gone {
+    ServerExited {
         /// The server.
         server: String,
         /// How it ended, and what it said last.
@@ -53,7 +53,7 @@ pub enum Error {
         "mcp server {server} sent a line of more than {} MiB and was stopped: ask it for less at once",
         PROTOCOL_LINE_BYTES >> 20
     )]
-    OverLong {
+    LineTooLong {
         /// The server.
         server: String,
     },
@@ -87,7 +87,7 @@ pub enum Error {
     },
     /// The tool ran and failed; the message is for whoever called it.
     #[error("{message}")]
-    Failed {
+    ToolFailed {
         /// The server.
         server: String,
         /// The tool that failed.
@@ -97,7 +97,7 @@ pub enum Error {
     },
     /// The server answered a request with an error.
     #[error("mcp server {server}: {what}: {message} ({code})")]
-    Refused {
+    ErrorResponse {
         /// The server.
         server: String,
         /// What was asked of it.
@@ -125,12 +125,12 @@ impl Error {
         match self {
             Self::Start { source, .. } => source.code(),
             Self::Timeout { .. } => ErrorCode::Timeout,
-            Self::OverLong { .. } | Self::TooMany { .. } => ErrorCode::OutputLimit,
-            Self::Failed { .. } | Self::UnknownTool { .. } => ErrorCode::ToolFailed,
-            Self::Name { .. }
-            | Self::Gone { .. }
+            Self::LineTooLong { .. } | Self::TooMany { .. } => ErrorCode::OutputLimit,
+            Self::ToolFailed { .. } | Self::UnknownTool { .. } => ErrorCode::ToolFailed,
+            Self::InvalidName { .. }
+            | Self::ServerExited { .. }
             | Self::UnknownServer { .. }
-            | Self::Refused { .. }
+            | Self::ErrorResponse { .. }
             | Self::Protocol { .. } => ErrorCode::BackendError,
         }
     }
@@ -146,7 +146,7 @@ impl Error {
 }
 
 /// Names as a phrase: what there is, or that there is none.
-pub(crate) fn list(names: &[&str]) -> String {
+pub(crate) fn join_names(names: &[&str]) -> String {
     // A server may have a thousand tools; a message needs no more than a screen of them.
     const SHOWN: usize = 40;
     match names.split_at_checked(SHOWN) {
@@ -158,13 +158,13 @@ pub(crate) fn list(names: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::list;
+    use super::join_names;
 
     #[test]
     fn a_list_of_names_fits_a_screen() {
-        assert_eq!(list(&[]), "none");
-        assert_eq!(list(&["a", "b"]), "a, b");
-        assert!(list(&["a"; 40]).ends_with(", a"));
-        assert!(list(&["a"; 41]).ends_with(", a and 1 more"));
+        assert_eq!(join_names(&[]), "none");
+        assert_eq!(join_names(&["a", "b"]), "a, b");
+        assert!(join_names(&["a"; 40]).ends_with(", a"));
+        assert!(join_names(&["a"; 41]).ends_with(", a and 1 more"));
     }
 }

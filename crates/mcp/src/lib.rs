@@ -25,18 +25,18 @@
 //! # }
 //! ```
 
-mod answer;
 pub mod demo;
 mod error;
+mod error_context;
 mod limits;
 mod listing;
-mod pipes;
+mod result;
 mod server;
 mod servers;
-mod witness;
+mod stdio;
 
-pub use answer::{Body, Content};
 pub use error::{Error, Result};
-pub use limits::Limits;
-pub use listing::{Resource, Tool};
-pub use servers::Servers;
+pub use limits::McpLimits;
+pub use listing::{McpResource, McpTool};
+pub use result::{ResourceBody, ResourceContent};
+pub use servers::McpServers;

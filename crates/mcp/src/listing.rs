@@ -6,11 +6,11 @@ use rmcp::service::{Peer, RoleClient, ServiceError};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::limits::{ITEMS, LIST_BYTES};
+use crate::limits::{LIST_BYTES, MAX_ITEMS};
 
 /// A tool of a server.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Tool {
+pub struct McpTool {
     /// The server's name.
     pub server: String,
     /// The tool's name, as its server knows it.
@@ -21,16 +21,16 @@ pub struct Tool {
     pub input_schema: Value,
 }
 
-impl Tool {
+impl McpTool {
     /// The name under which agents know it: `mcp__<server>__<tool>`.
-    pub fn joined(&self) -> String {
+    pub fn qualified_name(&self) -> String {
         format!("mcp__{}__{}", self.server, self.name)
     }
 }
 
 /// Something a server lets us read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Resource {
+pub struct McpResource {
     /// Where it is, in its server's own scheme.
     pub uri: String,
     /// Its name.
@@ -42,7 +42,7 @@ pub struct Resource {
 }
 
 /// Why there is no list.
-pub(crate) enum Problem {
+pub(crate) enum ListError {
     /// It is longer than we are ready to remember.
     TooMany { what: &'static str, limit: String },
     Service {
@@ -51,7 +51,10 @@ pub(crate) enum Problem {
     },
 }
 
-pub(crate) async fn tools(peer: &Peer<RoleClient>, server: &str) -> Result<Vec<Tool>, Problem> {
+pub(crate) async fn tools(
+    peer: &Peer<RoleClient>,
+    server: &str,
+) -> Result<Vec<McpTool>, ListError> {
     if !offers(peer, |can| can.tools.is_some()) {
         return Ok(Vec::new());
     }
@@ -59,7 +62,7 @@ pub(crate) async fn tools(peer: &Peer<RoleClient>, server: &str) -> Result<Vec<T
         let turned = peer.list_tools(at);
         async { turned.await.map(|page| (page.tools, page.next_cursor)) }.boxed()
     };
-    let tool = |tool: rmcp::model::Tool| Tool {
+    let tool = |tool: rmcp::model::Tool| McpTool {
         server: server.to_owned(),
         name: tool.name.into_owned(),
         description: tool.description.unwrap_or_default().into_owned(),
@@ -68,7 +71,7 @@ pub(crate) async fn tools(peer: &Peer<RoleClient>, server: &str) -> Result<Vec<T
     pages("tools", page, tool).await
 }
 
-pub(crate) async fn resources(peer: &Peer<RoleClient>) -> Result<Vec<Resource>, Problem> {
+pub(crate) async fn resources(peer: &Peer<RoleClient>) -> Result<Vec<McpResource>, ListError> {
     if !offers(peer, |can| can.resources.is_some()) {
         return Ok(Vec::new());
     }
@@ -76,7 +79,7 @@ pub(crate) async fn resources(peer: &Peer<RoleClient>) -> Result<Vec<Resource>, 
         let turned = peer.list_resources(at);
         async { turned.await.map(|page| (page.resources, page.next_cursor)) }.boxed()
     };
-    let resource = |resource: rmcp::model::Resource| Resource {
+    let resource = |resource: rmcp::model::Resource| McpResource {
         uri: resource.uri,
         name: resource.name,
         description: resource.description.unwrap_or_default(),
@@ -102,20 +105,20 @@ async fn pages<'a, T, U: Serialize>(
     // Not an async closure: of that, the compiler does not see that its future can move between threads.
     page: impl Fn(Option<PaginatedRequestParams>) -> BoxFuture<'a, Page<T>>,
     convert: impl Fn(T) -> U,
-) -> Result<Vec<U>, Problem> {
+) -> Result<Vec<U>, ListError> {
     let mut all = Vec::new();
     let mut bytes = 0;
     let mut at = None;
     loop {
         let (items, next) = page(at)
             .await
-            .map_err(|error| Problem::Service { what, error })?;
+            .map_err(|error| ListError::Service { what, error })?;
         for item in items.into_iter().map(&convert) {
             bytes += serde_json::to_string(&item).map_or(0, |text| text.len());
             all.push(item);
-            if all.len() > ITEMS || bytes > LIST_BYTES {
-                let limit = format!("{ITEMS} or {} MiB", LIST_BYTES >> 20);
-                return Err(Problem::TooMany { what, limit });
+            if all.len() > MAX_ITEMS || bytes > LIST_BYTES {
+                let limit = format!("{MAX_ITEMS} or {} MiB", LIST_BYTES >> 20);
+                return Err(ListError::TooMany { what, limit });
             }
         }
         match next {

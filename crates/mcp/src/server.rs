@@ -13,40 +13,40 @@ use serde_json::{Map, Value};
 use tokio::time::timeout;
 use windlass_core::McpServer;
 use windlass_core::limits::PROTOCOL_LINE_BYTES;
-use windlass_sandbox::{Profile, Sandbox, Spec, Stdin};
+use windlass_sandbox::{CommandSpec, Profile, Sandbox, Stdin};
 
-use crate::answer::{self, Content};
 use crate::error::{Error, Result};
-use crate::limits::{LIFE, Limits, STDERR_BYTES};
-use crate::listing::{self, Resource, Tool};
-use crate::pipes::Pipes;
-use crate::witness::Witness;
+use crate::error_context::ErrorContext;
+use crate::limits::{MAX_LIFETIME, McpLimits, STDERR_BYTES};
+use crate::listing::{self, McpResource, McpTool};
+use crate::result::{self, ResourceContent};
+use crate::stdio::StdioTransport;
 
 /// A server that runs until this value is dropped.
 #[derive(Debug)]
-pub(crate) struct Server {
-    pub(crate) resources: Vec<Resource>,
-    client: Client,
-    witness: Witness,
-    limits: Limits,
+pub(crate) struct McpConnection {
+    pub(crate) resources: Vec<McpResource>,
+    client: RmcpClient,
+    witness: ErrorContext,
+    limits: McpLimits,
 }
 
-type Client = RunningService<RoleClient, ClientConfig>;
+type RmcpClient = RunningService<RoleClient, ClientConfig>;
 
-impl Server {
+impl McpConnection {
     /// Starts a server, greets it and asks what it offers.
     pub(crate) async fn start(
         sandbox: &Sandbox,
         server: &McpServer,
         cwd: &Path,
-        limits: Limits,
-    ) -> Result<(Self, Vec<Tool>)> {
-        let witness = Witness::new(&server.name);
+        limits: McpLimits,
+    ) -> Result<(Self, Vec<McpTool>)> {
+        let witness = ErrorContext::new(&server.name);
         let child = sandbox.spawn(spec(server, cwd));
-        let child = child.map_err(|error| witness.not_started(error))?;
-        let pipes = Pipes::new(child, Arc::clone(&witness.record), limits.call);
-        let Ok(greeted) = timeout(limits.start, greet(pipes, &witness)).await else {
-            return Err(witness.late("starting", limits.start).await);
+        let child = child.map_err(|error| witness.start_error(error))?;
+        let pipes = StdioTransport::new(child, Arc::clone(&witness.record), limits.call);
+        let Ok(greeted) = timeout(limits.start, handshake(pipes, &witness)).await else {
+            return Err(witness.timeout_error("starting", limits.start).await);
         };
         let (client, tools, resources) = greeted?;
         tracing::debug!(server = server.name, tools = tools.len(), "connected");
@@ -64,39 +64,39 @@ impl Server {
     }
 
     /// Lines on its standard output that were no messages.
-    pub(crate) fn noise(&self) -> u64 {
+    pub(crate) fn stray_line_count(&self) -> u64 {
         self.witness.record.noise.load(Ordering::Relaxed)
     }
 
     /// Calls a tool. Dropping the future tells the server that nobody waits any more.
     pub(crate) async fn call(&self, tool: &str, arguments: Map<String, Value>) -> Result<Value> {
         let call = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
-        let result = self.ask(tool, self.client.call_tool(call)).await?;
-        answer::outcome(result).map_err(|message| Error::Failed {
+        let result = self.request(tool, self.client.call_tool(call)).await?;
+        result::tool_result(result).map_err(|message| Error::ToolFailed {
             server: self.name().to_owned(),
             tool: tool.to_owned(),
             message,
         })
     }
 
-    pub(crate) async fn read(&self, uri: &str) -> Result<Vec<Content>> {
+    pub(crate) async fn read(&self, uri: &str) -> Result<Vec<ResourceContent>> {
         let read = ReadResourceRequestParams::new(uri);
-        let result = self.ask(uri, self.client.read_resource(read)).await?;
+        let result = self.request(uri, self.client.read_resource(read)).await?;
         Ok(result
             .contents
             .into_iter()
-            .filter_map(Content::new)
+            .filter_map(ResourceContent::new)
             .collect())
     }
 
-    async fn ask<T>(
+    async fn request<T>(
         &self,
         what: &str,
         request: impl Future<Output = Result<T, ServiceError>>,
     ) -> Result<T> {
         match timeout(self.limits.call, request).await {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => Err(self.witness.not_answered(what, error).await),
+            Ok(Err(error)) => Err(self.witness.request_error(what, error).await),
             Err(_) => Err(Error::Timeout {
                 server: self.name().to_owned(),
                 what: what.to_owned(),
@@ -107,10 +107,13 @@ impl Server {
     }
 }
 
-async fn greet(pipes: Pipes, witness: &Witness) -> Result<(Client, Vec<Tool>, Vec<Resource>)> {
-    let client = match rmcp::serve_client(greeting(), pipes).await {
+async fn handshake(
+    pipes: StdioTransport,
+    witness: &ErrorContext,
+) -> Result<(RmcpClient, Vec<McpTool>, Vec<McpResource>)> {
+    let client = match rmcp::serve_client(client_config(), pipes).await {
         Ok(client) => client,
-        Err(error) => return Err(witness.not_greeted(error).await),
+        Err(error) => return Err(witness.handshake_error(error).await),
     };
     let lists = async {
         let tools = listing::tools(&client, &witness.name).await?;
@@ -118,29 +121,29 @@ async fn greet(pipes: Pipes, witness: &Witness) -> Result<(Client, Vec<Tool>, Ve
     };
     match lists.await {
         Ok((tools, resources)) => Ok((client, tools, resources)),
-        Err(problem) => Err(witness.not_listed(problem).await),
+        Err(problem) => Err(witness.list_error(problem).await),
     }
 }
 
 /// A server is chosen by the user's trusted configuration and not by a model. Like an agent it needs the way to its own
 /// provider and the home folder to read its program from, and like an agent it may write nowhere but here. What a tool
 /// is given would keep most servers from starting.
-fn spec(server: &McpServer, cwd: &Path) -> Spec {
-    let mut spec = Spec::new(&server.command, cwd, Profile::agent()).args(&server.args);
+fn spec(server: &McpServer, cwd: &Path) -> CommandSpec {
+    let mut spec = CommandSpec::new(&server.command, cwd, Profile::agent()).args(&server.args);
     for (name, value) in &server.env {
         spec = spec.env(name, value);
     }
-    let limits = windlass_sandbox::Limits {
-        deadline: LIFE,
+    let limits = windlass_sandbox::ProcessLimits {
+        deadline: MAX_LIFETIME,
         line_bytes: PROTOCOL_LINE_BYTES,
         output_bytes: STDERR_BYTES,
-        ..windlass_sandbox::Limits::default()
+        ..windlass_sandbox::ProcessLimits::default()
     };
     spec.stdin(Stdin::Pipe).limits(limits)
 }
 
 /// The newest protocol has no greeting, and today's servers wait for one.
-fn greeting() -> ClientConfig {
+fn client_config() -> ClientConfig {
     let us = Implementation::new("windlass", env!("CARGO_PKG_VERSION"));
     ClientConfig::new(ClientCapabilities::default(), us)
         .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)

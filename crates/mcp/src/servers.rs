@@ -8,60 +8,62 @@ use serde_json::{Map, Value};
 use windlass_core::McpServer;
 use windlass_sandbox::Sandbox;
 
-use crate::answer::Content;
 use crate::error::{self, Error, Result};
-use crate::limits::Limits;
-use crate::listing::{Resource, Tool};
-use crate::server::Server;
+use crate::limits::McpLimits;
+use crate::listing::{McpResource, McpTool};
+use crate::result::ResourceContent;
+use crate::server::McpConnection;
 
 /// The longest name of a server.
 const NAME_BYTES: usize = 64;
 
 /// The running servers of one session. Dropping it ends them all.
 #[derive(Debug)]
-pub struct Servers {
-    running: Vec<Server>,
-    tools: Vec<Tool>,
+pub struct McpServers {
+    running: Vec<McpConnection>,
+    tools: Vec<McpTool>,
 }
 
-impl Servers {
+impl McpServers {
     /// Starts all servers at once, in `cwd`, and learns what they offer. If one fails, none is left running.
     pub async fn connect(sandbox: &Sandbox, servers: &[McpServer], cwd: &Path) -> Result<Self> {
-        Self::connect_within(sandbox, servers, cwd, Limits::default()).await
+        Self::connect_with_limits(sandbox, servers, cwd, McpLimits::default()).await
     }
 
     /// The same, within limits of the caller's own.
-    pub async fn connect_within(
+    pub async fn connect_with_limits(
         sandbox: &Sandbox,
         servers: &[McpServer],
         cwd: &Path,
-        limits: Limits,
+        limits: McpLimits,
     ) -> Result<Self> {
         check_names(servers)?;
         // A loop, not a closure: with one, the compiler does not see that the future can move between threads.
         let mut starts = Vec::new();
         for server in servers {
-            starts.push(Server::start(sandbox, server, cwd, limits));
+            starts.push(McpConnection::start(sandbox, server, cwd, limits));
         }
         let started = try_join_all(starts).await?;
-        let (running, tools): (_, Vec<Vec<Tool>>) = started.into_iter().unzip();
+        let (running, tools): (_, Vec<Vec<McpTool>>) = started.into_iter().unzip();
         let tools = tools.concat();
         Ok(Self { running, tools })
     }
 
     /// The names of the servers, in the order they were given.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.running.iter().map(Server::name)
+        self.running.iter().map(McpConnection::name)
     }
 
     /// The tools of all servers.
-    pub fn tools(&self) -> &[Tool] {
+    pub fn tools(&self) -> &[McpTool] {
         &self.tools
     }
 
     /// The tool that agents know under this name: `mcp__<server>__<tool>`.
-    pub fn find(&self, joined: &str) -> Option<&Tool> {
-        self.tools.iter().find(|tool| tool.joined() == joined)
+    pub fn find_tool(&self, joined: &str) -> Option<&McpTool> {
+        self.tools
+            .iter()
+            .find(|tool| tool.qualified_name() == joined)
     }
 
     /// Calls a tool and waits for its answer.
@@ -82,32 +84,32 @@ impl Servers {
             return Err(Error::UnknownTool {
                 server: server.to_owned(),
                 tool: tool.to_owned(),
-                known: error::list(&names),
+                known: error::join_names(&names),
             });
         }
         running.call(tool, arguments).await
     }
 
     /// What a server listed for reading.
-    pub fn resources(&self, server: &str) -> Result<&[Resource]> {
+    pub fn resources(&self, server: &str) -> Result<&[McpResource]> {
         Ok(&self.server(server)?.resources)
     }
 
     /// Reads a resource. It need not be listed: many servers know more than they list.
-    pub async fn read(&self, server: &str, uri: &str) -> Result<Vec<Content>> {
+    pub async fn read(&self, server: &str, uri: &str) -> Result<Vec<ResourceContent>> {
         self.server(server)?.read(uri).await
     }
 
     /// How many lines a server printed that were no messages. Some print banners; they do no harm.
-    pub fn noise(&self, server: &str) -> Result<u64> {
-        Ok(self.server(server)?.noise())
+    pub fn stray_line_count(&self, server: &str) -> Result<u64> {
+        Ok(self.server(server)?.stray_line_count())
     }
 
-    fn server(&self, name: &str) -> Result<&Server> {
+    fn server(&self, name: &str) -> Result<&McpConnection> {
         let found = self.running.iter().find(|server| server.name() == name);
         found.ok_or_else(|| Error::UnknownServer {
             server: name.to_owned(),
-            known: error::list(&self.names().collect::<Vec<_>>()),
+            known: error::join_names(&self.names().collect::<Vec<_>>()),
         })
     }
 }
@@ -124,7 +126,7 @@ fn check_names(servers: &[McpServer]) -> Result<()> {
         } else {
             continue;
         };
-        return Err(Error::Name {
+        return Err(Error::InvalidName {
             name: name.clone(),
             problem,
         });

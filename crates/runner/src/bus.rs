@@ -11,19 +11,19 @@ use windlass_core::Clock;
 use windlass_core::task::Broadcast;
 
 /// How long a listener may take over one message.
-pub const PATIENCE: Duration = Duration::from_secs(5);
+pub const LISTENER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How many messages may wait for a slow listener.
-const QUEUE: usize = 1024;
+const QUEUE_CAPACITY: usize = 1024;
 
 /// Somebody who is told: a hub of WebSockets, a terminal, a test.
 pub trait Listener: Send + Sync {
     /// Takes one message. What it does not take within [`PATIENCE`] is dropped; `false` says that it was not taken.
-    fn hear(&self, message: Broadcast) -> BoxFuture<'_, bool>;
+    fn on_broadcast(&self, message: Broadcast) -> BoxFuture<'_, bool>;
 }
 
 impl Listener for mpsc::Sender<Broadcast> {
-    fn hear(&self, message: Broadcast) -> BoxFuture<'_, bool> {
+    fn on_broadcast(&self, message: Broadcast) -> BoxFuture<'_, bool> {
         Box::pin(async move { self.send(message).await.is_ok() })
     }
 }
@@ -37,15 +37,15 @@ pub struct Bus {
 
 impl Bus {
     /// A bus that nobody listens to.
-    pub fn silent() -> Self {
+    pub fn disabled() -> Self {
         Self::default()
     }
 
     /// A bus to this listener. Must be called inside a runtime; its task ends with the last clone of the bus.
-    pub fn to(listener: Arc<dyn Listener>, clock: Arc<dyn Clock>) -> Self {
-        let (sender, receiver) = mpsc::channel(QUEUE);
+    pub fn new(listener: Arc<dyn Listener>, clock: Arc<dyn Clock>) -> Self {
+        let (sender, receiver) = mpsc::channel(QUEUE_CAPACITY);
         let dropped = Arc::new(AtomicU64::new(0));
-        tokio::spawn(carry(receiver, listener, clock, Arc::clone(&dropped)));
+        tokio::spawn(forward(receiver, listener, clock, Arc::clone(&dropped)));
         Self {
             queue: Some(sender),
             dropped,
@@ -75,7 +75,7 @@ impl fmt::Debug for Bus {
     }
 }
 
-async fn carry(
+async fn forward(
     mut queue: mpsc::Receiver<Broadcast>,
     listener: Arc<dyn Listener>,
     clock: Arc<dyn Clock>,
@@ -84,8 +84,8 @@ async fn carry(
     while let Some(message) = queue.recv().await {
         let heard = tokio::select! {
             biased;
-            heard = listener.hear(message) => heard,
-            () = clock.sleep(PATIENCE) => false,
+            heard = listener.on_broadcast(message) => heard,
+            () = clock.sleep(LISTENER_TIMEOUT) => false,
         };
         if !heard {
             dropped.fetch_add(1, Ordering::Relaxed);

@@ -17,7 +17,7 @@ pub enum Error {
     },
     /// The task cannot be taken as things stand.
     #[error("task {task} cannot be taken: {why}")]
-    NotTaken {
+    NotClaimable {
         /// The task.
         task: TaskId,
         /// What stands in the way.

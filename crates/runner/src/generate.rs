@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use windlass_core::AgentHandle;
-use windlass_core::place::{FileChange, TaskContext};
+use windlass_core::workspace::{FileChange, TaskContext};
 
-use crate::attempt::{Material, call};
-use crate::plan::asked;
-use crate::{PlanError, PlanOptions, Settings};
+use crate::attempt::{PromptContext, call};
+use crate::plan::structured_call;
+use crate::{PlanError, PlanOptions, RunnerSettings};
 
 /// What a model gives back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -30,17 +30,17 @@ pub async fn generate_code(
     context: TaskContext,
     mut options: PlanOptions,
 ) -> Result<Generated, PlanError> {
-    let timeout = Settings::default().generate_timeout;
+    let timeout = RunnerSettings::default().generate_timeout;
     options.timeout.get_or_insert(timeout);
-    let material = Material {
+    let material = PromptContext {
         context,
         answers: Vec::new(),
         command: None,
     };
-    let prompt = material.for_generating(&[]);
+    let prompt = material.generate_prompt(&[]);
     let task = call(agent, "generate_code", prompt, schema(false));
-    let value = asked(agent, task, options).await?;
-    let answer = crate::prompt::cut(&value.to_string(), 2000);
+    let value = structured_call(agent, task, options).await?;
+    let answer = crate::template::truncate_end(&value.to_string(), 2000);
     serde_json::from_value(value).map_err(|error| PlanError::Invalid {
         problem: error.to_string(),
         answer,

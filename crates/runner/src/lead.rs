@@ -12,10 +12,10 @@ use windlass_core::task::{
     Dependency, IssueId, MAX_ATTEMPTS, NewTask, ProjectId, Task, TaskId, TaskStatus, WorkerKind,
 };
 
-use crate::attempt::{call, patiently};
-use crate::plan::asked;
-use crate::prompt::fill;
-use crate::{AgentPoolManager, Error, PlanError, PlanOptions, Runner, Signals, TaskResult};
+use crate::attempt::{call, retry_transient};
+use crate::plan::structured_call;
+use crate::template::render;
+use crate::{AgentPoolManager, Error, PlanError, PlanOptions, Runner, StopSignals, TaskResult};
 
 /// The most tasks that one goal may become.
 pub const MAX_TASKS: usize = 50;
@@ -35,7 +35,7 @@ pub struct LeadAgent {
 
 /// What the tasks of a goal belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Parent {
+pub struct GoalParent {
     /// The project.
     pub project_id: ProjectId,
     /// The issue, where there is one.
@@ -44,14 +44,14 @@ pub struct Parent {
 
 impl LeadAgent {
     /// Turns a goal into tasks with priorities, steps and dependencies. Nothing is stored yet.
-    pub async fn plan(&self, goal: &str, parent: Parent) -> Result<Vec<NewTask>, PlanError> {
-        let prompt = fill(include_str!("prompts/lead.md"), &[("goal", goal)]);
+    pub async fn plan(&self, goal: &str, parent: GoalParent) -> Result<Vec<NewTask>, PlanError> {
+        let prompt = render(include_str!("prompts/lead.md"), &[("goal", goal)]);
         let options = self.options.clone();
         let task = call(&self.planner, "lead", prompt, schema());
-        let value = asked(&self.planner, task, options).await?;
+        let value = structured_call(&self.planner, task, options).await?;
         let invalid = |problem: String| PlanError::Invalid {
             problem,
-            answer: crate::prompt::cut(&value.to_string(), 2000),
+            answer: crate::template::truncate_end(&value.to_string(), 2000),
         };
         let planned: Planned =
             serde_json::from_value(value.clone()).map_err(|error| invalid(error.to_string()))?;
@@ -70,11 +70,11 @@ impl LeadAgent {
     ) -> Result<Vec<Task>, Error> {
         let added = self.runner.store.enqueue(tasks).await?;
         let ids: Vec<TaskId> = added.iter().map(|added| added.task.id).collect();
-        self.see_through(&ids, stop).await
+        self.run_stored(&ids, stop).await
     }
 
     /// The same for tasks that are in the store.
-    pub async fn see_through(
+    pub async fn run_stored(
         &self,
         ids: &[TaskId],
         stop: CancellationToken,
@@ -83,11 +83,11 @@ impl LeadAgent {
         let mut begun = BTreeSet::new();
         let mut seen = 0;
         loop {
-            let tasks = self.look(ids).await?;
+            let tasks = self.reload(ids).await?;
             if !stop.is_cancelled() {
                 for task in ready(&tasks) {
                     if begun.insert(task.id) {
-                        running.push(self.one(task.clone(), stop.clone()));
+                        running.push(self.run_one(task.clone(), stop.clone()));
                     }
                 }
             }
@@ -106,17 +106,17 @@ impl LeadAgent {
                         tracing::debug!(task = id, %error, "not taken");
                     }
                 }
-                last = self.runner.store.changed(seen, patience) => {
+                last = self.runner.store.wait_for_events(seen, patience) => {
                     seen = last.unwrap_or(seen);
                     // Takes back what other workers have lost.
-                    let _ = self.runner.store.sweep().await;
+                    let _ = self.runner.store.reclaim_expired().await;
                     self.runner.clock.sleep(patience / 100).await;
                 }
             }
         }
     }
 
-    async fn one(
+    async fn run_one(
         &self,
         task: Task,
         stop: CancellationToken,
@@ -125,9 +125,9 @@ impl LeadAgent {
         if stop.is_cancelled() {
             return (task.id, None);
         }
-        let signals = Signals {
+        let signals = StopSignals {
             stop,
-            ..Signals::default()
+            ..StopSignals::default()
         };
         let result = self.runner.execute_task(&task, signals).await;
         if result.is_err() {
@@ -138,11 +138,11 @@ impl LeadAgent {
         (task.id, Some(result))
     }
 
-    async fn look(&self, ids: &[TaskId]) -> Result<Vec<Task>, Error> {
+    async fn reload(&self, ids: &[TaskId]) -> Result<Vec<Task>, Error> {
         let runner = &self.runner;
         let mut tasks = Vec::with_capacity(ids.len());
         for id in ids {
-            tasks.push(patiently(&*runner.clock, || runner.store.task(*id)).await?);
+            tasks.push(retry_transient(&*runner.clock, || runner.store.task(*id)).await?);
         }
         Ok(tasks)
     }
@@ -175,9 +175,9 @@ struct Planned {
 struct PlannedTask {
     title: String,
     description: String,
-    #[serde(default = "middle")]
+    #[serde(default = "default_priority")]
     priority: u8,
-    #[serde(default = "first")]
+    #[serde(default = "default_step")]
     workflow_step: u8,
     #[serde(default)]
     kind: WorkerKind,
@@ -185,16 +185,16 @@ struct PlannedTask {
     depends_on: Vec<usize>,
 }
 
-fn middle() -> u8 {
+fn default_priority() -> u8 {
     2
 }
 
-fn first() -> u8 {
+fn default_step() -> u8 {
     1
 }
 
 /// The planned tasks, each waiting only for earlier ones: so there is no cycle.
-fn tasks(planned: Vec<PlannedTask>, parent: Parent) -> Result<Vec<NewTask>, String> {
+fn tasks(planned: Vec<PlannedTask>, parent: GoalParent) -> Result<Vec<NewTask>, String> {
     if planned.is_empty() || planned.len() > MAX_TASKS {
         return Err(format!(
             "it has {} tasks: one to {MAX_TASKS} are asked for",

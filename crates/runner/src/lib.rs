@@ -6,7 +6,7 @@
 //!
 //! This crate opens no file, starts no process and knows no database.
 
-mod agents;
+mod agent_resolver;
 mod attempt;
 mod bus;
 mod error;
@@ -14,21 +14,21 @@ mod generate;
 mod lead;
 mod plan;
 mod pool;
-mod prompt;
 mod result;
 mod runner;
 mod settings;
+mod template;
 mod worker;
 
-pub use agents::Agents;
-pub use attempt::{branch_of, trace_id};
-pub use bus::{Bus, Listener, PATIENCE};
+pub use agent_resolver::AgentResolver;
+pub use attempt::{branch_name, trace_id};
+pub use bus::{Bus, LISTENER_TIMEOUT, Listener};
 pub use error::Error;
 pub use generate::{Generated, generate_code};
-pub use lead::{LeadAgent, MAX_TASKS, Parent};
+pub use lead::{GoalParent, LeadAgent, MAX_TASKS};
 pub use plan::{Plan, PlanError, PlanOptions, get_plan};
-pub use pool::{AgentPoolManager, MAX_CONCURRENT, Slot};
+pub use pool::{AgentPoolManager, MAX_CONCURRENT, PoolPermit};
 pub use result::{Budget, ResultStatus, TaskResult};
-pub use runner::{Runner, Signals, Taken};
-pub use settings::Settings;
-pub use worker::{Report, Worker};
+pub use runner::{ClaimedTask, Runner, StopSignals};
+pub use settings::RunnerSettings;
+pub use worker::{Worker, WorkerReport};

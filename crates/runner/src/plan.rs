@@ -3,22 +3,22 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use windlass_core::structured::{Fault as Misfit, Rules, SchemaMode};
+use windlass_core::structured::{SchemaMode, StructuredErrorKind, ValidationPolicy};
 use windlass_core::{AgentHandle, ErrorCode, SessionOptions, StructuredAgentTask};
 
 pub use windlass_core::Plan;
 
-use crate::attempt::{Conversation, Unstructured, call};
-use crate::prompt::cut;
+use crate::attempt::{Conversation, StructuredCallError, call};
+use crate::template::truncate_end;
 
 /// How much of an answer that is no plan is shown.
-const ANSWER: usize = 2000;
+const MAX_ANSWER_EXCERPT: usize = 2000;
 
 /// How a plan is asked for.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PlanOptions {
     /// How often the planner may try, and how closely it is held to the form.
-    pub rules: Rules,
+    pub rules: ValidationPolicy,
     /// The time of each try. `None`: the handle's own limit.
     pub timeout: Option<Duration>,
     /// What the planner's session is begun with: its folder, its model, what it may do.
@@ -72,15 +72,15 @@ pub async fn get_plan(
     } else {
         call(planner, "plan", Plan::prompt(task), Plan::schema())
     };
-    let value = asked(planner, asking, options).await?;
-    Plan::read(&value).map_err(|problem| PlanError::Invalid {
+    let value = structured_call(planner, asking, options).await?;
+    Plan::from_value(&value).map_err(|problem| PlanError::Invalid {
         problem,
-        answer: cut(&value.to_string(), ANSWER),
+        answer: truncate_end(&value.to_string(), MAX_ANSWER_EXCERPT),
     })
 }
 
 /// A structured answer, or why it is none.
-pub(crate) async fn asked(
+pub(crate) async fn structured_call(
     agent: &AgentHandle,
     task: StructuredAgentTask,
     options: PlanOptions,
@@ -91,11 +91,11 @@ pub(crate) async fn asked(
         .await;
     match answer {
         Ok(Ok(structured)) => Ok(structured.value),
-        Ok(Err(Unstructured { error, answer })) => Err(match *error.fault {
-            Misfit::Agent(error) => PlanError::Agent(error),
+        Ok(Err(StructuredCallError { error, answer })) => Err(match *error.fault {
+            StructuredErrorKind::Agent(error) => PlanError::Agent(error),
             fault => PlanError::Invalid {
                 problem: fault.to_string(),
-                answer: cut(&answer, ANSWER),
+                answer: truncate_end(&answer, MAX_ANSWER_EXCERPT),
             },
         }),
         Err(fault) => {

@@ -16,7 +16,7 @@ pub struct AgentPoolManager {
 
 /// A place in the pool; dropping it gives the place back.
 #[derive(Debug)]
-pub struct Slot {
+pub struct PoolPermit {
     _permit: OwnedSemaphorePermit,
 }
 
@@ -36,20 +36,20 @@ impl AgentPoolManager {
     }
 
     /// How many there is still room for.
-    pub fn free(&self) -> usize {
+    pub fn available(&self) -> usize {
         self.room.available_permits()
     }
 
     /// A place, as soon as there is one. `None` never comes, as nobody closes the pool.
-    pub async fn acquire(&self) -> Option<Slot> {
+    pub async fn acquire(&self) -> Option<PoolPermit> {
         let permit = Arc::clone(&self.room).acquire_owned().await.ok()?;
-        Some(Slot { _permit: permit })
+        Some(PoolPermit { _permit: permit })
     }
 
     /// A place, if there is one now.
-    pub fn try_acquire(&self) -> Option<Slot> {
+    pub fn try_acquire(&self) -> Option<PoolPermit> {
         let permit = Arc::clone(&self.room).try_acquire_owned().ok()?;
-        Some(Slot { _permit: permit })
+        Some(PoolPermit { _permit: permit })
     }
 }
 

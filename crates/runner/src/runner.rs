@@ -8,8 +8,8 @@ use tokio_util::sync::CancellationToken;
 use windlass_core::task::{Claim, Claimed, Project, Task, TaskStatus};
 use windlass_core::{Clock, ContextSource, TaskStore, Verifier, Workspace};
 
-use crate::attempt::{self, patiently};
-use crate::{Agents, Bus, Error, Settings, TaskResult};
+use crate::attempt::{self, retry_transient};
+use crate::{AgentResolver, Bus, Error, RunnerSettings, TaskResult};
 
 /// Everything an attempt needs, each behind a trait so that a simulator can stand there.
 #[derive(Clone)]
@@ -23,18 +23,18 @@ pub struct Runner {
     /// Knows which files a task is about.
     pub context: Arc<dyn ContextSource>,
     /// Finds the agent for a task.
-    pub agents: Arc<dyn Agents>,
+    pub agents: Arc<dyn AgentResolver>,
     /// Where time comes from.
     pub clock: Arc<dyn Clock>,
     /// Where watchers are told.
     pub bus: Bus,
     /// How attempts are made.
-    pub settings: Settings,
+    pub settings: RunnerSettings,
 }
 
 /// What may end an attempt from outside, besides a request in the store.
 #[derive(Debug, Clone, Default)]
-pub struct Signals {
+pub struct StopSignals {
     /// The worker stops: the attempt gets its grace, then is given back without being used up.
     pub stop: CancellationToken,
     /// Somebody wants this task to end now: it becomes `cancelled`.
@@ -43,7 +43,7 @@ pub struct Signals {
 
 /// A task that is ours, and since when.
 #[derive(Debug, Clone)]
-pub struct Taken {
+pub struct ClaimedTask {
     /// The task and the token for its writes.
     pub claimed: Claimed,
     /// The project it belongs to.
@@ -63,25 +63,29 @@ impl Runner {
     ///
     /// A malformed task, an unknown project, a store that cannot be used, a task that is not to be had: refused before
     /// any status changes. Whatever happens afterwards is a result. Dropping the future is a crash: the lease runs out.
-    pub async fn execute_task(&self, task: &Task, signals: Signals) -> Result<TaskResult, Error> {
-        well_formed(task)?;
+    pub async fn execute_task(
+        &self,
+        task: &Task,
+        signals: StopSignals,
+    ) -> Result<TaskResult, Error> {
+        validate(task)?;
         self.store.project(task.project_id).await?;
         let claim = Claim {
             project_id: Some(task.project_id),
             task: Some(task.id),
-            ..self.claim()
+            ..self.next_claim()
         };
-        match self.take(claim).await? {
-            Some(taken) => Ok(self.work(taken, signals).await),
-            None => Err(Error::NotTaken {
+        match self.claim_task(claim).await? {
+            Some(taken) => Ok(self.run_attempt(taken, signals).await),
+            None => Err(Error::NotClaimable {
                 task: task.id,
-                why: self.why_not(task).await?,
+                why: self.not_claimable_reason(task).await?,
             }),
         }
     }
 
     /// A claim for whatever comes next, under this runner's settings.
-    pub fn claim(&self) -> Claim {
+    pub fn next_claim(&self) -> Claim {
         Claim {
             worker: self.settings.worker.clone(),
             project_id: None,
@@ -92,14 +96,14 @@ impl Runner {
     }
 
     /// Takes the next task that fits the claim; `fetch_next_task` of the worker's contract.
-    pub async fn take(&self, claim: Claim) -> Result<Option<Taken>, Error> {
+    pub async fn claim_task(&self, claim: Claim) -> Result<Option<ClaimedTask>, Error> {
         let since = self.clock.elapsed();
         let Some(claimed) = self.store.claim(claim).await? else {
             return Ok(None);
         };
         let project = claimed.task.project_id;
-        let project = patiently(&*self.clock, || self.store.project(project)).await?;
-        Ok(Some(Taken {
+        let project = retry_transient(&*self.clock, || self.store.project(project)).await?;
+        Ok(Some(ClaimedTask {
             claimed,
             project,
             since,
@@ -107,12 +111,12 @@ impl Runner {
     }
 
     /// Works on a task that was taken, to its end.
-    pub async fn work(&self, taken: Taken, signals: Signals) -> TaskResult {
+    pub async fn run_attempt(&self, taken: ClaimedTask, signals: StopSignals) -> TaskResult {
         attempt::run(self, taken, signals).await
     }
 
     /// Why a task that was asked for by number was not to be had.
-    async fn why_not(&self, task: &Task) -> Result<String, Error> {
+    async fn not_claimable_reason(&self, task: &Task) -> Result<String, Error> {
         let now = self.store.task(task.id).await?;
         Ok(match now.status {
             TaskStatus::Pending => "it waits for tasks that are not completed".to_owned(),
@@ -132,7 +136,7 @@ impl fmt::Debug for Runner {
 }
 
 /// Refuses a task that no store would have accepted.
-fn well_formed(task: &Task) -> Result<(), Error> {
+fn validate(task: &Task) -> Result<(), Error> {
     let problem = if task.id < 1 {
         "its id must be at least 1"
     } else if task.project_id < 1 {

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use windlass_core::PermissionPolicy;
-use windlass_core::permission::Approval;
+use windlass_core::permission::SessionApprover;
 use windlass_core::task::MAX_CORRECTIONS;
 
 use crate::Budget;
 
 /// How attempts are made. The default is what the worker's contract says.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
+pub struct RunnerSettings {
     /// How this worker calls itself; shown to people, trusted for nothing.
     pub worker: String,
     /// How long a claim holds without a heartbeat. Heartbeats come three times as often.
@@ -30,12 +30,12 @@ pub struct Settings {
     /// What agents may do without asking: inside their sandbox everything, unless somebody says otherwise.
     pub permissions: PermissionPolicy,
     /// Who decides where the policy is to ask.
-    pub approver: Approval,
+    pub approver: SessionApprover,
     /// The model to use, in the agent's own words.
     pub model: Option<String>,
 }
 
-impl Default for Settings {
+impl Default for RunnerSettings {
     fn default() -> Self {
         Self {
             worker: "worker".to_owned(),
@@ -47,20 +47,20 @@ impl Default for Settings {
             turn_timeout: None,
             budget: Budget::default(),
             permissions: PermissionPolicy::Allow,
-            approver: Approval::default(),
+            approver: SessionApprover::default(),
             model: None,
         }
     }
 }
 
-impl Settings {
+impl RunnerSettings {
     /// How often the lease is renewed.
-    pub fn heartbeat(&self) -> Duration {
+    pub fn heartbeat_interval(&self) -> Duration {
         self.lease / 3
     }
 
     /// How long after its last renewal the lease is still surely held: a sixth is kept back for stopping.
-    pub fn safe(&self) -> Duration {
+    pub fn safe_lease(&self) -> Duration {
         self.lease - self.lease / 6
     }
 }

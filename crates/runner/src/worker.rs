@@ -11,17 +11,17 @@ use futures::stream::{FuturesUnordered, StreamExt};
 use tokio_util::sync::CancellationToken;
 use windlass_core::task::{AttemptRef, ProjectId, TaskFilter, TaskId, TaskStatus, WorkerKind};
 
-use crate::pool::Slot;
-use crate::{AgentPoolManager, Error, ResultStatus, Runner, Signals, Taken, TaskResult};
+use crate::pool::PoolPermit;
+use crate::{AgentPoolManager, ClaimedTask, Error, ResultStatus, Runner, StopSignals, TaskResult};
 
 /// How soon after an empty queue it is looked at again, however often the store says that something changed.
 const DEBOUNCE: Duration = Duration::from_millis(10);
 /// How long no task is taken after the store or the place to work was in trouble.
-const TROUBLE: Duration = Duration::from_secs(2);
+const ERROR_PAUSE: Duration = Duration::from_secs(2);
 
 /// How many tasks are looked at to learn whose clones must stay: so many at a time, so many times.
-const PAGE: u32 = 500;
-const PAGES: u32 = 20;
+const PAGE_SIZE: u32 = 500;
+const MAX_PAGES: u32 = 20;
 
 /// A loop over the store's tasks.
 #[derive(Debug, Clone)]
@@ -40,15 +40,15 @@ pub struct Worker {
 
 /// What a worker did, until it stopped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct WorkerReport {
     /// The last [`KEPT`](Self::KEPT) attempts, each with its task and result, in the order they ended.
     pub results: VecDeque<(TaskId, TaskResult)>,
     counts: HashMap<ResultStatus, u64>,
 }
 
-impl Report {
+impl WorkerReport {
     /// How many results are kept: a worker may live for months.
-    pub const KEPT: usize = 1000;
+    pub const MAX_RESULTS: usize = 1000;
 
     /// How many attempts ended like this.
     pub fn count(&self, status: ResultStatus) -> u64 {
@@ -57,7 +57,7 @@ impl Report {
 
     fn add(&mut self, task: TaskId, result: TaskResult) {
         *self.counts.entry(result.status).or_default() += 1;
-        if self.results.len() == Self::KEPT {
+        if self.results.len() == Self::MAX_RESULTS {
             self.results.pop_front();
         }
         self.results.push_back((task, result));
@@ -82,35 +82,35 @@ impl Worker {
     /// # Errors
     ///
     /// Where the store cannot be used at the very start. Later trouble is waited out.
-    pub async fn run(&self, stop: CancellationToken) -> Result<Report, Error> {
-        self.tidy_up().await?;
-        let mut work = Work {
+    pub async fn run(&self, stop: CancellationToken) -> Result<WorkerReport, Error> {
+        self.clean_up().await?;
+        let mut work = WorkerRun {
             worker: self,
             stop: stop.clone(),
             running: FuturesUnordered::new(),
             claiming: None,
-            sweeping: Some(self.sweep()),
+            sweeping: Some(self.reclaim_expired()),
             waiting: None,
             seen: 0,
             empty: false,
-            report: Report::default(),
+            report: WorkerReport::default(),
         };
-        work.go_on().await;
+        work.run_loop().await;
         Ok(work.report)
     }
 
     /// Takes back what a crash left: leases that ran out, and clones of attempts that are no more.
-    async fn tidy_up(&self) -> Result<(), Error> {
+    async fn clean_up(&self) -> Result<(), Error> {
         let store = &self.runner.store;
-        store.sweep().await?;
+        store.reclaim_expired().await?;
         let mut living = Vec::new();
         for status in [TaskStatus::InProgress, TaskStatus::Pending] {
             let mut filter = TaskFilter {
                 status: Some(status),
-                limit: PAGE,
+                limit: PAGE_SIZE,
                 ..TaskFilter::default()
             };
-            for _ in 0..PAGES {
+            for _ in 0..MAX_PAGES {
                 let page = store.tasks(filter.clone()).await?;
                 filter.after = page.last().map(|task| task.id);
                 // The attempt under way, and the next one: another worker may begin it while we clear.
@@ -125,7 +125,7 @@ impl Worker {
                 }
             }
         }
-        match self.runner.workspace.clear(&living).await {
+        match self.runner.workspace.remove_stale(&living).await {
             Ok(0) => {}
             Ok(cleared) => tracing::info!(cleared, "clones of dead attempts were removed"),
             Err(error) => tracing::warn!(%error, "clones of dead attempts were not removed"),
@@ -134,11 +134,11 @@ impl Worker {
     }
 
     /// Waits until the next sweep is due, and sweeps. Gives how many tasks were taken back.
-    fn sweep(&self) -> BoxFuture<'static, usize> {
+    fn reclaim_expired(&self) -> BoxFuture<'static, usize> {
         let runner = Arc::clone(&self.runner);
         Box::pin(async move {
             runner.clock.sleep(runner.settings.sweep).await;
-            match runner.store.sweep().await {
+            match runner.store.reclaim_expired().await {
                 Ok(tasks) => tasks.len(),
                 Err(error) => {
                     tracing::warn!(%error, "the store was not swept");
@@ -148,12 +148,12 @@ impl Worker {
         })
     }
 
-    fn claim(&self, slot: Slot) -> BoxFuture<'static, Claimed> {
+    fn claim(&self, slot: PoolPermit) -> BoxFuture<'static, ClaimOutcome> {
         let runner = Arc::clone(&self.runner);
-        let mut claim = runner.claim();
+        let mut claim = runner.next_claim();
         claim.project_id = self.project;
         claim.kinds.clone_from(&self.kinds);
-        Box::pin(async move { (runner.take(claim).await, slot) })
+        Box::pin(async move { (runner.claim_task(claim).await, slot) })
     }
 
     /// Waits until there may be tasks again, and gives the number to wait from next time.
@@ -161,13 +161,13 @@ impl Worker {
         let runner = Arc::clone(&self.runner);
         Box::pin(async move {
             let patience = runner.settings.sweep;
-            match runner.store.changed(seen, patience).await {
+            match runner.store.wait_for_events(seen, patience).await {
                 Ok(last) => {
                     runner.clock.sleep(DEBOUNCE).await;
                     last
                 }
                 Err(_) => {
-                    runner.clock.sleep(TROUBLE).await;
+                    runner.clock.sleep(ERROR_PAUSE).await;
                     seen
                 }
             }
@@ -175,7 +175,7 @@ impl Worker {
     }
 
     fn pause(&self, seen: u64) -> BoxFuture<'static, u64> {
-        let pause = self.runner.clock.sleep(TROUBLE);
+        let pause = self.runner.clock.sleep(ERROR_PAUSE);
         Box::pin(async move {
             pause.await;
             seen
@@ -184,25 +184,25 @@ impl Worker {
 }
 
 /// What a claim brought, and the place in the pool that it was made for.
-type Claimed = (Result<Option<Taken>, Error>, Slot);
+type ClaimOutcome = (Result<Option<ClaimedTask>, Error>, PoolPermit);
 
 /// One run of a worker.
-struct Work<'a> {
+struct WorkerRun<'a> {
     worker: &'a Worker,
     stop: CancellationToken,
     running: FuturesUnordered<BoxFuture<'static, (TaskId, TaskResult)>>,
-    claiming: Option<BoxFuture<'static, Claimed>>,
+    claiming: Option<BoxFuture<'static, ClaimOutcome>>,
     sweeping: Option<BoxFuture<'static, usize>>,
     waiting: Option<BoxFuture<'static, u64>>,
     /// The number of the last message that this worker knows of.
     seen: u64,
     /// Whether the last look found nothing to take.
     empty: bool,
-    report: Report,
+    report: WorkerReport,
 }
 
-impl Work<'_> {
-    async fn go_on(&mut self) {
+impl WorkerRun<'_> {
+    async fn run_loop(&mut self) {
         loop {
             let stopping = self.stop.is_cancelled();
             if self.claiming.is_none() && self.running.is_empty() {
@@ -216,13 +216,13 @@ impl Work<'_> {
             }
             tokio::select! {
                 biased;
-                Some((task, result)) = self.running.next() => self.ended(task, result),
-                taken = due(&mut self.claiming) => self.taken(taken),
-                swept = due(&mut self.sweeping) => {
-                    self.sweeping = Some(self.worker.sweep());
+                Some((task, result)) = self.running.next() => self.on_result(task, result),
+                taken = take_ready(&mut self.claiming) => self.on_claim(taken),
+                swept = take_ready(&mut self.sweeping) => {
+                    self.sweeping = Some(self.worker.reclaim_expired());
                     self.empty &= swept == 0;
                 }
-                seen = due(&mut self.waiting) => {
+                seen = take_ready(&mut self.waiting) => {
                     self.seen = seen;
                     self.empty = false;
                 }
@@ -243,17 +243,17 @@ impl Work<'_> {
         }
     }
 
-    fn taken(&mut self, (taken, slot): Claimed) {
+    fn on_claim(&mut self, (taken, slot): ClaimOutcome) {
         match taken {
             Ok(Some(taken)) => {
                 let runner = Arc::clone(&self.worker.runner);
-                let signals = Signals {
+                let signals = StopSignals {
                     stop: self.stop.clone(),
-                    ..Signals::default()
+                    ..StopSignals::default()
                 };
                 self.running.push(Box::pin(async move {
                     let task = taken.claimed.attempt.task;
-                    let result = runner.work(taken, signals).await;
+                    let result = runner.run_attempt(taken, signals).await;
                     drop(slot);
                     (task, result)
                 }));
@@ -266,7 +266,7 @@ impl Work<'_> {
         }
     }
 
-    fn ended(&mut self, task: TaskId, result: TaskResult) {
+    fn on_result(&mut self, task: TaskId, result: TaskResult) {
         tracing::info!(task, status = %result.status, "attempt ended");
         // What ended may have made room for those that waited for it.
         self.empty = false;
@@ -279,7 +279,7 @@ impl Work<'_> {
 }
 
 /// The future's end, and an empty place after it. Without a future there is no end.
-async fn due<T>(place: &mut Option<BoxFuture<'static, T>>) -> T {
+async fn take_ready<T>(place: &mut Option<BoxFuture<'static, T>>) -> T {
     match place {
         Some(future) => {
             let done = future.await;

@@ -7,10 +7,12 @@ use std::process::Command;
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
 use tokio::runtime::Runtime;
-use windlass_sandbox::{Host, Lines, Mechanism, Profile, Result, Sandbox, Spec, init};
+use windlass_sandbox::{
+    BoundedLines, CommandSpec, Host, Mechanism, Profile, Result, Sandbox, init,
+};
 
 fn main() {
-    init::main_if_asked();
+    init::run_if_invoked();
     divan::main();
 }
 
@@ -44,9 +46,10 @@ fn spawn(bencher: Bencher, setting: &str) {
         Profile::tool()
     };
     let runtime = runtime();
-    let sandbox: Result<Sandbox> = runtime.block_on(Sandbox::with(Host::current(), mechanism));
+    let sandbox: Result<Sandbox> =
+        runtime.block_on(Sandbox::with_mechanism(Host::current(), mechanism));
     bencher.bench(|| {
-        let spec = Spec::new("true", "/usr", profile.clone());
+        let spec = CommandSpec::new("true", "/usr", profile.clone());
         runtime.block_on(async {
             sandbox
                 .as_ref()
@@ -67,7 +70,7 @@ fn read_lines(bencher: Bencher, line_bytes: usize) {
     let runtime = runtime();
     bencher.counter(BytesCount::new(text.len())).bench(|| {
         runtime.block_on(async {
-            let mut lines = Lines::new(text.as_slice(), 1 << 20);
+            let mut lines = BoundedLines::new(text.as_slice(), 1 << 20);
             while let Ok(Some(line)) = lines.next().await {
                 black_box(line);
             }

@@ -8,12 +8,12 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use windlass_sandbox::{Host, Mechanism, Profile, Sandbox, Spec, init};
+use windlass_sandbox::{CommandSpec, Host, Mechanism, Profile, Sandbox, init};
 
 const USAGE: &str = "run MECHANISM PROFILE [--state=FOLDER] PROGRAM [ARGUMENT…]";
 
 fn main() -> Result<ExitCode> {
-    init::main_if_asked();
+    init::run_if_invoked();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -24,9 +24,9 @@ async fn run() -> Result<ExitCode> {
     let mut words = std::env::args().skip(1).peekable();
     let host = Host::current();
     let sandbox = match words.next().as_deref() {
-        Some("bubblewrap") => Sandbox::with(host, Mechanism::Bubblewrap).await?,
-        Some("landlock") => Sandbox::with(host, Mechanism::Landlock).await?,
-        Some("none") => Sandbox::with(host, Mechanism::None).await?,
+        Some("bubblewrap") => Sandbox::with_mechanism(host, Mechanism::Bubblewrap).await?,
+        Some("landlock") => Sandbox::with_mechanism(host, Mechanism::Landlock).await?,
+        Some("none") => Sandbox::with_mechanism(host, Mechanism::None).await?,
         Some("auto") => Sandbox::detect(host).await?,
         _ => bail!("{USAGE}: the mechanism is bubblewrap, landlock, none or auto"),
     };
@@ -41,7 +41,7 @@ async fn run() -> Result<ExitCode> {
         profile = profile.state(folder);
     }
     let program = words.next().context(USAGE)?;
-    let spec = Spec::new(program, std::env::current_dir()?, profile).args(words);
+    let spec = CommandSpec::new(program, std::env::current_dir()?, profile).args(words);
     writeln!(std::io::stderr(), "starting under {}", sandbox.mechanism())?;
     let output = sandbox.run(spec).await?;
     std::io::stdout().write_all(output.stdout.text().as_bytes())?;

@@ -10,20 +10,20 @@ use std::path::Path;
 
 use rustix::process::{getgid, getuid};
 
-use crate::places;
-use crate::profile::Kind;
-use crate::protect::Cover;
-use crate::view::{Access, View};
+use crate::fs_policy::{Access, FsPolicy};
+use crate::path_lists;
+use crate::profile::ProfileKind;
+use crate::protect::ProtectedPath;
 
 /// What a private folder may hold; it lives in memory.
-const PRIVATE_BYTES: u64 = 2 << 30;
+const PRIVATE_DIR_BYTES: u64 = 2 << 30;
 
 /// Whom an agent believes to be when root starts it: several refuse to work as root, and the kernel
 /// lets no process that is root without capabilities build a sandbox of its own.
-const AGENT_OF_ROOT: u32 = 1000;
+const UNPRIVILEGED_UID: u32 = 1000;
 
 /// What comes before the init program.
-pub(crate) fn namespace(unshare: &Path) -> Vec<OsString> {
+pub(crate) fn unshare_args(unshare: &Path) -> Vec<OsString> {
     let flags = [
         "--user",
         "--map-root-user",
@@ -39,8 +39,8 @@ pub(crate) fn namespace(unshare: &Path) -> Vec<OsString> {
 }
 
 /// What comes before the command.
-pub(crate) fn walls(bwrap: &Path, view: &View, covers: &[Cover]) -> Vec<OsString> {
-    let mut args = Arguments(vec![bwrap.into()]);
+pub(crate) fn bwrap_args(bwrap: &Path, view: &FsPolicy, covers: &[ProtectedPath]) -> Vec<OsString> {
+    let mut args = ArgBuilder(vec![bwrap.into()]);
     args.identity(view);
     args.push(&[
         &"--ro-bind",
@@ -52,7 +52,7 @@ pub(crate) fn walls(bwrap: &Path, view: &View, covers: &[Cover]) -> Vec<OsString
         &"/proc",
         &"/proc",
     ]);
-    if view.kind != Kind::Agent || getuid().is_root() {
+    if view.kind != ProfileKind::Agent || getuid().is_root() {
         args.cover_kernel_settings();
     }
     args.rules(view);
@@ -61,9 +61,9 @@ pub(crate) fn walls(bwrap: &Path, view: &View, covers: &[Cover]) -> Vec<OsString
     args.0
 }
 
-struct Arguments(Vec<OsString>);
+struct ArgBuilder(Vec<OsString>);
 
-impl Arguments {
+impl ArgBuilder {
     fn push(&mut self, args: &[&dyn AsRef<OsStr>]) {
         self.0.extend(
             args.iter()
@@ -71,10 +71,10 @@ impl Arguments {
         );
     }
 
-    fn identity(&mut self, view: &View) {
-        let as_other = view.kind == Kind::Agent && getuid().is_root();
+    fn identity(&mut self, view: &FsPolicy) {
+        let as_other = view.kind == ProfileKind::Agent && getuid().is_root();
         let (uid, gid) = match as_other {
-            true => (AGENT_OF_ROOT, AGENT_OF_ROOT),
+            true => (UNPRIVILEGED_UID, UNPRIVILEGED_UID),
             false => (getuid().as_raw(), getgid().as_raw()),
         };
         self.push(&[
@@ -91,25 +91,25 @@ impl Arguments {
     }
 
     fn cover_kernel_settings(&mut self) {
-        for path in places::KERNEL_SETTINGS {
+        for path in path_lists::KERNEL_SETTINGS {
             self.push(&[&"--ro-bind-try", path, path]);
         }
     }
 
-    fn rules(&mut self, view: &View) {
+    fn rules(&mut self, view: &FsPolicy) {
         let mut sealed = Vec::new();
         for (path, &access) in &view.rules {
             // The root and what repeats the rule above it need no mount.
-            if path.parent().is_none() || view.access_above(path) == access {
+            if path.parent().is_none() || view.inherited_access(path) == access {
                 continue;
             }
             match access {
                 Access::Read => self.push(&[&"--ro-bind", path, path]),
                 Access::Write => self.push(&[&"--bind", path, path]),
                 Access::Private => {
-                    self.push(&[&"--size", &PRIVATE_BYTES.to_string(), &"--tmpfs", path]);
+                    self.push(&[&"--size", &PRIVATE_DIR_BYTES.to_string(), &"--tmpfs", path]);
                 }
-                Access::Hidden if view.access_above(path) == Access::Private => {}
+                Access::Hidden if view.inherited_access(path) == Access::Private => {}
                 Access::Hidden if path.is_dir() => {
                     self.push(&[&"--tmpfs", path]);
                     sealed.push(path);
@@ -123,13 +123,15 @@ impl Arguments {
         }
     }
 
-    fn covers(&mut self, covers: &[Cover]) {
+    fn covers(&mut self, covers: &[ProtectedPath]) {
         for cover in covers {
             match cover {
-                Cover::Existing(path) => self.push(&[&"--ro-bind", path, path]),
-                Cover::Pinned(path) => self.push(&[&"--bind", path, path]),
-                Cover::Link { .. } => {}
-                Cover::Missing(path) => self.push(&[&"--tmpfs", path, &"--remount-ro", path]),
+                ProtectedPath::Existing(path) => self.push(&[&"--ro-bind", path, path]),
+                ProtectedPath::Pinned(path) => self.push(&[&"--bind", path, path]),
+                ProtectedPath::Link { .. } => {}
+                ProtectedPath::Missing(path) => {
+                    self.push(&[&"--tmpfs", path, &"--remount-ro", path])
+                }
             }
         }
     }

@@ -12,16 +12,16 @@ use tokio::task::{JoinError, JoinHandle};
 use tokio::time::{Instant, timeout};
 
 use crate::error::{Error, Result};
-use crate::headtail::{HeadTail, Kept};
-use crate::lines::Lines;
+use crate::head_tail::{CappedOutput, HeadTailBuffer};
+use crate::lines::BoundedLines;
 
 /// How long to wait for the rest of the output once the tree has ended.
-const LAST_OUTPUT: Duration = Duration::from_secs(1);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Why a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Why {
+pub enum ExitReason {
     /// By itself.
     Exited,
     /// It took longer than it was given.
@@ -34,19 +34,19 @@ pub enum Why {
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Exit {
+pub struct ExitStatus {
     /// The exit code; 128 + n if signal n ended it, as a shell would say.
     pub code: i32,
     /// Whose doing it was.
-    pub why: Why,
+    pub why: ExitReason,
     /// The time from start to end.
     pub duration: Duration,
 }
 
-impl Exit {
+impl ExitStatus {
     /// Whether the command ended by itself with code 0.
     pub fn success(&self) -> bool {
-        self.code == 0 && self.why == Why::Exited
+        self.code == 0 && self.why == ExitReason::Exited
     }
 }
 
@@ -58,59 +58,62 @@ pub struct Child {
     pub stdin: Option<pipe::Sender>,
     /// Its standard output. Read it to the end before [`wait`](Self::wait): a full pipe stops the
     /// command.
-    pub stdout: Lines,
+    pub stdout: BoundedLines,
     pub(crate) program: String,
-    pub(crate) control: Control,
+    pub(crate) control: ChildControl,
     pub(crate) stderr: Stderr,
     /// Until it has ended.
-    pub(crate) supervisor: Option<JoinHandle<Result<Exit>>>,
-    pub(crate) exit: Option<Exit>,
+    pub(crate) supervisor: Option<JoinHandle<Result<ExitStatus>>>,
+    pub(crate) exit: Option<ExitStatus>,
 }
 
 impl Child {
     /// Waits until the command and everything it started have ended.
     ///
     /// Dropping the future loses nothing. An error here means that the command was never run.
-    pub async fn wait(&mut self) -> Result<Exit> {
+    pub async fn wait(&mut self) -> Result<ExitStatus> {
         let Some(supervisor) = &mut self.supervisor else {
             return self
                 .exit
-                .ok_or_else(|| self.lost(io::Error::other("it was never run")));
+                .ok_or_else(|| self.watch_error(io::Error::other("it was never run")));
         };
         let ended = supervisor.await;
-        self.settle(ended).await
+        self.drain_and_wait(ended).await
     }
 
     /// Reads everything and waits. Whoever still holds the output once the tree has ended is not
     /// waited for.
-    pub(crate) async fn output(&mut self, limit: usize) -> Result<(Kept, Exit)> {
-        let mut kept = HeadTail::new(limit);
+    pub(crate) async fn output(&mut self, limit: usize) -> Result<(CappedOutput, ExitStatus)> {
+        let mut kept = HeadTailBuffer::new(limit);
         let Some(supervisor) = &mut self.supervisor else {
-            return Err(self.lost(io::Error::other("it has ended already")));
+            return Err(self.watch_error(io::Error::other("it has ended already")));
         };
         let ended = tokio::select! {
             // Broken or at its end: either way there is nothing more to read.
             _ = self.stdout.drain(&mut kept) => supervisor.await,
             ended = &mut *supervisor => {
-                let _ = timeout(LAST_OUTPUT, self.stdout.drain(&mut kept)).await;
+                let _ = timeout(DRAIN_TIMEOUT, self.stdout.drain(&mut kept)).await;
                 ended
             }
         };
-        let exit = self.settle(ended).await?;
+        let exit = self.drain_and_wait(ended).await?;
         Ok((kept.take(), exit))
     }
 
-    async fn settle(&mut self, ended: Result<Result<Exit>, JoinError>) -> Result<Exit> {
+    async fn drain_and_wait(
+        &mut self,
+        ended: Result<Result<ExitStatus>, JoinError>,
+    ) -> Result<ExitStatus> {
         self.supervisor = None;
         self.stderr.finish().await;
-        let exit = ended.map_err(|error| self.lost(error.into()))??;
+        let exit = ended.map_err(|error| self.watch_error(error.into()))??;
         self.exit = Some(exit);
         Ok(exit)
     }
 
     /// Standard error so far, within its limit.
-    pub fn stderr(&self) -> Kept {
-        self.stderr.so_far()
+    pub fn stderr(&self) -> CappedOutput {
+        self.stderr.snapshot()
     }
 
     /// Asks the tree to end, and makes it end when the grace is over.
@@ -119,11 +122,11 @@ impl Child {
     }
 
     /// A handle for other tasks to stop the command or to say that it is alive.
-    pub fn control(&self) -> Control {
+    pub fn control(&self) -> ChildControl {
         self.control.clone()
     }
 
-    fn lost(&self, source: io::Error) -> Error {
+    fn watch_error(&self, source: io::Error) -> Error {
         Error::Watch {
             program: self.program.clone(),
             source,
@@ -142,12 +145,12 @@ impl Drop for Child {
 
 /// Stops a command or keeps its stall clock from running out. It does not keep the command alive.
 #[derive(Debug, Clone)]
-pub struct Control {
+pub struct ChildControl {
     pub(crate) stop: Arc<Notify>,
     pub(crate) pulse: Arc<watch::Sender<Instant>>,
 }
 
-impl Control {
+impl ChildControl {
     pub(crate) fn new() -> Self {
         Self {
             stop: Arc::default(),
@@ -161,7 +164,7 @@ impl Control {
     }
 
     /// Sets the stall clock back: something happened that counts as progress. Mere bytes do not.
-    pub fn pulse(&self) {
+    pub fn reset_stall_timer(&self) {
         self.pulse.send_replace(Instant::now());
     }
 }
@@ -169,13 +172,13 @@ impl Control {
 /// Standard error, read as it comes so that it can never stop the command.
 #[derive(Debug)]
 pub(crate) struct Stderr {
-    kept: Arc<Mutex<HeadTail>>,
+    kept: Arc<Mutex<HeadTailBuffer>>,
     reader: JoinHandle<()>,
 }
 
 impl Stderr {
     pub(crate) fn collect(mut source: ChildStderr, limit: usize) -> Self {
-        let kept = Arc::new(Mutex::new(HeadTail::new(limit)));
+        let kept = Arc::new(Mutex::new(HeadTailBuffer::new(limit)));
         let shared = Arc::clone(&kept);
         let reader = tokio::spawn(async move {
             let mut chunk = vec![0; 16 << 10];
@@ -191,10 +194,10 @@ impl Stderr {
 
     async fn finish(&mut self) {
         // Late or broken, what has been read by then is what there is.
-        let _ = timeout(LAST_OUTPUT, &mut self.reader).await;
+        let _ = timeout(DRAIN_TIMEOUT, &mut self.reader).await;
     }
 
-    fn so_far(&self) -> Kept {
+    fn snapshot(&self) -> CappedOutput {
         self.kept
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -14,13 +14,13 @@ use landlock::{
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
 use crate::error::Error;
+use crate::fs_policy::Access;
+use crate::init_protocol::Confinement;
 use crate::network;
-use crate::orders::Walls;
-use crate::view::Access;
 
 /// Below this, `truncate` is not guarded, and any file could be emptied.
-const NEEDED: ABI = ABI::V3;
-const WANTED: ABI = ABI::V6;
+const MIN_ABI: ABI = ABI::V3;
+const TARGET_ABI: ABI = ABI::V6;
 
 /// Devices that harm nobody and that everybody needs.
 const DEVICES: &[&str] = &[
@@ -35,10 +35,10 @@ const DEVICES: &[&str] = &[
 ];
 
 /// Binds this thread, and everything it starts, for good.
-pub(crate) fn apply(walls: &Walls) -> Result<(), String> {
-    files(walls).map_err(|error| format!("landlock: {error}"))?;
+pub(crate) fn apply(walls: &Confinement) -> Result<(), String> {
+    restrict_files(walls).map_err(|error| format!("landlock: {error}"))?;
     drop_capabilities().map_err(|error| format!("capabilities: {error}"))?;
-    network::restrict(walls.network, walls.unix_sockets)
+    network::restrict_sockets(walls.network, walls.unix_sockets)
         .map_err(|error| format!("seccomp: {error}"))
 }
 
@@ -54,22 +54,22 @@ fn drop_capabilities() -> rustix::io::Result<()> {
     set_capabilities(None, none)
 }
 
-fn files(walls: &Walls) -> Result<(), Box<dyn std::error::Error>> {
+fn restrict_files(walls: &Confinement) -> Result<(), Box<dyn std::error::Error>> {
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
-        .handle_access(AccessFs::from_all(NEEDED))?
+        .handle_access(AccessFs::from_all(MIN_ABI))?
         .set_compatibility(CompatLevel::BestEffort)
-        .handle_access(AccessFs::from_all(WANTED))?
-        .scope(Scope::from_all(WANTED))?;
+        .handle_access(AccessFs::from_all(TARGET_ABI))?
+        .scope(Scope::from_all(TARGET_ABI))?;
     if !walls.network {
-        ruleset = ruleset.handle_access(AccessNet::from_all(WANTED))?;
+        ruleset = ruleset.handle_access(AccessNet::from_all(TARGET_ABI))?;
     }
     let rules = walls
         .rules
         .iter()
         .map(|(path, access)| (PathBuf::from(path), *access))
         .collect();
-    let mut allowance = Allowance {
+    let mut allowance = RulesetBuilder {
         ruleset: ruleset.create()?,
         rules,
     };
@@ -77,7 +77,7 @@ fn files(walls: &Walls) -> Result<(), Box<dyn std::error::Error>> {
         allowance.allow(&path, access)?;
     }
     for device in DEVICES {
-        allowance.add(Path::new(device), AccessFs::from_all(WANTED))?;
+        allowance.add(Path::new(device), AccessFs::from_all(TARGET_ABI))?;
     }
     let status = allowance.ruleset.restrict_self()?;
     if status.ruleset == RulesetStatus::NotEnforced {
@@ -86,19 +86,19 @@ fn files(walls: &Walls) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-struct Allowance {
+struct RulesetBuilder {
     ruleset: RulesetCreated,
     rules: BTreeMap<PathBuf, Access>,
 }
 
-impl Allowance {
+impl RulesetBuilder {
     /// Allows a path and what is below it, but for what has a rule of its own.
     fn allow(&mut self, path: &Path, access: Access) -> Result<(), Box<dyn std::error::Error>> {
         let rights = match access {
             // What is private has another place under Landlock, said in HOME and TMPDIR.
             Access::Hidden | Access::Private => return Ok(()),
-            Access::Read => AccessFs::from_read(WANTED),
-            Access::Write => AccessFs::from_all(WANTED),
+            Access::Read => AccessFs::from_read(TARGET_ABI),
+            Access::Write => AccessFs::from_all(TARGET_ABI),
         };
         // New names cannot be allowed one by one, so a writable folder is allowed as a whole.
         if access == Access::Write || !self.has_rules_below(path) {
@@ -137,7 +137,7 @@ impl Allowance {
         let rights = if path.is_dir() {
             rights
         } else {
-            rights & AccessFs::from_file(WANTED)
+            rights & AccessFs::from_file(TARGET_ABI)
         };
         (&mut self.ruleset).add_rule(PathBeneath::new(opened, rights))?;
         Ok(())
@@ -153,7 +153,7 @@ pub(crate) fn encode(rules: &BTreeMap<PathBuf, Access>) -> Vec<(OsString, Access
 }
 
 /// A rule that takes away again inside a writable folder cannot be expressed.
-pub(crate) fn refuse_what_cannot_be_kept(rules: &BTreeMap<PathBuf, Access>) -> Result<(), Error> {
+pub(crate) fn reject_unenforceable(rules: &BTreeMap<PathBuf, Access>) -> Result<(), Error> {
     let above = |path: &Path| {
         path.ancestors()
             .skip(1)

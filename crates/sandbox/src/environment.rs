@@ -8,13 +8,13 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use crate::host::Host;
-use crate::profile::Kind;
+use crate::profile::ProfileKind;
 
 /// What every child is given if the user has it.
-const EVERYONE: &[&str] = &["PATH", "LANG", "TERM", "CARGO_HOME", "RUSTUP_HOME"];
+const COMMON_VARS: &[&str] = &["PATH", "LANG", "TERM", "CARGO_HOME", "RUSTUP_HOME"];
 
 /// What an agent is given besides: the way to its provider. Its key is named by the caller.
-const AGENT: &[&str] = &[
+const AGENT_VARS: &[&str] = &[
     "HTTP_PROXY",
     "HTTPS_PROXY",
     "ALL_PROXY",
@@ -33,20 +33,24 @@ const AGENT: &[&str] = &[
 /// Toolchains that are found through the home folder unless a variable says where they are.
 ///
 /// A child with a private home folder would look for them there.
-const HOMES: &[(&str, &str)] = &[("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")];
+const TOOLCHAIN_HOMES: &[(&str, &str)] = &[("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")];
 
-pub(crate) type Variables = BTreeMap<OsString, OsString>;
+pub(crate) type EnvVars = BTreeMap<OsString, OsString>;
 
 /// The environment of a child of this kind, before the caller's own variables.
-pub(crate) fn compose(kind: Kind, host: &Host, home: &Path, tmp: &Path) -> Variables {
-    let mut variables = Variables::new();
-    let extra = if kind == Kind::Agent { AGENT } else { &[] };
-    for name in EVERYONE.iter().chain(extra) {
+pub(crate) fn compose(kind: ProfileKind, host: &Host, home: &Path, tmp: &Path) -> EnvVars {
+    let mut variables = EnvVars::new();
+    let extra = if kind == ProfileKind::Agent {
+        AGENT_VARS
+    } else {
+        &[]
+    };
+    for name in COMMON_VARS.iter().chain(extra) {
         if let Some(value) = host.variable(name) {
             set(&mut variables, name, value);
         }
     }
-    for (name, folder) in HOMES {
+    for (name, folder) in TOOLCHAIN_HOMES {
         let real = host.home().join(folder);
         if host.variable(name).is_none() && real.is_dir() {
             set(&mut variables, name, real);
@@ -60,7 +64,7 @@ pub(crate) fn compose(kind: Kind, host: &Host, home: &Path, tmp: &Path) -> Varia
     variables
 }
 
-fn set(variables: &mut Variables, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) {
+fn set(variables: &mut EnvVars, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) {
     variables.insert(name.as_ref().to_owned(), value.as_ref().to_owned());
 }
 
@@ -68,12 +72,12 @@ fn set(variables: &mut Variables, name: impl AsRef<OsStr>, value: impl AsRef<OsS
 mod tests {
     use super::*;
 
-    fn names(kind: Kind) -> Vec<String> {
-        let everything =
-            EVERYONE
-                .iter()
-                .chain(AGENT)
-                .chain(&["SECRET_TOKEN", "OPENAI_API_KEY", "LD_PRELOAD"]);
+    fn names(kind: ProfileKind) -> Vec<String> {
+        let everything = COMMON_VARS.iter().chain(AGENT_VARS).chain(&[
+            "SECRET_TOKEN",
+            "OPENAI_API_KEY",
+            "LD_PRELOAD",
+        ]);
         let host = Host::new(everything.map(|name| (*name, "x")));
         let variables = compose(kind, &host, Path::new("/h"), Path::new("/t"));
         variables
@@ -93,13 +97,13 @@ mod tests {
             "TERM",
             "TMPDIR",
         ];
-        assert_eq!(names(Kind::Tool), list);
-        assert_eq!(names(Kind::Test), list);
+        assert_eq!(names(ProfileKind::Tool), list);
+        assert_eq!(names(ProfileKind::Test), list);
     }
 
     #[test]
     fn p18_agents_get_proxies_but_no_key() {
-        let names = names(Kind::Agent);
+        let names = names(ProfileKind::Agent);
         assert!(names.contains(&"HTTPS_PROXY".to_owned()));
         assert!(
             !names

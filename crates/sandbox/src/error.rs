@@ -7,7 +7,7 @@ use std::time::Duration;
 use windlass_core::{ErrorCode, Retry};
 
 use crate::mechanism::Mechanism;
-use crate::profile::Kind;
+use crate::profile::ProfileKind;
 
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -44,7 +44,7 @@ pub enum Error {
         /// The path whose rule hides it.
         hidden: PathBuf,
         /// The profile's kind.
-        kind: Kind,
+        kind: ProfileKind,
     },
     /// The working directory cannot be used.
     #[error("working directory {}: {problem}", path.display())]

@@ -11,38 +11,38 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::{UnixStream, unix::pipe};
 use tokio::process::{Child as Process, Command};
 
-use crate::child::{Child, Control, Stderr};
+use crate::child::{Child, ChildControl, Stderr};
 use crate::error::{Error, Result};
-use crate::lines::Lines;
-use crate::orders;
-use crate::plan::Plan;
+use crate::init_protocol;
+use crate::launch_plan::LaunchPlan;
+use crate::lines::BoundedLines;
 use crate::sandbox::Sandbox;
-use crate::spec::{Spec, Stdin};
+use crate::spec::{CommandSpec, Stdin};
 use crate::supervise::Supervisor;
 
 /// Starts the init program with its orders, and a supervisor that holds its lifeline.
-pub(crate) fn launch(sandbox: &Sandbox, spec: Spec) -> Result<Child> {
-    let plan = Plan::new(sandbox, &spec)?;
+pub(crate) fn launch(sandbox: &Sandbox, spec: CommandSpec) -> Result<Child> {
+    let plan = LaunchPlan::new(sandbox, &spec)?;
     let program = spec.program.display().to_string();
     let child =
         start(&plan, spec, program.clone()).map_err(|source| Error::Spawn { program, source })?;
     tracing::debug!(program = child.program, mechanism = %sandbox.mechanism(), "started");
     // From here on the init program sees to the private folders.
-    plan.hand_over();
+    plan.release_dirs();
     Ok(child)
 }
 
-fn start(plan: &Plan, spec: Spec, program: String) -> io::Result<Child> {
+fn start(plan: &LaunchPlan, spec: CommandSpec, program: String) -> io::Result<Child> {
     let orders = plan.orders.encode()?;
     let (near, far) = StdStream::pair()?;
     let (reader, writer) = input(&spec.stdin)?;
     let mut init = start_init(&plan.init, far)?;
-    orders::greet(&near, reader.as_ref())?;
+    init_protocol::send_handshake(&near, reader.as_ref())?;
     near.set_nonblocking(true)?;
     let missing = || io::Error::other("its output is not piped");
     let stdout = init.stdout.take().ok_or_else(missing)?;
     let stderr = init.stderr.take().ok_or_else(missing)?;
-    let control = Control::new();
+    let control = ChildControl::new();
     let supervisor = Supervisor {
         program: program.clone(),
         init,
@@ -52,8 +52,8 @@ fn start(plan: &Plan, spec: Spec, program: String) -> io::Result<Child> {
         control: control.clone(),
     };
     Ok(Child {
-        stdin: feed(spec.stdin, writer)?,
-        stdout: Lines::new(stdout, spec.limits.line_bytes),
+        stdin: write_stdin(spec.stdin, writer)?,
+        stdout: BoundedLines::new(stdout, spec.limits.line_bytes),
         program,
         control,
         stderr: Stderr::collect(stderr, spec.limits.output_bytes),
@@ -92,7 +92,7 @@ fn input(stdin: &Stdin) -> io::Result<(Option<OwnedFd>, Option<OwnedFd>)> {
 }
 
 /// Writes what is to be written, or leaves the writing to the caller.
-fn feed(stdin: Stdin, writer: Option<OwnedFd>) -> io::Result<Option<pipe::Sender>> {
+fn write_stdin(stdin: Stdin, writer: Option<OwnedFd>) -> io::Result<Option<pipe::Sender>> {
     let Some(writer) = writer else {
         return Ok(None);
     };

@@ -5,39 +5,39 @@ use std::io;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::ChildStdout;
 
-use crate::headtail::{HeadTail, Kept};
+use crate::head_tail::{CappedOutput, HeadTailBuffer};
 
 /// How much is read from the pipe at once: as much as a pipe holds.
 const CHUNK: usize = 64 << 10;
 
 /// One line without its line end; [`Kept::is_cut`] says whether it was over-long.
-pub type Line = Kept;
+pub type OutputLine = CappedOutput;
 
 /// Reads lines only when asked, so a child that floods waits for its reader.
 #[derive(Debug)]
-pub struct Lines<R = ChildStdout> {
+pub struct BoundedLines<R = ChildStdout> {
     source: R,
     chunk: Box<[u8]>,
     /// The part of `chunk` not yet handed out.
     unread: std::ops::Range<usize>,
-    line: HeadTail,
+    line: HeadTailBuffer,
 }
 
-impl<R: AsyncRead + Unpin> Lines<R> {
+impl<R: AsyncRead + Unpin> BoundedLines<R> {
     /// Lines of `source`, of which at most `limit` bytes each are kept.
     pub fn new(source: R, limit: usize) -> Self {
         Self {
             source,
             chunk: vec![0; CHUNK].into_boxed_slice(),
             unread: 0..0,
-            line: HeadTail::new(limit),
+            line: HeadTailBuffer::new(limit),
         }
     }
 
     /// The next line, or `None` at the end. A last line without a newline counts.
     ///
     /// Dropping the future loses nothing: what was read stays for the next call.
-    pub async fn next(&mut self) -> io::Result<Option<Line>> {
+    pub async fn next(&mut self) -> io::Result<Option<OutputLine>> {
         loop {
             if self.unread.is_empty() {
                 let count = self.source.read(&mut self.chunk).await?;
@@ -61,7 +61,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 
     /// Reads to the end.
-    pub(crate) async fn drain(&mut self, all: &mut HeadTail) -> io::Result<()> {
+    pub(crate) async fn drain(&mut self, all: &mut HeadTailBuffer) -> io::Result<()> {
         all.push(&self.chunk[self.unread.clone()]);
         self.unread = 0..0;
         loop {
@@ -79,7 +79,7 @@ mod tests {
     use proptest::prelude::*;
 
     async fn read(input: &[u8], limit: usize) -> Vec<String> {
-        let mut lines = Lines::new(input, limit);
+        let mut lines = BoundedLines::new(input, limit);
         let mut all = Vec::new();
         while let Some(line) = lines.next().await.unwrap() {
             all.push(line.text());
@@ -122,7 +122,7 @@ mod tests {
                         near.write_all(&piece).await.unwrap();
                     }
                 });
-                let mut lines = Lines::new(far, 16);
+                let mut lines = BoundedLines::new(far, 16);
                 let mut found = Vec::new();
                 while let Some(line) = lines.next().await.unwrap() {
                     assert!(line.bytes().len() <= 16);

@@ -25,7 +25,7 @@ impl Mechanism {
     }
 
     /// What this mechanism does not do, in sentences for people who rely on it.
-    pub fn gaps(self) -> &'static [&'static str] {
+    pub fn limitations(self) -> &'static [&'static str] {
         match self {
             Self::Bubblewrap => &[
                 "an agent can reach every host on the network, and abstract sockets on this machine",

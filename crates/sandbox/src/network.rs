@@ -22,7 +22,7 @@ const SOCKET: i64 = 198;
 const IO_URING_SETUP: i64 = 425;
 
 /// Forbids this thread, and everything it starts, the sockets it has no business with.
-pub(crate) fn restrict(
+pub(crate) fn restrict_sockets(
     network: bool,
     unix_sockets: bool,
 ) -> Result<(), Box<dyn std::error::Error>> {
@@ -30,7 +30,7 @@ pub(crate) fn restrict(
         return Ok(());
     }
     let refused = if unix_sockets {
-        vec![other_than_unix()?]
+        vec![non_unix_rule()?]
     } else {
         Vec::new()
     };
@@ -50,7 +50,7 @@ pub(crate) fn restrict(
     Ok(())
 }
 
-fn other_than_unix() -> Result<SeccompRule, seccompiler::BackendError> {
+fn non_unix_rule() -> Result<SeccompRule, seccompiler::BackendError> {
     let condition = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, AF_UNIX)?;
     SeccompRule::new(vec![condition])
 }

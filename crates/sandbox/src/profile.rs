@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// The three kinds of process, each with its own idea of what is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum ProfileKind {
     /// A coding agent: network, the real home folder for reading, its own state folder for writing.
     Agent,
     /// A command a model asked for: no network, a home folder of its own that is empty but for
@@ -16,7 +16,7 @@ pub enum Kind {
     Test,
 }
 
-impl Kind {
+impl ProfileKind {
     /// The name as it appears in messages and on a command line.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -33,7 +33,7 @@ impl Kind {
 /// hide is readable. Where two rules meet, the one for the deeper path holds.
 #[derive(Debug, Clone)]
 pub struct Profile {
-    pub(crate) kind: Kind,
+    pub(crate) kind: ProfileKind,
     pub(crate) network: bool,
     pub(crate) write: Vec<PathBuf>,
     pub(crate) read: Vec<PathBuf>,
@@ -45,20 +45,20 @@ pub struct Profile {
 impl Profile {
     /// For a coding agent: with network.
     pub fn agent() -> Self {
-        Self::of(Kind::Agent, true)
+        Self::with_kind(ProfileKind::Agent, true)
     }
 
     /// For a command a model asked for: without network.
     pub fn tool() -> Self {
-        Self::of(Kind::Tool, false)
+        Self::with_kind(ProfileKind::Tool, false)
     }
 
     /// For a project's tests: without network.
     pub fn test() -> Self {
-        Self::of(Kind::Test, false)
+        Self::with_kind(ProfileKind::Test, false)
     }
 
-    fn of(kind: Kind, network: bool) -> Self {
+    fn with_kind(kind: ProfileKind, network: bool) -> Self {
         Self {
             kind,
             network,
@@ -71,7 +71,7 @@ impl Profile {
     }
 
     /// Which kind of process this is for.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ProfileKind {
         self.kind
     }
 

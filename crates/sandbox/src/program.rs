@@ -5,8 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::fs_policy::{Access, FsPolicy};
 use crate::host::{Host, is_executable};
-use crate::view::{Access, View};
 
 /// Returns the full path of a program: a name is looked for on `path`, anything with a slash is
 /// taken from `cwd`.
@@ -41,7 +41,7 @@ fn usable(program: PathBuf) -> Result<PathBuf> {
 /// Makes a program readable where only a temporary folder or the home folder hides it, together
 /// with its folder and what was installed along with it. If the program is a link, the same holds
 /// for its target.
-pub(crate) fn show(program: &Path, view: &mut View) {
+pub(crate) fn show(program: &Path, view: &mut FsPolicy) {
     let target = program.canonicalize().ok();
     for file in [Some(program), target.as_deref()].into_iter().flatten() {
         if let Some(folder) = file.parent() {
@@ -52,7 +52,7 @@ pub(crate) fn show(program: &Path, view: &mut View) {
 }
 
 /// Fails if the process could not see the program: that is clearer than the exit code of a shell.
-pub(crate) fn refuse_if_hidden(program: &Path, view: &View) -> Result<()> {
+pub(crate) fn ensure_visible(program: &Path, view: &FsPolicy) -> Result<()> {
     // Of a link, both its folder and its target must be visible.
     let folder = program.parent().filter(|_| program.is_symlink());
     let target = program.canonicalize().ok();

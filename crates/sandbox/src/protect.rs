@@ -3,14 +3,14 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::fs_policy::{Access, FsPolicy};
+use crate::init_protocol::CleanupItem;
 use crate::mount_point;
-use crate::orders::CleanupItem;
-use crate::places;
-use crate::view::{Access, View};
+use crate::path_lists;
 
 /// One thing to cover.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Cover {
+pub(crate) enum ProtectedPath {
     /// It holds something to cover: keep it where it is, or it could be moved away and replaced as
     /// a whole.
     Pinned(PathBuf),
@@ -25,7 +25,7 @@ pub(crate) enum Cover {
 }
 
 /// Everything to cover in the workplace of this view, in the order in which to do it.
-pub(crate) fn covers(view: &View) -> Vec<Cover> {
+pub(crate) fn protected_paths(view: &FsPolicy) -> Vec<ProtectedPath> {
     let Some(workplace) = &view.workplace else {
         return Vec::new();
     };
@@ -33,45 +33,47 @@ pub(crate) fn covers(view: &View) -> Vec<Cover> {
     let git = workplace.join(".git");
     if git.is_dir() && !git.is_symlink() && !mount_point::is_ours(&git) && !is_empty(&git) {
         // The rest of it stays writable, or nobody could commit.
-        covers.extend([Cover::Pinned(git.clone())]);
-        covers.extend(cover(git.join("config"), workplace));
-        covers.extend(cover(git.join("hooks"), workplace));
+        covers.extend([ProtectedPath::Pinned(git.clone())]);
+        covers.extend(protect(git.join("config"), workplace));
+        covers.extend(protect(git.join("hooks"), workplace));
     } else {
         // A worktree's file, or nothing: an own repository made here would bring its own hooks.
-        covers.extend(cover(git, workplace));
+        covers.extend(protect(git, workplace));
     }
-    for name in places::PROTECTED {
+    for name in path_lists::PROTECTED_NAMES {
         let path = workplace.join(name);
         // A caller that opens one of these by name knows why.
         if view.rules.get(&path) != Some(&Access::Write) {
-            covers.extend(cover(path, workplace));
+            covers.extend(protect(path, workplace));
         }
     }
     covers
 }
 
 /// What the sandbox leaves in the workplace by covering, and what it has to put right, afterwards.
-pub(crate) fn cleanup_items(covers: &[Cover]) -> Vec<CleanupItem> {
+pub(crate) fn cleanup_items(covers: &[ProtectedPath]) -> Vec<CleanupItem> {
     let left = covers.iter().filter_map(|cover| match cover {
-        Cover::Existing(_) => None,
+        ProtectedPath::Existing(_) => None,
         // A file with which git takes its settings from elsewhere. It cannot be covered: empty, it
         // breaks git.
-        Cover::Pinned(git) => Some(git.join("commondir"))
+        ProtectedPath::Pinned(git) => Some(git.join("commondir"))
             .filter(|file| file.symlink_metadata().is_err())
             .map(|file| CleanupItem::MustNotExist(file.into())),
-        Cover::Missing(path) => Some(CleanupItem::MountPoint(path.into())),
-        Cover::Link { path, target } => Some(CleanupItem::RestoreLink(path.into(), target.into())),
+        ProtectedPath::Missing(path) => Some(CleanupItem::MountPoint(path.into())),
+        ProtectedPath::Link { path, target } => {
+            Some(CleanupItem::RestoreLink(path.into(), target.into()))
+        }
     });
     left.collect()
 }
 
-fn cover(path: PathBuf, workplace: &Path) -> Vec<Cover> {
+fn protect(path: PathBuf, workplace: &Path) -> Vec<ProtectedPath> {
     // The mount point of another sandbox will be removed: it counts as missing.
     if path.symlink_metadata().is_err() || mount_point::is_ours(&path) {
-        return vec![Cover::Missing(path)];
+        return vec![ProtectedPath::Missing(path)];
     }
     let Ok(target) = path.read_link() else {
-        return vec![Cover::Existing(path)];
+        return vec![ProtectedPath::Existing(path)];
     };
     // Where it leads out of the workplace, or around to it, nothing more can be written than
     // elsewhere.
@@ -79,9 +81,9 @@ fn cover(path: PathBuf, workplace: &Path) -> Vec<Cover> {
         .canonicalize()
         .ok()
         .filter(|real| real.starts_with(workplace) && real != workplace);
-    let link = Cover::Link { path, target };
+    let link = ProtectedPath::Link { path, target };
     inside
-        .map(Cover::Existing)
+        .map(ProtectedPath::Existing)
         .into_iter()
         .chain([link])
         .collect()

@@ -3,27 +3,27 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::child::{Child, Exit};
+use crate::child::{Child, ExitStatus};
 use crate::error::{Error, Result};
-use crate::headtail::Kept;
+use crate::head_tail::CappedOutput;
 use crate::host::Host;
 use crate::mechanism::Mechanism;
 use crate::profile::Profile;
-use crate::spec::Spec;
+use crate::spec::CommandSpec;
 use crate::{init, launch};
 
 /// How long a mechanism may take to show that it works.
-const PROBE: Duration = Duration::from_secs(10);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What a command said and how it ended.
 #[derive(Debug, Clone)]
 pub struct Output {
     /// Standard output, within its limit.
-    pub stdout: Kept,
+    pub stdout: CappedOutput,
     /// Standard error, within its limit.
-    pub stderr: Kept,
+    pub stderr: CappedOutput,
     /// How it ended.
-    pub exit: Exit,
+    pub exit: ExitStatus,
 }
 
 /// Runs commands behind one mechanism.
@@ -42,7 +42,7 @@ impl Sandbox {
     pub async fn detect(host: Host) -> Result<Self> {
         let mut passed_over = Vec::new();
         for mechanism in [Mechanism::Bubblewrap, Mechanism::Landlock] {
-            match Self::with(host.clone(), mechanism).await {
+            match Self::with_mechanism(host.clone(), mechanism).await {
                 Ok(found) => {
                     return Ok(Self {
                         passed_over,
@@ -69,7 +69,7 @@ impl Sandbox {
     /// This mechanism and no other, tried out on a command that does nothing.
     ///
     /// [`Mechanism::None`] is for those who were told what it means.
-    pub async fn with(host: Host, mechanism: Mechanism) -> Result<Self> {
+    pub async fn with_mechanism(host: Host, mechanism: Mechanism) -> Result<Self> {
         init::sweep(&host.cleanup_records());
         let mut sandbox = Self {
             mechanism,
@@ -95,7 +95,7 @@ impl Sandbox {
     }
 
     /// What would have been stronger, and why it is not in force.
-    pub fn passed_over(&self) -> &[(Mechanism, String)] {
+    pub fn rejected_mechanisms(&self) -> &[(Mechanism, String)] {
         &self.passed_over
     }
 
@@ -105,12 +105,12 @@ impl Sandbox {
     }
 
     /// Starts a command. Call it within a tokio runtime.
-    pub fn spawn(&self, spec: Spec) -> Result<Child> {
+    pub fn spawn(&self, spec: CommandSpec) -> Result<Child> {
         launch::launch(self, spec)
     }
 
     /// Runs a command to its end and keeps what it says, within its limits.
-    pub async fn run(&self, spec: Spec) -> Result<Output> {
+    pub async fn run(&self, spec: CommandSpec) -> Result<Output> {
         let limit = spec.limits.output_bytes;
         let mut child = self.spawn(spec)?;
         let (stdout, exit) = child.output(limit).await?;
@@ -132,8 +132,8 @@ impl Sandbox {
     /// The real way, for a command that does nothing: what works for it works for others.
     async fn probe(&self) -> Result<()> {
         // The one program that is at the same place everywhere.
-        let shell = Spec::new("/bin/sh", Path::new("/"), Profile::tool()).args(["-c", ":"]);
-        let spec = shell.deadline(PROBE);
+        let shell = CommandSpec::new("/bin/sh", Path::new("/"), Profile::tool()).args(["-c", ":"]);
+        let spec = shell.deadline(PROBE_TIMEOUT);
         let output = match self.run(spec).await {
             Ok(output) => output,
             Err(Error::Start { problem, .. }) => return Err(self.missing(problem)),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use windlass_core::limits::{OUTPUT_BYTES, PLAIN_LINE_BYTES};
 
-use crate::environment::Variables;
+use crate::environment::EnvVars;
 use crate::profile::Profile;
 
 /// What the child reads on its standard input.
@@ -37,7 +37,7 @@ impl fmt::Debug for Stdin {
 
 /// What one command may use up.
 #[derive(Debug, Clone)]
-pub struct Limits {
+pub struct ProcessLimits {
     /// The time from start to end.
     pub deadline: Duration,
     /// The time between two calls of [`Control::pulse`](crate::Control::pulse); no limit if `None`.
@@ -55,7 +55,7 @@ pub struct Limits {
     pub file_bytes: Option<u64>,
 }
 
-impl Default for Limits {
+impl Default for ProcessLimits {
     /// Ten minutes, two seconds of grace, 1 MiB per line and per output, 4,096 processes.
     fn default() -> Self {
         Self {
@@ -72,17 +72,17 @@ impl Default for Limits {
 
 /// One command to run.
 #[derive(Clone)]
-pub struct Spec {
+pub struct CommandSpec {
     pub(crate) program: OsString,
     pub(crate) args: Vec<OsString>,
     pub(crate) cwd: PathBuf,
     pub(crate) profile: Profile,
-    pub(crate) variables: Variables,
+    pub(crate) variables: EnvVars,
     pub(crate) stdin: Stdin,
-    pub(crate) limits: Limits,
+    pub(crate) limits: ProcessLimits,
 }
 
-impl Spec {
+impl CommandSpec {
     /// Runs `program` in `cwd`. No shell is involved: a name is looked for on `PATH`, a path is
     /// taken as it is.
     pub fn new(program: impl Into<OsString>, cwd: impl Into<PathBuf>, profile: Profile) -> Self {
@@ -91,9 +91,9 @@ impl Spec {
             args: Vec::new(),
             cwd: cwd.into(),
             profile,
-            variables: Variables::new(),
+            variables: EnvVars::new(),
             stdin: Stdin::Null,
-            limits: Limits::default(),
+            limits: ProcessLimits::default(),
         }
     }
 
@@ -122,7 +122,7 @@ impl Spec {
     }
 
     /// Sets the limits.
-    pub fn limits(mut self, limits: Limits) -> Self {
+    pub fn limits(mut self, limits: ProcessLimits) -> Self {
         self.limits = limits;
         self
     }
@@ -144,7 +144,7 @@ impl Spec {
     }
 }
 
-impl fmt::Debug for Spec {
+impl fmt::Debug for CommandSpec {
     /// Neither arguments nor values: both may carry what must not reach a log.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Spec")

@@ -10,16 +10,16 @@ use tokio::process;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::child::{Control, Exit, Why};
+use crate::child::{ChildControl, ExitReason, ExitStatus};
 use crate::error::{Error, Result};
-use crate::orders::Report;
-use crate::spec::Limits;
+use crate::init_protocol::InitReport;
+use crate::spec::ProcessLimits;
 
 /// How long the init program may take to end the tree once the lifeline is cut.
-const FIRM_STOP: Duration = Duration::from_secs(6);
+const KILL_TIMEOUT: Duration = Duration::from_secs(6);
 
 /// The init program's last words are one short sentence.
-const REPORT_BYTES: u64 = 64 << 10;
+const MAX_REPORT_BYTES: u64 = 64 << 10;
 
 /// One command under supervision. Dropping it cuts the lifeline.
 pub(crate) struct Supervisor {
@@ -27,15 +27,15 @@ pub(crate) struct Supervisor {
     pub(crate) init: process::Child,
     pub(crate) lifeline: UnixStream,
     pub(crate) orders: Vec<u8>,
-    pub(crate) limits: Limits,
-    pub(crate) control: Control,
+    pub(crate) limits: ProcessLimits,
+    pub(crate) control: ChildControl,
 }
 
 impl Supervisor {
     /// From the orders to the end of the tree.
-    pub(crate) async fn run(mut self) -> Result<Exit> {
+    pub(crate) async fn run(mut self) -> Result<ExitStatus> {
         let started = Instant::now();
-        self.control.pulse();
+        self.control.reset_stall_timer();
         let ended = match self.watch(started).await {
             Ok(why) => self.finish(why, started).await,
             Err(error) => Err(error),
@@ -47,7 +47,7 @@ impl Supervisor {
     }
 
     /// Until the command ends or somebody has had enough of it.
-    async fn watch(&mut self, started: Instant) -> io::Result<Why> {
+    async fn watch(&mut self, started: Instant) -> io::Result<ExitReason> {
         let Self {
             init,
             lifeline,
@@ -62,45 +62,49 @@ impl Supervisor {
             std::future::pending::<()>().await;
         };
         tokio::select! {
-            ended = init.wait() => ended.map(|_| Why::Exited),
-            () = sleep_until(later(started, limits.deadline)) => Ok(Why::Deadline),
-            () = stalled(control.pulse.subscribe(), limits.stall) => Ok(Why::Stalled),
-            () = control.stop.notified() => Ok(Why::Stopped),
-            () = give_orders => Ok(Why::Exited),
+            ended = init.wait() => ended.map(|_| ExitReason::Exited),
+            () = sleep_until(deadline_after(started, limits.deadline)) => Ok(ExitReason::Deadline),
+            () = stalled(control.pulse.subscribe(), limits.stall) => Ok(ExitReason::Stalled),
+            () = control.stop.notified() => Ok(ExitReason::Stopped),
+            () = give_orders => Ok(ExitReason::Exited),
         }
     }
 
-    async fn finish(&mut self, why: Why, started: Instant) -> io::Result<Result<Exit>> {
-        if why != Why::Exited {
+    async fn finish(
+        &mut self,
+        why: ExitReason,
+        started: Instant,
+    ) -> io::Result<Result<ExitStatus>> {
+        if why != ExitReason::Exited {
             tracing::debug!(program = self.program, ?why, "stopping");
             // One byte asks for a gentle stop; it fails only if there is nobody left to stop.
             let _ = self.lifeline.write_all(b"t").await;
             let _ = timeout(self.limits.grace, self.init.wait()).await;
         }
         let _ = self.lifeline.shutdown().await;
-        if timeout(FIRM_STOP, self.init.wait()).await.is_err() {
+        if timeout(KILL_TIMEOUT, self.init.wait()).await.is_err() {
             self.init.start_kill()?;
         }
         let status = self.init.wait().await?;
-        let code = match self.last_words().await {
-            Some(Report::Failed(problem)) => {
+        let code = match self.read_report().await {
+            Some(InitReport::Failed(problem)) => {
                 let program = self.program.clone();
                 return Ok(Err(Error::Start { program, problem }));
             }
-            Some(Report::Ended(code)) => code,
+            Some(InitReport::Ended(code)) => code,
             None => status.code().unwrap_or(137),
         };
-        Ok(Ok(Exit {
+        Ok(Ok(ExitStatus {
             code,
             why,
             duration: started.elapsed(),
         }))
     }
 
-    async fn last_words(&mut self) -> Option<Report> {
+    async fn read_report(&mut self) -> Option<InitReport> {
         let mut words = Vec::new();
         (&mut self.lifeline)
-            .take(REPORT_BYTES)
+            .take(MAX_REPORT_BYTES)
             .read_to_end(&mut words)
             .await
             .ok()?;
@@ -114,16 +118,16 @@ async fn stalled(pulse: watch::Receiver<Instant>, limit: Option<Duration>) {
         return std::future::pending().await;
     };
     loop {
-        let due = later(*pulse.borrow(), limit);
+        let due = deadline_after(*pulse.borrow(), limit);
         sleep_until(due).await;
-        if later(*pulse.borrow(), limit) <= Instant::now() {
+        if deadline_after(*pulse.borrow(), limit) <= Instant::now() {
             return;
         }
     }
 }
 
 /// The end of a wait; one too long to be reckoned with ends in the far future.
-fn later(start: Instant, wait: Duration) -> Instant {
+fn deadline_after(start: Instant, wait: Duration) -> Instant {
     const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
     start + wait.min(FAR)
 }

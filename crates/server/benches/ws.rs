@@ -128,7 +128,7 @@ async fn tell(
             message: format!("{MARK}{sent} {}", "x".repeat(200)),
             task_id: None,
         };
-        store.append(None, vec![note]).await.unwrap();
+        store.append_events(None, vec![note]).await.unwrap();
     }
 }
 

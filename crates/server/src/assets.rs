@@ -5,7 +5,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use rust_embed::{EmbeddedFile, RustEmbed};
 
-use crate::error::Refusal;
+use crate::error::ApiError;
 use crate::guard::hex;
 
 #[derive(RustEmbed)]
@@ -15,7 +15,7 @@ struct Assets;
 /// A file of the dashboard; every page of it is the same one.
 pub(crate) async fn file(request: Request) -> Response {
     if request.method() != Method::GET && request.method() != Method::HEAD {
-        return nothing();
+        return not_found();
     }
     let path = request.uri().path();
     let path = path.strip_prefix('/').unwrap_or(path);
@@ -25,14 +25,14 @@ pub(crate) async fn file(request: Request) -> Response {
         || path.contains("//")
         || !path.chars().all(plain)
     {
-        return nothing();
+        return not_found();
     }
     let is_page = path.is_empty()
         || (!path.contains('.') && !path.starts_with("api") && !path.starts_with("v1"));
     let name = if is_page { "index.html" } else { path };
     match Assets::get(name) {
         Some(found) => send(request.headers(), name, found),
-        None => nothing(),
+        None => not_found(),
     }
 }
 
@@ -42,7 +42,7 @@ fn send(asked: &HeaderMap, name: &str, found: EmbeddedFile) -> Response {
     let mut response = if known.is_some_and(|known| known.as_bytes() == tag.as_bytes()) {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
-        let kind = [(header::CONTENT_TYPE, kind(name))];
+        let kind = [(header::CONTENT_TYPE, content_type(name))];
         (kind, found.data.into_owned()).into_response()
     };
     let headers = response.headers_mut();
@@ -54,7 +54,7 @@ fn send(asked: &HeaderMap, name: &str, found: EmbeddedFile) -> Response {
     response
 }
 
-fn kind(name: &str) -> &'static str {
+fn content_type(name: &str) -> &'static str {
     match name.rsplit('.').next().unwrap_or_default() {
         "html" => "text/html; charset=utf-8",
         "css" => "text/css; charset=utf-8",
@@ -68,6 +68,6 @@ fn kind(name: &str) -> &'static str {
     }
 }
 
-pub(crate) fn nothing() -> Response {
-    Refusal::new(StatusCode::NOT_FOUND, "not_found", "there is nothing here").into_response()
+pub(crate) fn not_found() -> Response {
+    ApiError::new(StatusCode::NOT_FOUND, "not_found", "there is nothing here").into_response()
 }

@@ -6,13 +6,13 @@ use std::time::Duration;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
+use windlass_core::escape_json;
 use windlass_core::task::StoreError;
-use windlass_core::visible_json;
-use windlass_gateway::{ErrorKind, ModelError, refusal};
+use windlass_gateway::{ErrorKind, ModelError, error_response};
 
 /// A request that is not done.
 #[derive(Debug, Clone)]
-pub(crate) struct Refusal {
+pub(crate) struct ApiError {
     status: StatusCode,
     code: &'static str,
     /// For the caller.
@@ -23,7 +23,7 @@ pub(crate) struct Refusal {
     again: Option<u32>,
 }
 
-impl Refusal {
+impl ApiError {
     pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         Self {
             status,
@@ -35,7 +35,7 @@ impl Refusal {
     }
 
     /// What the caller sent does not fit.
-    pub(crate) fn bad(message: impl Into<String>) -> Self {
+    pub(crate) fn bad_request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "bad_request", message)
     }
 
@@ -55,35 +55,35 @@ impl Refusal {
 
     /// The same with what only the log should know.
     #[must_use]
-    pub(crate) fn because(mut self, why: impl fmt::Display) -> Self {
+    pub(crate) fn with_cause(mut self, why: impl fmt::Display) -> Self {
         self.internal = Some(why.to_string());
         self
     }
 
     /// The same with a time to wait.
     #[must_use]
-    pub(crate) fn again_after(mut self, seconds: u32) -> Self {
+    pub(crate) fn with_retry_after(mut self, seconds: u32) -> Self {
         self.again = Some(seconds);
         self
     }
 
     /// What the store refused because of what it was sent, and not because of the state of things.
-    pub(crate) fn of_input(error: StoreError) -> Self {
+    pub(crate) fn from_input_error(error: StoreError) -> Self {
         match error {
-            StoreError::Refused(message) => Self::bad(message),
+            StoreError::Refused(message) => Self::bad_request(message),
             error => error.into(),
         }
     }
 
     /// The answer, in the words that callers of this path understand.
-    pub(crate) fn written(self, path: &str, id: &str) -> Response {
+    pub(crate) fn into_response_for(self, path: &str, id: &str) -> Response {
         if let Some(internal) = &self.internal {
             tracing::warn!(%id, code = self.code, internal, "refused");
         }
         let mut response = if is_model_surface(path) {
-            refusal(path, &self.as_model_error())
+            error_response(path, &self.as_model_error())
         } else {
-            self.in_our_words(id)
+            self.into_api_response(id)
         };
         let headers = response.headers_mut();
         if let Some(again) = self.again {
@@ -115,9 +115,9 @@ impl Refusal {
         }
     }
 
-    fn in_our_words(&self, id: &str) -> Response {
+    fn into_api_response(&self, id: &str) -> Response {
         let error = json!({"code": self.code, "message": self.message, "id": id});
-        (self.status, Answer(json!({ "error": error }))).into_response()
+        (self.status, JsonResponse(json!({ "error": error }))).into_response()
     }
 }
 
@@ -133,7 +133,7 @@ pub(crate) fn is_below(path: &str, root: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for ApiError {
     /// Written when its number and its path are known.
     fn into_response(self) -> Response {
         let mut response = self.status.into_response();
@@ -142,49 +142,49 @@ impl IntoResponse for Refusal {
     }
 }
 
-impl From<StoreError> for Refusal {
+impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         let said = error.to_string();
         match error {
             StoreError::NotFound { .. } => Self::new(StatusCode::NOT_FOUND, "not_found", said),
-            StoreError::KeyTaken { .. } => Self::new(StatusCode::CONFLICT, "key_taken", said),
+            StoreError::IdempotencyConflict { .. } => Self::new(StatusCode::CONFLICT, "key_taken", said),
             StoreError::Refused(_) | StoreError::Superseded { .. } => Self::conflict(said),
             StoreError::Full(_) => Self::new(
                 StatusCode::INSUFFICIENT_STORAGE,
                 "full",
                 "the store has no room left: reading still works, and writing does again once there is room",
             )
-            .because(said),
+            .with_cause(said),
             StoreError::Timeout { .. } => Self::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "store_slow",
                 "the store did not answer in time: try again",
             )
-            .because(said)
-            .again_after(1),
+            .with_cause(said)
+            .with_retry_after(1),
             _ => Self::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "store_unavailable",
                 "the store cannot be reached: try again",
             )
-            .because(said)
-            .again_after(5),
+            .with_cause(said)
+            .with_retry_after(5),
         }
     }
 }
 
 /// A value as JSON in which nothing hides, on a terminal either.
 #[derive(Debug)]
-pub(crate) struct Answer<T>(pub(crate) T);
+pub(crate) struct JsonResponse<T>(pub(crate) T);
 
-impl<T: serde::Serialize> IntoResponse for Answer<T> {
+impl<T: serde::Serialize> IntoResponse for JsonResponse<T> {
     fn into_response(self) -> Response {
         match serde_json::to_string(&self.0) {
             Ok(text) => {
-                let text = visible_json(&text).into_owned();
+                let text = escape_json(&text).into_owned();
                 ([(header::CONTENT_TYPE, "application/json")], text).into_response()
             }
-            Err(error) => Refusal::internal(error.to_string()).into_response(),
+            Err(error) => ApiError::internal(error.to_string()).into_response(),
         }
     }
 }

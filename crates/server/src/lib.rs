@@ -8,17 +8,17 @@
 
 mod api;
 mod assets;
-mod desk;
 mod diff;
 mod error;
 mod guard;
+mod host_ops;
 mod limits;
 mod listen;
 mod server;
-mod shared;
+mod state;
 mod ws;
 
-pub use desk::{AgentCard, Desk, DeskError};
 pub use guard::Token;
-pub use limits::Limits;
-pub use server::{Running, Server, ServerError};
+pub use host_ops::{AgentCard, HostOps, HostOpsError};
+pub use limits::ServerLimits;
+pub use server::{RunningServer, Server, ServerError};

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// How much the server takes from anybody.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Limits {
+pub struct ServerLimits {
     /// How many connections may be open at once. Further ones wait to be accepted.
     pub connections: usize,
     /// The longest head of a request: its first line and its headers.
@@ -36,7 +36,7 @@ pub struct Limits {
     pub grace: Duration,
 }
 
-impl Default for Limits {
+impl Default for ServerLimits {
     fn default() -> Self {
         Self {
             connections: 4096,

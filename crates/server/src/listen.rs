@@ -17,14 +17,14 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use crate::limits::Limits;
+use crate::limits::ServerLimits;
 
 /// How long nothing is accepted when the system has no more to give.
-const TROUBLE: Duration = Duration::from_millis(200);
+const ACCEPT_BACKOFF: Duration = Duration::from_millis(200);
 
 /// A connection's place among those that may be open. A socket that outlives its request takes it along.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct ConnectionSlot {
     _permit: Arc<OwnedSemaphorePermit>,
     /// While somebody holds it, a stop waits.
     _busy: mpsc::Sender<()>,
@@ -32,7 +32,7 @@ pub(crate) struct Place {
 
 /// The two steps of a stop.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Stop {
+pub(crate) struct ShutdownSignals {
     /// No new requests; those under way are answered.
     pub(crate) gently: CancellationToken,
     /// Everything ends now.
@@ -43,8 +43,8 @@ pub(crate) struct Stop {
 pub(crate) async fn accept(
     listener: TcpListener,
     router: Router,
-    limits: Limits,
-    stop: Stop,
+    limits: ServerLimits,
+    stop: ShutdownSignals,
     busy: mpsc::Sender<()>,
 ) {
     let room = Arc::new(Semaphore::new(limits.connections));
@@ -62,7 +62,7 @@ pub(crate) async fn accept(
         };
         match accepted {
             Ok((permit, stream)) => {
-                let place = Place {
+                let place = ConnectionSlot {
                     _permit: Arc::new(permit),
                     _busy: busy.clone(),
                 };
@@ -76,13 +76,19 @@ pub(crate) async fn accept(
             }
             Err(error) => {
                 tracing::warn!(%error, "no connection was accepted");
-                tokio::time::sleep(TROUBLE).await;
+                tokio::time::sleep(ACCEPT_BACKOFF).await;
             }
         }
     }
 }
 
-async fn serve(stream: TcpStream, router: Router, limits: Limits, stop: Stop, place: Place) {
+async fn serve(
+    stream: TcpStream,
+    router: Router,
+    limits: ServerLimits,
+    stop: ShutdownSignals,
+    place: ConnectionSlot,
+) {
     // Small pieces must not wait for the reader's acknowledgement of the ones before.
     let _ = stream.set_nodelay(true);
     let router = TowerToHyperService::new(router);

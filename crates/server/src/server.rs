@@ -11,34 +11,34 @@ use tokio::sync::{Mutex, Semaphore, mpsc};
 use tokio::task::JoinHandle;
 use windlass_core::task::{ProjectId, StoreError};
 use windlass_core::{Clock, SystemClock, TaskStore};
-use windlass_gateway::Front;
+use windlass_gateway::AgentApi;
 use windlass_runner::AgentPoolManager;
 
-use crate::desk::Desk;
-use crate::guard::{self, Hosts, Token};
-use crate::limits::Limits;
-use crate::listen::{self, Stop};
-use crate::shared::{Room, Shared};
+use crate::guard::{self, AllowedHosts, Token};
+use crate::host_ops::HostOps;
+use crate::limits::ServerLimits;
+use crate::listen::{self, ShutdownSignals};
+use crate::state::{AppState, AppStateInner};
 use crate::{api, assets, ws};
 
 /// How many readers may fetch old messages from the store at once.
-const READERS: usize = 4;
+const MAX_STORE_READERS: usize = 4;
 /// How many diffs are coloured at once.
-const PAINTERS: usize = 1;
+const MAX_HIGHLIGHTERS: usize = 1;
 
 /// A server that does not run yet.
 #[derive(Debug)]
 pub struct Server {
     store: Arc<dyn TaskStore>,
     store_kind: String,
-    desk: Arc<dyn Desk>,
+    desk: Arc<dyn HostOps>,
     token: Token,
     clock: Arc<dyn Clock>,
-    limits: Limits,
+    limits: ServerLimits,
     project: Option<ProjectId>,
     worker: Option<AgentPoolManager>,
     hosts: Vec<String>,
-    front: Option<Front>,
+    front: Option<AgentApi>,
     anywhere: bool,
 }
 
@@ -58,7 +58,7 @@ pub enum ServerError {
     #[error(
         "{listen} is taken: another program listens there, perhaps another windlass serve; choose another with --listen"
     )]
-    Taken {
+    AddressInUse {
         /// The address.
         listen: SocketAddr,
     },
@@ -77,14 +77,14 @@ pub enum ServerError {
 
 impl Server {
     /// A server over this store, for whoever knows this token.
-    pub fn new(store: Arc<dyn TaskStore>, desk: Arc<dyn Desk>, token: Token) -> Self {
+    pub fn new(store: Arc<dyn TaskStore>, desk: Arc<dyn HostOps>, token: Token) -> Self {
         Self {
             store,
             store_kind: "store".to_owned(),
             desk,
             token,
             clock: Arc::new(SystemClock::new()),
-            limits: Limits::default(),
+            limits: ServerLimits::default(),
             project: None,
             worker: None,
             hosts: Vec::new(),
@@ -116,14 +116,14 @@ impl Server {
 
     /// Serves agents as models too.
     #[must_use]
-    pub fn with_front(mut self, front: Front) -> Self {
+    pub fn with_agent_api(mut self, front: AgentApi) -> Self {
         self.front = Some(front);
         self
     }
 
     /// Other limits than the usual ones.
     #[must_use]
-    pub fn with_limits(mut self, limits: Limits) -> Self {
+    pub fn with_limits(mut self, limits: ServerLimits) -> Self {
         self.limits = limits;
         self
     }
@@ -137,7 +137,7 @@ impl Server {
 
     /// Lets it listen where other machines can reach it, without any encryption.
     #[must_use]
-    pub fn anywhere(mut self, anywhere: bool) -> Self {
+    pub fn allow_non_loopback(mut self, anywhere: bool) -> Self {
         self.anywhere = anywhere;
         self
     }
@@ -147,28 +147,31 @@ impl Server {
     /// # Errors
     ///
     /// Where the address is not of this machine alone, or taken, or the store cannot be read.
-    pub async fn listen(self, listen: SocketAddr) -> Result<Running, ServerError> {
+    pub async fn listen(self, listen: SocketAddr) -> Result<RunningServer, ServerError> {
         if !listen.ip().is_loopback() && !self.anywhere {
             return Err(ServerError::NotLoopback { listen });
         }
         let bind = |source: std::io::Error| match source.kind() {
-            std::io::ErrorKind::AddrInUse => ServerError::Taken { listen },
+            std::io::ErrorKind::AddrInUse => ServerError::AddressInUse { listen },
             _ => ServerError::Bind { listen, source },
         };
         let listener = TcpListener::bind(listen).await.map_err(bind)?;
         let addr = listener.local_addr().map_err(bind)?;
-        let last = self.store.changed(0, std::time::Duration::ZERO).await?;
-        let stop = Stop::default();
+        let last = self
+            .store
+            .wait_for_events(0, std::time::Duration::ZERO)
+            .await?;
+        let stop = ShutdownSignals::default();
         let (busy, done) = mpsc::channel(1);
         let limits = self.limits.clone();
         let prefix = format!("{:x}", self.clock.now().0 & 0xffff_ffff);
-        let shared = Shared::new(Room {
-            hosts: Hosts::new(addr, &self.hosts),
+        let shared = AppState::new(AppStateInner {
+            hosts: AllowedHosts::new(addr, &self.hosts),
             cookie_name: format!("windlass-{}", addr.port()),
             started: self.clock.now(),
             ring: ws::Ring::new(last, &limits),
-            readers: Semaphore::new(READERS),
-            painters: Semaphore::new(PAINTERS),
+            readers: Semaphore::new(MAX_STORE_READERS),
+            painters: Semaphore::new(MAX_HIGHLIGHTERS),
             agents: Mutex::new(None),
             stop: stop.gently.clone(),
             prefix,
@@ -185,7 +188,7 @@ impl Server {
         let pump = tokio::spawn(ws::pump(shared.clone()));
         let router = router(&shared, self.front.as_ref());
         let accepting = listen::accept(listener, router, limits.clone(), stop.clone(), busy);
-        Ok(Running {
+        Ok(RunningServer {
             addr,
             stop,
             done,
@@ -197,7 +200,7 @@ impl Server {
     }
 }
 
-fn router(shared: &Shared, front: Option<&Front>) -> Router {
+fn router(shared: &AppState, front: Option<&AgentApi>) -> Router {
     let mut router = Router::new()
         .nest("/api/v1", api::router())
         .fallback(assets::file)
@@ -207,22 +210,22 @@ fn router(shared: &Shared, front: Option<&Front>) -> Router {
     }
     router
         .layer(from_fn_with_state(shared.clone(), guard::guard))
-        .layer(from_fn_with_state(shared.clone(), guard::seal))
+        .layer(from_fn_with_state(shared.clone(), guard::finalize_response))
 }
 
 /// A server that runs. Dropping it ends it, without waiting.
 #[derive(Debug)]
-pub struct Running {
+pub struct RunningServer {
     addr: SocketAddr,
-    stop: Stop,
+    stop: ShutdownSignals,
     done: mpsc::Receiver<()>,
-    limits: Limits,
-    front: Option<Front>,
+    limits: ServerLimits,
+    front: Option<AgentApi>,
     accepting: JoinHandle<()>,
     pump: JoinHandle<()>,
 }
 
-impl Running {
+impl RunningServer {
     /// Where it listens.
     pub fn addr(&self) -> SocketAddr {
         self.addr
@@ -252,7 +255,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningServer {
     fn drop(&mut self) {
         self.stop.gently.cancel();
         self.stop.at_once.cancel();

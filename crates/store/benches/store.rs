@@ -20,7 +20,7 @@ use sqlx::ConnectOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use windlass_core::task::{Claim, NewProject, NewTask, TaskStore};
 use windlass_core::{Clock, SystemClock};
-use windlass_store::{Settings, open_with};
+use windlass_store::{StoreSettings, open_with};
 
 const WAITING: usize = 100_000;
 const CLAIMS: usize = 2_000;
@@ -75,9 +75,9 @@ fn rate(count: usize, clock: &SystemClock) -> f64 {
 }
 
 async fn measure(name: &str, url: &str, bare: f64) {
-    let mut settings = Settings::default();
-    settings.query = Duration::from_secs(60);
-    settings.commit = Duration::from_secs(60);
+    let mut settings = StoreSettings::default();
+    settings.query_timeout = Duration::from_secs(60);
+    settings.commit_timeout = Duration::from_secs(60);
     let store = open_with(url, settings.clone()).await.unwrap();
     let other = open_with(url, settings).await.unwrap();
     let root = "/home/me/shop".into();
@@ -157,12 +157,15 @@ async fn latencies_of_start(
 ) -> Vec<Duration> {
     let clock = SystemClock::new();
     let mut times = Vec::new();
-    let mut seen = other.changed(0, Duration::ZERO).await.unwrap();
+    let mut seen = other.wait_for_events(0, Duration::ZERO).await.unwrap();
     for _ in 0..100 {
         let worker = {
             let other = Arc::clone(other);
             tokio::spawn(async move {
-                let seen = other.changed(seen, Duration::from_secs(60)).await.unwrap();
+                let seen = other
+                    .wait_for_events(seen, Duration::from_secs(60))
+                    .await
+                    .unwrap();
                 (seen, other.claim(any()).await.unwrap().unwrap())
             })
         };
@@ -173,7 +176,7 @@ async fn latencies_of_start(
         let (_, claimed) = worker.await.unwrap();
         times.push(clock.elapsed() - before);
         assert_eq!(claimed.task.id, added[0].task.id);
-        seen = other.changed(0, Duration::ZERO).await.unwrap();
+        seen = other.wait_for_events(0, Duration::ZERO).await.unwrap();
     }
     times
 }

@@ -19,7 +19,7 @@ use windlass_core::Usage;
 use windlass_core::task::{
     Claim, Dependency, NewIssue, NewProject, NewTask, Outcome, StoreError, TaskFilter, TaskStore,
 };
-use windlass_store::{Settings, open_with};
+use windlass_store::{StoreSettings, open_with};
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() {
@@ -50,9 +50,9 @@ async fn add_project(store: &dyn TaskStore) -> i64 {
 
 /// Adds tasks with eight clients without end, and prints each number once the store has confirmed it.
 async fn add_until_killed(folder: &Path) {
-    let mut settings = Settings::default();
-    settings.query = Duration::from_secs(60);
-    settings.commit = Duration::from_secs(60);
+    let mut settings = StoreSettings::default();
+    settings.query_timeout = Duration::from_secs(60);
+    settings.commit_timeout = Duration::from_secs(60);
     let store = open_with(&url(folder), settings).await.unwrap();
     let project = add_project(&*store).await;
     let clients = (0..8).map(|_| async {

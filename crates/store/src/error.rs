@@ -6,18 +6,18 @@ use windlass_core::task::StoreError;
 
 /// Where the store is, as a person may see it: no password.
 #[derive(Debug, Clone)]
-pub(crate) struct Place(pub(crate) String);
+pub(crate) struct StoreLocation(pub(crate) String);
 
 /// What went wrong with a statement, and whether doing all of it again may help.
 #[derive(Debug)]
-pub(crate) struct Broken {
+pub(crate) struct DbError {
     pub(crate) error: StoreError,
     pub(crate) again: bool,
 }
 
 /// Reads the database's complaint.
-pub(crate) fn read(place: &Place, error: sqlx::Error) -> Broken {
-    let Place(place) = place;
+pub(crate) fn classify(place: &StoreLocation, error: sqlx::Error) -> DbError {
+    let StoreLocation(place) = place;
     match &error {
         sqlx::Error::Database(complaint) => {
             let code = complaint.code().unwrap_or_default();
@@ -28,31 +28,31 @@ pub(crate) fn read(place: &Place, error: sqlx::Error) -> Broken {
                 _ => postgres(place, &code, message),
             }
         }
-        sqlx::Error::PoolTimedOut => Broken {
+        sqlx::Error::PoolTimedOut => DbError {
             error: StoreError::Unavailable(format!("{place} gave no connection in time")),
             again: true,
         },
-        sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_) => Broken {
+        sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_) => DbError {
             error: StoreError::Unavailable(format!("{place} is not to be reached: {error}")),
             again: true,
         },
-        sqlx::Error::WorkerCrashed | sqlx::Error::PoolClosed => Broken {
+        sqlx::Error::WorkerCrashed | sqlx::Error::PoolClosed => DbError {
             error: StoreError::Unavailable(format!("{place} was closed")),
             again: false,
         },
-        _ => refuse(place, &error.to_string()),
+        _ => rejected(place, &error.to_string()),
     }
 }
 
-fn refuse(place: &str, message: &str) -> Broken {
-    Broken {
+fn rejected(place: &str, message: &str) -> DbError {
+    DbError {
         error: StoreError::Unavailable(format!("{place} cannot be used: {message}")),
         again: false,
     }
 }
 
-fn full(place: &str) -> Broken {
-    Broken {
+fn full(place: &str) -> DbError {
+    DbError {
         error: StoreError::Full(format!(
             "no room left for {place}: reading still works, and writing does again once there is room"
         )),
@@ -60,7 +60,7 @@ fn full(place: &str) -> Broken {
     }
 }
 
-fn sqlite(place: &str, code: i32, message: &str) -> Broken {
+fn sqlite(place: &str, code: i32, message: &str) -> DbError {
     const BUSY: i32 = 5;
     const LOCKED: i32 = 6;
     const READONLY: i32 = 8;
@@ -76,34 +76,34 @@ fn sqlite(place: &str, code: i32, message: &str) -> Broken {
     }
     // The extended codes carry the plain one in their low byte.
     match code & 0xff {
-        BUSY | LOCKED => Broken {
+        BUSY | LOCKED => DbError {
             error: StoreError::Timeout {
                 what: "waiting for another process that writes to the store",
-                after: BUSY_PATIENCE,
+                after: BUSY_TIMEOUT,
             },
             again: false,
         },
         FULL => full(place),
-        READONLY => Broken {
+        READONLY => DbError {
             error: StoreError::Unavailable(format!(
                 "{place} is read-only: what it holds can be read, nothing can be added"
             )),
             again: false,
         },
-        CORRUPT | NOTADB => Broken {
+        CORRUPT | NOTADB => DbError {
             error: damaged(place, message),
             again: false,
         },
-        CANTOPEN => refuse(
+        CANTOPEN => rejected(
             place,
             "it cannot be opened; look at its folder and its permissions",
         ),
-        _ => refuse(place, message),
+        _ => rejected(place, message),
     }
 }
 
 /// How long another process may hold SQLite's write lock before that is an error.
-pub(crate) const BUSY_PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A file that is not what it should be. It is left as it is.
 pub(crate) fn damaged(place: &str, message: &str) -> StoreError {
@@ -112,36 +112,36 @@ pub(crate) fn damaged(place: &str, message: &str) -> StoreError {
     ))
 }
 
-const PASSING: [&str; 4] = ["57P01", "57P02", "57P03", "53300"];
+const TRANSIENT_SQLSTATES: [&str; 4] = ["57P01", "57P02", "57P03", "53300"];
 
-fn postgres(place: &str, code: &str, message: &str) -> Broken {
+fn postgres(place: &str, code: &str, message: &str) -> DbError {
     match code {
         // No room: the disk, or memory.
         "53100" | "53200" => full(place),
         // Two transactions that wait for each other, or saw each other.
-        "40001" | "40P01" => Broken {
+        "40001" | "40P01" => DbError {
             error: StoreError::Unavailable(format!("{place} is too busy: {message}")),
             again: true,
         },
         // It waited for a lock, or for itself, longer than we allow.
-        "55P03" | "57014" => Broken {
+        "55P03" | "57014" => DbError {
             error: StoreError::Timeout {
                 what: "waiting for another process that writes to the store",
-                after: BUSY_PATIENCE,
+                after: BUSY_TIMEOUT,
             },
             again: false,
         },
-        "25006" => Broken {
+        "25006" => DbError {
             error: StoreError::Unavailable(format!(
                 "{place} is read-only: what it holds can be read, nothing can be added"
             )),
             again: false,
         },
         // It shuts down, starts up, or has no connection left: that passes.
-        passing if passing.starts_with("08") || PASSING.contains(&passing) => Broken {
+        passing if passing.starts_with("08") || TRANSIENT_SQLSTATES.contains(&passing) => DbError {
             error: StoreError::Unavailable(format!("{place} is not ready: {message}")),
             again: true,
         },
-        _ => refuse(place, message),
+        _ => rejected(place, message),
     }
 }

@@ -6,17 +6,17 @@ use windlass_core::task::{
     AttemptRef, Broadcast, EventFilter, LoggedEvent, StoreError, StoreResult, Task, TaskStatus,
 };
 
-use crate::session::{Session, moment};
-use crate::sql::{Arg, Row, Sql, args, json, sql, unreadable};
-use crate::task::fence_messages;
+use crate::connection::{DbConnection, timestamp};
+use crate::sql::{Arg, Row, Sql, args, decode_error, json, sql};
+use crate::task_row::fence_events;
 
 /// The longest message. The handle makes events far smaller.
-const MAX_MESSAGE: usize = 1 << 20;
+const MAX_MESSAGE_BYTES: usize = 1 << 20;
 /// How many messages are read at once, at most and unless told otherwise.
-const PAGE: u32 = 1_000;
+const MAX_PAGE: u32 = 1_000;
 
 /// Takes the next numbers. PostgreSQL tells whoever listens, when the transaction is committed.
-const TAKE: Sql = sql!(
+const ALLOCATE_SEQS: Sql = sql!(
     "UPDATE counter SET value = value + $1 WHERE name = 'event' RETURNING value";
     lock ", CAST(pg_notify('windlass', '') AS TEXT) AS told"
 );
@@ -47,12 +47,12 @@ fn insert(rows: usize) -> String {
 }
 
 /// Writes messages under the next numbers, and gives the last.
-pub(crate) async fn write(s: &mut Session, messages: &[Broadcast]) -> StoreResult<u64> {
+pub(crate) async fn write(s: &mut DbConnection, messages: &[Broadcast]) -> StoreResult<u64> {
     let count = i64::try_from(messages.len()).unwrap_or(i64::MAX);
-    let taken = s.change(TAKE, args![count]).await?;
+    let taken = s.fetch_returning(ALLOCATE_SEQS, args![count]).await?;
     let last = match taken.first() {
         Some(row) => row.int("value")?,
-        None => return Err(unreadable("counter", "the row of the events is gone")),
+        None => return Err(decode_error("counter", "the row of the events is gone")),
     };
     let mut seq = last - count;
     let mut rest = messages;
@@ -70,7 +70,7 @@ pub(crate) async fn write(s: &mut Session, messages: &[Broadcast]) -> StoreResul
                 json(message)?
             ]);
         }
-        s.write(Sql::same(INSERT[power].as_str()), args).await?;
+        s.execute(Sql::same(INSERT[power].as_str()), args).await?;
         rest = later;
     }
     Ok(number(last))
@@ -94,9 +94,9 @@ pub(crate) fn status(task: &Task, status: TaskStatus, agent_id: &str) -> Broadca
 pub(crate) fn check(messages: &[Broadcast]) -> StoreResult<()> {
     for message in messages {
         let size = json(message)?.len();
-        if size > MAX_MESSAGE {
+        if size > MAX_MESSAGE_BYTES {
             return Err(StoreError::Refused(format!(
-                "a message of {size} bytes is longer than the {MAX_MESSAGE} that are kept"
+                "a message of {size} bytes is longer than the {MAX_MESSAGE_BYTES} that are kept"
             )));
         }
     }
@@ -107,20 +107,20 @@ pub(crate) fn check(messages: &[Broadcast]) -> StoreResult<()> {
 ///
 /// An attempt whose answer was lost says the same once more: then it gets the answer, and nothing is added.
 pub(crate) async fn append(
-    s: &mut Session,
+    s: &mut DbConnection,
     attempt: Option<AttemptRef>,
     messages: &[Broadcast],
 ) -> StoreResult<u64> {
     if let Some(attempt) = attempt {
-        fence_messages(s, attempt).await?;
-        if let Some(last) = said_already(s, messages).await? {
+        fence_events(s, attempt).await?;
+        if let Some(last) = find_duplicate(s, messages).await? {
             return Ok(last);
         }
     }
     for message in messages {
-        s.tell(message.clone());
+        s.queue_event(message.clone());
     }
-    match s.number().await? {
+    match s.assign_seqs().await? {
         Some(last) => Ok(last),
         None => last(s).await,
     }
@@ -130,7 +130,7 @@ pub(crate) async fn append(
 ///
 /// Events carry numbers of their own, so two that are alike to the letter are one. The fence has waited for whoever may
 /// still have been writing them.
-async fn said_already(s: &mut Session, messages: &[Broadcast]) -> StoreResult<Option<u64>> {
+async fn find_duplicate(s: &mut DbConnection, messages: &[Broadcast]) -> StoreResult<Option<u64>> {
     const BEFORE: Sql =
         sql!("SELECT seq, body FROM event WHERE task_id = $1 ORDER BY seq DESC LIMIT $2");
     let Some(newest) = messages.last() else {
@@ -143,7 +143,7 @@ async fn said_already(s: &mut Session, messages: &[Broadcast]) -> StoreResult<Op
     // One is enough to know, nearly always, that they are new.
     for count in [1, messages.len()] {
         let limit = u32::try_from(count).unwrap_or(u32::MAX);
-        let rows = s.rows(BEFORE, args![task, limit]).await?;
+        let rows = s.fetch_all(BEFORE, args![task, limit]).await?;
         if rows.len() < count {
             return Ok(None);
         }
@@ -158,15 +158,18 @@ async fn said_already(s: &mut Session, messages: &[Broadcast]) -> StoreResult<Op
 }
 
 /// The number of the last message.
-pub(crate) async fn last(s: &mut Session) -> StoreResult<u64> {
-    match s.row(LAST, args![]).await? {
+pub(crate) async fn last(s: &mut DbConnection) -> StoreResult<u64> {
+    match s.fetch_optional(LAST, args![]).await? {
         Some(row) => Ok(number(row.int("value")?)),
-        None => Err(unreadable("counter", "the row of the events is gone")),
+        None => Err(decode_error("counter", "the row of the events is gone")),
     }
 }
 
 /// Reads messages in the order of their numbers.
-pub(crate) async fn read(s: &mut Session, filter: &EventFilter) -> StoreResult<Vec<LoggedEvent>> {
+pub(crate) async fn read(
+    s: &mut DbConnection,
+    filter: &EventFilter,
+) -> StoreResult<Vec<LoggedEvent>> {
     const ALL: Sql = sql!("SELECT seq, at, body FROM event WHERE seq > $1 ORDER BY seq LIMIT $2");
     const OF_PROJECT: Sql = sql!(
         "SELECT seq, at, body FROM event WHERE project_id = $3 AND seq > $1 ORDER BY seq LIMIT $2"
@@ -179,12 +182,18 @@ pub(crate) async fn read(s: &mut Session, filter: &EventFilter) -> StoreResult<V
         "ORDER BY seq LIMIT $2"
     );
     let after = i64::try_from(filter.after).unwrap_or(i64::MAX);
-    let limit = page(filter.limit, PAGE);
+    let limit = page_size(filter.limit, MAX_PAGE);
     let rows = match (filter.task_id, filter.project_id) {
-        (None, None) => s.rows(ALL, args![after, limit]).await?,
-        (None, Some(project)) => s.rows(OF_PROJECT, args![after, limit, project]).await?,
-        (Some(task), None) => s.rows(OF_TASK, args![after, limit, task]).await?,
-        (Some(task), Some(project)) => s.rows(OF_BOTH, args![after, limit, task, project]).await?,
+        (None, None) => s.fetch_all(ALL, args![after, limit]).await?,
+        (None, Some(project)) => {
+            s.fetch_all(OF_PROJECT, args![after, limit, project])
+                .await?
+        }
+        (Some(task), None) => s.fetch_all(OF_TASK, args![after, limit, task]).await?,
+        (Some(task), Some(project)) => {
+            s.fetch_all(OF_BOTH, args![after, limit, task, project])
+                .await?
+        }
     };
     rows.iter().map(event).collect()
 }
@@ -192,12 +201,12 @@ pub(crate) async fn read(s: &mut Session, filter: &EventFilter) -> StoreResult<V
 fn event(row: &Row) -> StoreResult<LoggedEvent> {
     Ok(LoggedEvent {
         seq: number(row.int("seq")?),
-        at: moment(row.int("at")?),
+        at: timestamp(row.int("at")?),
         message: row.json("body")?,
     })
 }
 
 /// How many rows to read: what is asked for, zero meaning all that are allowed, and never more than those.
-pub(crate) fn page(asked: u32, most: u32) -> u32 {
+pub(crate) fn page_size(asked: u32, most: u32) -> u32 {
     if asked == 0 { most } else { asked.min(most) }
 }

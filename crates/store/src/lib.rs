@@ -22,23 +22,23 @@
 //! # }).unwrap();
 //! ```
 
-mod awaited;
 pub mod conformance;
-mod contract;
+mod connection;
 mod error;
 mod events;
-mod lane;
+mod notify;
 mod ops;
+mod pending_reply;
 mod pools;
 mod postgres;
 mod schema;
-mod session;
 mod sql;
 mod sqlite;
 mod store;
-mod task;
-mod watch;
-mod work;
+mod task_row;
+mod task_store;
+mod write_job;
+mod write_queue;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -46,40 +46,40 @@ use std::time::Duration;
 
 use windlass_core::task::{StoreError, StoreResult, TaskStore};
 
-pub use pools::Leap;
+pub use pools::ClockSkew;
 
 /// How long a store may take.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Settings {
+pub struct StoreSettings {
     /// For a question, and for what need not reach the disk: one second.
-    pub query: Duration,
+    pub query_timeout: Duration,
     /// For what must reach the disk: five seconds, as another process may hold the store that long.
-    pub commit: Duration,
+    pub commit_timeout: Duration,
     /// For opening it, and for a connection to become free.
-    pub patience: Duration,
+    pub open_timeout: Duration,
     /// How far the database's clock is off, for tests.
-    pub leap: Leap,
+    pub leap: ClockSkew,
 }
 
-impl Default for Settings {
+impl Default for StoreSettings {
     fn default() -> Self {
         Self {
-            query: Duration::from_secs(1),
-            commit: Duration::from_secs(5),
-            patience: Duration::from_secs(10),
-            leap: Leap::default(),
+            query_timeout: Duration::from_secs(1),
+            commit_timeout: Duration::from_secs(5),
+            open_timeout: Duration::from_secs(10),
+            leap: ClockSkew::default(),
         }
     }
 }
 
 /// Opens the store at an address: `sqlite:PATH` or `postgres://user@host/database`.
 pub async fn open(url: &str) -> StoreResult<Arc<dyn TaskStore>> {
-    open_with(url, Settings::default()).await
+    open_with(url, StoreSettings::default()).await
 }
 
 /// Opens a store with limits of one's own.
-pub async fn open_with(url: &str, settings: Settings) -> StoreResult<Arc<dyn TaskStore>> {
+pub async fn open_with(url: &str, settings: StoreSettings) -> StoreResult<Arc<dyn TaskStore>> {
     if url.starts_with("postgres://") || url.starts_with("postgresql://") {
         return Ok(Arc::new(postgres::open(url, settings).await?));
     }

@@ -2,13 +2,13 @@
 
 use windlass_core::task::{StoreError, StoreResult};
 
-use crate::error::Place;
+use crate::connection::DbConnection;
+use crate::error::StoreLocation;
 use crate::pools::{COMMIT, Pools, ROLLBACK};
-use crate::session::Session;
 use crate::sql::{Sql, args, sql};
 
 /// Every released step, in order. A step that was released never changes.
-const STEPS: &[Sql] = &[
+const MIGRATIONS: &[Sql] = &[
     Sql {
         sqlite: include_str!("../migrations/sqlite/0001_tasks.sql"),
         postgres: include_str!("../migrations/postgres/0001_tasks.sql"),
@@ -37,7 +37,7 @@ const LOCK: Sql = Sql {
     postgres: "SELECT CAST(pg_advisory_xact_lock(8241960125) AS TEXT) AS n",
 };
 
-const PREPARE: Sql = Sql {
+const CREATE_META: Sql = Sql {
     sqlite: "CREATE TABLE IF NOT EXISTS windlass_schema (version BIGINT NOT NULL PRIMARY KEY, at BIGINT NOT NULL)",
     postgres: "CREATE SCHEMA IF NOT EXISTS windlass; \
                CREATE TABLE IF NOT EXISTS windlass.windlass_schema \
@@ -47,7 +47,7 @@ const PREPARE: Sql = Sql {
 const VERSION: Sql = sql!("SELECT coalesce(max(version), 0) AS n FROM windlass_schema");
 
 /// Makes the tables, or brings them up to date. Those of a newer version are refused, and so are those of others.
-pub(crate) async fn prepare(pools: &Pools) -> StoreResult<()> {
+pub(crate) async fn migrate_if_needed(pools: &Pools) -> StoreResult<()> {
     let mut reader = pools.reader().await?;
     let found = version(&mut reader).await?;
     drop(reader);
@@ -57,9 +57,9 @@ pub(crate) async fn prepare(pools: &Pools) -> StoreResult<()> {
     let mut session = pools.writer().await.map_err(|broken| broken.error)?;
     pools.begin(&mut session, true).await?;
     match migrate(&mut session, &pools.place).await {
-        Ok(()) => session.script(COMMIT).await.map(drop),
+        Ok(()) => session.execute_batch(COMMIT).await.map(drop),
         Err(error) => {
-            if session.script(ROLLBACK).await.is_err() {
+            if session.execute_batch(ROLLBACK).await.is_err() {
                 session.close().await;
             }
             Err(error)
@@ -68,8 +68,8 @@ pub(crate) async fn prepare(pools: &Pools) -> StoreResult<()> {
 }
 
 /// Whether there is nothing to do.
-fn is_current(found: Option<i64>, place: &Place) -> StoreResult<bool> {
-    let known = i64::try_from(STEPS.len()).unwrap_or(i64::MAX);
+fn is_current(found: Option<i64>, place: &StoreLocation) -> StoreResult<bool> {
+    let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
     match found {
         Some(version) if version > known => Err(StoreError::Unavailable(format!(
             "{} was written by a newer Windlass (its tables have version {version}, this one knows {known}): \
@@ -82,22 +82,22 @@ fn is_current(found: Option<i64>, place: &Place) -> StoreResult<bool> {
 }
 
 /// The version of the tables; nothing where there are none.
-async fn version(s: &mut Session) -> StoreResult<Option<i64>> {
+async fn version(s: &mut DbConnection) -> StoreResult<Option<i64>> {
     if number(s, IS_OURS).await? == 0 {
         return Ok(None);
     }
     number(s, VERSION).await.map(Some)
 }
 
-async fn number(s: &mut Session, sql: Sql) -> StoreResult<i64> {
-    match s.row(sql, args![]).await? {
+async fn number(s: &mut DbConnection, sql: Sql) -> StoreResult<i64> {
+    match s.fetch_optional(sql, args![]).await? {
         Some(row) => row.int("n"),
         None => Ok(0),
     }
 }
 
-async fn migrate(s: &mut Session, place: &Place) -> StoreResult<()> {
-    s.rows(LOCK, args![]).await?;
+async fn migrate(s: &mut DbConnection, place: &StoreLocation) -> StoreResult<()> {
+    s.fetch_all(LOCK, args![]).await?;
     let found = version(s).await?;
     if is_current(found, place)? {
         return Ok(());
@@ -108,14 +108,14 @@ async fn migrate(s: &mut Session, place: &Place) -> StoreResult<()> {
             place.0
         )));
     }
-    s.script(PREPARE).await?;
+    s.execute_batch(CREATE_META).await?;
     let done = usize::try_from(found.unwrap_or(0)).unwrap_or(0);
-    for (at, step) in STEPS.iter().enumerate().skip(done) {
-        s.script(*step).await?;
+    for (at, step) in MIGRATIONS.iter().enumerate().skip(done) {
+        s.execute_batch(*step).await?;
         let version = i64::try_from(at + 1).unwrap_or(i64::MAX);
         let now = s.now();
         let note = sql!("INSERT INTO windlass_schema (version, at) VALUES ($1, $2)");
-        s.write(note, args![version, now]).await?;
+        s.execute(note, args![version, now]).await?;
     }
     Ok(())
 }

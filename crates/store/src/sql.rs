@@ -82,7 +82,7 @@ impl From<bool> for Arg {
 
 impl From<String> for Arg {
     fn from(value: String) -> Self {
-        Self::Text(Some(plain(value)))
+        Self::Text(Some(bind_value(value)))
     }
 }
 
@@ -94,12 +94,12 @@ impl From<&str> for Arg {
 
 impl From<Option<&str>> for Arg {
     fn from(value: Option<&str>) -> Self {
-        Self::Text(value.map(|text| plain(text.to_owned())))
+        Self::Text(value.map(|text| bind_value(text.to_owned())))
     }
 }
 
 /// PostgreSQL takes no NUL in a text. So that both stores give back the same, neither is given one.
-fn plain(text: String) -> String {
+fn bind_value(text: String) -> String {
     if text.contains('\0') {
         text.replace('\0', "\u{FFFD}")
     } else {
@@ -121,16 +121,16 @@ impl Row {
             Self::Sqlite(row) => row.try_get(column),
             Self::Postgres(row) => row.try_get(column),
         }
-        .map_err(|error| unreadable(column, error))
+        .map_err(|error| decode_error(column, error))
     }
 
     /// A number, or nothing.
-    pub(crate) fn maybe_int(&self, column: &str) -> StoreResult<Option<i64>> {
+    pub(crate) fn opt_int(&self, column: &str) -> StoreResult<Option<i64>> {
         match self {
             Self::Sqlite(row) => row.try_get(column),
             Self::Postgres(row) => row.try_get(column),
         }
-        .map_err(|error| unreadable(column, error))
+        .map_err(|error| decode_error(column, error))
     }
 
     /// A text.
@@ -139,16 +139,16 @@ impl Row {
             Self::Sqlite(row) => row.try_get(column),
             Self::Postgres(row) => row.try_get(column),
         }
-        .map_err(|error| unreadable(column, error))
+        .map_err(|error| decode_error(column, error))
     }
 
     /// A text, or nothing.
-    pub(crate) fn maybe_text(&self, column: &str) -> StoreResult<Option<String>> {
+    pub(crate) fn opt_text(&self, column: &str) -> StoreResult<Option<String>> {
         match self {
             Self::Sqlite(row) => row.try_get(column),
             Self::Postgres(row) => row.try_get(column),
         }
-        .map_err(|error| unreadable(column, error))
+        .map_err(|error| decode_error(column, error))
     }
 
     /// A yes or no.
@@ -157,19 +157,19 @@ impl Row {
     }
 
     /// A small number, such as an attempt's.
-    pub(crate) fn small<N: TryFrom<i64>>(&self, column: &str) -> StoreResult<N> {
+    pub(crate) fn int_as<N: TryFrom<i64>>(&self, column: &str) -> StoreResult<N> {
         let value = self.int(column)?;
-        N::try_from(value).map_err(|_| unreadable(column, value))
+        N::try_from(value).map_err(|_| decode_error(column, value))
     }
 
     /// A value that was written as JSON.
     pub(crate) fn json<T: serde::de::DeserializeOwned>(&self, column: &str) -> StoreResult<T> {
-        serde_json::from_str(&self.text(column)?).map_err(|error| unreadable(column, error))
+        serde_json::from_str(&self.text(column)?).map_err(|error| decode_error(column, error))
     }
 }
 
 /// A value in the store that does not read as what it should be.
-pub(crate) fn unreadable(column: &str, why: impl std::fmt::Display) -> StoreError {
+pub(crate) fn decode_error(column: &str, why: impl std::fmt::Display) -> StoreError {
     StoreError::Unavailable(format!(
         "the store holds something unreadable in {column}: {why}"
     ))

@@ -6,26 +6,26 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use tokio::sync::{oneshot, watch};
-use windlass_core::task::{StoreError, StoreResult, Stored, TaskId};
+use windlass_core::task::{StoreError, StoreFuture, StoreResult, TaskId};
 
-use crate::Settings;
-use crate::awaited::Awaited;
-use crate::lane::{self, Lane};
-use crate::ops::enqueue::Homes;
+use crate::StoreSettings;
+use crate::connection::DbConnection;
+use crate::notify::{self as news, EventSignal};
+use crate::ops::enqueue::KnownParents;
+use crate::pending_reply::PendingReply;
 use crate::pools::Pools;
 use crate::schema;
-use crate::session::Session;
-use crate::watch::{self as news, Signal};
-use crate::work::{Deed, Job, Progress, Stages, Undo};
+use crate::write_job::{JobProgress, Operation, StageLabels, TypedWriteJob, UndoFn};
+use crate::write_queue::{self, WriteQueue};
 
 /// Tasks on SQLite or PostgreSQL.
 pub(crate) struct SqlStore {
     pools: Pools,
-    lanes: Vec<Lane>,
+    lanes: Vec<WriteQueue>,
     next: AtomicUsize,
-    signal: Signal,
-    settings: Settings,
-    pub(crate) homes: Homes,
+    signal: EventSignal,
+    settings: StoreSettings,
+    pub(crate) homes: KnownParents,
     /// While it lives, somebody looks after what others write, and after the log.
     alive: watch::Sender<bool>,
 }
@@ -40,30 +40,35 @@ impl fmt::Debug for SqlStore {
 
 /// Whether an answer may be given before the disk has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kept {
+pub(crate) enum Durability {
     /// It survives the loss of power.
-    Surely,
+    Durable,
     /// It survives the death of this process; what is lost with the power is merely done again.
-    Soon,
+    Relaxed,
 }
 
 /// How a deed is done.
-pub(crate) struct How {
-    pub(crate) stages: Stages,
-    pub(crate) kept: Kept,
+pub(crate) struct WriteOptions {
+    pub(crate) stages: StageLabels,
+    pub(crate) kept: Durability,
     /// Deeds for the same task are done one after the other.
     pub(crate) task: Option<TaskId>,
 }
 
 impl SqlStore {
     /// Makes the tables where there are none, and begins to work.
-    pub(crate) async fn start(pools: Pools, lanes: u32, settings: Settings) -> StoreResult<Self> {
-        let opening = tokio::time::timeout(settings.patience, schema::prepare(&pools)).await;
-        let after = settings.patience;
+    pub(crate) async fn start(
+        pools: Pools,
+        lanes: u32,
+        settings: StoreSettings,
+    ) -> StoreResult<Self> {
+        let opening =
+            tokio::time::timeout(settings.open_timeout, schema::migrate_if_needed(&pools)).await;
+        let after = settings.open_timeout;
         let what = "opening the store";
         opening.map_err(|_| StoreError::Timeout { what, after })??;
-        let signal = Signal::new();
-        let open = |_| lane::open(pools.clone(), signal.clone());
+        let signal = EventSignal::new();
+        let open = |_| write_queue::spawn_writer(pools.clone(), signal.clone());
         let lanes = (0..lanes).map(open).collect();
         let store = Self {
             pools: pools.clone(),
@@ -71,15 +76,15 @@ impl SqlStore {
             next: AtomicUsize::new(0),
             signal: signal.clone(),
             settings,
-            homes: Homes::default(),
+            homes: KnownParents::default(),
             alive: watch::Sender::new(true),
         };
-        store.beside(news::look_after(pools, signal));
+        store.spawn_background(news::watch_database(pools, signal));
         Ok(store)
     }
 
     /// Does something else for as long as the store is used.
-    pub(crate) fn beside(&self, work: impl Future<Output = ()> + Send + 'static) {
+    pub(crate) fn spawn_background(&self, work: impl Future<Output = ()> + Send + 'static) {
         let mut alive = self.alive.subscribe();
         tokio::spawn(async move {
             tokio::select! {
@@ -90,7 +95,7 @@ impl SqlStore {
         });
     }
 
-    fn lane(&self, task: Option<TaskId>) -> &Lane {
+    fn queue_for(&self, task: Option<TaskId>) -> &WriteQueue {
         let at = match task {
             Some(task) => usize::try_from(task.unsigned_abs()).unwrap_or(0),
             None => self.next.fetch_add(1, Ordering::Relaxed),
@@ -99,10 +104,13 @@ impl SqlStore {
     }
 
     /// Does something in a transaction, together with whatever else waits to be done.
-    pub(crate) fn write<T, F>(&self, how: How, deed: F) -> Stored<'_, T>
+    pub(crate) fn write<T, F>(&self, how: WriteOptions, deed: F) -> StoreFuture<'_, T>
     where
         T: Send + 'static,
-        F: for<'a> Fn(&'a mut Session) -> BoxFuture<'a, StoreResult<T>> + Send + Sync + 'static,
+        F: for<'a> Fn(&'a mut DbConnection) -> BoxFuture<'a, StoreResult<T>>
+            + Send
+            + Sync
+            + 'static,
     {
         self.write_or_undo(how, deed, None)
     }
@@ -110,34 +118,37 @@ impl SqlStore {
     /// The same; and what to do if nobody takes the answer any more.
     pub(crate) fn write_or_undo<T, F>(
         &self,
-        how: How,
+        how: WriteOptions,
         deed: F,
-        undo: Option<Undo<T>>,
-    ) -> Stored<'_, T>
+        undo: Option<UndoFn<T>>,
+    ) -> StoreFuture<'_, T>
     where
         T: Send + 'static,
-        F: for<'a> Fn(&'a mut Session) -> BoxFuture<'a, StoreResult<T>> + Send + Sync + 'static,
+        F: for<'a> Fn(&'a mut DbConnection) -> BoxFuture<'a, StoreResult<T>>
+            + Send
+            + Sync
+            + 'static,
     {
-        let deed: Deed<T> = Box::new(deed);
+        let deed: Operation<T> = Box::new(deed);
         let patience = match how.kept {
-            Kept::Surely => self.settings.commit,
-            Kept::Soon => self.settings.query,
+            Durability::Durable => self.settings.commit_timeout,
+            Durability::Relaxed => self.settings.query_timeout,
         };
         Box::pin(async move {
-            let progress = Progress::new(how.stages);
+            let progress = JobProgress::new(how.stages);
             let (reply, answer) = oneshot::channel();
-            let job = Job {
+            let job = TypedWriteJob {
                 deed,
-                durable: how.kept == Kept::Surely,
+                durable: how.kept == Durability::Durable,
                 progress: progress.clone(),
                 answer: None,
                 reply: Some(reply),
                 undo,
             };
             let asked = async {
-                let lane = self.lane(how.task);
+                let lane = self.queue_for(how.task);
                 lane.send(Box::new(job)).await.map_err(|_| closed())?;
-                let mut awaited = Awaited {
+                let mut awaited = PendingReply {
                     answer,
                     undo,
                     lane: lane.clone(),
@@ -152,12 +163,12 @@ impl SqlStore {
     }
 
     /// Asks something, beside those who write.
-    pub(crate) fn read<'s, T, F>(&'s self, what: &'static str, question: F) -> Stored<'s, T>
+    pub(crate) fn read<'s, T, F>(&'s self, what: &'static str, question: F) -> StoreFuture<'s, T>
     where
         T: Send + 's,
-        F: for<'a> FnOnce(&'a mut Session) -> BoxFuture<'a, StoreResult<T>> + Send + 's,
+        F: for<'a> FnOnce(&'a mut DbConnection) -> BoxFuture<'a, StoreResult<T>> + Send + 's,
     {
-        let after = self.settings.query;
+        let after = self.settings.query_timeout;
         Box::pin(async move {
             let asked = async {
                 let mut session = self.pools.reader().await?;
@@ -171,9 +182,9 @@ impl SqlStore {
     }
 
     /// Waits for news.
-    pub(crate) fn wait(&self, after: u64, patience: Duration) -> Stored<'_, u64> {
-        let query = self.settings.query;
-        Box::pin(news::changed(
+    pub(crate) fn wait(&self, after: u64, patience: Duration) -> StoreFuture<'_, u64> {
+        let query = self.settings.query_timeout;
+        Box::pin(news::wait_for_events(
             &self.pools,
             &self.signal,
             after,

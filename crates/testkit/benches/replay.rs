@@ -9,7 +9,7 @@ use divan::{Bencher, black_box};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use windlass_core::cassette::{
-    Cassette, Interaction, Normaliser, Places, RecordedOptions, TimedEvent,
+    Cassette, Interaction, Normalizer, RecordedOptions, Substitutions, TimedEvent,
 };
 use windlass_core::{AgentEvent, AgentHandle, SessionOptions};
 use windlass_testkit::ReplayAgent;
@@ -53,13 +53,15 @@ fn recorded() -> Cassette {
     }])
 }
 
-fn places() -> Places {
-    Places::new().workspace("/home/me/shop").home("/home/me")
+fn places() -> Substitutions {
+    Substitutions::new()
+        .workspace("/home/me/shop")
+        .home("/home/me")
 }
 
 fn text() -> String {
     let mut cassette = recorded();
-    Normaliser::new(&places()).cassette(&mut cassette);
+    Normalizer::new(&places()).normalize_cassette(&mut cassette);
     cassette.to_jsonl().unwrap()
 }
 
@@ -72,7 +74,7 @@ fn runtime() -> Runtime {
 }
 
 async fn play(cassette: Cassette) {
-    let agent = AgentHandle::wrap(ReplayAgent::new(cassette).with_places(places()));
+    let agent = AgentHandle::wrap(ReplayAgent::new(cassette).with_substitutions(places()));
     let session = agent.new_session(SessionOptions::default()).await.unwrap();
     let mut turn = agent.prompt(&session, "go").await.unwrap();
     while let Some(event) = turn.recv().await {
@@ -124,7 +126,7 @@ fn normalise(bencher: Bencher<'_, '_>) {
         .counter(ItemsCount::new(EVENTS))
         .with_inputs(recorded)
         .bench_values(|mut cassette| {
-            Normaliser::new(&places()).cassette(&mut cassette);
+            Normalizer::new(&places()).normalize_cassette(&mut cassette);
             cassette
         });
 }

@@ -28,15 +28,15 @@
 mod clock;
 pub mod conformance;
 mod mock;
-mod places;
-mod player;
 mod record;
 mod replay;
 pub mod scenario;
+mod scripted;
+mod substitutions;
 
 pub use clock::FakeClock;
-pub use mock::{ExpectationBuilder, MockAgent, MockConfig, Probe, ToolCall, Unmet};
-pub use places::places_here;
-pub use player::ScriptedAgent;
-pub use record::{Handled, Recording, RecordingAgent};
+pub use mock::{ExpectationBuilder, MockAgent, MockConfig, MockProbe, ToolCall, UnmetExpectations};
+pub use record::{HandleBackend, Recording, RecordingAgent};
 pub use replay::{ReplayAgent, ReplayConfig, Timing, read_cassette};
+pub use scripted::ScriptedAgent;
+pub use substitutions::local_substitutions;

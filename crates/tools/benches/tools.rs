@@ -15,7 +15,7 @@ use windlass_sandbox::{Host, Mechanism, Sandbox, init};
 use windlass_tools::LocalTools;
 
 fn main() {
-    init::main_if_asked();
+    init::run_if_invoked();
     divan::main();
 }
 
@@ -80,7 +80,7 @@ fn shell_run(bencher: Bencher, mechanism: Mechanism) {
     let ground = Ground::new();
     let sandbox = ground
         .runtime
-        .block_on(Sandbox::with(Host::current(), mechanism));
+        .block_on(Sandbox::with_mechanism(Host::current(), mechanism));
     let Ok(sandbox) = sandbox else { return };
     let tool = ground.tool(&LocalTools::new(sandbox), "shell_run");
     ground.call(bencher, &tool, &json!({"cmd": "true"}));

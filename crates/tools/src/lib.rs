@@ -26,21 +26,21 @@
 //! What it does not do: it asks nobody for permission and knows no model. Whoever offers the tools
 //! decides by their [`kind`](windlass_core::ToolSpec::kind).
 
-mod bound;
-mod clip;
 mod dispatch;
 mod files;
+mod handler;
 mod local;
 mod patch;
 mod results;
 mod run;
 mod schema;
 mod search;
+mod truncate;
 
 pub use dispatch::{dispatch_tool, tool_schema};
 pub use files::{fs_edit, fs_list, fs_read, fs_write};
 pub use local::LocalTools;
 pub use patch::apply_patch;
 pub use results::{FSResult, PyRunResult, ShellResult};
-pub use run::{COMMANDS, Limits, python_run, shell_run};
-pub use search::{Query, search};
+pub use run::{ALLOWED_COMMANDS, CommandLimits, python_run, shell_run};
+pub use search::{SearchQuery, search};

@@ -8,17 +8,17 @@ use windlass_core::{Tool, Toolbox};
 use windlass_sandbox::{Mechanism, Sandbox};
 use windlass_workspace::paths::Root;
 
-use crate::bound::tool;
 use crate::files::{FsEdit, FsList, FsRead, FsWrite};
+use crate::handler::tool;
 use crate::patch::ApplyPatch;
-use crate::run::{Limits, PythonRun, Runner, ShellRun};
+use crate::run::{CommandLimits, CommandRunner, PythonRun, ShellRun};
 use crate::search::Search;
 
 /// Gives out tools that work on this machine: files directly, commands behind the sandbox.
 #[derive(Debug, Clone)]
 pub struct LocalTools {
     sandbox: Result<Sandbox, String>,
-    limits: Limits,
+    limits: CommandLimits,
     allowed: Vec<String>,
 }
 
@@ -30,35 +30,38 @@ impl LocalTools {
             Mechanism::None => Err("no isolation: the sandbox was turned off".to_owned()),
             _ => Ok(sandbox),
         };
-        Self::of(sandbox)
+        Self::with_sandbox(sandbox)
     }
 
     /// Nothing is run at all, and this is why. Files can be read and written.
     pub fn without_isolation(reason: impl Into<String>) -> Self {
-        Self::of(Err(reason.into()))
+        Self::with_sandbox(Err(reason.into()))
     }
 
     /// Commands run even if the sandbox has no walls. For those who were told what it means.
     pub fn unconfined(sandbox: Sandbox) -> Self {
-        Self::of(Ok(sandbox))
+        Self::with_sandbox(Ok(sandbox))
     }
 
-    fn of(sandbox: Result<Sandbox, String>) -> Self {
+    fn with_sandbox(sandbox: Result<Sandbox, String>) -> Self {
         Self {
             sandbox,
-            limits: Limits::default(),
+            limits: CommandLimits::default(),
             allowed: Vec::new(),
         }
     }
 
     /// How much a command may use up.
-    pub fn limits(mut self, limits: Limits) -> Self {
+    pub fn limits(mut self, limits: CommandLimits) -> Self {
         self.limits = limits;
         self
     }
 
     /// Commands that `shell_run` takes besides [`COMMANDS`](crate::COMMANDS).
-    pub fn allow<N: Into<String>>(mut self, commands: impl IntoIterator<Item = N>) -> Self {
+    pub fn allow_commands<N: Into<String>>(
+        mut self,
+        commands: impl IntoIterator<Item = N>,
+    ) -> Self {
         self.allowed.extend(commands.into_iter().map(Into::into));
         self
     }
@@ -68,7 +71,7 @@ impl Toolbox for LocalTools {
     fn tools(&self, root: &Path) -> Result<Vec<Arc<dyn Tool>>> {
         let root =
             Root::open(root).map_err(|error| Error::InvalidInput(format!("workspace: {error}")))?;
-        let runner = Arc::new(Runner::new(
+        let runner = Arc::new(CommandRunner::new(
             self.sandbox.clone(),
             root.path(),
             self.limits.clone(),

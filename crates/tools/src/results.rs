@@ -30,7 +30,7 @@ impl FSResult {
     }
 
     /// A fault is told, after the name of the deed; an escape is not a result.
-    pub(crate) fn faulted(deed: &str, error: PathError) -> Result<Self, PathError> {
+    pub(crate) fn from_path_error(deed: &str, error: PathError) -> Result<Self, PathError> {
         if error.is_escape() {
             return Err(error);
         }
@@ -100,7 +100,7 @@ impl From<ShellResult> for ToolOutput {
     fn from(result: ShellResult) -> Self {
         Self {
             success: result.ok,
-            text: told(&result.stdout, &result.stderr, result.code),
+            text: to_model_text(&result.stdout, &result.stderr, result.code),
             output: fields(&result),
         }
     }
@@ -110,7 +110,7 @@ impl From<PyRunResult> for ToolOutput {
     fn from(result: PyRunResult) -> Self {
         Self {
             success: result.ok,
-            text: told(&result.stdout, &result.stderr, result.code),
+            text: to_model_text(&result.stdout, &result.stderr, result.code),
             output: fields(&result),
         }
     }
@@ -121,7 +121,7 @@ fn fields(result: &impl Serialize) -> Value {
 }
 
 /// Both outputs and the code, for a model to read. What is empty is left out.
-fn told(stdout: &str, stderr: &str, code: i32) -> String {
+fn to_model_text(stdout: &str, stderr: &str, code: i32) -> String {
     let mut parts = Vec::new();
     if !stdout.is_empty() {
         parts.push(stdout.trim_end_matches('\n').to_owned());
@@ -138,13 +138,19 @@ fn told(stdout: &str, stderr: &str, code: i32) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::told;
+    use super::to_model_text;
 
     #[test]
     fn a_model_reads_what_was_said_and_how_it_ended() {
-        assert_eq!(told("a\n", "", 0), "a");
-        assert_eq!(told("", "", 0), "[exit code 0]");
-        assert_eq!(told("a\n", "b\n", 1), "a\n[stderr]\nb\n[exit code 1]");
-        assert_eq!(told("", "blocked: rm", 126), "blocked: rm\n[exit code 126]");
+        assert_eq!(to_model_text("a\n", "", 0), "a");
+        assert_eq!(to_model_text("", "", 0), "[exit code 0]");
+        assert_eq!(
+            to_model_text("a\n", "b\n", 1),
+            "a\n[stderr]\nb\n[exit code 1]"
+        );
+        assert_eq!(
+            to_model_text("", "blocked: rm", 126),
+            "blocked: rm\n[exit code 126]"
+        );
     }
 }

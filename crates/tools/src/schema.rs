@@ -5,7 +5,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
 /// The schema of a tool's input.
-pub(crate) fn of<T: JsonSchema>() -> Value {
+pub(crate) fn input_schema<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.meta_schema = None;
         settings.inline_subschemas = true;
@@ -19,12 +19,12 @@ pub(crate) fn of<T: JsonSchema>() -> Value {
         fields.remove("title");
         fields.remove("description");
     }
-    plain(&mut schema);
+    simplify(&mut schema);
     schema
 }
 
 /// Leaves out what some API refuses: a type that may also be null, defaults of null, number formats.
-fn plain(schema: &mut Value) {
+fn simplify(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
             not_null(fields);
@@ -32,9 +32,9 @@ fn plain(schema: &mut Value) {
             if fields.get("default") == Some(&Value::Null) {
                 fields.remove("default");
             }
-            fields.values_mut().for_each(plain);
+            fields.values_mut().for_each(simplify);
         }
-        Value::Array(items) => items.iter_mut().for_each(plain),
+        Value::Array(items) => items.iter_mut().for_each(simplify),
         _ => {}
     }
 }
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn what_is_optional_is_optional_and_nothing_else() {
         assert_eq!(
-            super::of::<Input>(),
+            super::input_schema::<Input>(),
             json!({
                 "type": "object",
                 "properties": {

@@ -5,7 +5,7 @@
 use futures::future::{BoxFuture, FutureExt};
 use serde::Deserialize;
 use serde_json::json;
-use windlass_core::registry::configured;
+use windlass_core::registry::parse_config;
 use windlass_core::{
     AgentBackend, AgentEvent, AgentHandle, Capabilities, EventStream, Prompt, Result, SessionId,
     SessionOptions, ready_events,
@@ -70,7 +70,7 @@ impl AgentBackend for Shout {
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let registry = windlass::default_registry().register("shout", |config| {
-        let config: ShoutConfig = configured(config)?;
+        let config: ShoutConfig = parse_config(config)?;
         Ok(AgentHandle::wrap(Shout { mark: config.mark }))
     });
 

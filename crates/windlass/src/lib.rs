@@ -3,12 +3,12 @@
 //! A program of your own can be `windlass` with one more backend: build a registry on
 //! [`default_registry`] and hand it to [`cli::main`]. `examples/custom_backend.rs` does.
 
+mod agent_catalog;
 pub mod cli;
 pub mod config;
-mod past;
+mod git_history;
+mod model_catalog;
 mod registry;
-mod roster;
-mod served;
 pub mod settings;
 
 pub use registry::default_registry;

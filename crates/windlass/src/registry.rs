@@ -25,12 +25,12 @@ pub fn default_registry() -> AgentRegistry {
 /// What agents that are programs need of this machine: walls, keys, and a folder of their own.
 ///
 /// The error says why no program can be started here.
-pub(crate) async fn machine(inputs: &Inputs) -> Result<AgentContext, String> {
+pub(crate) async fn agent_context(inputs: &Inputs) -> Result<AgentContext, String> {
     // A configuration that cannot be read is reported by whoever needs it; here it only holds no keys.
     let config = Config::load(inputs).ok();
-    let sandbox = walls(config.as_ref()).await?;
+    let sandbox = detect_sandbox(config.as_ref()).await?;
     let state = inputs
-        .state_folder()
+        .state_dir()
         .ok_or("there is no place for the agents' own folders: set HOME or XDG_STATE_HOME")?;
     let secrets = move |name: &str| config.as_ref()?.secret(name);
     Ok(AgentContext::new(sandbox, state.join("agents")).with_secrets(secrets))
@@ -38,44 +38,44 @@ pub(crate) async fn machine(inputs: &Inputs) -> Result<AgentContext, String> {
 
 /// The walls alone, for a program that is no agent.
 pub(crate) async fn sandbox(inputs: &Inputs) -> Result<Sandbox, String> {
-    walls(Config::load(inputs).ok().as_ref()).await
+    detect_sandbox(Config::load(inputs).ok().as_ref()).await
 }
 
-async fn walls(config: Option<&Config>) -> Result<Sandbox, String> {
+async fn detect_sandbox(config: Option<&Config>) -> Result<Sandbox, String> {
     let readable = config.map(Config::sandbox_readable).unwrap_or_default();
     let host = Host::current().with_readable(readable);
     let sandbox = match config.and_then(Config::sandbox_mechanism) {
-        Some("bubblewrap") => Sandbox::with(host, Mechanism::Bubblewrap).await,
-        Some("landlock") => Sandbox::with(host, Mechanism::Landlock).await,
-        Some("none") => Sandbox::with(host, Mechanism::None).await,
+        Some("bubblewrap") => Sandbox::with_mechanism(host, Mechanism::Bubblewrap).await,
+        Some("landlock") => Sandbox::with_mechanism(host, Mechanism::Landlock).await,
+        Some("none") => Sandbox::with_mechanism(host, Mechanism::None).await,
         _ => Sandbox::detect(host).await,
     };
     sandbox.map_err(|error| error.to_string())
 }
 
 /// The registry with the agents that are programs or models. A backend that is there already keeps its name.
-pub(crate) fn with_programs(
+pub(crate) fn with_local_agents(
     mut registry: AgentRegistry,
     machine: &Result<AgentContext, String>,
 ) -> AgentRegistry {
     for profile in cli::PROFILES {
-        registry = with(registry, profile.name, machine, |context| {
+        registry = register_or_error(registry, profile.name, machine, |context| {
             cli::factory(profile, context)
         });
     }
     for kind in ModelKind::ALL {
-        registry = with(registry, kind.name(), machine, |context| {
+        registry = register_or_error(registry, kind.name(), machine, |context| {
             let tools = toolbox(&context);
             model::factory(kind, context, tools)
         });
     }
     // An agent that has a profile is reached by ACP under the same name, with `transport = "acp"`.
     for preset in acp::PRESETS {
-        registry = with(registry, preset.name, machine, |context| {
+        registry = register_or_error(registry, preset.name, machine, |context| {
             acp::factory(Some(preset), context)
         });
     }
-    registry = with(registry, "acp", machine, |context| {
+    registry = register_or_error(registry, "acp", machine, |context| {
         acp::factory(None, context)
     });
     match machine {
@@ -92,7 +92,7 @@ fn toolbox(context: &AgentContext) -> Arc<dyn Toolbox> {
 }
 
 /// Adds a backend that needs this machine, or why it cannot be had. One that is there already keeps its name.
-fn with<F>(
+fn register_or_error<F>(
     registry: AgentRegistry,
     name: &'static str,
     machine: &Result<AgentContext, String>,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Value, json};
 use windlass_agents::AgentContext;
-use windlass_agents::http::Address;
+use windlass_agents::http::BaseUrl;
 use windlass_agents::model::{ExecSummary, ModelAgent, ModelKind, ModelSettings, NoTools};
 use windlass_core::{AgentHandle, Error, PermissionPolicy, SecretString, SessionOptions, Toolbox};
 use windlass_runner::{Plan, PlanError, PlanOptions};
@@ -41,8 +41,8 @@ pub struct Settings {
 
 /// The settings of this process.
 pub fn load_settings() -> Result<Settings> {
-    let inputs = Inputs::of_process().unwrap_or_default();
-    Ok(Settings::of(&Config::load(&inputs)?))
+    let inputs = Inputs::from_process().unwrap_or_default();
+    Ok(Settings::from_config(&Config::load(&inputs)?))
 }
 
 /// Has the planner of these settings, or of this process, make a plan. Nothing is changed by it.
@@ -53,9 +53,9 @@ pub async fn get_plan(
     task: &str,
     settings: Option<Settings>,
 ) -> std::result::Result<Plan, PlanError> {
-    let settings = chosen(settings)?;
+    let settings = or_load(settings)?;
     settings.check_key(KEY).map_err(Error::InvalidInput)?;
-    let (inputs, context) = here(&settings).await?;
+    let (inputs, context) = process_context(&settings).await?;
     let mut table = settings.planner();
     if settings.api_key.is_some() {
         table["api_key_env"] = KEY.into();
@@ -76,8 +76,8 @@ pub async fn execute(
     coder_prompt: &str,
     settings: Option<Settings>,
 ) -> windlass_core::Result<ExecSummary> {
-    let settings = chosen(settings)?;
-    let (inputs, context) = here(&settings).await?;
+    let settings = or_load(settings)?;
+    let (inputs, context) = process_context(&settings).await?;
     let tools = Arc::new(LocalTools::new(context.sandbox().clone()));
     let coder = model(&settings.coder(), context, tools)?;
     let options = SessionOptions {
@@ -89,7 +89,7 @@ pub async fn execute(
 
 impl Settings {
     /// What a configuration says about them.
-    pub fn of(config: &Config) -> Self {
+    pub fn from_config(config: &Config) -> Self {
         let text = |key: &str| config.value(key).and_then(|value| value.as_str());
         let number = |key: &str| config.value(key).and_then(serde_json::Value::as_u64);
         let owned = |key: &str| text(key).unwrap_or_default().to_owned();
@@ -135,7 +135,7 @@ impl Settings {
     /// Whether the planner's server can be asked: only one on this machine does without the key of this variable.
     pub(crate) fn check_key(&self, variable: &str) -> std::result::Result<(), String> {
         let host = &self.turbo_host;
-        let is_here = || Address::parse(host).is_ok_and(|address| address.is_local());
+        let is_here = || BaseUrl::parse(host).is_ok_and(|address| address.is_local());
         if self.api_key.is_some() || is_here() {
             return Ok(());
         }
@@ -145,17 +145,17 @@ impl Settings {
     }
 }
 
-fn chosen(settings: Option<Settings>) -> windlass_core::Result<Settings> {
+fn or_load(settings: Option<Settings>) -> windlass_core::Result<Settings> {
     let loaded = settings.map_or_else(load_settings, Ok);
     loaded.map_err(|error| Error::InvalidInput(error.to_string()))
 }
 
 /// This process, with no other key than that of the settings.
-async fn here(settings: &Settings) -> windlass_core::Result<(Inputs, AgentContext)> {
-    let inputs = Inputs::of_process()
+async fn process_context(settings: &Settings) -> windlass_core::Result<(Inputs, AgentContext)> {
+    let inputs = Inputs::from_process()
         .map_err(|error| Error::InvalidInput(format!("no working directory: {error}")))?;
     let key = settings.api_key.clone();
-    let machine = registry::machine(&inputs).await;
+    let machine = registry::agent_context(&inputs).await;
     let context = machine.map_err(|problem| Error::Unavailable {
         backend: ModelKind::Ollama.name().to_owned(),
         problem,
@@ -168,7 +168,7 @@ fn model(
     context: AgentContext,
     tools: Arc<dyn Toolbox>,
 ) -> windlass_core::Result<AgentHandle> {
-    let settings = ModelSettings::read(table)?;
+    let settings = ModelSettings::from_value(table)?;
     Ok(ModelAgent::new(ModelKind::Ollama, settings, context, tools)?.handle())
 }
 

@@ -6,8 +6,9 @@ use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
 use serde_json::{Value, json};
 use windlass_wire::{
-    AnswerStyle, Dialect, FunctionTool, Message, ModelEvent, ModelRequest, ModelResponse, Part,
-    Reasoning, Role, Route, StreamReader, StreamWriter, Text, Tool, ToolCall, ToolResult,
+    Dialect, FunctionTool, Message, ModelEvent, ModelRequest, ModelResponse, Part, Reasoning,
+    ResponseStyle, Role, Route, StreamDecoder, StreamEncoder, Text, ToolCall, ToolDefinition,
+    ToolResult,
 };
 
 fn main() {
@@ -30,7 +31,7 @@ fn request() -> ModelRequest {
                 "properties": { "path": { "type": "string" }, "text": { "type": "string" } },
                 "required": ["path"],
             });
-            Tool::Function(tool)
+            ToolDefinition::Function(tool)
         })
         .collect();
     for turn in 0..40 {
@@ -88,7 +89,7 @@ fn events() -> Vec<ModelEvent> {
 }
 
 fn stream(dialect: Dialect) -> Vec<u8> {
-    let mut writer = StreamWriter::new(dialect, AnswerStyle::new(dialect, 1));
+    let mut writer = StreamEncoder::new(dialect, ResponseStyle::new(dialect, 1));
     events()
         .iter()
         .flat_map(|event| writer.push(event))
@@ -99,7 +100,7 @@ fn stream(dialect: Dialect) -> Vec<u8> {
 fn request_parse(bencher: Bencher, dialect: Dialect) {
     let request = request();
     let body = dialect.render_request(&request);
-    let route = Route::of(&dialect.path(&request));
+    let route = Route::parse(&dialect.path(&request));
     bencher.counter(BytesCount::of_slice(&body)).bench(|| {
         route
             .as_ref()
@@ -119,7 +120,7 @@ fn request_serde_value(bencher: Bencher, dialect: Dialect) {
 fn stream_parse(bencher: Bencher, dialect: Dialect) {
     let bytes = stream(dialect);
     bencher.counter(BytesCount::of_slice(&bytes)).bench(|| {
-        let mut reader = StreamReader::new(dialect);
+        let mut reader = StreamDecoder::new(dialect);
         let mut count = 0;
         for piece in black_box(&bytes).chunks(4096) {
             count += reader.push(piece).len();
@@ -150,7 +151,7 @@ fn stream_render(bencher: Bencher, dialect: Dialect) {
     let events = events();
     let size = stream(dialect).len();
     bencher.counter(BytesCount::new(size)).bench(|| {
-        let mut writer = StreamWriter::new(dialect, AnswerStyle::new(dialect, 1));
+        let mut writer = StreamEncoder::new(dialect, ResponseStyle::new(dialect, 1));
         let pieces = black_box(&events)
             .iter()
             .map(|event| writer.push(event).len());

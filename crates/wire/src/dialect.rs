@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::stream::{Decode, Encode};
 use crate::{
-    AnswerStyle, ErrorKind, ErrorReply, Framing, ModelError, ModelEvent, ModelRequest,
-    ModelResponse, Route, WireError,
+    ErrorKind, ErrorResponse, Framing, ModelError, ModelEvent, ModelRequest, ModelResponse,
+    ResponseStyle, Route, WireError,
 };
 use crate::{chat, error, gemini, json, messages, ollama, responses};
 
@@ -83,7 +83,7 @@ impl Dialect {
 
     /// What this API can carry of a request; the table is in the crate's documentation.
     #[must_use]
-    pub fn carry_request(self, request: &ModelRequest) -> ModelRequest {
+    pub fn adapt_request(self, request: &ModelRequest) -> ModelRequest {
         let mut carried = request.clone();
         room!(self, carry_request(&mut carried));
         carried
@@ -91,7 +91,7 @@ impl Dialect {
 
     /// What this API can carry of an answer.
     #[must_use]
-    pub fn carry_response(self, response: &ModelResponse) -> ModelResponse {
+    pub fn adapt_response(self, response: &ModelResponse) -> ModelResponse {
         let mut carried = response.clone();
         room!(self, carry_response(&mut carried));
         carried
@@ -99,7 +99,7 @@ impl Dialect {
 
     /// The body of a request, saying what this API can carry of it.
     pub fn render_request(self, request: &ModelRequest) -> Vec<u8> {
-        let carried = self.carry_request(request);
+        let carried = self.adapt_request(request);
         room!(self, render_request(&carried))
             .to_string()
             .into_bytes()
@@ -112,8 +112,8 @@ impl Dialect {
     }
 
     /// The body of a whole answer.
-    pub fn render_response(self, response: &ModelResponse, style: AnswerStyle) -> Vec<u8> {
-        let carried = self.carry_response(response);
+    pub fn render_response(self, response: &ModelResponse, style: ResponseStyle) -> Vec<u8> {
+        let carried = self.adapt_response(response);
         room!(self, encode(&carried, style))
             .to_string()
             .into_bytes()
@@ -130,8 +130,8 @@ impl Dialect {
     }
 
     /// A failure as this API says it before an answer has begun; inside a stream, push [`ModelEvent::Error`].
-    pub fn render_error(self, error: &ModelError) -> ErrorReply {
-        ErrorReply {
+    pub fn render_error(self, error: &ModelError) -> ErrorResponse {
+        ErrorResponse {
             status: self.status(error),
             headers: error::retry_header(error),
             body: room!(self, render_error(error)).to_string().into_bytes(),
@@ -157,7 +157,7 @@ impl Dialect {
         }
     }
 
-    pub(crate) fn encoder(self, style: AnswerStyle) -> Box<dyn Encode> {
+    pub(crate) fn encoder(self, style: ResponseStyle) -> Box<dyn Encode> {
         match self {
             Self::Chat => Box::new(chat::Encoder::new(style)),
             Self::Responses => Box::new(responses::Encoder::new(style)),

@@ -63,7 +63,8 @@ pub enum ErrorKind {
     /// The provider sent what its API does not allow.
     Protocol,
     /// The stream broke off.
-    Cut,
+    #[serde(rename = "cut")]
+    Interrupted,
 }
 
 impl ErrorKind {
@@ -77,14 +78,14 @@ impl ErrorKind {
             Self::TooLarge => 413,
             Self::RateLimited | Self::QuotaExhausted => 429,
             Self::Server => 500,
-            Self::Protocol | Self::Cut => 502,
+            Self::Protocol | Self::Interrupted => 502,
             Self::Overloaded => 503,
             Self::Timeout => 504,
         }
     }
 
     /// The kind that a status alone suggests.
-    pub fn of_status(status: u16) -> Self {
+    pub fn from_status(status: u16) -> Self {
         match status {
             401 => Self::Authentication,
             402 => Self::QuotaExhausted,
@@ -101,10 +102,10 @@ impl ErrorKind {
 
     /// Whether the same request may succeed later.
     pub fn is_transient(self) -> bool {
-        use ErrorKind::{Cut, Overloaded, Protocol, RateLimited, Server, Timeout};
+        use ErrorKind::{Interrupted, Overloaded, Protocol, RateLimited, Server, Timeout};
         matches!(
             self,
-            RateLimited | Overloaded | Server | Timeout | Protocol | Cut
+            RateLimited | Overloaded | Server | Timeout | Protocol | Interrupted
         )
     }
 }
@@ -153,9 +154,9 @@ impl ModelError {
     }
 
     /// A stream that ended before the answer did.
-    pub(crate) fn cut() -> Self {
+    pub(crate) fn interrupted() -> Self {
         Self::new(
-            ErrorKind::Cut,
+            ErrorKind::Interrupted,
             "the stream ended before the answer was complete",
         )
     }
@@ -170,7 +171,7 @@ impl From<WireError> for ModelError {
 
 /// A failure ready for HTTP.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ErrorReply {
+pub struct ErrorResponse {
     /// The status line.
     pub status: u16,
     /// Headers beyond the content type, which is JSON.
@@ -205,11 +206,11 @@ pub(crate) fn retry_header(error: &ModelError) -> Vec<(&'static str, String)> {
 
 /// A failure whose body is not the API's: a proxy's page, or nothing.
 pub(crate) fn from_text(status: u16, body: &[u8]) -> ModelError {
-    const KEPT: usize = 400;
+    const MAX_BODY_EXCERPT: usize = 400;
     let text: String = String::from_utf8_lossy(body)
         .trim()
         .chars()
-        .take(KEPT)
+        .take(MAX_BODY_EXCERPT)
         .collect();
     let message = if text.is_empty() {
         format!("the provider answered with status {status} and nothing else")
@@ -218,6 +219,6 @@ pub(crate) fn from_text(status: u16, body: &[u8]) -> ModelError {
     };
     ModelError {
         status,
-        ..ModelError::new(ErrorKind::of_status(status), message)
+        ..ModelError::new(ErrorKind::from_status(status), message)
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ModelError, Opaque, ToolKind};
+use crate::{ModelError, Opaque, ToolInputKind};
 
 /// A piece of an answer.
 ///
@@ -46,7 +46,7 @@ pub enum ModelEvent {
         /// The tool.
         name: String,
         /// How the input is written.
-        kind: ToolKind,
+        kind: ToolInputKind,
         /// A blob the provider wants back with the call.
         signature: Option<String>,
     },
@@ -65,7 +65,7 @@ pub enum ModelEvent {
     /// Something that only its own API understands.
     Opaque(Opaque),
     /// What has been consumed so far; a later one replaces an earlier one.
-    Usage(Usage),
+    Usage(TokenUsage),
     /// Why the model stopped.
     Stop {
         /// The reason.
@@ -79,7 +79,7 @@ pub enum ModelEvent {
 
 impl ModelEvent {
     /// Whether nothing may follow.
-    pub fn is_last(&self) -> bool {
+    pub fn is_terminal(&self) -> bool {
         matches!(self, Self::Error(_) | Self::Done)
     }
 }
@@ -108,7 +108,7 @@ pub enum StopReason {
 /// Inputs include those from and to the cache, outputs include reasoning, whatever the API's own way to count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Usage {
+pub struct TokenUsage {
     /// All tokens read.
     pub input_tokens: u64,
     /// All tokens written.
@@ -121,7 +121,7 @@ pub struct Usage {
     pub reasoning_tokens: u64,
 }
 
-impl Usage {
+impl TokenUsage {
     /// Read and written together.
     pub fn total_tokens(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)

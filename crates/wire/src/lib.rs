@@ -68,8 +68,7 @@
 //! results in a row are one message; of several choices or candidates the first is read. Nothing here fetches a picture,
 //! counts a token, or checks a schema.
 
-mod calls;
-mod carry;
+mod adapt;
 mod chat;
 mod dialect;
 mod error;
@@ -77,11 +76,11 @@ mod event;
 mod frame;
 mod gemini;
 mod json;
-mod look;
+mod lenient;
 mod message;
 mod messages;
 mod ollama;
-mod read;
+mod parse_common;
 mod request;
 mod response;
 mod responses;
@@ -89,17 +88,19 @@ mod route;
 mod stream;
 mod time;
 mod tool;
+mod tool_calls;
 
 pub use dialect::Dialect;
-pub use error::{ErrorKind, ErrorReply, ModelError, WireError};
-pub use event::{ModelEvent, StopReason, Usage};
+pub use error::{ErrorKind, ErrorResponse, ModelError, WireError};
+pub use event::{ModelEvent, StopReason, TokenUsage};
 pub use frame::{Framing, MAX_EVENT_BYTES};
 pub use json::MAX_DEPTH;
 pub use message::{Image, ImageSource, Message, Opaque, Part, Reasoning, Role, Text};
 pub use request::{Extra, JsonSchema, ModelRequest, OutputFormat, Sampling};
-pub use response::{Fold, ModelResponse};
+pub use response::{ModelResponse, ResponseBuilder};
 pub use route::Route;
-pub use stream::{AnswerStyle, StreamReader, StreamWriter};
+pub use stream::{ResponseStyle, StreamDecoder, StreamEncoder};
 pub use tool::{
-    FreeformTool, FunctionTool, Grammar, Tool, ToolCall, ToolChoice, ToolKind, ToolResult,
+    FreeformTool, FunctionTool, Grammar, ToolCall, ToolChoice, ToolDefinition, ToolInputKind,
+    ToolResult,
 };

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Dialect, Message, Part, Role, Text, Tool, ToolChoice};
+use crate::{Dialect, Message, Part, Role, Text, ToolChoice, ToolDefinition};
 
 /// Fields that no common word covers, kept as they came so that they can go out again.
 pub type Extra = Map<String, Value>;
@@ -21,7 +21,7 @@ pub struct ModelRequest {
     /// The conversation, oldest message first.
     pub messages: Vec<Message>,
     /// What the model may call.
-    pub tools: Vec<Tool>,
+    pub tools: Vec<ToolDefinition>,
     /// Whether it must call something; `None` leaves it to the provider.
     pub tool_choice: Option<ToolChoice>,
     /// Whether it may call several tools at once; `None` leaves it to the provider.
@@ -56,7 +56,7 @@ impl ModelRequest {
     }
 
     /// The offered tool of this name.
-    pub fn tool(&self, name: &str) -> Option<&Tool> {
+    pub fn tool(&self, name: &str) -> Option<&ToolDefinition> {
         self.tools.iter().find(|tool| tool.name() == Some(name))
     }
 

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ModelError, ModelEvent, Part, Reasoning, StopReason, ToolCall, ToolKind, Usage};
+use crate::{
+    ModelError, ModelEvent, Part, Reasoning, StopReason, TokenUsage, ToolCall, ToolInputKind,
+};
 
 /// A whole answer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -17,7 +19,7 @@ pub struct ModelResponse {
     /// Why it stopped.
     pub stop: Option<StopReason>,
     /// What it consumed.
-    pub usage: Option<Usage>,
+    pub usage: Option<TokenUsage>,
 }
 
 impl ModelResponse {
@@ -25,11 +27,11 @@ impl ModelResponse {
     pub fn from_events<'a>(
         events: impl IntoIterator<Item = &'a ModelEvent>,
     ) -> Result<Self, ModelError> {
-        let mut fold = Fold::default();
+        let mut fold = ResponseBuilder::default();
         for event in events {
             fold.push(event)?;
         }
-        Ok(fold.into_response())
+        Ok(fold.build())
     }
 
     /// The stream that folds into this answer, each part in one delta.
@@ -120,7 +122,7 @@ pub(crate) fn call_events(index: usize, call: &ToolCall) -> [ModelEvent; 3] {
 
 /// Folds events as they come.
 #[derive(Debug, Default)]
-pub struct Fold {
+pub struct ResponseBuilder {
     response: ModelResponse,
     /// Where in the parts each call stands.
     calls: Vec<(usize, usize)>,
@@ -128,7 +130,7 @@ pub struct Fold {
     thinking: bool,
 }
 
-impl Fold {
+impl ResponseBuilder {
     /// Takes one event in; the error is the one that the event carries.
     pub fn push(&mut self, event: &ModelEvent) -> Result<(), ModelError> {
         let thinking = std::mem::take(&mut self.thinking);
@@ -172,7 +174,7 @@ impl Fold {
     }
 
     /// The answer.
-    pub fn into_response(self) -> ModelResponse {
+    pub fn build(self) -> ModelResponse {
         self.response
     }
 
@@ -201,7 +203,7 @@ impl Fold {
         index: usize,
         id: &str,
         name: &str,
-        kind: ToolKind,
+        kind: ToolInputKind,
         signature: Option<String>,
     ) {
         self.calls.push((index, self.response.parts.len()));

@@ -1,6 +1,6 @@
 //! Which API a request speaks, seen from its path.
 
-use crate::{AnswerStyle, Dialect, Framing, ModelRequest};
+use crate::{Dialect, Framing, ModelRequest, ResponseStyle};
 
 /// What the path of a request says about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ impl Route {
     /// Reads a path with its query. Only the end of the path counts, so any base address will do.
     ///
     /// Addresses beside the conversation (lists of models, token counts) belong to nobody here and give `None`.
-    pub fn of(path_and_query: &str) -> Option<Self> {
+    pub fn parse(path_and_query: &str) -> Option<Self> {
         let (path, query) = path_and_query
             .split_once('?')
             .unwrap_or((path_and_query, ""));
@@ -40,11 +40,11 @@ impl Route {
             ("/api/chat", Dialect::Ollama),
         ];
         let (_, dialect) = dialect.into_iter().find(|(end, _)| path.ends_with(end))?;
-        Some(Self::to(dialect))
+        Some(Self::for_dialect(dialect))
     }
 
     /// The route of an API whose path says nothing more.
-    pub fn to(dialect: Dialect) -> Self {
+    pub fn for_dialect(dialect: Dialect) -> Self {
         Self {
             dialect,
             model: None,
@@ -54,8 +54,8 @@ impl Route {
     }
 
     /// How to answer a request that came this way.
-    pub fn style(&self, request: &ModelRequest, created: u64) -> AnswerStyle {
-        AnswerStyle {
+    pub fn style(&self, request: &ModelRequest, created: u64) -> ResponseStyle {
+        ResponseStyle {
             created,
             stream_usage: request.stream_usage,
             framing: self.framing,

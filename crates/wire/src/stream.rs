@@ -1,11 +1,11 @@
 //! Streams as a whole: bytes to events for a client, events to bytes for a server.
 
-use crate::frame::{ArraySplitter, Frames, LineSplitter, SseSplitter};
+use crate::frame::{ArraySplitter, FrameWriter, LineSplitter, SseSplitter};
 use crate::{Dialect, Framing, ModelError, ModelEvent};
 
 /// How an answer is written, beyond what its events say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AnswerStyle {
+pub struct ResponseStyle {
     /// When the answer was begun, in seconds since 1970.
     pub created: u64,
     /// Whether a streamed chat completion ends with its usage; the other APIs always do.
@@ -14,7 +14,7 @@ pub struct AnswerStyle {
     pub framing: Framing,
 }
 
-impl AnswerStyle {
+impl ResponseStyle {
     /// The usual style of an API.
     pub fn new(dialect: Dialect, created: u64) -> Self {
         Self {
@@ -37,27 +37,27 @@ pub(crate) trait Decode: std::fmt::Debug + Send {
 
     /// Nothing more will come: says what that means for an answer that has not ended itself.
     fn end(&mut self, _out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        Err(ModelError::cut())
+        Err(ModelError::interrupted())
     }
 }
 
 /// Turns events into frames of one API. Its state is that of one answer.
 pub(crate) trait Encode: std::fmt::Debug + Send {
     /// Writes what one event means.
-    fn event(&mut self, event: &ModelEvent, out: &mut Frames);
+    fn event(&mut self, event: &ModelEvent, out: &mut FrameWriter);
 }
 
 /// Reads a streamed answer: bytes in, wherever they are split, events out.
 ///
 /// The events end with exactly one [`ModelEvent::Done`] or [`ModelEvent::Error`], whatever the bytes are.
 #[derive(Debug)]
-pub struct StreamReader {
+pub struct StreamDecoder {
     splitter: Splitter,
     decoder: Box<dyn Decode>,
     ended: bool,
 }
 
-impl StreamReader {
+impl StreamDecoder {
     /// A reader for one answer.
     pub fn new(dialect: Dialect) -> Self {
         Self {
@@ -76,7 +76,7 @@ impl StreamReader {
         let mut out = Vec::new();
         if !self.ended {
             let read = self.read(bytes, &mut out);
-            self.settle(read, &mut out);
+            self.finish_push(read, &mut out);
         }
         out
     }
@@ -85,12 +85,12 @@ impl StreamReader {
     pub fn finish(mut self) -> Vec<ModelEvent> {
         let mut out = Vec::new();
         if !self.ended {
-            let read = self.read_rest(&mut out);
-            self.settle(read, &mut out);
+            let read = self.finish_frames(&mut out);
+            self.finish_push(read, &mut out);
         }
         if !self.ended {
             let end = self.decoder.end(&mut out);
-            self.settle(end, &mut out);
+            self.finish_push(end, &mut out);
         }
         out
     }
@@ -98,10 +98,10 @@ impl StreamReader {
     fn read(&mut self, bytes: &[u8], out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         let decoder = &mut self.decoder;
         let mut frame = |name: &[u8], data: &[u8]| {
-            if out.last().is_some_and(ModelEvent::is_last) {
+            if out.last().is_some_and(ModelEvent::is_terminal) {
                 return Ok(());
             }
-            decoder.frame(name, data, out).map_err(Trouble)
+            decoder.frame(name, data, out).map_err(DecodeError)
         };
         self.splitter.decide(bytes);
         match &mut self.splitter {
@@ -113,35 +113,35 @@ impl StreamReader {
                 line => frame(b"", line),
             }),
         }
-        .map_err(|error: Trouble| error.0)
+        .map_err(|error: DecodeError| error.0)
     }
 
     /// The last frame may lack its end; if it is no whole frame, the stream was cut.
-    fn read_rest(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+    fn finish_frames(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         let end: &[u8] = match self.splitter {
             Splitter::Sse(_) => b"\n\n",
             Splitter::Lines(_) => b"\n",
             Splitter::Array(_) | Splitter::Undecided => b"",
         };
-        self.read(end, out).map_err(|_| ModelError::cut())
+        self.read(end, out).map_err(|_| ModelError::interrupted())
     }
 
     /// Ends the stream where it is over, and turns a failure to read into the last event.
-    fn settle(&mut self, read: Result<(), ModelError>, out: &mut Vec<ModelEvent>) {
-        let over = out.iter().position(ModelEvent::is_last);
+    fn finish_push(&mut self, read: Result<(), ModelError>, out: &mut Vec<ModelEvent>) {
+        let over = out.iter().position(ModelEvent::is_terminal);
         if let Some(last) = over {
             out.truncate(last + 1);
         } else if let Err(error) = read {
             out.push(ModelEvent::Error(error));
         }
-        self.ended = out.last().is_some_and(ModelEvent::is_last);
+        self.ended = out.last().is_some_and(ModelEvent::is_terminal);
     }
 }
 
 /// A failure to read, from the frames or from what is in them.
-struct Trouble(ModelError);
+struct DecodeError(ModelError);
 
-impl From<crate::WireError> for Trouble {
+impl From<crate::WireError> for DecodeError {
     fn from(error: crate::WireError) -> Self {
         Self(ModelError::protocol(error))
     }
@@ -171,18 +171,18 @@ impl Splitter {
 
 /// Writes a streamed answer: events in, bytes out.
 #[derive(Debug)]
-pub struct StreamWriter {
+pub struct StreamEncoder {
     encoder: Box<dyn Encode>,
-    frames: Frames,
+    frames: FrameWriter,
     ended: bool,
 }
 
-impl StreamWriter {
+impl StreamEncoder {
     /// A writer for one answer.
-    pub fn new(dialect: Dialect, style: AnswerStyle) -> Self {
+    pub fn new(dialect: Dialect, style: ResponseStyle) -> Self {
         Self {
             encoder: dialect.encoder(style),
-            frames: Frames::new(style.framing),
+            frames: FrameWriter::new(style.framing),
             ended: false,
         }
     }
@@ -193,7 +193,7 @@ impl StreamWriter {
             return Vec::new();
         }
         self.encoder.event(event, &mut self.frames);
-        if event.is_last() {
+        if event.is_terminal() {
             self.ended = true;
             self.frames.close();
         }

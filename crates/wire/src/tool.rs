@@ -8,7 +8,7 @@ use crate::{Extra, Opaque, Part};
 /// How the input of a tool is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ToolKind {
+pub enum ToolInputKind {
     /// A JSON object that fits the tool's schema.
     #[default]
     Function,
@@ -20,7 +20,7 @@ pub enum ToolKind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Tool {
+pub enum ToolDefinition {
     /// It takes a JSON object.
     Function(FunctionTool),
     /// It takes plain text.
@@ -29,7 +29,7 @@ pub enum Tool {
     Hosted(Opaque),
 }
 
-impl Tool {
+impl ToolDefinition {
     /// The name the model calls it by; a hosted tool may have none.
     pub fn name(&self) -> Option<&str> {
         match self {
@@ -142,7 +142,7 @@ pub struct ToolCall {
     /// The tool.
     pub name: String,
     /// How the input is written.
-    pub kind: ToolKind,
+    pub kind: ToolInputKind,
     /// The input as the model wrote it: JSON text for a function, anything for a freeform tool.
     pub input: String,
     /// A blob the provider wants back with the call: Gemini's thought signature.
@@ -157,7 +157,7 @@ impl ToolCall {
     ///
     /// What is no object (a freeform text, or JSON that the model got wrong) becomes its field `input`, so that nothing is lost.
     pub fn input_object(&self) -> Value {
-        if self.kind == ToolKind::Function {
+        if self.kind == ToolInputKind::Function {
             if self.input.trim().is_empty() {
                 return json!({});
             }
@@ -178,7 +178,7 @@ pub struct ToolResult {
     /// The tool that was called; empty where the conversation does not hold the call.
     pub name: String,
     /// How that tool's input was written.
-    pub kind: ToolKind,
+    pub kind: ToolInputKind,
     /// What the tool said.
     pub parts: Vec<Part>,
     /// Whether the tool failed.

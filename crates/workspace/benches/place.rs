@@ -14,15 +14,15 @@ use divan::Bencher;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use windlass_core::Timestamp;
-use windlass_core::place::Workspace;
 use windlass_core::task::{AttemptRef, Project};
+use windlass_core::workspace::Workspace;
 use windlass_sandbox::{Host, Mechanism, Sandbox, init};
 use windlass_workspace::Clones;
 
 const FILES: [usize; 2] = [10, 2000];
 
 fn main() {
-    init::main_if_asked();
+    init::run_if_invoked();
     divan::main();
 }
 
@@ -98,7 +98,7 @@ fn place(bencher: Bencher, files: usize, mechanism: Mechanism) {
     let (folder, root) = repository(files);
     let runtime = Runtime::new().unwrap();
     let sandbox = runtime
-        .block_on(Sandbox::with(Host::current(), mechanism))
+        .block_on(Sandbox::with_mechanism(Host::current(), mechanism))
         .unwrap();
     let clones = Clones::new(sandbox, folder.path().join("places")).unwrap();
     let project = Project {

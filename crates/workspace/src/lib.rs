@@ -9,21 +9,21 @@
 
 mod change;
 mod clone;
+mod diff;
 mod error;
 mod git;
 mod merge;
 pub mod paths;
 mod publish;
-mod show;
-mod tests;
+mod test_runner;
 mod verify;
 
-pub use clone::{Clones, OwnClone, reads};
+pub use clone::{AttemptClone, Clones, readable_dirs};
 pub use error::{Error, Result};
-pub use git::checked_out;
-pub use merge::{Merge, Merged};
-pub use tests::{TestSettings, Tests};
-pub use verify::Verified;
+pub use git::head_commit;
+pub use merge::{MergeOutcome, Merged};
+pub use test_runner::{TestRunner, TestSettings};
+pub use verify::Verification;
 
 /// Runs file work on a thread that may wait.
 async fn blocking<T: Send + 'static>(

@@ -7,24 +7,24 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::change::{self, Difference};
-use crate::clone::{Clones, Scratch};
+use crate::change::{self, FileDiff};
+use crate::clone::{Clones, ScratchRepo};
 use crate::error::{Error, Result};
 use crate::git::{Git, Repository};
 
 /// What would happen, or has happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Merge {
+pub enum MergeOutcome {
     /// The branch is in.
     Merged(Merged),
     /// Everything on the branch was there already.
-    Nothing,
+    UpToDate,
     /// Both sides changed the same lines. Nothing was touched.
     Conflicts(Vec<String>),
     /// These files have uncommitted edits, or are not tracked, and the merge would overwrite them. Nothing was
     /// touched.
-    Overwrites(Vec<String>),
+    WouldOverwrite(Vec<String>),
 }
 
 /// What a merge did.
@@ -50,40 +50,40 @@ impl Merged {
 }
 
 /// A merge that is known to be possible.
-struct Planned {
+struct PossibleMerge {
     repository: Repository,
-    scratch: Scratch,
+    scratch: ScratchRepo,
     merged: Merged,
     theirs: String,
 }
 
 /// What is known before anything is touched.
-enum Outlook {
-    Possible(Box<Planned>),
-    Settled(Merge),
+enum MergePlan {
+    Possible(Box<PossibleMerge>),
+    Decided(MergeOutcome),
 }
 
 impl Clones {
     /// Merges `branch` into what is checked out at `root`.
-    pub async fn merge(&self, root: &Path, branch: &str) -> Result<Merge> {
-        match self.outlook(root, branch).await? {
-            Outlook::Settled(merge) => Ok(merge),
-            Outlook::Possible(planned) => {
-                carry_out(&self.git, &planned, branch).await?;
-                Ok(Merge::Merged(planned.merged))
+    pub async fn merge(&self, root: &Path, branch: &str) -> Result<MergeOutcome> {
+        match self.plan_merge(root, branch).await? {
+            MergePlan::Decided(merge) => Ok(merge),
+            MergePlan::Possible(planned) => {
+                apply_merge(&self.git, &planned, branch).await?;
+                Ok(MergeOutcome::Merged(planned.merged))
             }
         }
     }
 
     /// What [`merge`](Self::merge) would do now. Nothing is touched.
-    pub async fn preview(&self, root: &Path, branch: &str) -> Result<Merge> {
-        Ok(match self.outlook(root, branch).await? {
-            Outlook::Settled(merge) => merge,
-            Outlook::Possible(planned) => Merge::Merged(planned.merged),
+    pub async fn preview(&self, root: &Path, branch: &str) -> Result<MergeOutcome> {
+        Ok(match self.plan_merge(root, branch).await? {
+            MergePlan::Decided(merge) => merge,
+            MergePlan::Possible(planned) => MergeOutcome::Merged(planned.merged),
         })
     }
 
-    async fn outlook(&self, root: &Path, branch: &str) -> Result<Outlook> {
+    async fn plan_merge(&self, root: &Path, branch: &str) -> Result<MergePlan> {
         let repository = Repository::find(root)?;
         let into = checked_out(&self.git, &repository).await?;
         let (format, ours) = repository.head(&self.git).await?;
@@ -91,24 +91,26 @@ impl Clones {
         let theirs = theirs
             .ok_or_else(|| Error::branch(branch, "there is no such branch"))?
             .commit;
-        let scratch = Scratch::new(self, &repository, &format)?;
+        let scratch = ScratchRepo::new(self, &repository, &format)?;
         let git = &self.git;
         if is_ancestor(git, &scratch, &theirs, &ours).await? {
-            return Ok(Outlook::Settled(Merge::Nothing));
+            return Ok(MergePlan::Decided(MergeOutcome::UpToDate));
         }
         let fast_forward = is_ancestor(git, &scratch, &ours, &theirs).await?;
         let after = if fast_forward {
             theirs.clone()
         } else {
-            match combine(git, &scratch, branch, &ours, &theirs).await? {
+            match merge_commits(git, &scratch, branch, &ours, &theirs).await? {
                 Ok(commit) => commit,
-                Err(conflicts) => return Ok(Outlook::Settled(Merge::Conflicts(conflicts))),
+                Err(conflicts) => {
+                    return Ok(MergePlan::Decided(MergeOutcome::Conflicts(conflicts)));
+                }
             }
         };
         let differences = change::differences(git, &scratch.git, &ours, &after).await?;
-        let lost = would_be_lost(git, &scratch, &repository, &ours, &differences).await?;
+        let lost = would_overwrite(git, &scratch, &repository, &ours, &differences).await?;
         if !lost.is_empty() {
-            return Ok(Outlook::Settled(Merge::Overwrites(lost)));
+            return Ok(MergePlan::Decided(MergeOutcome::WouldOverwrite(lost)));
         }
         let merged = Merged {
             into,
@@ -117,7 +119,7 @@ impl Clones {
             fast_forward,
             files: differences.into_iter().map(|one| one.path).collect(),
         };
-        Ok(Outlook::Possible(Box::new(Planned {
+        Ok(MergePlan::Possible(Box::new(PossibleMerge {
             repository,
             scratch,
             merged,
@@ -145,7 +147,7 @@ async fn checked_out(git: &Git, repository: &Repository) -> Result<String> {
         }
     }
     let said = repository
-        .ask(git, &["symbolic-ref", "--quiet", "HEAD"])
+        .query(git, &["symbolic-ref", "--quiet", "HEAD"])
         .await?;
     let name = said.text();
     match name.strip_prefix("refs/heads/") {
@@ -154,23 +156,23 @@ async fn checked_out(git: &Git, repository: &Repository) -> Result<String> {
     }
 }
 
-async fn is_ancestor(git: &Git, scratch: &Scratch, old: &str, new: &str) -> Result<bool> {
+async fn is_ancestor(git: &Git, scratch: &ScratchRepo, old: &str, new: &str) -> Result<bool> {
     let said = scratch
         .git
-        .call(git)
-        .ask(&["merge-base", "--is-ancestor", old, new])
+        .command(git)
+        .output(&["merge-base", "--is-ancestor", old, new])
         .await?;
     match said.code {
         0 => Ok(true),
         1 => Ok(false),
-        _ => Err(said.refused()),
+        _ => Err(said.into_error()),
     }
 }
 
 /// A commit with both histories, or the files that conflict.
-async fn combine(
+async fn merge_commits(
     git: &Git,
-    scratch: &Scratch,
+    scratch: &ScratchRepo,
     branch: &str,
     ours: &str,
     theirs: &str,
@@ -184,12 +186,12 @@ async fn combine(
         ours,
         theirs,
     ];
-    let said = scratch.git.call(git).ask(&args).await?;
+    let said = scratch.git.command(git).output(&args).await?;
     if said.code > 1 {
-        return Err(said.refused());
+        return Err(said.into_error());
     }
     let conflicts = said.code == 1;
-    let mut pieces = said.pieces()?.into_iter();
+    let mut pieces = said.nul_separated()?.into_iter();
     let tree = pieces.next().unwrap_or_default();
     if conflicts {
         let files: BTreeSet<String> = pieces.collect();
@@ -197,20 +199,22 @@ async fn combine(
     }
     let message = format!("Merge branch '{branch}'\n");
     let args = ["commit-tree", "-p", ours, "-p", theirs, "-F", "-", &tree];
-    let said = scratch.git.call(git).input(message).run(&args).await?;
+    let said = scratch.git.command(git).input(message).run(&args).await?;
     Ok(Ok(said.text()))
 }
 
 /// The files that the merge would change and that hold something no commit has.
-async fn would_be_lost(
+async fn would_overwrite(
     git: &Git,
-    scratch: &Scratch,
+    scratch: &ScratchRepo,
     repository: &Repository,
     ours: &str,
-    differences: &[Difference],
+    differences: &[FileDiff],
 ) -> Result<Vec<String>> {
-    scratch.git.stand_at(ours)?;
-    scratch.git.settings(&repository.habits(git).await?)?;
+    scratch.git.set_head(ours)?;
+    scratch
+        .git
+        .add_core_config(&repository.core_config(git).await?)?;
     let args = [
         "status",
         "--porcelain=v1",
@@ -221,14 +225,14 @@ async fn would_be_lost(
     ];
     let said = scratch
         .git
-        .call_in(git, &repository.root)
+        .command_in(git, &repository.root)
         .read([&repository.root, &repository.git_dir])
         .index(&repository.git_dir.join("index"))
         .run(&args)
         .await?;
-    let pieces = said.pieces()?;
+    let pieces = said.nul_separated()?;
     let edited: BTreeSet<&str> = pieces.iter().filter_map(|piece| piece.get(3..)).collect();
-    let is_lost = |one: &&Difference| {
+    let is_lost = |one: &&FileDiff| {
         let untracked =
             || one.kind == 'A' && repository.root.join(&one.path).symlink_metadata().is_ok();
         edited.contains(one.path.as_str()) || untracked()
@@ -241,8 +245,8 @@ async fn would_be_lost(
 }
 
 /// Updates the files, then the branch; back again if the branch has moved meanwhile.
-async fn carry_out(git: &Git, planned: &Planned, branch: &str) -> Result<()> {
-    let Planned {
+async fn apply_merge(git: &Git, planned: &PossibleMerge, branch: &str) -> Result<()> {
+    let PossibleMerge {
         repository,
         scratch,
         merged,
@@ -253,28 +257,30 @@ async fn carry_out(git: &Git, planned: &Planned, branch: &str) -> Result<()> {
         let bases = [before.as_str(), theirs.as_str()];
         scratch
             .git
-            .hand_over(git, repository, after, &bases)
+            .export_pack(git, repository, after, &bases)
             .await?;
     }
     let in_checkout = || {
-        let call = scratch.git.call_in(git, &repository.root);
+        let call = scratch.git.command_in(git, &repository.root);
         let call = call.write(&repository.root).write(&repository.git_dir);
         call.index(&repository.git_dir.join("index"))
     };
     // Files that were touched but not changed count as changed until looked at again.
     in_checkout()
-        .ask(&["update-index", "-q", "--refresh"])
+        .output(&["update-index", "-q", "--refresh"])
         .await?;
     in_checkout()
         .run(&["read-tree", "-m", "-u", before, after])
         .await?;
     let name = format!("refs/heads/{}", merged.into);
     let why = format!("merge {branch}");
-    let answer = repository.swap(git, &name, after, before, &why).await?;
+    let answer = repository
+        .update_ref(git, &name, after, before, &why)
+        .await?;
     if answer.code == 0 {
         return Ok(());
     }
-    let said = answer.refused();
+    let said = answer.into_error();
     in_checkout()
         .run(&["read-tree", "-m", "-u", after, before])
         .await?;

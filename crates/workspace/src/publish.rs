@@ -4,14 +4,14 @@
 //! sees them. Then the branch moves by compare-and-swap. A branch that already holds an earlier attempt at
 //! the same task may be replaced; one that holds a later attempt, or anything else, may not.
 
-use windlass_core::place::Commit;
+use windlass_core::workspace::Commit;
 
-use crate::clone::Opened;
+use crate::clone::OpenClone;
 use crate::error::{Error, Result};
-use crate::git::{Git, Standing, check_branch};
+use crate::git::{Git, RefStatus, check_branch};
 
 /// How often a branch is tried: once as if it were new, then as it stands, again where it moves under us.
-const LOOKS: u32 = 4;
+const MAX_ATTEMPTS: u32 = 4;
 
 /// What the trailers of a commit say.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -23,14 +23,14 @@ pub(crate) struct Trailers {
 /// Has `branch` stand at `commit`.
 pub(crate) async fn publish(
     git: &Git,
-    opened: &Opened,
+    opened: &OpenClone,
     commit: &Commit,
     branch: &str,
 ) -> Result<()> {
     check_branch(branch)?;
     let repository = &opened.repository;
     let mut said = String::new();
-    for look in 0..LOOKS {
+    for look in 0..MAX_ATTEMPTS {
         // Nearly always there is no such branch yet: the swap itself finds out.
         let standing = match look {
             0 => None,
@@ -43,31 +43,31 @@ pub(crate) async fn publish(
             return Ok(());
         }
         if let Some(standing) = &standing {
-            refuse_unless_replaceable(git, opened, commit, branch, standing).await?;
+            ensure_replaceable(git, opened, commit, branch, standing).await?;
         }
         opened
             .git
-            .hand_over(git, repository, &commit.id, &[&opened.base])
+            .export_pack(git, repository, &commit.id, &[&opened.base])
             .await?;
         let old = standing.map_or_else(|| "0".repeat(commit.id.len()), |found| found.commit);
         let name = format!("refs/heads/{branch}");
         let answer = repository
-            .swap(git, &name, &commit.id, &old, "publish")
+            .update_ref(git, &name, &commit.id, &old, "publish")
             .await?;
         if answer.code == 0 {
             return Ok(());
         }
-        said = answer.refused().to_string();
+        said = answer.into_error().to_string();
     }
     Err(Error::branch(branch, format!("cannot be moved: {said}")))
 }
 
-async fn refuse_unless_replaceable(
+async fn ensure_replaceable(
     git: &Git,
-    opened: &Opened,
+    opened: &OpenClone,
     commit: &Commit,
     branch: &str,
-    standing: &Standing,
+    standing: &RefStatus,
 ) -> Result<()> {
     if let Some(place) = &standing.checked_out {
         return Err(Error::branch(
@@ -94,10 +94,10 @@ async fn refuse_unless_replaceable(
     Ok(())
 }
 
-async fn trailers(git: &Git, opened: &Opened, commit: &str) -> Result<Trailers> {
+async fn trailers(git: &Git, opened: &OpenClone, commit: &str) -> Result<Trailers> {
     let said = opened
         .git
-        .call(git)
+        .command(git)
         .run(&["cat-file", "commit", commit])
         .await?;
     Ok(read_trailers(&said.text()))

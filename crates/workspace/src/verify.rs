@@ -4,30 +4,35 @@ use std::path::Path;
 
 use windlass_core::task::{Proof, TestResult};
 
-use crate::clone::{Clones, Opened, Room};
+use crate::clone::{Clones, LockedDir, OpenClone};
 use crate::error::{Error, Result};
 use crate::git::Repository;
-use crate::tests::Tests;
+use crate::test_runner::TestRunner;
 
 /// What checking a proof again has shown.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Verified {
+pub struct Verification {
     /// How the tests ended this time. `None`: the commit is not the one that was tested, and nothing was run.
     pub result: Option<TestResult>,
     /// Where proof and present differ, each as a sentence. Empty: the proof holds.
     pub differences: Vec<String>,
 }
 
-impl Verified {
+impl Verification {
     /// Whether the proof holds.
-    pub fn holds(&self) -> bool {
+    pub fn is_valid(&self) -> bool {
         self.differences.is_empty()
     }
 }
 
 impl Clones {
     /// Checks a proof again, in a fresh checkout of its commit from the repository at `root`.
-    pub async fn verify(&self, root: &Path, proof: &Proof, tests: &Tests) -> Result<Verified> {
+    pub async fn verify(
+        &self,
+        root: &Path,
+        proof: &Proof,
+        tests: &TestRunner,
+    ) -> Result<Verification> {
         let repository = Repository::find(root)?;
         let (format, _) = repository.head(&self.git).await?;
         let tree = self.tree_of(&repository, &proof.commit).await?;
@@ -37,20 +42,21 @@ impl Clones {
                 "the commit's tree is {tree}, the proof says {}",
                 proof.tree
             ));
-            return Ok(Verified {
+            return Ok(Verification {
                 result: None,
                 differences,
             });
         }
         let descends = ["merge-base", "--is-ancestor", &proof.base, &proof.commit];
-        if repository.ask(&self.git, &descends).await?.code != 0 {
+        if repository.query(&self.git, &descends).await?.code != 0 {
             differences.push(format!("the commit does not descend from {}", proof.base));
         }
-        let room = Room::new(&self.folder)?;
-        let opened = Opened::in_room(self, repository, &format, &proof.commit, &room.path).await?;
+        let room = LockedDir::new(&self.folder)?;
+        let opened =
+            OpenClone::create_in(self, repository, &format, &proof.commit, &room.path).await?;
         let result = tests.run(&opened.work, &proof.command).await?;
         compare(proof, &result, &mut differences);
-        Ok(Verified {
+        Ok(Verification {
             result: Some(result),
             differences,
         })
@@ -65,7 +71,7 @@ impl Clones {
             return Err(missing());
         }
         let said = repository
-            .ask(&self.git, &["rev-parse", "--verify", "--quiet", &tree])
+            .query(&self.git, &["rev-parse", "--verify", "--quiet", &tree])
             .await?;
         if said.code == 0 {
             Ok(said.text())

@@ -12,36 +12,36 @@ use windlass_core::{
     SessionOptions,
 };
 
-use super::connection::{About, Connection};
-use super::launch::Launch;
-use super::minute;
-use super::pool::{Key, Numbered, Pool};
+use super::connection::{AgentInfo, Connection};
+use super::launch::AcpLaunch;
+use super::pool::{PooledProcess, ProcessKey, ProcessPool};
 use super::preset::Preset;
 use super::program;
-use super::sessions::{Session, Sessions};
-use super::setup::{self, Offered, Wanted};
-use crate::cli::{program as programs, versions};
-use crate::{AgentContext, Settings, instructions};
+use super::resume_guard;
+use super::session_config::{self, OfferedOptions, RequestedOptions};
+use super::sessions::{AcpSession, AcpSessions};
+use crate::cli::{program as programs, version_cache};
+use crate::{AgentContext, ProgramSettings, instructions};
 
 /// One configured agent: its preset and settings, its sessions, its processes.
-pub(super) struct Agent {
+pub(super) struct AcpAgent {
     pub(super) preset: &'static Preset,
-    pub(super) settings: Settings,
+    pub(super) settings: ProgramSettings,
     pub(super) context: AgentContext,
-    pub(super) sessions: Sessions,
-    pub(super) pool: Pool,
-    pub(super) about: OnceLock<About>,
+    pub(super) sessions: AcpSessions,
+    pub(super) pool: ProcessPool,
+    pub(super) about: OnceLock<AgentInfo>,
 }
 
-impl Agent {
+impl AcpAgent {
     /// What a session wants of its process.
-    pub(super) fn key(&self, options: &SessionOptions, cwd: PathBuf) -> Key {
-        let (policy, rules) = self.granted(options);
-        Key {
+    pub(super) fn key(&self, options: &SessionOptions, cwd: PathBuf) -> ProcessKey {
+        let (policy, rules) = self.permissions(options);
+        ProcessKey {
             cwd,
             model: self
                 .model(options)
-                .filter(|_| self.preset.shims.model_at_start),
+                .filter(|_| self.preset.shims.model_is_launch_arg),
             asks: policy != PermissionPolicy::Allow || !rules.is_empty(),
         }
     }
@@ -53,31 +53,31 @@ impl Agent {
             .or_else(|| self.settings.model.clone())
     }
 
-    fn granted<'a>(
+    fn permissions<'a>(
         &'a self,
         options: &'a SessionOptions,
     ) -> (PermissionPolicy, &'a [PermissionRule]) {
-        options.granted(self.settings.permissions.as_ref())
+        options.effective_permissions(self.settings.permissions.as_ref())
     }
 
     /// Refuses what the agent cannot do before anything is started.
     fn check(&self, options: &SessionOptions) -> Result<PathBuf> {
         if options.output_schema.is_some() {
-            return Err(self.cannot("enforce a schema: put it into the prompt"));
+            return Err(self.unsupported("enforce a schema: put it into the prompt"));
         }
         if let Some(model) = &options.model {
-            crate::settings::check_word(model)
+            crate::settings::check_argument(model)
                 .map_err(|problem| Error::InvalidInput(format!("the model's name {problem}")))?;
         }
         let folder = match &options.cwd {
             Some(cwd) if cwd.is_absolute() => Ok(cwd.clone()),
             Some(cwd) => std::path::absolute(cwd),
-            None => self.context.folder(),
+            None => self.context.working_dir(),
         };
         folder.map_err(|error| Error::InvalidInput(format!("no working directory: {error}")))
     }
 
-    pub(super) fn cannot(&self, what: &str) -> Error {
+    pub(super) fn unsupported(&self, what: &str) -> Error {
         Error::Unsupported {
             backend: self.preset.name.to_owned(),
             what: what.to_owned(),
@@ -85,131 +85,134 @@ impl Agent {
     }
 
     /// The process for these sessions, started if there is none.
-    pub(super) async fn process(&self, key: &Key) -> Result<Numbered> {
+    pub(super) async fn process(&self, key: &ProcessKey) -> Result<PooledProcess> {
         let process = self.pool.get(key, self.start(key)).await?;
-        self.rests(key);
+        self.start_idle_timer(key);
         Ok(process)
     }
 
     /// The process is not in use now: it ends if nobody comes. Where a session cannot be taken up again, it stays.
-    pub(super) fn rests(&self, key: &Key) {
+    pub(super) fn start_idle_timer(&self, key: &ProcessKey) {
         if self.about.get().is_some_and(|about| about.can.load_session) {
-            let idle = self.context.clock().sleep(self.context.warm());
-            self.pool.rests(key, idle);
+            let idle = self.context.clock().sleep(self.context.idle_timeout());
+            self.pool.expire_after(key, idle);
         }
     }
 
-    pub(super) async fn start(&self, key: &Key) -> Result<Connection> {
+    pub(super) async fn start(&self, key: &ProcessKey) -> Result<Connection> {
         let preset = self.preset;
         let program = program::find(preset, &self.settings, &self.context)?;
         let model = key.model.clone().or_else(|| self.settings.model.clone());
-        let launch = Launch {
+        let launch = AcpLaunch {
             preset,
             program: &program,
             context: &self.context,
             settings: &self.settings,
             cwd: &key.cwd,
-            model: model.as_deref().filter(|_| preset.shims.model_at_start),
+            model: model
+                .as_deref()
+                .filter(|_| preset.shims.model_is_launch_arg),
             asks: key.asks,
         };
         let spawned = self.context.sandbox().spawn(launch.spec()?);
         let child =
             spawned.map_err(|error| programs::not_started(preset.name, preset.install, &error))?;
-        let connection = Connection::over(child, preset.name).await?;
+        let connection = Connection::open(child, preset.name).await?;
         let _ = self.about.set(connection.about.clone());
         Ok(connection)
     }
 
-    pub(super) async fn open(&self, options: SessionOptions) -> Result<SessionId> {
+    pub(super) async fn new_session(&self, options: SessionOptions) -> Result<SessionId> {
         let cwd = self.check(&options)?;
         let key = self.key(&options, cwd);
         let process = self.process(&key).await?;
-        let id = self.begin(&process.connection, &key, &options).await?;
-        self.keep(id.clone(), options, key, (process.number, true))?;
+        let id = self
+            .start_session(&process.connection, &key, &options)
+            .await?;
+        self.register_session(id.clone(), options, key, (process.number, true))?;
         Ok(id)
     }
 
     /// A new session on this process.
-    async fn begin(
+    async fn start_session(
         &self,
         connection: &Connection,
-        key: &Key,
+        key: &ProcessKey,
         options: &SessionOptions,
     ) -> Result<SessionId> {
         let servers = self.servers(options);
         let request = NewSessionRequest::new(key.cwd.clone())
             .mcp_servers(servers)
             .meta(self.meta(key));
-        let answer = connection.ask(request).await?;
+        let answer = connection.request(request).await?;
         let id = answer.session_id.0.to_string();
-        let offered = Offered {
+        let offered = OfferedOptions {
             modes: answer.modes,
             options: answer.config_options.unwrap_or_default(),
         };
-        self.set_up(connection, &id, &offered, options).await?;
+        self.configure(connection, &id, &offered, options).await?;
         Ok(SessionId::from(id))
     }
 
-    fn keep(
+    fn register_session(
         &self,
         id: SessionId,
         options: SessionOptions,
-        key: Key,
+        key: ProcessKey,
         process: (u64, bool),
     ) -> Result<()> {
-        let (policy, rules) = self.granted(&options);
+        let (policy, rules) = self.permissions(&options);
         let permissions = (policy, rules.to_vec());
         let cwd = key.cwd.clone();
-        let session = Session::new(options, permissions, cwd, key, process);
+        let session = AcpSession::new(options, permissions, cwd, key, process);
         self.sessions.insert(id, Arc::new(session))
     }
 
-    pub(super) async fn reopen(&self, id: &SessionId, options: SessionOptions) -> Result<()> {
+    pub(super) async fn load_session(&self, id: &SessionId, options: SessionOptions) -> Result<()> {
         let cwd = self.check(&options)?;
         let key = self.key(&options, cwd);
         let process = self.process(&key).await?;
         let known = self.sessions.get(self.preset.name, id).ok();
         // A process that has the session need not be told.
         if known.is_none_or(|session| session.process() != process.number) {
-            self.take_up(&process.connection, id, &key, &options)
-                .await?;
+            self.resume(&process.connection, id, &key, &options).await?;
         }
-        self.keep(id.clone(), options, key, (process.number, false))
+        self.register_session(id.clone(), options, key, (process.number, false))
     }
 
     /// Has a process take up a session that it does not have.
-    async fn take_up(
+    async fn resume(
         &self,
         connection: &Connection,
         id: &SessionId,
-        key: &Key,
+        key: &ProcessKey,
         options: &SessionOptions,
     ) -> Result<()> {
         let can = &connection.about.can;
         let (name, servers) = (id.as_str().to_owned(), self.servers(options));
         let meta = self.meta(key);
-        minute::check(self.preset, &self.context, &self.settings, id)?;
+        resume_guard::ensure_resumable(self.preset, &self.context, &self.settings, id)?;
         let taken = if can.session_capabilities.resume.is_some() {
             let request = ResumeSessionRequest::new(name, key.cwd.clone())
                 .mcp_servers(servers)
                 .meta(meta);
-            let answer = connection.ask(request).await;
+            let answer = connection.request(request).await;
             answer.map(|answer| (answer.modes, answer.config_options))
         } else if can.load_session {
             let request = LoadSessionRequest::new(name, key.cwd.clone())
                 .mcp_servers(servers)
                 .meta(meta);
-            let answer = connection.ask(request).await;
+            let answer = connection.request(request).await;
             answer.map(|answer| (answer.modes, answer.config_options))
         } else {
-            return Err(self.cannot("take up an earlier session"));
+            return Err(self.unsupported("take up an earlier session"));
         };
         let (modes, config) = taken.map_err(|error| {
             let said = error.to_string();
             let vague = self
                 .preset
                 .shims
-                .lost
+                .session_lost_phrases
                 .iter()
                 .any(|words| said.contains(words));
             let is_lost = vague || error.code() == ErrorCode::SessionOrphaned;
@@ -221,64 +224,64 @@ impl Agent {
                 false => error,
             }
         })?;
-        let offered = Offered {
+        let offered = OfferedOptions {
             modes,
             options: config.unwrap_or_default(),
         };
-        self.set_up(connection, id.as_str(), &offered, options)
+        self.configure(connection, id.as_str(), &offered, options)
             .await
     }
 
-    async fn set_up(
+    async fn configure(
         &self,
         connection: &Connection,
         id: &str,
-        offered: &Offered,
+        offered: &OfferedOptions,
         options: &SessionOptions,
     ) -> Result<()> {
-        let (policy, rules) = self.granted(options);
+        let (policy, rules) = self.permissions(options);
         let asks = policy != PermissionPolicy::Allow || !rules.is_empty();
         let by_policy = self.preset.shims.mode(policy, asks);
         // A mode that somebody set may let the agent write without asking.
         let own_mode = self.settings.mode.as_deref().filter(|_| !options.read_only);
         let model = self
             .model(options)
-            .filter(|_| !self.preset.shims.model_at_start);
-        let wanted = Wanted {
+            .filter(|_| !self.preset.shims.model_is_launch_arg);
+        let wanted = RequestedOptions {
             mode: own_mode.or(by_policy),
             model: model.as_deref(),
             options: &self.settings.options,
         };
-        setup::apply(connection, id, offered, &wanted).await
+        session_config::apply(connection, id, offered, &wanted).await
     }
 
     /// A process that has the session, and the session's name there: the process that had it is gone.
-    pub(super) async fn revive(
+    pub(super) async fn ensure_process(
         &self,
         id: &SessionId,
-        session: &Arc<Session>,
-    ) -> Result<(Numbered, SessionId)> {
+        session: &Arc<AcpSession>,
+    ) -> Result<(PooledProcess, SessionId)> {
         let process = self.process(&session.key).await?;
         let connection = &process.connection;
         let mut name = id.clone();
         if session.process() != process.number {
-            if session.has_begun() {
-                self.take_up(connection, id, &session.key, &session.options)
+            if session.has_turns() {
+                self.resume(connection, id, &session.key, &session.options)
                     .await?;
             } else {
                 // Nothing was said in it, so nothing is lost, and the agent may not have kept it.
                 name = self
-                    .begin(connection, &session.key, &session.options)
+                    .start_session(connection, &session.key, &session.options)
                     .await?;
                 self.sessions.insert(name.clone(), Arc::clone(session))?;
             }
-            session.moved_to(process.number);
+            session.set_process(process.number);
         }
         Ok((process, name))
     }
 
     /// What goes with the request for a session.
-    fn meta(&self, key: &Key) -> Option<Meta> {
+    fn meta(&self, key: &ProcessKey) -> Option<Meta> {
         let words = instructions::read(&key.cwd, self.preset.words);
         let meta = (self.preset.meta?)(words.as_deref());
         meta.as_object().cloned()
@@ -287,7 +290,7 @@ impl Agent {
     fn servers(&self, options: &SessionOptions) -> Vec<AcpServer> {
         let server = |server: &McpServer| {
             // The protocol wants the whole path.
-            let command = versions::locate(&self.context, &server.command);
+            let command = version_cache::locate(&self.context, &server.command);
             let command = command.unwrap_or_else(|| PathBuf::from(&server.command));
             let env = server.env.iter();
             let env = env.map(|(name, value)| EnvVariable::new(name.clone(), value.clone()));

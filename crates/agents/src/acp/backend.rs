@@ -13,43 +13,47 @@ use windlass_core::{
 };
 
 use super::PRESETS;
-use super::agent::Agent;
-use super::pool::Pool;
+use super::agent::AcpAgent;
+use super::pool::ProcessPool;
 use super::preset::Preset;
-use super::presets::ANY;
-use super::program::{self, Found};
-use super::sessions::{Listed, Sessions};
-use super::turn::Turn;
-use crate::cli::{launch, versions};
-use crate::{AgentContext, Settings, Version};
+use super::presets::GENERIC;
+use super::program::{self, AcpInstallation};
+use super::sessions::{AcpSessions, SessionInfo};
+use super::turn::AcpTurn;
+use crate::cli::{launch, version_cache};
+use crate::{AgentContext, ProgramSettings, Version};
 
 /// The time to begin a session, and a process for it: on a busy machine some take more than a minute.
-const OPEN: Duration = Duration::from_secs(120);
+const OPEN_TIMEOUT: Duration = Duration::from_secs(120);
 /// How many pages of sessions are asked for.
-const PAGES: usize = 20;
+const MAX_SESSION_PAGES: usize = 20;
 
 /// Talks to one agent.
 pub struct AcpBackend {
-    agent: Arc<Agent>,
+    agent: Arc<AcpAgent>,
 }
 
 impl AcpBackend {
     /// The agent of this preset; without one, of the command in the settings.
-    pub fn new(preset: Option<&'static Preset>, settings: Settings, context: AgentContext) -> Self {
+    pub fn new(
+        preset: Option<&'static Preset>,
+        settings: ProgramSettings,
+        context: AgentContext,
+    ) -> Self {
         Self {
-            agent: Arc::new(Agent {
-                preset: preset.unwrap_or(&ANY),
+            agent: Arc::new(AcpAgent {
+                preset: preset.unwrap_or(&GENERIC),
                 settings,
                 context,
-                sessions: Sessions::default(),
-                pool: Pool::default(),
+                sessions: AcpSessions::default(),
+                pool: ProcessPool::default(),
                 about: OnceLock::new(),
             }),
         }
     }
 
     /// The sessions that the agent keeps for this folder, where it can say.
-    pub async fn sessions(&self, cwd: PathBuf) -> Result<Vec<Listed>> {
+    pub async fn list_sessions(&self, cwd: PathBuf) -> Result<Vec<SessionInfo>> {
         let agent = &self.agent;
         let key = agent.key(&SessionOptions::in_dir(&cwd), cwd.clone());
         let process = agent.process(&key).await?;
@@ -61,14 +65,14 @@ impl AcpBackend {
             .list
             .is_none()
         {
-            return Err(agent.cannot("list its sessions"));
+            return Err(agent.unsupported("list its sessions"));
         }
         let mut all = Vec::new();
         let mut cursor = None;
-        for _ in 0..PAGES {
+        for _ in 0..MAX_SESSION_PAGES {
             let request = ListSessionsRequest::new().cwd(cwd.clone()).cursor(cursor);
-            let page = process.connection.ask(request).await?;
-            all.extend(page.sessions.into_iter().map(|session| Listed {
+            let page = process.connection.request(request).await?;
+            all.extend(page.sessions.into_iter().map(|session| SessionInfo {
                 id: SessionId::from(session.session_id.0.to_string()),
                 cwd: session.cwd,
                 title: session.title,
@@ -82,11 +86,11 @@ impl AcpBackend {
     }
 
     /// Has the agent put a session away, where it can; here it is not known any more.
-    pub async fn close(&self, id: &SessionId) -> Result<()> {
+    pub async fn close_session(&self, id: &SessionId) -> Result<()> {
         let agent = &self.agent;
         let session = agent.sessions.get(self.name(), id)?;
         agent.sessions.remove(id);
-        let Some(process) = agent.pool.numbered(session.process()) else {
+        let Some(process) = agent.pool.by_number(session.process()) else {
             return Ok(());
         };
         if process
@@ -98,7 +102,7 @@ impl AcpBackend {
             .is_some()
         {
             let request = CloseSessionRequest::new(id.as_str().to_owned());
-            process.connection.ask(request).await?;
+            process.connection.request(request).await?;
         }
         Ok(())
     }
@@ -118,7 +122,7 @@ impl AgentBackend for AcpBackend {
     }
 
     fn new_session(&self, options: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
-        Box::pin(self.agent.open(options))
+        Box::pin(self.agent.new_session(options))
     }
 
     fn load_session<'a>(
@@ -126,7 +130,7 @@ impl AgentBackend for AcpBackend {
         id: &'a SessionId,
         options: SessionOptions,
     ) -> BoxFuture<'a, Result<()>> {
-        Box::pin(self.agent.reopen(id, options))
+        Box::pin(self.agent.load_session(id, options))
     }
 
     fn prompt<'a>(
@@ -137,14 +141,14 @@ impl AgentBackend for AcpBackend {
         Box::pin(async move {
             let session = self.agent.sessions.get(self.name(), id)?;
             let before = session.process();
-            let (process, name) = self.agent.revive(id, &session).await?;
+            let (process, name) = self.agent.ensure_process(id, &session).await?;
             let untried = process.number == before;
             let changed = (name != *id).then(|| AgentEvent::SessionChanged {
                 new_session_id: name.as_str().to_owned(),
             });
             let agent = Arc::clone(&self.agent);
             let begun = (untried, changed);
-            Ok(Turn::begin(
+            Ok(AcpTurn::start(
                 agent,
                 process,
                 (name, session),
@@ -172,7 +176,10 @@ impl std::fmt::Debug for AcpBackend {
 }
 
 /// The preset that is meant: the one of the factory, else the one that the settings name, else none.
-fn chosen(preset: Option<&'static Preset>, settings: &Settings) -> Result<Option<&'static Preset>> {
+fn select_preset(
+    preset: Option<&'static Preset>,
+    settings: &ProgramSettings,
+) -> Result<Option<&'static Preset>> {
     let Some(name) = settings.preset.as_deref().filter(|_| preset.is_none()) else {
         return Ok(preset);
     };
@@ -189,20 +196,20 @@ pub fn factory(
     context: AgentContext,
 ) -> impl Fn(&Value) -> Result<AgentHandle> + Send + Sync + 'static {
     move |config| {
-        let settings = Settings::read(config)?;
-        let preset = chosen(preset, &settings)?;
-        let known = preset.unwrap_or(&ANY);
+        let settings = ProgramSettings::from_value(config)?;
+        let preset = select_preset(preset, &settings)?;
+        let known = preset.unwrap_or(&GENERIC);
         if settings.endpoint.is_some() && !known.endpoint {
-            return Err(launch::no_endpoint(known.name));
+            return Err(launch::endpoint_unsupported(known.name));
         }
         if known.programs.is_empty() && settings.command.is_empty() && settings.bin.is_none() {
-            return Err(program::no_command());
+            return Err(program::missing_command());
         }
         let timeout = settings.timeout();
         let handle = AgentHandle::wrap(AcpBackend::new(preset, settings, context.clone()));
         let limits = handle.limits();
         Ok(handle.with_limits(TurnLimits {
-            open: OPEN,
+            open: OPEN_TIMEOUT,
             deadline: timeout.unwrap_or(limits.deadline),
             ..limits
         }))
@@ -216,12 +223,12 @@ pub async fn probe(
     preset: Option<&'static Preset>,
     context: &AgentContext,
     config: &Value,
-) -> Result<Found> {
-    let settings = Settings::read(config)?;
-    let preset = chosen(preset, &settings)?;
-    let known = preset.unwrap_or(&ANY);
+) -> Result<AcpInstallation> {
+    let settings = ProgramSettings::from_value(config)?;
+    let preset = select_preset(preset, &settings)?;
+    let known = preset.unwrap_or(&GENERIC);
     let program = program::find(known, &settings, context)?;
-    let mut found = Found {
+    let mut found = AcpInstallation {
         name: known.name,
         program: program.path.clone(),
         version: program::version(known, &program, &settings, context).await?,
@@ -231,7 +238,7 @@ pub async fn probe(
     if found.version.is_none() {
         let remembered = settings.command.is_empty();
         let backend = AcpBackend::new(preset, settings, context.clone());
-        let folder = context.state().join("probe");
+        let folder = context.state_dir().join("probe");
         let made = std::fs::create_dir_all(&folder);
         made.map_err(|error| Error::InvalidInput(format!("{}: {error}", folder.display())))?;
         let key = backend.agent.key(&SessionOptions::default(), folder);
@@ -239,10 +246,10 @@ pub async fn probe(
         found.version = about
             .info
             .as_ref()
-            .and_then(|info| Version::find(&info.version));
+            .and_then(|info| Version::find_in(&info.version));
         found.can = program::capabilities(known, &about);
         if let Some(version) = found.version.filter(|_| remembered) {
-            versions::remember(context, &program.path, version);
+            version_cache::put(context, &program.path, version);
         }
     }
     Ok(found)

@@ -16,27 +16,27 @@ use windlass_core::{Error, ErrorCode, Result};
 use windlass_sandbox::Child;
 
 use super::outcome;
-use super::question::Asked;
-use super::routes::{Routes, Said};
-use super::wire;
+use super::permission::PendingPermission;
+use super::router::{SessionMessage, SessionRouter};
+use super::stdio;
 
 /// One running agent. Dropping it ends the whole tree.
 #[derive(Debug)]
 pub(super) struct Connection {
     /// The agent's name, for messages.
     pub(super) agent: &'static str,
-    pub(super) routes: Arc<Routes>,
+    pub(super) routes: Arc<SessionRouter>,
     line: ConnectionTo<Agent>,
-    driver: Driver,
+    driver: AbortOnDrop,
     /// Whether it takes no further turn.
     retired: AtomicBool,
     /// What it said about itself.
-    pub(super) about: About,
+    pub(super) about: AgentInfo,
 }
 
 /// What an agent says of itself.
 #[derive(Debug, Clone, Default)]
-pub(super) struct About {
+pub(super) struct AgentInfo {
     pub(super) can: AgentCapabilities,
     pub(super) auth: Vec<AuthMethod>,
     pub(super) info: Option<Implementation>,
@@ -44,8 +44,8 @@ pub(super) struct About {
 
 impl Connection {
     /// Speaks with a process that was just started.
-    pub(super) async fn over(mut child: Child, agent: &'static str) -> Result<Self> {
-        let routes = Arc::new(Routes::new());
+    pub(super) async fn open(mut child: Child, agent: &'static str) -> Result<Self> {
+        let routes = Arc::new(SessionRouter::new());
         let pipe = child.stdin.take().ok_or_else(|| {
             Error::agent(
                 ErrorCode::BackendError,
@@ -53,8 +53,8 @@ impl Connection {
             )
         })?;
         let transport = Lines::new(
-            wire::outgoing(pipe, Arc::clone(&routes)),
-            wire::incoming(child, Arc::clone(&routes)),
+            stdio::outgoing(pipe, Arc::clone(&routes)),
+            stdio::incoming(child, Arc::clone(&routes)),
         );
         let (found, line) = oneshot::channel();
         let asked = Arc::clone(&routes);
@@ -69,9 +69,12 @@ impl Connection {
                     let routes = Arc::clone(&asked);
                     line.spawn(async move {
                         let session = request.session_id.0.to_string();
-                        let asked = Asked::new(responder);
+                        let asked = PendingPermission::new(responder);
                         routes
-                            .tell(&session, Said::Asked(Box::new(request), asked))
+                            .deliver(
+                                &session,
+                                SessionMessage::PermissionRequest(Box::new(request), asked),
+                            )
                             .await;
                         Ok(())
                     })
@@ -88,21 +91,21 @@ impl Connection {
                 tracing::debug!(code = error.code.value(), "an agent's connection ended");
             }
         });
-        let driver = Driver(driver.abort_handle());
+        let driver = AbortOnDrop(driver.abort_handle());
         let mut connection = Self {
             agent,
-            line: line.await.map_err(|_| gone(agent))?,
+            line: line.await.map_err(|_| disconnected_error(agent))?,
             routes,
             driver,
             retired: AtomicBool::new(false),
-            about: About::default(),
+            about: AgentInfo::default(),
         };
-        connection.about = connection.introduce().await?;
+        connection.about = connection.initialize().await?;
         Ok(connection)
     }
 
     /// Agrees on the protocol: version 1, without files and terminals of ours.
-    async fn introduce(&self) -> Result<About> {
+    async fn initialize(&self) -> Result<AgentInfo> {
         let ours = Implementation::new("windlass", env!("CARGO_PKG_VERSION"));
         let request = InitializeRequest::new(ProtocolVersion::V1).client_info(ours);
         let other = |version: &str| {
@@ -117,12 +120,12 @@ impl Connection {
             Err(error) if error.code == ErrorCodes::INVALID_REQUEST => {
                 return Err(other("another version"));
             }
-            Err(error) => return Err(self.refused(error).await),
+            Err(error) => return Err(self.request_error(error).await),
         };
         if answer.protocol_version != ProtocolVersion::V1 {
             return Err(other(&format!("version {}", answer.protocol_version)));
         }
-        Ok(About {
+        Ok(AgentInfo {
             can: answer.agent_capabilities,
             auth: answer.auth_methods,
             info: answer.agent_info,
@@ -130,7 +133,7 @@ impl Connection {
     }
 
     /// Asks, and says what a refusal means.
-    pub(super) async fn ask<R>(&self, request: R) -> Result<R::Response>
+    pub(super) async fn request<R>(&self, request: R) -> Result<R::Response>
     where
         R: JsonRpcRequest,
         R::Response: Send,
@@ -139,14 +142,14 @@ impl Connection {
             biased;
             answer = self.line.send_request(request).block_task() => match answer {
                 Ok(answer) => Ok(answer),
-                Err(error) => Err(self.refused(error).await),
+                Err(error) => Err(self.request_error(error).await),
             },
-            end = self.routes.end_of() => Err(outcome::as_error(end.event(self.agent))),
+            end = self.routes.wait_ended() => Err(outcome::as_error(end.to_event(self.agent))),
         }
     }
 
     /// What a refusal means to whoever asked for a session.
-    async fn refused(&self, error: agent_client_protocol::Error) -> Error {
+    async fn request_error(&self, error: agent_client_protocol::Error) -> Error {
         outcome::as_error(self.failure(&error).await)
     }
 
@@ -155,8 +158,8 @@ impl Connection {
         &self,
         error: &agent_client_protocol::Error,
     ) -> windlass_core::AgentEvent {
-        if !is_cut_off(error) {
-            return outcome::failed(
+        if !is_disconnected(error) {
+            return outcome::error_event(
                 error.code.value(),
                 &error.message,
                 error.data.as_ref(),
@@ -164,14 +167,15 @@ impl Connection {
             );
         }
         // The end of the process is known a moment after the end of its output.
-        match tokio::time::timeout(super::routes::GRACE * 2, self.routes.end_of()).await {
-            Ok(end) => end.event(self.agent),
-            Err(_) => gone(self.agent).into(),
+        match tokio::time::timeout(super::router::EXIT_TIMEOUT * 2, self.routes.wait_ended()).await
+        {
+            Ok(end) => end.to_event(self.agent),
+            Err(_) => disconnected_error(self.agent).into(),
         }
     }
 
     /// The way to the agent, for what wants no answer now.
-    pub(super) fn line(&self) -> &ConnectionTo<Agent> {
+    pub(super) fn client(&self) -> &ConnectionTo<Agent> {
         &self.line
     }
 
@@ -190,21 +194,21 @@ impl Connection {
 
 /// The task that owns the process.
 #[derive(Debug)]
-struct Driver(AbortHandle);
+struct AbortOnDrop(AbortHandle);
 
-impl Drop for Driver {
+impl Drop for AbortOnDrop {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
 /// Whether there was no answer because nobody is there any more.
-pub(super) fn is_cut_off(error: &agent_client_protocol::Error) -> bool {
+pub(super) fn is_disconnected(error: &agent_client_protocol::Error) -> bool {
     agent_client_protocol::is_incoming_transport_closed(error)
         || agent_client_protocol::is_connection_terminated(error)
 }
 
-fn gone(agent: &str) -> Error {
+fn disconnected_error(agent: &str) -> Error {
     Error::agent(
         ErrorCode::SessionOrphaned,
         format!("{agent} no longer listens"),

@@ -23,30 +23,32 @@
 
 mod agent;
 mod backend;
-#[cfg(test)]
-mod captures;
 mod connection;
+#[cfg(test)]
+mod fixture_tests;
 mod launch;
-mod minute;
 mod outcome;
+mod permission;
 mod pool;
 mod preset;
 mod presets;
 mod program;
-mod question;
-mod routes;
+mod resume_guard;
+mod router;
+mod session_config;
 mod sessions;
-mod setup;
+mod stdio;
 mod tool;
 mod turn;
 mod updates;
-mod wire;
 
 pub use backend::{AcpBackend, factory, probe};
-pub use preset::{Home, Outfit, Preset, Probe, Shims, UsageIn, Wish};
+pub use preset::{
+    AcpStatePaths, LaunchConfig, LaunchContext, Preset, Quirks, UsageSource, VersionProbe,
+};
 pub use presets::PRESETS;
-pub use program::Found;
-pub use sessions::Listed;
+pub use program::AcpInstallation;
+pub use sessions::SessionInfo;
 
 /// The preset of this name.
 pub fn preset(name: &str) -> Option<&'static Preset> {

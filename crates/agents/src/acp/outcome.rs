@@ -4,14 +4,14 @@ use agent_client_protocol::v1::schema::{AuthMethod, Meta, PromptResponse, StopRe
 use serde_json::{Value, json};
 use windlass_core::{AgentEvent, Error, ErrorCode, Usage};
 
-use super::preset::{Shims, UsageIn};
+use super::preset::{Quirks, UsageSource};
 use crate::cli::failure;
 
 /// What is kept of an error that comes as an answer.
-pub(super) const COMPLAINT_BYTES: usize = 16 << 10;
+pub(super) const MAX_ERROR_BYTES: usize = 16 << 10;
 
 /// Words by which agents say that they do not have a session, beyond those of the command line.
-const LOST: &[&str] = &[
+const SESSION_LOST_PHRASES: &[&str] = &[
     "not found",
     "no rollout",
     "invalid session identifier",
@@ -20,7 +20,7 @@ const LOST: &[&str] = &[
 ];
 
 /// What an error of the protocol means to a turn.
-pub(super) fn failed(
+pub(super) fn error_event(
     code: i32,
     message: &str,
     data: Option<&Value>,
@@ -36,16 +36,18 @@ pub(super) fn failed(
         _ => message.to_owned(),
     };
     match code {
-        -32000 => failure::coded(ErrorCode::AuthFailed, None, &needs_login(&said, auth)),
+        -32000 => {
+            failure::error_event_with_code(ErrorCode::AuthFailed, None, &needs_login(&said, auth))
+        }
         -32002 => AgentEvent::SessionInvalid { reason: said },
         -32603 | -32602 if is_lost(&said) => AgentEvent::SessionInvalid { reason: said },
-        400..=599 => failure::failed(u16::try_from(code).ok(), &said),
-        _ => match failure::failed(status(data), &said) {
+        400..=599 => failure::error_event(u16::try_from(code).ok(), &said),
+        _ => match failure::error_event(status(data), &said) {
             AgentEvent::Error {
                 code: ErrorCode::AuthFailed,
                 message,
                 ..
-            } => failure::coded(ErrorCode::AuthFailed, None, &message),
+            } => failure::error_event_with_code(ErrorCode::AuthFailed, None, &message),
             event => event,
         },
     }
@@ -68,7 +70,9 @@ fn status(data: Option<&Value>) -> Option<u16> {
 fn is_lost(said: &str) -> bool {
     let lower = said.to_lowercase();
     let about_a_session = ["session", "thread", "rollout", "conversation"];
-    LOST.iter().any(|words| lower.contains(words))
+    SESSION_LOST_PHRASES
+        .iter()
+        .any(|words| lower.contains(words))
         && about_a_session.iter().any(|word| lower.contains(word))
 }
 
@@ -77,11 +81,11 @@ fn needs_login(said: &str, auth: &[AuthMethod]) -> String {
     if auth.is_empty() {
         return said.to_owned();
     }
-    let ways: Vec<String> = auth.iter().map(way).collect();
+    let ways: Vec<String> = auth.iter().map(auth_method_label).collect();
     format!("{said}; it offers: {}", ways.join(", "))
 }
 
-fn way(method: &AuthMethod) -> String {
+fn auth_method_label(method: &AuthMethod) -> String {
     let value = serde_json::to_value(method).unwrap_or_default();
     let (id, name) = (value["id"].as_str(), value["name"].as_str());
     match (name, id) {
@@ -101,7 +105,7 @@ pub(super) fn as_error(event: AgentEvent) -> Error {
 
 /// What is known at the end of a turn, beyond the agent's last word.
 #[derive(Debug)]
-pub(super) struct Ending {
+pub(super) struct TurnSummary {
     /// What was said.
     pub(super) text: String,
     /// An error that came as an answer.
@@ -114,11 +118,11 @@ pub(super) struct Ending {
 }
 
 /// The terminal event.
-pub(super) fn terminal(response: &PromptResponse, ending: Ending) -> AgentEvent {
+pub(super) fn terminal(response: &PromptResponse, ending: TurnSummary) -> AgentEvent {
     if let Some(complaint) = ending.complaint {
         let complaint = complaint.trim();
         let words = complaint.strip_prefix("Error: ").unwrap_or(complaint);
-        return failure::failed(status_in_brackets(words), words);
+        return failure::error_event(status_in_brackets(words), words);
     }
     let reason = match response.stop_reason {
         StopReason::Cancelled if ending.stopped => return Error::Cancelled.into(),
@@ -133,7 +137,7 @@ pub(super) fn terminal(response: &PromptResponse, ending: Ending) -> AgentEvent 
                     "the agent cancelled the turn itself".to_owned(),
                 ),
             };
-            return failure::coded(code, None, &message);
+            return failure::error_event_with_code(code, None, &message);
         }
         StopReason::Refusal => {
             return AgentEvent::Error {
@@ -160,8 +164,8 @@ fn status_in_brackets(text: &str) -> Option<u16> {
 }
 
 /// What a whole turn consumed, as the answer to the prompt counts it.
-pub(super) fn usage(response: &PromptResponse, shims: &Shims) -> Option<Usage> {
-    if shims.usage == UsageIn::Quota {
+pub(super) fn usage(response: &PromptResponse, shims: &Quirks) -> Option<Usage> {
+    if shims.usage == UsageSource::Quota {
         let count = response.meta.as_ref()?.get("quota")?.get("token_count")?;
         return Some(Usage {
             input_tokens: count["input_tokens"].as_u64()?,
@@ -178,14 +182,14 @@ pub(super) fn usage(response: &PromptResponse, shims: &Shims) -> Option<Usage> {
         ..Usage::default()
     };
     without_cached(&mut usage, shims);
-    if shims.usage == UsageIn::LastStep {
+    if shims.usage == UsageSource::LastStep {
         usage.extra = Some(json!({ "counted": "last step" }));
     }
     Some(usage)
 }
 
 /// What one call of the model consumed, where it goes with a piece of text.
-pub(super) fn piece(meta: Option<&Meta>, shims: &Shims) -> Option<Usage> {
+pub(super) fn chunk_usage(meta: Option<&Meta>, shims: &Quirks) -> Option<Usage> {
     let count = meta?.get("usage")?;
     let mut usage = Usage {
         input_tokens: count["inputTokens"].as_u64()?,
@@ -197,15 +201,15 @@ pub(super) fn piece(meta: Option<&Meta>, shims: &Shims) -> Option<Usage> {
     Some(usage)
 }
 
-fn without_cached(usage: &mut Usage, shims: &Shims) {
-    if shims.input_holds_cached {
+fn without_cached(usage: &mut Usage, shims: &Quirks) {
+    if shims.input_includes_cached {
         let cached = usage.cache_read_tokens.unwrap_or(0);
         usage.input_tokens = usage.input_tokens.saturating_sub(cached);
     }
 }
 
 /// What is left of a running total when what came before is taken off.
-pub(super) fn since(before: &Usage, total: &Usage) -> Usage {
+pub(super) fn usage_since(before: &Usage, total: &Usage) -> Usage {
     let left = |a: u64, b: u64| a.saturating_sub(b);
     let some = |a: Option<u64>, b: Option<u64>| a.map(|a| left(a, b.unwrap_or(0)));
     Usage {

@@ -11,11 +11,11 @@ use windlass_core::Result;
 use super::connection::Connection;
 
 /// How many processes are kept; an idle one makes room for another.
-const SEATS: usize = 8;
+const MAX_PROCESSES: usize = 8;
 
 /// What sessions must have in common to share a process: its walls, and what it was started with.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Key {
+pub(super) struct ProcessKey {
     /// Where it works, and may write.
     pub(super) cwd: PathBuf,
     /// The model, where it is said at the start.
@@ -26,21 +26,21 @@ pub(super) struct Key {
 
 /// A process with its number.
 #[derive(Debug, Clone)]
-pub(super) struct Numbered {
+pub(super) struct PooledProcess {
     pub(super) number: u64,
     pub(super) connection: Arc<Connection>,
 }
 
 #[derive(Debug, Default)]
-struct Slot {
+struct PoolSlot {
     /// One start at a time.
     starting: tokio::sync::Mutex<()>,
-    current: Mutex<Option<Numbered>>,
+    current: Mutex<Option<PooledProcess>>,
     /// How often it was used.
     uses: AtomicU64,
 }
 
-impl Slot {
+impl PoolSlot {
     /// Whether nobody has a turn on its process.
     fn is_idle(&self) -> bool {
         let current = lock(&self.current);
@@ -56,45 +56,47 @@ impl Slot {
 
 /// The processes. Dropping it ends them all.
 #[derive(Debug, Default)]
-pub(super) struct Pool {
-    slots: Arc<Mutex<HashMap<Key, Arc<Slot>>>>,
+pub(super) struct ProcessPool {
+    slots: Arc<Mutex<HashMap<ProcessKey, Arc<PoolSlot>>>>,
     count: AtomicU64,
 }
 
-impl Pool {
+impl ProcessPool {
     /// The process for these sessions: the one that runs, or a new one.
     pub(super) async fn get(
         &self,
-        key: &Key,
+        key: &ProcessKey,
         start: impl Future<Output = Result<Connection>>,
-    ) -> Result<Numbered> {
+    ) -> Result<PooledProcess> {
         let slot = self.slot(key);
         let _one = slot.starting.lock().await;
         slot.used();
-        if let Some(current) = live(&slot) {
+        if let Some(current) = live_process(&slot) {
             return Ok(current);
         }
         // What has ended is put away before another takes its place.
         drop(lock(&slot.current).take());
         let connection = Arc::new(start.await?);
         let number = self.count.fetch_add(1, Ordering::Relaxed) + 1;
-        let new = Numbered { number, connection };
+        let new = PooledProcess { number, connection };
         *lock(&slot.current) = Some(new.clone());
         Ok(new)
     }
 
     /// The process of this number, if it runs.
-    pub(super) fn numbered(&self, number: u64) -> Option<Numbered> {
+    pub(super) fn by_number(&self, number: u64) -> Option<PooledProcess> {
         let slots = lock(&self.slots);
-        let mut running = slots.values().filter_map(|slot| Some((slot, live(slot)?)));
+        let mut running = slots
+            .values()
+            .filter_map(|slot| Some((slot, live_process(slot)?)));
         let (slot, process) = running.find(|(_, process)| process.number == number)?;
         slot.used();
         Some(process)
     }
 
     /// Ends the process for these sessions after this time, unless somebody uses it before.
-    pub(super) fn rests(&self, key: &Key, idle: BoxFuture<'static, ()>) {
-        let uses = |slot: &Slot| slot.uses.load(Ordering::Acquire);
+    pub(super) fn expire_after(&self, key: &ProcessKey, idle: BoxFuture<'static, ()>) {
+        let uses = |slot: &PoolSlot| slot.uses.load(Ordering::Acquire);
         let Some(seen) = lock(&self.slots).get(key).map(|slot| uses(slot)) else {
             return;
         };
@@ -103,7 +105,7 @@ impl Pool {
             idle.await;
             let Some(slots) = slots.upgrade() else { return };
             let mut slots = lock(&slots);
-            let unused = |slot: &Arc<Slot>| {
+            let unused = |slot: &Arc<PoolSlot>| {
                 uses(slot) == seen && Arc::strong_count(slot) == 1 && slot.is_idle()
             };
             if slots.get(&key).is_some_and(unused) {
@@ -113,7 +115,7 @@ impl Pool {
     }
 
     /// Gives a process up: it ends when the last turn on it has.
-    pub(super) fn retire(&self, key: &Key, connection: &Arc<Connection>) {
+    pub(super) fn retire(&self, key: &ProcessKey, connection: &Arc<Connection>) {
         connection.retire();
         let slot = lock(&self.slots).get(key).cloned();
         if let Some(slot) = slot {
@@ -127,9 +129,9 @@ impl Pool {
         }
     }
 
-    fn slot(&self, key: &Key) -> Arc<Slot> {
+    fn slot(&self, key: &ProcessKey) -> Arc<PoolSlot> {
         let mut slots = lock(&self.slots);
-        if slots.len() >= SEATS && !slots.contains_key(key) {
+        if slots.len() >= MAX_PROCESSES && !slots.contains_key(key) {
             let free = slots
                 .iter()
                 .find(|(_, slot)| Arc::strong_count(slot) == 1 && slot.is_idle());
@@ -141,7 +143,7 @@ impl Pool {
     }
 }
 
-fn live(slot: &Slot) -> Option<Numbered> {
+fn live_process(slot: &PoolSlot) -> Option<PooledProcess> {
     let current = lock(&slot.current);
     current.clone().filter(|it| it.connection.is_live())
 }

@@ -2,15 +2,15 @@
 
 use windlass_core::{Capabilities, Error, Result};
 
-use super::connection::About;
-use super::preset::{Preset, Probe};
-use crate::cli::program::{self, Nest};
-use crate::cli::versions;
-use crate::{AgentContext, Settings, Version};
+use super::connection::AgentInfo;
+use super::preset::{Preset, VersionProbe};
+use crate::cli::program::{self, ProbeDirs};
+use crate::cli::version_cache;
+use crate::{AgentContext, ProgramSettings, Version};
 
 /// The command that starts an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Program {
+pub(super) struct ProgramCommand {
     /// The program, as it is called.
     pub(super) path: String,
     pub(super) args: Vec<String>,
@@ -18,7 +18,7 @@ pub(super) struct Program {
 
 /// An agent that is there.
 #[derive(Debug, Clone)]
-pub struct Found {
+pub struct AcpInstallation {
     /// The agent's name.
     pub name: &'static str,
     /// Its program, as it is called.
@@ -30,7 +30,7 @@ pub struct Found {
     pub(super) can: Capabilities,
 }
 
-impl Found {
+impl AcpInstallation {
     /// What it can do.
     pub fn capabilities(&self) -> Capabilities {
         self.can
@@ -40,35 +40,35 @@ impl Found {
 /// Looks for the agent's program.
 pub(super) fn find(
     preset: &'static Preset,
-    settings: &Settings,
+    settings: &ProgramSettings,
     context: &AgentContext,
-) -> Result<Program> {
+) -> Result<ProgramCommand> {
     if let Some((path, args)) = settings.command.split_first() {
-        return match versions::locate(context, path) {
-            Some(_) => Ok(Program {
+        return match version_cache::locate(context, path) {
+            Some(_) => Ok(ProgramCommand {
                 path: path.clone(),
                 args: args.to_vec(),
             }),
-            None => Err(program::missing(preset.name, &[path], preset.install)),
+            None => Err(program::not_installed(preset.name, &[path], preset.install)),
         };
     }
     let chosen = settings.bin.as_deref().map(|bin| vec![bin]);
     let names = chosen.as_deref().unwrap_or(preset.programs);
     if names.is_empty() {
-        return Err(no_command());
+        return Err(missing_command());
     }
     let found = names
         .iter()
-        .find(|name| versions::locate(context, name).is_some());
-    let path = found.ok_or_else(|| program::missing(preset.name, names, preset.install))?;
-    Ok(Program {
+        .find(|name| version_cache::locate(context, name).is_some());
+    let path = found.ok_or_else(|| program::not_installed(preset.name, names, preset.install))?;
+    Ok(ProgramCommand {
         path: (*path).to_owned(),
         args: preset.args.iter().map(|arg| (*arg).to_owned()).collect(),
     })
 }
 
 /// Nobody says what to start.
-pub(super) fn no_command() -> Error {
+pub(super) fn missing_command() -> Error {
     Error::config(
         "command",
         "say which program to start, such as [\"my-agent\", \"--acp\"], or name a preset",
@@ -78,17 +78,17 @@ pub(super) fn no_command() -> Error {
 /// The version of a program that says it without being spoken to. `None`: ask it in the protocol.
 pub(super) async fn version(
     preset: &'static Preset,
-    found: &Program,
-    settings: &Settings,
+    found: &ProgramCommand,
+    settings: &ProgramSettings,
     context: &AgentContext,
 ) -> Result<Option<Version>> {
     if !settings.command.is_empty() {
         return Ok(None);
     }
-    if preset.probe == Probe::Asked {
-        return Ok(versions::recall(context, &found.path));
+    if preset.probe == VersionProbe::Protocol {
+        return Ok(version_cache::get(context, &found.path));
     }
-    let nest = nest(preset, settings, context);
+    let nest = probe_dirs(preset, settings, context);
     let asked = program::version(&found.path, preset.install, &nest, settings, context).await;
     asked
         .map(Some)
@@ -96,16 +96,16 @@ pub(super) async fn version(
 }
 
 /// What is the agent's own, as it will be when it is spoken to.
-fn nest(preset: &Preset, settings: &Settings, context: &AgentContext) -> Nest {
+fn probe_dirs(preset: &Preset, settings: &ProgramSettings, context: &AgentContext) -> ProbeDirs {
     match settings.endpoint {
-        Some(_) => Nest {
-            folders: vec![context.state().join(preset.name)],
+        Some(_) => ProbeDirs {
+            folders: vec![context.state_dir().join(preset.name)],
             variable: Some(preset.home.variable),
         },
         None => {
             let home = context.sandbox().host().home();
             let folders = preset.home.folders.iter();
-            Nest {
+            ProbeDirs {
                 folders: folders.map(|folder| home.join(folder)).collect(),
                 variable: None,
             }
@@ -114,7 +114,7 @@ fn nest(preset: &Preset, settings: &Settings, context: &AgentContext) -> Nest {
 }
 
 /// What an agent can do, now that it has said so.
-pub(super) fn capabilities(preset: &Preset, about: &About) -> Capabilities {
+pub(super) fn capabilities(preset: &Preset, about: &AgentInfo) -> Capabilities {
     Capabilities {
         load_session: about.can.load_session || about.can.session_capabilities.resume.is_some(),
         ..preset.capabilities

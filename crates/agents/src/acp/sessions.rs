@@ -9,30 +9,30 @@ use windlass_core::{
     Error, ErrorCode, PermissionPolicy, PermissionRule, Result, SessionId, SessionOptions, Usage,
 };
 
-use super::pool::Key;
+use super::pool::ProcessKey;
 
 /// How many sessions are known at once; the one that was used longest ago is forgotten first.
-const SESSIONS: usize = 256;
+const MAX_SESSIONS: usize = 256;
 
 /// Every session of one backend.
 #[derive(Debug, Default)]
-pub(super) struct Sessions {
+pub(super) struct AcpSessions {
     table: Mutex<Table>,
 }
 
 #[derive(Debug, Default)]
 struct Table {
     uses: u64,
-    by_id: HashMap<SessionId, (u64, Arc<Session>)>,
+    by_id: HashMap<SessionId, (u64, Arc<AcpSession>)>,
 }
 
-impl Sessions {
+impl AcpSessions {
     /// Adds a session. Where there is no room, one without a turn makes it.
-    pub(super) fn insert(&self, id: SessionId, session: Arc<Session>) -> Result<()> {
+    pub(super) fn insert(&self, id: SessionId, session: Arc<AcpSession>) -> Result<()> {
         let mut table = lock(&self.table);
         table.uses += 1;
         let used = table.uses;
-        if table.by_id.len() >= SESSIONS && !table.by_id.contains_key(&id) {
+        if table.by_id.len() >= MAX_SESSIONS && !table.by_id.contains_key(&id) {
             let idle = table
                 .by_id
                 .iter()
@@ -43,7 +43,7 @@ impl Sessions {
             let oldest = oldest.ok_or_else(|| {
                 Error::agent(
                     ErrorCode::BackendError,
-                    format!("all {SESSIONS} sessions are busy: wait for one to end"),
+                    format!("all {MAX_SESSIONS} sessions are busy: wait for one to end"),
                 )
             })?;
             table.by_id.remove(&oldest);
@@ -52,7 +52,7 @@ impl Sessions {
         Ok(())
     }
 
-    pub(super) fn get(&self, backend: &str, id: &SessionId) -> Result<Arc<Session>> {
+    pub(super) fn get(&self, backend: &str, id: &SessionId) -> Result<Arc<AcpSession>> {
         let mut table = lock(&self.table);
         table.uses += 1;
         let now = table.uses;
@@ -73,18 +73,18 @@ impl Sessions {
 
 /// One conversation.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct AcpSession {
     pub(super) options: SessionOptions,
     pub(super) policy: PermissionPolicy,
     pub(super) rules: Vec<PermissionRule>,
     pub(super) cwd: PathBuf,
     /// Which processes can serve it.
-    pub(super) key: Key,
-    state: Mutex<State>,
+    pub(super) key: ProcessKey,
+    state: Mutex<AcpSessionState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct AcpSessionState {
     /// The process that has it.
     process: u64,
     turns: u64,
@@ -95,13 +95,13 @@ struct State {
     cost: Option<f64>,
 }
 
-impl Session {
+impl AcpSession {
     /// A session that this process has. `fresh`: that began now.
     pub(super) fn new(
         options: SessionOptions,
         (policy, rules): (PermissionPolicy, Vec<PermissionRule>),
         cwd: PathBuf,
-        key: Key,
+        key: ProcessKey,
         (process, fresh): (u64, bool),
     ) -> Self {
         Self {
@@ -110,12 +110,12 @@ impl Session {
             rules,
             cwd,
             key,
-            state: Mutex::new(State {
+            state: Mutex::new(AcpSessionState {
                 process,
                 turns: u64::from(!fresh),
                 total: fresh.then(Usage::default),
                 cost: fresh.then_some(0.0),
-                ..State::default()
+                ..AcpSessionState::default()
             }),
         }
     }
@@ -149,7 +149,7 @@ impl Session {
     }
 
     /// Another process has it now.
-    pub(super) fn moved_to(&self, process: u64) {
+    pub(super) fn set_process(&self, process: u64) {
         let mut state = lock(&self.state);
         state.process = process;
         // Whether a new process counts on from where the last one was, nobody knows.
@@ -157,12 +157,12 @@ impl Session {
     }
 
     /// Whether a turn has begun in it.
-    pub(super) fn has_begun(&self) -> bool {
+    pub(super) fn has_turns(&self) -> bool {
         lock(&self.state).turns > 0
     }
 
     /// Takes note of the new totals, and gives back the old ones.
-    pub(super) fn consumed(
+    pub(super) fn update_totals(
         &self,
         total: Option<Usage>,
         cost: Option<f64>,
@@ -178,7 +178,7 @@ impl Session {
 /// A session that an agent keeps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Listed {
+pub struct SessionInfo {
     /// Its name, for taking it up.
     pub id: SessionId,
     /// Where it works.

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use windlass_core::AgentEvent;
 
 /// How many paths of one tool are kept.
-const PATHS: usize = 256;
+const MAX_PATHS: usize = 256;
 
 /// What is known of a tool.
 #[derive(Debug, Default)]
-pub(super) struct Tool {
+pub(super) struct ToolState {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) kind: Option<ToolKind>,
@@ -27,7 +27,7 @@ pub(super) struct Tool {
     pub(super) broken_off: bool,
 }
 
-impl Tool {
+impl ToolState {
     pub(super) fn new(id: &str) -> Self {
         Self {
             id: id.to_owned(),
@@ -36,7 +36,7 @@ impl Tool {
     }
 
     /// Takes up what one piece of news says of it.
-    pub(super) fn learn(&mut self, fields: &ToolCallUpdateFields, meta: Option<&Meta>) {
+    pub(super) fn update(&mut self, fields: &ToolCallUpdateFields, meta: Option<&Meta>) {
         if let Some(name) = fields.name.clone().or_else(|| tool_name(meta)) {
             self.name = name;
         }
@@ -57,7 +57,7 @@ impl Tool {
                 _ => None,
             });
         for path in locations.chain(diffs) {
-            if !self.paths.contains(path) && self.paths.len() < PATHS {
+            if !self.paths.contains(path) && self.paths.len() < MAX_PATHS {
                 self.paths.push(path.clone());
             }
         }
@@ -74,16 +74,16 @@ impl Tool {
     }
 
     /// The start, if it was not told yet.
-    pub(super) fn start(&mut self) -> Option<AgentEvent> {
+    pub(super) fn start_event(&mut self) -> Option<AgentEvent> {
         (!std::mem::replace(&mut self.told, true)).then(|| AgentEvent::ToolStart {
             id: self.id.clone(),
-            name: self.called(),
-            input: self.given(),
+            name: self.display_name(),
+            input: self.input_or_title(),
         })
     }
 
     /// The tool's name; without one, what kind of tool it is.
-    pub(super) fn called(&self) -> String {
+    pub(super) fn display_name(&self) -> String {
         if !self.name.is_empty() {
             return self.name.clone();
         }
@@ -93,7 +93,7 @@ impl Tool {
     }
 
     /// What it is given; where the agent does not say, what it calls that.
-    pub(super) fn given(&self) -> Value {
+    pub(super) fn input_or_title(&self) -> Value {
         match is_empty(&self.input) {
             true => json!({ "title": self.title, "paths": self.paths }),
             false => self.input.clone(),
@@ -101,7 +101,7 @@ impl Tool {
     }
 
     /// The end, as the agent tells it; an exit code says more than its word.
-    pub(super) fn end(
+    pub(super) fn end_event(
         &mut self,
         fields: &ToolCallUpdateFields,
         exit_note: Option<&str>,
@@ -118,7 +118,7 @@ impl Tool {
         let succeeded = exit.map_or(!self.broken_off, |code| code == 0);
         AgentEvent::ToolEnd {
             id: self.id.clone(),
-            name: self.called(),
+            name: self.display_name(),
             success: fields.status == Some(ToolCallStatus::Completed) && succeeded,
             output,
             duration_ms: 0,

@@ -8,18 +8,18 @@ use serde_json::{Value, json};
 use windlass_core::{AgentEvent, PlanEntry, PlanStatus, Usage};
 
 use super::outcome;
-use super::preset::{Shims, UsageIn};
-use super::tool::{Tool, is_empty, text_of};
+use super::preset::{Quirks, UsageSource};
+use super::tool::{ToolState, is_empty, text_of};
 use crate::cli::failure;
 
 /// How many tools of one turn are remembered; the oldest is forgotten first.
-const TOOLS: usize = 256;
+const MAX_TOOLS: usize = 256;
 
 /// Reads the news of one turn.
 #[derive(Debug)]
-pub(super) struct Updates {
-    shims: &'static Shims,
-    tools: Vec<Tool>,
+pub(super) struct UpdateParser {
+    shims: &'static Quirks,
+    tools: Vec<ToolState>,
     /// The answer since the last tool, and all of it.
     last: String,
     all: String,
@@ -31,8 +31,8 @@ pub(super) struct Updates {
     pub(super) cost: Option<f64>,
 }
 
-impl Updates {
-    pub(super) fn new(shims: &'static Shims) -> Self {
+impl UpdateParser {
+    pub(super) fn new(shims: &'static Quirks) -> Self {
         Self {
             shims,
             tools: Vec::new(),
@@ -45,7 +45,7 @@ impl Updates {
     }
 
     /// What one piece of news means.
-    pub(super) fn hear(&mut self, update: SessionUpdate) -> Vec<AgentEvent> {
+    pub(super) fn parse(&mut self, update: SessionUpdate) -> Vec<AgentEvent> {
         match update {
             SessionUpdate::AgentMessageChunk(chunk) => self.text(chunk),
             SessionUpdate::AgentThoughtChunk(chunk) => {
@@ -81,11 +81,14 @@ impl Updates {
     }
 
     /// The tool that a question is about, with what the question adds to what is known of it.
-    pub(super) fn asked(&mut self, request: &RequestPermissionRequest) -> (Vec<AgentEvent>, &Tool) {
+    pub(super) fn on_permission_request(
+        &mut self,
+        request: &RequestPermissionRequest,
+    ) -> (Vec<AgentEvent>, &ToolState) {
         let call = &request.tool_call;
         let at = self.find(&call.tool_call_id.0);
-        self.tools[at].learn(&call.fields, call.meta.as_ref());
-        let events = self.tools[at].start().into_iter().collect();
+        self.tools[at].update(&call.fields, call.meta.as_ref());
+        let events = self.tools[at].start_event().into_iter().collect();
         if !Vec::is_empty(&events) {
             self.last.clear();
         }
@@ -93,12 +96,15 @@ impl Updates {
     }
 
     /// The starts that were held back for what the tools are given: it does not come.
-    pub(super) fn release(&mut self) -> Vec<AgentEvent> {
-        self.tools.iter_mut().filter_map(Tool::start).collect()
+    pub(super) fn flush_held_starts(&mut self) -> Vec<AgentEvent> {
+        self.tools
+            .iter_mut()
+            .filter_map(ToolState::start_event)
+            .collect()
     }
 
     /// Whether a start is held back.
-    pub(super) fn holds_back(&self) -> bool {
+    pub(super) fn has_held_start(&self) -> bool {
         self.tools.iter().any(|tool| !tool.told)
     }
 
@@ -108,14 +114,14 @@ impl Updates {
     }
 
     /// The turn was stopped: what a tool that is under way says of its success counts no more.
-    pub(super) fn break_off(&mut self) {
+    pub(super) fn interrupt(&mut self) {
         for tool in self.tools.iter_mut().filter(|tool| !tool.ended) {
             tool.broken_off = true;
         }
     }
 
     /// The answer: what was said after the last tool, or everything if that was nothing.
-    pub(super) fn answer(&mut self) -> String {
+    pub(super) fn take_answer(&mut self) -> String {
         let (last, all) = (
             std::mem::take(&mut self.last),
             std::mem::take(&mut self.all),
@@ -124,15 +130,15 @@ impl Updates {
     }
 
     /// Says what was held for an error and is none.
-    pub(super) fn absolve(&mut self) -> Option<AgentEvent> {
+    pub(super) fn release_held_error(&mut self) -> Option<AgentEvent> {
         let text = self.complaint.take()?;
-        self.say(&text);
+        self.push_text(&text);
         Some(AgentEvent::Text(text))
     }
 
     fn text(&mut self, chunk: ContentChunk) -> Vec<AgentEvent> {
-        if self.shims.usage == UsageIn::Pieces
-            && let Some(usage) = outcome::piece(chunk.meta.as_ref(), self.shims)
+        if self.shims.usage == UsageSource::Chunks
+            && let Some(usage) = outcome::chunk_usage(chunk.meta.as_ref(), self.shims)
         {
             *self.pieces.get_or_insert_default() += &usage;
         }
@@ -143,29 +149,31 @@ impl Updates {
         if text.is_empty() {
             return Vec::new();
         }
-        if begins(self.shims.notices) {
+        if begins(self.shims.notice_prefixes) {
             return vec![match text.contains("Retrying") {
                 true => failure::retry(None, None, None, None, text),
                 false => AgentEvent::custom("notice", json!({ "message": text.trim() })),
             }];
         }
-        let nameless = self.shims.nameless_complaints && chunk.message_id.is_none();
-        if begins(self.shims.complaints) || nameless {
+        let nameless = self.shims.errors_lack_message_id && chunk.message_id.is_none();
+        if begins(self.shims.error_prefixes) || nameless {
             let complaint = self.complaint.get_or_insert_default();
-            if complaint.len() < outcome::COMPLAINT_BYTES {
+            if complaint.len() < outcome::MAX_ERROR_BYTES {
                 complaint.push_str(text);
             }
             return Vec::new();
         }
         let text = text.to_owned();
-        self.say(&text);
+        self.push_text(&text);
         // What goes on after a complaint was not ended by it.
-        let mended = self.complaint.take_if(|_| !self.shims.nameless_complaints);
+        let mended = self
+            .complaint
+            .take_if(|_| !self.shims.errors_lack_message_id);
         let notice = mended.map(|said| AgentEvent::custom("notice", json!({ "message": said })));
         notice.into_iter().chain([AgentEvent::Text(text)]).collect()
     }
 
-    fn say(&mut self, text: &str) {
+    fn push_text(&mut self, text: &str) {
         for kept in [&mut self.last, &mut self.all] {
             // The handle ends a turn that says more than a turn may hold.
             kept.push_str(text);
@@ -176,10 +184,10 @@ impl Updates {
         if let Some(at) = self.tools.iter().position(|tool| tool.id == id) {
             return at;
         }
-        if self.tools.len() == TOOLS {
+        if self.tools.len() == MAX_TOOLS {
             self.tools.remove(0);
         }
-        self.tools.push(Tool::new(id));
+        self.tools.push(ToolState::new(id));
         self.tools.len() - 1
     }
 
@@ -191,7 +199,7 @@ impl Updates {
     ) -> Vec<AgentEvent> {
         let at = self.find(&id);
         let tool = &mut self.tools[at];
-        tool.learn(&fields, meta);
+        tool.update(&fields, meta);
         let over = matches!(
             fields.status,
             Some(ToolCallStatus::Completed | ToolCallStatus::Failed)
@@ -209,10 +217,10 @@ impl Updates {
         }
         let was_told = tool.told;
         if !waits {
-            events.extend(tool.start());
+            events.extend(tool.start_event());
         }
         if over {
-            events.push(tool.end(&fields, self.shims.exit_note));
+            events.push(tool.end_event(&fields, self.shims.exit_code_prefix));
         } else if was_told {
             events.push(AgentEvent::ToolProgress {
                 id,

@@ -9,23 +9,27 @@ use windlass_core::{
     SessionOptions, TurnLimits,
 };
 
-use super::driver::Driver;
-use super::profile::{Door, Profile};
-use super::program::{self, Found};
-use super::turn::Turn;
-use super::{launch, plain};
-use crate::{AgentContext, Settings};
+use super::driver::CliDriver;
+use super::profile::{CliProfile, IoMode};
+use super::program::{self, CliInstallation};
+use super::turn::CliTurn;
+use super::{launch, plain_text};
+use crate::{AgentContext, ProgramSettings};
 
 /// One agent program with its settings.
 pub struct CliBackend {
-    driver: Arc<Driver>,
+    driver: Arc<CliDriver>,
 }
 
 impl CliBackend {
     /// The agent of this profile.
-    pub fn new(profile: &'static Profile, settings: Settings, context: AgentContext) -> Self {
+    pub fn new(
+        profile: &'static CliProfile,
+        settings: ProgramSettings,
+        context: AgentContext,
+    ) -> Self {
         Self {
-            driver: Arc::new(Driver::new(profile, settings, context)),
+            driver: Arc::new(CliDriver::new(profile, settings, context)),
         }
     }
 }
@@ -42,14 +46,14 @@ impl AgentBackend for CliBackend {
         let likely = transports
             .iter()
             .find(|way| wanted.is_none_or(|name| way.name == name));
-        match self.driver.known() {
+        match self.driver.cached_installation() {
             Some(found) => found.capabilities(),
             None => likely.map(|way| way.capabilities).unwrap_or_default(),
         }
     }
 
     fn new_session(&self, options: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
-        Box::pin(self.driver.open(options))
+        Box::pin(self.driver.new_session(options))
     }
 
     fn load_session<'a>(
@@ -57,7 +61,7 @@ impl AgentBackend for CliBackend {
         id: &'a SessionId,
         options: SessionOptions,
     ) -> BoxFuture<'a, Result<()>> {
-        Box::pin(self.driver.reopen(id, options))
+        Box::pin(self.driver.load_session(id, options))
     }
 
     fn prompt<'a>(
@@ -66,11 +70,11 @@ impl AgentBackend for CliBackend {
         prompt: Prompt,
     ) -> BoxFuture<'a, Result<EventStream>> {
         Box::pin(async move {
-            let found = self.driver.found().await?.clone();
+            let found = self.driver.installation().await?.clone();
             let driver = Arc::clone(&self.driver);
-            match found.transport.door {
-                Door::Plain => plain::begin(driver, &found, id, prompt),
-                _ => Turn::begin(driver, found, id, prompt),
+            match found.transport.io {
+                IoMode::PlainText => plain_text::start(driver, &found, id, prompt),
+                _ => CliTurn::start(driver, found, id, prompt),
             }
         })
     }
@@ -96,17 +100,17 @@ impl std::fmt::Debug for CliBackend {
 ///
 /// With `transport = "acp"` an agent that also speaks ACP is reached that way: one name, whichever way it is talked to.
 pub fn factory(
-    profile: &'static Profile,
+    profile: &'static CliProfile,
     context: AgentContext,
 ) -> impl Fn(&Value) -> Result<AgentHandle> + Send + Sync + 'static {
     move |config| {
-        let settings = Settings::read(config)?;
+        let settings = ProgramSettings::from_value(config)?;
         #[cfg(feature = "acp")]
-        if let Some(preset) = settings.acp(profile.name) {
+        if let Some(preset) = settings.acp_preset(profile.name) {
             return crate::acp::factory(Some(preset), context.clone())(config);
         }
         if settings.endpoint.is_some() && profile.endpoint.is_none() {
-            return Err(launch::no_endpoint(profile.name));
+            return Err(launch::endpoint_unsupported(profile.name));
         }
         let timeout = settings.timeout();
         let handle = AgentHandle::wrap(CliBackend::new(profile, settings, context.clone()));
@@ -122,9 +126,9 @@ pub fn factory(
 
 /// Whether the agent is there, in which version, and how it is talked to; the error says how to get it.
 pub async fn probe(
-    profile: &'static Profile,
+    profile: &'static CliProfile,
     context: &AgentContext,
     config: &Value,
-) -> Result<Found> {
-    program::find(profile, &Settings::read(config)?, context).await
+) -> Result<CliInstallation> {
+    program::find(profile, &ProgramSettings::from_value(config)?, context).await
 }

@@ -7,14 +7,14 @@
 use serde_json::Value;
 use windlass_core::{AgentHandle, Capabilities, Result};
 
-use super::{Call, Command, Door, Naming, Profile, Transport, cursor};
+use super::{CliProfile, CommandLine, IoMode, RunContext, SessionNaming, Transport, cursor};
 use crate::{AgentContext, Version};
 
 /// The name, and what stands before a model that is asked for by it.
 const NAME: &str = "composer-cli";
 
 /// Everything about it.
-pub const PROFILE: Profile = Profile {
+pub const PROFILE: CliProfile = CliProfile {
     name: NAME,
     programs: &["agent", "cursor-agent"],
     transports: &[Transport {
@@ -31,10 +31,10 @@ pub const PROFILE: Profile = Profile {
             usage: false,
             cost: false,
         },
-        naming: Naming::Late,
+        naming: SessionNaming::InFirstTurn,
         command,
-        papers: &[],
-        door: Door::Plain,
+        temp_files: &[],
+        io: IoMode::PlainText,
     }],
     ..cursor::PROFILE
 };
@@ -55,8 +55,8 @@ pub fn model(name: &str) -> &str {
 }
 
 /// What stands behind the prompt.
-fn command(call: &Call<'_>) -> Command {
-    let mut command = Command::default();
+fn command(call: &RunContext<'_>) -> CommandLine {
+    let mut command = CommandLine::default();
     if let Some(name) = call.model {
         command.option("model", model(name));
     }

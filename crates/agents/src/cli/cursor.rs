@@ -7,19 +7,20 @@ use serde_json::{Map, Value, json};
 use windlass_core::{AgentEvent, AgentHandle, Capabilities, PermissionPolicy, Result, Usage};
 
 use super::{
-    Call, Command, Door, Ended, Heard, Home, Naming, Parser, Profile, Start, Transport, failure,
+    CliProfile, CliStatePaths, CommandLine, IoMode, Parsed, Parser, ProcessEnd, RunContext,
+    SessionNaming, SessionStart, Transport, failure,
 };
 use crate::{AgentContext, Version};
 
 /// What is kept of lines that are no JSON: with Cursor they are the reason why nothing else came.
-const PLAIN_BYTES: usize = 4096;
+const MAX_PLAIN_BYTES: usize = 4096;
 
 /// Everything about Cursor that is not its output.
-pub const PROFILE: Profile = Profile {
+pub const PROFILE: CliProfile = CliProfile {
     name: "cursor",
     programs: &["cursor-agent", "agent"],
     install: "see cursor.com/cli for how to install it, then run `cursor-agent login`",
-    home: Home {
+    home: CliStatePaths {
         variable: "CURSOR_CONFIG_DIR",
         folder: ".cursor",
         files: &[],
@@ -43,10 +44,10 @@ pub const PROFILE: Profile = Profile {
             usage: true,
             cost: false,
         },
-        naming: Naming::Late,
+        naming: SessionNaming::InFirstTurn,
         command,
-        papers: &[],
-        door: Door::Once(|_| Box::new(Cursor::default())),
+        temp_files: &[],
+        io: IoMode::OneShot(|_| Box::new(CursorParser::default())),
     }],
 };
 
@@ -57,8 +58,8 @@ pub fn factory(
     super::factory(&PROFILE, context)
 }
 
-fn command(call: &Call<'_>) -> Command {
-    let mut command = Command::new(["-p", "--stream-partial-output", "--trust"]);
+fn command(call: &RunContext<'_>) -> CommandLine {
+    let mut command = CommandLine::new(["-p", "--stream-partial-output", "--trust"]);
     command.option("output-format", "stream-json");
     if call.permissions == PermissionPolicy::Allow {
         command.arg("--force");
@@ -66,7 +67,7 @@ fn command(call: &Call<'_>) -> Command {
     if let Some(model) = call.model {
         command.option("model", model);
     }
-    if let Start::Resume(id) | Start::Named(id) = call.start {
+    if let SessionStart::Resume(id) | SessionStart::Named(id) = call.start {
         command.option("resume", id);
     }
     command
@@ -74,14 +75,14 @@ fn command(call: &Call<'_>) -> Command {
 
 /// Reads the lines of one run.
 #[derive(Debug, Default)]
-pub struct Cursor {
+pub struct CursorParser {
     plain: String,
     /// Whether the text comes in pieces.
     pieces: bool,
 }
 
 #[derive(Deserialize)]
-struct Line {
+struct CursorLine {
     #[serde(rename = "type")]
     kind: String,
     subtype: Option<String>,
@@ -119,39 +120,39 @@ struct Tokens {
     cache_write_tokens: Option<u64>,
 }
 
-impl Parser for Cursor {
-    fn line(&mut self, line: &str) -> Heard {
-        let Ok(read) = serde_json::from_str::<Line>(line) else {
-            if self.plain.len() < PLAIN_BYTES && !line.starts_with('{') {
+impl Parser for CursorParser {
+    fn parse_line(&mut self, line: &str) -> Parsed {
+        let Ok(read) = serde_json::from_str::<CursorLine>(line) else {
+            if self.plain.len() < MAX_PLAIN_BYTES && !line.starts_with('{') {
                 self.plain.push_str(line.trim());
                 self.plain.push('\n');
             }
-            return Heard::unparsed(line);
+            return Parsed::unparsed(line);
         };
         match (read.kind.as_str(), read.subtype.as_deref()) {
-            ("system", Some("init")) => Heard {
+            ("system", Some("init")) => Parsed {
                 session: read.session_id,
-                ..Heard::default()
+                ..Parsed::default()
             },
-            ("user", _) => Heard::default(),
-            ("thinking", Some("delta")) => Heard::events(read.text.map(AgentEvent::Thought)),
-            ("thinking", _) => Heard::default(),
+            ("user", _) => Parsed::default(),
+            ("thinking", Some("delta")) => Parsed::events(read.text.map(AgentEvent::Thought)),
+            ("thinking", _) => Parsed::default(),
             ("assistant", _) => self.assistant(read),
             ("tool_call", Some("started" | "completed")) => tool(read, line),
-            ("result", _) => Heard::event(ended(read)),
-            _ => Heard::unparsed(line),
+            ("result", _) => Parsed::event(ended(read)),
+            _ => Parsed::unparsed(line),
         }
     }
 
-    fn end(&mut self, ended: &Ended<'_>) -> AgentEvent {
+    fn finish(&mut self, ended: &ProcessEnd<'_>) -> AgentEvent {
         let said = Some(self.plain.as_str()).filter(|_| ended.stderr.trim().is_empty());
-        failure::silent("cursor", said, ended)
+        failure::no_result_error("cursor", said, ended)
     }
 }
 
-impl Cursor {
+impl CursorParser {
     /// Pieces of text have a time. Where there are any, a line without one, or with a call, says the same again.
-    fn assistant(&mut self, line: Line) -> Heard {
+    fn assistant(&mut self, line: CursorLine) -> Parsed {
         let is_piece = line.timestamp_ms.is_some() && line.model_call_id.is_none();
         let is_news = is_piece || !self.pieces;
         self.pieces |= is_piece;
@@ -160,20 +161,20 @@ impl Cursor {
             .map(|message| message.content)
             .unwrap_or_default();
         let texts = blocks.into_iter().filter_map(|block| block.text);
-        Heard::events(texts.filter(|_| is_news).map(AgentEvent::Text))
+        Parsed::events(texts.filter(|_| is_news).map(AgentEvent::Text))
     }
 }
 
 /// The tool's name is the key; other keys may stand beside it.
-fn tool(line: Line, raw: &str) -> Heard {
+fn tool(line: CursorLine, raw: &str) -> Parsed {
     let (Some(id), Some(call)) = (line.call_id, line.tool_call) else {
-        return Heard::unparsed(raw);
+        return Parsed::unparsed(raw);
     };
     let named = call
         .into_iter()
         .find(|(key, _)| key.ends_with("ToolCall") || key == "function");
     let Some((key, mut body)) = named else {
-        return Heard::unparsed(raw);
+        return Parsed::unparsed(raw);
     };
     let name = match body.get("name").and_then(Value::as_str) {
         Some(name) => name.to_owned(),
@@ -186,7 +187,7 @@ fn tool(line: Line, raw: &str) -> Heard {
             "arguments"
         };
         let input = body.get_mut(key);
-        return Heard::event(AgentEvent::ToolStart {
+        return Parsed::event(AgentEvent::ToolStart {
             id,
             name,
             input: input.map(Value::take).unwrap_or_default(),
@@ -198,7 +199,7 @@ fn tool(line: Line, raw: &str) -> Heard {
         other => ("success".to_owned(), other),
     };
     let code = output.get("exitCode").and_then(Value::as_i64);
-    Heard::event(AgentEvent::ToolEnd {
+    Parsed::event(AgentEvent::ToolEnd {
         id,
         name,
         success: outcome == "success" && code.is_none_or(|code| code == 0),
@@ -210,10 +211,10 @@ fn tool(line: Line, raw: &str) -> Heard {
     })
 }
 
-fn ended(line: Line) -> AgentEvent {
+fn ended(line: CursorLine) -> AgentEvent {
     let text = line.result.unwrap_or_default();
     if line.is_error || line.subtype.as_deref() != Some("success") {
-        return failure::failed(None, &text);
+        return failure::error_event(None, &text);
     }
     AgentEvent::Result {
         text,

@@ -6,13 +6,13 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use windlass_core::{AgentEvent, ErrorCode};
 
-use super::parser::Ended;
+use super::parser::ProcessEnd;
 
 /// What is kept of the last words of an agent.
 const TAIL_BYTES: usize = 2048;
 
 /// Words that tell the reason where no status does, in the order in which they are looked for.
-const WORDS: &[(ErrorCode, &[&str])] = &[
+const CODE_PHRASES: &[(ErrorCode, &[&str])] = &[
     (
         ErrorCode::RateLimited,
         &[
@@ -44,7 +44,7 @@ const WORDS: &[(ErrorCode, &[&str])] = &[
 ];
 
 /// What agents say of a session that they do not have.
-const LOST: &[&str] = &[
+const SESSION_LOST_PHRASES: &[&str] = &[
     "no rollout found",
     "thread not found",
     "no conversation found",
@@ -55,15 +55,15 @@ const LOST: &[&str] = &[
 ];
 
 /// Lines of standard error that say nothing.
-const NOISE: &[&str] = &[
+const IGNORED_STDERR: &[&str] = &[
     "Reading additional input from stdin",
     "Reading prompt from stdin",
 ];
 
 /// A failure under the code that fits: by its HTTP status, if it has one, else by its words.
-pub(crate) fn failed(status: Option<u16>, message: &str) -> AgentEvent {
+pub(crate) fn error_event(status: Option<u16>, message: &str) -> AgentEvent {
     let status = status.or_else(|| status_in(message));
-    coded(code_of(status, message), status, message)
+    error_event_with_code(code_of(status, message), status, message)
 }
 
 /// The code that fits what an agent says.
@@ -77,12 +77,16 @@ fn code_of(status: Option<u16>, message: &str) -> ErrorCode {
 }
 
 /// A failure whose code is known.
-pub(crate) fn coded(code: ErrorCode, status: Option<u16>, message: &str) -> AgentEvent {
+pub(crate) fn error_event_with_code(
+    code: ErrorCode,
+    status: Option<u16>,
+    message: &str,
+) -> AgentEvent {
     // The same request would be refused again.
     let refused = matches!(status, Some(400 | 404 | 413 | 422)) || is_too_long(message);
     let mut message = tail(&readable(message));
     if code == ErrorCode::RateLimited
-        && let Some(wait) = wait_in(&message)
+        && let Some(wait) = parse_wait(&message)
     {
         message.push_str(&format!(" (wait {} s)", wait.as_secs_f64()));
     }
@@ -101,20 +105,24 @@ pub(crate) fn coded(code: ErrorCode, status: Option<u16>, message: &str) -> Agen
 }
 
 /// The end of a process that never said how the turn ended; `said` is its last complaint, if there was one.
-pub(crate) fn silent(agent: &str, said: Option<&str>, ended: &Ended<'_>) -> AgentEvent {
-    let stderr = quiet(ended.stderr);
-    if let Some(reason) = lost(&stderr).or_else(|| lost(said?)) {
+pub(crate) fn no_result_error(
+    agent: &str,
+    said: Option<&str>,
+    ended: &ProcessEnd<'_>,
+) -> AgentEvent {
+    let stderr = relevant_stderr(ended.stderr);
+    if let Some(reason) = session_lost_message(&stderr).or_else(|| session_lost_message(said?)) {
         return AgentEvent::SessionInvalid { reason };
     }
     let code = ended.code;
     match said.filter(|said| !said.trim().is_empty()) {
-        Some(said) => failed(None, said),
-        None if stderr.is_empty() => coded(
+        Some(said) => error_event(None, said),
+        None if stderr.is_empty() => error_event_with_code(
             ErrorCode::BackendError,
             None,
             &format!("{agent} ended with exit code {code} and did not say how the turn ended"),
         ),
-        None => failed(
+        None => error_event(
             None,
             &format!("{agent} ended with exit code {code}: {stderr}"),
         ),
@@ -122,9 +130,10 @@ pub(crate) fn silent(agent: &str, said: Option<&str>, ended: &Ended<'_>) -> Agen
 }
 
 /// The sentence in which an agent says that it does not have the session.
-pub(crate) fn lost(text: &str) -> Option<String> {
+pub(crate) fn session_lost_message(text: &str) -> Option<String> {
     let lower = text.to_lowercase();
-    LOST.iter()
+    SESSION_LOST_PHRASES
+        .iter()
         .any(|words| lower.contains(words))
         .then(|| tail(text))
 }
@@ -165,7 +174,7 @@ fn by_status(status: u16) -> Option<ErrorCode> {
 
 fn by_words(text: &str) -> ErrorCode {
     let lower = text.to_lowercase();
-    let found = WORDS
+    let found = CODE_PHRASES
         .iter()
         .find(|(_, words)| words.iter().any(|word| lower.contains(word)));
     found.map_or(ErrorCode::BackendError, |(code, _)| *code)
@@ -198,19 +207,19 @@ fn is_too_long(text: &str) -> bool {
 }
 
 /// How long the provider asked us to wait, where the end of a turn says so.
-pub(crate) fn wait(end: &AgentEvent) -> Option<Duration> {
+pub(crate) fn retry_after(end: &AgentEvent) -> Option<Duration> {
     match end {
         AgentEvent::Error {
             code: ErrorCode::RateLimited,
             message,
             ..
-        } => wait_in(message),
+        } => parse_wait(message),
         _ => None,
     }
 }
 
 /// How long a provider asks us to wait, as in `try again in 1.5s`.
-fn wait_in(text: &str) -> Option<Duration> {
+fn parse_wait(text: &str) -> Option<Duration> {
     let lower = text.to_lowercase();
     let after = ["again in ", "retry after ", "retry in "]
         .iter()
@@ -247,10 +256,10 @@ fn readable(message: &str) -> Cow<'_, str> {
 }
 
 /// The end of what a process said on standard error, without the lines that say nothing.
-pub(crate) fn quiet(stderr: &str) -> String {
+pub(crate) fn relevant_stderr(stderr: &str) -> String {
     let lines = stderr.lines().map(str::trim_end);
     let telling: Vec<&str> = lines
-        .filter(|line| !line.is_empty() && !NOISE.iter().any(|noise| line.contains(noise)))
+        .filter(|line| !line.is_empty() && !IGNORED_STDERR.iter().any(|noise| line.contains(noise)))
         .collect();
     tail(&telling.join("\n"))
 }
@@ -275,7 +284,7 @@ mod tests {
             code: found,
             recoverable,
             ..
-        } = failed(None, message)
+        } = error_event(None, message)
         else {
             panic!("no error");
         };
@@ -325,7 +334,7 @@ mod tests {
 
     #[test]
     fn the_time_to_wait_is_said_where_it_is_known() {
-        let said = |text: &str| wait_in(text).map(|wait| wait.as_millis());
+        let said = |text: &str| parse_wait(text).map(|wait| wait.as_millis());
         assert_eq!(said("Please try again in 1.5s."), Some(1500));
         assert_eq!(said("retry after 20 ms"), Some(20));
         assert_eq!(said("Try again in 2 minutes"), Some(120_000));

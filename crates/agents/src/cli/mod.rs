@@ -9,7 +9,6 @@
 //! To add an agent, write its file here and add it to [`PROFILES`].
 
 mod backend;
-mod call;
 pub mod claude;
 pub mod codex;
 pub mod composer;
@@ -17,31 +16,32 @@ pub mod cursor;
 mod driver;
 pub(crate) mod failure;
 mod gate;
-mod kept;
+mod idle;
 pub(crate) mod launch;
-mod parking;
 mod parser;
-mod plain;
+mod plain_text;
 mod process;
 mod profile;
 pub(crate) mod program;
 pub mod qwen;
+mod run_context;
+mod session_files;
 mod sessions;
 mod tokens;
 pub mod transcript;
 mod turn;
-pub(crate) mod versions;
+pub(crate) mod version_cache;
 
 pub use backend::{CliBackend, factory, probe};
-pub use call::{Call, Command, Endpoint, Start};
-pub use gate::Gate;
-pub use parser::{Dialog, Ended, Heard, Parser, Question};
-pub use profile::{Door, Home, Naming, Paper, Profile, Transport};
-pub use program::Found;
-pub use tokens::Total;
+pub use gate::PermissionGate;
+pub use parser::{InteractiveParser, Parsed, Parser, ProcessEnd, TurnRequest};
+pub use profile::{CliProfile, CliStatePaths, IoMode, SessionNaming, TempFileKind, Transport};
+pub use program::CliInstallation;
+pub use run_context::{CommandLine, Endpoint, RunContext, SessionStart};
+pub use tokens::RunningTotal;
 
 /// Every agent there is a profile of.
-pub const PROFILES: &[&Profile] = &[
+pub const PROFILES: &[&CliProfile] = &[
     &codex::PROFILE,
     &claude::PROFILE,
     &cursor::PROFILE,

@@ -4,37 +4,37 @@
 //! be tried on it. It need not pair tools or count its terminal events: the handle does.
 
 use serde_json::Value;
-use windlass_core::{AgentEvent, PermissionAsk};
+use windlass_core::{AgentEvent, PermissionRequest};
 
-use super::tokens::Total;
+use super::tokens::RunningTotal;
 
 /// Reads what an agent says in one turn.
 pub trait Parser: Send {
     /// What one line of standard output means.
-    fn line(&mut self, line: &str) -> Heard;
+    fn parse_line(&mut self, line: &str) -> Parsed;
 
     /// How the turn ended, when the output did and no line had said so.
-    fn end(&mut self, ended: &Ended<'_>) -> AgentEvent;
+    fn finish(&mut self, ended: &ProcessEnd<'_>) -> AgentEvent;
 }
 
 /// A parser for an agent that is spoken with over one process and many turns.
-pub trait Dialog: Parser {
+pub trait InteractiveParser: Parser {
     /// What to write when the process has started.
-    fn open(&mut self) -> Vec<String>;
+    fn on_start(&mut self) -> Vec<String>;
 
     /// What to write to begin a turn. What cannot be written yet comes as a reply in [`Heard`].
-    fn ask(&mut self, question: Question) -> Vec<String>;
+    fn start_turn(&mut self, question: TurnRequest) -> Vec<String>;
 
     /// What to write to have the turn end early. What cannot be written yet comes as a reply in [`Heard`].
     fn interrupt(&mut self) -> Vec<String>;
 
     /// What to write when somebody chose this option in answer to a question in [`Heard`], or nobody did.
-    fn answer(&mut self, id: &str, option: Option<&str>) -> Vec<String>;
+    fn answer_permission(&mut self, id: &str, option: Option<&str>) -> Vec<String>;
 }
 
 /// What one turn is to be about.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Question {
+pub struct TurnRequest {
     /// The prompt.
     pub prompt: String,
     /// The schema that the answer must fit.
@@ -43,20 +43,20 @@ pub struct Question {
 
 /// What a line meant.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Heard {
+pub struct Parsed {
     /// What happened.
     pub events: Vec<AgentEvent>,
     /// Lines to write back.
     pub replies: Vec<String>,
     /// Questions that a person has to answer.
-    pub asks: Vec<PermissionAsk>,
+    pub asks: Vec<PermissionRequest>,
     /// The session's name, where the line says it.
     pub session: Option<String>,
     /// What the session consumed in all its turns, where the line says it: the next turn begins there.
-    pub total: Option<Total>,
+    pub total: Option<RunningTotal>,
 }
 
-impl Heard {
+impl Parsed {
     /// One event and nothing else.
     pub fn event(event: AgentEvent) -> Self {
         Self::events([event])
@@ -79,9 +79,9 @@ impl Heard {
     }
 
     /// A question for a person, which whoever watches sees too.
-    pub fn ask(ask: PermissionAsk) -> Self {
+    pub fn permission(ask: PermissionRequest) -> Self {
         Self {
-            events: vec![ask.event()],
+            events: vec![ask.to_event()],
             asks: vec![ask],
             ..Self::default()
         }
@@ -99,7 +99,7 @@ impl Heard {
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Ended<'a> {
+pub struct ProcessEnd<'a> {
     /// The exit code; 128 + n if signal n ended it.
     pub code: i32,
     /// What it said on standard error.

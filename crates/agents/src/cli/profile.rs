@@ -4,13 +4,13 @@ use std::fmt;
 
 use windlass_core::Capabilities;
 
-use super::call::{Call, Command, Endpoint};
-use super::parser::{Dialog, Parser};
+use super::parser::{InteractiveParser, Parser};
+use super::run_context::{CommandLine, Endpoint, RunContext};
 use crate::Version;
 
 /// One agent: its program, its ways of talking, its places.
 #[derive(Debug)]
-pub struct Profile {
+pub struct CliProfile {
     /// The agent's one name.
     pub name: &'static str,
     /// What its program is called, the first that is found wins.
@@ -18,20 +18,20 @@ pub struct Profile {
     /// How to get it.
     pub install: &'static str,
     /// Where it keeps sessions and settings.
-    pub home: Home,
+    pub home: CliStatePaths,
     /// Where a project instructs it, if we hand that on: see `instructions.rs`.
     pub instructions: &'static [&'static str],
     /// The variables in which it looks for its key, the usual one first.
     pub keys: &'static [&'static str],
     /// How it is pointed at another model endpoint, where it can be.
-    pub endpoint: Option<fn(&Endpoint<'_>, &mut Command)>,
+    pub endpoint: Option<fn(&Endpoint<'_>, &mut CommandLine)>,
     /// How it can be talked to, the best way first.
     pub transports: &'static [Transport],
 }
 
 /// Where an agent keeps what is its own.
 #[derive(Debug)]
-pub struct Home {
+pub struct CliStatePaths {
     /// The variable that moves it.
     pub variable: &'static str,
     /// The folder in the user's home where it is otherwise.
@@ -52,55 +52,55 @@ pub struct Transport {
     /// What the agent can do this way.
     pub capabilities: Capabilities,
     /// Who names a session, and when.
-    pub naming: Naming,
+    pub naming: SessionNaming,
     /// Arguments and variables of one run.
-    pub command: fn(&Call<'_>) -> Command,
+    pub command: fn(&RunContext<'_>) -> CommandLine,
     /// What it has to be handed in a file.
-    pub papers: &'static [Paper],
+    pub temp_files: &'static [TempFileKind],
     /// What reads its output.
-    pub door: Door,
+    pub io: IoMode,
 }
 
 /// Something that an agent is handed in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Paper {
+pub enum TempFileKind {
     /// The schema that answers must fit.
     Schema,
     /// The session's MCP servers: their variables may be secret, and arguments are for all to see.
-    Servers,
+    McpServers,
 }
 
 /// How a process is spoken with.
 #[derive(Clone, Copy)]
-pub enum Door {
+pub enum IoMode {
     /// One process for each turn: the prompt on standard input, then its end.
-    Once(fn(&Call<'_>) -> Box<dyn Parser>),
+    OneShot(fn(&RunContext<'_>) -> Box<dyn Parser>),
     /// One process for many turns, with standard input kept open.
-    Dialog(fn(&Call<'_>) -> Box<dyn Dialog>),
+    Interactive(fn(&RunContext<'_>) -> Box<dyn InteractiveParser>),
     /// One process for each turn, which is told the whole conversation and whose whole output is the answer.
-    Plain,
+    PlainText,
 }
 
-impl fmt::Debug for Door {
+impl fmt::Debug for IoMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Once(_) => "Once",
-            Self::Dialog(_) => "Dialog",
-            Self::Plain => "Plain",
+            Self::OneShot(_) => "Once",
+            Self::Interactive(_) => "Dialog",
+            Self::PlainText => "Plain",
         })
     }
 }
 
 /// Who names a session, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Naming {
+pub enum SessionNaming {
     /// We choose the name before the first turn.
-    Chosen {
+    ByClient {
         /// What the agent says if it has a session of that name already.
         taken: &'static str,
     },
     /// The agent says it when the process has started, before any turn.
-    Announced,
+    AtStart,
     /// The agent says it in the first turn; until then the session has a name for the time being.
-    Late,
+    InFirstTurn,
 }

@@ -4,18 +4,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use windlass_core::{Capabilities, Error, ErrorCode, Result};
-use windlass_sandbox::{self as sandbox, Profile as Walls, Spec};
+use windlass_sandbox::{self as sandbox, CommandSpec, Profile as Walls};
 
-use super::profile::{Profile, Transport};
-use super::{failure, launch, versions};
-use crate::{AgentContext, Settings, Version};
+use super::profile::{CliProfile, Transport};
+use super::{failure, launch, version_cache};
+use crate::{AgentContext, ProgramSettings, Version};
 
 /// How long a program may take to say its version: the slowest need several seconds on a busy machine.
-const VERSION: Duration = Duration::from_secs(30);
+const VERSION_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An agent that is there.
 #[derive(Debug, Clone)]
-pub struct Found {
+pub struct CliInstallation {
     /// The agent's name.
     pub name: &'static str,
     /// Its program, as it is called.
@@ -26,7 +26,7 @@ pub struct Found {
     pub transport: &'static Transport,
 }
 
-impl Found {
+impl CliInstallation {
     /// What it can do.
     pub fn capabilities(&self) -> Capabilities {
         self.transport.capabilities
@@ -35,16 +35,24 @@ impl Found {
 
 /// Looks for an agent, and asks it for its version.
 pub(crate) async fn find(
-    profile: &'static Profile,
-    settings: &Settings,
+    profile: &'static CliProfile,
+    settings: &ProgramSettings,
     context: &AgentContext,
-) -> Result<Found> {
+) -> Result<CliInstallation> {
     let chosen = settings.bin.as_ref();
     for program in profile.programs {
         let name = chosen.map_or(*program, String::as_str);
-        match version(name, profile.install, &Nest::default(), settings, context).await {
+        match version(
+            name,
+            profile.install,
+            &ProbeDirs::default(),
+            settings,
+            context,
+        )
+        .await
+        {
             Ok(version) => {
-                return Ok(Found {
+                return Ok(CliInstallation {
                     name: profile.name,
                     program: name.to_owned(),
                     version,
@@ -55,12 +63,16 @@ pub(crate) async fn find(
             Err(error) => return Err(unavailable(profile.name, error.to_string())),
         }
     }
-    Err(missing(profile.name, profile.programs, profile.install))
+    Err(not_installed(
+        profile.name,
+        profile.programs,
+        profile.install,
+    ))
 }
 
 /// Where a program may write while it says its version: some unpack themselves before they say anything.
 #[derive(Debug, Default)]
-pub(crate) struct Nest {
+pub(crate) struct ProbeDirs {
     pub(crate) folders: Vec<PathBuf>,
     /// The variable that moves its home to the first of them.
     pub(crate) variable: Option<&'static str>,
@@ -70,39 +82,39 @@ pub(crate) struct Nest {
 pub(crate) async fn version(
     program: &str,
     install: &str,
-    nest: &Nest,
-    settings: &Settings,
+    nest: &ProbeDirs,
+    settings: &ProgramSettings,
     context: &AgentContext,
 ) -> sandbox::Result<Version> {
-    if let Some(version) = versions::recall(context, program) {
+    if let Some(version) = version_cache::get(context, program) {
         return Ok(version);
     }
-    let version = ask(program, install, nest, settings, context).await?;
-    versions::remember(context, program, version);
+    let version = run_version(program, install, nest, settings, context).await?;
+    version_cache::put(context, program, version);
     Ok(version)
 }
 
-async fn ask(
+async fn run_version(
     program: &str,
     install: &str,
-    nest: &Nest,
-    settings: &Settings,
+    nest: &ProbeDirs,
+    settings: &ProgramSettings,
     context: &AgentContext,
 ) -> sandbox::Result<Version> {
     let walls = launch::allow(Walls::agent().network(false), settings, context);
     let walls = nest.folders.iter().fold(walls, Walls::state);
     // Not in a repository: nothing there shall have a say in what a program answers.
-    let mut spec = Spec::new(program, Path::new("/"), walls)
+    let mut spec = CommandSpec::new(program, Path::new("/"), walls)
         .arg("--version")
-        .deadline(VERSION);
+        .deadline(VERSION_TIMEOUT);
     if let (Some(variable), Some(home)) = (nest.variable, nest.folders.first()) {
         spec = spec.env(variable, home);
     }
     let output = context.sandbox().run(spec).await?;
     let said = output.stdout.text();
-    let found = Version::find(&said).filter(|_| output.exit.success());
+    let found = Version::find_in(&said).filter(|_| output.exit.success());
     found.ok_or_else(|| {
-        let complaint = failure::quiet(&output.stderr.text());
+        let complaint = failure::relevant_stderr(&output.stderr.text());
         let words = match said.trim() {
             "" => complaint.lines().last().unwrap_or_default(),
             said => said,
@@ -119,8 +131,8 @@ async fn ask(
 }
 
 fn transport(
-    profile: &'static Profile,
-    settings: &Settings,
+    profile: &'static CliProfile,
+    settings: &ProgramSettings,
     version: Version,
 ) -> Result<&'static Transport> {
     let Some(wanted) = &settings.transport else {
@@ -143,7 +155,7 @@ fn transport(
 }
 
 /// None of these programs is there.
-pub(crate) fn missing(name: &str, programs: &[&str], install: &str) -> Error {
+pub(crate) fn not_installed(name: &str, programs: &[&str], install: &str) -> Error {
     let missing = match programs {
         [only] => format!("{only} is not on the PATH"),
         several => format!("none of {} is on the PATH", several.join(", ")),

@@ -3,16 +3,19 @@
 use serde_json::Value;
 use windlass_core::{AgentHandle, Capabilities, PermissionPolicy, Result};
 
-use super::claude::{Accent, StreamJson};
-use super::{Call, Command, Door, Endpoint, Home, Naming, Profile, Start, Transport};
+use super::claude::{StreamJson, StreamJsonQuirks};
+use super::{
+    CliProfile, CliStatePaths, CommandLine, Endpoint, IoMode, RunContext, SessionNaming,
+    SessionStart, Transport,
+};
 use crate::{AgentContext, Version};
 
 /// Everything about Qwen Code that is not its output.
-pub const PROFILE: Profile = Profile {
+pub const PROFILE: CliProfile = CliProfile {
     name: "qwen",
     programs: &["qwen"],
     install: "install it with `npm install -g @qwen-code/qwen-code` (Node 22 or later), then run `qwen` once to log in",
-    home: Home {
+    home: CliStatePaths {
         variable: "HOME",
         folder: ".qwen",
         files: &[],
@@ -37,16 +40,16 @@ pub const PROFILE: Profile = Profile {
             usage: true,
             cost: false,
         },
-        naming: Naming::Chosen {
+        naming: SessionNaming::ByClient {
             taken: "is already in use",
         },
         command,
-        papers: &[],
-        door: Door::Once(|call| Box::new(StreamJson::qwen(call.before))),
+        temp_files: &[],
+        io: IoMode::OneShot(|call| Box::new(StreamJson::qwen(call.before))),
     }],
 };
 
-pub(super) const ACCENT: Accent = Accent {
+pub(super) const QUIRKS: StreamJsonQuirks = StreamJsonQuirks {
     agent: "qwen",
     input_holds_cached: true,
     running_total: true,
@@ -60,8 +63,8 @@ pub fn factory(
     super::factory(&PROFILE, context)
 }
 
-fn command(call: &Call<'_>) -> Command {
-    let mut command = Command::default();
+fn command(call: &RunContext<'_>) -> CommandLine {
+    let mut command = CommandLine::default();
     command.option("output-format", "stream-json");
     command.option(
         "approval-mode",
@@ -77,16 +80,16 @@ fn command(call: &Call<'_>) -> Command {
         command.option("json-schema", &schema.to_string());
     }
     match call.start {
-        Start::Fresh => {}
-        Start::Named(id) => _ = command.option("session-id", id),
-        Start::Resume(id) => _ = command.option("resume", id),
+        SessionStart::Fresh => {}
+        SessionStart::Named(id) => _ = command.option("session-id", id),
+        SessionStart::Resume(id) => _ = command.option("resume", id),
     }
     command
 }
 
-fn endpoint(endpoint: &Endpoint<'_>, command: &mut Command) {
+fn endpoint(endpoint: &Endpoint<'_>, command: &mut CommandLine) {
     command.option("auth-type", "openai");
-    command.env("OPENAI_BASE_URL", endpoint.versioned());
+    command.env("OPENAI_BASE_URL", endpoint.url_with_version());
     if !endpoint.has_key {
         // Qwen does not start without one.
         command.env("OPENAI_API_KEY", "none");

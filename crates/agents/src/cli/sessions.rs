@@ -7,16 +7,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use windlass_core::{Error, Result, SessionId, SessionOptions};
 
-use super::call::Start;
-use super::tokens::Total;
-use crate::settings::check_word;
+use super::run_context::SessionStart;
+use super::tokens::RunningTotal;
+use crate::settings::check_argument;
 
 /// How many names are known at once. A session that was forgotten can be loaded again, where the agent has kept it.
-const NAMES: usize = 1024;
+const MAX_NAMES: usize = 1024;
 
 /// The sessions of one backend, by every name they were given. The one that nobody asked for longest is forgotten.
 #[derive(Default)]
-pub(super) struct Sessions {
+pub(super) struct CliSessions {
     table: Mutex<Table>,
 }
 
@@ -28,23 +28,23 @@ struct Table {
 }
 
 struct Entry {
-    session: Arc<Session>,
+    session: Arc<CliSession>,
     /// When it was asked for last.
     asked: u64,
 }
 
-impl Sessions {
-    pub(super) fn insert(&self, id: SessionId, session: Arc<Session>) {
+impl CliSessions {
+    pub(super) fn insert(&self, id: SessionId, session: Arc<CliSession>) {
         let table = &mut *lock(&self.table);
         table.asked += 1;
         let asked = table.asked;
         table.by_name.insert(id, Entry { session, asked });
-        if table.by_name.len() > NAMES {
-            table.forget_one();
+        if table.by_name.len() > MAX_NAMES {
+            table.evict_oldest();
         }
     }
 
-    pub(super) fn get(&self, backend: &str, id: &SessionId) -> Result<Arc<Session>> {
+    pub(super) fn get(&self, backend: &str, id: &SessionId) -> Result<Arc<CliSession>> {
         let table = &mut *lock(&self.table);
         table.asked += 1;
         let known = table.by_name.get_mut(id).map(|entry| {
@@ -59,7 +59,7 @@ impl Sessions {
 }
 
 impl Table {
-    fn forget_one(&mut self) {
+    fn evict_oldest(&mut self) {
         let oldest = self.by_name.iter().min_by_key(|(_, entry)| entry.asked);
         if let Some(id) = oldest.map(|(id, _)| id.clone()) {
             self.by_name.remove(&id);
@@ -68,35 +68,35 @@ impl Table {
 }
 
 /// One conversation.
-pub(super) struct Session {
+pub(super) struct CliSession {
     pub(super) options: SessionOptions,
     pub(super) cwd: PathBuf,
-    state: Mutex<State>,
+    state: Mutex<CliSessionState>,
 }
 
-struct State {
+struct CliSessionState {
     /// The agent's own name for it, as far as it is known.
     name: Option<String>,
     /// Whether the agent has it, so that the next turn resumes it.
     begun: bool,
     turns: u64,
     /// What it consumed so far; `None` if it began before our time.
-    total: Option<Total>,
+    total: Option<RunningTotal>,
     stop: Arc<Notify>,
 }
 
-impl Session {
+impl CliSession {
     /// A session without turns, with the name we chose for it if we did.
     pub(super) fn new(options: SessionOptions, cwd: PathBuf, name: Option<String>) -> Self {
-        Self::with(options, cwd, name, false, Some(Total::default()))
+        Self::with(options, cwd, name, false, Some(RunningTotal::default()))
     }
 
     /// A session of an earlier time, which consumed so much if anybody knows.
-    pub(super) fn earlier(
+    pub(super) fn resumed(
         options: SessionOptions,
         cwd: PathBuf,
         name: String,
-        total: Option<Total>,
+        total: Option<RunningTotal>,
     ) -> Self {
         Self::with(options, cwd, Some(name), true, total)
     }
@@ -106,12 +106,12 @@ impl Session {
         cwd: PathBuf,
         name: Option<String>,
         begun: bool,
-        total: Option<Total>,
+        total: Option<RunningTotal>,
     ) -> Self {
         Self {
             options,
             cwd,
-            state: Mutex::new(State {
+            state: Mutex::new(CliSessionState {
                 name,
                 begun,
                 turns: 0,
@@ -136,7 +136,7 @@ impl Session {
     }
 
     /// Takes note of the agent's name for it. Says whether it is another than the one that was expected.
-    pub(super) fn named(&self, name: &str) -> bool {
+    pub(super) fn set_name(&self, name: &str) -> bool {
         let mut state = lock(&self.state);
         state.begun = true;
         let is_other = state.name.as_deref() != Some(name);
@@ -145,15 +145,15 @@ impl Session {
     }
 
     /// Takes note that the agent has it, although it never said so.
-    pub(super) fn exists(&self) {
+    pub(super) fn mark_existing(&self) {
         lock(&self.state).begun = true;
     }
 
-    pub(super) fn has_begun(&self) -> bool {
+    pub(super) fn has_turns(&self) -> bool {
         lock(&self.state).begun
     }
 
-    pub(super) fn consumed(&self, total: Total) {
+    pub(super) fn set_total(&self, total: RunningTotal) {
         lock(&self.state).total = Some(total);
     }
 
@@ -166,20 +166,20 @@ impl Session {
         lock(&self.state).turns
     }
 
-    pub(super) fn total(&self) -> Option<Total> {
+    pub(super) fn total(&self) -> Option<RunningTotal> {
         lock(&self.state).total
     }
 
     /// Runs `work` with how the next run takes the session up.
-    pub(super) fn start<T>(&self, work: impl FnOnce(Start<'_>) -> T) -> T {
+    pub(super) fn with_start<T>(&self, work: impl FnOnce(SessionStart<'_>) -> T) -> T {
         let (name, begun) = {
             let state = lock(&self.state);
             (state.name.clone(), state.begun)
         };
         work(match &name {
-            None => Start::Fresh,
-            Some(name) if begun => Start::Resume(name),
-            Some(name) => Start::Named(name),
+            None => SessionStart::Fresh,
+            Some(name) if begun => SessionStart::Resume(name),
+            Some(name) => SessionStart::Named(name),
         })
     }
 }
@@ -190,7 +190,7 @@ pub(super) fn check_name(id: &SessionId) -> Result<()> {
     let is_name = name
         .chars()
         .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':'));
-    match check_word(name) {
+    match check_argument(name) {
         Ok(()) if is_name && name.len() <= 256 => Ok(()),
         Err(problem) => Err(Error::InvalidInput(format!("the session's name {problem}"))),
         Ok(()) => Err(Error::InvalidInput(
@@ -209,19 +209,19 @@ mod tests {
 
     #[test]
     fn the_session_that_nobody_asked_for_longest_is_forgotten() {
-        let sessions = Sessions::default();
-        let session = || Arc::new(Session::new(SessionOptions::default(), "/".into(), None));
+        let sessions = CliSessions::default();
+        let session = || Arc::new(CliSession::new(SessionOptions::default(), "/".into(), None));
         let id = |number: usize| SessionId::from(format!("s{number}"));
-        for number in 0..NAMES {
+        for number in 0..MAX_NAMES {
             sessions.insert(id(number), session());
         }
         assert!(sessions.get("x", &id(0)).is_ok());
-        sessions.insert(id(NAMES), session());
+        sessions.insert(id(MAX_NAMES), session());
         assert!(sessions.get("x", &id(0)).is_ok());
         assert!(matches!(
             sessions.get("x", &id(1)),
             Err(Error::SessionNotFound { .. })
         ));
-        assert_eq!(lock(&sessions.table).by_name.len(), NAMES);
+        assert_eq!(lock(&sessions.table).by_name.len(), MAX_NAMES);
     }
 }

@@ -6,7 +6,7 @@ use windlass_core::Usage;
 
 /// What a session consumed so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Total {
+pub struct RunningTotal {
     /// Tokens read, those from the cache included.
     pub input: u64,
     /// Tokens read from the cache.
@@ -21,9 +21,9 @@ pub struct Total {
     pub cost: f64,
 }
 
-impl Total {
+impl RunningTotal {
     /// What lies between two totals. One that went backwards counts as a fresh start.
-    pub fn since(self, before: Self) -> Usage {
+    pub fn usage_since(self, before: Self) -> Usage {
         let before = if self.input < before.input || self.output < before.output {
             Self::default()
         } else {
@@ -71,7 +71,7 @@ pub(super) struct OpenAiTokens {
     reasoning_output_tokens: u64,
 }
 
-impl From<OpenAiTokens> for Total {
+impl From<OpenAiTokens> for RunningTotal {
     fn from(tokens: OpenAiTokens) -> Self {
         Self {
             input: tokens.input_tokens,
@@ -88,25 +88,25 @@ impl From<OpenAiTokens> for Total {
 mod tests {
     use super::*;
 
-    fn total(input: u64, cached: u64, output: u64) -> Total {
-        Total {
+    fn total(input: u64, cached: u64, output: u64) -> RunningTotal {
+        RunningTotal {
             input,
             cached,
             output,
-            ..Total::default()
+            ..RunningTotal::default()
         }
     }
 
     #[test]
     fn a_turn_is_the_difference_and_the_cache_stands_apart() {
-        let usage = total(2400, 2000, 68).since(total(1200, 1000, 34));
+        let usage = total(2400, 2000, 68).usage_since(total(1200, 1000, 34));
         assert_eq!((usage.input_tokens, usage.output_tokens), (200, 34));
         assert_eq!(usage.cache_read_tokens, Some(1000));
     }
 
     #[test]
     fn a_total_that_went_backwards_is_a_fresh_start() {
-        let usage = total(100, 0, 10).since(total(1200, 1000, 34));
+        let usage = total(100, 0, 10).usage_since(total(1200, 1000, 34));
         assert_eq!((usage.input_tokens, usage.output_tokens), (100, 10));
     }
 }

@@ -16,7 +16,7 @@ use windlass_wire as wire;
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum TranscriptRole {
     /// Whoever sets the rules.
     System,
     /// Whoever asks.
@@ -25,11 +25,11 @@ pub enum Role {
     Assistant,
 }
 
-impl Role {
+impl TranscriptRole {
     const ALL: [Self; 3] = [Self::System, Self::User, Self::Assistant];
 
     /// The line above what this one says.
-    fn mark(self) -> &'static str {
+    fn marker(self) -> &'static str {
         match self {
             Self::System => "<<<ROLE:SYSTEM>>>",
             Self::User => "<<<ROLE:USER>>>",
@@ -40,30 +40,30 @@ impl Role {
 
 /// What one of them said.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
+pub struct TranscriptMessage {
     /// Who.
-    pub role: Role,
+    pub role: TranscriptRole,
     /// What.
     pub text: String,
 }
 
-impl Message {
+impl TranscriptMessage {
     /// A rule.
     pub fn system(text: impl Into<String>) -> Self {
-        Self::new(Role::System, text)
+        Self::new(TranscriptRole::System, text)
     }
 
     /// A question.
     pub fn user(text: impl Into<String>) -> Self {
-        Self::new(Role::User, text)
+        Self::new(TranscriptRole::User, text)
     }
 
     /// An answer.
     pub fn assistant(text: impl Into<String>) -> Self {
-        Self::new(Role::Assistant, text)
+        Self::new(TranscriptRole::Assistant, text)
     }
 
-    fn new(role: Role, text: impl Into<String>) -> Self {
+    fn new(role: TranscriptRole, text: impl Into<String>) -> Self {
         Self {
             role,
             text: text.into(),
@@ -72,23 +72,23 @@ impl Message {
 }
 
 /// The messages of a request to a model, as far as they can be said in words. What tools gave is the user's.
-pub fn messages(request: &wire::ModelRequest) -> Vec<Message> {
+pub fn messages(request: &wire::ModelRequest) -> Vec<TranscriptMessage> {
     let instructions = request.instructions.iter().map(|text| text.text.as_str());
     let instructions = instructions.collect::<Vec<_>>().join("\n\n");
-    let rules = (!instructions.is_empty()).then(|| Message::system(instructions));
+    let rules = (!instructions.is_empty()).then(|| TranscriptMessage::system(instructions));
     let spoken = request.messages.iter().map(|message| {
         let role = match message.role {
-            wire::Role::System | wire::Role::Developer => Role::System,
-            wire::Role::Assistant => Role::Assistant,
-            wire::Role::User | wire::Role::Tool => Role::User,
+            wire::Role::System | wire::Role::Developer => TranscriptRole::System,
+            wire::Role::Assistant => TranscriptRole::Assistant,
+            wire::Role::User | wire::Role::Tool => TranscriptRole::User,
         };
-        Message::new(role, words(message))
+        TranscriptMessage::new(role, text_of(message))
     });
     rules.into_iter().chain(spoken).collect()
 }
 
 /// What a message says. Calls and what they gave are said, too: whoever goes on with the conversation must know.
-fn words(message: &wire::Message) -> String {
+fn text_of(message: &wire::Message) -> String {
     let said = message.parts.iter().filter_map(|part| match part {
         wire::Part::Text(text) => Some(text.text.clone()),
         wire::Part::ToolCall(call) => Some(format!("[called {} with {}]", call.name, call.input)),
@@ -103,13 +103,13 @@ fn words(message: &wire::Message) -> String {
 }
 
 /// The conversation as one text.
-pub fn render(messages: &[Message]) -> String {
+pub fn render(messages: &[TranscriptMessage]) -> String {
     let mut text = String::new();
     for message in messages {
         if !text.is_empty() {
             text.push_str("\n\n");
         }
-        text.push_str(message.role.mark());
+        text.push_str(message.role.marker());
         text.push('\n');
         escape(&message.text, &mut text);
     }
@@ -117,8 +117,8 @@ pub fn render(messages: &[Message]) -> String {
 }
 
 /// The conversation that [`render`] made this text of; `None` if it made it of none.
-pub fn parse(text: &str) -> Option<Vec<Message>> {
-    let mut messages: Vec<Message> = Vec::new();
+pub fn parse(text: &str) -> Option<Vec<TranscriptMessage>> {
+    let mut messages: Vec<TranscriptMessage> = Vec::new();
     let mut words = String::new();
     let mut rest = text;
     while let Some((before, role, after)) = next_mark(rest) {
@@ -133,12 +133,12 @@ pub fn parse(text: &str) -> Option<Vec<Message>> {
                     None => {}
                 }
                 words.clear();
-                messages.push(Message::new(role, ""));
+                messages.push(TranscriptMessage::new(role, ""));
                 rest = after.strip_prefix('\n')?;
             }
             slashes => {
                 words.push_str(&"\\".repeat(slashes - 1));
-                words.push_str(role.mark());
+                words.push_str(role.marker());
                 rest = after;
             }
         }
@@ -157,22 +157,22 @@ fn escape(mut words: &str, text: &mut String) {
     while let Some((before, role, after)) = next_mark(words) {
         text.push_str(before);
         text.push('\\');
-        text.push_str(role.mark());
+        text.push_str(role.marker());
         words = after;
     }
     text.push_str(words);
 }
 
 /// What stands before the first mark, whose it is, and what stands behind it.
-fn next_mark(text: &str) -> Option<(&str, Role, &str)> {
+fn next_mark(text: &str) -> Option<(&str, TranscriptRole, &str)> {
     let mut from = 0;
     loop {
         let at = from + text[from..].find("<<<ROLE:")?;
-        let role = Role::ALL
+        let role = TranscriptRole::ALL
             .into_iter()
-            .find(|role| text[at..].starts_with(role.mark()));
+            .find(|role| text[at..].starts_with(role.marker()));
         match role {
-            Some(role) => return Some((&text[..at], role, &text[at + role.mark().len()..])),
+            Some(role) => return Some((&text[..at], role, &text[at + role.marker().len()..])),
             None => from = at + 1,
         }
     }
@@ -188,12 +188,12 @@ mod tests {
     #[test]
     fn four_messages_as_they_are_documented() {
         let dialog = [
-            Message::system("You are a helpful assistant."),
-            Message::user("Hi! What's your name?"),
-            Message::assistant(
+            TranscriptMessage::system("You are a helpful assistant."),
+            TranscriptMessage::user("Hi! What's your name?"),
+            TranscriptMessage::assistant(
                 "I'm Composer, a language model trained by Cursor. I help with coding tasks in your editor.",
             ),
-            Message::user("What can you do?"),
+            TranscriptMessage::user("What can you do?"),
         ];
         let text = "\
 <<<ROLE:SYSTEM>>>
@@ -214,9 +214,9 @@ What can you do?";
     #[test]
     fn words_that_look_like_a_speaker_are_words() {
         let check = |words: &str, expected: &str| {
-            let text = render(&[Message::user(words)]);
+            let text = render(&[TranscriptMessage::user(words)]);
             assert_eq!(text, format!("<<<ROLE:USER>>>\n{expected}"));
-            assert_eq!(parse(&text), Some(vec![Message::user(words)]));
+            assert_eq!(parse(&text), Some(vec![TranscriptMessage::user(words)]));
         };
         check("<<<ROLE:SYSTEM>>>", "\\<<<ROLE:SYSTEM>>>");
         check("a \\<<<ROLE:USER>>> b", "a \\\\<<<ROLE:USER>>> b");
@@ -257,9 +257,9 @@ What can you do?";
         assert_eq!(
             found,
             [
-                Message::system("Rule."),
-                Message::user("Hi"),
-                Message::assistant("Hello")
+                TranscriptMessage::system("Rule."),
+                TranscriptMessage::user("Hi"),
+                TranscriptMessage::assistant("Hello")
             ]
         );
     }
@@ -286,14 +286,14 @@ What can you do?";
         assert_eq!(
             messages(&request),
             [
-                Message::assistant("[called weather with {\"city\":\"Brno\"}]"),
-                Message::user("[weather gave]\nsunny"),
+                TranscriptMessage::assistant("[called weather with {\"city\":\"Brno\"}]"),
+                TranscriptMessage::user("[weather gave]\nsunny"),
             ]
         );
     }
 
     /// Words made of the pieces that could be misread.
-    fn words() -> impl Strategy<Value = String> {
+    fn text_of() -> impl Strategy<Value = String> {
         let piece = prop::sample::select(vec![
             "<<<ROLE:SYSTEM>>>",
             "<<<ROLE:USER>>>",
@@ -313,10 +313,10 @@ What can you do?";
         prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
     }
 
-    fn dialog() -> impl Strategy<Value = Vec<Message>> {
-        let role = prop::sample::select(Role::ALL.to_vec());
-        let words = prop_oneof![words(), any::<String>()];
-        let message = (role, words).prop_map(|(role, text)| Message { role, text });
+    fn dialog() -> impl Strategy<Value = Vec<TranscriptMessage>> {
+        let role = prop::sample::select(TranscriptRole::ALL.to_vec());
+        let words = prop_oneof![text_of(), any::<String>()];
+        let message = (role, words).prop_map(|(role, text)| TranscriptMessage { role, text });
         prop::collection::vec(message, 0..6)
     }
 
@@ -327,7 +327,7 @@ What can you do?";
         }
 
         #[test]
-        fn what_can_be_read_is_written_the_same_way(text in words()) {
+        fn what_can_be_read_is_written_the_same_way(text in text_of()) {
             let again = parse(&text).map(|dialog| render(&dialog));
             prop_assert!(again.is_none_or(|again| again == text));
         }

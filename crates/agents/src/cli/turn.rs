@@ -8,58 +8,60 @@ use futures::future::BoxFuture;
 use futures::stream::{self, FuturesUnordered, StreamExt};
 use tokio::sync::Notify;
 use tokio::time::Instant;
-use windlass_core::{Aftermath, AgentEvent, Emitted, EventStream, Prompt, Result, SessionId};
+use windlass_core::{
+    AgentEvent, BackendEvent, EventStream, Prompt, Result, SessionId, TurnDiagnostics,
+};
 
-use super::driver::Driver;
+use super::driver::CliDriver;
 use super::failure;
-use super::parser::{Heard, Question};
-use super::process::Process;
-use super::profile::Naming;
-use super::program::Found;
-use super::sessions::Session;
+use super::parser::{Parsed, TurnRequest};
+use super::process::AgentProcess;
+use super::profile::SessionNaming;
+use super::program::CliInstallation;
+use super::sessions::CliSession;
 
 /// From prompt to terminal event. Dropping it ends the process with all it started.
-pub(super) struct Turn {
-    driver: Arc<Driver>,
-    found: Found,
+pub(super) struct CliTurn {
+    driver: Arc<CliDriver>,
+    found: CliInstallation,
     id: SessionId,
-    session: Arc<Session>,
-    question: Question,
+    session: Arc<CliSession>,
+    question: TurnRequest,
     /// Until the turn has ended.
-    process: Option<Process>,
+    process: Option<AgentProcess>,
     /// Whether the process waited since an earlier turn and has not said anything in this one.
     untried: bool,
-    queue: VecDeque<Emitted>,
+    queue: VecDeque<BackendEvent>,
     /// The end of the turn, once all is done that comes before it.
-    end: Option<Emitted>,
+    end: Option<BackendEvent>,
     /// What a process that ended by itself left behind.
-    left: Aftermath,
+    left: TurnDiagnostics,
     /// What somebody was asked in the agent's name.
-    questions: FuturesUnordered<BoxFuture<'static, Chosen>>,
+    questions: FuturesUnordered<BoxFuture<'static, PermissionChoice>>,
     stop: Arc<Notify>,
     /// When an agent that was asked to end the turn is made to.
     patience: Option<Instant>,
 }
 
 /// How long an agent may take to end a turn when asked.
-const PATIENCE: Duration = Duration::from_secs(2);
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The id of a question, and the option that was chosen.
-type Chosen = (String, Option<String>);
+type PermissionChoice = (String, Option<String>);
 
-enum Step {
+enum CliTurnStep {
     Line(String),
-    Chosen(Chosen),
+    Chosen(PermissionChoice),
     End,
     Stop,
-    Firm,
+    ForceStop,
 }
 
-impl Turn {
+impl CliTurn {
     /// Begins a turn, with the process that waits for it or with a new one.
-    pub(super) fn begin(
-        driver: Arc<Driver>,
-        found: Found,
+    pub(super) fn start(
+        driver: Arc<CliDriver>,
+        found: CliInstallation,
         id: &SessionId,
         prompt: Prompt,
     ) -> Result<EventStream> {
@@ -71,11 +73,11 @@ impl Turn {
             Some(process) => process,
             None => driver.start(&found, &session, &prompt.text)?,
         };
-        let question = Question {
+        let question = TurnRequest {
             prompt: prompt.text,
             schema: session.options.output_schema.clone(),
         };
-        process.ask(question.clone());
+        process.start_turn(question.clone());
         let turn = Self {
             driver,
             found,
@@ -86,7 +88,7 @@ impl Turn {
             untried,
             queue: VecDeque::new(),
             end: None,
-            left: Aftermath::default(),
+            left: TurnDiagnostics::default(),
             questions: FuturesUnordered::new(),
             stop,
             patience: None,
@@ -94,7 +96,7 @@ impl Turn {
         Ok(Box::pin(stream::unfold(turn, Self::next)))
     }
 
-    async fn next(mut self) -> Option<(Emitted, Self)> {
+    async fn next(mut self) -> Option<(BackendEvent, Self)> {
         loop {
             if let Some(end) = self.end.take() {
                 return Some((end, self));
@@ -103,10 +105,13 @@ impl Turn {
                 if !emitted.event.is_terminal() {
                     return Some((emitted, self));
                 }
-                let Emitted { event, raw } = emitted;
-                let left = self.settle(&event).await.wait(failure::wait(&event));
-                let (before, event) = left.before(event);
-                self.end = Some(Emitted { event, raw });
+                let BackendEvent { event, raw } = emitted;
+                let left = self
+                    .finish_session(&event)
+                    .await
+                    .with_retry_after(failure::retry_after(&event));
+                let (before, event) = left.attach_to(event);
+                self.end = Some(BackendEvent { event, raw });
                 match before {
                     Some(before) => return Some((before.into(), self)),
                     None => continue,
@@ -115,43 +120,45 @@ impl Turn {
             let process = self.process.as_mut()?;
             let step = tokio::select! {
                 line = process.child.stdout.next() => match line {
-                    Ok(Some(line)) => Step::Line(line.text()),
-                    _ => Step::End,
+                    Ok(Some(line)) => CliTurnStep::Line(line.text()),
+                    _ => CliTurnStep::End,
                 },
                 Some(chosen) = self.questions.next(), if !self.questions.is_empty() => {
-                    Step::Chosen(chosen)
+                    CliTurnStep::Chosen(chosen)
                 }
-                () = self.stop.notified() => Step::Stop,
-                () = until(self.patience) => Step::Firm,
+                () = self.stop.notified() => CliTurnStep::Stop,
+                () = wait_until(self.patience) => CliTurnStep::ForceStop,
             };
             match step {
-                Step::Line(line) => {
-                    let heard = process.hear(&line);
-                    self.note(heard, line);
+                CliTurnStep::Line(line) => {
+                    let heard = process.handle_line(&line);
+                    self.on_parsed(heard, line);
                 }
-                Step::Chosen((id, option)) => process.answer(&id, option.as_deref()),
-                Step::Stop => {
+                CliTurnStep::Chosen((id, option)) => {
+                    process.answer_permission(&id, option.as_deref())
+                }
+                CliTurnStep::Stop => {
                     self.untried = false;
                     self.questions.clear();
-                    self.patience = Some(Instant::now() + PATIENCE);
+                    self.patience = Some(Instant::now() + CANCEL_TIMEOUT);
                     process.interrupt();
                 }
-                Step::Firm => {
+                CliTurnStep::ForceStop => {
                     self.patience = None;
                     process.child.stop();
                 }
-                Step::End => self.ended().await,
+                CliTurnStep::End => self.ended().await,
             }
         }
     }
 
     /// Keeps what a line said about the session, and passes its events on.
-    fn note(&mut self, heard: Heard, line: String) {
+    fn on_parsed(&mut self, heard: Parsed, line: String) {
         if let Some(total) = heard.total {
-            self.session.consumed(total);
+            self.session.set_total(total);
         }
         if let Some(name) = heard.session
-            && self.session.named(&name)
+            && self.session.set_name(&name)
         {
             let id = SessionId::from(name.as_str());
             self.driver
@@ -171,7 +178,7 @@ impl Turn {
         }
         let first = self.queue.len();
         self.queue
-            .extend(heard.events.into_iter().map(Emitted::from));
+            .extend(heard.events.into_iter().map(BackendEvent::from));
         if self.queue.len() > first {
             self.untried = false;
             if let Some(last) = self.queue.back_mut() {
@@ -187,18 +194,18 @@ impl Turn {
         };
         // A process that died while it waited for this turn is started again.
         if !std::mem::take(&mut self.untried) {
-            let (end, left) = process.last_words(&self.driver).await;
-            if !self.is_taken(&end) {
+            let (end, left) = process.wait_exit(&self.driver).await;
+            if !self.is_name_taken(&end) {
                 self.left = left;
                 self.queue.push_back(end.into());
                 return;
             }
-            self.session.exists();
+            self.session.mark_existing();
         }
         let prompt = &self.question.prompt;
         match self.driver.start(&self.found, &self.session, prompt) {
             Ok(mut process) => {
-                process.ask(self.question.clone());
+                process.start_turn(self.question.clone());
                 self.process = Some(process);
             }
             Err(error) => self.queue.push_back(AgentEvent::from(error).into()),
@@ -206,10 +213,10 @@ impl Turn {
     }
 
     /// Whether the agent has the session that we wanted to begin: an earlier turn ended before it could say so.
-    fn is_taken(&self, end: &AgentEvent) -> bool {
+    fn is_name_taken(&self, end: &AgentEvent) -> bool {
         match (end, self.found.transport.naming) {
-            (AgentEvent::Error { message, .. }, Naming::Chosen { taken }) => {
-                message.contains(taken) && !self.session.has_begun()
+            (AgentEvent::Error { message, .. }, SessionNaming::ByClient { taken }) => {
+                message.contains(taken) && !self.session.has_turns()
             }
             _ => false,
         }
@@ -218,16 +225,16 @@ impl Turn {
     /// The terminal event is known; before anyone hears it, the session is in order for the next turn.
     ///
     /// Gives what the process left behind. One that goes on living is only quoted where it failed.
-    async fn settle(&mut self, end: &AgentEvent) -> Aftermath {
+    async fn finish_session(&mut self, end: &AgentEvent) -> TurnDiagnostics {
         self.queue.clear();
         self.questions.clear();
         match self.process.take() {
-            Some(process) if process.is_dialog() && !self.session.options.once => {
+            Some(process) if process.is_interactive() && !self.session.options.once => {
                 let left = match end {
-                    AgentEvent::Error { .. } => process.left(None),
-                    _ => Aftermath::default(),
+                    AgentEvent::Error { .. } => process.diagnostics(None),
+                    _ => TurnDiagnostics::default(),
                 };
-                self.driver.parking.put(self.id.clone(), process);
+                self.driver.parking.insert(self.id.clone(), process);
                 left
             }
             Some(process) => process.close().await,
@@ -237,7 +244,7 @@ impl Turn {
 }
 
 /// Waits for that moment; for ever, if there is none.
-async fn until(moment: Option<Instant>) {
+async fn wait_until(moment: Option<Instant>) {
     match moment {
         Some(moment) => tokio::time::sleep_until(moment).await,
         None => std::future::pending().await,

@@ -10,17 +10,17 @@ use windlass_core::{
     SessionOptions, SystemClock, TurnLimits, limits,
 };
 
-use super::cooling::Cooling;
-use super::session::Session;
-use super::sessions::{Sessions, unknown};
-use super::turn::Turn;
-use super::{Kind, Profile};
-use crate::model::{Answers, answers, with_answers};
+use super::cooldown::Cooldowns;
+use super::session::CompositeSession;
+use super::sessions::{CompositeSessions, unknown};
+use super::turn::CompositeTurn;
+use super::{CompositeKind, CompositeProfile};
+use crate::model::{CompletionModel, completion_model, with_completion_model};
 
 /// What every composite is called in messages; the nodes have names of their own.
 pub(super) const NAME: &str = "composite";
 /// What parts a node's name from its session in the name of a composite's session.
-const BETWEEN: char = ':';
+const SESSION_SEPARATOR: char = ':';
 
 /// One of the agents that a composite is made of.
 #[derive(Debug, Clone)]
@@ -42,30 +42,34 @@ impl Node {
 /// An agent made of others. Clones share sessions and who rests.
 #[derive(Clone)]
 pub struct Composite {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<CompositeState>,
 }
 
 /// What all turns of one composite share.
-pub(super) struct Shared {
-    pub(super) profile: Profile,
+pub(super) struct CompositeState {
+    pub(super) profile: CompositeProfile,
     pub(super) nodes: Vec<Node>,
     pub(super) clock: Arc<dyn Clock>,
-    pub(super) cooling: Cooling,
-    pub(super) sessions: Sessions,
+    pub(super) cooling: Cooldowns,
+    pub(super) sessions: CompositeSessions,
 }
 
 impl Composite {
     /// These agents, working together as the profile says.
-    pub fn new(profile: Profile, nodes: Vec<Node>) -> Result<Self> {
+    pub fn new(profile: CompositeProfile, nodes: Vec<Node>) -> Result<Self> {
         Self::with_clock(profile, nodes, Arc::new(SystemClock::new()))
     }
 
     /// The same, taking time from elsewhere.
-    pub fn with_clock(profile: Profile, nodes: Vec<Node>, clock: Arc<dyn Clock>) -> Result<Self> {
+    pub fn with_clock(
+        profile: CompositeProfile,
+        nodes: Vec<Node>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self> {
         let (fits, wanted) = match profile.kind {
-            Kind::Single => (nodes.len() == 1, "one agent"),
-            Kind::Fallback => (!nodes.is_empty(), "at least one agent"),
-            Kind::PlanExecute => (
+            CompositeKind::Single => (nodes.len() == 1, "one agent"),
+            CompositeKind::Fallback => (!nodes.is_empty(), "at least one agent"),
+            CompositeKind::PlanExecute => (
                 nodes.len() == 2,
                 "two agents: one that plans, one that does",
             ),
@@ -85,14 +89,14 @@ impl Composite {
                 Node { name, agent }
             })
             .collect();
-        let cooling = Cooling::new(Arc::clone(&clock), nodes.len(), profile.cool_down);
+        let cooling = Cooldowns::new(Arc::clone(&clock), nodes.len(), profile.cool_down);
         Ok(Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(CompositeState {
                 profile,
                 nodes,
                 clock,
                 cooling,
-                sessions: Sessions::default(),
+                sessions: CompositeSessions::default(),
             }),
         })
     }
@@ -114,23 +118,23 @@ impl Composite {
             grace: grace.unwrap_or(usual.grace) + Duration::from_secs(1),
             ..usual
         });
-        match self.answers() {
-            Some(answers) => with_answers(&handle, answers),
+        match self.completion_model() {
+            Some(answers) => with_completion_model(&handle, answers),
             None => handle,
         }
     }
 
     /// The composite as one that takes whole conversations, if all its nodes are such.
-    pub fn answers(&self) -> Option<Arc<dyn Answers>> {
+    pub fn completion_model(&self) -> Option<Arc<dyn CompletionModel>> {
         let shared = &self.shared;
         let mut nodes = shared.nodes.iter();
-        let all = nodes.all(|node| answers(&node.agent).is_some());
-        let is_one = shared.profile.kind != Kind::PlanExecute;
-        (all && is_one).then(|| Arc::new(self.clone()) as Arc<dyn Answers>)
+        let all = nodes.all(|node| completion_model(&node.agent).is_some());
+        let is_one = shared.profile.kind != CompositeKind::PlanExecute;
+        (all && is_one).then(|| Arc::new(self.clone()) as Arc<dyn CompletionModel>)
     }
 }
 
-impl Shared {
+impl CompositeState {
     /// What every node can do that may come to answer.
     ///
     /// Of a planner and a coder, only the second is heard; what both do is told where both can tell it.
@@ -150,7 +154,7 @@ impl Shared {
             cost: a.cost && b.cost,
         });
         match (self.profile.kind, self.nodes.last()) {
-            (Kind::PlanExecute, Some(coder)) => Capabilities {
+            (CompositeKind::PlanExecute, Some(coder)) => Capabilities {
                 mcp: each.mcp,
                 model_choice: false,
                 usage: each.usage,
@@ -183,16 +187,16 @@ impl Shared {
     }
 
     /// The name under which a node's session is a session of the composite.
-    pub(super) fn outer(&self, node: usize, inner: &SessionId) -> Option<SessionId> {
+    pub(super) fn to_composite_id(&self, node: usize, inner: &SessionId) -> Option<SessionId> {
         let name = &self.nodes.get(node)?.name;
-        Some(format!("{name}{BETWEEN}{inner}").into())
+        Some(format!("{name}{SESSION_SEPARATOR}{inner}").into())
     }
 
     /// The node and its session that such a name means.
-    fn inner(&self, id: &SessionId) -> Option<(usize, SessionId)> {
+    fn from_composite_id(&self, id: &SessionId) -> Option<(usize, SessionId)> {
         self.nodes.iter().enumerate().find_map(|(place, node)| {
             let rest = id.as_str().strip_prefix(node.name.as_str())?;
-            Some((place, rest.strip_prefix(BETWEEN)?.into()))
+            Some((place, rest.strip_prefix(SESSION_SEPARATOR)?.into()))
         })
     }
 
@@ -205,12 +209,12 @@ impl Shared {
         }
         self.check(&options)?;
         if let Ok(known) = self.sessions.get(id) {
-            let again = Arc::new(known.continued(options));
+            let again = Arc::new(known.with_options(options));
             self.sessions.insert(id.clone(), again);
             return Ok(());
         }
         // A session of another process: the node that answered there has it.
-        let Some((node, inner)) = self.inner(id) else {
+        let Some((node, inner)) = self.from_composite_id(id) else {
             return Err(unknown(id));
         };
         let agent = &self.nodes[node].agent;
@@ -219,9 +223,9 @@ impl Shared {
             Error::SessionNotFound { .. } => unknown(id),
             other => other,
         })?;
-        let session = Session::new(options, self.nodes.len());
-        session.began_elsewhere(node, inner);
-        session.announce(id);
+        let session = CompositeSession::new(options, self.nodes.len());
+        session.adopt_node_session(node, inner);
+        session.set_announced_id(id);
         self.sessions.insert(id.clone(), Arc::new(session));
         Ok(())
     }
@@ -241,7 +245,7 @@ impl AgentBackend for Composite {
         Box::pin(async move {
             self.shared.check(&options)?;
             let id = SessionId::from(uuid::Uuid::new_v4().to_string());
-            let session = Session::new(options, self.shared.nodes.len());
+            let session = CompositeSession::new(options, self.shared.nodes.len());
             self.shared.sessions.insert(id.clone(), Arc::new(session));
             Ok(id)
         })
@@ -262,7 +266,11 @@ impl AgentBackend for Composite {
     ) -> BoxFuture<'a, Result<EventStream>> {
         Box::pin(async move {
             let session = self.shared.sessions.get(id)?;
-            Ok(Turn::begin(Arc::clone(&self.shared), session, prompt.text))
+            Ok(CompositeTurn::start(
+                Arc::clone(&self.shared),
+                session,
+                prompt.text,
+            ))
         })
     }
 

@@ -20,10 +20,10 @@
 //! # }
 //! ```
 
-mod answer;
 mod backend;
-mod cooling;
-mod hold;
+mod completion;
+mod cooldown;
+mod hold_buffer;
 mod plan;
 mod profile;
 mod session;
@@ -31,4 +31,4 @@ mod sessions;
 mod turn;
 
 pub use backend::{Composite, Node};
-pub use profile::{Cause, Kind, Profile};
+pub use profile::{CompositeKind, CompositeProfile, FallbackCause};

@@ -1,19 +1,21 @@
 //! One who plans, and one who carries the plan out.
 
 use serde_json::json;
-use windlass_core::structured::{Dialog, Fault, Rules, schema_mode_for};
+use windlass_core::structured::{
+    StructuredCall, StructuredErrorKind, ValidationPolicy, schema_mode_for,
+};
 use windlass_core::{
     AgentEvent, AgentHandle, Error, ErrorCode, PermissionPolicy, Plan, PlanEntry, PlanStatus,
     Prompt, Result, SchemaSetting, SessionId, SessionOptions, StructuredAgentTask, TurnTrace,
 };
 
-use super::turn::{Asked, Turn};
+use super::turn::{CompositeTurn, NodeOutcome};
 
 /// The places of the two.
 const PLANNER: usize = 0;
 const CODER: usize = 1;
 
-impl Turn {
+impl CompositeTurn {
     /// Has the first node plan and the second do what the plan tells it, word for word.
     pub(super) async fn plan_and_execute(&mut self) -> AgentEvent {
         let mut text = self.prompt.clone();
@@ -33,9 +35,9 @@ impl Turn {
             text.clone_from(&made.coder_prompt);
             plan = Some(made);
         }
-        let end = match self.ask(CODER, &text, false).await {
-            Asked::Over(end) => end,
-            Asked::PassedOver(_) => {
+        let end = match self.run_node(CODER, &text, false).await {
+            NodeOutcome::Finished(end) => end,
+            NodeOutcome::FellBack(_) => {
                 Error::agent(ErrorCode::Unknown, "nobody carries the plan out").into()
             }
         };
@@ -68,8 +70,8 @@ impl Turn {
     async fn plan(&mut self) -> Result<Plan> {
         let name = self.name(PLANNER).to_owned();
         let agent = self.shared.nodes[PLANNER].agent.clone();
-        let mut trace = TurnTrace::begin(&self.shared.clock, "plan", &name);
-        let planned = self.planned(&agent, &mut trace).await;
+        let mut trace = TurnTrace::start(&self.shared.clock, "plan", &name);
+        let planned = self.request_plan(&agent, &mut trace).await;
         let planned = planned.map_err(|error| match error {
             Error::Cancelled => error,
             error => {
@@ -85,20 +87,21 @@ impl Turn {
             }
         });
         if let Err(error) = &planned {
-            trace.refused(error);
+            trace.fail_to_start(error);
         }
-        self.send(trace.close().event()).await;
+        self.send(trace.finish().to_event()).await;
         planned
     }
 
-    async fn planned(&mut self, agent: &AgentHandle, trace: &mut TurnTrace) -> Result<Plan> {
+    async fn request_plan(&mut self, agent: &AgentHandle, trace: &mut TurnTrace) -> Result<Plan> {
         let task = StructuredAgentTask {
             name: "plan".to_owned(),
-            prompt: Plan::prompt(&self.session.whole(&self.prompt)),
+            prompt: Plan::prompt(&self.session.full_prompt(&self.prompt)),
             schema: Some(Plan::schema()),
             schema_mode: schema_mode_for(SchemaSetting::Auto, agent.capabilities()),
         };
-        let mut dialog = Dialog::new(task, Rules::default()).map_err(plain)?;
+        let mut dialog =
+            StructuredCall::new(task, ValidationPolicy::default()).map_err(into_agent_error)?;
         let options = SessionOptions {
             cwd: self.session.options.cwd.clone(),
             mcp_servers: self.session.options.mcp_servers.clone(),
@@ -112,24 +115,25 @@ impl Turn {
         };
         let mut session = begun?;
         loop {
-            self.round(agent, &mut session, &mut dialog, trace).await?;
-            if let Some(found) = dialog.settle().map_err(plain)? {
-                self.spent(found.usage.as_ref());
+            self.planner_turn(agent, &mut session, &mut dialog, trace)
+                .await?;
+            if let Some(found) = dialog.finish_turn().map_err(into_agent_error)? {
+                self.add_usage(found.usage.as_ref());
                 if let Some(usage) = found.usage {
-                    trace.consumed(usage);
+                    trace.add_usage(usage);
                 }
-                return Plan::read(&found.value)
+                return Plan::from_value(&found.value)
                     .map_err(|problem| Error::agent(ErrorCode::BackendError, problem));
             }
         }
     }
 
     /// One turn of the planner. What it looks at is shown; its answer is not, for it is no answer to the caller.
-    async fn round(
+    async fn planner_turn(
         &mut self,
         agent: &AgentHandle,
         session: &mut SessionId,
-        dialog: &mut Dialog,
+        dialog: &mut StructuredCall,
         trace: &mut TurnTrace,
     ) -> Result<()> {
         let prompt = Prompt::from(dialog.prompt());
@@ -144,8 +148,8 @@ impl Turn {
                 }
             };
             let Some(event) = next else { break };
-            dialog.hear(&event);
-            trace.hear(&event);
+            dialog.on_event(&event);
+            trace.on_event(&event);
             match event {
                 AgentEvent::SessionChanged { new_session_id } => {
                     *session = new_session_id.into();
@@ -165,9 +169,9 @@ impl Turn {
 }
 
 /// Why there is no plan, as any other failure.
-fn plain(error: windlass_core::structured::Error) -> Error {
+fn into_agent_error(error: windlass_core::structured::Error) -> Error {
     match *error.fault {
-        Fault::Agent(error) => error,
+        StructuredErrorKind::Agent(error) => error,
         fault => Error::agent(ErrorCode::BackendError, fault.to_string()),
     }
 }

@@ -12,7 +12,7 @@ const COOL_DOWN: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Kind {
+pub enum CompositeKind {
     /// One node, under another name.
     Single,
     /// The first node that can answers.
@@ -25,7 +25,7 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Cause {
+pub enum FallbackCause {
     /// The provider asked for fewer requests, or has too much to do.
     RateLimited,
     /// The agent is not there: not installed, or in no usable version.
@@ -48,9 +48,9 @@ pub enum Cause {
     BudgetExceeded,
 }
 
-impl Cause {
+impl FallbackCause {
     /// What is passed over where nobody says: all that another agent does not share.
-    pub const USUAL: [Self; 6] = [
+    pub const DEFAULT: [Self; 6] = [
         Self::RateLimited,
         Self::Unavailable,
         Self::Timeout,
@@ -60,7 +60,7 @@ impl Cause {
     ];
 
     /// The cause of a failure with this code. Nobody stands in for one who was cancelled.
-    pub(super) fn of(code: ErrorCode) -> Option<Self> {
+    pub(super) fn from_code(code: ErrorCode) -> Option<Self> {
         Some(match code {
             ErrorCode::Cancelled => return None,
             ErrorCode::RateLimited => Self::RateLimited,
@@ -76,37 +76,37 @@ impl Cause {
     }
 
     /// The cause of an error that kept a turn from beginning.
-    pub(super) fn of_error(error: &Error) -> Option<Self> {
+    pub(super) fn from_error(error: &Error) -> Option<Self> {
         match error {
             Error::Unavailable { .. } => Some(Self::Unavailable),
-            other => Self::of(other.code()),
+            other => Self::from_code(other.code()),
         }
     }
 }
 
 /// What a composite goes by.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Profile {
+pub struct CompositeProfile {
     /// How its nodes work together.
-    pub kind: Kind,
+    pub kind: CompositeKind,
     /// Why a node is passed over for the next one. Only a fallback does that.
-    pub on: Vec<Cause>,
+    pub on: Vec<FallbackCause>,
     /// How long a node that failed so is not asked, unless its provider says itself how long.
     pub cool_down: Duration,
 }
 
-impl Profile {
+impl CompositeProfile {
     /// A composite of this kind that does as usual.
-    pub fn new(kind: Kind) -> Self {
+    pub fn new(kind: CompositeKind) -> Self {
         Self {
             kind,
-            on: Cause::USUAL.to_vec(),
+            on: FallbackCause::DEFAULT.to_vec(),
             cool_down: COOL_DOWN,
         }
     }
 
     /// Whether the next node is asked after this.
-    pub(super) fn passes_over(&self, cause: Option<Cause>) -> bool {
-        self.kind == Kind::Fallback && cause.is_some_and(|cause| self.on.contains(&cause))
+    pub(super) fn falls_back_on(&self, cause: Option<FallbackCause>) -> bool {
+        self.kind == CompositeKind::Fallback && cause.is_some_and(|cause| self.on.contains(&cause))
     }
 }

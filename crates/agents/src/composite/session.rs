@@ -6,27 +6,27 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use windlass_core::{SessionId, SessionOptions};
 
-use crate::cli::transcript::{Message, render};
+use crate::cli::transcript::{TranscriptMessage, render};
 
 /// How much of a conversation is kept for nodes that missed it.
 const HISTORY_BYTES: usize = 1 << 20;
 
 /// A conversation, as it is set up.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct CompositeSession {
     pub(super) options: SessionOptions,
-    talk: Arc<Mutex<Talk>>,
+    talk: Arc<Mutex<SharedConversation>>,
 }
 
 /// What was said so far: it outlives the options that a session was begun with.
 #[derive(Debug, Default)]
-struct Talk {
+struct SharedConversation {
     /// Prompts and answers, the oldest first.
     turns: VecDeque<(String, String)>,
     bytes: usize,
     /// How many turns before these are forgotten.
     forgotten: usize,
-    seats: Vec<Seat>,
+    seats: Vec<NodeSession>,
     stop: Arc<Notify>,
     /// The name under which the session can be taken up elsewhere.
     announced: Option<SessionId>,
@@ -36,7 +36,7 @@ struct Talk {
 
 /// A node's own part of the conversation.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Seat {
+pub(super) struct NodeSession {
     /// The node's own session, once it has one.
     pub(super) session: Option<SessionId>,
     /// Whether it was begun or taken up under the options in force.
@@ -45,12 +45,12 @@ pub(super) struct Seat {
     pub(super) heard: usize,
 }
 
-impl Session {
+impl CompositeSession {
     /// A conversation that has not begun.
     pub(super) fn new(options: SessionOptions, nodes: usize) -> Self {
-        let talk = Talk {
-            seats: vec![Seat::default(); nodes],
-            ..Talk::default()
+        let talk = SharedConversation {
+            seats: vec![NodeSession::default(); nodes],
+            ..SharedConversation::default()
         };
         Self {
             options,
@@ -59,7 +59,7 @@ impl Session {
     }
 
     /// The same conversation under other options: every node has to hear of them.
-    pub(super) fn continued(&self, options: SessionOptions) -> Self {
+    pub(super) fn with_options(&self, options: SessionOptions) -> Self {
         for seat in &mut self.lock().seats {
             seat.current = false;
         }
@@ -69,12 +69,12 @@ impl Session {
         }
     }
 
-    pub(super) fn seat(&self, node: usize) -> Seat {
+    pub(super) fn node_session(&self, node: usize) -> NodeSession {
         self.lock().seats.get(node).cloned().unwrap_or_default()
     }
 
     /// The node goes on in this session.
-    pub(super) fn sits(&self, node: usize, session: SessionId) {
+    pub(super) fn set_node_session(&self, node: usize, session: SessionId) {
         if let Some(seat) = self.lock().seats.get_mut(node) {
             seat.session = Some(session);
             seat.current = true;
@@ -82,8 +82,8 @@ impl Session {
     }
 
     /// The conversation began elsewhere, with this node in this session; the others know nothing of it.
-    pub(super) fn began_elsewhere(&self, node: usize, session: SessionId) {
-        self.sits(node, session);
+    pub(super) fn adopt_node_session(&self, node: usize, session: SessionId) {
+        self.set_node_session(node, session);
         let mut talk = self.lock();
         talk.forgotten = 1;
         talk.home = Some(node);
@@ -93,32 +93,32 @@ impl Session {
     }
 
     /// The node to ask before all others, if there is one.
-    pub(super) fn home(&self) -> Option<usize> {
+    pub(super) fn preferred_node(&self) -> Option<usize> {
         self.lock().home
     }
 
     /// The node's session is gone, and with it what the node had heard.
-    pub(super) fn leaves(&self, node: usize) {
+    pub(super) fn clear_node_session(&self, node: usize) {
         if let Some(seat) = self.lock().seats.get_mut(node) {
-            *seat = Seat::default();
+            *seat = NodeSession::default();
         }
     }
 
     /// What to tell a node so that it knows all that was said: the prompt itself, or the conversation that it missed
     /// with the prompt at its end.
-    pub(super) fn told(&self, node: usize, prompt: &str) -> String {
+    pub(super) fn prompt_for(&self, node: usize, prompt: &str) -> String {
         let talk = self.lock();
         let heard = talk.seats.get(node).map_or(0, |seat| seat.heard);
         talk.since(heard, prompt)
     }
 
     /// The whole conversation with the prompt at its end, for one who remembers nothing.
-    pub(super) fn whole(&self, prompt: &str) -> String {
+    pub(super) fn full_prompt(&self, prompt: &str) -> String {
         self.lock().since(0, prompt)
     }
 
     /// The node has answered.
-    pub(super) fn answered(&self, node: usize, prompt: &str, answer: &str) {
+    pub(super) fn record_answer(&self, node: usize, prompt: &str, answer: &str) {
         let mut talk = self.lock();
         talk.bytes += prompt.len() + answer.len();
         talk.turns.push_back((prompt.to_owned(), answer.to_owned()));
@@ -136,7 +136,7 @@ impl Session {
     }
 
     /// Takes note of the session's name elsewhere. Says whether it is a new one.
-    pub(super) fn announce(&self, id: &SessionId) -> bool {
+    pub(super) fn set_announced_id(&self, id: &SessionId) -> bool {
         let mut talk = self.lock();
         let is_new = talk.announced.as_ref() != Some(id);
         talk.announced = Some(id.clone());
@@ -156,27 +156,32 @@ impl Session {
         self.lock().stop.notify_one();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Talk> {
+    fn lock(&self) -> MutexGuard<'_, SharedConversation> {
         self.talk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Talk {
+impl SharedConversation {
     fn since(&self, heard: usize, prompt: &str) -> String {
         if heard == self.forgotten + self.turns.len() {
             return prompt.to_owned();
         }
         let cut = (heard < self.forgotten)
-            .then(|| Message::system("The beginning of this conversation is left out."));
+            .then(|| TranscriptMessage::system("The beginning of this conversation is left out."));
         let missed = self
             .turns
             .iter()
             .skip(heard.saturating_sub(self.forgotten))
-            .flat_map(|(prompt, answer)| [Message::user(prompt), Message::assistant(answer)]);
-        let messages: Vec<Message> = cut
+            .flat_map(|(prompt, answer)| {
+                [
+                    TranscriptMessage::user(prompt),
+                    TranscriptMessage::assistant(answer),
+                ]
+            });
+        let messages: Vec<TranscriptMessage> = cut
             .into_iter()
             .chain(missed)
-            .chain([Message::user(prompt)])
+            .chain([TranscriptMessage::user(prompt)])
             .collect();
         render(&messages)
     }
@@ -188,28 +193,28 @@ mod tests {
 
     #[test]
     fn a_node_hears_what_it_missed_and_no_more() {
-        let session = Session::new(SessionOptions::default(), 2);
-        assert_eq!(session.told(1, "one"), "one");
-        session.answered(0, "one", "1");
-        session.answered(0, "two", "2");
-        assert_eq!(session.told(0, "three"), "three");
+        let session = CompositeSession::new(SessionOptions::default(), 2);
+        assert_eq!(session.prompt_for(1, "one"), "one");
+        session.record_answer(0, "one", "1");
+        session.record_answer(0, "two", "2");
+        assert_eq!(session.prompt_for(0, "three"), "three");
         let missed = "<<<ROLE:USER>>>\none\n\n<<<ROLE:ASSISTANT>>>\n1\n\n<<<ROLE:USER>>>\ntwo\n\n\
                       <<<ROLE:ASSISTANT>>>\n2\n\n<<<ROLE:USER>>>\nthree";
-        assert_eq!(session.told(1, "three"), missed);
-        session.answered(1, "three", "3");
-        assert_eq!(session.told(1, "four"), "four");
+        assert_eq!(session.prompt_for(1, "three"), missed);
+        session.record_answer(1, "three", "3");
+        assert_eq!(session.prompt_for(1, "four"), "four");
         let caught_up =
             "<<<ROLE:USER>>>\nthree\n\n<<<ROLE:ASSISTANT>>>\n3\n\n<<<ROLE:USER>>>\nfour";
-        assert_eq!(session.told(0, "four"), caught_up);
+        assert_eq!(session.prompt_for(0, "four"), caught_up);
     }
 
     #[test]
     fn p12_a_long_conversation_loses_its_beginning_and_says_so() {
-        let session = Session::new(SessionOptions::default(), 2);
-        session.answered(0, "old", &"x".repeat(HISTORY_BYTES));
-        session.answered(0, "new", "n");
-        assert_eq!(session.told(0, "next"), "next");
-        let told = session.told(1, "next");
+        let session = CompositeSession::new(SessionOptions::default(), 2);
+        session.record_answer(0, "old", &"x".repeat(HISTORY_BYTES));
+        session.record_answer(0, "new", "n");
+        assert_eq!(session.prompt_for(0, "next"), "next");
+        let told = session.prompt_for(1, "next");
         assert!(
             told.starts_with("<<<ROLE:SYSTEM>>>\nThe beginning"),
             "{told}"

@@ -5,30 +5,30 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use windlass_core::{Error, Result, SessionId};
 
-use super::session::Session;
+use super::session::CompositeSession;
 
 /// How many names are remembered; those that were not used for longest are forgotten.
-const NAMES: usize = 512;
+const MAX_NAMES: usize = 512;
 
 /// Conversations by name. One that got another name is found by both.
 #[derive(Debug, Default)]
-pub(super) struct Sessions {
+pub(super) struct CompositeSessions {
     inner: Mutex<Inner>,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
-    by_id: HashMap<SessionId, (Arc<Session>, u64)>,
+    by_id: HashMap<SessionId, (Arc<CompositeSession>, u64)>,
     ticks: u64,
 }
 
-impl Sessions {
-    pub(super) fn insert(&self, id: SessionId, session: Arc<Session>) {
+impl CompositeSessions {
+    pub(super) fn insert(&self, id: SessionId, session: Arc<CompositeSession>) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.ticks += 1;
         let now = inner.ticks;
         inner.by_id.insert(id, (session, now));
-        if inner.by_id.len() > NAMES {
+        if inner.by_id.len() > MAX_NAMES {
             let oldest = inner.by_id.iter().min_by_key(|(_, (_, used))| *used);
             if let Some(oldest) = oldest.map(|(id, _)| id.clone()) {
                 inner.by_id.remove(&oldest);
@@ -37,7 +37,7 @@ impl Sessions {
     }
 
     /// The conversation of this name, which is then the one used last.
-    pub(super) fn get(&self, id: &SessionId) -> Result<Arc<Session>> {
+    pub(super) fn get(&self, id: &SessionId) -> Result<Arc<CompositeSession>> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.ticks += 1;
         let now = inner.ticks;

@@ -7,26 +7,26 @@ use futures::StreamExt;
 use futures::stream;
 use tokio::sync::{Notify, mpsc};
 use windlass_core::{
-    Aftermath, AgentEvent, Emitted, Error, ErrorCode, EventReceiver, EventStream, Result,
-    SessionId, TurnTrace, Usage,
+    AgentEvent, BackendEvent, Error, ErrorCode, EventReceiver, EventStream, Result, SessionId,
+    TurnDiagnostics, TurnTrace, Usage,
 };
 
-use super::backend::{Node, Shared};
-use super::cooling::Order;
-use super::hold::Hold;
-use super::session::Session;
-use super::{Cause, Kind};
+use super::backend::{CompositeState, Node};
+use super::cooldown::NodeOrder;
+use super::hold_buffer::HoldBuffer;
+use super::session::CompositeSession;
+use super::{CompositeKind, FallbackCause};
 
 /// How many events may wait before the turn does.
-const QUEUE: usize = 16;
+const EVENT_QUEUE: usize = 16;
 
 /// A turn under way. It runs inside its own stream, so that dropping the stream ends it.
-pub(super) struct Turn {
-    pub(super) shared: Arc<Shared>,
-    pub(super) session: Arc<Session>,
+pub(super) struct CompositeTurn {
+    pub(super) shared: Arc<CompositeState>,
+    pub(super) session: Arc<CompositeSession>,
     /// What was asked, in the caller's words.
     pub(super) prompt: String,
-    out: mpsc::Sender<Emitted>,
+    out: mpsc::Sender<BackendEvent>,
     pub(super) stop: Arc<Notify>,
     /// Whether somebody asked for the end.
     pub(super) stopped: bool,
@@ -35,46 +35,50 @@ pub(super) struct Turn {
 }
 
 /// What came of asking a node.
-pub(super) enum Asked {
+pub(super) enum NodeOutcome {
     /// The turn ends so.
-    Over(AgentEvent),
+    Finished(AgentEvent),
     /// The next node is asked.
-    PassedOver(Failed),
+    FellBack(NodeFailure),
 }
 
 /// How a node failed.
-pub(super) struct Failed {
+pub(super) struct NodeFailure {
     end: AgentEvent,
-    cause: Option<Cause>,
-    left: Aftermath,
+    cause: Option<FallbackCause>,
+    left: TurnDiagnostics,
 }
 
-impl Failed {
+impl NodeFailure {
     fn new(error: Error) -> Self {
         let after = match &error {
             Error::Agent { retry_after, .. } => *retry_after,
             _ => None,
         };
         Self {
-            cause: Cause::of_error(&error),
-            left: Aftermath::default().wait(after),
+            cause: FallbackCause::from_error(&error),
+            left: TurnDiagnostics::default().with_retry_after(after),
             end: error.into(),
         }
     }
 
-    fn ended(end: AgentEvent, left: Aftermath) -> Self {
+    fn ended(end: AgentEvent, left: TurnDiagnostics) -> Self {
         Self {
-            cause: Cause::of(code_of(&end)),
+            cause: FallbackCause::from_code(code_of(&end)),
             left,
             end,
         }
     }
 }
 
-impl Turn {
+impl CompositeTurn {
     /// Begins a turn.
-    pub(super) fn begin(shared: Arc<Shared>, session: Arc<Session>, prompt: String) -> EventStream {
-        let (sender, receiver) = mpsc::channel(QUEUE);
+    pub(super) fn start(
+        shared: Arc<CompositeState>,
+        session: Arc<CompositeSession>,
+        prompt: String,
+    ) -> EventStream {
+        let (sender, receiver) = mpsc::channel(EVENT_QUEUE);
         let turn = Self {
             stop: session.begin_turn(),
             shared,
@@ -93,43 +97,47 @@ impl Turn {
 
     async fn run(mut self) {
         let end = match self.shared.profile.kind {
-            Kind::PlanExecute => self.plan_and_execute().await,
-            Kind::Single | Kind::Fallback => self.first_who_can().await,
+            CompositeKind::PlanExecute => self.plan_and_execute().await,
+            CompositeKind::Single | CompositeKind::Fallback => self.run_fallback().await,
         };
         self.send(end).await;
     }
 
     /// Asks one node after the other until one answers.
-    async fn first_who_can(&mut self) -> AgentEvent {
+    async fn run_fallback(&mut self) -> AgentEvent {
         let mut order = self.shared.cooling.order();
-        if let Some(home) = self.session.home() {
+        if let Some(home) = self.session.preferred_node() {
             // The others are as they were before one another: a stable sort.
             order.ask.sort_by_key(|node| *node != home);
         }
         self.skip(&order).await;
         let prompt = self.prompt.clone();
-        let mut failures: Vec<(usize, Failed)> = Vec::new();
+        let mut failures: Vec<(usize, NodeFailure)> = Vec::new();
         for (place, node) in order.ask.iter().enumerate() {
             let replaceable = place + 1 < order.ask.len();
-            match self.ask(*node, &prompt, replaceable).await {
-                Asked::Over(end) => return end,
-                Asked::PassedOver(failed) => failures.push((*node, failed)),
+            match self.run_node(*node, &prompt, replaceable).await {
+                NodeOutcome::Finished(end) => return end,
+                NodeOutcome::FellBack(failed) => failures.push((*node, failed)),
             }
         }
-        self.nobody(failures, &order).await
+        self.all_failed(failures, &order).await
     }
 
     /// Tells of those that rest.
-    async fn skip(&self, order: &Order) {
+    async fn skip(&self, order: &NodeOrder) {
         for (node, rest, left) in &order.resting {
-            let mut trace = TurnTrace::begin(&self.shared.clock, "skipped", self.name(*node));
-            trace.failed(rest.code, &format!("rests for {} s more", left.as_secs()));
-            self.send(trace.close().event()).await;
+            let mut trace = TurnTrace::start(&self.shared.clock, "skipped", self.name(*node));
+            trace.fail(rest.code, &format!("rests for {} s more", left.as_secs()));
+            self.send(trace.finish().to_event()).await;
         }
     }
 
     /// No node answered: how that is the end of the turn.
-    async fn nobody(&self, failures: Vec<(usize, Failed)>, order: &Order) -> AgentEvent {
+    async fn all_failed(
+        &self,
+        failures: Vec<(usize, NodeFailure)>,
+        order: &NodeOrder,
+    ) -> AgentEvent {
         let mut said = Vec::new();
         for (node, failed) in &failures {
             let words = match &failed.end {
@@ -139,7 +147,7 @@ impl Turn {
             };
             said.push(format!("{}: {words}", self.name(*node)));
         }
-        let soonest = order.soonest();
+        let soonest = order.earliest_ready();
         let (end, left) = match failures.into_iter().last() {
             Some((_, failed)) if said.len() < 2 => (failed.end, failed.left),
             Some((_, failed)) => {
@@ -165,10 +173,10 @@ impl Turn {
                     message,
                     recoverable: true,
                 };
-                (end, Aftermath::default().wait(soonest))
+                (end, TurnDiagnostics::default().with_retry_after(soonest))
             }
         };
-        let (before, end) = left.before(end);
+        let (before, end) = left.attach_to(end);
         if let Some(before) = before {
             self.send(before).await;
         }
@@ -176,12 +184,19 @@ impl Turn {
     }
 
     /// Asks one node, and passes on what it says once it has begun.
-    pub(super) async fn ask(&mut self, node: usize, text: &str, replaceable: bool) -> Asked {
+    pub(super) async fn run_node(
+        &mut self,
+        node: usize,
+        text: &str,
+        replaceable: bool,
+    ) -> NodeOutcome {
         let shared = Arc::clone(&self.shared);
         let Some(Node { name, agent }) = shared.nodes.get(node) else {
-            return Asked::Over(Error::InvalidInput("there is no such node".to_owned()).into());
+            return NodeOutcome::Finished(
+                Error::InvalidInput("there is no such node".to_owned()).into(),
+            );
         };
-        let mut trace = TurnTrace::begin(&shared.clock, "node", name);
+        let mut trace = TurnTrace::start(&shared.clock, "node", name);
         let stop = Arc::clone(&self.stop);
         let opened = tokio::select! {
             opened = self.open(node, text) => opened,
@@ -193,12 +208,14 @@ impl Turn {
         let (session, mut events) = match opened {
             Ok(opened) => opened,
             Err(error) => {
-                trace.refused(&error);
-                return self.failed(node, trace, Failed::new(error), false).await;
+                trace.fail_to_start(&error);
+                return self
+                    .failed(node, trace, NodeFailure::new(error), false)
+                    .await;
             }
         };
-        let mut hold = Hold::new(replaceable);
-        let mut left = Aftermath::default();
+        let mut hold = HoldBuffer::new(replaceable);
+        let mut left = TurnDiagnostics::default();
         let end = loop {
             let next = tokio::select! {
                 next = events.recv_envelope() => next,
@@ -211,60 +228,76 @@ impl Turn {
             let Some(envelope) = next else {
                 break Error::agent(ErrorCode::BackendError, "the node's turn has no end").into();
             };
-            trace.hear(&envelope.event);
+            trace.on_event(&envelope.event);
             match envelope.event {
                 AgentEvent::SessionChanged { new_session_id } => {
-                    self.session.sits(node, new_session_id.into());
+                    self.session.set_node_session(node, new_session_id.into());
                 }
                 event if event.is_terminal() => break event,
                 // A step inside the node is now a step inside the node's.
                 AgentEvent::Custom { kind, .. } if kind == "trace" => {}
-                event => match Aftermath::of(&event) {
+                event => match TurnDiagnostics::from_event(&event) {
                     Some(said) => left = said,
                     None => {
                         let raw = envelope.raw;
-                        self.send_all(hold.take(Emitted { event, raw })).await;
+                        self.send_all(hold.push(BackendEvent { event, raw })).await;
                     }
                 },
             }
         };
         if let AgentEvent::Result { .. } = end {
-            self.send_all(hold.release()).await;
-            return Asked::Over(self.answered(node, &trace, end).await);
+            self.send_all(hold.drain()).await;
+            return NodeOutcome::Finished(self.on_node_answered(node, &trace, end).await);
         }
-        let begun = hold.has_begun();
-        if begun || !shared.profile.passes_over(Cause::of(code_of(&end))) {
-            self.send_all(hold.release()).await;
+        let begun = hold.has_started();
+        if begun
+            || !shared
+                .profile
+                .falls_back_on(FallbackCause::from_code(code_of(&end)))
+        {
+            self.send_all(hold.drain()).await;
         }
-        self.failed(node, trace, Failed::ended(end, left), begun && replaceable)
-            .await
+        self.failed(
+            node,
+            trace,
+            NodeFailure::ended(end, left),
+            begun && replaceable,
+        )
+        .await
     }
 
     /// The node's session, with all that it missed, and its turn.
     async fn open(&self, node: usize, text: &str) -> Result<(SessionId, EventReceiver)> {
         let agent = &self.shared.nodes[node].agent;
         let options = self.session.options.clone();
-        let seat = self.session.seat(node);
+        let seat = self.session.node_session(node);
         let id = match seat.session {
             Some(id) if seat.current => id,
             Some(id) => match agent.load_session(&id, options.clone()).await {
                 Ok(()) => id,
                 // It is told the whole conversation instead.
                 Err(Error::SessionNotFound { .. } | Error::Unsupported { .. }) => {
-                    self.session.leaves(node);
+                    self.session.clear_node_session(node);
                     agent.new_session(options).await?
                 }
                 Err(error) => return Err(error),
             },
             None => agent.new_session(options).await?,
         };
-        self.session.sits(node, id.clone());
-        let events = agent.prompt(&id, self.session.told(node, text)).await?;
+        self.session.set_node_session(node, id.clone());
+        let events = agent
+            .prompt(&id, self.session.prompt_for(node, text))
+            .await?;
         Ok((id, events))
     }
 
     /// The node has answered: it is remembered, and so is the answer.
-    async fn answered(&mut self, node: usize, trace: &TurnTrace, end: AgentEvent) -> AgentEvent {
+    async fn on_node_answered(
+        &mut self,
+        node: usize,
+        trace: &TurnTrace,
+        end: AgentEvent,
+    ) -> AgentEvent {
         let AgentEvent::Result {
             text,
             usage,
@@ -273,13 +306,13 @@ impl Turn {
         else {
             return end;
         };
-        self.shared.cooling.well(node);
-        self.session.answered(node, &self.prompt, &text);
-        self.send(trace.close().event()).await;
-        let inner = self.session.seat(node).session;
-        let outer = inner.and_then(|inner| self.shared.outer(node, &inner));
+        self.shared.cooling.record_success(node);
+        self.session.record_answer(node, &self.prompt, &text);
+        self.send(trace.finish().to_event()).await;
+        let inner = self.session.node_session(node).session;
+        let outer = inner.and_then(|inner| self.shared.to_composite_id(node, &inner));
         if let Some(outer) = outer
-            && self.session.announce(&outer)
+            && self.session.set_announced_id(&outer)
         {
             let session = Arc::clone(&self.session);
             self.shared.sessions.insert(outer.clone(), session);
@@ -287,7 +320,7 @@ impl Turn {
             self.send(AgentEvent::SessionChanged { new_session_id })
                 .await;
         }
-        self.spent(usage.as_ref());
+        self.add_usage(usage.as_ref());
         AgentEvent::Result {
             text,
             usage: self.usage.take(),
@@ -300,34 +333,34 @@ impl Turn {
         &mut self,
         node: usize,
         trace: TurnTrace,
-        failed: Failed,
+        failed: NodeFailure,
         shown: bool,
-    ) -> Asked {
-        let step = trace.close();
-        self.spent(step.usage.as_ref());
-        self.send(step.event()).await;
+    ) -> NodeOutcome {
+        let step = trace.finish();
+        self.add_usage(step.usage.as_ref());
+        self.send(step.to_event()).await;
         let code = code_of(&failed.end);
         if code == ErrorCode::SessionOrphaned {
-            self.session.leaves(node);
+            self.session.clear_node_session(node);
         }
-        let passes = self.shared.profile.passes_over(failed.cause) && !self.stopped;
+        let passes = self.shared.profile.falls_back_on(failed.cause) && !self.stopped;
         if passes {
             let wish = failed.left.retry_after();
-            self.shared.cooling.failed(node, code, wish);
+            self.shared.cooling.record_failure(node, code, wish);
         }
         if passes && !shown {
             tracing::info!(node = self.name(node), %code, "passed over");
-            return Asked::PassedOver(failed);
+            return NodeOutcome::FellBack(failed);
         }
-        let (before, end) = failed.left.before(failed.end);
+        let (before, end) = failed.left.attach_to(failed.end);
         if let Some(before) = before {
             self.send(before).await;
         }
-        Asked::Over(end)
+        NodeOutcome::Finished(end)
     }
 
     /// Adds what a node took.
-    pub(super) fn spent(&mut self, usage: Option<&Usage>) {
+    pub(super) fn add_usage(&mut self, usage: Option<&Usage>) {
         if let Some(usage) = usage {
             *self.usage.get_or_insert_default() += usage;
         }
@@ -339,11 +372,11 @@ impl Turn {
     }
 
     /// Sends an event. If nobody listens any more, the turn is about to be dropped.
-    pub(super) async fn send(&self, event: impl Into<Emitted>) {
+    pub(super) async fn send(&self, event: impl Into<BackendEvent>) {
         let _ = self.out.send(event.into()).await;
     }
 
-    async fn send_all(&self, events: Vec<Emitted>) {
+    async fn send_all(&self, events: Vec<BackendEvent>) {
         for event in events {
             self.send(event).await;
         }

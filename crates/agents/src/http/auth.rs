@@ -9,13 +9,13 @@ use windlass_wire::Dialect;
 /// The version of Anthropic's API whose words `wire` speaks.
 const ANTHROPIC_VERSION: &str = "2023-06-01";
 /// A key shorter than this is no secret, and hiding it would tear words apart.
-const SECRET_CHARS: usize = 6;
+const MIN_SECRET_CHARS: usize = 6;
 
 /// The key to a model API, or the lack of one.
 #[derive(Clone, Default)]
-pub struct Key(Option<SecretString>);
+pub struct ApiKey(Option<SecretString>);
 
-impl Key {
+impl ApiKey {
     /// This key.
     pub fn new(secret: Option<SecretString>) -> Self {
         Self(secret)
@@ -50,9 +50,9 @@ impl Key {
     }
 
     /// The text without the key: a provider may say it back.
-    pub fn hide(&self, text: String) -> String {
+    pub fn redact(&self, text: String) -> String {
         match &self.0 {
-            Some(secret) if secret.expose_secret().len() >= SECRET_CHARS => {
+            Some(secret) if secret.expose_secret().len() >= MIN_SECRET_CHARS => {
                 text.replace(secret.expose_secret(), "[key]")
             }
             _ => text,
@@ -60,7 +60,7 @@ impl Key {
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for ApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.0.is_some() {
             "Key(hidden)"
@@ -76,19 +76,19 @@ mod tests {
 
     #[test]
     fn p19_no_view_of_a_key_shows_it() {
-        let key = Key::new(Some(SecretString::from("canary-key")));
+        let key = ApiKey::new(Some(SecretString::from("canary-key")));
         for dialect in Dialect::ALL {
             let shown = format!("{key:?} {:?}", key.headers(dialect).unwrap());
             assert!(!shown.contains("canary"), "{shown}");
         }
-        let said = key.hide("bad key: canary-key!".to_owned());
+        let said = key.redact("bad key: canary-key!".to_owned());
         assert_eq!(said, "bad key: [key]!");
     }
 
     #[test]
     fn each_api_gets_its_own_header_and_no_key_gives_none() {
-        let key = Key::new(Some(SecretString::from("k")));
-        let names = |key: &Key, dialect| {
+        let key = ApiKey::new(Some(SecretString::from("k")));
+        let names = |key: &ApiKey, dialect| {
             let headers = key.headers(dialect).unwrap();
             headers
                 .keys()
@@ -102,10 +102,10 @@ mod tests {
             ["anthropic-version", "x-api-key"]
         );
         assert_eq!(
-            names(&Key::default(), Dialect::Messages),
+            names(&ApiKey::default(), Dialect::Messages),
             ["anthropic-version"]
         );
-        let bad = Key::new(Some(SecretString::from("a\nb")));
+        let bad = ApiKey::new(Some(SecretString::from("a\nb")));
         assert!(bad.headers(Dialect::Chat).is_err());
     }
 }

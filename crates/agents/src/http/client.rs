@@ -8,19 +8,19 @@ use bytes::Bytes;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER, USER_AGENT};
 use reqwest::redirect::Policy;
 use windlass_core::limits::TURN_BYTES;
-use windlass_core::{Clock, visible_line};
+use windlass_core::{Clock, escape_line};
 use windlass_wire::{Dialect, ErrorKind, ModelError};
 
-use super::{Address, Key, Reply, date, retry};
+use super::{ApiKey, BaseUrl, ResponseBody, date, retry};
 
 /// How much of a failure's body is read.
-const ERROR_BYTES: usize = 64 << 10;
+const MAX_ERROR_BODY: usize = 64 << 10;
 /// How long a connection that nobody uses is kept.
-const IDLE: Duration = Duration::from_secs(90);
+const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// How long and how much an answer may take, and how often it is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct HttpLimits {
     /// The time to reach the server.
     pub connect: Duration,
     /// The longest silence: before the answer begins, and between two pieces of it.
@@ -31,7 +31,7 @@ pub struct Limits {
     pub retries: u32,
 }
 
-impl Default for Limits {
+impl Default for HttpLimits {
     /// Ten seconds to connect, two minutes of silence, as much as a turn may hold, two more tries.
     fn default() -> Self {
         Self {
@@ -47,25 +47,25 @@ impl Default for Limits {
 #[derive(Clone)]
 pub struct Client {
     inner: reqwest::Client,
-    address: Address,
-    key: Key,
-    limits: Limits,
+    address: BaseUrl,
+    key: ApiKey,
+    limits: HttpLimits,
     clock: Arc<dyn Clock>,
 }
 
 impl Client {
     /// A client of the API at this address. The error says why there can be none.
     pub fn new(
-        address: Address,
-        key: Key,
-        limits: Limits,
+        address: BaseUrl,
+        key: ApiKey,
+        limits: HttpLimits,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, String> {
         let mut builder = reqwest::Client::builder()
             .redirect(Policy::none())
             .referer(false)
             .connect_timeout(limits.connect)
-            .pool_idle_timeout(IDLE)
+            .pool_idle_timeout(POOL_IDLE_TIMEOUT)
             .tcp_nodelay(true);
         if address.is_local() {
             // What stays on this machine is no proxy's business, whatever the environment says.
@@ -84,12 +84,12 @@ impl Client {
     }
 
     /// Where it asks.
-    pub fn address(&self) -> &Address {
+    pub fn address(&self) -> &BaseUrl {
         &self.address
     }
 
     /// The key it asks with.
-    pub fn key(&self) -> &Key {
+    pub fn key(&self) -> &ApiKey {
         &self.key
     }
 
@@ -102,17 +102,17 @@ impl Client {
         dialect: Dialect,
         path: &str,
         body: impl Into<Bytes>,
-    ) -> Result<Reply, ModelError> {
+    ) -> Result<ResponseBody, ModelError> {
         let body = body.into();
         let mut tried = 0;
         loop {
-            let failure = match self.once(dialect, path, body.clone()).await {
+            let failure = match self.send_once(dialect, path, body.clone()).await {
                 Ok(reply) => return Ok(reply),
                 Err(failure) => failure,
             };
-            let again = failure
-                .is_retried
-                .then(|| retry::wait(&failure.error, tried, self.limits.retries, fastrand::f64()));
+            let again = failure.is_retried.then(|| {
+                retry::backoff(&failure.error, tried, self.limits.retries, fastrand::f64())
+            });
             let Some(wait) = again.flatten() else {
                 return Err(failure.error);
             };
@@ -122,7 +122,12 @@ impl Client {
         }
     }
 
-    async fn once(&self, dialect: Dialect, path: &str, body: Bytes) -> Result<Reply, Failure> {
+    async fn send_once(
+        &self,
+        dialect: Dialect,
+        path: &str,
+        body: Bytes,
+    ) -> Result<ResponseBody, SendError> {
         let headers = self.headers(dialect)?;
         let request = self
             .inner
@@ -133,26 +138,30 @@ impl Client {
         let sent = tokio::select! {
             sent = request.send() => sent,
             () = self.clock.sleep(limit) => {
-                return Err(Failure::lasting(silent("an answer", limit)));
+                return Err(SendError::permanent(idle_timeout_error("an answer", limit)));
             }
         };
-        let response = sent.map_err(|error| self.unreached(&error.without_url()))?;
+        let response = sent.map_err(|error| self.connect_error(&error.without_url()))?;
         let status = response.status();
         if status.is_success() {
-            return Ok(Reply::new(response, Arc::clone(&self.clock), self.limits));
+            return Ok(ResponseBody::new(
+                response,
+                Arc::clone(&self.clock),
+                self.limits,
+            ));
         }
         if status.is_redirection() {
-            return Err(Failure::lasting(redirected(
+            return Err(SendError::permanent(redirect_error(
                 &self.address,
                 response.headers(),
             )));
         }
-        Err(self.refused(dialect, response).await)
+        Err(self.status_error(dialect, response).await)
     }
 
-    fn headers(&self, dialect: Dialect) -> Result<HeaderMap, Failure> {
+    fn headers(&self, dialect: Dialect) -> Result<HeaderMap, SendError> {
         let headers = self.key.headers(dialect).map_err(|problem| {
-            Failure::lasting(ModelError::new(ErrorKind::Authentication, problem))
+            SendError::permanent(ModelError::new(ErrorKind::Authentication, problem))
         });
         let mut headers = headers?;
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -162,7 +171,7 @@ impl Client {
     }
 
     /// Nobody answered.
-    fn unreached(&self, error: &reqwest::Error) -> Failure {
+    fn connect_error(&self, error: &reqwest::Error) -> SendError {
         let address = &self.address;
         let cause = root_cause(error);
         let message = if error.is_connect() {
@@ -170,31 +179,31 @@ impl Client {
         } else {
             format!("{address} broke off before it answered: {cause}")
         };
-        Failure {
-            error: ModelError::new(ErrorKind::Cut, self.key.hide(message)),
+        SendError {
+            error: ModelError::new(ErrorKind::Interrupted, self.key.redact(message)),
             is_retried: true,
         }
     }
 
     /// Somebody answered with a failure.
-    async fn refused(&self, dialect: Dialect, response: reqwest::Response) -> Failure {
+    async fn status_error(&self, dialect: Dialect, response: reqwest::Response) -> SendError {
         let status = response.status().as_u16();
         let headers = response.headers().clone();
         let pairs: Vec<(&str, &str)> = headers
             .iter()
             .filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
             .collect();
-        let reply = Reply::new(response, Arc::clone(&self.clock), self.limits);
-        let body = reply.beginning(ERROR_BYTES).await;
+        let reply = ResponseBody::new(response, Arc::clone(&self.clock), self.limits);
+        let body = reply.read_prefix(MAX_ERROR_BODY).await;
         let mut error = dialect.parse_error(status, &pairs, &body);
-        error.message = self.key.hide(error.message);
+        error.message = self.key.redact(error.message);
         if error.retry_after.is_none() {
             let date = headers
                 .get(RETRY_AFTER)
                 .and_then(|value| value.to_str().ok());
-            error.retry_after = date.and_then(|date| date::until(date, self.clock.now()));
+            error.retry_after = date.and_then(|date| date::duration_until(date, self.clock.now()));
         }
-        Failure {
+        SendError {
             error,
             is_retried: true,
         }
@@ -211,13 +220,13 @@ impl fmt::Debug for Client {
 }
 
 /// A failure, and whether the request may be sent again at all.
-struct Failure {
+struct SendError {
     error: ModelError,
     is_retried: bool,
 }
 
-impl Failure {
-    fn lasting(error: ModelError) -> Self {
+impl SendError {
+    fn permanent(error: ModelError) -> Self {
         Self {
             error,
             is_retried: false,
@@ -226,16 +235,16 @@ impl Failure {
 }
 
 /// Nothing came for too long.
-pub(super) fn silent(what: &str, after: Duration) -> ModelError {
+pub(super) fn idle_timeout_error(what: &str, after: Duration) -> ModelError {
     let seconds = after.as_secs_f64();
     let message = format!("the model was silent for {seconds} s while {what} was awaited");
     ModelError::new(ErrorKind::Timeout, message)
 }
 
-fn redirected(address: &Address, headers: &HeaderMap) -> ModelError {
+fn redirect_error(address: &BaseUrl, headers: &HeaderMap) -> ModelError {
     const SHOWN: usize = 200;
     let to = headers.get(LOCATION).and_then(|value| value.to_str().ok());
-    let to: String = visible_line(to.unwrap_or("nowhere"))
+    let to: String = escape_line(to.unwrap_or("nowhere"))
         .chars()
         .take(SHOWN)
         .collect();

@@ -9,7 +9,7 @@ const MONTHS: [&str; 12] = [
 ];
 
 /// How long it is from now until this date; no time at all if it has passed.
-pub(super) fn until(text: &str, now: Timestamp) -> Option<Duration> {
+pub(super) fn duration_until(text: &str, now: Timestamp) -> Option<Duration> {
     let then = seconds(text)?.checked_mul(1000)?;
     Some(Duration::from_millis(then.saturating_sub(now.0)))
 }
@@ -90,9 +90,9 @@ mod tests {
             assert_eq!(seconds(bad), None, "{bad}");
         }
         let now = Timestamp(784_111_770_500);
-        let wait = until("Sun, 06 Nov 1994 08:49:37 GMT", now);
+        let wait = duration_until("Sun, 06 Nov 1994 08:49:37 GMT", now);
         assert_eq!(wait, Some(Duration::from_millis(6_500)));
-        let past = until("Sun, 06 Nov 1994 08:49:37 GMT", Timestamp(u64::MAX));
+        let past = duration_until("Sun, 06 Nov 1994 08:49:37 GMT", Timestamp(u64::MAX));
         assert_eq!(past, Some(Duration::ZERO));
     }
 }

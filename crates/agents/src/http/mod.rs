@@ -6,14 +6,14 @@
 //!
 //! `auth` is the only place that turns a key into a header.
 
-mod address;
 mod auth;
+mod base_url;
+mod body;
 mod client;
 mod date;
-mod reply;
 mod retry;
 
-pub use address::Address;
-pub use auth::Key;
-pub use client::{Client, Limits};
-pub use reply::Reply;
+pub use auth::ApiKey;
+pub use base_url::BaseUrl;
+pub use body::ResponseBody;
+pub use client::{Client, HttpLimits};

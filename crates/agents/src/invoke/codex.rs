@@ -7,10 +7,10 @@ use tempfile::TempPath;
 use windlass_core::{AgentInvocation, SchemaMode, StructuredAgentTask};
 
 use super::error::InvocationError;
-use super::run::{Run, failure};
-use crate::cli::codex::{PROFILE, text};
-use crate::cli::{Command, program};
-use crate::{AgentContext, Settings, Version, papers};
+use super::run::{CliRun, failure};
+use crate::cli::codex::{PROFILE, toml_string};
+use crate::cli::{CommandLine, program};
+use crate::{AgentContext, ProgramSettings, Version, temp_files};
 
 /// From this version on, `--full-auto` warns, later it is gone; what it meant has flags of its own.
 const SANDBOX_FLAGS: Version = Version(0, 128, 0);
@@ -19,7 +19,7 @@ const SANDBOX_FLAGS: Version = Version(0, 128, 0);
 #[derive(Debug, Clone)]
 pub struct CodexCliBackend<E = InvocationError> {
     context: AgentContext,
-    settings: Settings,
+    settings: ProgramSettings,
     schema_override: Option<PathBuf>,
     full_auto: bool,
     errors: PhantomData<fn() -> E>,
@@ -30,7 +30,7 @@ impl CodexCliBackend {
     pub fn new(context: AgentContext) -> Self {
         Self {
             context,
-            settings: Settings::default(),
+            settings: ProgramSettings::default(),
             schema_override: None,
             full_auto: false,
             errors: PhantomData,
@@ -41,7 +41,7 @@ impl CodexCliBackend {
 impl<E: From<InvocationError>> CodexCliBackend<E> {
     /// With these settings: `bin`, `profile`, `timeout_seconds`, `extra_env` and the others that every agent has.
     #[must_use]
-    pub fn settings(mut self, settings: Settings) -> Self {
+    pub fn settings(mut self, settings: ProgramSettings) -> Self {
         self.settings = settings;
         self
     }
@@ -88,7 +88,7 @@ impl<E: From<InvocationError>> CodexCliBackend<E> {
     ) -> Result<AgentInvocation, InvocationError> {
         let failed =
             |error: windlass_core::Error| failure(&task.name, error.to_string(), error.code());
-        let mut command = Command::new(["exec"]);
+        let mut command = CommandLine::new(["exec"]);
         if self.full_auto {
             let found = program::find(&PROFILE, &self.settings, &self.context);
             full_auto(&mut command, found.await.map_err(failed)?.version);
@@ -100,7 +100,7 @@ impl<E: From<InvocationError>> CodexCliBackend<E> {
         if let Some(profile) = &self.settings.profile {
             command.option("profile", profile);
         }
-        let run = Run {
+        let run = CliRun {
             task: &task.name,
             profile: &PROFILE,
             program: self.settings.bin.as_deref().unwrap_or("codex"),
@@ -108,42 +108,43 @@ impl<E: From<InvocationError>> CodexCliBackend<E> {
             settings: &self.settings,
             command,
             prompt: &task.prompt,
-            read: schema.as_ref().map(Schema::path),
+            read: schema.as_ref().map(SchemaFile::path),
         };
         // The schema's file, if it is ours, is removed however this ends.
         run.run(cwd).await
     }
 
-    fn schema(&self, task: &StructuredAgentTask) -> windlass_core::Result<Option<Schema>> {
+    fn schema(&self, task: &StructuredAgentTask) -> windlass_core::Result<Option<SchemaFile>> {
         if task.schema_mode != SchemaMode::Native {
             return Ok(None);
         }
         if let Some(file) = self.schema_override.as_ref().filter(|file| file.is_file()) {
-            return Ok(Some(Schema::Given(file.clone())));
+            return Ok(Some(SchemaFile::User(file.clone())));
         }
         let written = task.schema.as_ref().map(|schema| {
-            papers::write(self.context.state(), papers::SCHEMA, schema).map(Schema::Ours)
+            temp_files::write(self.context.state_dir(), temp_files::SCHEMA_PREFIX, schema)
+                .map(SchemaFile::Temporary)
         });
         written.transpose()
     }
 }
 
 /// A schema in a file: the user's, or one that goes when this does.
-enum Schema {
-    Given(PathBuf),
-    Ours(TempPath),
+enum SchemaFile {
+    User(PathBuf),
+    Temporary(TempPath),
 }
 
-impl Schema {
+impl SchemaFile {
     fn path(&self) -> &Path {
         match self {
-            Self::Given(file) => file,
-            Self::Ours(file) => file,
+            Self::User(file) => file,
+            Self::Temporary(file) => file,
         }
     }
 }
 
-fn full_auto(command: &mut Command, version: Version) {
+fn full_auto(command: &mut CommandLine, version: Version) {
     if version < SANDBOX_FLAGS {
         command.arg("--full-auto");
         return;
@@ -151,7 +152,7 @@ fn full_auto(command: &mut Command, version: Version) {
     command.option("sandbox", "workspace-write");
     command
         .arg("-c")
-        .arg(format!("approval_policy={}", text("never")));
+        .arg(format!("approval_policy={}", toml_string("never")));
 }
 
 #[cfg(test)]
@@ -161,7 +162,7 @@ mod tests {
     #[test]
     fn full_auto_is_said_in_the_words_of_the_version() {
         let said = |version| {
-            let mut command = Command::new(["exec"]);
+            let mut command = CommandLine::new(["exec"]);
             full_auto(&mut command, version);
             command.args.join(" ")
         };

@@ -6,10 +6,10 @@ use std::path::Path;
 use windlass_core::{AgentInvocation, StructuredAgentTask};
 
 use super::error::InvocationError;
-use super::run::Run;
-use crate::cli::Command;
+use super::run::CliRun;
+use crate::cli::CommandLine;
 use crate::cli::cursor::PROFILE;
-use crate::{AgentContext, Settings};
+use crate::{AgentContext, ProgramSettings};
 
 /// The model where none is set.
 pub const CURSOR_MODEL: &str = "gpt-5.1-codex-max-high";
@@ -24,7 +24,7 @@ const MODEL_VARIABLE: &str = "WORKER_CURSOR_MODEL";
 #[derive(Debug, Clone)]
 pub struct CursorCliBackend<E = InvocationError> {
     context: AgentContext,
-    settings: Settings,
+    settings: ProgramSettings,
     output_format: Option<String>,
     force: bool,
     errors: PhantomData<fn() -> E>,
@@ -35,9 +35,9 @@ impl CursorCliBackend {
     pub fn new(context: AgentContext) -> Self {
         Self {
             context,
-            settings: Settings {
+            settings: ProgramSettings {
                 model: Some(CURSOR_MODEL.to_owned()),
-                ..Settings::default()
+                ..ProgramSettings::default()
             },
             output_format: Some("text".to_owned()),
             force: true,
@@ -62,7 +62,7 @@ impl<E: From<InvocationError>> CursorCliBackend<E> {
     /// With these settings: `bin`, `model`, `timeout_seconds`, `extra_env` and the others that every agent has.
     /// Without a model among them, Cursor chooses one.
     #[must_use]
-    pub fn settings(mut self, settings: Settings) -> Self {
+    pub fn settings(mut self, settings: ProgramSettings) -> Self {
         self.settings = settings;
         self
     }
@@ -106,7 +106,7 @@ impl<E: From<InvocationError>> CursorCliBackend<E> {
         task: &StructuredAgentTask,
         working_dir: impl AsRef<Path>,
     ) -> Result<AgentInvocation, E> {
-        let run = Run {
+        let run = CliRun {
             task: &task.name,
             profile: &PROFILE,
             program: self.settings.bin.as_deref().unwrap_or("cursor-agent"),
@@ -119,8 +119,8 @@ impl<E: From<InvocationError>> CursorCliBackend<E> {
         Ok(run.run(working_dir.as_ref()).await?)
     }
 
-    fn command(&self) -> Command {
-        let mut command = Command::new(["-p"]);
+    fn command(&self) -> CommandLine {
+        let mut command = CommandLine::new(["-p"]);
         if let Some(model) = &self.settings.model {
             command.option("model", model);
         }

@@ -4,38 +4,38 @@ use std::path::Path;
 use std::time::Duration;
 
 use windlass_core::{AgentInvocation, ErrorCode};
-use windlass_sandbox::{Output, Stdin, Why};
+use windlass_sandbox::{ExitReason, Output, Stdin};
 
 use super::error::InvocationError;
 use super::workdir::validate_workdir;
-use crate::cli::launch::Launch;
-use crate::cli::{Command, Profile, failure};
-use crate::{AgentContext, Settings};
+use crate::cli::launch::CliLaunch;
+use crate::cli::{CliProfile, CommandLine, failure};
+use crate::{AgentContext, ProgramSettings};
 
 /// How long a command may take where nothing is set.
-const TIMEOUT: Duration = Duration::from_secs(600);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// One plain call.
-pub(super) struct Run<'a> {
+pub(super) struct CliRun<'a> {
     pub(super) task: &'a str,
-    pub(super) profile: &'static Profile,
+    pub(super) profile: &'static CliProfile,
     pub(super) program: &'a str,
     pub(super) context: &'a AgentContext,
-    pub(super) settings: &'a Settings,
-    pub(super) command: Command,
+    pub(super) settings: &'a ProgramSettings,
+    pub(super) command: CommandLine,
     pub(super) prompt: &'a str,
     pub(super) read: Option<&'a Path>,
 }
 
-impl Run<'_> {
+impl CliRun<'_> {
     /// Runs the command in this folder. Silence is no failure; another exit code than 0 is.
     pub(super) async fn run(self, cwd: &Path) -> Result<AgentInvocation, InvocationError> {
         let failed = |problem: String, code| failure(self.task, problem, code);
         let home = self.context.sandbox().host().home();
         let cwd = validate_workdir(cwd, home)
             .map_err(|problem| failed(problem, ErrorCode::BackendError))?;
-        let timeout = self.settings.timeout().unwrap_or(TIMEOUT);
-        let launch = Launch {
+        let timeout = self.settings.timeout().unwrap_or(DEFAULT_TIMEOUT);
+        let launch = CliLaunch {
             profile: self.profile,
             program: self.program,
             context: self.context,
@@ -62,7 +62,7 @@ impl Run<'_> {
             stderr: output.stderr.text(),
             duration: output.exit.duration,
         };
-        match verdict(&output, timeout) {
+        match exit_error(&output, timeout) {
             None => Ok(invocation),
             Some((problem, code)) => Err(InvocationError {
                 invocation: Some(invocation),
@@ -73,10 +73,10 @@ impl Run<'_> {
 }
 
 /// Why the command's end is a failure, if it is one.
-fn verdict(output: &Output, timeout: Duration) -> Option<(String, ErrorCode)> {
+fn exit_error(output: &Output, timeout: Duration) -> Option<(String, ErrorCode)> {
     match output.exit.why {
-        Why::Exited if output.exit.code == 0 => None,
-        Why::Exited => {
+        ExitReason::Exited if output.exit.code == 0 => None,
+        ExitReason::Exited => {
             let stderr = output.stderr.text();
             // The last line alone: above it an agent may repeat its prompt, which says whatever it likes.
             let last = stderr.trim().lines().last().unwrap_or("it said nothing");
@@ -86,7 +86,7 @@ fn verdict(output: &Output, timeout: Duration) -> Option<(String, ErrorCode)> {
             );
             Some((problem, failure::code(last)))
         }
-        Why::Stopped => Some(("cancelled".to_owned(), ErrorCode::Cancelled)),
+        ExitReason::Stopped => Some(("cancelled".to_owned(), ErrorCode::Cancelled)),
         _ => {
             let problem = format!("the agent took longer than {} s", timeout.as_secs_f64());
             Some((problem, ErrorCode::Timeout))

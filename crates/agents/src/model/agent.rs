@@ -10,17 +10,17 @@ use windlass_core::{
     PermissionPolicy, PermissionRule, Prompt, Result, SessionId, SessionOptions, SystemClock,
     Toolbox, TurnLimits,
 };
-use windlass_mcp::Servers;
+use windlass_mcp::McpServers;
 
-use super::answer::with_answers;
-use super::kit::Kit;
-use super::line::Line;
+use super::client::ModelClient;
+use super::completion::with_completion_model;
 use super::mcp;
-use super::session::{Session, Sessions};
-use super::turn::Turn;
+use super::session::{ModelSession, ModelSessions};
+use super::tool_set::ToolSet;
+use super::turn::ModelTurn;
 use super::{ModelKind, ModelSettings};
 use crate::AgentContext;
-use crate::http::{Address, Client, Key};
+use crate::http::{ApiKey, BaseUrl, Client};
 
 /// A model with tools.
 ///
@@ -28,18 +28,18 @@ use crate::http::{Address, Client, Key};
 /// them, until it calls nothing more. Conversations are kept in memory, as long as the agent is.
 #[derive(Clone)]
 pub struct ModelAgent {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<ModelState>,
 }
 
 /// What all turns of one agent share.
-pub(super) struct Shared {
+pub(super) struct ModelState {
     pub(super) kind: ModelKind,
     pub(super) settings: ModelSettings,
-    pub(super) line: Arc<Line>,
+    pub(super) line: Arc<ModelClient>,
     pub(super) clock: Arc<dyn Clock>,
     context: AgentContext,
     toolbox: Arc<dyn Toolbox>,
-    sessions: Sessions,
+    sessions: ModelSessions,
     /// The variable that should hold the key and does not.
     missing_key: Option<String>,
 }
@@ -69,20 +69,22 @@ impl ModelAgent {
         toolbox: Arc<dyn Toolbox>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self> {
-        if settings.model.is_none() && kind.usual_model().is_none() {
+        if settings.model.is_none() && kind.default_model().is_none() {
             return Err(Error::config("model", "is not set: say which model to use"));
         }
         let endpoint = settings.endpoint.as_deref().unwrap_or(kind.endpoint());
         let address =
-            Address::parse(endpoint).map_err(|problem| Error::config("endpoint", problem))?;
+            BaseUrl::parse(endpoint).map_err(|problem| Error::config("endpoint", problem))?;
         // The provider's own key goes to the provider only; another server gets the key that was named for it.
-        let usual = kind.usual_key().filter(|_| settings.endpoint.is_none());
+        let usual = kind
+            .default_key_var()
+            .filter(|_| settings.endpoint.is_none());
         let variable = settings.api_key_env.as_deref().or(usual);
         let secret = variable.and_then(|variable| context.secret(variable));
         let missing_key = variable.filter(|_| secret.is_none()).map(str::to_owned);
         let client = Client::new(
             address,
-            Key::new(secret),
+            ApiKey::new(secret),
             settings.limits(),
             Arc::clone(&clock),
         );
@@ -90,16 +92,16 @@ impl ModelAgent {
             backend: kind.name().to_owned(),
             problem,
         })?;
-        let line = Arc::new(Line::new(client, kind.dialect(settings.api())));
+        let line = Arc::new(ModelClient::new(client, kind.dialect(settings.api())));
         Ok(Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(ModelState {
                 kind,
                 settings,
                 line,
                 clock,
                 context,
                 toolbox,
-                sessions: Sessions::default(),
+                sessions: ModelSessions::default(),
                 missing_key,
             }),
         })
@@ -108,7 +110,7 @@ impl ModelAgent {
     /// The agent behind a handle, with the time limit of its settings.
     pub fn handle(&self) -> AgentHandle {
         let handle = AgentHandle::wrap(self.clone()).with_clock(Arc::clone(&self.shared.clock));
-        let handle = with_answers(&handle, Arc::new(self.clone()));
+        let handle = with_completion_model(&handle, Arc::new(self.clone()));
         match self.shared.settings.timeout() {
             Some(deadline) => handle.with_limits(TurnLimits {
                 deadline,
@@ -119,23 +121,23 @@ impl ModelAgent {
     }
 }
 
-impl Shared {
+impl ModelState {
     /// The model that a session asks.
     pub(super) fn model<'a>(&'a self, options: &'a SessionOptions) -> &'a str {
         let chosen = options.model.as_deref().or(self.settings.model.as_deref());
-        chosen.or(self.kind.usual_model()).unwrap_or_default()
+        chosen.or(self.kind.default_model()).unwrap_or_default()
     }
 
     /// What a session may do, and the exceptions.
-    pub(super) fn granted<'a>(
+    pub(super) fn effective_permissions<'a>(
         &'a self,
         options: &'a SessionOptions,
     ) -> (PermissionPolicy, &'a [PermissionRule]) {
-        options.granted(self.settings.permissions.as_ref())
+        options.effective_permissions(self.settings.permissions.as_ref())
     }
 
     /// Why nobody can be asked, if nobody can.
-    pub(super) fn check_key(&self) -> Result<()> {
+    pub(super) fn require_key(&self) -> Result<()> {
         match &self.missing_key {
             Some(variable) => Err(Error::agent(
                 ErrorCode::AuthFailed,
@@ -146,8 +148,8 @@ impl Shared {
     }
 
     /// The tools of a session, bound to its folder.
-    async fn prepare(&self, options: &SessionOptions) -> Result<Kit> {
-        self.check_key()?;
+    async fn prepare(&self, options: &SessionOptions) -> Result<ToolSet> {
+        self.require_key()?;
         if options.output_schema.is_some() && !self.settings.enforces_schema(self.kind) {
             return Err(Error::Unsupported {
                 backend: self.kind.name().to_owned(),
@@ -159,16 +161,16 @@ impl Shared {
             Some(cwd) => cwd.clone(),
             None => self
                 .context
-                .folder()
+                .working_dir()
                 .map_err(|error| Error::InvalidInput(format!("no working directory: {error}")))?,
         };
-        let mut kit = Kit::default();
+        let mut kit = ToolSet::default();
         if self.settings.tools {
             kit.add(self.toolbox.tools(&cwd)?);
         }
         if !options.mcp_servers.is_empty() {
             let servers =
-                Servers::connect(self.context.sandbox(), &options.mcp_servers, &cwd).await;
+                McpServers::connect(self.context.sandbox(), &options.mcp_servers, &cwd).await;
             let servers = servers.map_err(|error| Error::agent(error.code(), error.to_string()))?;
             kit.add(mcp::tools(&Arc::new(servers)));
         }
@@ -200,7 +202,7 @@ impl AgentBackend for ModelAgent {
         Box::pin(async move {
             let kit = self.shared.prepare(&options).await?;
             let id = SessionId::from(uuid::Uuid::new_v4().to_string());
-            let session = Session::new(options, kit);
+            let session = ModelSession::new(options, kit);
             self.shared.sessions.insert(id.clone(), session);
             Ok(id)
         })
@@ -214,7 +216,7 @@ impl AgentBackend for ModelAgent {
         Box::pin(async move {
             let known = self.shared.sessions.get(self.name(), id)?;
             let kit = self.shared.prepare(&options).await?;
-            let session = known.continued(options, kit);
+            let session = known.with_options(options, kit);
             self.shared.sessions.insert(id.clone(), session);
             Ok(())
         })
@@ -227,7 +229,7 @@ impl AgentBackend for ModelAgent {
     ) -> BoxFuture<'a, Result<EventStream>> {
         Box::pin(async move {
             let session = self.shared.sessions.get(self.name(), id)?;
-            Ok(Turn::begin(Arc::clone(&self.shared), session, prompt))
+            Ok(ModelTurn::start(Arc::clone(&self.shared), session, prompt))
         })
     }
 
@@ -256,7 +258,7 @@ pub fn factory(
     toolbox: Arc<dyn Toolbox>,
 ) -> impl Fn(&Value) -> Result<AgentHandle> + Send + Sync + 'static {
     move |config| {
-        let settings = ModelSettings::read(config)?;
+        let settings = ModelSettings::from_value(config)?;
         let agent = ModelAgent::new(kind, settings, context.clone(), Arc::clone(&toolbox))?;
         Ok(agent.handle())
     }

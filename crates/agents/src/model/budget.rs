@@ -18,7 +18,7 @@ pub struct Prices {
 
 impl Prices {
     #[expect(clippy::cast_precision_loss, reason = "nobody has 2^52 tokens")]
-    pub(super) fn cost(&self, usage: &wire::Usage) -> f64 {
+    pub(super) fn cost(&self, usage: &wire::TokenUsage) -> f64 {
         let of = |tokens: u64, price: f64| tokens as f64 * price / 1e6;
         of(usage.input_tokens, self.input) + of(usage.output_tokens, self.output)
     }
@@ -26,7 +26,7 @@ impl Prices {
 
 /// What a turn may spend.
 #[derive(Debug, Clone)]
-pub(super) struct Budget {
+pub(super) struct TurnBudget {
     steps: u32,
     time: Option<Duration>,
     tokens: Option<u64>,
@@ -36,16 +36,16 @@ pub(super) struct Budget {
 
 /// What a turn has spent.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Spent {
+pub(super) struct TurnSpend {
     pub(super) steps: u32,
     pub(super) time: Duration,
     /// All answers together, where the provider counts.
-    pub(super) usage: Option<wire::Usage>,
+    pub(super) usage: Option<wire::TokenUsage>,
 }
 
-impl Spent {
+impl TurnSpend {
     /// Adds what one answer took.
-    pub(super) fn add(&mut self, more: wire::Usage) {
+    pub(super) fn add(&mut self, more: wire::TokenUsage) {
         let sum = self.usage.get_or_insert_default();
         sum.input_tokens = sum.input_tokens.saturating_add(more.input_tokens);
         sum.output_tokens = sum.output_tokens.saturating_add(more.output_tokens);
@@ -57,7 +57,7 @@ impl Spent {
     }
 }
 
-impl Budget {
+impl TurnBudget {
     pub(super) fn new(settings: &ModelSettings) -> Self {
         Self {
             steps: settings.max_steps,
@@ -69,7 +69,7 @@ impl Budget {
     }
 
     /// Why the model may not be called once more, if it may not.
-    pub(super) fn refusal(&self, spent: &Spent) -> Option<Error> {
+    pub(super) fn exceeded(&self, spent: &TurnSpend) -> Option<Error> {
         let used_up = |message| Some(Error::agent(ErrorCode::BudgetExceeded, message));
         if spent.steps >= self.steps {
             let steps = self.steps;
@@ -98,8 +98,8 @@ impl Budget {
     }
 
     /// What was spent, in the words of events.
-    pub(super) fn usage(&self, spent: &Spent) -> Option<Usage> {
-        let mut usage = counted(&spent.usage?);
+    pub(super) fn usage(&self, spent: &TurnSpend) -> Option<Usage> {
+        let mut usage = to_core_usage(&spent.usage?);
         usage.cost_usd = self
             .prices
             .zip(spent.usage)
@@ -109,7 +109,7 @@ impl Budget {
 }
 
 /// Tokens as a model API counts them, in the words of events. What they cost is not known.
-pub(crate) fn counted(usage: &wire::Usage) -> Usage {
+pub(crate) fn to_core_usage(usage: &wire::TokenUsage) -> Usage {
     let cached = usage
         .cache_read_tokens
         .saturating_add(usage.cache_write_tokens);
@@ -132,21 +132,21 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn refused(config: Value, spent: &Spent) -> Option<(ErrorCode, String)> {
-        let budget = Budget::new(&ModelSettings::read(&config).unwrap());
-        let error = budget.refusal(spent)?;
+    fn refused(config: Value, spent: &TurnSpend) -> Option<(ErrorCode, String)> {
+        let budget = TurnBudget::new(&ModelSettings::from_value(&config).unwrap());
+        let error = budget.exceeded(spent)?;
         Some((error.code(), error.to_string()))
     }
 
-    fn spent(steps: u32, input: u64, output: u64) -> Spent {
-        let mut spent = Spent {
+    fn spent(steps: u32, input: u64, output: u64) -> TurnSpend {
+        let mut spent = TurnSpend {
             steps,
-            ..Spent::default()
+            ..TurnSpend::default()
         };
-        spent.add(wire::Usage {
+        spent.add(wire::TokenUsage {
             input_tokens: input,
             output_tokens: output,
-            ..wire::Usage::default()
+            ..wire::TokenUsage::default()
         });
         spent
     }
@@ -176,9 +176,9 @@ mod tests {
             assert_eq!(code, ErrorCode::BudgetExceeded);
             assert!(message.starts_with(said), "{message}");
         }
-        let late = Spent {
+        let late = TurnSpend {
             time: Duration::from_secs(9),
-            ..Spent::default()
+            ..TurnSpend::default()
         };
         let (code, _) = refused(json!({ "timeout_secs": 9 }), &late).unwrap();
         assert_eq!(code, ErrorCode::Timeout);
@@ -192,10 +192,10 @@ mod tests {
 
     #[test]
     fn cached_tokens_are_told_apart() {
-        let mut spent = Spent::default();
-        let budget = Budget::new(&ModelSettings::default());
+        let mut spent = TurnSpend::default();
+        let budget = TurnBudget::new(&ModelSettings::default());
         assert_eq!(budget.usage(&spent), None);
-        spent.add(wire::Usage {
+        spent.add(wire::TokenUsage {
             input_tokens: 100,
             output_tokens: 10,
             cache_read_tokens: 60,

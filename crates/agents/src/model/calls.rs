@@ -7,24 +7,24 @@ use futures::stream;
 use serde_json::{Value, json};
 use windlass_core::limits::OUTPUT_BYTES;
 use windlass_core::{AgentEvent, Clock, Tool};
-use windlass_wire::{Part, ToolCall, ToolKind, ToolResult};
+use windlass_wire::{Part, ToolCall, ToolInputKind, ToolResult};
 
-use super::consent::Consent;
-use super::kit::{Kit, only_looks};
-use super::turn::Outbox;
+use super::permission::PermissionCheck;
+use super::tool_set::{ToolSet, is_read_only};
+use super::turn::EventSink;
 
 /// How many tools that only look run at once.
-const AT_ONCE: usize = 8;
+const MAX_PARALLEL: usize = 8;
 
 /// A call, and the tool that is meant with what it is given; or why there is none.
-pub(super) struct Asked {
+pub(super) struct RequestedCall {
     pub(super) call: ToolCall,
     meant: Result<(Arc<dyn Tool>, Value), String>,
 }
 
-impl Asked {
+impl RequestedCall {
     /// Finds out what a call means.
-    pub(super) fn new(call: ToolCall, kit: &Kit) -> Self {
+    pub(super) fn new(call: ToolCall, kit: &ToolSet) -> Self {
         let meant = match kit.find(&call.name) {
             Some(tool) => arguments(&call).map(|input| (Arc::clone(tool), input)),
             None => Err(format!(
@@ -45,7 +45,7 @@ impl Asked {
     }
 
     /// The call as it is remembered: some servers refuse a conversation with a call whose input is no object.
-    pub(super) fn remembered(&self) -> ToolCall {
+    pub(super) fn for_history(&self) -> ToolCall {
         ToolCall {
             input: self.input().to_string(),
             ..self.call.clone()
@@ -53,49 +53,51 @@ impl Asked {
     }
 
     /// The result that says why there is none.
-    pub(super) fn unanswered(&self, why: &str) -> ToolResult {
+    pub(super) fn skipped_result(&self, why: &str) -> ToolResult {
         result(&self.call, false, why.to_owned())
     }
 
-    fn only_looks(&self) -> bool {
-        matches!(&self.meant, Ok((tool, _)) if only_looks(tool.as_ref()))
+    fn is_read_only(&self) -> bool {
+        matches!(&self.meant, Ok((tool, _)) if is_read_only(tool.as_ref()))
     }
 }
 
 /// Whether these may run at once: nobody changes what another looks at.
-pub(super) fn may_run_together(asked: &[Asked]) -> bool {
-    asked.len() > 1 && asked.iter().all(Asked::only_looks)
+pub(super) fn can_run_in_parallel(asked: &[RequestedCall]) -> bool {
+    asked.len() > 1 && asked.iter().all(RequestedCall::is_read_only)
 }
 
 /// What running a call needs.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bench<'a> {
-    pub(super) consent: Consent<'a>,
+pub(super) struct CallRunner<'a> {
+    pub(super) consent: PermissionCheck<'a>,
     pub(super) clock: &'a Arc<dyn Clock>,
-    pub(super) out: &'a Outbox,
+    pub(super) out: &'a EventSink,
 }
 
-impl Bench<'_> {
+impl CallRunner<'_> {
     /// Runs tools that only look, several at once; the results come in the order of the calls.
-    pub(super) async fn run_together(self, asked: &[Asked]) -> Vec<ToolResult> {
+    pub(super) async fn run_parallel(self, asked: &[RequestedCall]) -> Vec<ToolResult> {
         // A loop, not a closure: with one, the compiler does not see that the future can move between threads.
         let mut work = Vec::new();
         for (place, asked) in asked.iter().enumerate() {
             work.push(async move { (place, self.run(asked).await) });
         }
-        let mut results: Vec<(usize, ToolResult)> =
-            stream::iter(work).buffer_unordered(AT_ONCE).collect().await;
+        let mut results: Vec<(usize, ToolResult)> = stream::iter(work)
+            .buffer_unordered(MAX_PARALLEL)
+            .collect()
+            .await;
         results.sort_by_key(|(place, _)| *place);
         results.into_iter().map(|(_, result)| result).collect()
     }
 
     /// Runs one call, from its permission to its end.
-    pub(super) async fn run(self, asked: &Asked) -> ToolResult {
+    pub(super) async fn run(self, asked: &RequestedCall) -> ToolResult {
         let (id, name) = (&asked.call.id, &asked.call.name);
         let input = asked.input();
         let granted = match &asked.meant {
             Ok((tool, input)) => {
-                let granted = self.consent.to(id, tool.as_ref(), input, self.out).await;
+                let granted = self.consent.check(id, tool.as_ref(), input, self.out).await;
                 granted.map(|()| (tool, input))
             }
             Err(problem) => Err(problem.clone()),
@@ -139,7 +141,7 @@ fn result(call: &ToolCall, success: bool, text: String) -> ToolResult {
         call_id: call.id.clone(),
         name: call.name.clone(),
         kind: call.kind,
-        parts: vec![Part::text(bounded(text))],
+        parts: vec![Part::text(truncate_result(text))],
         is_error: !success,
         ..ToolResult::default()
     }
@@ -147,7 +149,7 @@ fn result(call: &ToolCall, success: bool, text: String) -> ToolResult {
 
 /// The object that a call gives its tool: written as one, or as a string that holds one.
 fn arguments(call: &ToolCall) -> Result<Value, String> {
-    if call.kind == ToolKind::Freeform {
+    if call.kind == ToolInputKind::Freeform {
         return Ok(json!({ "input": call.input }));
     }
     let text = call.input.trim();
@@ -178,7 +180,7 @@ fn arguments(call: &ToolCall) -> Result<Value, String> {
 }
 
 /// Head and tail of what is too long for a model.
-fn bounded(text: String) -> String {
+fn truncate_result(text: String) -> String {
     // An empty result is no result to some APIs.
     if text.is_empty() {
         return "(nothing)".to_owned();
@@ -224,8 +226,8 @@ mod tests {
 
     #[test]
     fn p12_a_result_is_bounded_and_never_empty() {
-        assert_eq!(bounded(String::new()), "(nothing)");
-        let long = bounded("é".repeat(OUTPUT_BYTES));
+        assert_eq!(truncate_result(String::new()), "(nothing)");
+        let long = truncate_result("é".repeat(OUTPUT_BYTES));
         assert!(long.len() < OUTPUT_BYTES + 64 && long.contains(" bytes cut]"));
     }
 }

@@ -36,7 +36,7 @@ pub async fn execute_in(
     mut watch: impl FnMut(&AgentEvent),
 ) -> Result<ExecSummary> {
     let mut events = agent.prompt(session, coder_prompt).await?;
-    let mut count = Count::default();
+    let mut count = StepCounter::default();
     while let Some(event) = events.recv().await {
         watch(&event);
         match event {
@@ -51,7 +51,7 @@ pub async fn execute_in(
                 code: ErrorCode::BudgetExceeded,
                 message,
                 ..
-            } if count.ran_out(&message) => {
+            } if count.is_exhausted(&message) => {
                 return Ok(ExecSummary {
                     steps: count.steps,
                     last: if count.words.is_empty() {
@@ -70,7 +70,7 @@ pub async fn execute_in(
             AgentEvent::SessionInvalid { reason } => {
                 return Err(Error::agent(ErrorCode::SessionOrphaned, reason));
             }
-            event => count.hear(event),
+            event => count.on_event(event),
         }
     }
     let message = "the turn ended without saying how it ended";
@@ -79,15 +79,15 @@ pub async fn execute_in(
 
 /// Steps as they are seen: a model agent counts them itself, of others the tools are counted.
 #[derive(Default)]
-struct Count {
+struct StepCounter {
     steps: u32,
     tools: u32,
     /// What was said since the last step began.
     words: String,
 }
 
-impl Count {
-    fn hear(&mut self, event: AgentEvent) {
+impl StepCounter {
+    fn on_event(&mut self, event: AgentEvent) {
         match event {
             AgentEvent::Custom { kind, .. } if kind == "step" => {
                 self.steps += 1;
@@ -108,7 +108,7 @@ impl Count {
         said.unwrap_or(self.steps.max(self.tools + 1))
     }
 
-    fn ran_out(&self, message: &str) -> bool {
+    fn is_exhausted(&self, message: &str) -> bool {
         message.contains(&format!("after {} steps", self.steps))
     }
 }

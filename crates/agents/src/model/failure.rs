@@ -1,24 +1,24 @@
 //! A model API's failure as the end of a turn.
 
-use windlass_core::{Aftermath, AgentEvent, ErrorCode};
+use windlass_core::{AgentEvent, ErrorCode, TurnDiagnostics};
 use windlass_wire::{ErrorKind, ModelError};
 
 /// The code under which a failure of this kind is known everywhere else.
 pub(crate) fn code(kind: ErrorKind) -> ErrorCode {
-    meaning(kind).0
+    code_and_hint(kind).0
 }
 
 /// What the provider's refusal leaves to be known.
-pub(super) fn left(error: &ModelError) -> Aftermath {
-    let left = Aftermath {
+pub(super) fn diagnostics(error: &ModelError) -> TurnDiagnostics {
+    let left = TurnDiagnostics {
         status: Some(error.status),
-        ..Aftermath::default()
+        ..TurnDiagnostics::default()
     };
-    left.wait(error.retry_after)
+    left.with_retry_after(error.retry_after)
 }
 
 /// The code under which a turn fails, and what the user should do about it where that is known.
-fn meaning(kind: ErrorKind) -> (ErrorCode, &'static str) {
+fn code_and_hint(kind: ErrorKind) -> (ErrorCode, &'static str) {
     match kind {
         ErrorKind::Authentication => (
             ErrorCode::AuthFailed,
@@ -40,7 +40,7 @@ fn meaning(kind: ErrorKind) -> (ErrorCode, &'static str) {
 
 /// The terminal event that says what the provider said.
 pub(super) fn terminal(error: &ModelError) -> AgentEvent {
-    let (code, hint) = meaning(error.kind);
+    let (code, hint) = code_and_hint(error.kind);
     let mut message = error.message.clone();
     if let Some(after) = error.retry_after {
         message += &format!(" (asked to wait {} s)", after.as_secs_f64());

@@ -40,7 +40,7 @@ impl ModelKind {
     }
 
     /// The variable with the key, for the usual endpoint only: no other server is ever handed it.
-    pub(super) fn usual_key(self) -> Option<&'static str> {
+    pub(super) fn default_key_var(self) -> Option<&'static str> {
         match self {
             Self::Ollama => None,
             Self::OpenAi => Some("OPENAI_API_KEY"),
@@ -49,7 +49,7 @@ impl ModelKind {
     }
 
     /// The model, where there is a usual one.
-    pub(super) fn usual_model(self) -> Option<&'static str> {
+    pub(super) fn default_model(self) -> Option<&'static str> {
         (self == Self::Ollama).then_some("qwen2.5-coder")
     }
 

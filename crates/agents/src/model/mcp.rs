@@ -5,17 +5,17 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 use windlass_core::{Result, Tool, ToolKind, ToolOutput, ToolSpec};
-use windlass_mcp::{Body, Servers};
+use windlass_mcp::{McpServers, ResourceBody};
 
 /// The tools of all servers, and two more to list and read what they have to read.
 ///
 /// Nobody can know what a server's tool does, so it counts as one that runs programs.
-pub(super) fn tools(servers: &Arc<Servers>) -> Vec<Arc<dyn Tool>> {
+pub(super) fn tools(servers: &Arc<McpServers>) -> Vec<Arc<dyn Tool>> {
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
     for tool in servers.tools() {
         tools.push(Arc::new(ServerTool {
             spec: ToolSpec {
-                name: offered(&tool.joined()),
+                name: sanitize_name(&tool.qualified_name()),
                 description: tool.description.clone(),
                 parameters: tool.input_schema.clone(),
                 kind: ToolKind::Execute,
@@ -27,8 +27,8 @@ pub(super) fn tools(servers: &Arc<Servers>) -> Vec<Arc<dyn Tool>> {
     }
     let has_resources = |name: &str| servers.resources(name).is_ok_and(|found| !found.is_empty());
     if servers.names().any(has_resources) {
-        tools.push(Arc::new(Resources::list(servers)));
-        tools.push(Arc::new(Resources::read(servers)));
+        tools.push(Arc::new(ResourceTool::list(servers)));
+        tools.push(Arc::new(ResourceTool::read(servers)));
     }
     tools
 }
@@ -37,7 +37,7 @@ pub(super) fn tools(servers: &Arc<Servers>) -> Vec<Arc<dyn Tool>> {
 const NAME_BYTES: usize = 64;
 
 /// A name that every API takes. Servers give any names, and one bad one would have the whole request refused.
-fn offered(name: &str) -> String {
+fn sanitize_name(name: &str) -> String {
     let plain = |letter: char| match letter {
         'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' => letter,
         _ => '_',
@@ -56,7 +56,7 @@ struct ServerTool {
     spec: ToolSpec,
     server: String,
     name: String,
-    servers: Arc<Servers>,
+    servers: Arc<McpServers>,
 }
 
 impl Tool for ServerTool {
@@ -69,7 +69,7 @@ impl Tool for ServerTool {
             let arguments = input.as_object().cloned().unwrap_or_default();
             let called = self.servers.call(&self.server, &self.name, arguments).await;
             Ok(match called {
-                Ok(value) => given(value),
+                Ok(value) => success_output(value),
                 Err(error) => failed(error.to_string()),
             })
         })
@@ -78,14 +78,14 @@ impl Tool for ServerTool {
 
 /// Lists or reads what servers have to read.
 #[derive(Debug)]
-struct Resources {
+struct ResourceTool {
     spec: ToolSpec,
-    servers: Arc<Servers>,
+    servers: Arc<McpServers>,
     reads: bool,
 }
 
-impl Resources {
-    fn list(servers: &Arc<Servers>) -> Self {
+impl ResourceTool {
+    fn list(servers: &Arc<McpServers>) -> Self {
         let parameters = json!({
             "type": "object",
             "properties": { "server": { "type": "string", "description": "only this server's" } },
@@ -98,7 +98,7 @@ impl Resources {
         )
     }
 
-    fn read(servers: &Arc<Servers>) -> Self {
+    fn read(servers: &Arc<McpServers>) -> Self {
         let parameters = json!({
             "type": "object",
             "properties": { "server": { "type": "string" }, "uri": { "type": "string" } },
@@ -111,7 +111,7 @@ impl Resources {
         }
     }
 
-    fn new(servers: &Arc<Servers>, name: &str, about: &str, parameters: Value) -> Self {
+    fn new(servers: &Arc<McpServers>, name: &str, about: &str, parameters: Value) -> Self {
         Self {
             spec: ToolSpec {
                 name: name.to_owned(),
@@ -124,7 +124,7 @@ impl Resources {
         }
     }
 
-    fn listed(&self, input: &Map<String, Value>) -> ToolOutput {
+    fn resource_list_text(&self, input: &Map<String, Value>) -> ToolOutput {
         let only = input.get("server").and_then(Value::as_str);
         let names = self
             .servers
@@ -142,7 +142,7 @@ impl Resources {
                 }));
             }
         }
-        given(Value::Array(all))
+        success_output(Value::Array(all))
     }
 
     async fn content(&self, input: &Map<String, Value>) -> ToolOutput {
@@ -155,14 +155,14 @@ impl Resources {
             Err(error) => return failed(error.to_string()),
         };
         let texts = parts.into_iter().map(|part| match part.body {
-            Body::Text(text) => text,
-            Body::Base64(data) => format!("[{} bytes of base64 left out]", data.len()),
+            ResourceBody::Text(text) => text,
+            ResourceBody::Base64(data) => format!("[{} bytes of base64 left out]", data.len()),
         });
-        given(Value::String(texts.collect::<Vec<_>>().join("\n")))
+        success_output(Value::String(texts.collect::<Vec<_>>().join("\n")))
     }
 }
 
-impl Tool for Resources {
+impl Tool for ResourceTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -172,13 +172,13 @@ impl Tool for Resources {
             let input = input.as_object().cloned().unwrap_or_default();
             Ok(match self.reads {
                 true => self.content(&input).await,
-                false => self.listed(&input),
+                false => self.resource_list_text(&input),
             })
         })
     }
 }
 
-fn given(value: Value) -> ToolOutput {
+fn success_output(value: Value) -> ToolOutput {
     let text = match &value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
@@ -204,13 +204,13 @@ mod tests {
 
     #[test]
     fn every_api_takes_the_name_of_every_tool() {
-        assert_eq!(offered("mcp__demo__add-2"), "mcp__demo__add-2");
+        assert_eq!(sanitize_name("mcp__demo__add-2"), "mcp__demo__add-2");
         assert_eq!(
-            offered("mcp__s__get.weather now"),
+            sanitize_name("mcp__s__get.weather now"),
             "mcp__s__get_weather_now"
         );
-        assert_eq!(offered("mcp__s__é\u{1b}[2J"), "mcp__s_____2J");
-        let long = |end: &str| offered(&format!("mcp__s__{}{end}", "x".repeat(200)));
+        assert_eq!(sanitize_name("mcp__s__é\u{1b}[2J"), "mcp__s_____2J");
+        let long = |end: &str| sanitize_name(&format!("mcp__s__{}{end}", "x".repeat(200)));
         assert_eq!(long("one").len(), NAME_BYTES);
         assert_ne!(long("one"), long("two"));
     }

@@ -27,22 +27,22 @@
 //! ```
 
 mod agent;
-mod answer;
 mod budget;
 mod calls;
-mod consent;
+mod client;
+mod completion;
 mod execute;
 pub(crate) mod failure;
 mod kind;
-mod kit;
-mod line;
 mod mcp;
 mod mode;
+mod permission;
 mod probe;
 mod request;
 mod session;
 mod settings;
-mod told;
+mod tool_set;
+mod traced;
 mod turn;
 
 use std::path::Path;
@@ -51,14 +51,14 @@ use std::sync::Arc;
 use windlass_core::{Result, Tool, Toolbox};
 
 pub use agent::{ModelAgent, factory};
-pub(crate) use answer::with_answers;
-pub use answer::{Answers, answers};
 pub use budget::Prices;
+pub(crate) use completion::with_completion_model;
+pub use completion::{CompletionModel, completion_model};
 pub use execute::{ExecSummary, execute, execute_in};
 pub use kind::ModelKind;
 pub use probe::probe;
 pub use settings::{ModelSettings, ToolMode};
-pub(crate) use told::Told;
+pub(crate) use traced::TracedResponse;
 
 /// A toolbox with nothing in it, for a model that only talks.
 #[derive(Debug, Clone, Copy, Default)]

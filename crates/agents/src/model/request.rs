@@ -4,8 +4,8 @@ use serde_json::Value;
 use windlass_wire::{Dialect, JsonSchema, Message, ModelRequest, OutputFormat, Part, Role, Text};
 
 use super::ToolMode;
-use super::agent::Shared;
-use super::session::Session;
+use super::agent::ModelState;
+use super::session::ModelSession;
 
 /// What an agent with tools is told, unless its settings say otherwise.
 const INSTRUCTIONS: &str = include_str!("prompts/agent.md");
@@ -13,16 +13,16 @@ const INSTRUCTIONS: &str = include_str!("prompts/agent.md");
 const UNUSABLE: &str = include_str!("prompts/unusable.md");
 
 /// The request for the next step, and how the model is to call tools in it.
-pub(super) fn make(
-    shared: &Shared,
-    session: &Session,
+pub(super) fn build(
+    shared: &ModelState,
+    session: &ModelSession,
     mut messages: Vec<Message>,
     flaw: Option<&str>,
 ) -> (ModelRequest, ToolMode) {
     let settings = &shared.settings;
     let dialect = shared.line.dialect();
     for message in &mut messages {
-        forget_unsigned(message, dialect);
+        drop_unsigned_reasoning(message, dialect);
     }
     if let Some(problem) = flaw {
         let text = UNUSABLE.trim_end().replace("{problem}", problem);
@@ -31,7 +31,7 @@ pub(super) fn make(
     let mut request = ModelRequest::new(shared.model(&session.options));
     request.origin = Some(dialect);
     request.messages = messages;
-    request.tools = session.kit.offer();
+    request.tools = session.kit.to_wire();
     request.max_tokens = settings.max_tokens;
     request.sampling.temperature = settings.temperature;
     request.stream = settings.stream;
@@ -45,7 +45,7 @@ pub(super) fn make(
     (request, tool_mode)
 }
 
-fn instructions(shared: &Shared, session: &Session) -> Vec<Text> {
+fn instructions(shared: &ModelState, session: &ModelSession) -> Vec<Text> {
     let own = shared.settings.instructions.as_deref();
     let usual = (!session.kit.is_empty()).then_some(INSTRUCTIONS);
     let said = own.or(usual).map(str::trim).filter(|text| !text.is_empty());
@@ -53,7 +53,11 @@ fn instructions(shared: &Shared, session: &Session) -> Vec<Text> {
 }
 
 /// Has the answer held to the session's schema, as well as API and tools allow.
-fn ask_for_schema(request: &mut ModelRequest, shared: &Shared, session: &Session) -> ToolMode {
+fn ask_for_schema(
+    request: &mut ModelRequest,
+    shared: &ModelState,
+    session: &ModelSession,
+) -> ToolMode {
     let mode = shared.settings.tool_mode;
     let Some(schema) = &session.options.output_schema else {
         return mode;
@@ -80,7 +84,7 @@ fn ask_for_schema(request: &mut ModelRequest, shared: &Shared, session: &Session
 }
 
 /// These APIs refuse a thought that does not bear their signature.
-fn forget_unsigned(message: &mut Message, dialect: Dialect) {
+fn drop_unsigned_reasoning(message: &mut Message, dialect: Dialect) {
     if matches!(dialect, Dialect::Responses | Dialect::Messages) {
         message.parts.retain(|part| match part {
             Part::Reasoning(thought) => thought.signature.is_some(),

@@ -7,31 +7,31 @@ use tokio::sync::Notify;
 use windlass_core::{Error, Result, SessionId, SessionOptions};
 use windlass_wire::{Message, Part};
 
-use super::kit::Kit;
+use super::tool_set::ToolSet;
 
 /// What all conversations of one agent may hold together.
 pub(super) const HISTORY_BYTES: usize = 64 << 20;
 /// How many conversations one agent remembers.
-const SESSIONS: usize = 1024;
+const MAX_SESSIONS: usize = 1024;
 /// What a message or a part weighs beside its text.
-const OVERHEAD: usize = 64;
+const MESSAGE_OVERHEAD: usize = 64;
 
 /// One conversation, as it is set up.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct ModelSession {
     pub(super) options: SessionOptions,
-    pub(super) kit: Kit,
-    talk: Arc<Talk>,
+    pub(super) kit: ToolSet,
+    talk: Arc<ChatHistory>,
 }
 
 /// What was said so far: it outlives the options that a session was begun with.
 #[derive(Debug, Default)]
-struct Talk {
-    state: Mutex<State>,
+struct ChatHistory {
+    state: Mutex<ModelSessionState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ModelSessionState {
     history: Vec<Message>,
     bytes: usize,
     /// When it was last used, as a number that grows.
@@ -41,9 +41,9 @@ struct State {
     allowed: BTreeSet<String>,
 }
 
-impl Session {
+impl ModelSession {
     /// A conversation that has not begun.
-    pub(super) fn new(options: SessionOptions, kit: Kit) -> Self {
+    pub(super) fn new(options: SessionOptions, kit: ToolSet) -> Self {
         Self {
             options,
             kit,
@@ -52,7 +52,7 @@ impl Session {
     }
 
     /// The same conversation under other options.
-    pub(super) fn continued(&self, options: SessionOptions, kit: Kit) -> Self {
+    pub(super) fn with_options(&self, options: SessionOptions, kit: ToolSet) -> Self {
         Self {
             options,
             kit,
@@ -71,9 +71,9 @@ impl Session {
     }
 
     /// Adds what was said, for good.
-    pub(super) fn remember(&self, messages: Vec<Message>) {
+    pub(super) fn append(&self, messages: Vec<Message>) {
         let mut state = self.state();
-        state.bytes += messages.iter().map(weight).sum::<usize>();
+        state.bytes += messages.iter().map(approx_size).sum::<usize>();
         state.history.extend(messages);
     }
 
@@ -99,25 +99,25 @@ impl Session {
         self.state().allowed.contains(tool)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ModelSessionState> {
         lock(&self.talk.state)
     }
 }
 
 /// Every conversation of one agent. When they hold too much, those that were not used for longest are forgotten.
 #[derive(Debug, Default)]
-pub(super) struct Sessions {
+pub(super) struct ModelSessions {
     inner: Mutex<Inner>,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
-    by_id: HashMap<SessionId, Arc<Session>>,
+    by_id: HashMap<SessionId, Arc<ModelSession>>,
     ticks: u64,
 }
 
-impl Sessions {
-    pub(super) fn insert(&self, id: SessionId, session: Session) {
+impl ModelSessions {
+    pub(super) fn insert(&self, id: SessionId, session: ModelSession) {
         let mut inner = lock(&self.inner);
         inner.by_id.insert(id.clone(), Arc::new(session));
         inner.touch(&id);
@@ -125,7 +125,7 @@ impl Sessions {
     }
 
     /// The conversation of this name, which is then the one used last.
-    pub(super) fn get(&self, backend: &str, id: &SessionId) -> Result<Arc<Session>> {
+    pub(super) fn get(&self, backend: &str, id: &SessionId) -> Result<Arc<ModelSession>> {
         let mut inner = lock(&self.inner);
         inner.touch(id);
         inner.trim(id);
@@ -149,7 +149,7 @@ impl Inner {
     fn trim(&mut self, keep: &SessionId) {
         loop {
             let bytes: usize = self.by_id.values().map(|session| session.bytes()).sum();
-            if bytes <= HISTORY_BYTES && self.by_id.len() <= SESSIONS {
+            if bytes <= HISTORY_BYTES && self.by_id.len() <= MAX_SESSIONS {
                 return;
             }
             let others = self.by_id.iter().filter(|(id, _)| *id != keep);
@@ -164,22 +164,22 @@ impl Inner {
 }
 
 /// About how many bytes a message takes.
-pub(super) fn weight(message: &Message) -> usize {
-    OVERHEAD + message.parts.iter().map(part_weight).sum::<usize>()
+pub(super) fn approx_size(message: &Message) -> usize {
+    MESSAGE_OVERHEAD + message.parts.iter().map(approx_part_size).sum::<usize>()
 }
 
-fn part_weight(part: &Part) -> usize {
+fn approx_part_size(part: &Part) -> usize {
     let own = match part {
         Part::Text(text) => text.text.len(),
         Part::Reasoning(thought) => {
             thought.text.len() + thought.signature.as_ref().map_or(0, String::len)
         }
         Part::ToolCall(call) => call.name.len() + call.input.len(),
-        Part::ToolResult(result) => result.parts.iter().map(part_weight).sum(),
+        Part::ToolResult(result) => result.parts.iter().map(approx_part_size).sum(),
         Part::Opaque(opaque) => opaque.value.to_string().len(),
         other => serde_json::to_string(other).map_or(0, |text| text.len()),
     };
-    OVERHEAD + own
+    MESSAGE_OVERHEAD + own
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -192,8 +192,8 @@ mod tests {
 
     use super::*;
 
-    fn session() -> Session {
-        Session::new(SessionOptions::default(), Kit::default())
+    fn session() -> ModelSession {
+        ModelSession::new(SessionOptions::default(), ToolSet::default())
     }
 
     fn said(bytes: usize) -> Vec<Message> {
@@ -205,10 +205,10 @@ mod tests {
 
     #[test]
     fn p12_conversations_that_hold_too_much_are_forgotten_oldest_first() {
-        let sessions = Sessions::default();
+        let sessions = ModelSessions::default();
         for name in ["a", "b", "c"] {
             let session = session();
-            session.remember(said(HISTORY_BYTES / 3));
+            session.append(said(HISTORY_BYTES / 3));
             sessions.insert(name.into(), session);
         }
         // Three thirds and what they weigh beside are more than the whole: the oldest went.
@@ -218,7 +218,7 @@ mod tests {
         sessions
             .get("m", &"d".into())
             .unwrap()
-            .remember(said(HISTORY_BYTES / 2));
+            .append(said(HISTORY_BYTES / 2));
         assert!(sessions.get("m", &"d".into()).is_ok());
         assert!(
             sessions.get("m", &"c".into()).is_err(),
@@ -228,8 +228,8 @@ mod tests {
 
     #[test]
     fn p12_there_are_only_so_many() {
-        let sessions = Sessions::default();
-        for number in 0..SESSIONS + 5 {
+        let sessions = ModelSessions::default();
+        for number in 0..MAX_SESSIONS + 5 {
             sessions.insert(format!("{number}").into(), session());
         }
         assert!(sessions.get("m", &"4".into()).is_err());
@@ -239,9 +239,9 @@ mod tests {
     #[test]
     fn a_session_under_other_options_goes_on() {
         let first = session();
-        first.remember(said(10));
-        let again = first.continued(SessionOptions::in_dir("/x"), Kit::default());
-        again.remember(said(10));
+        first.append(said(10));
+        let again = first.with_options(SessionOptions::in_dir("/x"), ToolSet::default());
+        again.append(said(10));
         assert_eq!(first.history().len(), 2);
     }
 }

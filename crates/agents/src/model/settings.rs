@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use windlass_core::registry::configured;
+use windlass_core::registry::parse_config;
 use windlass_core::structured::SchemaMode;
 use windlass_core::{ApiSpec, Error, Permissions, Result, SchemaSetting, resolve_schema_mode};
 
 use super::{ModelKind, Prices};
-use crate::http::{Address, Limits};
+use crate::http::{BaseUrl, HttpLimits};
 
 /// How a model calls tools.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -90,7 +90,7 @@ pub struct ModelSettings {
 
 impl Default for ModelSettings {
     fn default() -> Self {
-        let limits = Limits::default();
+        let limits = HttpLimits::default();
         Self {
             endpoint: None,
             model: None,
@@ -118,10 +118,10 @@ impl Default for ModelSettings {
 
 impl ModelSettings {
     /// Reads the settings, and refuses what cannot work.
-    pub fn read(config: &Value) -> Result<Self> {
-        let settings: Self = configured(config)?;
+    pub fn from_value(config: &Value) -> Result<Self> {
+        let settings: Self = parse_config(config)?;
         if let Some(endpoint) = &settings.endpoint {
-            Address::parse(endpoint).map_err(|problem| Error::config("endpoint", problem))?;
+            BaseUrl::parse(endpoint).map_err(|problem| Error::config("endpoint", problem))?;
         }
         if settings.max_steps == 0 {
             return Err(Error::config(
@@ -170,11 +170,11 @@ impl ModelSettings {
     }
 
     /// The limits of the HTTP client.
-    pub(super) fn limits(&self) -> Limits {
-        Limits {
+    pub(super) fn limits(&self) -> HttpLimits {
+        HttpLimits {
             silence: Duration::from_secs(self.request_timeout_secs),
             retries: self.max_retries,
-            ..Limits::default()
+            ..HttpLimits::default()
         }
     }
 }
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn what_cannot_work_is_refused_with_its_key() {
         let check = |config: Value, said: &str| {
-            let error = ModelSettings::read(&config).unwrap_err().to_string();
+            let error = ModelSettings::from_value(&config).unwrap_err().to_string();
             assert!(error.starts_with(said), "{error}");
         };
         check(
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn defaults_are_those_of_the_contract() {
-        let settings = ModelSettings::read(&json!({ "bin": "x" })).unwrap();
+        let settings = ModelSettings::from_value(&json!({ "bin": "x" })).unwrap();
         assert_eq!(settings, ModelSettings::default());
         assert_eq!(
             (settings.max_steps, settings.request_timeout_secs),
@@ -223,7 +223,7 @@ mod tests {
         assert_eq!(settings.tool_mode.as_str(), "auto");
         assert!(!settings.enforces_schema(ModelKind::OpenAi));
         assert!(settings.enforces_schema(ModelKind::Ollama));
-        let responses = ModelSettings::read(&json!({ "api_spec": "responses" })).unwrap();
+        let responses = ModelSettings::from_value(&json!({ "api_spec": "responses" })).unwrap();
         assert!(responses.enforces_schema(ModelKind::OpenAi));
     }
 }

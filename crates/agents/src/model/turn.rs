@@ -10,30 +10,31 @@ use futures::StreamExt;
 use futures::stream;
 use serde_json::json;
 use tokio::sync::{Notify, mpsc};
-use windlass_core::{AgentEvent, Emitted, Error, ErrorCode, EventStream, Prompt};
+use windlass_core::{AgentEvent, BackendEvent, Error, ErrorCode, EventStream, Prompt};
 use windlass_wire::{
-    Fold, Message, ModelError, ModelEvent, ModelResponse, Part, Role, StopReason, ToolResult,
+    Message, ModelError, ModelEvent, ModelResponse, Part, ResponseBuilder, Role, StopReason,
+    ToolResult,
 };
 
-use super::agent::Shared;
-use super::budget::{Budget, Spent};
-use super::calls::{Asked, Bench, may_run_together};
-use super::consent::Consent;
-use super::session::{HISTORY_BYTES, Session, weight};
+use super::agent::ModelState;
+use super::budget::{TurnBudget, TurnSpend};
+use super::calls::{CallRunner, RequestedCall, can_run_in_parallel};
+use super::permission::PermissionCheck;
+use super::session::{HISTORY_BYTES, ModelSession, approx_size};
 use super::{failure, mode, request};
 
 /// How many events may wait before the turn does.
-const QUEUE: usize = 16;
+const EVENT_QUEUE: usize = 16;
 /// How often in a row an answer may be unusable.
-const FLAWS: u32 = 3;
+const MAX_UNUSABLE: u32 = 3;
 /// What the model is told about a call that was broken off.
 const STOPPED: &str = "stopped by the user before it ended";
 
 /// Where a turn's events go.
 #[derive(Debug, Clone)]
-pub(super) struct Outbox(mpsc::Sender<Emitted>);
+pub(super) struct EventSink(mpsc::Sender<BackendEvent>);
 
-impl Outbox {
+impl EventSink {
     /// Sends an event. If nobody listens any more, the turn is about to be dropped.
     pub(super) async fn send(&self, event: AgentEvent) {
         let _ = self.0.send(event.into()).await;
@@ -41,17 +42,17 @@ impl Outbox {
 }
 
 /// A turn under way. It runs inside its own stream, so that dropping the stream ends it.
-pub(super) struct Turn {
-    shared: Arc<Shared>,
-    session: Arc<Session>,
-    out: Outbox,
-    budget: Budget,
-    spent: Spent,
+pub(super) struct ModelTurn {
+    shared: Arc<ModelState>,
+    session: Arc<ModelSession>,
+    out: EventSink,
+    budget: TurnBudget,
+    spent: TurnSpend,
     since: Duration,
     /// What was said since the session was last told.
     said: Vec<Message>,
     /// The step whose calls are being run.
-    open: Option<Open>,
+    open: Option<PendingCalls>,
     /// The ids of all calls so far.
     ids: HashSet<String>,
     /// What was wrong with the last answer, and with how many in a row.
@@ -60,26 +61,30 @@ pub(super) struct Turn {
 }
 
 /// An answer with calls, and the results so far.
-struct Open {
+struct PendingCalls {
     message: Message,
-    asked: Vec<Asked>,
+    asked: Vec<RequestedCall>,
     results: Vec<ToolResult>,
 }
 
-type Step = ControlFlow<AgentEvent>;
+type LoopStep = ControlFlow<AgentEvent>;
 
-impl Turn {
+impl ModelTurn {
     /// Begins a turn.
-    pub(super) fn begin(shared: Arc<Shared>, session: Arc<Session>, prompt: Prompt) -> EventStream {
-        let (sender, receiver) = mpsc::channel(QUEUE);
+    pub(super) fn start(
+        shared: Arc<ModelState>,
+        session: Arc<ModelSession>,
+        prompt: Prompt,
+    ) -> EventStream {
+        let (sender, receiver) = mpsc::channel(EVENT_QUEUE);
         let stop = session.begin_turn();
         let turn = Self {
-            budget: Budget::new(&shared.settings),
+            budget: TurnBudget::new(&shared.settings),
             since: shared.clock.elapsed(),
             shared,
             session,
-            out: Outbox(sender),
-            spent: Spent::default(),
+            out: EventSink(sender),
+            spent: TurnSpend::default(),
             said: vec![Message::new(Role::User, vec![Part::text(prompt.text)])],
             open: None,
             ids: HashSet::new(),
@@ -100,7 +105,7 @@ impl Turn {
             end = self.work() => Some(end),
         };
         let end = end.unwrap_or_else(|| {
-            self.broken_off();
+            self.cancelled();
             Error::Cancelled.into()
         });
         self.out.send(end).await;
@@ -115,17 +120,17 @@ impl Turn {
     }
 
     /// One answer of the model, and what it asks for.
-    async fn step(&mut self) -> Step {
+    async fn step(&mut self) -> LoopStep {
         self.spent.time = self.shared.clock.elapsed().saturating_sub(self.since);
-        if let Some(error) = self.budget.refusal(&self.spent) {
-            return Step::Break(error.into());
+        if let Some(error) = self.budget.exceeded(&self.spent) {
+            return LoopStep::Break(error.into());
         }
-        let bytes = self.session.bytes() + self.said.iter().map(weight).sum::<usize>();
+        let bytes = self.session.bytes() + self.said.iter().map(approx_size).sum::<usize>();
         if bytes > HISTORY_BYTES {
             let message = format!(
                 "the conversation is larger than {HISTORY_BYTES} bytes: begin a new session"
             );
-            return Step::Break(Error::agent(ErrorCode::OutputLimit, message).into());
+            return LoopStep::Break(Error::agent(ErrorCode::OutputLimit, message).into());
         }
         self.spent.steps += 1;
         let step = json!({ "step": self.spent.steps });
@@ -134,15 +139,16 @@ impl Turn {
             Ok(response) => {
                 self.flaws = 0;
                 self.flaw = None;
-                self.follow(response).await
+                self.handle_response(response).await
             }
-            Err(error) if mode::is_unusable(&error) => self.flawed(error),
+            Err(error) if mode::is_unusable(&error) => self.retry_unusable(error),
             Err(error) => {
-                let (before, end) = failure::left(&error).before(failure::terminal(&error));
+                let (before, end) =
+                    failure::diagnostics(&error).attach_to(failure::terminal(&error));
                 if let Some(before) = before {
                     self.out.send(before).await;
                 }
-                Step::Break(end)
+                LoopStep::Break(end)
             }
         }
     }
@@ -152,9 +158,9 @@ impl Turn {
         let mut messages = self.session.history();
         messages.extend(self.said.iter().cloned());
         let (request, tool_mode) =
-            request::make(&self.shared, &self.session, messages, self.flaw.as_deref());
-        let mut events = mode::ask(&self.shared.line, tool_mode, request);
-        let mut fold = Fold::default();
+            request::build(&self.shared, &self.session, messages, self.flaw.as_deref());
+        let mut events = mode::stream_request(&self.shared.line, tool_mode, request);
+        let mut fold = ResponseBuilder::default();
         let mut heard = Ok(());
         while let Some(event) = events.next().await {
             match &event {
@@ -167,11 +173,11 @@ impl Turn {
                 _ => {}
             }
             heard = fold.push(&event);
-            if event.is_last() {
+            if event.is_terminal() {
                 break;
             }
         }
-        let response = fold.into_response();
+        let response = fold.build();
         // What a failed answer took was taken too.
         if let Some(usage) = response.usage {
             self.spent.add(usage);
@@ -180,25 +186,25 @@ impl Turn {
     }
 
     /// An answer that is none goes back to the model, a few times.
-    fn flawed(&mut self, error: ModelError) -> Step {
+    fn retry_unusable(&mut self, error: ModelError) -> LoopStep {
         self.flaws += 1;
-        if self.flaws >= FLAWS {
+        if self.flaws >= MAX_UNUSABLE {
             let message = format!(
-                "{FLAWS} answers in a row could not be used: {}",
+                "{MAX_UNUSABLE} answers in a row could not be used: {}",
                 error.message
             );
-            return Step::Break(Error::agent(ErrorCode::BackendError, message).into());
+            return LoopStep::Break(Error::agent(ErrorCode::BackendError, message).into());
         }
         tracing::info!(flaw = error.message, "an answer could not be used");
         self.flaw = Some(error.message);
-        Step::Continue(())
+        LoopStep::Continue(())
     }
 
     /// Does what the answer asks for, or ends with it.
-    async fn follow(&mut self, response: ModelResponse) -> Step {
+    async fn handle_response(&mut self, response: ModelResponse) -> LoopStep {
         let calls: Vec<_> = response.calls().cloned().collect();
         if calls.is_empty() {
-            return self.answered(response);
+            return self.finish_answer(response);
         }
         let mut asked = Vec::with_capacity(calls.len());
         for (place, mut call) in calls.into_iter().enumerate() {
@@ -206,23 +212,23 @@ impl Turn {
                 call.id = format!("call_{}_{place}", self.spent.steps);
                 self.ids.insert(call.id.clone());
             }
-            asked.push(Asked::new(call, &self.session.kit));
+            asked.push(RequestedCall::new(call, &self.session.kit));
         }
-        self.open = Some(Open {
-            message: spoken(response, &asked),
+        self.open = Some(PendingCalls {
+            message: history_message(response, &asked),
             asked,
             results: Vec::new(),
         });
-        self.perform().await;
+        self.run_calls().await;
         self.close(STOPPED);
-        Step::Continue(())
+        LoopStep::Continue(())
     }
 
     /// Runs the calls of the open step.
-    async fn perform(&mut self) {
+    async fn run_calls(&mut self) {
         let Some(open) = &self.open else { return };
-        if may_run_together(&open.asked) {
-            let results = self.bench().run_together(&open.asked).await;
+        if can_run_in_parallel(&open.asked) {
+            let results = self.call_runner().run_parallel(&open.asked).await;
             if let Some(open) = &mut self.open {
                 open.results = results;
             }
@@ -232,17 +238,17 @@ impl Turn {
             let Some(asked) = self.open.as_ref().and_then(|open| open.asked.get(place)) else {
                 return;
             };
-            let result = self.bench().run(asked).await;
+            let result = self.call_runner().run(asked).await;
             if let Some(open) = &mut self.open {
                 open.results.push(result);
             }
         }
     }
 
-    fn bench(&self) -> Bench<'_> {
-        let (policy, rules) = self.shared.granted(&self.session.options);
-        Bench {
-            consent: Consent {
+    fn call_runner(&self) -> CallRunner<'_> {
+        let (policy, rules) = self.shared.effective_permissions(&self.session.options);
+        CallRunner {
+            consent: PermissionCheck {
                 agent: self.shared.kind.name(),
                 policy,
                 rules,
@@ -255,7 +261,7 @@ impl Turn {
 
     /// Remembers the open step; calls without a result get one that says why.
     fn close(&mut self, why: &str) {
-        let Some(Open {
+        let Some(PendingCalls {
             message,
             asked,
             mut results,
@@ -264,29 +270,29 @@ impl Turn {
             return;
         };
         let missing = asked.iter().skip(results.len());
-        results.extend(missing.map(|asked| asked.unanswered(why)));
+        results.extend(missing.map(|asked| asked.skipped_result(why)));
         let parts = results.into_iter().map(Part::ToolResult).collect();
         self.said.push(message);
         self.said.push(Message::new(Role::Tool, parts));
-        self.session.remember(std::mem::take(&mut self.said));
+        self.session.append(std::mem::take(&mut self.said));
     }
 
     /// The turn was cancelled: a conversation must not end with a call that has no result.
-    fn broken_off(&mut self) {
+    fn cancelled(&mut self) {
         self.close(STOPPED);
     }
 
     /// The model calls nothing: it is done, or wants to go on.
-    fn answered(&mut self, response: ModelResponse) -> Step {
+    fn finish_answer(&mut self, response: ModelResponse) -> LoopStep {
         let stop = response.stop_or_implied();
         let text = response.text();
         let model = response.model.clone();
-        self.said.push(spoken(response, &[]));
-        self.session.remember(std::mem::take(&mut self.said));
+        self.said.push(history_message(response, &[]));
+        self.session.append(std::mem::take(&mut self.said));
         match stop {
-            StopReason::Pause => return Step::Continue(()),
+            StopReason::Pause => return LoopStep::Continue(()),
             StopReason::Refusal if text.trim().is_empty() => {
-                return Step::Break(AgentEvent::Error {
+                return LoopStep::Break(AgentEvent::Error {
                     code: ErrorCode::BackendError,
                     message: "the model refused to answer: ask differently".to_owned(),
                     recoverable: false,
@@ -294,7 +300,7 @@ impl Turn {
             }
             StopReason::MaxTokens if self.session.options.output_schema.is_some() => {
                 let message = "the answer was cut at the limit on tokens: raise max_tokens, or ask for less at once";
-                return Step::Break(Error::agent(ErrorCode::OutputLimit, message).into());
+                return LoopStep::Break(Error::agent(ErrorCode::OutputLimit, message).into());
             }
             _ => {}
         }
@@ -302,7 +308,7 @@ impl Turn {
         if !model.is_empty() {
             metadata["model"] = model.into();
         }
-        Step::Break(AgentEvent::Result {
+        LoopStep::Break(AgentEvent::Result {
             text,
             usage: self.budget.usage(&self.spent),
             metadata,
@@ -311,16 +317,20 @@ impl Turn {
 }
 
 /// An answer as it is remembered, with its calls as they were understood.
-fn spoken(response: ModelResponse, asked: &[Asked]) -> Message {
+fn history_message(response: ModelResponse, asked: &[RequestedCall]) -> Message {
     let mut calls = asked.iter();
     let mut parts = Vec::with_capacity(response.parts.len());
     for part in response.parts {
         match part {
             Part::ToolCall(_) => {
-                parts.extend(calls.next().map(|asked| Part::ToolCall(asked.remembered())));
+                parts.extend(
+                    calls
+                        .next()
+                        .map(|asked| Part::ToolCall(asked.for_history())),
+                );
             }
             part => parts.push(part),
         }
     }
-    mode::remembered(Message::new(Role::Assistant, parts))
+    mode::for_history(Message::new(Role::Assistant, parts))
 }

@@ -21,7 +21,7 @@
 //! # }
 //! ```
 
-mod life;
+mod session;
 mod slot;
 mod turn;
 
@@ -36,8 +36,8 @@ use windlass_core::{
     SystemClock,
 };
 
-use life::Life;
-use slot::{Seat, Slot, State};
+use session::WarmSession;
+use slot::{Slot, SlotState, TurnSlot};
 pub use turn::WarmTurn;
 
 /// How long sessions are kept, and how many.
@@ -60,17 +60,17 @@ impl Default for WarmLimits {
 }
 
 /// Makes the agent of one session.
-type Make = dyn Fn() -> Result<AgentHandle> + Send + Sync;
+type AgentFactory = dyn Fn() -> Result<AgentHandle> + Send + Sync;
 
 /// Keeps a session for each key. Dropping it lets all of them go.
 #[derive(Clone)]
 pub struct WarmSessionManager {
-    room: Arc<Room>,
+    room: Arc<ManagerState>,
 }
 
 /// What the manager and its clocks share.
-struct Room {
-    make: Arc<Make>,
+struct ManagerState {
+    make: Arc<AgentFactory>,
     limits: WarmLimits,
     clock: Arc<dyn Clock>,
     slots: Mutex<HashMap<String, Arc<Slot>>>,
@@ -87,13 +87,13 @@ impl WarmSessionManager {
     }
 
     /// Sessions with the backend of this name, as this table configures it.
-    pub fn of(registry: Arc<AgentRegistry>, backend_name: &str, config: Value) -> Self {
+    pub fn from_registry(registry: Arc<AgentRegistry>, backend_name: &str, config: Value) -> Self {
         let name = backend_name.to_owned();
         Self::new(move || registry.create(&name, &config))
     }
 
     /// Sessions that share one agent, whose processes are then its own affair.
-    pub fn over(handle: AgentHandle) -> Self {
+    pub fn with_shared_agent(handle: AgentHandle) -> Self {
         Self::new(move || Ok(handle.clone()))
     }
 
@@ -112,9 +112,9 @@ impl WarmSessionManager {
         Self::with(Arc::clone(&self.room.make), self.room.limits, clock)
     }
 
-    fn with(make: Arc<Make>, limits: WarmLimits, clock: Arc<dyn Clock>) -> Self {
+    fn with(make: Arc<AgentFactory>, limits: WarmLimits, clock: Arc<dyn Clock>) -> Self {
         Self {
-            room: Arc::new(Room {
+            room: Arc::new(ManagerState {
                 make,
                 limits,
                 clock,
@@ -134,31 +134,31 @@ impl WarmSessionManager {
         prompt: impl Into<Prompt>,
     ) -> Result<WarmTurn> {
         let prompt = prompt.into();
-        let mut seat = self.sit(key).await?;
-        let life = match seat.life() {
+        let mut seat = self.acquire(key).await?;
+        let life = match seat.session() {
             Some(life) => {
-                life.take_up(&options).await?;
+                life.reconfigure(&options).await?;
                 life
             }
             None => {
-                let life = Life::begin((self.room.make)()?, options).await?;
-                seat.begin(life)
+                let life = WarmSession::start((self.room.make)()?, options).await?;
+                seat.start_session(life)
             }
         };
-        WarmTurn::begin(life, prompt, seat, Arc::clone(&self.room.clock)).await
+        WarmTurn::start(life, prompt, seat, Arc::clone(&self.room.clock)).await
     }
 
     /// Asks for the turn under way in this key's session to end. Without one there is nothing to do.
     pub async fn cancel(&self, key: &str) -> Result<()> {
         let slot = self.room.lock().get(key).cloned();
-        match slot.and_then(|slot| slot.life()) {
+        match slot.and_then(|slot| slot.session()) {
             Some(life) => life.cancel().await,
             None => Ok(()),
         }
     }
 
     /// Lets this key's session go, after the turn under way if there is one.
-    pub async fn forget(&self, key: &str) {
+    pub async fn remove(&self, key: &str) {
         let slot = self.room.lock().get(key).cloned();
         if let Some(slot) = slot {
             let state = slot.lock().await;
@@ -169,7 +169,7 @@ impl WarmSessionManager {
     /// The session of this key, if it is warm.
     pub fn session(&self, key: &str) -> Option<SessionId> {
         let slot = self.room.lock().get(key).cloned();
-        Some(slot?.life()?.session())
+        Some(slot?.session()?.session())
     }
 
     /// How many sessions are warm.
@@ -183,19 +183,19 @@ impl WarmSessionManager {
     }
 
     /// The key's place, once nobody else is in it.
-    async fn sit(&self, key: &str) -> Result<Seat> {
+    async fn acquire(&self, key: &str) -> Result<TurnSlot> {
         loop {
             let slot = self.room.slot(key)?;
             let state = slot.lock().await;
             // It was let go while we waited, and there may be another by now.
-            if !matches!(*state, State::Gone) {
-                return Ok(Seat::new(state, Arc::clone(&self.room.clock)));
+            if !matches!(*state, SlotState::Gone) {
+                return Ok(TurnSlot::new(state, Arc::clone(&self.room.clock)));
             }
         }
     }
 }
 
-impl Room {
+impl ManagerState {
     /// The key's slot, for which another may have to make room.
     fn slot(self: &Arc<Self>, key: &str) -> Result<Arc<Slot>> {
         let mut slots = self.lock();
@@ -203,20 +203,20 @@ impl Room {
             return Ok(Arc::clone(slot));
         }
         while slots.len() >= self.limits.sessions.max(1) {
-            self.make_room(&mut slots)?;
+            self.evict_oldest(&mut slots)?;
         }
         let slot = Slot::new(self.clock.elapsed());
         slots.insert(key.to_owned(), Arc::clone(&slot));
         let watch = expire(Arc::downgrade(self), key.to_owned(), Arc::downgrade(&slot));
-        slot.watched_by(tokio::spawn(watch).abort_handle());
+        slot.set_expiry_task(tokio::spawn(watch).abort_handle());
         Ok(slot)
     }
 
     /// Lets the session go that was used least recently and is not in use.
-    fn make_room(&self, slots: &mut HashMap<String, Arc<Slot>>) -> Result<()> {
+    fn evict_oldest(&self, slots: &mut HashMap<String, Arc<Slot>>) -> Result<()> {
         let free = slots
             .iter()
-            .filter_map(|(key, slot)| Some((slot.used(), key.clone(), slot.try_lock()?)));
+            .filter_map(|(key, slot)| Some((slot.last_used(), key.clone(), slot.try_lock()?)));
         let Some((_, key, mut state)) = free.min_by_key(|(used, ..)| *used) else {
             return Err(Error::agent(
                 ErrorCode::BackendError,
@@ -226,14 +226,14 @@ impl Room {
                 ),
             ));
         };
-        state.leave();
+        state.clear();
         slots.remove(&key);
         Ok(())
     }
 
     /// Lets a session go whose place nobody else is in.
-    fn clear(&self, key: &str, slot: &Arc<Slot>, mut state: slot::Place) {
-        state.leave();
+    fn clear(&self, key: &str, slot: &Arc<Slot>, mut state: slot::SlotGuard) {
+        state.clear();
         let mut slots = self.lock();
         if slots.get(key).is_some_and(|now| Arc::ptr_eq(now, slot)) {
             slots.remove(key);
@@ -246,7 +246,7 @@ impl Room {
 }
 
 /// Lets a session go when nobody has used it for long enough.
-async fn expire(room: Weak<Room>, key: String, slot: Weak<Slot>) {
+async fn expire(room: Weak<ManagerState>, key: String, slot: Weak<Slot>) {
     let mut wait = None;
     loop {
         let Some(sleep) = room
@@ -264,8 +264,8 @@ async fn expire(room: Weak<Room>, key: String, slot: Weak<Slot>) {
         let Some(room) = room.upgrade() else {
             return;
         };
-        let unused = room.clock.elapsed().saturating_sub(slot.used());
-        if unused >= room.limits.idle || matches!(*state, State::Gone) {
+        let unused = room.clock.elapsed().saturating_sub(slot.last_used());
+        if unused >= room.limits.idle || matches!(*state, SlotState::Gone) {
             room.clear(&key, &slot, state);
             return;
         }

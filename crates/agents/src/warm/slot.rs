@@ -8,25 +8,25 @@ use tokio::sync::{Mutex as Line, OwnedMutexGuard};
 use tokio::task::AbortHandle;
 use windlass_core::Clock;
 
-use super::life::Life;
+use super::session::WarmSession;
 
 /// One key's place.
 pub(super) struct Slot {
     /// Whoever has it prompts; the others stand in line.
-    line: Arc<Line<State>>,
+    line: Arc<Line<SlotState>>,
     /// The same session, for those who only look.
-    life: Mutex<Option<Arc<Life>>>,
+    life: Mutex<Option<Arc<WarmSession>>>,
     used: Mutex<Duration>,
     /// Whoever waits for it to be unused for too long.
     watch: OnceLock<AbortHandle>,
 }
 
 /// What is in a place.
-pub(super) enum State {
+pub(super) enum SlotState {
     /// Nothing yet.
     Empty,
     /// A session.
-    Warm(Arc<Life>),
+    Warm(Arc<WarmSession>),
     /// Nothing any more: whoever waited looks for the key again.
     Gone,
 }
@@ -34,7 +34,7 @@ pub(super) enum State {
 impl Slot {
     pub(super) fn new(now: Duration) -> Arc<Self> {
         Arc::new(Self {
-            line: Arc::new(Line::new(State::Empty)),
+            line: Arc::new(Line::new(SlotState::Empty)),
             life: Mutex::default(),
             used: Mutex::new(now),
             watch: OnceLock::new(),
@@ -42,36 +42,36 @@ impl Slot {
     }
 
     /// Waits until nobody else is in it.
-    pub(super) async fn lock(self: &Arc<Self>) -> Place {
+    pub(super) async fn lock(self: &Arc<Self>) -> SlotGuard {
         let state = Arc::clone(&self.line).lock_owned().await;
-        self.place(state)
+        self.guard(state)
     }
 
     /// The place, if nobody is in it.
-    pub(super) fn try_lock(self: &Arc<Self>) -> Option<Place> {
+    pub(super) fn try_lock(self: &Arc<Self>) -> Option<SlotGuard> {
         let state = Arc::clone(&self.line).try_lock_owned().ok()?;
-        Some(self.place(state))
+        Some(self.guard(state))
     }
 
-    fn place(self: &Arc<Self>, state: OwnedMutexGuard<State>) -> Place {
-        Place {
+    fn guard(self: &Arc<Self>, state: OwnedMutexGuard<SlotState>) -> SlotGuard {
+        SlotGuard {
             state,
             slot: Arc::clone(self),
         }
     }
 
     /// Its session, without waiting.
-    pub(super) fn life(&self) -> Option<Arc<Life>> {
+    pub(super) fn session(&self) -> Option<Arc<WarmSession>> {
         lock(&self.life).clone()
     }
 
     /// Is watched by this task for as long as it is there.
-    pub(super) fn watched_by(&self, task: AbortHandle) {
+    pub(super) fn set_expiry_task(&self, task: AbortHandle) {
         let _ = self.watch.set(task);
     }
 
     /// When somebody was in it last.
-    pub(super) fn used(&self) -> Duration {
+    pub(super) fn last_used(&self) -> Duration {
         *lock(&self.used)
     }
 }
@@ -85,67 +85,67 @@ impl Drop for Slot {
 }
 
 /// The right to change what is in a place.
-pub(super) struct Place {
-    state: OwnedMutexGuard<State>,
+pub(super) struct SlotGuard {
+    state: OwnedMutexGuard<SlotState>,
     slot: Arc<Slot>,
 }
 
-impl Place {
-    fn set(&mut self, state: State) {
+impl SlotGuard {
+    fn set(&mut self, state: SlotState) {
         *lock(&self.slot.life) = match &state {
-            State::Warm(life) => Some(Arc::clone(life)),
+            SlotState::Warm(life) => Some(Arc::clone(life)),
             _ => None,
         };
         *self.state = state;
     }
 
     /// Lets the session go, and with it its agent.
-    pub(super) fn leave(&mut self) {
-        self.set(State::Gone);
+    pub(super) fn clear(&mut self) {
+        self.set(SlotState::Gone);
     }
 }
 
-impl Deref for Place {
-    type Target = State;
+impl Deref for SlotGuard {
+    type Target = SlotState;
 
-    fn deref(&self) -> &State {
+    fn deref(&self) -> &SlotState {
         &self.state
     }
 }
 
 /// A place that somebody is in for the time of a turn.
-pub(super) struct Seat {
-    place: Place,
+pub(super) struct TurnSlot {
+    place: SlotGuard,
     clock: Arc<dyn Clock>,
 }
 
-impl Seat {
-    pub(super) fn new(place: Place, clock: Arc<dyn Clock>) -> Self {
+impl TurnSlot {
+    pub(super) fn new(place: SlotGuard, clock: Arc<dyn Clock>) -> Self {
         Self { place, clock }
     }
 
     /// The session, if there is one.
-    pub(super) fn life(&self) -> Option<Arc<Life>> {
+    pub(super) fn session(&self) -> Option<Arc<WarmSession>> {
         match &*self.place {
-            State::Warm(life) => Some(Arc::clone(life)),
+            SlotState::Warm(life) => Some(Arc::clone(life)),
             _ => None,
         }
     }
 
     /// Keeps a new session here.
-    pub(super) fn begin(&mut self, life: Life) -> Arc<Life> {
+    pub(super) fn start_session(&mut self, life: WarmSession) -> Arc<WarmSession> {
         let life = Arc::new(life);
-        self.place.set(State::Warm(Arc::clone(&life)));
+        self.place.set(SlotState::Warm(Arc::clone(&life)));
         life
     }
 
     /// The session is lost: the next turn begins another.
-    pub(super) fn lose(&mut self) {
-        self.place.set(State::Empty);
+    pub(super) fn drop_session(&mut self) {
+        self.place.set(SlotState::Empty);
     }
 }
 
-impl Drop for Seat {
+impl Drop for TurnSlot {
     fn drop(&mut self) {
         *lock(&self.place.slot.used) = self.clock.elapsed();
     }

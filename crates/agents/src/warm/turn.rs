@@ -8,13 +8,13 @@ use windlass_core::{
     AgentEvent, Clock, Envelope, EventReceiver, Prompt, Result, SessionId, TurnId,
 };
 
-use super::life::{Life, Loss, Renewed};
-use super::slot::Seat;
+use super::session::{RestartedTurn, SessionLoss, WarmSession};
+use super::slot::TurnSlot;
 
 /// The events of one turn, in order, the last one terminal. The session is free for the next prompt when the last was
 /// read or this is dropped, which stops the turn.
 pub struct WarmTurn {
-    life: Arc<Life>,
+    life: Arc<WarmSession>,
     prompt: Prompt,
     clock: Arc<dyn Clock>,
     /// Until the turn is dropped.
@@ -25,20 +25,20 @@ pub struct WarmTurn {
     /// Whether the agent has said nothing yet that it would say again.
     untold: bool,
     /// A turn that is being begun again, and how the first ended.
-    renewal: Option<(BoxFuture<'static, Result<Renewed>>, Envelope)>,
+    renewal: Option<(BoxFuture<'static, Result<RestartedTurn>>, Envelope)>,
     /// How often it was.
     renewed: u8,
-    seat: Option<Seat>,
+    seat: Option<TurnSlot>,
 }
 
 /// Once to find the session again, once for a new one.
-const RENEWALS: u8 = 2;
+const MAX_RESTARTS: u8 = 2;
 
 impl WarmTurn {
-    pub(super) async fn begin(
-        life: Arc<Life>,
+    pub(super) async fn start(
+        life: Arc<WarmSession>,
         prompt: Prompt,
-        seat: Seat,
+        seat: TurnSlot,
         clock: Arc<dyn Clock>,
     ) -> Result<Self> {
         let session = life.session();
@@ -72,25 +72,25 @@ impl WarmTurn {
                 let ended = self.renewal.take().map(|(_, ended)| ended);
                 match renewed {
                     Ok(renewed) => {
-                        if let Some(changed) = self.goes_on(renewed) {
+                        if let Some(changed) = self.adopt_restarted(renewed) {
                             return Some(changed);
                         }
                     }
                     Err(error) => {
                         tracing::warn!(%error, "a lost session could not be begun again");
-                        return ended.map(|envelope| self.told(envelope));
+                        return ended.map(|envelope| self.number_envelope(envelope));
                     }
                 }
             }
             let envelope = self.events.as_mut()?.recv_envelope().await?;
-            match Loss::in_event(&envelope.event) {
-                Some(loss) if self.untold && self.renewed < RENEWALS => {
+            match SessionLoss::from_event(&envelope.event) {
+                Some(loss) if self.untold && self.renewed < MAX_RESTARTS => {
                     self.renewed += 1;
                     let (life, prompt) = (Arc::clone(&self.life), self.prompt.clone());
-                    let work = async move { life.renew(loss, prompt).await };
+                    let work = async move { life.restart_turn(loss, prompt).await };
                     self.renewal = Some((Box::pin(work), envelope));
                 }
-                _ => return Some(self.told(envelope)),
+                _ => return Some(self.number_envelope(envelope)),
             }
         }
     }
@@ -118,11 +118,11 @@ impl WarmTurn {
     }
 
     /// Takes note of what is told, and gives it its number.
-    fn told(&mut self, mut envelope: Envelope) -> Envelope {
+    fn number_envelope(&mut self, mut envelope: Envelope) -> Envelope {
         match &envelope.event {
             AgentEvent::SessionChanged { new_session_id } => {
                 self.session = SessionId::from(new_session_id.as_str());
-                self.life.goes_on_in(self.session.clone());
+                self.life.set_session_id(self.session.clone());
             }
             AgentEvent::Custom { .. } => {}
             _ => self.untold = false,
@@ -131,16 +131,16 @@ impl WarmTurn {
         envelope.seq = self.seen;
         envelope.turn = self.turn;
         if envelope.event.is_terminal() {
-            let lost = Loss::in_event(&envelope.event).is_some();
+            let lost = SessionLoss::from_event(&envelope.event).is_some();
             if let Some(mut seat) = self.seat.take().filter(|_| lost) {
-                seat.lose();
+                seat.drop_session();
             }
         }
         envelope
     }
 
     /// Reads on from a turn that was begun again, and says so where its session is another.
-    fn goes_on(&mut self, renewed: Renewed) -> Option<Envelope> {
+    fn adopt_restarted(&mut self, renewed: RestartedTurn) -> Option<Envelope> {
         self.events = Some(renewed.events);
         let new_session_id = renewed.session?.as_str().to_owned();
         let changed = Envelope {
@@ -151,7 +151,7 @@ impl WarmTurn {
             event: AgentEvent::SessionChanged { new_session_id },
             raw: None,
         };
-        Some(self.told(changed))
+        Some(self.number_envelope(changed))
     }
 }
 

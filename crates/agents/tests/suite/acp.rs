@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
-use windlass_agents::{Settings, acp};
-use windlass_core::permission::Approval;
+use windlass_agents::{ProgramSettings, acp};
+use windlass_core::permission::SessionApprover;
 use windlass_core::{
-    AgentBackend, AgentEvent, AgentHandle, Approver, Error, ErrorCode, McpServer, PermissionAsk,
-    SessionId, SessionOptions, Timestamp, TurnLimits,
+    AgentBackend, AgentEvent, AgentHandle, Approver, Error, ErrorCode, McpServer,
+    PermissionRequest, SessionId, SessionOptions, Timestamp, TurnLimits,
 };
 use windlass_testkit::FakeClock;
 
@@ -307,11 +307,11 @@ async fn p20_no_is_never_taken_for_yes() {
 #[derive(Debug, Default)]
 pub(crate) struct Person {
     pub(crate) says: Option<&'static str>,
-    pub(crate) asked: Mutex<Vec<PermissionAsk>>,
+    pub(crate) asked: Mutex<Vec<PermissionRequest>>,
 }
 
 impl Approver for Person {
-    fn decide(&self, ask: PermissionAsk) -> BoxFuture<'_, Option<String>> {
+    fn decide(&self, ask: PermissionRequest) -> BoxFuture<'_, Option<String>> {
         self.asked.lock().unwrap().push(ask);
         Box::pin(async {
             match self.says {
@@ -332,7 +332,7 @@ async fn a_person_is_asked_and_obeyed() {
         });
         let agent = agent(&world, "asks", json!({ "permissions": "ask" })).await;
         let options = SessionOptions {
-            approver: Approval(Some(person.clone())),
+            approver: SessionApprover(Some(person.clone())),
             ..options(&world)
         };
         let mut session = agent.new_session(options).await.unwrap();
@@ -358,7 +358,7 @@ async fn a_cancelled_turn_takes_its_question_back() {
     let person = Arc::new(Person::default());
     let agent = agent(&world, "asks-in-vain", json!({ "permissions": "ask" })).await;
     let options = SessionOptions {
-        approver: Approval(Some(person)),
+        approver: SessionApprover(Some(person)),
         ..options(&world)
     };
     let session = agent.new_session(options).await.unwrap();
@@ -525,12 +525,12 @@ async fn errors_have_their_codes() {
 async fn sessions_are_listed_and_put_away() {
     let world = World::new();
     let context = world.context(&[folder()]).await;
-    let settings = Settings::read(&config("plain", json!({}))).unwrap();
+    let settings = ProgramSettings::from_value(&config("plain", json!({}))).unwrap();
     let backend = acp::AcpBackend::new(None, settings, context);
     let id = backend.new_session(options(&world)).await.unwrap();
-    let listed = backend.sessions(world.work()).await.unwrap();
+    let listed = backend.list_sessions(world.work()).await.unwrap();
     assert!(listed.iter().any(|session| session.id == id), "{listed:?}");
-    backend.close(&id).await.unwrap();
+    backend.close_session(&id).await.unwrap();
     let error = backend.prompt(&id, "ping".into()).await.err().unwrap();
     assert!(matches!(error, Error::SessionNotFound { .. }), "{error}");
 }

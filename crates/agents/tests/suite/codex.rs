@@ -352,7 +352,8 @@ fn a_question_names_the_files() {
     let mut server = app_server(PermissionPolicy::Ask);
     let asked = recorded.lines().find_map(|line| {
         let line: Value = serde_json::from_str(line).unwrap();
-        let heard = (line["dir"] == "agent->client").then(|| server.line(&line["msg"].to_string()));
+        let heard =
+            (line["dir"] == "agent->client").then(|| server.parse_line(&line["msg"].to_string()));
         heard?.asks.into_iter().next()
     });
     let asked = asked.unwrap();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use windlass_agents::cli::transcript::{Message, render};
+use windlass_agents::cli::transcript::{TranscriptMessage, render};
 use windlass_agents::composer;
 use windlass_core::{
     AgentEvent, AgentHandle, Clock, Error, ErrorCode, SessionOptions, SystemClock, TraceNode,
@@ -42,11 +42,11 @@ fn answer(events: &[AgentEvent]) -> (&str, TraceNode) {
 /// The step that whoever hears these events makes of the turn.
 fn traced(events: &[AgentEvent]) -> TraceNode {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-    let mut trace = TurnTrace::begin(&clock, "prompt", "composer-cli");
+    let mut trace = TurnTrace::start(&clock, "prompt", "composer-cli");
     for event in events {
-        trace.hear(event);
+        trace.on_event(event);
     }
-    trace.close()
+    trace.finish()
 }
 
 #[tokio::test]
@@ -54,10 +54,10 @@ async fn it_hears_the_whole_conversation_and_says_the_next_thing() {
     let world = World::new();
     let agent = agent(&world, keyed()).await;
     let dialog = render(&[
-        Message::system("Be brief."),
-        Message::user("Hi!"),
-        Message::assistant("Hello."),
-        Message::user("And now?"),
+        TranscriptMessage::system("Be brief."),
+        TranscriptMessage::user("Hi!"),
+        TranscriptMessage::assistant("Hello."),
+        TranscriptMessage::user("And now?"),
     ]);
     let events = ask(&agent, None, &dialog).await;
     let (text, trace) = answer(&events);

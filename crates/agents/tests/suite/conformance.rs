@@ -5,7 +5,9 @@ use std::sync::{Mutex, PoisonError};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use windlass_core::{AgentHandle, Result};
-use windlass_testkit::conformance::{Act, Candidate, Report, Scene, Stage, Verdict, exercise};
+use windlass_testkit::conformance::{
+    Action, BackendUnderTest, CaseScript, Report, ScriptedTurn, Verdict, exercise,
+};
 
 use super::acp;
 use super::world::World;
@@ -16,8 +18,8 @@ struct Peer {
     worlds: Mutex<Vec<World>>,
 }
 
-impl Candidate for Peer {
-    fn agent<'a>(&'a self, stage: &'a Stage) -> BoxFuture<'a, Result<AgentHandle>> {
+impl BackendUnderTest for Peer {
+    fn agent<'a>(&'a self, stage: &'a CaseScript) -> BoxFuture<'a, Result<AgentHandle>> {
         Box::pin(async move {
             let world = World::new();
             let scenes: Vec<Value> = stage
@@ -38,7 +40,7 @@ impl Candidate for Peer {
         })
     }
 
-    fn processes(&self) -> Vec<String> {
+    fn live_processes(&self) -> Vec<String> {
         let worlds = self.worlds.lock().unwrap_or_else(PoisonError::into_inner);
         let pids = worlds.iter().flat_map(World::processes);
         pids.map(|pid| format!("process {pid}")).collect()
@@ -46,17 +48,17 @@ impl Candidate for Peer {
 }
 
 /// A scene as the peer reads it.
-fn acted(stage: &Stage, scene: &Scene) -> Value {
+fn acted(stage: &CaseScript, scene: &ScriptedTurn) -> Value {
     let act = match &scene.act {
-        Act::UseTool { succeeds: true, .. } => "tool-succeeds",
-        Act::UseTool { .. } => "tool-fails",
-        Act::HangInTool => "tool-hangs",
-        Act::Hang => "hang",
-        Act::SayAndHang(_) => "say-and-hang",
+        Action::UseTool { succeeds: true, .. } => "tool-succeeds",
+        Action::UseTool { .. } => "tool-fails",
+        Action::HangInTool => "tool-hangs",
+        Action::Hang => "hang",
+        Action::SayThenHang(_) => "say-and-hang",
         _ => "say",
     };
     let say = match &scene.act {
-        Act::SayAndHang(words) => words.clone(),
+        Action::SayThenHang(words) => words.clone(),
         _ => stage.answer(scene).unwrap_or_default(),
     };
     json!({ "prompt": scene.prompt, "act": act, "say": say })
@@ -66,7 +68,7 @@ fn acted(stage: &Stage, scene: &Scene) -> Value {
 ///
 /// A prompt that was cancelled before the model heard of it comes again with the next one: the last scene is looked
 /// for first. What comes after a tool is told by nothing, and so is looked for when all else is over.
-pub(crate) fn script(stage: &Stage) -> Value {
+pub(crate) fn script(stage: &CaseScript) -> Value {
     let all: Vec<Value> = stage
         .scenes
         .iter()
@@ -82,7 +84,7 @@ pub(crate) fn script(stage: &Stage) -> Value {
 }
 
 /// A scene as the turns of a script.
-fn turns(stage: &Stage, scene: &Scene) -> Vec<Value> {
+fn turns(stage: &CaseScript, scene: &ScriptedTurn) -> Vec<Value> {
     let text = |words: &str| json!({ "text": words });
     let shell = |command: &str| json!({ "shell": { "command": command } });
     let when = json!({ "contains": scene.prompt });
@@ -95,20 +97,22 @@ fn turns(stage: &Stage, scene: &Scene) -> Vec<Value> {
         json!({ "when": when, "answer": [part] })
     };
     match &scene.act {
-        Act::Say(words) => vec![say(words)],
-        Act::Repeat | Act::Recall => vec![say(&stage.answer(scene).unwrap_or_default())],
-        Act::UseTool { succeeds, say } => {
+        Action::Say(words) => vec![say(words)],
+        Action::EchoPrompt | Action::RecallFirstPrompt => {
+            vec![say(&stage.answer(scene).unwrap_or_default())]
+        }
+        Action::UseTool { succeeds, say } => {
             let command = if *succeeds { "true" } else { "exit 3" };
             vec![
                 json!({ "when": when, "answer": [shell(command)] }),
                 json!({ "answer": [text(say)] }),
             ]
         }
-        Act::Hang => vec![json!({ "when": when, "fault": "hang" })],
-        Act::SayAndHang(words) => {
+        Action::Hang => vec![json!({ "when": when, "fault": "hang" })],
+        Action::SayThenHang(words) => {
             vec![json!({ "when": when, "answer": [text(words)], "fault": "hang_mid_stream" })]
         }
-        Act::HangInTool => vec![json!({ "when": when, "answer": [shell("tail -f notes.txt")] })],
+        Action::HangInTool => vec![json!({ "when": when, "answer": [shell("tail -f notes.txt")] })],
         other => panic!("{other:?} is new"),
     }
 }

@@ -2,31 +2,31 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
-use windlass_agents::cli::claude::{StreamJson, TwoWay};
-use windlass_agents::cli::codex::Exec;
-use windlass_agents::cli::cursor::Cursor;
-use windlass_agents::cli::{Ended, Parser};
+use windlass_agents::cli::claude::{ControlSession, StreamJson};
+use windlass_agents::cli::codex::ExecParser;
+use windlass_agents::cli::cursor::CursorParser;
+use windlass_agents::cli::{Parser, ProcessEnd};
 use windlass_core::PermissionPolicy;
 
 use super::replay::{all, app_server, fixtures, fresh};
 
 fn parsers() -> Vec<Box<dyn Parser>> {
     vec![
-        Box::new(Exec::new(1, fresh())),
+        Box::new(ExecParser::new(1, fresh())),
         Box::new(app_server(PermissionPolicy::Ask)),
         Box::new(StreamJson::claude(None)),
         Box::new(StreamJson::qwen(fresh())),
-        Box::new(TwoWay::new(PermissionPolicy::Ask, None)),
-        Box::new(Cursor::default()),
+        Box::new(ControlSession::new(PermissionPolicy::Ask, None)),
+        Box::new(CursorParser::default()),
     ]
 }
 
 fn feed(lines: &[String], stderr: &str, code: i32) {
     for mut parser in parsers() {
         for line in lines {
-            parser.line(line);
+            parser.parse_line(line);
         }
-        assert!(parser.end(&Ended { code, stderr }).is_terminal());
+        assert!(parser.finish(&ProcessEnd { code, stderr }).is_terminal());
     }
 }
 

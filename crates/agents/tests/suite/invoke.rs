@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use windlass_agents::Settings;
+use windlass_agents::ProgramSettings;
 use windlass_agents::invoke::{
     CodexCliBackend, CodingError, CursorCliBackend, PlanningError, cursor_backend_from_settings,
 };
@@ -22,15 +22,17 @@ fn task(prompt: &str, schema_mode: SchemaMode) -> StructuredAgentTask {
     }
 }
 
-fn with_key() -> Settings {
-    Settings::read(&json!({ "api_key_env": "TEST_KEY" })).unwrap()
+fn with_key() -> ProgramSettings {
+    ProgramSettings::from_value(&json!({ "api_key_env": "TEST_KEY" })).unwrap()
 }
 
 #[tokio::test]
 async fn cursor_is_called_as_it_always_was() {
     let world = World::new();
     let backend = CursorCliBackend::new(world.context(&[folder()]).await);
-    let settings = Settings::read(&json!({ "api_key_env": "TEST_KEY", "model": "gpt-5" })).unwrap();
+    let settings =
+        ProgramSettings::from_value(&json!({ "api_key_env": "TEST_KEY", "model": "gpt-5" }))
+            .unwrap();
     let done = backend
         .clone()
         .settings(settings)
@@ -97,7 +99,8 @@ async fn silence_is_an_answer_and_failure_is_not() {
 async fn time_runs_out_for_a_plain_call_too() {
     let world = World::new();
     let settings =
-        Settings::read(&json!({ "api_key_env": "TEST_KEY", "timeout_seconds": 2 })).unwrap();
+        ProgramSettings::from_value(&json!({ "api_key_env": "TEST_KEY", "timeout_seconds": 2 }))
+            .unwrap();
     let backend = CursorCliBackend::new(world.context(&[folder()]).await)
         .settings(settings)
         .output_format(Some("stream-json"))
@@ -153,7 +156,7 @@ mod real {
     async fn real_codex_is_told_the_schema_that_is_meant() {
         let answer = json!({ "answer": [{ "text": "{}" }], "or_more": true });
         let subject = Subject::new("codex", "exec", json!({ "turns": [answer] })).await;
-        let settings = Settings::read(&subject.config("deny")).unwrap();
+        let settings = ProgramSettings::from_value(&subject.config("deny")).unwrap();
         let backend = CodexCliBackend::new(subject.context.clone())
             .settings(settings)
             .full_auto(true);

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use windlass_agents::cli::claude::StreamJson;
-use windlass_agents::cli::{Parser, Total};
+use windlass_agents::cli::{Parser, RunningTotal};
 
 use super::replay::check;
 use super::shown;
@@ -114,13 +114,13 @@ fn a_turn_that_follows_another() {
         let usage = r#"{"input_tokens":2200,"output_tokens":60,"cache_read_input_tokens":1200}"#;
         let line =
             format!(r#"{{"type":"result","subtype":"success","result":"Hi","usage":{usage}}}"#);
-        shown::heard(&StreamJson::qwen(before).line(&line)).join("\n")
+        shown::heard(&StreamJson::qwen(before).parse_line(&line)).join("\n")
     };
-    let before = Total {
+    let before = RunningTotal {
         input: 1100,
         cached: 600,
         output: 30,
-        ..Total::default()
+        ..RunningTotal::default()
     };
     let told = r#"{"duration_ms":null,"num_turns":null,"stop_reason":null}"#;
     let usage = r#"{"input_tokens":500,"output_tokens":30,"cache_read_tokens":600}"#;

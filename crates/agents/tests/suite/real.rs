@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use windlass_core::permission::Approval;
+use windlass_core::permission::SessionApprover;
 use windlass_core::{
     AgentEvent, ErrorCode, McpServer, SessionId, SessionOptions, ToolKind, TurnLimits,
 };
@@ -123,7 +123,7 @@ async fn obeys_a_person((agent, transport): Who) {
             ..Person::default()
         });
         let options = SessionOptions {
-            approver: Approval(Some(person.clone())),
+            approver: SessionApprover(Some(person.clone())),
             ..subject.options()
         };
         let handle = subject.handle("ask");

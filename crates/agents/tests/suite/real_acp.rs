@@ -9,7 +9,7 @@ use windlass_core::{
     AgentEvent, AgentHandle, ErrorCode, SchemaMode, SessionId, SessionOptions, StructuredAgentTask,
     TurnLimits,
 };
-use windlass_gateway::{Running, Script, ScriptedModel};
+use windlass_gateway::{RunningModel, Script, ScriptedModel};
 
 use super::shown;
 use super::world::{KEY, World, programs, turn};
@@ -17,7 +17,7 @@ use super::world::{KEY, World, programs, turn};
 /// A real agent in a world of its own, with a model that says what a script says.
 pub(crate) struct Subject {
     pub(crate) world: World,
-    pub(crate) model: Running,
+    pub(crate) model: RunningModel,
     context: AgentContext,
     agent: &'static str,
 }

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use futures::future::BoxFuture;
 use windlass_core::{AgentHandle, Result};
-use windlass_testkit::conformance::{Candidate, Stage, exercise};
+use windlass_testkit::conformance::{BackendUnderTest, CaseScript, exercise};
 
 use super::conformance::{judge, script};
 use super::real_acp;
@@ -17,8 +17,8 @@ struct Real {
     subjects: Mutex<Vec<Subject>>,
 }
 
-impl Candidate for Real {
-    fn agent<'a>(&'a self, stage: &'a Stage) -> BoxFuture<'a, Result<AgentHandle>> {
+impl BackendUnderTest for Real {
+    fn agent<'a>(&'a self, stage: &'a CaseScript) -> BoxFuture<'a, Result<AgentHandle>> {
         Box::pin(async move {
             let turns = script(stage);
             let subject = Subject::new(self.agent, self.transport, turns).await;
@@ -31,7 +31,7 @@ impl Candidate for Real {
         })
     }
 
-    fn processes(&self) -> Vec<String> {
+    fn live_processes(&self) -> Vec<String> {
         let subjects = self.subjects.lock().unwrap_or_else(PoisonError::into_inner);
         let pids = subjects
             .iter()
@@ -46,8 +46,8 @@ struct RealAcp {
     subjects: Mutex<Vec<real_acp::Subject>>,
 }
 
-impl Candidate for RealAcp {
-    fn agent<'a>(&'a self, stage: &'a Stage) -> BoxFuture<'a, Result<AgentHandle>> {
+impl BackendUnderTest for RealAcp {
+    fn agent<'a>(&'a self, stage: &'a CaseScript) -> BoxFuture<'a, Result<AgentHandle>> {
         Box::pin(async move {
             let subject = real_acp::Subject::new(self.agent, script(stage)).await;
             let handle = subject.handle("allow");
@@ -59,7 +59,7 @@ impl Candidate for RealAcp {
         })
     }
 
-    fn processes(&self) -> Vec<String> {
+    fn live_processes(&self) -> Vec<String> {
         let subjects = self.subjects.lock().unwrap_or_else(PoisonError::into_inner);
         let pids = subjects
             .iter()

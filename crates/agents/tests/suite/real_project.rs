@@ -3,7 +3,7 @@
 use serde_json::json;
 use windlass_agents::cli;
 use windlass_core::SessionOptions;
-use windlass_core::cassette::Places;
+use windlass_core::cassette::Substitutions;
 use windlass_gateway::{Script, ScriptedModel};
 
 use super::world::{World, programs, turn};
@@ -54,7 +54,7 @@ async fn told(agent: &str, transport: &str) -> String {
     let mut session = handle.new_session(options).await.unwrap();
     let events = turn(&handle, &mut session, "Hello").await;
     assert!(!world.work().join("obeyed").exists(), "{events:?}");
-    model.cassette(&Places::new()).unwrap().unwrap()
+    model.cassette(&Substitutions::new()).unwrap().unwrap()
 }
 
 #[tokio::test]

@@ -4,11 +4,14 @@ use std::path::{Path, PathBuf};
 
 use expect_test::Expect;
 use serde_json::Value;
-use windlass_agents::cli::claude::{StreamJson, TwoWay};
-use windlass_agents::cli::codex::{AppServer, Exec};
-use windlass_agents::cli::cursor::Cursor;
-use windlass_agents::cli::{Call, Dialog, Ended, Heard, Parser, Question, Start, Total};
-use windlass_agents::{Settings, Version};
+use windlass_agents::cli::claude::{ControlSession, StreamJson};
+use windlass_agents::cli::codex::{AppServer, ExecParser};
+use windlass_agents::cli::cursor::CursorParser;
+use windlass_agents::cli::{
+    InteractiveParser, Parsed, Parser, ProcessEnd, RunContext, RunningTotal, SessionStart,
+    TurnRequest,
+};
+use windlass_agents::{ProgramSettings, Version};
 use windlass_core::PermissionPolicy;
 use windlass_sandbox::Mechanism;
 
@@ -34,38 +37,39 @@ pub(crate) fn all() -> Vec<String> {
 }
 
 /// What a recording means, line by line, and how it ends.
-pub(crate) fn play(name: &str) -> Vec<Heard> {
+pub(crate) fn play(name: &str) -> Vec<Parsed> {
     let text = std::fs::read_to_string(fixtures().join(name)).unwrap();
     match name.split_once('/').unwrap() {
         ("codex", file) if file.starts_with("appserver-") => {
             talk(&mut app_server(PermissionPolicy::Allow), &text)
         }
-        ("claude", file) if file.starts_with("stdio-") => {
-            talk(&mut TwoWay::new(PermissionPolicy::Allow, fresh()), &text)
-        }
+        ("claude", file) if file.starts_with("stdio-") => talk(
+            &mut ControlSession::new(PermissionPolicy::Allow, fresh()),
+            &text,
+        ),
         // The counts of a thread that is taken up begin where the first run's ended.
         ("codex", "resume.jsonl") => {
             let before = play("codex/text.jsonl")
                 .iter()
                 .find_map(|heard| heard.total);
-            listen(&mut Exec::new(2, before), &text, name)
+            listen(&mut ExecParser::new(2, before), &text, name)
         }
-        ("codex", _) => listen(&mut Exec::new(1, fresh()), &text, name),
+        ("codex", _) => listen(&mut ExecParser::new(1, fresh()), &text, name),
         ("claude", _) => listen(&mut StreamJson::claude(fresh()), &text, name),
         ("qwen", _) => listen(&mut StreamJson::qwen(fresh()), &text, name),
-        ("cursor", _) => listen(&mut Cursor::default(), &text, name),
+        ("cursor", _) => listen(&mut CursorParser::default(), &text, name),
         _ => panic!("{name}: no parser"),
     }
 }
 
-pub(crate) fn fresh() -> Option<Total> {
-    Some(Total::default())
+pub(crate) fn fresh() -> Option<RunningTotal> {
+    Some(RunningTotal::default())
 }
 
 /// The other side of an app server in a session that is new.
 pub(crate) fn app_server(permissions: PermissionPolicy) -> AppServer {
-    AppServer::new(&Call {
-        settings: &Settings::default(),
+    AppServer::new(&RunContext {
+        settings: &ProgramSettings::default(),
         version: Version(0, 166, 0),
         walls: Mechanism::Bubblewrap,
         cwd: Path::new("/workspace"),
@@ -77,7 +81,7 @@ pub(crate) fn app_server(permissions: PermissionPolicy) -> AppServer {
         servers_file: None,
         schema: None,
         schema_file: None,
-        start: Start::Fresh,
+        start: SessionStart::Fresh,
         turn: 1,
         before: fresh(),
     })
@@ -90,35 +94,35 @@ pub(crate) fn check(name: &str, expected: Expect) {
 }
 
 /// Lines to the last one or to the end of the turn; without an end, the end of the process is one.
-fn listen(parser: &mut impl Parser, text: &str, name: &str) -> Vec<Heard> {
-    let mut all: Vec<Heard> = text.lines().map(|line| parser.line(line)).collect();
+fn listen(parser: &mut impl Parser, text: &str, name: &str) -> Vec<Parsed> {
+    let mut all: Vec<Parsed> = text.lines().map(|line| parser.parse_line(line)).collect();
     if !all.iter().any(has_end) {
         let stderr = name.rsplit_once('.').unwrap().0.to_owned() + ".stderr.txt";
         let stderr = std::fs::read_to_string(fixtures().join(stderr)).unwrap_or_default();
-        let ended = Ended {
+        let ended = ProcessEnd {
             code: exit_code(name),
             stderr: &stderr,
         };
-        all.push(Heard::event(parser.end(&ended)));
+        all.push(Parsed::event(parser.finish(&ended)));
     }
     all
 }
 
 /// Both directions: what the recording's client asked, ours asks too; what it answered, ours answers by itself.
-fn talk(dialog: &mut impl Dialog, text: &str) -> Vec<Heard> {
-    let mut all = vec![sent(dialog.open())];
+fn talk(dialog: &mut impl InteractiveParser, text: &str) -> Vec<Parsed> {
+    let mut all = vec![sent(dialog.on_start())];
     for line in text.lines() {
         let line: Value = serde_json::from_str(line).unwrap();
         let message = &line["msg"];
         match line["dir"].as_str().unwrap() {
-            "agent->client" => all.push(dialog.line(&message.to_string())),
+            "agent->client" => all.push(dialog.parse_line(&message.to_string())),
             "client->agent" => {
                 let is_turn = message["method"] == "turn/start" || message["type"] == "user";
                 let is_stop = message["method"] == "turn/interrupt"
                     || message["request"]["subtype"] == "interrupt";
                 if is_turn {
                     let prompt = "Create hello.txt".to_owned();
-                    all.push(sent(dialog.ask(Question {
+                    all.push(sent(dialog.start_turn(TurnRequest {
                         prompt,
                         schema: None,
                     })));
@@ -132,14 +136,14 @@ fn talk(dialog: &mut impl Dialog, text: &str) -> Vec<Heard> {
     all
 }
 
-fn sent(replies: Vec<String>) -> Heard {
-    Heard {
+fn sent(replies: Vec<String>) -> Parsed {
+    Parsed {
         replies,
-        ..Heard::default()
+        ..Parsed::default()
     }
 }
 
-pub(crate) fn has_end(heard: &Heard) -> bool {
+pub(crate) fn has_end(heard: &Parsed) -> bool {
     heard.events.iter().any(|event| event.is_terminal())
 }
 

@@ -1,13 +1,13 @@
 //! Events as one short line each.
 
 use serde_json::Value;
-use windlass_agents::cli::Heard;
+use windlass_agents::cli::Parsed;
 use windlass_core::AgentEvent;
 
 /// How much of a value is worth looking at.
 const SHORT: usize = 160;
 
-pub(crate) fn heard(heard: &Heard) -> Vec<String> {
+pub(crate) fn heard(heard: &Parsed) -> Vec<String> {
     let session = heard.session.iter().map(|id| format!("session {id}"));
     let events = heard.events.iter().map(event);
     let replies = heard.replies.iter().map(|line| format!("> {}", cut(line)));

@@ -14,7 +14,7 @@ use windlass_testkit::{FakeClock, MockAgent};
 use super::world::Subject;
 
 fn mock(agent: MockAgent) -> WarmSessionManager {
-    WarmSessionManager::over(AgentHandle::wrap(agent))
+    WarmSessionManager::with_shared_agent(AgentHandle::wrap(agent))
 }
 
 async fn ask(warm: &WarmSessionManager, key: &str, prompt: &str) -> Vec<AgentEvent> {
@@ -32,7 +32,7 @@ fn text(events: &[AgentEvent]) -> &str {
 #[tokio::test]
 async fn a_key_has_a_session_and_keeps_it() {
     let registry = AgentRegistry::new().register("mock", MockAgent::factory());
-    let warm = WarmSessionManager::of(Arc::new(registry), "mock", json!({}));
+    let warm = WarmSessionManager::from_registry(Arc::new(registry), "mock", json!({}));
     assert!(warm.is_empty());
     ask(&warm, "a", "one").await;
     let first = warm.session("a").unwrap();
@@ -40,7 +40,7 @@ async fn a_key_has_a_session_and_keeps_it() {
     ask(&warm, "a", "three").await;
     assert_eq!(warm.session("a"), Some(first));
     assert_eq!(warm.len(), 2);
-    warm.forget("a").await;
+    warm.remove("a").await;
     assert_eq!((warm.session("a"), warm.len()), (None, 1));
 }
 
@@ -293,7 +293,7 @@ mod real {
         }
         assert_eq!(text(&ask("Go on").await), "Third.");
         assert_eq!(warm.session("room"), session, "the session was not resumed");
-        warm.forget("room").await;
+        warm.remove("room").await;
         let left = subject.world.is_left().await;
         assert!(left, "{:?}", subject.world.processes());
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use windlass_agents::{AgentContext, cli};
 use windlass_core::{AgentEvent, AgentHandle, SessionId, SessionOptions};
-use windlass_gateway::{Running, Script, ScriptedModel};
+use windlass_gateway::{RunningModel, Script, ScriptedModel};
 use windlass_sandbox::{Host, Sandbox};
 
 /// The key that must be seen nowhere but where it belongs.
@@ -119,7 +119,7 @@ pub(crate) fn programs(tier: &str) -> PathBuf {
 /// A real agent in a world of its own, with a model that says what a script says.
 pub(crate) struct Subject {
     pub(crate) world: World,
-    pub(crate) model: Running,
+    pub(crate) model: RunningModel,
     pub(crate) context: AgentContext,
     pub(crate) agent: &'static str,
     transport: &'static str,

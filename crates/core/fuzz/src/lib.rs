@@ -1,7 +1,7 @@
 //! What must hold for any bytes whatever. The plain tests run it over the corpora.
 
-use windlass_core::cassette::{Cassette, Normaliser, Places};
-use windlass_core::{visible, visible_line};
+use windlass_core::cassette::{Cassette, Normalizer, Substitutions};
+use windlass_core::{escape_control, escape_line};
 
 /// Panics if a cassette that can be read is not written as it was read, or changes when it is normalised twice.
 pub fn cassette(bytes: &[u8]) {
@@ -15,10 +15,12 @@ pub fn cassette(bytes: &[u8]) {
     let again = Cassette::parse(&written).expect("what was written can be read");
     assert_eq!(again, cassette);
 
-    let places = Places::new().workspace("/home/me/shop").home("/home/me");
-    Normaliser::new(&places).cassette(&mut cassette);
+    let places = Substitutions::new()
+        .workspace("/home/me/shop")
+        .home("/home/me");
+    Normalizer::new(&places).normalize_cassette(&mut cassette);
     let once = cassette.clone();
-    Normaliser::new(&places).cassette(&mut cassette);
+    Normalizer::new(&places).normalize_cassette(&mut cassette);
     assert_eq!(cassette, once);
 }
 
@@ -26,6 +28,6 @@ pub fn cassette(bytes: &[u8]) {
 pub fn shown(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let commands = |c: char| c.is_control() && c != '\t' && c != '\n';
-    assert!(!visible(&text).contains(commands));
-    assert!(!visible_line(&text).contains(char::is_control));
+    assert!(!escape_control(&text).contains(commands));
+    assert!(!escape_line(&text).contains(char::is_control));
 }

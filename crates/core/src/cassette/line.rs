@@ -18,7 +18,7 @@ pub(super) struct Header {
 /// Every other line. `cut` ends a turn or an answer that broke off.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Line {
+pub(super) enum CassetteLine {
     Turn {
         session: SessionId,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -31,20 +31,20 @@
 //! Fields that a reader does not know are ignored; another version is not read at all. This module is pure:
 //! it turns text into values and back, and opens no file.
 
+mod encodings;
 mod entry;
 mod error;
-mod find;
+mod finders;
 mod line;
-mod looks;
-mod mark;
 mod needles;
-mod normalise;
-mod numbers;
-mod pieces;
-mod places;
+mod normalize;
+mod numbering;
+mod patterns;
+mod placeholder;
 mod read;
-mod spelling;
-mod walk;
+mod rewrite;
+mod substitutions;
+mod visit;
 mod write;
 
 #[cfg(test)]
@@ -52,9 +52,9 @@ mod tests;
 
 pub use entry::{Cassette, Chunk, Entry, Exchange, Interaction, RecordedOptions, TimedEvent};
 pub use error::CassetteError;
-pub use mark::unnumbered;
-pub use normalise::Normaliser;
-pub use places::{Place, Places};
+pub use normalize::Normalizer;
+pub use placeholder::strip_placeholder_numbers;
+pub use substitutions::{LocalPath, Substitutions};
 
 /// The version that is written, and the only one that is read.
 pub const VERSION: u64 = 1;

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use super::mark::Mark;
-use super::pieces::Change;
+use super::placeholder::Placeholder;
+use super::rewrite::Replacement;
 
 /// What is looked for, and what takes its place.
 pub(super) struct Needles {
@@ -17,12 +17,12 @@ pub(super) struct Needles {
 
 struct Needle {
     placeholder: String,
-    fit: Fit,
+    fit: Boundary,
 }
 
 /// Where a text may stand to be found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fit {
+pub(super) enum Boundary {
     /// Anywhere: no part of a secret is kept.
     Anywhere,
     /// Where the name of a file ends: `/home/me` is not found in `/home/meredith`.
@@ -33,17 +33,17 @@ pub(super) enum Fit {
     Word,
 }
 
-impl Fit {
+impl Boundary {
     /// How this path is to be found. A longer one is also found where another seems to go on, as in the
     /// `a/home/me` of a diff: better too much left out than too little.
-    pub(super) fn of_path(path: &str) -> Self {
+    pub(super) fn for_path(path: &str) -> Self {
         match path.matches(['/', '\\']).count() {
             0 | 1 => Self::ShortPath,
             _ => Self::Path,
         }
     }
 
-    fn holds(self, before: &str, after: &str) -> bool {
+    fn matches(self, before: &str, after: &str) -> bool {
         match self {
             Self::Anywhere => true,
             Self::Path => name_ends(after),
@@ -64,7 +64,7 @@ impl Default for Needles {
 
 impl Needles {
     /// Adds a text with its placeholder. The first of two equal texts counts.
-    pub(super) fn add(&mut self, text: String, placeholder: String, fit: Fit) {
+    pub(super) fn add(&mut self, text: String, placeholder: String, fit: Boundary) {
         if let Some(first) = text.bytes().next() {
             self.begins[usize::from(first)] = true;
             let same_length = self.lengths.entry(Reverse(text.len())).or_default();
@@ -75,7 +75,7 @@ impl Needles {
     }
 
     /// The change for the longest needle that stands at this place.
-    pub(super) fn find(&self, text: &str, at: usize, borders: &[usize]) -> Option<Change> {
+    pub(super) fn find(&self, text: &str, at: usize, borders: &[usize]) -> Option<Replacement> {
         let first = text.as_bytes().get(at)?;
         if !self.begins[usize::from(*first)] {
             return None;
@@ -83,9 +83,9 @@ impl Needles {
         self.lengths.iter().find_map(|(Reverse(length), needles)| {
             let end = at + length;
             let needle = needles.get(text.get(at..end)?)?;
-            let fits =
-                borders.binary_search(&end).is_ok() || needle.fit.holds(&text[..at], &text[end..]);
-            fits.then(|| Change {
+            let fits = borders.binary_search(&end).is_ok()
+                || needle.fit.matches(&text[..at], &text[end..]);
+            fits.then(|| Replacement {
                 range: at..end,
                 with: needle.placeholder.clone(),
             })
@@ -107,7 +107,7 @@ fn name_ends(rest: &str) -> bool {
             _ => true,
         },
         // What stands for an id was a part of the name.
-        Some('{') => Mark::at_start(rest).is_none(),
+        Some('{') => Placeholder::parse_prefix(rest).is_none(),
         Some(c) => !is_name(c),
     }
 }

@@ -1,6 +1,6 @@
 //! From a text to the cassette it holds.
 
-use super::line::{Header, Line};
+use super::line::{CassetteLine, Header};
 use super::{
     Cassette, CassetteError, Chunk, Entry, Exchange, FILE_BYTES, Interaction, LINE_BYTES,
     TimedEvent, VERSION,
@@ -29,16 +29,16 @@ impl Cassette {
             }
             serde_json::from_str(text)
                 .map_err(|error| error.to_string())
-                .and_then(|found| cassette.take(found).map_err(str::to_owned))
+                .and_then(|found| cassette.push_line(found).map_err(str::to_owned))
                 .map_err(|problem| CassetteError::Line { line, problem })?;
         }
         Ok(cassette)
     }
 
     /// Puts a line where it belongs: a beginning opens an entry, all else goes on with the last one.
-    fn take(&mut self, line: Line) -> Result<(), &'static str> {
+    fn push_line(&mut self, line: CassetteLine) -> Result<(), &'static str> {
         match line {
-            Line::Turn {
+            CassetteLine::Turn {
                 session,
                 resumed,
                 options,
@@ -51,7 +51,7 @@ impl Cassette {
                 events: Vec::new(),
                 cut: None,
             })),
-            Line::Request {
+            CassetteLine::Request {
                 dialect,
                 method,
                 path,
@@ -66,23 +66,23 @@ impl Cassette {
                 chunks: Vec::new(),
                 cut: None,
             })),
-            Line::Event { at, event } => match self.open() {
+            CassetteLine::Event { at, event } => match self.open() {
                 Some(Entry::Interaction(turn)) => turn.events.push(TimedEvent { at, event }),
                 _ => return Err("an event belongs after a turn that was not cut"),
             },
-            Line::Response { status, headers } => match self.open() {
+            CassetteLine::Response { status, headers } => match self.open() {
                 Some(Entry::Exchange(exchange)) if exchange.status == UNANSWERED => {
                     (exchange.status, exchange.headers) = (status, headers);
                 }
                 _ => return Err("a response belongs after its request"),
             },
-            Line::Chunk { at, text } => match self.open() {
+            CassetteLine::Chunk { at, text } => match self.open() {
                 Some(Entry::Exchange(exchange)) if exchange.status != UNANSWERED => {
                     exchange.chunks.push(Chunk { at, text });
                 }
                 _ => return Err("a chunk belongs after a response that was not cut"),
             },
-            Line::Cut { at } => match self.open() {
+            CassetteLine::Cut { at } => match self.open() {
                 Some(Entry::Interaction(Interaction { cut, .. }))
                 | Some(Entry::Exchange(Exchange { cut, .. })) => *cut = Some(at),
                 None => return Err("a cut belongs once at the end of a turn or an answer"),

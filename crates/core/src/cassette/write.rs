@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::line::{Header, Line};
+use super::line::{CassetteLine, Header};
 use super::{
     Cassette, CassetteError, Entry, Exchange, FILE_BYTES, Interaction, LINE_BYTES, VERSION,
 };
@@ -10,7 +10,7 @@ use super::{
 impl Cassette {
     /// The text of the cassette, as it stands: [normalise](super::Normaliser) it first.
     pub fn to_jsonl(&self) -> Result<String, CassetteError> {
-        let mut text = Text::default();
+        let mut text = JsonlWriter::default();
         text.push(&Header { cassette: VERSION })?;
         for entry in &self.entries {
             match entry {
@@ -23,47 +23,48 @@ impl Cassette {
 }
 
 #[derive(Default)]
-struct Text {
+struct JsonlWriter {
     jsonl: String,
     lines: usize,
 }
 
-impl Text {
+impl JsonlWriter {
     fn interaction(&mut self, turn: &Interaction) -> Result<(), CassetteError> {
-        self.push(&Line::Turn {
+        self.push(&CassetteLine::Turn {
             session: turn.session.clone(),
             resumed: turn.resumed,
             options: turn.options.clone(),
             prompt: turn.prompt.clone(),
         })?;
         for timed in &turn.events {
-            self.push(&Line::Event {
+            self.push(&CassetteLine::Event {
                 at: timed.at,
                 event: timed.event.clone(),
             })?;
         }
-        turn.cut.map_or(Ok(()), |at| self.push(&Line::Cut { at }))
+        turn.cut
+            .map_or(Ok(()), |at| self.push(&CassetteLine::Cut { at }))
     }
 
     fn exchange(&mut self, exchange: &Exchange) -> Result<(), CassetteError> {
-        self.push(&Line::Request {
+        self.push(&CassetteLine::Request {
             dialect: exchange.dialect.clone(),
             method: exchange.method.clone(),
             path: exchange.path.clone(),
             body: exchange.body.clone(),
         })?;
-        self.push(&Line::Response {
+        self.push(&CassetteLine::Response {
             status: exchange.status,
             headers: exchange.headers.clone(),
         })?;
         for chunk in &exchange.chunks {
-            self.push(&Line::Chunk {
+            self.push(&CassetteLine::Chunk {
                 at: chunk.at,
                 text: chunk.text.clone(),
             })?;
         }
         let cut = exchange.cut;
-        cut.map_or(Ok(()), |at| self.push(&Line::Cut { at }))
+        cut.map_or(Ok(()), |at| self.push(&CassetteLine::Cut { at }))
     }
 
     fn push(&mut self, line: &impl Serialize) -> Result<(), CassetteError> {

@@ -10,14 +10,14 @@ use futures::{Stream, StreamExt};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::guard;
+use super::unwind;
 use crate::{
-    AgentBackend, Capabilities, Emitted, Error, ErrorCode, EventStream, Prompt, Result, SessionId,
-    SessionOptions,
+    AgentBackend, BackendEvent, Capabilities, Error, ErrorCode, EventStream, Prompt, Result,
+    SessionId, SessionOptions,
 };
 
 /// The events of one turn of a backend that cannot leave its thread.
-pub type LocalEventStream = Pin<Box<dyn Stream<Item = Emitted>>>;
+pub type LocalEventStream = Pin<Box<dyn Stream<Item = BackendEvent>>>;
 
 /// [`AgentBackend`], for those who hold an `Rc` or live in a runtime of their own.
 ///
@@ -51,14 +51,14 @@ pub trait LocalBackend {
 }
 
 /// How many calls may wait for the thread.
-const CALLS: usize = 64;
+const CALL_QUEUE: usize = 64;
 /// How many events may wait between the thread and the turn.
-const EVENTS: usize = 32;
+const LOCAL_EVENT_QUEUE: usize = 32;
 /// How long a factory may take.
-const START: Duration = Duration::from_secs(30);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A thread with a backend on it, which to all others is a backend like any other.
-pub(super) struct Thread {
+pub(super) struct LocalBackendThread {
     name: &'static str,
     capabilities: Capabilities,
     calls: mpsc::Sender<Call>,
@@ -73,22 +73,22 @@ enum Call {
 
 type Reply<T> = oneshot::Sender<Result<T>>;
 
-impl Thread {
+impl LocalBackendThread {
     pub(super) fn start<B, F>(factory: F) -> Result<Self>
     where
         B: LocalBackend + 'static,
         F: FnOnce() -> Result<B> + Send + 'static,
     {
-        let (calls, queue) = mpsc::channel(CALLS);
+        let (calls, queue) = mpsc::channel(CALL_QUEUE);
         let (started, start) = blocking::sync_channel(1);
         std::thread::Builder::new()
             .name("windlass-local".to_owned())
-            .spawn(move || live(factory, &started, queue))
-            .map_err(|error| gone(format!("no thread for a backend: {error}")))?;
-        let (name, capabilities) = start.recv_timeout(START).map_err(|_| {
-            gone(format!(
+            .spawn(move || run_thread(factory, &started, queue))
+            .map_err(|error| thread_gone(format!("no thread for a backend: {error}")))?;
+        let (name, capabilities) = start.recv_timeout(START_TIMEOUT).map_err(|_| {
+            thread_gone(format!(
                 "a backend did not start within {} s",
-                START.as_secs()
+                START_TIMEOUT.as_secs()
             ))
         })??;
         Ok(Self {
@@ -100,13 +100,13 @@ impl Thread {
 
     async fn call<T>(&self, call: impl FnOnce(Reply<T>) -> Call) -> Result<T> {
         let (reply, answer) = oneshot::channel();
-        let lost = || gone(format!("the thread of {} has ended", self.name));
+        let lost = || thread_gone(format!("the thread of {} has ended", self.name));
         self.calls.send(call(reply)).await.map_err(|_| lost())?;
         answer.await.map_err(|_| lost())?
     }
 }
 
-impl AgentBackend for Thread {
+impl AgentBackend for LocalBackendThread {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -140,7 +140,7 @@ impl AgentBackend for Thread {
     }
 }
 
-impl fmt::Debug for Thread {
+impl fmt::Debug for LocalBackendThread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Thread")
             .field("name", &self.name)
@@ -151,8 +151,11 @@ impl fmt::Debug for Thread {
 type Started = Result<(&'static str, Capabilities)>;
 
 /// The thread's whole life: build the backend, answer calls, end when nobody can call any more.
-fn live<B, F>(factory: F, started: &blocking::SyncSender<Started>, queue: mpsc::Receiver<Call>)
-where
+fn run_thread<B, F>(
+    factory: F,
+    started: &blocking::SyncSender<Started>,
+    queue: mpsc::Receiver<Call>,
+) where
     B: LocalBackend + 'static,
     F: FnOnce() -> Result<B>,
 {
@@ -160,14 +163,14 @@ where
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
-            .map_err(|error| gone(format!("no runtime for a backend: {error}")))?;
+            .map_err(|error| thread_gone(format!("no runtime for a backend: {error}")))?;
         // The backend may need the runtime's context while it is built.
         let entered = runtime.enter();
         let backend = factory()?;
         drop(entered);
         Ok((runtime, backend))
     };
-    let begun = guard::call(begin).unwrap_or_else(|panic| Err(panic.into_error("local")));
+    let begun = unwind::catch(begin).unwrap_or_else(|panic| Err(panic.into_error("local")));
     let (runtime, backend) = match begun {
         Ok(parts) => parts,
         Err(error) => {
@@ -175,7 +178,7 @@ where
             return;
         }
     };
-    let known = guard::call(|| (backend.name(), backend.capabilities()))
+    let known = unwind::catch(|| (backend.name(), backend.capabilities()))
         .map_err(|panic| panic.into_error("local"));
     let _ = started.send(known);
     let tasks = tokio::task::LocalSet::new();
@@ -204,7 +207,12 @@ async fn serve<B: LocalBackend + 'static>(
                     .await;
                 }
                 Call::Prompt(id, prompt, reply) => {
-                    let begun = async { backend.prompt(&id, prompt).await.map(|s| carry(s, name)) };
+                    let begun = async {
+                        backend
+                            .prompt(&id, prompt)
+                            .await
+                            .map(|s| forward_events(s, name))
+                    };
                     answer(name, reply, begun).await;
                 }
                 Call::Cancel(id, reply) => {
@@ -218,34 +226,34 @@ async fn serve<B: LocalBackend + 'static>(
 /// Does the work, unless the caller stops waiting for it.
 async fn answer<T>(name: &str, mut reply: Reply<T>, work: impl Future<Output = Result<T>>) {
     let done = tokio::select! {
-        done = guard::poll(work) => done,
+        done = unwind::catch_async(work) => done,
         () = reply.closed() => return,
     };
     let _ = reply.send(done.unwrap_or_else(|panic| Err(panic.into_error(name))));
 }
 
 /// Carries a stream's events off the thread; the stream is dropped here when the other end is.
-fn carry(mut stream: LocalEventStream, name: &'static str) -> EventStream {
-    let (sender, receiver) = mpsc::channel(EVENTS);
+fn forward_events(mut stream: LocalEventStream, name: &'static str) -> EventStream {
+    let (sender, receiver) = mpsc::channel(LOCAL_EVENT_QUEUE);
     let dropped = CancellationToken::new();
     let guard = dropped.clone().drop_guard();
     tokio::task::spawn_local(async move {
         loop {
             let next = tokio::select! {
-                next = guard::poll(stream.next()) => next,
+                next = unwind::catch_async(stream.next()) => next,
                 () = dropped.cancelled() => break,
             };
             let emitted = match next {
                 Ok(Some(emitted)) => emitted,
                 Ok(None) => break,
-                Err(panic) => Emitted::from(crate::AgentEvent::from(panic.into_error(name))),
+                Err(panic) => BackendEvent::from(crate::AgentEvent::from(panic.into_error(name))),
             };
             let ended = emitted.event.is_terminal();
             if sender.send(emitted).await.is_err() || ended {
                 break;
             }
         }
-        let _ = guard::call(|| drop(stream));
+        let _ = unwind::catch(|| drop(stream));
     });
     Box::pin(futures::stream::unfold(
         (receiver, guard),
@@ -256,6 +264,6 @@ fn carry(mut stream: LocalEventStream, name: &'static str) -> EventStream {
     ))
 }
 
-fn gone(message: String) -> Error {
+fn thread_gone(message: String) -> Error {
     Error::agent(ErrorCode::BackendError, message)
 }

@@ -1,12 +1,12 @@
 //! The one door to an agent: always `Send + Sync + Clone`, never harmed by what is behind it.
 
-mod grammar;
-mod guard;
 mod local;
-mod outlet;
 mod receiver;
-mod shrink;
+mod sender;
+mod sequence;
+mod truncate;
 mod turn;
+mod unwind;
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -32,22 +32,22 @@ use crate::{
 /// deadline, and a turn always ends with one terminal event. Dropping an [`EventReceiver`] stops its turn.
 #[derive(Clone)]
 pub struct AgentHandle {
-    agent: Arc<Agent>,
+    agent: Arc<HandleInner>,
 }
 
-struct Agent {
+struct HandleInner {
     backend: Arc<dyn AgentBackend>,
     name: &'static str,
     limits: TurnLimits,
     clock: Arc<dyn Clock>,
-    running: Running,
+    running: RunningTurns,
     extra: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl AgentHandle {
     /// A handle to this backend.
     pub fn wrap(backend: impl AgentBackend + 'static) -> Self {
-        Self::over(Arc::new(backend))
+        Self::from_backend(Arc::new(backend))
     }
 
     /// A handle to a backend that cannot leave its thread: the factory is called on a thread of its own,
@@ -57,17 +57,19 @@ impl AgentHandle {
         B: LocalBackend + 'static,
         F: FnOnce() -> Result<B> + Send + 'static,
     {
-        Ok(Self::over(Arc::new(local::Thread::start(factory)?)))
+        Ok(Self::from_backend(Arc::new(
+            local::LocalBackendThread::start(factory)?,
+        )))
     }
 
-    fn over(backend: Arc<dyn AgentBackend>) -> Self {
+    fn from_backend(backend: Arc<dyn AgentBackend>) -> Self {
         Self {
-            agent: Arc::new(Agent {
-                name: guard::call(|| backend.name()).unwrap_or("unnamed"),
+            agent: Arc::new(HandleInner {
+                name: unwind::catch(|| backend.name()).unwrap_or("unnamed"),
                 backend,
                 limits: TurnLimits::default(),
                 clock: Arc::new(SystemClock::new()),
-                running: Running::default(),
+                running: RunningTurns::default(),
                 extra: None,
             }),
         }
@@ -76,19 +78,19 @@ impl AgentHandle {
     /// The same agent under other limits. Turns under way keep theirs.
     #[must_use]
     pub fn with_limits(&self, limits: TurnLimits) -> Self {
-        self.rebuilt(|agent| agent.limits = limits)
+        self.with_inner(|agent| agent.limits = limits)
     }
 
     /// The same agent under another clock.
     #[must_use]
     pub fn with_clock(&self, clock: Arc<dyn Clock>) -> Self {
-        self.rebuilt(|agent| agent.clock = clock)
+        self.with_inner(|agent| agent.clock = clock)
     }
 
     /// The same agent, with something more that it can do for those who know to ask for it.
     #[must_use]
     pub fn with_extra(&self, extra: impl Any + Send + Sync) -> Self {
-        self.rebuilt(|agent| agent.extra = Some(Arc::new(extra)))
+        self.with_inner(|agent| agent.extra = Some(Arc::new(extra)))
     }
 
     /// What else the agent can do, if it is of this type.
@@ -96,8 +98,8 @@ impl AgentHandle {
         self.agent.extra.as_deref()?.downcast_ref()
     }
 
-    fn rebuilt(&self, change: impl FnOnce(&mut Agent)) -> Self {
-        let mut agent = Agent {
+    fn with_inner(&self, change: impl FnOnce(&mut HandleInner)) -> Self {
+        let mut agent = HandleInner {
             backend: Arc::clone(&self.agent.backend),
             name: self.agent.name,
             limits: self.agent.limits,
@@ -123,19 +125,19 @@ impl AgentHandle {
 
     /// What the agent can do.
     pub fn capabilities(&self) -> Capabilities {
-        guard::call(|| self.agent.backend.capabilities()).unwrap_or_default()
+        unwind::catch(|| self.agent.backend.capabilities()).unwrap_or_default()
     }
 
     /// Begins a conversation.
     pub async fn new_session(&self, options: SessionOptions) -> Result<SessionId> {
         let work = async { self.agent.backend.new_session(options).await };
-        self.opened("beginning a session", work).await
+        self.within_open_timeout("beginning a session", work).await
     }
 
     /// Takes up an earlier conversation.
     pub async fn load_session(&self, id: &SessionId, options: SessionOptions) -> Result<()> {
         let work = async { self.agent.backend.load_session(id, options).await };
-        self.opened("taking up a session", work).await
+        self.within_open_timeout("taking up a session", work).await
     }
 
     /// Begins a turn.
@@ -146,7 +148,7 @@ impl AgentHandle {
         let prompt = prompt.into();
         check(&prompt)?;
         let agent = &self.agent;
-        let (turn, running) = agent.running.enter(id)?;
+        let (turn, running) = agent.running.register(id)?;
         let span = tracing::info_span!(
             "prompt",
             backend = agent.name,
@@ -155,7 +157,7 @@ impl AgentHandle {
             prompt_len = prompt.text.len(),
         );
         let (sender, receiver) = mpsc::channel(EVENT_QUEUE);
-        let work = turn::Turn {
+        let work = turn::TurnTask {
             backend: Arc::clone(&agent.backend),
             name: agent.name,
             clock: Arc::clone(&agent.clock),
@@ -181,10 +183,14 @@ impl AgentHandle {
         Ok(())
     }
 
-    async fn opened<T>(&self, what: &str, work: impl Future<Output = Result<T>>) -> Result<T> {
+    async fn within_open_timeout<T>(
+        &self,
+        what: &str,
+        work: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
         let limit = self.agent.limits.open;
         tokio::select! {
-            done = guard::poll(work) => match done {
+            done = unwind::catch_async(work) => match done {
                 Ok(result) => result,
                 Err(panic) => Err(panic.into_error(self.agent.name)),
             },
@@ -222,18 +228,18 @@ fn check(prompt: &Prompt) -> Result<()> {
 
 /// Which sessions are busy, how to stop them, and how many turns there were.
 #[derive(Clone, Default)]
-struct Running {
-    state: Arc<Mutex<RunningState>>,
+struct RunningTurns {
+    state: Arc<Mutex<RunningTurnsState>>,
 }
 
 #[derive(Default)]
-struct RunningState {
+struct RunningTurnsState {
     last: u64,
     turns: HashMap<SessionId, CancellationToken>,
 }
 
-impl Running {
-    fn enter(&self, id: &SessionId) -> Result<(TurnId, RunningTurn)> {
+impl RunningTurns {
+    fn register(&self, id: &SessionId) -> Result<(TurnId, TurnGuard)> {
         let mut state = self.lock();
         if state.turns.contains_key(id) {
             return Err(Error::SessionBusy {
@@ -243,7 +249,7 @@ impl Running {
         state.last += 1;
         let stop = CancellationToken::new();
         state.turns.insert(id.clone(), stop.clone());
-        let turn = RunningTurn {
+        let turn = TurnGuard {
             stop,
             session: id.clone(),
             running: self.clone(),
@@ -257,19 +263,19 @@ impl Running {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, RunningState> {
+    fn lock(&self) -> MutexGuard<'_, RunningTurnsState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A turn's entry among the running ones; dropping it frees the session.
-struct RunningTurn {
+struct TurnGuard {
     stop: CancellationToken,
     session: SessionId,
-    running: Running,
+    running: RunningTurns,
 }
 
-impl Drop for RunningTurn {
+impl Drop for TurnGuard {
     fn drop(&mut self) {
         self.running.lock().turns.remove(&self.session);
     }

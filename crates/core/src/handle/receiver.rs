@@ -62,7 +62,7 @@ impl EventReceiver {
     }
 
     /// The end that is supplied when the turn's own task was dropped, as a runtime does at shutdown.
-    fn abandoned(&self) -> Envelope {
+    fn orphaned_event(&self) -> Envelope {
         let error = Error::agent(
             ErrorCode::SessionOrphaned,
             "the turn was abandoned: its runtime is shutting down",
@@ -85,7 +85,7 @@ impl Stream for EventReceiver {
         if self.ended {
             return Poll::Ready(None);
         }
-        let envelope = ready!(self.receiver.poll_recv(cx)).unwrap_or_else(|| self.abandoned());
+        let envelope = ready!(self.receiver.poll_recv(cx)).unwrap_or_else(|| self.orphaned_event());
         self.seen = envelope.seq;
         self.ended = envelope.event.is_terminal();
         Poll::Ready(Some(envelope))

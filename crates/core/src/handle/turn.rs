@@ -7,31 +7,31 @@ use futures::StreamExt;
 use futures::future::{self, BoxFuture, FutureExt};
 use tokio::sync::mpsc;
 
-use super::outlet::Outlet;
-use super::{RunningTurn, guard};
+use super::sender::EventSender;
+use super::{TurnGuard, unwind};
 use crate::limits::TurnLimits;
 use crate::{
-    AgentBackend, AgentEvent, Clock, Emitted, Envelope, Error, ErrorCode, EventStream, Prompt,
+    AgentBackend, AgentEvent, BackendEvent, Clock, Envelope, Error, ErrorCode, EventStream, Prompt,
     SessionId, TurnId,
 };
 
 /// Everything a turn needs, owned by its task.
-pub(super) struct Turn {
+pub(super) struct TurnTask {
     pub(super) backend: Arc<dyn AgentBackend>,
     pub(super) name: &'static str,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) limits: TurnLimits,
     pub(super) session: SessionId,
     pub(super) id: TurnId,
-    pub(super) running: RunningTurn,
+    pub(super) running: TurnGuard,
 }
 
 /// Why a turn came to its end.
-pub(super) enum End {
+pub(super) enum TurnEnd {
     /// The backend said how it ended.
-    Terminal(Box<Emitted>),
+    Terminal(Box<BackendEvent>),
     /// The stream ended without saying how.
-    Silent,
+    MissingTerminal,
     /// The backend refused or failed.
     Failed(Error),
     /// Somebody cancelled.
@@ -39,50 +39,58 @@ pub(super) enum End {
     /// Time ran out: what was waited for, how long.
     TimedOut(&'static str, Duration),
     /// More came than the limits allow.
-    Flood,
+    OutputLimit,
     /// Nobody reads any more.
-    Unread,
+    ReceiverDropped,
 }
 
-impl Turn {
+impl TurnTask {
     pub(super) async fn run(mut self, mut prompt: Prompt, sender: mpsc::Sender<Envelope>) {
         if let Some(limit) = prompt.timeout.take() {
             self.limits.deadline = limit;
         }
-        let mut out = Outlet::new(&self, sender);
+        let mut out = EventSender::new(&self, sender);
         let mut stream = None;
         let mut end = self.pump(prompt, &mut stream, &mut out).await;
         if matches!(
             end,
-            End::Cancelled | End::TimedOut(..) | End::Flood | End::Unread
+            TurnEnd::Cancelled
+                | TurnEnd::TimedOut(..)
+                | TurnEnd::OutputLimit
+                | TurnEnd::ReceiverDropped
         ) {
-            end = self.wind_down(end, stream.as_mut(), &mut out).await;
+            end = self.cancel_and_drain(end, stream.as_mut(), &mut out).await;
         }
         // The agent's processes are gone, and its session is free, before anyone is told of the end.
-        let _ = guard::call(|| drop(stream));
+        let _ = unwind::catch(|| drop(stream));
         drop(self.running);
         out.close(terminal(end, self.name)).await;
-        tracing::info!(events = out.sent(), "turn ended");
+        tracing::info!(events = out.sent_count(), "turn ended");
     }
 
     /// Passes events on until something ends the turn.
-    async fn pump(&self, prompt: Prompt, slot: &mut Option<EventStream>, out: &mut Outlet) -> End {
-        let unread = out.sender();
+    async fn pump(
+        &self,
+        prompt: Prompt,
+        slot: &mut Option<EventStream>,
+        out: &mut EventSender,
+    ) -> TurnEnd {
+        let unread = out.channel();
         let interrupted = async {
             tokio::select! {
                 () = self.clock.sleep(self.limits.deadline) => {
-                    End::TimedOut("the turn", self.limits.deadline)
+                    TurnEnd::TimedOut("the turn", self.limits.deadline)
                 }
-                () = self.running.stop.cancelled() => End::Cancelled,
-                () = unread.closed() => End::Unread,
+                () = self.running.stop.cancelled() => TurnEnd::Cancelled,
+                () = unread.closed() => TurnEnd::ReceiverDropped,
             }
         };
         let work = async {
             let asked = async { self.backend.prompt(&self.session, prompt).await };
-            let stream = match guard::poll(asked).await {
+            let stream = match unwind::catch_async(asked).await {
                 Ok(Ok(stream)) => slot.insert(stream),
-                Ok(Err(error)) => return End::Failed(error),
-                Err(panic) => return End::Failed(panic.into_error(self.name)),
+                Ok(Err(error)) => return TurnEnd::Failed(error),
+                Err(panic) => return TurnEnd::Failed(panic.into_error(self.name)),
             };
             self.forward(stream, out, self.limits.stall).await
         };
@@ -97,9 +105,9 @@ impl Turn {
     async fn forward(
         &self,
         stream: &mut EventStream,
-        out: &mut Outlet,
+        out: &mut EventSender,
         stall: Option<Duration>,
-    ) -> End {
+    ) -> TurnEnd {
         loop {
             // First what an interruption left behind. Time spent on a slow reader is not the backend's.
             if let Err(end) = out.flush().await {
@@ -110,22 +118,22 @@ impl Turn {
                 None => future::pending().boxed(),
             };
             let next = tokio::select! {
-                next = guard::poll(stream.next()) => next,
+                next = unwind::catch_async(stream.next()) => next,
                 () = stalled => {
-                    return End::TimedOut("waiting for the next event", stall.unwrap_or_default());
+                    return TurnEnd::TimedOut("waiting for the next event", stall.unwrap_or_default());
                 }
             };
             match next {
                 Ok(Some(emitted)) if emitted.event.is_terminal() => {
-                    return End::Terminal(Box::new(emitted));
+                    return TurnEnd::Terminal(Box::new(emitted));
                 }
                 Ok(Some(emitted)) => {
-                    if let Err(end) = out.admit(emitted, self.limits.turn_bytes) {
+                    if let Err(end) = out.push(emitted, self.limits.turn_bytes) {
                         return end;
                     }
                 }
-                Ok(None) => return End::Silent,
-                Err(panic) => return End::Failed(panic.into_error(self.name)),
+                Ok(None) => return TurnEnd::MissingTerminal,
+                Err(panic) => return TurnEnd::Failed(panic.into_error(self.name)),
             }
         }
     }
@@ -133,18 +141,18 @@ impl Turn {
     /// Asks the backend to stop and lets it, for as long as the grace allows.
     ///
     /// A backend that finished while it was being cancelled has finished: its result counts.
-    async fn wind_down(
+    async fn cancel_and_drain(
         &self,
-        reason: End,
+        reason: TurnEnd,
         stream: Option<&mut EventStream>,
-        out: &mut Outlet,
-    ) -> End {
+        out: &mut EventSender,
+    ) -> TurnEnd {
         let streaming = stream.is_some();
         let cancelled = async {
             let asked = async { self.backend.cancel(&self.session).await };
-            match guard::poll(asked).await {
+            match unwind::catch_async(asked).await {
                 Ok(Ok(())) if streaming => future::pending().await,
-                _ => End::Silent,
+                _ => TurnEnd::MissingTerminal,
             }
         };
         let drained = async {
@@ -157,10 +165,12 @@ impl Turn {
             biased;
             end = drained => end,
             end = cancelled => end,
-            () = self.clock.sleep(self.limits.grace) => End::Silent,
+            () = self.clock.sleep(self.limits.grace) => TurnEnd::MissingTerminal,
         };
         match (&reason, finished) {
-            (End::Cancelled, End::Terminal(done)) if is_result(&done.event) => End::Terminal(done),
+            (TurnEnd::Cancelled, TurnEnd::Terminal(done)) if is_result(&done.event) => {
+                TurnEnd::Terminal(done)
+            }
             _ => reason,
         }
     }
@@ -171,20 +181,20 @@ fn is_result(event: &AgentEvent) -> bool {
 }
 
 /// The terminal event for each way to end.
-fn terminal(end: End, backend: &str) -> Emitted {
+fn terminal(end: TurnEnd, backend: &str) -> BackendEvent {
     let error = match end {
-        End::Terminal(emitted) => return *emitted,
-        End::Failed(error) => error,
-        End::Cancelled | End::Unread => Error::Cancelled,
-        End::TimedOut(what, after) => Error::Timeout {
+        TurnEnd::Terminal(emitted) => return *emitted,
+        TurnEnd::Failed(error) => error,
+        TurnEnd::Cancelled | TurnEnd::ReceiverDropped => Error::Cancelled,
+        TurnEnd::TimedOut(what, after) => Error::Timeout {
             what: what.to_owned(),
             after,
         },
-        End::Silent => Error::agent(
+        TurnEnd::MissingTerminal => Error::agent(
             ErrorCode::BackendError,
             format!("{backend} ended the turn without saying how it ended"),
         ),
-        End::Flood => Error::agent(
+        TurnEnd::OutputLimit => Error::agent(
             ErrorCode::OutputLimit,
             format!("{backend} sent more than one turn may hold"),
         ),

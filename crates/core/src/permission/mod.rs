@@ -15,7 +15,7 @@ use crate::{AgentEvent, PermissionKind, PermissionOption, PermissionPolicy, Tool
 
 /// What an agent asks, before it acts.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct PermissionAsk {
+pub struct PermissionRequest {
     /// The same as in the turn's [`PermissionRequest`](crate::AgentEvent::PermissionRequest).
     pub id: String,
     /// The agent's name.
@@ -32,9 +32,9 @@ pub struct PermissionAsk {
     pub options: Vec<PermissionOption>,
 }
 
-impl PermissionAsk {
+impl PermissionRequest {
     /// The option that means yes or no, rather for this time than for good.
-    pub fn option(&self, allowed: bool) -> Option<&PermissionOption> {
+    pub fn option_for(&self, allowed: bool) -> Option<&PermissionOption> {
         use PermissionKind::{AllowAlways, AllowOnce, RejectAlways, RejectOnce};
         let wanted = match allowed {
             true => [AllowOnce, AllowAlways],
@@ -45,7 +45,7 @@ impl PermissionAsk {
     }
 
     /// Whether the option of this id is there, and means yes.
-    pub fn is_yes(&self, id: &str) -> bool {
+    pub fn is_allow_option(&self, id: &str) -> bool {
         let chosen = self.options.iter().find(|option| option.id == id);
         chosen.is_some_and(|option| {
             matches!(
@@ -56,7 +56,7 @@ impl PermissionAsk {
     }
 
     /// The question, for whoever watches the turn.
-    pub fn event(&self) -> AgentEvent {
+    pub fn to_event(&self) -> AgentEvent {
         AgentEvent::PermissionRequest {
             id: self.id.clone(),
             tool: self.tool.clone(),
@@ -74,7 +74,7 @@ pub enum Decision {
     /// Say no.
     Deny,
     /// Ask the session's approver; without one, say no.
-    AskPerson,
+    AskApprover,
 }
 
 /// Decides by the first rule that fits, else by the policy.
@@ -90,19 +90,23 @@ pub enum Decision {
 /// ask.paths.push("Cargo.toml".into());
 /// assert_eq!(decide(PermissionPolicy::Ask, &rules, &ask), Decision::AskPerson);
 /// ```
-pub fn decide(policy: PermissionPolicy, rules: &[PermissionRule], ask: &PermissionAsk) -> Decision {
-    let rule = rules.iter().find(|rule| rule.fits(ask));
+pub fn decide(
+    policy: PermissionPolicy,
+    rules: &[PermissionRule],
+    ask: &PermissionRequest,
+) -> Decision {
+    let rule = rules.iter().find(|rule| rule.applies_to(ask));
     match rule.map_or(policy, |rule| rule.answer) {
         PermissionPolicy::Allow => Decision::Allow,
         PermissionPolicy::Deny => Decision::Deny,
-        PermissionPolicy::Ask => Decision::AskPerson,
+        PermissionPolicy::Ask => Decision::AskApprover,
     }
 }
 
 /// A path as rules see it: without `.` and `..`, and from this folder where it lies inside.
 ///
 /// No file is looked at. What a link makes of a path is for the walls around the agent to stop.
-pub fn seen_from(folder: &Path, path: &Path) -> PathBuf {
+pub fn rule_path(folder: &Path, path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in folder.join(path).components() {
         match part {
@@ -121,16 +125,16 @@ pub fn seen_from(folder: &Path, path: &Path) -> PathBuf {
 pub trait Approver: fmt::Debug + Send + Sync {
     /// The id of the chosen option; `None` where nobody will choose. Dropping the future withdraws the
     /// question, as a turn that ends meanwhile does.
-    fn decide(&self, ask: PermissionAsk) -> BoxFuture<'_, Option<String>>;
+    fn decide(&self, ask: PermissionRequest) -> BoxFuture<'_, Option<String>>;
 }
 
 /// The approver of a session, where it has one.
 #[derive(Debug, Clone, Default)]
-pub struct Approval(pub Option<Arc<dyn Approver>>);
+pub struct SessionApprover(pub Option<Arc<dyn Approver>>);
 
-impl Approval {
+impl SessionApprover {
     /// What the approver says: the id of an option that was offered. `None`: nobody is there, or nobody chose.
-    pub async fn ask(&self, ask: PermissionAsk) -> Option<String> {
+    pub async fn ask(&self, ask: PermissionRequest) -> Option<String> {
         let approver = self.0.as_ref()?;
         let offered: Vec<String> = ask.options.iter().map(|option| option.id.clone()).collect();
         let chosen = approver.decide(ask).await?;
@@ -138,7 +142,7 @@ impl Approval {
     }
 }
 
-impl PartialEq for Approval {
+impl PartialEq for SessionApprover {
     /// The same somebody.
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {

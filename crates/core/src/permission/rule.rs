@@ -7,7 +7,7 @@ use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::PermissionAsk;
+use super::PermissionRequest;
 use crate::{PermissionPolicy, ToolKind};
 
 /// One answer given in advance. What it does not name it does not mind.
@@ -30,7 +30,7 @@ pub struct PermissionRule {
 
 impl PermissionRule {
     /// This answer to everything.
-    pub fn of(answer: PermissionPolicy) -> Self {
+    pub fn new(answer: PermissionPolicy) -> Self {
         Self {
             kind: None,
             tool: None,
@@ -61,9 +61,9 @@ impl PermissionRule {
     }
 
     /// Whether the question is one that this rule answers.
-    pub fn fits(&self, ask: &PermissionAsk) -> bool {
+    pub fn applies_to(&self, ask: &PermissionRequest) -> bool {
         let there = |pattern: &String| {
-            let at = |path: &std::path::PathBuf| holds(pattern, path);
+            let at = |path: &std::path::PathBuf| path_matches(pattern, path);
             match self.answer {
                 PermissionPolicy::Allow => !ask.paths.is_empty() && ask.paths.iter().all(at),
                 _ => ask.paths.iter().any(at),
@@ -76,29 +76,32 @@ impl PermissionRule {
 }
 
 /// Whether the path is the place that the pattern names, or in it.
-fn holds(pattern: &str, path: &Path) -> bool {
+fn path_matches(pattern: &str, path: &Path) -> bool {
     let parts = |text: &str| -> Vec<String> {
         let kept = |part: &&str| !part.is_empty() && *part != ".";
         text.split('/').filter(kept).map(str::to_owned).collect()
     };
     let path = path.to_string_lossy();
     // What is outside the folder begins at the root, and so must the pattern.
-    pattern.starts_with('/') == path.starts_with('/') && begins(&parts(pattern), &parts(&path))
+    pattern.starts_with('/') == path.starts_with('/')
+        && pattern_matches(&parts(pattern), &parts(&path))
 }
 
-fn begins(pattern: &[String], path: &[String]) -> bool {
+fn pattern_matches(pattern: &[String], path: &[String]) -> bool {
     match (pattern.split_first(), path.split_first()) {
         (None, _) => true,
         (Some((first, rest)), _) if first == "**" => {
-            (0..=path.len()).any(|skipped| begins(rest, &path[skipped..]))
+            (0..=path.len()).any(|skipped| pattern_matches(rest, &path[skipped..]))
         }
-        (Some((first, rest)), Some((name, below))) => matches(first, name) && begins(rest, below),
+        (Some((first, rest)), Some((name, below))) => {
+            glob_matches(first, name) && pattern_matches(rest, below)
+        }
         (Some(_), None) => false,
     }
 }
 
 /// Whether a name fits a pattern in which `*` stands for anything.
-fn matches(pattern: &str, name: &str) -> bool {
+fn glob_matches(pattern: &str, name: &str) -> bool {
     let Some((head, tail)) = pattern.split_once('*') else {
         return pattern == name;
     };
@@ -136,13 +139,13 @@ impl From<PermissionPolicy> for Permissions {
 
 impl<'de> Deserialize<'de> for Permissions {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        source.deserialize_any(WordOrTable)
+        source.deserialize_any(PermissionsVisitor)
     }
 }
 
-struct WordOrTable;
+struct PermissionsVisitor;
 
-impl<'de> Visitor<'de> for WordOrTable {
+impl<'de> Visitor<'de> for PermissionsVisitor {
     type Value = Permissions;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -156,12 +159,12 @@ impl<'de> Visitor<'de> for WordOrTable {
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Permissions, A::Error> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
-        struct Table {
+        struct RuleTable {
             default: PermissionPolicy,
             #[serde(default)]
             rules: Vec<PermissionRule>,
         }
-        let table = Table::deserialize(MapAccessDeserializer::new(map))?;
+        let table = RuleTable::deserialize(MapAccessDeserializer::new(map))?;
         Ok(Permissions {
             default: table.default,
             rules: table.rules,
@@ -175,19 +178,19 @@ mod tests {
 
     use serde_json::json;
 
-    use super::super::{Decision, decide, seen_from};
+    use super::super::{Decision, decide, rule_path};
     use super::*;
 
-    fn ask(kind: ToolKind, paths: &[&str]) -> PermissionAsk {
+    fn ask(kind: ToolKind, paths: &[&str]) -> PermissionRequest {
         let folder = Path::new("/yard");
-        PermissionAsk {
+        PermissionRequest {
             tool: "edit".to_owned(),
             kind: Some(kind),
             paths: paths
                 .iter()
-                .map(|path| seen_from(folder, Path::new(path)))
+                .map(|path| rule_path(folder, Path::new(path)))
                 .collect(),
-            ..PermissionAsk::default()
+            ..PermissionRequest::default()
         }
     }
 
@@ -195,7 +198,7 @@ mod tests {
     fn a_path_is_seen_without_detours() {
         let check = |path: &str, seen: &str| {
             assert_eq!(
-                seen_from(Path::new("/yard"), Path::new(path)),
+                rule_path(Path::new("/yard"), Path::new(path)),
                 PathBuf::from(seen)
             );
         };
@@ -210,8 +213,8 @@ mod tests {
     #[test]
     fn places() {
         let check = |pattern: &str, path: &str, held| {
-            let seen = seen_from(Path::new("/yard"), Path::new(path));
-            assert_eq!(holds(pattern, &seen), held, "{pattern} {path}");
+            let seen = rule_path(Path::new("/yard"), Path::new(path));
+            assert_eq!(path_matches(pattern, &seen), held, "{pattern} {path}");
         };
         check("src", "src/deep/a.rs", true);
         check("src", "srcs/a.rs", false);
@@ -233,12 +236,12 @@ mod tests {
     fn p20_the_first_rule_that_fits_answers() {
         use PermissionPolicy::{Allow, Ask, Deny};
         let rules = [
-            PermissionRule::of(Deny).path(".git"),
-            PermissionRule::of(Allow).kind(ToolKind::Read),
-            PermissionRule::of(Allow).kind(ToolKind::Write).path("src"),
-            PermissionRule::of(Ask).tool("deploy"),
+            PermissionRule::new(Deny).path(".git"),
+            PermissionRule::new(Allow).kind(ToolKind::Read),
+            PermissionRule::new(Allow).kind(ToolKind::Write).path("src"),
+            PermissionRule::new(Ask).tool("deploy"),
         ];
-        let check = |ask: PermissionAsk, decision| {
+        let check = |ask: PermissionRequest, decision| {
             assert_eq!(decide(Deny, &rules, &ask), decision, "{ask:?}");
         };
         check(ask(ToolKind::Read, &["a"]), Decision::Allow);
@@ -252,11 +255,11 @@ mod tests {
         check(ask(ToolKind::Write, &["src/../.git/x"]), Decision::Deny);
         // A place that nobody named is not one that was allowed.
         check(ask(ToolKind::Write, &[]), Decision::Deny);
-        let deploy = PermissionAsk {
+        let deploy = PermissionRequest {
             tool: "deploy".to_owned(),
-            ..PermissionAsk::default()
+            ..PermissionRequest::default()
         };
-        check(deploy, Decision::AskPerson);
+        check(deploy, Decision::AskApprover);
     }
 
     #[test]

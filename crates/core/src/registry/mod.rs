@@ -80,7 +80,7 @@ impl fmt::Debug for AgentRegistry {
 }
 
 /// Reads a backend's configuration, and says which key does not fit where one does not.
-pub fn configured<T: DeserializeOwned>(config: &Value) -> Result<T> {
+pub fn parse_config<T: DeserializeOwned>(config: &Value) -> Result<T> {
     serde_path_to_error::deserialize(config).map_err(|error| {
         let key = error.path().to_string();
         Error::config(key, error.into_inner().to_string())
@@ -106,15 +106,15 @@ impl UnknownName {
     }
 
     /// The known name that was probably meant.
-    pub fn nearest(&self) -> Option<&str> {
-        nearest(&self.name, self.known.iter().map(String::as_str))
+    pub fn suggestion(&self) -> Option<&str> {
+        closest(&self.name, self.known.iter().map(String::as_str))
     }
 }
 
 impl fmt::Display for UnknownName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "no {} is called {:?}", self.kind, self.name)?;
-        if let Some(nearest) = self.nearest() {
+        if let Some(nearest) = self.suggestion() {
             write!(f, ", did you mean {nearest:?}?")?;
         }
         if self.known.is_empty() {
@@ -126,7 +126,7 @@ impl fmt::Display for UnknownName {
 }
 
 /// The one of these names that is closest to a misspelt one, if any is close.
-pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()
         .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))

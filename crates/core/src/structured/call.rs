@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use super::{Dialog, Error, Rules, Structured, StructuredAgentTask};
+use super::{Error, StructuredAgentTask, StructuredAnswer, StructuredCall, ValidationPolicy};
 use crate::{AgentEvent, AgentHandle, Prompt, Result, SessionId, SessionOptions};
 
 /// What a call needs beside its task. The default is strict, with three rounds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CallOptions {
     /// How the answer is judged.
-    pub rules: Rules,
+    pub rules: ValidationPolicy,
     /// The time of each round. `None`: the handle's own limit.
     pub timeout: Option<Duration>,
     /// What the session is begun with, where the call begins one.
@@ -25,19 +25,19 @@ pub async fn call(
     session: Option<&SessionId>,
     task: StructuredAgentTask,
     options: CallOptions,
-) -> Result<Structured, Error> {
-    let mut dialog = Dialog::new(task, options.rules)?;
+) -> Result<StructuredAnswer, Error> {
+    let mut dialog = StructuredCall::new(task, options.rules)?;
     let mut session = match session {
         Some(session) => session.clone(),
         None => {
             let begun = handle.new_session(dialog.session_options(options.session));
-            begun.await.map_err(|error| dialog.failed(error.into()))?
+            begun.await.map_err(|error| dialog.error(error.into()))?
         }
     };
     loop {
         let turn = take_turn(handle, &mut session, &mut dialog, options.timeout);
-        turn.await.map_err(|error| dialog.failed(error.into()))?;
-        if let Some(structured) = dialog.settle()? {
+        turn.await.map_err(|error| dialog.error(error.into()))?;
+        if let Some(structured) = dialog.finish_turn()? {
             return Ok(structured);
         }
     }
@@ -47,7 +47,7 @@ pub async fn call(
 async fn take_turn(
     handle: &AgentHandle,
     session: &mut SessionId,
-    dialog: &mut Dialog,
+    dialog: &mut StructuredCall,
     timeout: Option<Duration>,
 ) -> Result<()> {
     let prompt = Prompt {
@@ -59,7 +59,7 @@ async fn take_turn(
         if let AgentEvent::SessionChanged { new_session_id } = &event {
             *session = new_session_id.as_str().into();
         }
-        dialog.hear(&event);
+        dialog.on_event(&event);
     }
     Ok(())
 }

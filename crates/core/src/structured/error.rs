@@ -10,7 +10,7 @@ pub struct Error {
     /// The name of the task.
     pub task: String,
     /// What was wrong in the end.
-    pub fault: Box<Fault>,
+    pub fault: Box<StructuredErrorKind>,
     /// How many times the agent was asked.
     pub rounds: u32,
     /// What all rounds together consumed, where the agent says so.
@@ -20,7 +20,7 @@ pub struct Error {
 /// What can be wrong with an answer, or with the way to it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum StructuredErrorKind {
     /// No part of the answer is JSON.
     #[error("the answer holds no JSON: {answer:?}")]
     NoJson {
@@ -37,15 +37,15 @@ pub enum Fault {
     },
     /// The answer holds more than one value, and nothing says which is meant.
     #[error("the answer holds two JSON values: {first:?} and {second:?}")]
-    TwoCandidates {
+    Ambiguous {
         /// The beginning of the first.
         first: String,
         /// The beginning of the second.
         second: String,
     },
     /// The answer is JSON, but not what the schema asks for.
-    #[error("the answer does not fit the schema: {}", listed(.0, "; "))]
-    Misfit(Vec<Misfit>),
+    #[error("the answer does not fit the schema: {}", join_violations(.0, "; "))]
+    SchemaViolations(Vec<SchemaViolation>),
     /// There is no answer: the input was refused, or the agent failed.
     #[error(transparent)]
     Agent(#[from] crate::Error),
@@ -53,7 +53,7 @@ pub enum Fault {
 
 /// One place where a value does not fit its schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Misfit {
+pub struct SchemaViolation {
     /// The place in the value as a JSON pointer; empty for the value itself.
     pub path: String,
     /// What the schema asks for there.
@@ -64,7 +64,7 @@ impl Error {
     /// The stable name of this failure: the agent's own, or that of an agent that did not do its work.
     pub fn code(&self) -> ErrorCode {
         match &*self.fault {
-            Fault::Agent(error) => error.code(),
+            StructuredErrorKind::Agent(error) => error.code(),
             _ => ErrorCode::BackendError,
         }
     }
@@ -86,22 +86,22 @@ impl std::error::Error for Error {
     }
 }
 
-impl Fault {
+impl StructuredErrorKind {
     /// What the agent is told, one line each.
-    pub(super) fn for_agent(&self) -> String {
+    pub(super) fn correction_text(&self) -> String {
         match self {
             Self::NoJson { .. } => "- It holds no JSON.".to_owned(),
             Self::Malformed { problem, .. } => format!("- It is not valid JSON: {problem}."),
-            Self::TwoCandidates { .. } => {
+            Self::Ambiguous { .. } => {
                 "- It holds more than one JSON value. Give exactly one.".to_owned()
             }
-            Self::Misfit(misfits) => format!("- {}", listed(misfits, "\n- ")),
+            Self::SchemaViolations(misfits) => format!("- {}", join_violations(misfits, "\n- ")),
             Self::Agent(error) => format!("- {error}"),
         }
     }
 }
 
-impl fmt::Display for Misfit {
+impl fmt::Display for SchemaViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.path.as_str() {
             "" => write!(f, "at the top: {}", self.problem),
@@ -110,8 +110,8 @@ impl fmt::Display for Misfit {
     }
 }
 
-fn listed(misfits: &[Misfit], between: &str) -> String {
-    let lines: Vec<String> = misfits.iter().map(Misfit::to_string).collect();
+fn join_violations(misfits: &[SchemaViolation], between: &str) -> String {
+    let lines: Vec<String> = misfits.iter().map(SchemaViolation::to_string).collect();
     lines.join(between)
 }
 

@@ -6,25 +6,25 @@
 
 use serde_json::Value;
 
-use super::error::{Fault, excerpt};
-use super::{json, region};
+use super::error::{StructuredErrorKind, excerpt};
+use super::{brackets, json};
 
 /// How many brackets without an end are looked at. Each may cost a look at the whole text, so they are few.
-const STRAYS: usize = 64;
+const MAX_UNCLOSED_BRACKETS: usize = 64;
 
 /// The one value in the text. Arrays in the midst of prose count only where `arrays` says so: most of them are
 /// references such as `[1]`.
-pub(super) fn extract(text: &str, arrays: bool) -> Result<Value, Fault> {
+pub(super) fn extract(text: &str, arrays: bool) -> Result<Value, StructuredErrorKind> {
     let text = text.trim_start_matches('\u{feff}').trim();
-    if let Ok(value) = json::parse(unfenced(text)) {
+    if let Ok(value) = json::parse(strip_fence(text)) {
         return Ok(value);
     }
     match candidates(text, arrays)?.as_slice() {
-        [] => Err(Fault::NoJson {
+        [] => Err(StructuredErrorKind::NoJson {
             answer: excerpt(text),
         }),
         [only] => read(only),
-        [first, second, ..] => Err(Fault::TwoCandidates {
+        [first, second, ..] => Err(StructuredErrorKind::Ambiguous {
             first: excerpt(first),
             second: excerpt(second),
         }),
@@ -32,7 +32,7 @@ pub(super) fn extract(text: &str, arrays: bool) -> Result<Value, Fault> {
 }
 
 /// What begins like JSON, in order, at most two: up to the matching closer, or to the end where there is none.
-fn candidates(text: &str, arrays: bool) -> Result<Vec<&str>, Fault> {
+fn candidates(text: &str, arrays: bool) -> Result<Vec<&str>, StructuredErrorKind> {
     let mut found = Vec::new();
     let mut strays = 0;
     let mut rest = text;
@@ -43,7 +43,7 @@ fn candidates(text: &str, arrays: bool) -> Result<Vec<&str>, Fault> {
             rest = &rest[1..];
             continue;
         }
-        match region::length(rest) {
+        match brackets::balanced_len(rest) {
             Some(end) => {
                 if begins {
                     found.push(&rest[..end]);
@@ -63,9 +63,9 @@ fn candidates(text: &str, arrays: bool) -> Result<Vec<&str>, Fault> {
         if found.len() == 2 {
             break;
         }
-        if strays > STRAYS {
-            return Err(Fault::Malformed {
-                problem: format!("more than {STRAYS} brackets are never closed"),
+        if strays > MAX_UNCLOSED_BRACKETS {
+            return Err(StructuredErrorKind::Malformed {
+                problem: format!("more than {MAX_UNCLOSED_BRACKETS} brackets are never closed"),
                 answer: excerpt(text),
             });
         }
@@ -90,19 +90,19 @@ fn begins_json(text: &str, arrays: bool) -> bool {
     inside.starts_with('{') || arrays && is_value()
 }
 
-fn read(candidate: &str) -> Result<Value, Fault> {
+fn read(candidate: &str) -> Result<Value, StructuredErrorKind> {
     let parsed = json::parse(candidate).or_else(|error| {
-        let mended = region::without_trailing_commas(candidate);
+        let mended = brackets::without_trailing_commas(candidate);
         mended.map_or(Err(error), |mended| json::parse(&mended))
     });
-    parsed.map_err(|error| Fault::Malformed {
+    parsed.map_err(|error| StructuredErrorKind::Malformed {
         problem: error.to_string(),
         answer: excerpt(candidate),
     })
 }
 
 /// What stands in the code fence that is the whole text, or else the text.
-fn unfenced(text: &str) -> &str {
+fn strip_fence(text: &str) -> &str {
     let inside = |fence: &str| {
         let body = text.strip_prefix(fence)?.strip_suffix(fence)?;
         let (_language, body) = body.split_once('\n')?;

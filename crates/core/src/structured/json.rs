@@ -9,22 +9,25 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use serde_json::{Map, Number, Value};
 
 /// How deep arrays and objects may stand in each other.
-pub(super) const DEPTH: usize = 64;
+pub(super) const MAX_DEPTH: usize = 64;
 
 /// The value that is the whole of this text.
 pub(super) fn parse(text: &str) -> Result<Value, serde_json::Error> {
     let mut source = serde_json::Deserializer::from_str(text);
-    let value = Strict { room: DEPTH }.deserialize(&mut source)?;
+    let value = StrictValue { room: MAX_DEPTH }.deserialize(&mut source)?;
     source.end()?;
     Ok(value)
 }
 
 /// Whether nothing in this value stands deeper than the limit.
-pub(super) fn is_shallow(value: &Value, room: usize) -> bool {
+pub(super) fn is_within_depth(value: &Value, room: usize) -> bool {
     match value {
-        Value::Array(items) => room > 0 && items.iter().all(|item| is_shallow(item, room - 1)),
+        Value::Array(items) => room > 0 && items.iter().all(|item| is_within_depth(item, room - 1)),
         Value::Object(fields) => {
-            room > 0 && fields.values().all(|field| is_shallow(field, room - 1))
+            room > 0
+                && fields
+                    .values()
+                    .all(|field| is_within_depth(field, room - 1))
         }
         _ => true,
     }
@@ -32,19 +35,19 @@ pub(super) fn is_shallow(value: &Value, room: usize) -> bool {
 
 /// Reads a value that may go this much deeper.
 #[derive(Clone, Copy)]
-struct Strict {
+struct StrictValue {
     room: usize,
 }
 
-impl Strict {
+impl StrictValue {
     fn inside<E: Error>(self) -> Result<Self, E> {
         let room = self.room.checked_sub(1);
-        let deeper = || E::custom(format_args!("nested deeper than {DEPTH} levels"));
+        let deeper = || E::custom(format_args!("nested deeper than {MAX_DEPTH} levels"));
         room.map(|room| Self { room }).ok_or_else(deeper)
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Strict {
+impl<'de> DeserializeSeed<'de> for StrictValue {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, source: D) -> Result<Value, D::Error> {
@@ -52,7 +55,7 @@ impl<'de> DeserializeSeed<'de> for Strict {
     }
 }
 
-impl<'de> Visitor<'de> for Strict {
+impl<'de> Visitor<'de> for StrictValue {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -130,9 +133,9 @@ mod tests {
     #[test]
     fn depth_has_a_limit() {
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-        let deep = parse(&nested(DEPTH)).unwrap();
-        assert!(is_shallow(&deep, DEPTH) && !is_shallow(&deep, DEPTH - 1));
-        let refused = parse(&nested(DEPTH + 1)).unwrap_err().to_string();
+        let deep = parse(&nested(MAX_DEPTH)).unwrap();
+        assert!(is_within_depth(&deep, MAX_DEPTH) && !is_within_depth(&deep, MAX_DEPTH - 1));
+        let refused = parse(&nested(MAX_DEPTH + 1)).unwrap_err().to_string();
         assert!(refused.contains("deeper than 64"), "{refused}");
     }
 }

@@ -30,26 +30,26 @@
 //! # }
 //! ```
 
-mod answer;
+mod brackets;
 mod call;
-mod dialog;
 mod error;
 mod extract;
 mod json;
 mod mode;
 mod prompt;
-mod region;
 mod relax;
+mod response;
+mod rounds;
 mod schema;
 mod task;
 #[cfg(test)]
 mod tests;
 mod validate;
 
-pub use answer::whole_answer;
 pub use call::{CallOptions, call};
-pub use dialog::{Dialog, Rules, Structured};
-pub use error::{Error, Fault, Misfit};
+pub use error::{Error, SchemaViolation, StructuredErrorKind};
 pub use mode::{ApiSpec, SchemaMode, SchemaSetting, resolve_schema_mode, schema_mode_for};
+pub use response::final_text;
+pub use rounds::{StructuredAnswer, StructuredCall, ValidationPolicy};
 pub use schema::{SCHEMA_BYTES, Validation};
 pub use task::{AgentInvocation, StructuredAgentTask};

@@ -1,11 +1,11 @@
 //! The words by which an agent is asked for JSON, kept in files beside this one.
 
-use super::error::Fault;
+use super::error::StructuredErrorKind;
 use super::schema::Schema;
 use super::{SchemaMode, StructuredAgentTask};
 
 /// What the agent is told first: in prompt mode the schema follows the task.
-pub(super) fn first(task: &StructuredAgentTask, schema: &Schema) -> String {
+pub(super) fn initial_prompt(task: &StructuredAgentTask, schema: &Schema) -> String {
     match schema
         .json()
         .filter(|_| task.schema_mode == SchemaMode::Prompt)
@@ -22,12 +22,16 @@ pub(super) fn first(task: &StructuredAgentTask, schema: &Schema) -> String {
 ///
 /// The schema is said once more, also to an agent that was to enforce it: this one did not. Only an agent that is
 /// not to be told the schema hears of the faults alone.
-pub(super) fn correction(mode: SchemaMode, schema: &Schema, fault: &Fault) -> String {
+pub(super) fn correction_prompt(
+    mode: SchemaMode,
+    schema: &Schema,
+    fault: &StructuredErrorKind,
+) -> String {
     let fitting = match schema.json().filter(|_| mode != SchemaMode::None) {
         Some(schema) => format!(" that fits the JSON schema {schema}"),
         None => String::new(),
     };
-    let problems = fault.for_agent();
+    let problems = fault.correction_text();
     let parts = [
         ("problems", problems.as_str()),
         ("fitting", fitting.as_str()),
@@ -54,7 +58,7 @@ mod tests {
     use expect_test::expect;
     use serde_json::json;
 
-    use super::super::error::Misfit;
+    use super::super::error::SchemaViolation;
     use super::super::schema::Validation;
     use super::*;
 
@@ -79,25 +83,25 @@ mod tests {
             Answer with one JSON value that fits the JSON schema below, and with nothing else: no prose before or after it, no code fence, no comments.
 
             {"type":"object","required":["age"]}"#]]
-        .assert_eq(&first(&task, &schema));
+        .assert_eq(&initial_prompt(&task, &schema));
     }
 
     #[test]
     fn an_agent_that_enforces_or_must_not_know_gets_the_task_alone() {
         for mode in [SchemaMode::Native, SchemaMode::None] {
             let (task, schema) = task(mode);
-            assert_eq!(first(&task, &schema), task.prompt);
+            assert_eq!(initial_prompt(&task, &schema), task.prompt);
         }
     }
 
     #[test]
     fn a_correction_names_the_places() {
-        let fault = Fault::Misfit(vec![
-            Misfit {
+        let fault = StructuredErrorKind::SchemaViolations(vec![
+            SchemaViolation {
                 path: "/age".to_owned(),
                 problem: "value is not an age".to_owned(),
             },
-            Misfit {
+            SchemaViolation {
                 path: String::new(),
                 problem: "value is too small".to_owned(),
             },
@@ -110,8 +114,8 @@ mod tests {
             - at the top: value is too small
 
             Give the whole answer again as one JSON value that fits the JSON schema {"type":"object","required":["age"]}, and nothing else: no prose before or after it, no code fence, no comments."#]]
-        .assert_eq(&correction(SchemaMode::Native, &schema, &fault));
-        let untold = correction(SchemaMode::None, &schema, &fault);
+        .assert_eq(&correction_prompt(SchemaMode::Native, &schema, &fault));
+        let untold = correction_prompt(SchemaMode::None, &schema, &fault);
         assert!(
             !untold.contains("schema") && untold.contains("/age"),
             "{untold}"

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value};
 
 /// Keywords under which stands a value as it is, not a schema.
-const PLAIN: &[&str] = &["const", "default", "enum", "examples", "required"];
+const LITERAL_KEYWORDS: &[&str] = &["const", "default", "enum", "examples", "required"];
 /// Keywords under which stand schemas by name: the names are no keywords.
-const NAMED: &[&str] = &[
+const NAMED_SCHEMA_KEYWORDS: &[&str] = &[
     "$defs",
     "definitions",
     "dependentSchemas",
@@ -20,7 +20,7 @@ pub(super) fn relaxed(schema: &Value) -> Value {
         Value::Object(keywords) => {
             let kept = keywords
                 .iter()
-                .filter(|(keyword, value)| !is_ban(keyword, value));
+                .filter(|(keyword, value)| !is_additional_properties_false(keyword, value));
             Value::Object(
                 kept.map(|(keyword, value)| (keyword.clone(), keyword_relaxed(keyword, value)))
                     .collect(),
@@ -32,8 +32,8 @@ pub(super) fn relaxed(schema: &Value) -> Value {
 
 fn keyword_relaxed(keyword: &str, value: &Value) -> Value {
     match value {
-        _ if PLAIN.contains(&keyword) => value.clone(),
-        Value::Object(schemas) if NAMED.contains(&keyword) => {
+        _ if LITERAL_KEYWORDS.contains(&keyword) => value.clone(),
+        Value::Object(schemas) if NAMED_SCHEMA_KEYWORDS.contains(&keyword) => {
             let relax = |(name, schema): (&String, &Value)| (name.clone(), relaxed(schema));
             Value::Object(schemas.iter().map(relax).collect::<Map<_, _>>())
         }
@@ -41,7 +41,7 @@ fn keyword_relaxed(keyword: &str, value: &Value) -> Value {
     }
 }
 
-fn is_ban(keyword: &str, value: &Value) -> bool {
+fn is_additional_properties_false(keyword: &str, value: &Value) -> bool {
     matches!(keyword, "additionalProperties" | "unevaluatedProperties")
         && *value == Value::Bool(false)
 }

@@ -4,10 +4,10 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::error::Misfit;
-use super::json::{self, DEPTH};
+use super::error::SchemaViolation;
+use super::json::{self, MAX_DEPTH};
 use super::relax::relaxed;
-use super::validate::{Check, compile};
+use super::validate::{SchemaCheck, compile};
 use crate::{Error, Result};
 
 /// The largest schema that is accepted, as JSON on one line.
@@ -31,7 +31,7 @@ pub(super) struct Schema {
     json: Option<String>,
     arrays: bool,
     /// The answer fits if it fits one of these; the last says why it does not.
-    checks: Vec<Check>,
+    checks: Vec<SchemaCheck>,
 }
 
 impl Schema {
@@ -54,7 +54,7 @@ impl Schema {
         };
         Ok(Self {
             json: Some(json),
-            arrays: may_be_array(schema, schema, DEPTH),
+            arrays: may_be_array(schema, schema, MAX_DEPTH),
             checks,
         })
     }
@@ -70,7 +70,7 @@ impl Schema {
     }
 
     /// Where the value does not fit; nothing, if it fits.
-    pub(super) fn misfits(&self, value: &Value) -> Vec<Misfit> {
+    pub(super) fn violations(&self, value: &Value) -> Vec<SchemaViolation> {
         let mut misfits = Vec::new();
         for check in &self.checks {
             misfits = check(value);
@@ -93,8 +93,10 @@ fn checked_size(schema: &Value) -> Result<String> {
     if !schema.is_object() {
         return refused("the schema is not a JSON object".to_owned());
     }
-    if !json::is_shallow(schema, DEPTH) {
-        return refused(format!("the schema is nested deeper than {DEPTH} levels"));
+    if !json::is_within_depth(schema, MAX_DEPTH) {
+        return refused(format!(
+            "the schema is nested deeper than {MAX_DEPTH} levels"
+        ));
     }
     let json = schema.to_string();
     match json.len() {
@@ -105,7 +107,7 @@ fn checked_size(schema: &Value) -> Result<String> {
     }
 }
 
-fn compiled(schema: &Value) -> Result<Check> {
+fn compiled(schema: &Value) -> Result<SchemaCheck> {
     compile(schema)
         .map_err(|misfit| Error::InvalidInput(format!("the schema is not a JSON schema: {misfit}")))
 }
@@ -167,7 +169,7 @@ mod tests {
             json!({ "description": "x".repeat(SCHEMA_BYTES) }),
             "the limit is 262144",
         );
-        let deep = (0..DEPTH).fold(json!({}), |inner, _| json!({ "not": inner }));
+        let deep = (0..MAX_DEPTH).fold(json!({}), |inner, _| json!({ "not": inner }));
         refused(deep, "deeper than 64");
     }
 
@@ -181,7 +183,7 @@ mod tests {
         });
         let fits = |validation, value: Value| {
             let schema = Schema::new(Some(&schema), validation).unwrap();
-            schema.misfits(&value).is_empty()
+            schema.violations(&value).is_empty()
         };
         // value, strict, lenient, none
         let table = [
@@ -208,7 +210,7 @@ mod tests {
         };
         let schema = json!({ "oneOf": [only(&["a"]), only(&["a", "b"])] });
         let lenient = Schema::new(Some(&schema), Validation::Lenient).unwrap();
-        assert_eq!(lenient.misfits(&json!({ "a": 1, "b": 2 })), []);
+        assert_eq!(lenient.violations(&json!({ "a": 1, "b": 2 })), []);
     }
 
     #[test]
@@ -245,7 +247,7 @@ mod tests {
             json!({ "type": "object", "properties": { "next": { "$ref": "#" } } }),
         ] {
             if let Ok(made) = Schema::new(Some(&schema), Validation::Strict) {
-                made.misfits(&json!({ "next": { "next": {} } }));
+                made.violations(&json!({ "next": { "next": {} } }));
             }
         }
     }

@@ -2,32 +2,35 @@
 
 use serde_json::Value;
 
-use super::error::{Misfit, excerpt};
+use super::error::{SchemaViolation, excerpt};
 
 /// How many misfits are reported: an agent that got more wrong than that has not understood the task.
-const MISFITS: usize = 20;
+const MAX_VIOLATIONS: usize = 20;
 
 /// Where a value does not fit; nothing, if it fits.
-pub(super) type Check = Box<dyn Fn(&Value) -> Vec<Misfit> + Send + Sync>;
+pub(super) type SchemaCheck = Box<dyn Fn(&Value) -> Vec<SchemaViolation> + Send + Sync>;
 
 /// Makes a check of a schema, or says what is wrong with the schema. What a `$ref` names is never fetched.
-pub(super) fn compile(schema: &Value) -> Result<Check, Misfit> {
+pub(super) fn compile(schema: &Value) -> Result<SchemaCheck, SchemaViolation> {
     let validator = jsonschema::options()
         .offline()
         .build(schema)
-        .map_err(|error| misfit(&error))?;
+        .map_err(|error| violation(&error))?;
     Ok(Box::new(move |value| {
         if validator.is_valid(value) {
             return Vec::new();
         }
         let errors = validator.iter_errors(value);
-        errors.take(MISFITS).map(|error| misfit(&error)).collect()
+        errors
+            .take(MAX_VIOLATIONS)
+            .map(|error| violation(&error))
+            .collect()
     }))
 }
 
 /// The agent knows the value that it gave, and a log need not: the message names the rule alone.
-fn misfit(error: &jsonschema::ValidationError<'_>) -> Misfit {
-    Misfit {
+fn violation(error: &jsonschema::ValidationError<'_>) -> SchemaViolation {
+    SchemaViolation {
         path: excerpt(error.instance_path().as_str()),
         problem: excerpt(&error.masked().to_string()),
     }

@@ -48,7 +48,7 @@ pub struct Claimed {
 
 /// What a heartbeat learns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lease {
+pub enum LeaseStatus {
     /// Renewed.
     Held,
     /// Renewed, and somebody asked for the task to be cancelled.
@@ -96,7 +96,7 @@ pub struct Release {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Ending {
+pub enum AttemptStatus {
     /// The task was completed by it.
     Completed,
     /// It failed.
@@ -111,7 +111,7 @@ pub enum Ending {
     Lost,
 }
 
-impl Ending {
+impl AttemptStatus {
     /// Every ending.
     pub const ALL: [Self; 6] = [
         Self::Completed,
@@ -135,7 +135,7 @@ impl Ending {
     }
 
     /// The ending of this name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|ending| ending.as_str() == name)
     }
 }
@@ -154,7 +154,7 @@ pub struct Attempt {
     pub ended_at: Option<Timestamp>,
     /// How it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub outcome: Option<Ending>,
+    pub outcome: Option<AttemptStatus>,
     /// Why it did not complete the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,

@@ -4,16 +4,18 @@ mod attempt;
 mod broadcast;
 mod record;
 mod store;
-mod wish;
+mod types;
 
-pub use attempt::{Attempt, AttemptRef, Claim, Claimed, Ending, Lease, Outcome, Release};
+pub use attempt::{
+    Attempt, AttemptRef, AttemptStatus, Claim, Claimed, LeaseStatus, Outcome, Release,
+};
 pub use broadcast::{Broadcast, EventFilter, LoggedEvent};
 pub use record::{
     Answer, Approval, ApprovalDecision, Blocker, Correction, NewApproval, Proof, TestCase,
     TestCounts, TestResult, TestStatus,
 };
-pub use store::{StoreError, StoreResult, Stored, TaskStore};
-pub use wish::{
+pub use store::{StoreError, StoreFuture, StoreResult, TaskStore};
+pub use types::{
     Dependency, Enqueued, Issue, NewIssue, NewProject, NewTask, Project, Task, TaskFilter,
     TaskStatus, WorkerKind,
 };

@@ -7,8 +7,9 @@ use futures::future::BoxFuture;
 
 use super::{
     Approval, Attempt, AttemptRef, Blocker, Broadcast, Claim, Claimed, Correction, Enqueued,
-    EventFilter, Issue, IssueId, Lease, LoggedEvent, NewApproval, NewIssue, NewProject, NewTask,
-    Outcome, Project, ProjectId, Proof, RecordId, Release, Task, TaskFilter, TaskId, TestResult,
+    EventFilter, Issue, IssueId, LeaseStatus, LoggedEvent, NewApproval, NewIssue, NewProject,
+    NewTask, Outcome, Project, ProjectId, Proof, RecordId, Release, Task, TaskFilter, TaskId,
+    TestResult,
 };
 use crate::{TraceNode, Usage};
 
@@ -16,7 +17,7 @@ use crate::{TraceNode, Usage};
 pub type StoreResult<T> = Result<T, StoreError>;
 
 /// A future of a store.
-pub type Stored<'a, T> = BoxFuture<'a, StoreResult<T>>;
+pub type StoreFuture<'a, T> = BoxFuture<'a, StoreResult<T>>;
 
 /// Keeps tasks, so that what was accepted is never lost and nothing is done twice.
 ///
@@ -32,90 +33,98 @@ pub type Stored<'a, T> = BoxFuture<'a, StoreResult<T>>;
 /// message grows whenever there may be something to claim.
 pub trait TaskStore: fmt::Debug + Send + Sync {
     /// Makes a project known. The same root again gives the same project.
-    fn add_project(&self, project: NewProject) -> Stored<'_, Project>;
+    fn add_project(&self, project: NewProject) -> StoreFuture<'_, Project>;
     /// One project.
-    fn project(&self, id: ProjectId) -> Stored<'_, Project>;
+    fn project(&self, id: ProjectId) -> StoreFuture<'_, Project>;
     /// All projects.
-    fn projects(&self) -> Stored<'_, Vec<Project>>;
+    fn projects(&self) -> StoreFuture<'_, Vec<Project>>;
     /// Adds a parent issue.
-    fn add_issue(&self, issue: NewIssue) -> Stored<'_, Issue>;
+    fn add_issue(&self, issue: NewIssue) -> StoreFuture<'_, Issue>;
     /// One issue.
-    fn issue(&self, id: IssueId) -> Stored<'_, Issue>;
+    fn issue(&self, id: IssueId) -> StoreFuture<'_, Issue>;
 
     /// Adds tasks, all or none. Durable once this returns. A cycle among them is refused.
-    fn enqueue(&self, tasks: Vec<NewTask>) -> Stored<'_, Vec<Enqueued>>;
+    fn enqueue(&self, tasks: Vec<NewTask>) -> StoreFuture<'_, Vec<Enqueued>>;
     /// Lets a task wait for another one. A cycle is refused.
-    fn add_dependency(&self, task: TaskId, on: TaskId) -> Stored<'_, ()>;
+    fn add_dependency(&self, task: TaskId, on: TaskId) -> StoreFuture<'_, ()>;
     /// One task.
-    fn task(&self, id: TaskId) -> Stored<'_, Task>;
+    fn task(&self, id: TaskId) -> StoreFuture<'_, Task>;
     /// Tasks in the order of their numbers.
-    fn tasks(&self, filter: TaskFilter) -> Stored<'_, Vec<Task>>;
+    fn tasks(&self, filter: TaskFilter) -> StoreFuture<'_, Vec<Task>>;
     /// Asks for a task to stop: at once where none works on it, else at its worker's next heartbeat.
-    fn cancel(&self, id: TaskId) -> Stored<'_, Task>;
+    fn cancel(&self, id: TaskId) -> StoreFuture<'_, Task>;
     /// Puts a task that ended or is blocked back to pending, with its attempts given anew.
-    fn retry(&self, id: TaskId) -> Stored<'_, Task>;
+    fn retry(&self, id: TaskId) -> StoreFuture<'_, Task>;
 
     /// Takes the next task: highest priority, then lowest step, then lowest number, whose dependencies
     /// are completed. `fetch_next_task` of the worker's contract.
-    fn claim(&self, claim: Claim) -> Stored<'_, Option<Claimed>>;
+    fn claim(&self, claim: Claim) -> StoreFuture<'_, Option<Claimed>>;
     /// Renews the lease.
-    fn heartbeat(&self, attempt: AttemptRef, lease: Duration) -> Stored<'_, Lease>;
+    fn heartbeat(&self, attempt: AttemptRef, lease: Duration) -> StoreFuture<'_, LeaseStatus>;
     /// Gives an unfinished attempt back without using it up.
-    fn release(&self, attempt: AttemptRef, release: Release) -> Stored<'_, ()>;
+    fn release(&self, attempt: AttemptRef, release: Release) -> StoreFuture<'_, ()>;
     /// Takes back the tasks whose lease has run out: to pending, or to failed where no attempt is left.
-    fn sweep(&self) -> Stored<'_, Vec<Task>>;
+    fn reclaim_expired(&self) -> StoreFuture<'_, Vec<Task>>;
     /// Writes down what is about to be published, before it is: recovery then knows where to look.
-    fn intend(&self, attempt: AttemptRef, commit: String) -> Stored<'_, ()>;
+    fn record_intent(&self, attempt: AttemptRef, commit: String) -> StoreFuture<'_, ()>;
     /// What an earlier attempt was about to publish when it died, and never said it had.
-    fn intended(&self, task: TaskId) -> Stored<'_, Option<String>>;
+    fn pending_intent(&self, task: TaskId) -> StoreFuture<'_, Option<String>>;
     /// Ends an attempt. Status, proof, blocker and the message to the watchers in one transaction.
-    fn finish(&self, attempt: AttemptRef, outcome: Outcome, usage: Usage) -> Stored<'_, Task>;
+    fn finish(&self, attempt: AttemptRef, outcome: Outcome, usage: Usage) -> StoreFuture<'_, Task>;
     /// The attempts at a task, oldest first.
-    fn attempts(&self, task: TaskId) -> Stored<'_, Vec<Attempt>>;
+    fn attempts(&self, task: TaskId) -> StoreFuture<'_, Vec<Attempt>>;
 
     /// Writes down a run of the tests.
-    fn record_test(&self, attempt: AttemptRef, result: TestResult) -> Stored<'_, RecordId>;
+    fn record_test(&self, attempt: AttemptRef, result: TestResult) -> StoreFuture<'_, RecordId>;
     /// The runs of a task's tests, oldest first, each with the number of its attempt.
-    fn tests(&self, task: TaskId) -> Stored<'_, Vec<(u32, TestResult)>>;
+    fn test_results(&self, task: TaskId) -> StoreFuture<'_, Vec<(u32, TestResult)>>;
     /// Writes down a round of correction.
-    fn record_correction(&self, attempt: AttemptRef, round: Correction) -> Stored<'_, RecordId>;
+    fn record_correction(
+        &self,
+        attempt: AttemptRef,
+        round: Correction,
+    ) -> StoreFuture<'_, RecordId>;
     /// The rounds of a task's corrections, oldest first, each with the number of its attempt.
-    fn corrections(&self, task: TaskId) -> Stored<'_, Vec<(u32, Correction)>>;
+    fn corrections(&self, task: TaskId) -> StoreFuture<'_, Vec<(u32, Correction)>>;
     /// The proof of a completed task.
-    fn proof(&self, task: TaskId) -> Stored<'_, Option<Proof>>;
+    fn proof(&self, task: TaskId) -> StoreFuture<'_, Option<Proof>>;
 
     /// Adds messages for the watchers, and gives the number of the last. With an attempt it is fenced, and what its last call
     /// said already is not said twice: the answer to that may have been lost.
-    fn append(&self, attempt: Option<AttemptRef>, messages: Vec<Broadcast>) -> Stored<'_, u64>;
+    fn append_events(
+        &self,
+        attempt: Option<AttemptRef>,
+        messages: Vec<Broadcast>,
+    ) -> StoreFuture<'_, u64>;
     /// Messages in the order of their numbers.
-    fn events(&self, filter: EventFilter) -> Stored<'_, Vec<LoggedEvent>>;
+    fn events(&self, filter: EventFilter) -> StoreFuture<'_, Vec<LoggedEvent>>;
     /// Waits until there are messages after this number, at the latest for `patience`, and gives the number of the
     /// last one: what to wait for next. A worker without a task claims, waits from the number it was given, and
     /// claims again; nothing that was added between the two is slept through.
-    fn changed(&self, after: u64, patience: Duration) -> Stored<'_, u64>;
+    fn wait_for_events(&self, after: u64, patience: Duration) -> StoreFuture<'_, u64>;
 
     /// Questions, oldest first; only the open ones if asked for.
-    fn blockers(&self, project: Option<ProjectId>, open: bool) -> Stored<'_, Vec<Blocker>>;
+    fn blockers(&self, project: Option<ProjectId>, open: bool) -> StoreFuture<'_, Vec<Blocker>>;
     /// The questions of one task with their answers, oldest first.
-    fn questions(&self, task: TaskId) -> Stored<'_, Vec<Blocker>>;
+    fn task_blockers(&self, task: TaskId) -> StoreFuture<'_, Vec<Blocker>>;
     /// Answers a question; its task goes back to pending. A question is answered once.
-    fn answer(&self, blocker: RecordId, text: String) -> Stored<'_, Task>;
+    fn answer_blocker(&self, blocker: RecordId, text: String) -> StoreFuture<'_, Task>;
 
     /// Puts a permission request before whoever decides.
-    fn ask(&self, approval: NewApproval) -> Stored<'_, Approval>;
+    fn request_approval(&self, approval: NewApproval) -> StoreFuture<'_, Approval>;
     /// One permission request.
-    fn approval(&self, id: RecordId) -> Stored<'_, Approval>;
+    fn approval(&self, id: RecordId) -> StoreFuture<'_, Approval>;
     /// Permission requests, oldest first; only the undecided ones if asked for.
-    fn approvals(&self, open: bool) -> Stored<'_, Vec<Approval>>;
+    fn approvals(&self, open: bool) -> StoreFuture<'_, Vec<Approval>>;
     /// Decides one. `None` withdraws it. The first decision holds.
-    fn decide(&self, id: RecordId, option: Option<String>) -> Stored<'_, Approval>;
+    fn decide_approval(&self, id: RecordId, option: Option<String>) -> StoreFuture<'_, Approval>;
 
     /// Keeps a trace under its id, and with its task where it has one.
-    fn put_trace(&self, id: String, task: Option<TaskId>, root: TraceNode) -> Stored<'_, ()>;
+    fn put_trace(&self, id: String, task: Option<TaskId>, root: TraceNode) -> StoreFuture<'_, ()>;
     /// One trace.
-    fn trace(&self, id: String) -> Stored<'_, TraceNode>;
+    fn trace(&self, id: String) -> StoreFuture<'_, TraceNode>;
     /// The ids of the newest traces, of one task or of all.
-    fn traces(&self, task: Option<TaskId>, limit: u32) -> Stored<'_, Vec<String>>;
+    fn traces(&self, task: Option<TaskId>, limit: u32) -> StoreFuture<'_, Vec<String>>;
 }
 
 /// Why a store did not do what it was asked.
@@ -140,7 +149,7 @@ pub enum StoreError {
     #[error(
         "the idempotency key {key:?} belongs to task {task}, which is another one: use a new key"
     )]
-    KeyTaken {
+    IdempotencyConflict {
         /// The key.
         key: String,
         /// The task that has it.

@@ -28,30 +28,30 @@ fn usage_adds_up_where_it_is_not_said() {
 #[tokio::test]
 async fn a_turn_becomes_a_step_with_the_steps_inside() {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-    let mut inner = TurnTrace::begin(&clock, "node", "first");
-    inner.hear(&Error::agent(ErrorCode::RateLimited, "later").into());
-    let ended = Aftermath {
+    let mut inner = TurnTrace::start(&clock, "node", "first");
+    inner.on_event(&Error::agent(ErrorCode::RateLimited, "later").into());
+    let ended = TurnDiagnostics {
         exit_code: Some(0),
         stderr: Some("a warning".to_owned()),
-        ..Aftermath::default()
+        ..TurnDiagnostics::default()
     };
     let usage = Usage {
         output_tokens: 7,
         ..Usage::default()
     };
-    let (_, end) = ended.before(AgentEvent::Result {
+    let (_, end) = ended.attach_to(AgentEvent::Result {
         text: "done".to_owned(),
         usage: Some(usage.clone()),
         metadata: serde_json::Value::Null,
     });
-    let mut trace = TurnTrace::begin(&clock, "prompt", "both");
-    trace.hear(&inner.close().event());
-    trace.hear(&AgentEvent::custom(
+    let mut trace = TurnTrace::start(&clock, "prompt", "both");
+    trace.on_event(&inner.finish().to_event());
+    trace.on_event(&AgentEvent::custom(
         "trace",
         serde_json::json!("not a step"),
     ));
-    trace.hear(&end);
-    let node = trace.close();
+    trace.on_event(&end);
+    let node = trace.finish();
     assert_eq!((node.exit_code, node.usage), (Some(0), Some(usage)));
     assert_eq!(node.stderr.as_deref(), Some("a warning"));
     assert_eq!(node.children.len(), 1);
@@ -63,18 +63,18 @@ async fn a_turn_becomes_a_step_with_the_steps_inside() {
 #[tokio::test]
 async fn what_the_steps_inside_cost_is_what_it_cost() {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-    let mut trace = TurnTrace::begin(&clock, "request", "model");
-    trace.consumed(Usage {
+    let mut trace = TurnTrace::start(&clock, "request", "model");
+    trace.add_usage(Usage {
         input_tokens: 1,
         ..Usage::default()
     });
-    trace.adopt([0.25, 0.5].map(|cost| TraceNode {
+    trace.add_children([0.25, 0.5].map(|cost| TraceNode {
         usage: Some(Usage {
             cost_usd: Some(cost),
             ..Usage::default()
         }),
         ..TraceNode::default()
     }));
-    let cost = trace.close().usage.and_then(|usage| usage.cost_usd);
+    let cost = trace.finish().usage.and_then(|usage| usage.cost_usd);
     assert_eq!(cost, Some(0.75));
 }

@@ -6,13 +6,13 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Aftermath, TraceError, TraceNode, millis};
+use super::{TraceError, TraceNode, TurnDiagnostics, millis};
 use crate::{AgentEvent, Clock, Error, ErrorCode, Usage};
 
 /// The kind of the event with which an agent tells of a step inside its turn.
 const KIND: &str = "trace";
 /// How many steps are kept inside one; more is a fault of whoever tells of them.
-const CHILDREN: usize = 256;
+const MAX_CHILDREN: usize = 256;
 
 /// A step under way: begin it, let it hear each event of the turn, close it.
 ///
@@ -26,7 +26,7 @@ pub struct TurnTrace {
 
 impl TurnTrace {
     /// Begins the step of this name, done by this agent.
-    pub fn begin(clock: &Arc<dyn Clock>, name: &str, agent: &str) -> Self {
+    pub fn start(clock: &Arc<dyn Clock>, name: &str, agent: &str) -> Self {
         Self {
             began: clock.elapsed(),
             node: TraceNode {
@@ -40,34 +40,34 @@ impl TurnTrace {
     }
 
     /// Takes in an event of the turn.
-    pub fn hear(&mut self, event: &AgentEvent) {
-        if let Some(left) = Aftermath::of(event) {
-            self.left(left);
+    pub fn on_event(&mut self, event: &AgentEvent) {
+        if let Some(left) = TurnDiagnostics::from_event(event) {
+            self.set_diagnostics(left);
         }
         match event {
             AgentEvent::Custom { kind, payload } if kind == KIND => {
                 if let Ok(node) = TraceNode::deserialize(payload) {
-                    self.adopt([node]);
+                    self.add_children([node]);
                 }
             }
             AgentEvent::Result {
                 usage: Some(usage), ..
-            } => self.consumed(usage.clone()),
-            AgentEvent::Error { code, message, .. } => self.failed(*code, message),
+            } => self.add_usage(usage.clone()),
+            AgentEvent::Error { code, message, .. } => self.fail(*code, message),
             AgentEvent::SessionInvalid { reason } => {
-                self.failed(ErrorCode::SessionOrphaned, reason);
+                self.fail(ErrorCode::SessionOrphaned, reason);
             }
             _ => {}
         }
     }
 
     /// The turn could not even begin.
-    pub fn refused(&mut self, error: &Error) {
-        self.failed(error.code(), &error.to_string());
+    pub fn fail_to_start(&mut self, error: &Error) {
+        self.fail(error.code(), &error.to_string());
     }
 
     /// It failed, in these words.
-    pub fn failed(&mut self, code: ErrorCode, message: &str) {
+    pub fn fail(&mut self, code: ErrorCode, message: &str) {
         self.node.error = Some(TraceError {
             code,
             message: message.to_owned(),
@@ -75,25 +75,25 @@ impl TurnTrace {
     }
 
     /// It took this much.
-    pub fn consumed(&mut self, usage: Usage) {
+    pub fn add_usage(&mut self, usage: Usage) {
         self.node.usage = Some(usage).filter(|usage| *usage != Usage::default());
     }
 
     /// What the process or the provider left behind.
-    pub fn left(&mut self, left: Aftermath) {
+    pub fn set_diagnostics(&mut self, left: TurnDiagnostics) {
         self.node.exit_code = left.exit_code.or(self.node.exit_code);
         self.node.stderr = left.stderr.or(self.node.stderr.take());
         self.node.status = left.status.or(self.node.status);
     }
 
     /// These were steps inside it.
-    pub fn adopt(&mut self, nodes: impl IntoIterator<Item = TraceNode>) {
-        let room = CHILDREN.saturating_sub(self.node.children.len());
+    pub fn add_children(&mut self, nodes: impl IntoIterator<Item = TraceNode>) {
+        let room = MAX_CHILDREN.saturating_sub(self.node.children.len());
         self.node.children.extend(nodes.into_iter().take(room));
     }
 
     /// The step as it stands, as if it ended now.
-    pub fn close(&self) -> TraceNode {
+    pub fn finish(&self) -> TraceNode {
         let mut node = self.node.clone();
         node.duration_ms = millis(self.clock.elapsed().saturating_sub(self.began));
         // Who only counts tokens may be made of those who know what they cost.
@@ -108,7 +108,7 @@ impl TurnTrace {
 
 impl TraceNode {
     /// The event by which an agent tells of a step inside its turn.
-    pub fn event(&self) -> AgentEvent {
+    pub fn to_event(&self) -> AgentEvent {
         AgentEvent::custom(KIND, json!(self))
     }
 }

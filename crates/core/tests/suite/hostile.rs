@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
 use windlass_core::{
-    AgentBackend, AgentEvent, Capabilities, Emitted, EventStream, Prompt, Result, SessionId,
+    AgentBackend, AgentEvent, BackendEvent, Capabilities, EventStream, Prompt, Result, SessionId,
     SessionOptions, ready_events,
 };
 
@@ -93,7 +93,7 @@ impl AgentBackend for Hostile {
             Then::NeverBegin => return futures::future::pending().boxed(),
             Then::PanicAtOnce => panic!("no turn"),
             Then::Flood => {
-                let last = Emitted::from(events.last().cloned().unwrap());
+                let last = BackendEvent::from(events.last().cloned().unwrap());
                 Box::pin(futures::stream::repeat(last))
             }
         };

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use windlass_core::{
-    AgentEvent, AgentHandle, Capabilities, Emitted, Error, ErrorCode, LocalBackend,
+    AgentEvent, AgentHandle, BackendEvent, Capabilities, Error, ErrorCode, LocalBackend,
     LocalEventStream, Prompt, Result, SessionId, SessionOptions,
 };
 
@@ -55,7 +55,7 @@ impl LocalBackend for Notebook {
             let lines = move || pages.borrow().join(",");
             let stream = futures::stream::once(async move {
                 tokio::task::yield_now().await;
-                Emitted::from(AgentEvent::result(lines()))
+                BackendEvent::from(AgentEvent::result(lines()))
             });
             Ok(Box::pin(stream) as LocalEventStream)
         }

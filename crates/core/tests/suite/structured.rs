@@ -1,7 +1,9 @@
 //! Structured calls on agents that answer rightly, wrongly, and not at all.
 
 use serde_json::{Value, json};
-use windlass_core::structured::{self, CallOptions, Error, Fault, Rules, Structured, Validation};
+use windlass_core::structured::{
+    self, CallOptions, Error, StructuredAnswer, StructuredErrorKind, Validation, ValidationPolicy,
+};
 use windlass_core::{
     AgentEvent, AgentHandle, ErrorCode, SchemaMode, SessionOptions, StructuredAgentTask, Usage,
 };
@@ -23,7 +25,7 @@ pub(crate) fn task(schema_mode: SchemaMode) -> StructuredAgentTask {
     }
 }
 
-async fn call(agent: MockAgent, task: StructuredAgentTask) -> Result<Structured, Error> {
+async fn call(agent: MockAgent, task: StructuredAgentTask) -> Result<StructuredAnswer, Error> {
     let agent = AgentHandle::wrap(agent);
     structured::call(&agent, None, task, CallOptions::default()).await
 }
@@ -101,7 +103,8 @@ async fn a_bad_schema_is_refused_before_the_agent_is_asked() {
     let mut task = task(SchemaMode::Prompt);
     task.schema = Some(json!({ "$ref": "https://example.com/schema.json" }));
     let error = call(mock, task).await.unwrap_err();
-    let Fault::Agent(windlass_core::Error::InvalidInput(problem)) = &*error.fault else {
+    let StructuredErrorKind::Agent(windlass_core::Error::InvalidInput(problem)) = &*error.fault
+    else {
         panic!("{error:?}");
     };
     assert!(problem.contains("example.com"), "{problem}");
@@ -113,7 +116,7 @@ async fn rules_say_how_closely_and_how_often() {
     let ask = async |validation, text: &str| {
         let agent = AgentHandle::wrap(MockAgent::new().on_prompt("").respond_text(text));
         let options = CallOptions {
-            rules: Rules {
+            rules: ValidationPolicy {
                 validation,
                 rounds: 1,
             },
@@ -212,7 +215,10 @@ async fn an_agent_that_is_not_to_know_the_schema_is_not_told() {
     let seen = native.seen.clone();
     let agent = AgentHandle::wrap(native);
     let found = structured::call(&agent, None, task(SchemaMode::None), CallOptions::default());
-    assert!(matches!(*found.await.unwrap_err().fault, Fault::Misfit(_)));
+    assert!(matches!(
+        *found.await.unwrap_err().fault,
+        StructuredErrorKind::SchemaViolations(_)
+    ));
     let seen = seen.lock().unwrap();
     assert_eq!(seen.schema, None);
     assert!(

@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 
 use super::mcp::namespace;
-use super::offer::{Offer, Takes};
+use super::offered::{OfferedTool, ToolInputSchema};
 use super::{patch, shell};
 use crate::script::Intent;
 
 /// Whether this is the tool.
-pub(super) fn is(offer: &Offer<'_>) -> bool {
+pub(super) fn is_code_tool(offer: &OfferedTool<'_>) -> bool {
     offer.name == "exec"
-        && matches!(offer.takes, Takes::Text(about) if about.contains("JavaScript"))
+        && matches!(offer.takes, ToolInputSchema::Text(about) if about.contains("JavaScript"))
 }
 
 /// The program that does this.
@@ -29,11 +29,11 @@ pub(super) fn program(intent: &Intent) -> Option<String> {
             json!({ "server": server, "uri": uri }),
         ),
         Intent::Raw { name, arguments } => (name.clone(), arguments.clone()),
-        file => match patch::of(file) {
+        file => match patch::for_intent(file) {
             Some(patch) => ("apply_patch".to_owned(), Value::from(patch)),
             None => (
                 "exec_command".to_owned(),
-                json!({ "cmd": shell::of(file)? }),
+                json!({ "cmd": shell::for_intent(file)? }),
             ),
         },
     };

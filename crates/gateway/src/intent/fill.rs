@@ -2,17 +2,17 @@
 
 use serde_json::{Map, Value, json};
 
-use super::table::{PATH, Slot};
-use crate::workspace::Workspace;
+use super::table::{PATH, ParamNames};
+use crate::workdir::AgentWorkdir;
 
 /// What stands where a tool insists on a word that no script gives, such as why a command is run.
 const FILLER: &str = "As the script says.";
 
 /// The object for a tool of this schema, or `None` if the tool has no place for something that the intent gives.
-pub(super) fn object(
+pub(super) fn fill_input(
     schema: &Value,
-    slots: &[(Slot, &str)],
-    workspace: &Workspace,
+    slots: &[(ParamNames, &str)],
+    workspace: &AgentWorkdir,
 ) -> Option<Value> {
     let properties = schema.get("properties")?.as_object()?;
     let mut filled = Map::new();

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use windlass_wire::{Dialect, Extra, ToolCall};
 
+use super::resolve::{OfferedTools, function};
 use super::table;
-use super::toolbox::{Toolbox, function};
 use crate::script::Intent;
 
 /// The field of a call in which Codex wants to find the server.
@@ -17,7 +17,7 @@ pub(super) fn namespace(server: &str) -> String {
     format!("mcp__{name}")
 }
 
-impl Toolbox<'_> {
+impl OfferedTools<'_> {
     /// A call of a server's tool, by one of the names that agents make of server and tool.
     pub(super) fn mcp_tool(&self, intent: &Intent) -> Option<ToolCall> {
         let Intent::Mcp {
@@ -37,16 +37,18 @@ impl Toolbox<'_> {
             format!("{server}-{tool}"), // Copilot
             tool.clone(),
         ];
-        let offered = names.iter().find(|name| self.named(name).next().is_some());
+        let offered = names
+            .iter()
+            .find(|name| self.tools_named(name).next().is_some());
         if let Some(name) = offered {
             return Some(function(name, &input));
         }
         // Neither Claude Code nor Codex lists them before its model has searched for them, but both know them.
-        if self.defers() {
+        if self.has_deferred_tools() {
             return Some(function(&names[0], &input));
         }
         if self.request.origin != Some(Dialect::Responses)
-            || self.named("exec_command").next().is_none()
+            || self.tools_named("exec_command").next().is_none()
         {
             return self.code(intent);
         }
@@ -60,18 +62,18 @@ impl Toolbox<'_> {
 
     /// A call of the agent's own tool for what servers have to read.
     pub(super) fn mcp_resource(&self, intent: &Intent) -> Option<ToolCall> {
-        self.direct(intent).or_else(|| {
+        self.direct_call(intent).or_else(|| {
             let name = table::row(intent.kind())?.names.first()?;
             let slots = table::slots(intent).into_iter();
             let input =
                 slots.filter_map(|(slot, value)| Some(((*slot.first()?).to_owned(), value.into())));
             let input = Value::Object(input.collect());
-            self.defers().then(|| function(name, &input))
+            self.has_deferred_tools().then(|| function(name, &input))
         })
     }
 
     /// Whether this is a Claude Code that lists only some of its tools and knows the others all the same.
-    fn defers(&self) -> bool {
-        self.named("ToolSearch").next().is_some()
+    fn has_deferred_tools(&self) -> bool {
+        self.tools_named("ToolSearch").next().is_some()
     }
 }

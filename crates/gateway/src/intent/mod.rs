@@ -6,12 +6,12 @@
 mod code;
 mod fill;
 mod mcp;
-mod offer;
+mod offered;
 mod patch;
+mod resolve;
 mod shell;
 mod table;
-mod toolbox;
 
 pub(crate) use mcp::NAMESPACE;
-pub(crate) use offer::offers;
-pub(crate) use toolbox::{NoTool, Toolbox};
+pub(crate) use offered::offered_tools;
+pub(crate) use resolve::{NoTool, OfferedTools};

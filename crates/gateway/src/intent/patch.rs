@@ -3,7 +3,7 @@
 use crate::script::Intent;
 
 /// The patch that does this, if it is a change to a file.
-pub(super) fn of(intent: &Intent) -> Option<String> {
+pub(super) fn for_intent(intent: &Intent) -> Option<String> {
     let hunk = match intent {
         Intent::WriteFile { path, content } => {
             format!("*** Add File: {path}\n{}", lines('+', content))
@@ -33,7 +33,7 @@ mod tests {
 
     #[track_caller]
     fn check(intent: &Intent, expected: Expect) {
-        expected.assert_eq(&of(intent).unwrap());
+        expected.assert_eq(&for_intent(intent).unwrap());
     }
 
     #[test]

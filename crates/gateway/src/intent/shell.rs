@@ -6,7 +6,7 @@ use crate::script::Intent;
 const REPLACE: &str = r"$n += s/\Q$ENV{OLD}\E/$ENV{NEW}/; END { $? = $n ? 0 : 1 }";
 
 /// The command that does this, if a shell can.
-pub(super) fn of(intent: &Intent) -> Option<String> {
+pub(super) fn for_intent(intent: &Intent) -> Option<String> {
     Some(match intent {
         Intent::Shell { command } => command.clone(),
         Intent::ReadFile { path } => format!("cat -- {}", quoted(path)),

@@ -6,7 +6,7 @@ use crate::script::{Intent, IntentKind};
 
 /// What the tools for one intent look like.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct IntentTools {
     /// The intent.
     pub(super) kind: IntentKind,
     /// What the agents call the tool, the most telling name first.
@@ -16,12 +16,12 @@ pub(super) struct Row {
 }
 
 /// One thing that a tool takes, under the names that agents have for it.
-pub(super) type Slot = &'static [&'static str];
+pub(super) type ParamNames = &'static [&'static str];
 
 /// A line for the shell.
-const COMMAND: Slot = &["command", "cmd", "script"];
+const COMMAND: ParamNames = &["command", "cmd", "script"];
 /// A file.
-pub(super) const PATH: Slot = &[
+pub(super) const PATH: ParamNames = &[
     "file_path",
     "filePath",
     "path",
@@ -31,20 +31,20 @@ pub(super) const PATH: Slot = &[
     "file",
 ];
 /// All of a file.
-const CONTENT: Slot = &["content", "contents", "file_text", "text", "data"];
+const CONTENT: ParamNames = &["content", "contents", "file_text", "text", "data"];
 /// The text to replace.
-const OLD: Slot = &["old_string", "oldString", "old_str", "old_text", "old"];
+const OLD: ParamNames = &["old_string", "oldString", "old_str", "old_text", "old"];
 /// What comes in its place.
-const NEW: Slot = &["new_string", "newString", "new_str", "new_text", "new"];
+const NEW: ParamNames = &["new_string", "newString", "new_str", "new_text", "new"];
 
 /// An MCP server.
-const SERVER: Slot = &["server", "serverName", "server_name"];
+const SERVER: ParamNames = &["server", "serverName", "server_name"];
 /// A resource of it.
-const URI: Slot = &["uri"];
+const URI: ParamNames = &["uri"];
 
 /// The tools that every coding agent has in some form.
-pub(super) const ROWS: [Row; 6] = [
-    Row {
+pub(super) const ROWS: [IntentTools; 6] = [
+    IntentTools {
         kind: IntentKind::Shell,
         names: &[
             "exec_command",      // Codex
@@ -61,7 +61,7 @@ pub(super) const ROWS: [Row; 6] = [
         ],
         hints: &["shell", "bash", "exec", "command", "terminal"],
     },
-    Row {
+    IntentTools {
         kind: IntentKind::WriteFile,
         names: &[
             "Write",         // Claude Code
@@ -74,7 +74,7 @@ pub(super) const ROWS: [Row; 6] = [
         ],
         hints: &[],
     },
-    Row {
+    IntentTools {
         kind: IntentKind::EditFile,
         names: &[
             "Edit",            // Claude Code
@@ -87,7 +87,7 @@ pub(super) const ROWS: [Row; 6] = [
         ],
         hints: &[],
     },
-    Row {
+    IntentTools {
         kind: IntentKind::ReadFile,
         names: &[
             "Read",      // Claude Code
@@ -99,7 +99,7 @@ pub(super) const ROWS: [Row; 6] = [
         ],
         hints: &["read"],
     },
-    Row {
+    IntentTools {
         kind: IntentKind::McpResources,
         names: &[
             "ListMcpResourcesTool", // Claude Code
@@ -107,7 +107,7 @@ pub(super) const ROWS: [Row; 6] = [
         ],
         hints: &["list_mcp_resources"],
     },
-    Row {
+    IntentTools {
         kind: IntentKind::McpResource,
         names: &[
             "ReadMcpResourceTool", // Claude Code
@@ -131,12 +131,12 @@ pub(super) const NEEDS_FOLDER: [&str; 1] = ["create"]; // Copilot
 pub(super) const PATCH: &str = "apply_patch";
 
 /// The row of an intent; MCP and raw calls have none, since they bring their own names.
-pub(super) fn row(kind: IntentKind) -> Option<&'static Row> {
+pub(super) fn row(kind: IntentKind) -> Option<&'static IntentTools> {
     ROWS.iter().find(|row| row.kind == kind)
 }
 
 /// What an intent gives a tool, slot by slot.
-pub(super) fn slots(intent: &Intent) -> Vec<(Slot, &str)> {
+pub(super) fn slots(intent: &Intent) -> Vec<(ParamNames, &str)> {
     match intent {
         Intent::Shell { command } => vec![(COMMAND, command)],
         Intent::WriteFile { path, content } => vec![(PATH, path), (CONTENT, content)],

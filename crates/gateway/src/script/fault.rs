@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[non_exhaustive]
 pub enum Fault {
     /// The model refuses with this status.
-    Status(Refusal),
+    Status(ErrorStatus),
     /// The conversation is too long for the model.
     ContextOverflow,
     /// Nothing comes at all, not even the beginning of an answer.
@@ -31,7 +31,7 @@ impl Fault {
 /// A status other than 200, and what comes with it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Refusal {
+pub struct ErrorStatus {
     /// The status: 401, 403, 429, 500, 503, 529 or any other from 400 on.
     pub code: u16,
     /// How long the model asks to wait, in seconds.
@@ -42,7 +42,7 @@ pub struct Refusal {
     pub message: Option<String>,
 }
 
-impl From<u16> for Refusal {
+impl From<u16> for ErrorStatus {
     fn from(code: u16) -> Self {
         Self {
             code,

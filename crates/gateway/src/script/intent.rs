@@ -118,7 +118,7 @@ impl IntentKind {
     }
 
     /// The intents that agents have tools of their own for.
-    pub const OWN: [Self; 6] = [
+    pub const NATIVE: [Self; 6] = [
         Self::Shell,
         Self::WriteFile,
         Self::EditFile,
@@ -128,8 +128,8 @@ impl IntentKind {
     ];
 
     /// The intent with this word, among those that agents have tools of their own for.
-    pub fn named(word: &str) -> Option<Self> {
-        Self::OWN.into_iter().find(|kind| kind.as_str() == word)
+    pub fn from_name(word: &str) -> Option<Self> {
+        Self::NATIVE.into_iter().find(|kind| kind.as_str() == word)
     }
 }
 

@@ -21,7 +21,7 @@ pub struct Matcher {
 
 /// What a request is like, as far as a matcher looks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct RequestFeatures {
     /// What is new since the model's last answer.
     pub news: String,
     /// The names of the tools on offer.
@@ -39,12 +39,12 @@ impl Matcher {
     }
 
     /// Whether it fits this request.
-    pub fn fits(&self, asked: &Asked) -> bool {
-        self.misfit(asked).is_none()
+    pub fn matches(&self, asked: &RequestFeatures) -> bool {
+        self.mismatch(asked).is_none()
     }
 
     /// Why it does not fit, in a few words.
-    pub fn misfit(&self, asked: &Asked) -> Option<String> {
+    pub fn mismatch(&self, asked: &RequestFeatures) -> Option<String> {
         if let Some(text) = self
             .contains
             .as_ref()
@@ -62,9 +62,9 @@ impl Matcher {
     }
 }
 
-impl Asked {
+impl RequestFeatures {
     fn offers(&self, tool: &str) -> bool {
         self.tools.iter().any(|name| name == tool)
-            || IntentKind::named(tool).is_some_and(|kind| self.intents.contains(&kind))
+            || IntentKind::from_name(tool).is_some_and(|kind| self.intents.contains(&kind))
     }
 }

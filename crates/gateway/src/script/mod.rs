@@ -3,21 +3,21 @@
 //! A script knows nothing of HTTP or of any agent's tools. The scripted model serves it to real agents; a mock agent plays the
 //! same script by itself, doing in its workspace what the intents say.
 
+mod cursor;
 mod fault;
 mod intent;
 mod matcher;
 mod part;
-mod play;
+mod part_format;
 mod read;
-mod written;
 
 use serde::{Deserialize, Serialize};
 
-pub use fault::{Fault, Refusal};
+pub use cursor::{ScriptCursor, UnusedTurn};
+pub use fault::{ErrorStatus, Fault};
 pub use intent::{Intent, IntentKind};
-pub use matcher::{Asked, Matcher};
+pub use matcher::{Matcher, RequestFeatures};
 pub use part::ScriptPart;
-pub use play::{Play, UnmetTurn};
 pub use read::{SCRIPT_BYTES, ScriptError};
 
 /// A list of turns, and what they have in common.
@@ -31,13 +31,13 @@ pub struct Script {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
     /// The answers.
-    pub turns: Vec<Turn>,
+    pub turns: Vec<ScriptTurn>,
 }
 
 /// One answer of the model, and the requests that it is for.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Turn {
+pub struct ScriptTurn {
     /// Which requests it answers; everything by default.
     #[serde(default, skip_serializing_if = "Matcher::is_any")]
     pub when: Matcher,
@@ -58,10 +58,10 @@ pub struct Turn {
     pub delay_ms: Option<u64>,
     /// The tokens it claims to have used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Tokens>,
+    pub usage: Option<ScriptedUsage>,
 }
 
-impl Turn {
+impl ScriptTurn {
     /// A turn of these parts, for any request, once.
     pub fn new(answer: impl IntoIterator<Item = ScriptPart>) -> Self {
         Self {
@@ -83,7 +83,7 @@ impl Turn {
 /// The tokens that a scripted answer claims to have used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Tokens {
+pub struct ScriptedUsage {
     /// All tokens read, those from the cache included.
     pub input: u64,
     /// All tokens written, thoughts included.
@@ -94,7 +94,7 @@ pub struct Tokens {
     pub reasoning: u64,
 }
 
-impl Default for Tokens {
+impl Default for ScriptedUsage {
     /// The same small numbers for every answer, so that two recordings of one script are equal.
     fn default() -> Self {
         Self {

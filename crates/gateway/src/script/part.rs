@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Intent;
-use super::written::Written;
+use super::part_format::PartFormat;
 
 /// A piece of a scripted answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Written", into = "Written")]
+#[serde(from = "PartFormat", into = "PartFormat")]
 #[non_exhaustive]
 pub enum ScriptPart {
     /// Words.

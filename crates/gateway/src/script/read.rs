@@ -40,7 +40,7 @@ pub enum ScriptError {
     },
     /// It can be read, but it asks for something that makes no sense.
     #[error("{origin}: {key}: {problem}")]
-    Senseless {
+    Invalid {
         /// Where it was read from.
         origin: String,
         /// Where in the script.
@@ -80,7 +80,7 @@ impl Script {
         })?;
         match script.problem() {
             None => Ok(script),
-            Some((key, problem)) => Err(ScriptError::Senseless {
+            Some((key, problem)) => Err(ScriptError::Invalid {
                 origin: origin.to_owned(),
                 key,
                 problem,

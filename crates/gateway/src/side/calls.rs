@@ -8,20 +8,20 @@ use windlass_wire::{Message, ModelRequest, OutputFormat, Part, Role};
 pub(crate) struct SideCall {
     /// The agent and what it wants.
     pub(crate) name: &'static str,
-    sign: Sign,
+    sign: SideCallPattern,
     /// The answer.
     pub(crate) reply: SideReply,
 }
 
 /// What gives a side call away.
 #[derive(Debug)]
-enum Sign {
+enum SideCallPattern {
     /// Its instructions say this.
-    Told(&'static str),
+    InstructionsContain(&'static str),
     /// Its schema for the answer has this property.
-    Wants(&'static str),
+    SchemaHasProperty(&'static str),
     /// It is nothing but this word.
-    Says(&'static str),
+    PromptIs(&'static str),
 }
 
 /// What a side call is told.
@@ -37,64 +37,68 @@ pub(crate) enum SideReply {
 static SIDE_CALLS: [SideCall; 12] = [
     SideCall {
         name: "claude: quota probe",
-        sign: Sign::Says("quota"),
+        sign: SideCallPattern::PromptIs("quota"),
         reply: SideReply::Text("ok"),
     },
     SideCall {
         name: "claude: topic",
-        sign: Sign::Told("isNewTopic"),
+        sign: SideCallPattern::InstructionsContain("isNewTopic"),
         reply: SideReply::Json(r#"{"isNewTopic":false,"title":null}"#),
     },
     SideCall {
         name: "claude: session title",
-        sign: Sign::Told(r#"Return JSON with a single "title" field"#),
+        sign: SideCallPattern::InstructionsContain(r#"Return JSON with a single "title" field"#),
         reply: SideReply::Json(r#"{"title":"Scripted session"}"#),
     },
     SideCall {
         name: "codex: auto-review",
-        sign: Sign::Told("You are judging one planned coding-agent action"),
+        sign: SideCallPattern::InstructionsContain(
+            "You are judging one planned coding-agent action",
+        ),
         reply: SideReply::Json(r#"{"outcome":"allow"}"#),
     },
     SideCall {
         name: "gemini: model router",
-        sign: Sign::Wants("complexity_score"),
+        sign: SideCallPattern::SchemaHasProperty("complexity_score"),
         reply: SideReply::Json(r#"{"complexity_reasoning":"scripted","complexity_score":50}"#),
     },
     SideCall {
         name: "gemini: model choice",
-        sign: Sign::Wants("model_choice"),
+        sign: SideCallPattern::SchemaHasProperty("model_choice"),
         reply: SideReply::Json(r#"{"reasoning":"scripted","model_choice":"flash"}"#),
     },
     SideCall {
         name: "gemini: next speaker",
-        sign: Sign::Wants("next_speaker"),
+        sign: SideCallPattern::SchemaHasProperty("next_speaker"),
         reply: SideReply::Json(r#"{"reasoning":"scripted","next_speaker":"user"}"#),
     },
     SideCall {
         name: "gemini: loop check",
-        sign: Sign::Wants("unproductive_state_confidence"),
+        sign: SideCallPattern::SchemaHasProperty("unproductive_state_confidence"),
         reply: SideReply::Json(
             r#"{"unproductive_state_analysis":"scripted","unproductive_state_confidence":0}"#,
         ),
     },
     SideCall {
         name: "gemini: session summary",
-        sign: Sign::Told("Summarize the user's primary intent"),
+        sign: SideCallPattern::InstructionsContain("Summarize the user's primary intent"),
         reply: SideReply::Text("Scripted session"),
     },
     SideCall {
         name: "opencode: title",
-        sign: Sign::Told("You are a title generator"),
+        sign: SideCallPattern::InstructionsContain("You are a title generator"),
         reply: SideReply::Text("Scripted session"),
     },
     SideCall {
         name: "qwen: memory",
-        sign: Sign::Told("managed memory extraction subagent"),
+        sign: SideCallPattern::InstructionsContain("managed memory extraction subagent"),
         reply: SideReply::Text("Nothing to remember."),
     },
     SideCall {
         name: "qwen: security classifier",
-        sign: Sign::Told("You are a security classifier for an AI coding agent"),
+        sign: SideCallPattern::InstructionsContain(
+            "You are a security classifier for an AI coding agent",
+        ),
         reply: SideReply::Json(r#"{"shouldBlock":false,"reason":"scripted"}"#),
     },
 ];
@@ -104,12 +108,12 @@ pub(crate) fn side_call(request: &ModelRequest) -> Option<&'static SideCall> {
     SIDE_CALLS.iter().find(|call| call.sign.is_in(request))
 }
 
-impl Sign {
+impl SideCallPattern {
     fn is_in(&self, request: &ModelRequest) -> bool {
         match self {
-            Self::Told(words) => told(request, words),
-            Self::Wants(property) => wants(request, property),
-            Self::Says(word) => {
+            Self::InstructionsContain(words) => instructions_contain(request, words),
+            Self::SchemaHasProperty(property) => schema_has_property(request, property),
+            Self::PromptIs(word) => {
                 request.messages.len() == 1
                     && request.tools.is_empty()
                     && request.last_user_text() == *word
@@ -120,7 +124,7 @@ impl Sign {
 }
 
 /// Whether the operator, not the user, says this. Instructions are long, and each is searched for every sign.
-fn told(request: &ModelRequest, words: &str) -> bool {
+fn instructions_contain(request: &ModelRequest, words: &str) -> bool {
     let operator = |message: &&Message| matches!(message.role, Role::System | Role::Developer);
     let messages = request.messages.iter().filter(operator);
     let said = messages
@@ -134,7 +138,7 @@ fn told(request: &ModelRequest, words: &str) -> bool {
     texts.any(|text| words.find(text.text.as_bytes()).is_some())
 }
 
-fn wants(request: &ModelRequest, property: &str) -> bool {
+fn schema_has_property(request: &ModelRequest, property: &str) -> bool {
     let OutputFormat::JsonSchema(format) = &request.output else {
         return false;
     };

@@ -3,16 +3,16 @@
 use axum::http::Method;
 use serde_json::{Value, json};
 
-use crate::listing::{self, Line};
+use crate::model_list::{self, ModelEntry};
 
 /// The one model.
-const MODEL: Line<'_> = Line {
+const MODEL: ModelEntry<'_> = ModelEntry {
     id: "scripted",
     title: "Scripted",
     owner: "windlass",
 };
 /// The same, as Ollama's clients know it.
-const TAG: Line<'_> = Line {
+const TAG: ModelEntry<'_> = ModelEntry {
     id: "scripted:latest",
     title: "Scripted",
     owner: "scripted",
@@ -22,7 +22,7 @@ const TOKEN_BYTES: usize = 4;
 
 /// An answer that belongs to no conversation.
 #[derive(Debug)]
-pub(crate) struct Plain {
+pub(crate) struct PlainResponse {
     /// What was asked.
     pub(crate) name: &'static str,
     /// The answer, JSON or a sentence.
@@ -30,7 +30,7 @@ pub(crate) struct Plain {
 }
 
 /// The answer to a request of this method and path, if it is such a side call.
-pub(crate) fn endpoint(method: &Method, path: &str, body_bytes: usize) -> Option<Plain> {
+pub(crate) fn endpoint(method: &Method, path: &str, body_bytes: usize) -> Option<PlainResponse> {
     let path = path.trim_end_matches('/');
     let (name, body) = if method == Method::HEAD {
         ("is anybody there", Value::Null) // Claude Code, Ollama's own programs
@@ -39,17 +39,17 @@ pub(crate) fn endpoint(method: &Method, path: &str, body_bytes: usize) -> Option
     } else {
         post(path, body_bytes / TOKEN_BYTES)?
     };
-    Some(Plain { name, body })
+    Some(PlainResponse { name, body })
 }
 
 fn get(path: &str) -> Option<(&'static str, Value)> {
     Some(match path {
         "" => ("is anybody there", "Ollama is running".into()),
-        _ if path.ends_with("/api/tags") => ("models", listing::tags(&[TAG])),
+        _ if path.ends_with("/api/tags") => ("models", model_list::tags(&[TAG])),
         _ if path.ends_with("/api/ps") => ("running models", json!({ "models": [] })),
         _ if path.ends_with("/api/version") => ("version", json!({ "version": "0.12.0" })),
-        _ if path.ends_with("/models") => ("models", listing::models(&[MODEL])),
-        _ if path.contains("/models/") => ("model", listing::model(&MODEL)),
+        _ if path.ends_with("/models") => ("models", model_list::models(&[MODEL])),
+        _ if path.contains("/models/") => ("model", model_list::model(&MODEL)),
         _ => return None,
     })
 }
@@ -66,7 +66,7 @@ fn post(path: &str, tokens: usize) -> Option<(&'static str, Value)> {
         ),
         _ if path.ends_with("/api/show") => (
             "model",
-            listing::shown("scripted", &["completion", "tools"]),
+            model_list::show_response("scripted", &["completion", "tools"]),
         ),
         _ => return None,
     })

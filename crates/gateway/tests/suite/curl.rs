@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::process::Command;
-use windlass_gateway::Running;
+use windlass_gateway::RunningModel;
 use windlass_wire::Dialect;
 
 /// What curl saw.
@@ -58,17 +58,22 @@ pub(crate) async fn curl(url: &str, body: Option<&Value>, extra: &[&str]) -> See
 }
 
 /// A GET.
-pub(crate) async fn get(model: &Running, path: &str) -> Seen {
+pub(crate) async fn get(model: &RunningModel, path: &str) -> Seen {
     curl(&format!("{}{path}", model.url()), None, &[]).await
 }
 
 /// A POST.
-pub(crate) async fn post(model: &Running, path: &str, body: &Value) -> Seen {
+pub(crate) async fn post(model: &RunningModel, path: &str, body: &Value) -> Seen {
     curl(&format!("{}{path}", model.url()), Some(body), &[]).await
 }
 
 /// Asks in a dialect, with one tool for shell commands on offer.
-pub(crate) async fn ask(model: &Running, dialect: Dialect, stream: bool, prompt: &str) -> Seen {
+pub(crate) async fn ask(
+    model: &RunningModel,
+    dialect: Dialect,
+    stream: bool,
+    prompt: &str,
+) -> Seen {
     let (path, body) = question(dialect, stream, prompt);
     post(model, path, &body).await
 }

@@ -1,6 +1,6 @@
 //! Every dialect, streaming and not: what comes over the wire means what the script says.
 
-use windlass_wire::{Dialect, ModelEvent, ModelResponse, Part, StopReason, StreamReader};
+use windlass_wire::{Dialect, ModelEvent, ModelResponse, Part, StopReason, StreamDecoder};
 
 use super::curl::{Seen, ask, curl, question};
 use super::models::serve;
@@ -17,7 +17,7 @@ const SCRIPT: &str = r#"{"turns": [
 fn understood(dialect: Dialect, stream: bool, seen: &Seen) -> ModelResponse {
     assert_eq!((seen.exit, seen.status), (0, 200), "{seen:?}");
     let events = if stream {
-        let mut reader = StreamReader::new(dialect);
+        let mut reader = StreamDecoder::new(dialect);
         let mut events = reader.push(seen.body.as_bytes());
         events.extend(reader.finish());
         assert_eq!(events.last(), Some(&ModelEvent::Done), "{seen:?}");

@@ -1,6 +1,6 @@
 //! Everything that goes wrong on purpose, in every dialect.
 
-use windlass_wire::{Dialect, ErrorKind, ModelEvent, StreamReader};
+use windlass_wire::{Dialect, ErrorKind, ModelEvent, StreamDecoder};
 
 use super::curl::{Seen, ask};
 use super::models::serve;
@@ -96,7 +96,7 @@ async fn a_cut_takes_the_connection_away() {
         let seen = fails(turn, dialect, true).await;
         assert_eq!(
             last_kind(dialect, &seen),
-            Some(ErrorKind::Cut),
+            Some(ErrorKind::Interrupted),
             "{dialect} {seen:?}"
         );
     }
@@ -122,7 +122,7 @@ async fn a_malformed_chunk_cannot_be_read() {
 }
 
 fn last_kind(dialect: Dialect, seen: &Seen) -> Option<ErrorKind> {
-    let mut reader = StreamReader::new(dialect);
+    let mut reader = StreamDecoder::new(dialect);
     let mut events = reader.push(seen.body.as_bytes());
     events.extend(reader.finish());
     match events.last() {

@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 use windlass_core::{AgentHandle, PermissionPolicy};
-use windlass_gateway::{FrontLimits, Served};
+use windlass_gateway::{AgentApiLimits, ServedModel};
 use windlass_wire::{
-    Dialect, ModelEvent, ModelResponse, StopReason, StreamReader, ToolKind, Usage,
+    Dialect, ModelEvent, ModelResponse, StopReason, StreamDecoder, TokenUsage, ToolInputKind,
 };
 
 use super::curl::Seen;
@@ -51,7 +51,7 @@ async fn ask(world: &World, dialect: Dialect, model: &str, stream: bool) -> Seen
 fn read(dialect: Dialect, stream: bool, seen: &Seen) -> ModelResponse {
     assert_eq!(seen.status, 200, "{dialect} {seen:?}");
     let events = if stream {
-        let mut reader = StreamReader::new(dialect);
+        let mut reader = StreamDecoder::new(dialect);
         let mut events = reader.push(seen.body.as_bytes());
         events.extend(reader.finish());
         events
@@ -107,25 +107,28 @@ async fn a_conversation_is_one_transcript_on_every_surface() {
 async fn a_folder_that_is_named_is_worked_in_and_stays() {
     let folder = tempfile::TempDir::new().unwrap();
     let echo = Echo::default();
-    let served = Served {
+    let served = ServedModel {
         folder: Some(folder.path().to_owned()),
         may_write: true,
         model: Some("large".to_owned()),
-        ..Served::new("there", AgentHandle::wrap(echo.clone()))
+        ..ServedModel::new("there", AgentHandle::wrap(echo.clone()))
     };
-    let world = World::with(vec![served], FrontLimits::default()).await;
+    let world = World::with(vec![served], AgentApiLimits::default()).await;
     let seen = world.chat("there", "/clear", json!({})).await;
     assert_eq!(seen.status, 200, "{seen:?}");
     let heard = echo.heard.lock().unwrap();
     let (options, prompt) = &heard[0];
     assert_eq!(options.cwd.as_deref(), Some(folder.path()));
-    assert_eq!(options.granted(None).0, PermissionPolicy::Allow);
+    assert_eq!(
+        options.effective_permissions(None).0,
+        PermissionPolicy::Allow
+    );
     assert_eq!(options.model.as_deref(), Some("large"));
     assert_eq!(prompt, "<<<ROLE:USER>>>\n/clear");
     assert!(folder.path().exists());
 }
 
-fn book() -> (Served, Arc<Mutex<Vec<windlass_wire::ModelRequest>>>) {
+fn book() -> (ServedModel, Arc<Mutex<Vec<windlass_wire::ModelRequest>>>) {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let events = vec![
         ModelEvent::Start {
@@ -139,7 +142,7 @@ fn book() -> (Served, Arc<Mutex<Vec<windlass_wire::ModelRequest>>>) {
             index: 0,
             id: "call_1".to_owned(),
             name: "weather".to_owned(),
-            kind: ToolKind::Function,
+            kind: ToolInputKind::Function,
             signature: None,
         },
         ModelEvent::ToolCallDelta {
@@ -147,19 +150,19 @@ fn book() -> (Served, Arc<Mutex<Vec<windlass_wire::ModelRequest>>>) {
             input: "{\"city\":\"Brno\"}".to_owned(),
         },
         ModelEvent::ToolCallEnd { index: 0 },
-        ModelEvent::Usage(Usage {
+        ModelEvent::Usage(TokenUsage {
             input_tokens: 5,
             output_tokens: 3,
-            ..Usage::default()
+            ..TokenUsage::default()
         }),
         ModelEvent::Stop {
             reason: StopReason::ToolUse,
         },
         ModelEvent::Done,
     ];
-    let served = Served {
+    let served = ServedModel {
         native: Some(Arc::new(Book(events, Arc::clone(&asked)))),
-        ..Served::new("native", AgentHandle::wrap(Echo::default()))
+        ..ServedModel::new("native", AgentHandle::wrap(Echo::default()))
     };
     (served, asked)
 }
@@ -167,7 +170,7 @@ fn book() -> (Served, Arc<Mutex<Vec<windlass_wire::ModelRequest>>>) {
 #[tokio::test]
 async fn messages_and_tools_go_through_as_they_are() {
     let (served, asked) = book();
-    let world = World::with(vec![served], FrontLimits::default()).await;
+    let world = World::with(vec![served], AgentApiLimits::default()).await;
     for dialect in SURFACES {
         for stream in [false, true] {
             let seen = ask(&world, dialect, "native", stream).await;
@@ -223,7 +226,7 @@ async fn an_answer_is_made_to_fit_its_schema() {
 #[tokio::test]
 async fn everybody_is_listed() {
     let (served, _) = book();
-    let world = World::with(vec![served], FrontLimits::default()).await;
+    let world = World::with(vec![served], AgentApiLimits::default()).await;
     let models = world.get("/v1/models").await.json();
     assert_eq!(models["data"][0]["id"], "echo");
     assert_eq!(models["data"][1]["id"], "native");

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use windlass_core::ErrorCode;
-use windlass_gateway::{FrontLimits, refusal};
-use windlass_wire::{Dialect, ErrorKind, ModelError, ModelEvent, StreamReader};
+use windlass_gateway::{AgentApiLimits, error_response};
+use windlass_wire::{Dialect, ErrorKind, ModelError, ModelEvent, StreamDecoder};
 
 use super::curl::{Seen, curl};
 use super::front_world::World;
@@ -125,9 +125,9 @@ async fn p23_no_field_of_a_request_is_obeyed() {
 
 #[tokio::test]
 async fn p12_a_body_has_a_limit() {
-    let limits = FrontLimits {
+    let limits = AgentApiLimits {
         body_bytes: 1000,
-        ..FrontLimits::default()
+        ..AgentApiLimits::default()
     };
     let world = World::with(Vec::new(), limits).await;
     let seen = world.chat("echo", &"x".repeat(2000), json!({})).await;
@@ -136,9 +136,9 @@ async fn p12_a_body_has_a_limit() {
 
 #[tokio::test]
 async fn p12_no_more_at_once_than_there_is_room_for() {
-    let limits = FrontLimits {
+    let limits = AgentApiLimits {
         concurrent: 1,
-        ..FrontLimits::default()
+        ..AgentApiLimits::default()
     };
     let world = World::with(Vec::new(), limits).await;
     let first = world.chat("echo", "wait", json!({}));
@@ -186,7 +186,7 @@ async fn p11_a_failure_inside_a_stream_is_told_in_it() {
         body["stream"] = true.into();
         let seen = world.post(path, &body).await;
         assert_eq!(seen.status, 200, "{seen:?}");
-        let mut reader = StreamReader::new(dialect);
+        let mut reader = StreamDecoder::new(dialect);
         let mut events = reader.push(seen.body.as_bytes());
         events.extend(reader.finish());
         let Some(ModelEvent::Error(error)) = events.last() else {
@@ -219,10 +219,10 @@ async fn p5_a_client_that_goes_away_ends_the_turn() {
 
 #[tokio::test]
 async fn somebody_is_still_there() {
-    let limits = FrontLimits {
+    let limits = AgentApiLimits {
         hold: Duration::from_millis(10),
         quiet: Duration::from_millis(10),
-        ..FrontLimits::default()
+        ..AgentApiLimits::default()
     };
     let world = World::with(Vec::new(), limits).await;
     let seen = world.chat("echo", "wait", json!({ "stream": true })).await;
@@ -248,7 +248,7 @@ async fn p7_a_front_that_closes_leaves_nothing_behind() {
     };
     let (seen, ()) = tokio::join!(world.chat("echo", "wait", json!({})), closing);
     refused(&seen, 503, "the server stops");
-    assert_eq!(world.front.busy(), 0);
+    assert_eq!(world.front.active_requests(), 0);
     assert!(world.folders().is_empty());
 }
 
@@ -261,7 +261,7 @@ async fn a_guard_can_refuse_in_every_dialect() {
         ("/v1/models", "/error/message"),
         ("/api/chat", "/error"),
     ] {
-        let response = refusal(path, &error);
+        let response = error_response(path, &error);
         assert_eq!(response.status(), 401, "{path}");
         let body = axum::body::to_bytes(response.into_body(), 4096)
             .await

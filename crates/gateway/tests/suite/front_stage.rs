@@ -13,8 +13,8 @@ use windlass_agents::model::{ModelAgent, ModelKind, ModelSettings, NoTools};
 use windlass_agents::{AgentContext, claude, codex};
 use windlass_core::{AgentHandle, SystemClock};
 use windlass_gateway::{
-    CardKind, Front, FrontLimits, ModelCard, Models, Running, Script, ScriptedModel, Served,
-    Traces, Unserved, refusal,
+    AgentApi, AgentApiLimits, ModelCatalog, ModelInfo, ModelInfoKind, ModelLookupError,
+    RunningModel, Script, ScriptedModel, ServedModel, TraceSink, error_response,
 };
 use windlass_sandbox::{Host, Sandbox};
 use windlass_wire::{ErrorKind, ModelError};
@@ -28,22 +28,25 @@ pub(crate) const TOKEN: &str = "token-7f3a";
 pub(crate) const CANARY: &str = "canary-91bd";
 
 /// Some agents by name.
-struct Named(BTreeMap<&'static str, Served>);
+struct Named(BTreeMap<&'static str, ServedModel>);
 
-impl Models for Named {
-    fn cards(&self) -> Vec<ModelCard> {
-        let card = |name: &&'static str| ModelCard {
+impl ModelCatalog for Named {
+    fn list(&self) -> Vec<ModelInfo> {
+        let card = |name: &&'static str| ModelInfo {
             id: (*name).to_owned(),
-            kind: CardKind::Agent,
+            kind: ModelInfoKind::Agent,
         };
         self.0.keys().map(card).collect()
     }
 
-    fn find(&self, name: &str) -> Result<Served, Unserved> {
-        self.0.get(name).cloned().ok_or_else(|| Unserved::Unknown {
-            name: name.to_owned(),
-            near: Vec::new(),
-        })
+    fn find(&self, name: &str) -> Result<ServedModel, ModelLookupError> {
+        self.0
+            .get(name)
+            .cloned()
+            .ok_or_else(|| ModelLookupError::Unknown {
+                name: name.to_owned(),
+                near: Vec::new(),
+            })
     }
 }
 
@@ -51,7 +54,7 @@ impl Models for Named {
 type Factory = Box<dyn Fn(&Value) -> windlass_core::Result<AgentHandle>>;
 
 /// Two real programs, and models of three kinds, all on the scripted one.
-fn named(context: &AgentContext, upstream: &str) -> BTreeMap<&'static str, Served> {
+fn named(context: &AgentContext, upstream: &str) -> BTreeMap<&'static str, ServedModel> {
     let keyed = |model: &str, endpoint: String| {
         json!({
             "model": model, "endpoint": endpoint, "api_key_env": "UPSTREAM_KEY", "max_retries": 0,
@@ -59,16 +62,16 @@ fn named(context: &AgentContext, upstream: &str) -> BTreeMap<&'static str, Serve
     };
     let program = |name: &'static str, make: Factory, endpoint: String| {
         let agent = make(&keyed("gpt-5.5", endpoint)).unwrap();
-        (name, Served::new(name, agent))
+        (name, ServedModel::new(name, agent))
     };
     let native = |name: &'static str, kind, api: Option<&str>| {
         let mut config = keyed(name, upstream.to_owned());
         config["api_spec"] = json!(api);
-        let settings = ModelSettings::read(&config).unwrap();
+        let settings = ModelSettings::from_value(&config).unwrap();
         let agent = ModelAgent::new(kind, settings, context.clone(), Arc::new(NoTools)).unwrap();
-        let served = Served {
+        let served = ServedModel {
             native: Some(Arc::new(agent.clone())),
-            ..Served::new(name, agent.handle())
+            ..ServedModel::new(name, agent.handle())
         };
         (name, served)
     };
@@ -86,8 +89,8 @@ fn named(context: &AgentContext, upstream: &str) -> BTreeMap<&'static str, Serve
 /// A front with a scripted model and agents behind it, and a guard before it.
 pub(crate) struct Stage {
     pub(crate) url: String,
-    pub(crate) upstream: Running,
-    pub(crate) front: Front,
+    pub(crate) upstream: RunningModel,
+    pub(crate) front: AgentApi,
     pub(crate) traces: Arc<Kept>,
     pub(crate) folder: TempDir,
 }
@@ -100,12 +103,12 @@ impl Stage {
         let context = context(folder.path()).await;
         let named = named(&context, &upstream.url());
         let traces = Arc::new(Kept::default());
-        let front = Front::new(
+        let front = AgentApi::new(
             Arc::new(Named(named)),
-            Arc::clone(&traces) as Arc<dyn Traces>,
+            Arc::clone(&traces) as Arc<dyn TraceSink>,
             folder.path().join("rooms"),
             Arc::new(SystemClock::new()),
-            FrontLimits::default(),
+            AgentApiLimits::default(),
         );
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -134,7 +137,7 @@ async fn guard(request: Request, next: Next) -> axum::response::Response {
         return next.run(request).await;
     }
     let error = ModelError::new(ErrorKind::Authentication, "no token");
-    refusal(request.uri().path(), &error)
+    error_response(request.uri().path(), &error)
 }
 
 fn is_known(request: &Request) -> bool {

@@ -10,13 +10,16 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use windlass_agents::model::Answers;
+use windlass_agents::model::CompletionModel;
 use windlass_core::{
-    AgentBackend, AgentEvent, AgentHandle, Capabilities, Emitted, Error, ErrorCode, EventStream,
-    Prompt, Result, SessionId, SessionOptions, SystemClock, TraceNode, TraceNodes, TurnLimits,
-    Usage,
+    AgentBackend, AgentEvent, AgentHandle, BackendEvent, Capabilities, Error, ErrorCode,
+    EventStream, Prompt, Result, SessionId, SessionOptions, SystemClock, TraceCollector, TraceNode,
+    TurnLimits, Usage,
 };
-use windlass_gateway::{CardKind, Front, FrontLimits, ModelCard, Models, Served, Traces, Unserved};
+use windlass_gateway::{
+    AgentApi, AgentApiLimits, ModelCatalog, ModelInfo, ModelInfoKind, ModelLookupError,
+    ServedModel, TraceSink,
+};
 use windlass_wire::{ModelEvent, ModelRequest};
 
 use super::curl::{Seen, curl};
@@ -91,9 +94,9 @@ impl AgentBackend for Echo {
                 cancelled.notified().await;
             }
             turns.send_modify(|turns| *turns -= 1);
-            stays.then(|| Emitted::from(AgentEvent::from(Error::Cancelled)))
+            stays.then(|| BackendEvent::from(AgentEvent::from(Error::Cancelled)))
         });
-        let said = stream::iter(events.into_iter().map(Emitted::from));
+        let said = stream::iter(events.into_iter().map(BackendEvent::from));
         let all = match stays {
             true => said.chain(end.filter_map(std::future::ready)).boxed(),
             false => end.filter_map(std::future::ready).chain(said).boxed(),
@@ -154,11 +157,11 @@ pub(crate) struct Book(
     pub(crate) Arc<Mutex<Vec<ModelRequest>>>,
 );
 
-impl Answers for Book {
-    fn answer_with(
+impl CompletionModel for Book {
+    fn complete_traced(
         &self,
         request: ModelRequest,
-        _nodes: &TraceNodes,
+        _nodes: &TraceCollector,
     ) -> BoxStream<'static, ModelEvent> {
         self.1.lock().unwrap().push(request);
         stream::iter(self.0.clone()).boxed()
@@ -169,34 +172,34 @@ impl Answers for Book {
 #[derive(Default)]
 pub(crate) struct Kept(pub(crate) watch::Sender<Vec<(String, TraceNode)>>);
 
-impl Traces for Kept {
-    fn keep(&self, id: String, root: TraceNode) -> BoxFuture<'_, ()> {
+impl TraceSink for Kept {
+    fn save(&self, id: String, root: TraceNode) -> BoxFuture<'_, ()> {
         self.0.send_modify(|kept| kept.push((id, root)));
         Box::pin(async {})
     }
 }
 
 /// Everybody there is.
-pub(crate) struct Everybody(pub(crate) Vec<Served>);
+pub(crate) struct Everybody(pub(crate) Vec<ServedModel>);
 
-impl Models for Everybody {
-    fn cards(&self) -> Vec<ModelCard> {
-        let card = |served: &Served| ModelCard {
+impl ModelCatalog for Everybody {
+    fn list(&self) -> Vec<ModelInfo> {
+        let card = |served: &ServedModel| ModelInfo {
             id: served.name.clone(),
-            kind: CardKind::Agent,
+            kind: ModelInfoKind::Agent,
         };
         self.0.iter().map(card).collect()
     }
 
-    fn find(&self, name: &str) -> std::result::Result<Served, Unserved> {
+    fn find(&self, name: &str) -> std::result::Result<ServedModel, ModelLookupError> {
         if name == "broken" {
-            return Err(Unserved::Unavailable {
+            return Err(ModelLookupError::Unavailable {
                 name: name.to_owned(),
                 problem: "not installed".to_owned(),
             });
         }
         let found = self.0.iter().find(|served| served.name == name);
-        found.cloned().ok_or_else(|| Unserved::Unknown {
+        found.cloned().ok_or_else(|| ModelLookupError::Unknown {
             name: name.to_owned(),
             near: vec!["echo".to_owned()],
         })
@@ -206,7 +209,7 @@ impl Models for Everybody {
 /// A served front.
 pub(crate) struct World {
     pub(crate) url: String,
-    pub(crate) front: Front,
+    pub(crate) front: AgentApi,
     pub(crate) echo: Echo,
     pub(crate) traces: Arc<Kept>,
     pub(crate) rooms: TempDir,
@@ -214,24 +217,24 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) async fn new() -> Self {
-        Self::with(Vec::new(), FrontLimits::default()).await
+        Self::with(Vec::new(), AgentApiLimits::default()).await
     }
 
     /// `echo`, and these.
-    pub(crate) async fn with(more: Vec<Served>, limits: FrontLimits) -> Self {
+    pub(crate) async fn with(more: Vec<ServedModel>, limits: AgentApiLimits) -> Self {
         let echo = Echo::default();
         let handle = AgentHandle::wrap(echo.clone());
         let handle = handle.with_limits(TurnLimits {
             grace: Duration::from_secs(60),
             ..handle.limits()
         });
-        let mut all = vec![Served::new("echo", handle)];
+        let mut all = vec![ServedModel::new("echo", handle)];
         all.extend(more);
         let rooms = TempDir::new().unwrap();
         let traces = Arc::new(Kept::default());
-        let front = Front::new(
+        let front = AgentApi::new(
             Arc::new(Everybody(all)),
-            Arc::clone(&traces) as Arc<dyn Traces>,
+            Arc::clone(&traces) as Arc<dyn TraceSink>,
             rooms.path(),
             Arc::new(SystemClock::new()),
             limits,

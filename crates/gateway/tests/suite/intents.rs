@@ -214,5 +214,8 @@ fn names_tell_what_a_tool_is_for() {
             && IntentKind::EditFile.has_tool("apply_patch")
     );
     assert!(!IntentKind::ReadFile.has_tool("Bash"));
-    assert_eq!(IntentKind::named("edit_file"), Some(IntentKind::EditFile));
+    assert_eq!(
+        IntentKind::from_name("edit_file"),
+        Some(IntentKind::EditFile)
+    );
 }

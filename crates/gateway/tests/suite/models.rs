@@ -1,7 +1,7 @@
 //! Scripts and servers for the tests.
 
 use windlass_gateway::script::Script;
-use windlass_gateway::{Running, ScriptedModel};
+use windlass_gateway::{RunningModel, ScriptedModel};
 
 /// A script from its JSON.
 #[track_caller]
@@ -10,7 +10,7 @@ pub(crate) fn script(json: &str) -> Script {
 }
 
 /// A model that is served on any free port.
-pub(crate) async fn serve(json: &str) -> Running {
+pub(crate) async fn serve(json: &str) -> RunningModel {
     let listen = "127.0.0.1:0".parse().unwrap();
     ScriptedModel::start(script(json), listen).await.unwrap()
 }

@@ -1,7 +1,7 @@
 //! Scripts as people write them, and what they are told when it is wrong.
 
 use expect_test::{Expect, expect};
-use windlass_gateway::script::{Asked, IntentKind, Play, Script};
+use windlass_gateway::script::{IntentKind, RequestFeatures, Script, ScriptCursor};
 
 use super::models::script;
 
@@ -65,8 +65,8 @@ fn mistakes_are_named_with_their_place() {
     );
 }
 
-fn asked(news: &str, turn: usize) -> Asked {
-    Asked {
+fn asked(news: &str, turn: usize) -> RequestFeatures {
+    RequestFeatures {
         news: news.to_owned(),
         tools: vec!["Bash".to_owned()],
         intents: vec![IntentKind::Shell],
@@ -76,7 +76,7 @@ fn asked(news: &str, turn: usize) -> Asked {
 
 #[test]
 fn the_first_turn_that_is_left_and_fits_answers() {
-    let mut play = Play::new(script(
+    let mut play = ScriptCursor::new(script(
         r#"{"turns": [
             {"when": {"contains": "red"}, "answer": [{"text": "1"}]},
             {"when": {"tool": "Write"}, "answer": [{"text": "2"}]},
@@ -86,14 +86,14 @@ fn the_first_turn_that_is_left_and_fits_answers() {
     ));
     let mut place = |news: &str, turn| {
         let place = play.find(&asked(news, turn))?;
-        play.use_up(place);
+        play.mark_used(place);
         Ok::<_, String>(place + 1)
     };
     assert_eq!(place("blue", 1), Ok(4));
     assert_eq!(place("red", 2), Ok(1));
     assert_eq!(place("red", 2), Ok(3));
     assert_eq!(place("red", 1), Ok(4));
-    let unmet: Vec<String> = play.unmet().iter().map(ToString::to_string).collect();
+    let unmet: Vec<String> = play.unused().iter().map(ToString::to_string).collect();
     assert_eq!(
         unmet,
         [
@@ -105,7 +105,7 @@ fn the_first_turn_that_is_left_and_fits_answers() {
 
 #[test]
 fn a_misfit_is_explained_turn_by_turn() {
-    let play = Play::new(script(
+    let play = ScriptCursor::new(script(
         r#"{"turns": [{"when": {"tool": "Write"}, "answer": [{"text": "1"}]},
                       {"when": {"turn": 3}, "answer": [{"text": "2"}]}]}"#,
     ));
@@ -114,8 +114,8 @@ fn a_misfit_is_explained_turn_by_turn() {
         why,
         r#"turn 1: no tool "Write" is offered; turn 2: it asks for answer 1, not 3"#
     );
-    let mut play = Play::new(script(r#"{"turns": [{"answer": [{"text": "1"}]}]}"#));
-    play.use_up(play.find(&asked("x", 1)).unwrap());
+    let mut play = ScriptCursor::new(script(r#"{"turns": [{"answer": [{"text": "1"}]}]}"#));
+    play.mark_used(play.find(&asked("x", 1)).unwrap());
     assert_eq!(
         play.find(&asked("x", 2)).unwrap_err(),
         "every turn of the script is used up"

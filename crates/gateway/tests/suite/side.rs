@@ -1,7 +1,7 @@
 //! What agents ask besides, and what nobody expects.
 
 use serde_json::json;
-use windlass_gateway::Outcome;
+use windlass_gateway::ExchangeOutcome;
 use windlass_wire::Dialect;
 
 use super::curl::{ask, curl, get, post};
@@ -82,12 +82,12 @@ async fn titles_and_routers_use_up_no_turn() {
     let quota = json!({ "model": "m", "max_tokens": 1, "messages": [{ "role": "user", "content": "quota" }] });
     assert_eq!(post(&model, "/v1/messages", &quota).await.status, 200);
 
-    let names: Vec<Outcome> = model
+    let names: Vec<ExchangeOutcome> = model
         .requests()
         .into_iter()
         .map(|seen| seen.outcome)
         .collect();
-    let side = |name: &str| Outcome::SideCall(name.to_owned());
+    let side = |name: &str| ExchangeOutcome::SideCall(name.to_owned());
     assert_eq!(
         names,
         [
@@ -96,7 +96,7 @@ async fn titles_and_routers_use_up_no_turn() {
             side("claude: quota probe")
         ]
     );
-    assert_eq!(model.unmet().len(), 1);
+    assert_eq!(model.unused_turns().len(), 1);
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! The model wire, recorded and served again.
 
-use windlass_core::cassette::{Cassette, Normaliser, Places, unnumbered};
-use windlass_gateway::{Running, ScriptedModel};
+use windlass_core::cassette::{Cassette, Normalizer, Substitutions, strip_placeholder_numbers};
+use windlass_gateway::{RunningModel, ScriptedModel};
 use windlass_wire::Dialect;
 
 use super::curl::{ask, get};
@@ -10,20 +10,20 @@ use super::world::World;
 
 const SCRIPT: &str = r#"{"turns": [{"answer": [{"text": "pong"}], "times": 10}]}"#;
 
-async fn serve(model: ScriptedModel) -> Running {
+async fn serve(model: ScriptedModel) -> RunningModel {
     model.listen("127.0.0.1:0".parse().unwrap()).await.unwrap()
 }
 
-fn cassette(running: &Running) -> Cassette {
-    let text = running.cassette(&Places::new()).unwrap().unwrap();
+fn cassette(running: &RunningModel) -> Cassette {
+    let text = running.cassette(&Substitutions::new()).unwrap().unwrap();
     assert!(!text.contains("127.0.0.1:"), "{text}");
     Cassette::parse(&text).unwrap()
 }
 
 /// The text without the ids that each answer makes up.
 fn plain(body: &str) -> String {
-    let text = Normaliser::new(&Places::new()).text(body);
-    unnumbered(&text).into_owned()
+    let text = Normalizer::new(&Substitutions::new()).normalize_text(body);
+    strip_placeholder_numbers(&text).into_owned()
 }
 
 #[tokio::test]
@@ -40,7 +40,7 @@ async fn p15_every_dialect_is_served_again_to_the_last_byte() {
     let tape = cassette(&recorded);
     assert_eq!(tape.exchanges().count(), 10);
 
-    let again = serve(ScriptedModel::of_cassette(&tape).recording()).await;
+    let again = serve(ScriptedModel::from_cassette(&tape).recording()).await;
     let mut replayed = Vec::new();
     for dialect in Dialect::ALL {
         for stream in [false, true] {
@@ -55,7 +55,7 @@ async fn p15_every_dialect_is_served_again_to_the_last_byte() {
 async fn a_request_that_is_not_on_the_tape_is_a_loud_miss() {
     let recorded = serve(ScriptedModel::new(script(SCRIPT)).recording()).await;
     ask(&recorded, Dialect::Chat, false, "Say pong").await;
-    let again = serve(ScriptedModel::of_cassette(&cassette(&recorded))).await;
+    let again = serve(ScriptedModel::from_cassette(&cassette(&recorded))).await;
     let seen = ask(&again, Dialect::Chat, false, "Say ping").await;
     assert_eq!(seen.status, 400);
     let message = seen.json()["error"]["message"].as_str().unwrap().to_owned();
@@ -82,7 +82,7 @@ mod real {
         assert!(ended.stdout.contains("All done."), "{}", ended.story);
         let tape = cassette(&here.model);
 
-        let there = World::on(ScriptedModel::of_cassette(&tape), &files).await;
+        let there = World::on(ScriptedModel::from_cassette(&tape), &files).await;
         let mut command = there.codex("gpt-5.5");
         command.arg("Change the notes as agreed");
         let ended = there.run(command).await;

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use tokio::process::Command;
-use windlass_gateway::{Report, Running, Script, ScriptedModel};
+use windlass_gateway::{RunningModel, Script, ScriptReport, ScriptedModel};
 
 use super::tools::install;
 
 /// The home is away from the system's temporary folder, which Codex does not accept as a home.
 pub(crate) struct World {
     folder: TempDir,
-    pub(crate) model: Running,
+    pub(crate) model: RunningModel,
 }
 
 /// How an agent ended.
@@ -21,7 +21,7 @@ pub(crate) struct Ended {
     /// What it printed.
     pub(crate) stdout: String,
     /// What became of the script.
-    pub(crate) report: Report,
+    pub(crate) report: ScriptReport,
     /// Everything, for a failing test to show.
     pub(crate) story: String,
 }

@@ -1,9 +1,9 @@
 //! The signals brought together.
 
+use super::commits::CommitSignals;
 use super::kind::FileKind;
-use super::links::Links;
-use super::past::Past;
-use super::query::Query;
+use super::query::RankQuery;
+use super::references::ReferenceGraph;
 use super::text;
 use crate::codebase::CodebaseIndex;
 
@@ -38,7 +38,7 @@ pub(super) const WEIGHTS: Signals = Signals {
     links: 0.1,
 };
 /// How many of the best by text and past decide what is near them.
-const SEEDS: usize = 10;
+const MAX_SEEDS: usize = 10;
 
 /// A file with its score.
 #[derive(Debug, Clone, Copy)]
@@ -59,10 +59,10 @@ pub(crate) struct Ranked {
 }
 
 /// Every file that has anything to do with the task, best first.
-pub(crate) fn rank(index: &CodebaseIndex, query: &Query) -> Ranked {
+pub(crate) fn rank(index: &CodebaseIndex, query: &RankQuery) -> Ranked {
     let records = &index.records;
     let mut text = text::scores(records, query);
-    let past = Past::new(&index.history, records);
+    let past = CommitSignals::new(&index.history, records);
     let mut votes = past.votes(&index.history, query);
     for scores in [
         &mut text.contents,
@@ -71,7 +71,7 @@ pub(crate) fn rank(index: &CodebaseIndex, query: &Query) -> Ranked {
         &mut text.names,
         &mut votes,
     ] {
-        to_one(scores);
+        normalize(scores);
     }
     let mut files: Vec<Scored> = (0..records.len())
         .map(|at| {
@@ -83,21 +83,25 @@ pub(crate) fn rank(index: &CodebaseIndex, query: &Query) -> Ranked {
                 votes: votes[at],
                 ..Signals::default()
             };
-            Scored::new(at, signals, FileKind::of(&records[at].path))
+            Scored::new(at, signals, FileKind::from_path(&records[at].path))
         })
         .collect();
     let seeds = seeds(&files);
-    let mut together = past.companions(&seeds);
-    let mut links = Links::new(records).spread(&seeds);
-    to_one(&mut together);
-    to_one(&mut links);
+    let mut together = past.co_changed(&seeds);
+    let mut links = ReferenceGraph::new(records).spread(&seeds);
+    normalize(&mut together);
+    normalize(&mut links);
     for file in &mut files {
         let signals = Signals {
             together: together[file.at],
             links: links[file.at],
             ..file.signals
         };
-        *file = Scored::new(file.at, signals, FileKind::of(&records[file.at].path));
+        *file = Scored::new(
+            file.at,
+            signals,
+            FileKind::from_path(&records[file.at].path),
+        );
     }
     files.retain(|file| file.score > 0.0);
     files.sort_by(|one, other| {
@@ -114,7 +118,7 @@ pub(crate) fn rank(index: &CodebaseIndex, query: &Query) -> Ranked {
 
 impl Scored {
     fn new(at: usize, signals: Signals, kind: FileKind) -> Self {
-        let sum: f32 = signals.weighed().iter().sum();
+        let sum: f32 = signals.weighted().iter().sum();
         Self {
             at,
             score: sum * kind.weight(),
@@ -125,7 +129,7 @@ impl Scored {
 
 impl Signals {
     /// What each signal brings to the score.
-    pub(super) fn weighed(&self) -> [f32; 7] {
+    pub(super) fn weighted(&self) -> [f32; 7] {
         [
             self.contents * WEIGHTS.contents,
             self.piece * WEIGHTS.piece,
@@ -142,13 +146,13 @@ impl Signals {
 fn seeds(files: &[Scored]) -> Vec<(usize, f32)> {
     let mut all: Vec<(usize, f32)> = files.iter().map(|file| (file.at, file.score)).collect();
     all.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
-    all.truncate(SEEDS);
+    all.truncate(MAX_SEEDS);
     all.retain(|(_, score)| *score > 0.0);
     all
 }
 
 /// Brings scores to the range from zero to one.
-fn to_one(scores: &mut [f32]) {
+fn normalize(scores: &mut [f32]) {
     let top = scores.iter().copied().fold(0.0, f32::max);
     if top > 0.0 {
         for score in scores {

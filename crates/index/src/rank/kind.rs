@@ -8,13 +8,13 @@ pub(crate) enum FileKind {
     /// A test or an example, or what they use.
     Test,
     /// Words for people.
-    Prose,
+    Docs,
     /// Settings, the work of others, and what nobody writes by hand.
     Data,
 }
 
-const PROSE: &[&str] = &["md", "rst", "txt", "adoc", "mdx", "sgml", "po", "pot"];
-const PROSE_NAMES: &[&str] = &[
+const DOC_EXTENSIONS: &[&str] = &["md", "rst", "txt", "adoc", "mdx", "sgml", "po", "pot"];
+const DOC_NAMES: &[&str] = &[
     "readme",
     "changelog",
     "license",
@@ -22,8 +22,8 @@ const PROSE_NAMES: &[&str] = &[
     "authors",
     "news",
 ];
-const PROSE_FOLDERS: &[&str] = &["doc", "docs"];
-const DATA: &[&str] = &[
+const DOC_DIRS: &[&str] = &["doc", "docs"];
+const DATA_EXTENSIONS: &[&str] = &[
     "json",
     "lock",
     "svg",
@@ -44,8 +44,8 @@ const DATA: &[&str] = &[
     "diff",
     "patch",
 ];
-const DATA_FOLDERS: &[&str] = &["vendor", "third_party", "thirdparty", "node_modules"];
-const TEST_FOLDERS: &[&str] = &[
+const DATA_DIRS: &[&str] = &["vendor", "third_party", "thirdparty", "node_modules"];
+const TEST_DIRS: &[&str] = &[
     "test",
     "tests",
     "testing",
@@ -64,10 +64,10 @@ const TEST_FOLDERS: &[&str] = &[
 ];
 const TEST_NAMES: &[&str] = &["test", "tests", "conftest"];
 /// How the name of a test begins, and how it ends before its extension.
-const TEST_BEGINS: &[&str] = &["test_"];
-const TEST_ENDS: &[&str] = &["_test", "_tests", ".test", ".spec"];
+const TEST_PREFIXES: &[&str] = &["test_"];
+const TEST_SUFFIXES: &[&str] = &["_test", "_tests", ".test", ".spec"];
 /// How the name of a test ends where capitals part words.
-const TEST_CAPITALS: &[&str] = &[
+const TEST_CAMEL_SUFFIXES: &[&str] = &[
     "Test.java",
     "Tests.java",
     "TestCase.java",
@@ -80,24 +80,24 @@ impl FileKind {
     pub(crate) fn weight(self) -> f32 {
         match self {
             Self::Source => 1.0,
-            Self::Test | Self::Prose | Self::Data => 0.4,
+            Self::Test | Self::Docs | Self::Data => 0.4,
         }
     }
 
-    pub(crate) fn of(path: &str) -> Self {
+    pub(crate) fn from_path(path: &str) -> Self {
         let (folders, file) = path.rsplit_once('/').unwrap_or(("", path));
         let folders = folders.to_ascii_lowercase();
         let within = |names: &[&str]| folders.split('/').any(|folder| names.contains(&folder));
         let lower = file.to_ascii_lowercase();
         let (stem, extension) = lower.rsplit_once('.').unwrap_or((&lower, ""));
-        if PROSE.contains(&extension) || PROSE_NAMES.contains(&stem) || within(PROSE_FOLDERS) {
-            return Self::Prose;
+        if DOC_EXTENSIONS.contains(&extension) || DOC_NAMES.contains(&stem) || within(DOC_DIRS) {
+            return Self::Docs;
         }
         let made = lower.ends_with(".d.ts") || lower.contains(".min.");
-        if DATA.contains(&extension) || made || within(DATA_FOLDERS) {
+        if DATA_EXTENSIONS.contains(&extension) || made || within(DATA_DIRS) {
             return Self::Data;
         }
-        if within(TEST_FOLDERS) || folders.split('/').any(is_test_folder) || is_test(file, stem) {
+        if within(TEST_DIRS) || folders.split('/').any(is_test_folder) || is_test(file, stem) {
             return Self::Test;
         }
         Self::Source
@@ -112,9 +112,9 @@ fn is_test_folder(folder: &str) -> bool {
 
 fn is_test(file: &str, stem: &str) -> bool {
     TEST_NAMES.contains(&stem)
-        || TEST_BEGINS.iter().any(|begin| stem.starts_with(begin))
-        || TEST_ENDS.iter().any(|end| stem.ends_with(end))
-        || TEST_CAPITALS.iter().any(|end| file.ends_with(end))
+        || TEST_PREFIXES.iter().any(|begin| stem.starts_with(begin))
+        || TEST_SUFFIXES.iter().any(|end| stem.ends_with(end))
+        || TEST_CAMEL_SUFFIXES.iter().any(|end| file.ends_with(end))
 }
 
 #[cfg(test)]
@@ -131,14 +131,14 @@ mod tests {
             ("tests/a.rs", FileKind::Test),
             ("src/a_test.go", FileKind::Test),
             ("src/ATest.java", FileKind::Test),
-            ("Docs/conf.py", FileKind::Prose),
-            ("README", FileKind::Prose),
+            ("Docs/conf.py", FileKind::Docs),
+            ("README", FileKind::Docs),
             ("types/a.d.ts", FileKind::Data),
             ("js/vendor/jquery.js", FileKind::Data),
             ("Cargo.toml", FileKind::Data),
         ];
         for (path, kind) in cases {
-            assert_eq!(FileKind::of(path), kind, "{path}");
+            assert_eq!(FileKind::from_path(path), kind, "{path}");
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Text relevance: BM25 over a file's contents, its best piece, its path and the names it defines.
 
-use super::query::Query;
-use crate::bag::{Bag, Gathering};
-use crate::record::Record;
-use crate::words::words;
+use super::query::RankQuery;
+use crate::bag::{Bag, BagBuilder};
+use crate::record::FileRecord;
+use crate::words::for_each_word;
 
 /// How soon saying a word again stops counting.
 const K: f32 = 1.2;
@@ -21,13 +21,13 @@ pub(super) struct TextScores {
     pub(super) rarity: Vec<f32>,
 }
 
-pub(super) fn scores(records: &[Record], query: &Query) -> TextScores {
+pub(super) fn scores(records: &[FileRecord], query: &RankQuery) -> TextScores {
     let mut contents = Field::new(query);
     let mut pieces = Field::new(query);
     let mut path = Field::new(query);
     let mut names = Field::new(query);
     let (mut counts, mut packed) = (vec![0u32; query.words.len()], Vec::new());
-    let mut bag = Gathering::default();
+    let mut bag = BagBuilder::default();
     let mut ends = Vec::with_capacity(records.len());
     for record in records {
         let mut total = 0;
@@ -40,7 +40,7 @@ pub(super) fn scores(records: &[Record], query: &Query) -> TextScores {
         let found = counts.iter().enumerate().filter(|(_, count)| **count > 0);
         contents.add(found.map(|(word, count)| (word, *count)), total);
         counts.fill(0);
-        words(record.path.as_bytes(), |word, _| bag.add(word));
+        for_each_word(record.path.as_bytes(), |word, _| bag.add(word));
         packed.clear();
         bag.pack(&mut packed);
         if let Some((own, _)) = Bag::first(&packed) {
@@ -60,7 +60,7 @@ pub(super) fn scores(records: &[Record], query: &Query) -> TextScores {
     });
     TextScores {
         piece: best.collect(),
-        rarity: contents.rarity(query),
+        rarity: contents.idf(query),
         contents: contents.scores(query),
         path: path.scores(query),
         names: names.scores(query),
@@ -80,7 +80,7 @@ pub(super) struct Field {
 }
 
 impl Field {
-    pub(super) fn new(query: &Query) -> Self {
+    pub(super) fn new(query: &RankQuery) -> Self {
         Self {
             hits: Vec::new(),
             ends: Vec::new(),
@@ -89,7 +89,7 @@ impl Field {
         }
     }
 
-    pub(super) fn add_bag(&mut self, bag: Bag<'_>, query: &Query) {
+    pub(super) fn add_bag(&mut self, bag: Bag<'_>, query: &RankQuery) {
         let (hits, spread) = (&mut self.hits, &mut self.spread);
         bag.find(&query.words, |word, count| {
             hits.push((word as u16, u16::from(count)));
@@ -110,7 +110,7 @@ impl Field {
     }
 
     /// How telling each word is: a word that few texts have, and that the query says often.
-    fn rarity(&self, query: &Query) -> Vec<f32> {
+    fn idf(&self, query: &RankQuery) -> Vec<f32> {
         let texts = self.ends.len() as f32;
         let telling = |(spread, weight): (&u32, &f32)| {
             let spread = *spread as f32;
@@ -124,11 +124,11 @@ impl Field {
     }
 
     /// The score of each text.
-    pub(super) fn scores(&self, query: &Query) -> Vec<f32> {
+    pub(super) fn scores(&self, query: &RankQuery) -> Vec<f32> {
         let written = self.lengths.iter().filter(|length| **length > 0).count();
         let total: u64 = self.lengths.iter().map(|length| u64::from(*length)).sum();
         let average = (total as f32 / written.max(1) as f32).max(1.0);
-        let rarity = self.rarity(query);
+        let rarity = self.idf(query);
         let mut start = 0;
         let score = |(end, length): (&usize, &u32)| {
             let hits = &self.hits[start..*end];

@@ -10,7 +10,7 @@ use tree_sitter::{
 };
 use windlass_core::{Clock, SystemClock};
 
-use crate::bag::Gathering;
+use crate::bag::BagBuilder;
 use crate::languages::Language;
 use crate::words;
 
@@ -20,11 +20,11 @@ mod tests;
 /// A longer name is data.
 const NAME_BYTES: usize = 128;
 /// The most symbols that are kept of one file.
-const SYMBOLS: usize = 5_000;
+const MAX_SYMBOLS: usize = 5_000;
 /// How many matches may be open at once: what bounds a query on a text made to explode.
 const OPEN_MATCHES: u32 = 256;
 /// Nobody defines anything deeper in a tree than this, and a query takes time by nodes and depth.
-const DEPTH: u32 = 300;
+const MAX_DEPTH: u32 = 300;
 /// How long one file may take. Real ones take milliseconds; a few are made to take for ever.
 const DEADLINE: Duration = Duration::from_secs(10);
 
@@ -68,21 +68,21 @@ pub(crate) struct Outline {
     /// In the order of the text.
     pub(crate) symbols: Vec<Symbol>,
     /// The names referred to, each by its hash.
-    pub(crate) uses: Gathering,
+    pub(crate) uses: BagBuilder,
 }
 
 /// Reads outlines. Each thread has its own.
-pub(crate) struct Reader {
+pub(crate) struct SymbolParser {
     parser: Parser,
     cursor: QueryCursor,
     clock: SystemClock,
 }
 
-impl Reader {
+impl SymbolParser {
     pub(crate) fn new() -> Self {
         let mut cursor = QueryCursor::new();
         cursor.set_match_limit(OPEN_MATCHES);
-        cursor.set_max_start_depth(Some(DEPTH));
+        cursor.set_max_start_depth(Some(MAX_DEPTH));
         Self {
             parser: Parser::new(),
             cursor,
@@ -101,7 +101,7 @@ impl Reader {
             return outline;
         };
         let kinds = query.capture_names();
-        let mut watch = |_: &QueryCursorState| go_on(&clock, end);
+        let mut watch = |_: &QueryCursorState| check_deadline(&clock, end);
         let options = QueryCursorOptions::new().progress_callback(&mut watch);
         let mut matches = self
             .cursor
@@ -116,18 +116,18 @@ impl Reader {
                 let kind = kinds.get(capture.index as usize).copied();
                 match kind.and_then(Kind::of) {
                     Some(kind) => outline.define(name, kind, capture.node.start_position().row),
-                    None => outline.uses.add(words::name(name)),
+                    None => outline.uses.add(words::hash_name(name)),
                 }
             }
         }
-        outline.settle();
+        outline.sort_and_dedup();
         outline
     }
 
     fn parse(&mut self, language: &Language, text: &[u8], end: Duration) -> Option<Tree> {
         self.parser.set_language(&language.grammar()).ok()?;
         self.parser.reset();
-        let mut watch = |_: &ParseState| go_on(&self.clock, end);
+        let mut watch = |_: &ParseState| check_deadline(&self.clock, end);
         let options = ParseOptions::new().progress_callback(&mut watch);
         let mut read = |at: usize, _| text.get(at..).unwrap_or_default();
         self.parser
@@ -135,7 +135,7 @@ impl Reader {
     }
 }
 
-fn go_on(clock: &SystemClock, end: Duration) -> ControlFlow<()> {
+fn check_deadline(clock: &SystemClock, end: Duration) -> ControlFlow<()> {
     if clock.elapsed() < end {
         ControlFlow::Continue(())
     } else {
@@ -145,7 +145,7 @@ fn go_on(clock: &SystemClock, end: Duration) -> ControlFlow<()> {
 
 impl Outline {
     fn define(&mut self, name: &[u8], kind: Kind, row: usize) {
-        if self.symbols.len() < SYMBOLS {
+        if self.symbols.len() < MAX_SYMBOLS {
             self.symbols.push(Symbol {
                 name: String::from_utf8_lossy(name).into_owned(),
                 kind,
@@ -155,7 +155,7 @@ impl Outline {
     }
 
     /// Puts the symbols in order. Two patterns may see one definition: the kind that was named first is the better one.
-    fn settle(&mut self) {
+    fn sort_and_dedup(&mut self) {
         self.symbols.sort_by(|one, other| {
             let order = one.line.cmp(&other.line).then(one.name.cmp(&other.name));
             order.then(one.kind.cmp(&other.kind))

@@ -14,8 +14,8 @@ fn check(file: &str, names: &[&str], expect: Expect) {
         .join("fixtures")
         .join(file);
     let text = std::fs::read(path).unwrap();
-    let language = Language::of(file, &text).unwrap();
-    let mut outline = Reader::new().outline(language, &text);
+    let language = Language::detect(file, &text).unwrap();
+    let mut outline = SymbolParser::new().outline(language, &text);
     let mut seen = String::new();
     for symbol in &outline.symbols {
         seen += &format!("{} {} {}\n", symbol.line, symbol.kind.as_str(), symbol.name);
@@ -28,7 +28,7 @@ fn check(file: &str, names: &[&str], expect: Expect) {
         .copied()
         .filter(|name| {
             bag.iter()
-                .any(|(word, _)| word == words::name(name.as_bytes()))
+                .any(|(word, _)| word == words::hash_name(name.as_bytes()))
         })
         .collect();
     expect.assert_eq(&format!("{seen}uses {}\n", used.join(" ")));
@@ -213,7 +213,7 @@ fn cpp() {
 
 #[test]
 fn a_header_is_c_unless_it_says_otherwise() {
-    let of = |text: &str| Language::of("a.h", text.as_bytes()).unwrap().name;
+    let of = |text: &str| Language::detect("a.h", text.as_bytes()).unwrap().name;
     assert_eq!(of("struct queue;\n"), "C");
     assert_eq!(of("#pragma once\nnamespace queue {\n"), "C++");
 }

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use windlass_core::place::ContextSource;
 use windlass_core::task::{Issue, Task};
-use windlass_index::{Codebase, HistorySource, NewHistory, PastCommit};
+use windlass_core::workspace::ContextSource;
+use windlass_index::{CodebaseContext, HistorySource, NewHistory, PastCommit};
 
 use super::World;
 
@@ -58,7 +58,7 @@ fn issue() -> Issue {
 #[tokio::test]
 async fn a_context_is_the_task_its_issue_and_what_they_are_about() {
     let (world, task, issue) = (World::small(), task(), issue());
-    let codebase = Codebase::new(world.caches());
+    let codebase = CodebaseContext::new(world.caches());
     let context = codebase.build_context(&world.project(), &task, None).await;
     let context = context.unwrap();
     assert_eq!(context.related_files[0].path, "src/lease.rs");
@@ -81,13 +81,13 @@ async fn a_context_is_the_task_its_issue_and_what_they_are_about() {
 #[tokio::test]
 async fn the_past_is_learnt_once_and_kept() {
     let world = World::small();
-    let codebase = Codebase::new(world.caches()).with_history(OneCommit);
+    let codebase = CodebaseContext::new(world.caches()).with_history(OneCommit);
     for _ in 0..3 {
         let index = codebase.open(&world.project()).await.unwrap();
         assert_eq!(index.commit_count(), 1);
         assert_eq!(index.related("flicker").files[0].path, "src/paint.rs");
     }
-    let index = Codebase::without_cache()
+    let index = CodebaseContext::without_cache()
         .open(&world.project())
         .await
         .unwrap();
@@ -97,7 +97,7 @@ async fn the_past_is_learnt_once_and_kept() {
 #[tokio::test]
 async fn a_folder_that_is_not_there_is_refused() {
     let world = World::new();
-    let codebase = Codebase::new(world.caches());
+    let codebase = CodebaseContext::new(world.caches());
     let context = codebase
         .build_context(Path::new("/nowhere"), &task(), None)
         .await;

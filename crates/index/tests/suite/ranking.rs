@@ -3,7 +3,7 @@
 use expect_test::expect;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
-use windlass_core::place::TaskContext;
+use windlass_core::workspace::TaskContext;
 use windlass_index::PastCommit;
 
 use super::World;
@@ -74,7 +74,7 @@ fn the_past_has_a_say() {
         commit("Something else", &["src/clock.rs"]),
     ];
     let mut index = world.open();
-    index.learn("c1", &commits, None);
+    index.add_history("c1", &commits, None);
     assert_eq!(
         index.related("dashboard flicker").files[0].path,
         "src/odd.rs"
@@ -90,12 +90,12 @@ fn the_past_has_a_say() {
         index.related("dashboard flicker").files[0].path,
         "src/odd.rs"
     );
-    index.learn("c2", &[commit("Newest", &["src/paint.rs"])], Some("c1"));
+    index.add_history("c2", &[commit("Newest", &["src/paint.rs"])], Some("c1"));
     assert_eq!(
         (index.history_head(), index.commit_count()),
         (Some("c2"), 3)
     );
-    index.learn("c9", &[], Some("c7"));
+    index.add_history("c9", &[], Some("c7"));
     assert_eq!(index.commit_count(), 0);
 }
 

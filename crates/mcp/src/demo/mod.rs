@@ -3,7 +3,7 @@
 //! It is real: it is built with the official SDK and speaks over standard input and output. Any program that calls
 //! [`main_if_asked`] first thing in `main` can serve it, so an installed `windlass` brings its own.
 
-mod life;
+mod run;
 mod service;
 
 use std::ffi::OsStr;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use windlass_core::McpServer;
 
 /// The private first argument that turns a program into the demonstration server.
-const WORD: &str = "__windlass_mcp_demo";
+const DEMO_ARG: &str = "__windlass_mcp_demo";
 
 /// The name of the program that is nothing else.
 const PROGRAM: &str = "windlass-mcp-demo";
@@ -59,7 +59,7 @@ pub fn server(name: &str) -> Option<McpServer> {
     Some(McpServer {
         name: name.to_owned(),
         command: program()?.into_os_string().into_string().ok()?,
-        args: vec![WORD.to_owned(), name.to_owned()],
+        args: vec![DEMO_ARG.to_owned(), name.to_owned()],
         env: Default::default(),
     })
 }
@@ -67,12 +67,12 @@ pub fn server(name: &str) -> Option<McpServer> {
 /// Becomes the demonstration server, and never returns, if that is what this process was started for.
 ///
 /// Call it first thing in `main`, before there is a runtime.
-pub fn main_if_asked() {
+pub fn run_if_invoked() {
     IS_OWN_DEMO.store(true, Ordering::Relaxed);
     let mut args = std::env::args_os().skip(1);
-    if args.next().is_some_and(|word| word == WORD) {
+    if args.next().is_some_and(|word| word == DEMO_ARG) {
         let variant = args.next().as_deref().and_then(variant);
-        exit(variant.map_or(2, life::of))
+        exit(variant.map_or(2, run::run))
     }
 }
 

@@ -14,7 +14,7 @@ use rmcp::{ErrorData, ServerHandler, tool, tool_router};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Variant, exit, life};
+use super::{Variant, exit, run};
 
 /// The most that `flood` will say, however much is asked for.
 const FLOOD_BYTES: usize = 64 << 20;
@@ -69,13 +69,13 @@ struct Flood {
 }
 
 /// The demonstration server.
-pub(super) struct Demo {
+pub(super) struct DemoServer {
     variant: Variant,
     tools: ToolRouter<Self>,
 }
 
 #[tool_router]
-impl Demo {
+impl DemoServer {
     pub(super) fn new(variant: Variant) -> Self {
         let tools = match variant {
             Variant::Empty => ToolRouter::new(),
@@ -127,7 +127,7 @@ impl Demo {
     }
 }
 
-impl ServerHandler for Demo {
+impl ServerHandler for DemoServer {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
@@ -151,7 +151,7 @@ impl ServerHandler for Demo {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         if self.variant == Variant::Dying {
-            let _ = life::complain("this server dies in every call");
+            let _ = run::write_stderr("this server dies in every call");
             exit(3)
         }
         let call = ToolCallContext::new(self, request, context);

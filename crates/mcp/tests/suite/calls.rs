@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use windlass_core::ErrorCode;
-use windlass_mcp::{Body, Error};
+use windlass_mcp::{Error, ResourceBody};
 
 use super::support::{User, arguments, hurry, server};
 
@@ -24,7 +24,7 @@ async fn a_tool_that_fails_says_so_in_its_own_words() {
     let fail = arguments(json!({ "message": "no such row" }));
     let error = servers.call("demo", "fail", fail).await.unwrap_err();
     assert!(
-        matches!(&error, Error::Failed { server, tool, .. } if server == "demo" && tool == "fail")
+        matches!(&error, Error::ToolFailed { server, tool, .. } if server == "demo" && tool == "fail")
     );
     assert_eq!(
         (error.to_string().as_str(), error.code()),
@@ -39,7 +39,7 @@ async fn arguments_that_do_not_fit_fail_the_call_alone() {
         .call("demo", "add", arguments(json!({ "a": "two" })))
         .await
         .unwrap_err();
-    assert!(matches!(error, Error::Failed { .. }), "{error:?}");
+    assert!(matches!(error, Error::ToolFailed { .. }), "{error:?}");
     assert!(error.to_string().contains("expected i64"), "{error}");
     let add = arguments(json!({ "a": 1, "b": 1 }));
     assert_eq!(
@@ -88,7 +88,10 @@ async fn resources_are_read() {
     let contents = servers.read("demo", "demo://numbers").await.unwrap();
     assert_eq!(contents.len(), 1);
     assert_eq!(contents[0].mime_type.as_deref(), Some("application/json"));
-    assert_eq!(contents[0].body, Body::Text("[1, 2, 3, 5, 8]".to_owned()));
+    assert_eq!(
+        contents[0].body,
+        ResourceBody::Text("[1, 2, 3, 5, 8]".to_owned())
+    );
 }
 
 #[tokio::test]
@@ -100,5 +103,5 @@ async fn a_resource_that_cannot_be_read_says_why() {
         "mcp server demo: demo://broken: demo://broken cannot be read (-32603)"
     );
     let missing = servers.read("demo", "demo://missing").await.unwrap_err();
-    assert!(matches!(missing, Error::Refused { .. }), "{missing}");
+    assert!(matches!(missing, Error::ErrorResponse { .. }), "{missing}");
 }

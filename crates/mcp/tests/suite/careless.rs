@@ -5,14 +5,14 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::Instant;
 use windlass_core::ErrorCode;
-use windlass_mcp::Limits;
+use windlass_mcp::McpLimits;
 
 use super::support::{User, arguments, hurry, script, server, shell};
 
 #[tokio::test]
 async fn noise_is_counted_and_passed_over() {
     let servers = User::new().demos(&["demo-noisy"]).await;
-    assert_eq!(servers.noise("demo-noisy").unwrap(), 5);
+    assert_eq!(servers.stray_line_count("demo-noisy").unwrap(), 5);
     let echo = arguments(json!({ "text": "clear" }));
     assert_eq!(
         servers.call("demo-noisy", "echo", echo).await.unwrap(),
@@ -77,9 +77,9 @@ async fn p12_a_server_that_floods_instead_of_answering_is_given_up() {
 async fn p12_messages_to_a_server_that_reads_none_do_not_pile_up() {
     let tools = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"t","inputSchema":{}}]}}"#;
     let deaf = shell("deaf", &[tools]);
-    let limits = Limits {
+    let limits = McpLimits {
         call: Duration::from_millis(500),
-        ..Limits::default()
+        ..McpLimits::default()
     };
     let servers = User::new().connect_within(&[deaf], limits).await.unwrap();
     let long = || arguments(json!({ "text": "x".repeat(1 << 20) }));

@@ -1,6 +1,6 @@
 //! What servers offer is found, under the names that agents use.
 
-use windlass_mcp::Resource;
+use windlass_mcp::McpResource;
 
 use super::support::{User, server, shell};
 
@@ -14,15 +14,15 @@ async fn tools_are_listed_with_their_schemas() {
         .collect();
     assert_eq!(names, ["add", "echo", "env", "fail", "flood", "slow"]);
 
-    let echo = servers.find("mcp__demo__echo").unwrap();
+    let echo = servers.find_tool("mcp__demo__echo").unwrap();
     assert_eq!(
         (echo.server.as_str(), echo.description.as_str()),
         ("demo", "Says the text back.")
     );
     assert_eq!(echo.input_schema["properties"]["text"]["type"], "string");
     assert_eq!(echo.input_schema["required"][0], "text");
-    assert_eq!(echo.joined(), "mcp__demo__echo");
-    assert_eq!(servers.find("mcp__demo__missing"), None);
+    assert_eq!(echo.qualified_name(), "mcp__demo__echo");
+    assert_eq!(servers.find_tool("mcp__demo__missing"), None);
 }
 
 #[tokio::test]
@@ -34,7 +34,7 @@ async fn resources_are_listed() {
         .map(|resource| resource.uri.as_str())
         .collect();
     assert_eq!(uris, ["demo://greeting", "demo://numbers", "demo://broken"]);
-    let numbers = Resource {
+    let numbers = McpResource {
         uri: "demo://numbers".to_owned(),
         name: "numbers".to_owned(),
         description: String::new(),
@@ -57,7 +57,7 @@ async fn servers_stand_side_by_side() {
         ["demo", "second", "demo-empty"]
     );
     assert_eq!(servers.tools().len(), 12);
-    assert!(servers.find("mcp__second__add").is_some());
+    assert!(servers.find_tool("mcp__second__add").is_some());
     assert_eq!(servers.resources("demo-empty").unwrap(), []);
 }
 
@@ -77,7 +77,11 @@ async fn all_pages_are_turned() {
     let first = page(1, "one", r#","nextCursor":"more""#);
     let pages = shell("pages", &[&first, &page(2, "two", "")]);
     let servers = User::new().connect(&[pages]).await.unwrap();
-    let names: Vec<String> = servers.tools().iter().map(|tool| tool.joined()).collect();
+    let names: Vec<String> = servers
+        .tools()
+        .iter()
+        .map(|tool| tool.qualified_name())
+        .collect();
     assert_eq!(names, ["mcp__pages__one", "mcp__pages__two"]);
 }
 

@@ -33,7 +33,10 @@ async fn names_must_be_names_to_every_model() {
     let user = User::new();
     for name in ["", "a b", "a.b", "ä", "a\n", &"x".repeat(65)] {
         let error = user.connect(&[script(name, "")]).await.unwrap_err();
-        assert!(matches!(error, Error::Name { .. }), "{name:?}: {error}");
+        assert!(
+            matches!(error, Error::InvalidName { .. }),
+            "{name:?}: {error}"
+        );
     }
     let twice = user
         .connect(&[server("demo"), server("demo")])

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tempfile::TempDir;
 use windlass_core::McpServer;
-use windlass_mcp::{Error, Limits, Servers, demo};
+use windlass_mcp::{Error, McpLimits, McpServers, demo};
 use windlass_sandbox::{Host, Sandbox};
 
 /// A user with a home folder, a project in it, and a secret in the environment.
@@ -40,20 +40,21 @@ impl User {
         Sandbox::detect(host.with_readable(programs)).await.unwrap()
     }
 
-    pub(crate) async fn connect(&self, servers: &[McpServer]) -> Result<Servers, Error> {
-        Servers::connect(&self.sandbox().await, servers, &self.project()).await
+    pub(crate) async fn connect(&self, servers: &[McpServer]) -> Result<McpServers, Error> {
+        McpServers::connect(&self.sandbox().await, servers, &self.project()).await
     }
 
     pub(crate) async fn connect_within(
         &self,
         servers: &[McpServer],
-        limits: Limits,
-    ) -> Result<Servers, Error> {
-        Servers::connect_within(&self.sandbox().await, servers, &self.project(), limits).await
+        limits: McpLimits,
+    ) -> Result<McpServers, Error> {
+        McpServers::connect_with_limits(&self.sandbox().await, servers, &self.project(), limits)
+            .await
     }
 
     /// The demonstration servers of these names, running.
-    pub(crate) async fn demos(&self, names: &[&str]) -> Servers {
+    pub(crate) async fn demos(&self, names: &[&str]) -> McpServers {
         let servers: Vec<McpServer> = names.iter().map(|name| server(name)).collect();
         self.connect(&servers).await.unwrap()
     }
@@ -93,8 +94,8 @@ pub(crate) fn arguments(value: Value) -> Map<String, Value> {
 }
 
 /// Little time to start, little time for a call.
-pub(crate) fn hurry(start: u64, call: u64) -> Limits {
-    Limits {
+pub(crate) fn hurry(start: u64, call: u64) -> McpLimits {
+    McpLimits {
         start: Duration::from_millis(start),
         call: Duration::from_millis(call),
     }

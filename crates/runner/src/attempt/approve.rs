@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use windlass_core::permission::Approval;
+use windlass_core::permission::SessionApprover;
 use windlass_core::task::{AttemptRef, NewApproval, RecordId};
-use windlass_core::{Approver, Clock, PermissionAsk, TaskStore};
+use windlass_core::{Approver, Clock, PermissionRequest, TaskStore};
 
-use super::patiently;
+use super::retry_transient;
 use crate::Runner;
 
 /// How often the store is asked whether somebody has decided.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Asks through the store on behalf of one attempt.
 #[derive(Debug)]
@@ -26,11 +26,11 @@ struct StoreApprover {
 
 /// Who decides in this attempt: whom the settings name, else whoever looks into the store. Asked only where the policy
 /// says so, and that may be the agent's own rather than the settings'.
-pub(super) fn approver(runner: &Runner, at: AttemptRef, agent: &str) -> Approval {
+pub(super) fn approver(runner: &Runner, at: AttemptRef, agent: &str) -> SessionApprover {
     if runner.settings.approver.0.is_some() {
         return runner.settings.approver.clone();
     }
-    Approval(Some(Arc::new(StoreApprover {
+    SessionApprover(Some(Arc::new(StoreApprover {
         store: Arc::clone(&runner.store),
         clock: Arc::clone(&runner.clock),
         at,
@@ -39,7 +39,7 @@ pub(super) fn approver(runner: &Runner, at: AttemptRef, agent: &str) -> Approval
 }
 
 impl Approver for StoreApprover {
-    fn decide(&self, ask: PermissionAsk) -> BoxFuture<'_, Option<String>> {
+    fn decide(&self, ask: PermissionRequest) -> BoxFuture<'_, Option<String>> {
         Box::pin(async move {
             let asked = NewApproval {
                 attempt: self.at,
@@ -48,33 +48,33 @@ impl Approver for StoreApprover {
                 input: ask.input,
                 options: ask.options,
             };
-            let asked = self.store.ask(asked).await.ok()?;
-            let mut open = Open {
+            let asked = self.store.request_approval(asked).await.ok()?;
+            let mut open = PendingApproval {
                 store: Arc::clone(&self.store),
                 id: asked.id,
                 decided: false,
             };
             loop {
                 let look = || self.store.approval(asked.id);
-                let found = patiently(&*self.clock, look).await.ok()?;
+                let found = retry_transient(&*self.clock, look).await.ok()?;
                 if let Some(decision) = found.decision {
                     open.decided = true;
                     return decision.option;
                 }
-                self.clock.sleep(LOOK).await;
+                self.clock.sleep(POLL_INTERVAL).await;
             }
         })
     }
 }
 
 /// A question that nobody has answered yet. Dropped, it is withdrawn: the turn has ended, and no answer would be heard.
-struct Open {
+struct PendingApproval {
     store: Arc<dyn TaskStore>,
     id: RecordId,
     decided: bool,
 }
 
-impl Drop for Open {
+impl Drop for PendingApproval {
     fn drop(&mut self) {
         if self.decided {
             return;
@@ -82,7 +82,7 @@ impl Drop for Open {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let store = Arc::clone(&self.store);
             let id = self.id;
-            runtime.spawn(async move { store.decide(id, None).await });
+            runtime.spawn(async move { store.decide_approval(id, None).await });
         }
     }
 }

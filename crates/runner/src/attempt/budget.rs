@@ -5,23 +5,23 @@ use std::time::Duration;
 
 use windlass_core::{Clock, Usage};
 
-use super::{Fault, Worked};
+use super::{AttemptError, AttemptResult};
 use crate::Budget;
 
 /// The consumption of one attempt.
-pub(crate) struct Spending {
+pub(crate) struct BudgetTracker {
     budget: Budget,
     began: Duration,
-    state: Mutex<State>,
+    state: Mutex<BudgetState>,
 }
 
 #[derive(Default)]
-struct State {
+struct BudgetState {
     usage: Usage,
     turns: u32,
 }
 
-impl Spending {
+impl BudgetTracker {
     pub(super) fn new(budget: Budget, began: Duration) -> Self {
         let state = Mutex::default();
         Self {
@@ -44,9 +44,9 @@ impl Spending {
     }
 
     /// Allows another turn, and counts it, unless a budget is used up.
-    pub(super) fn allow(&self, clock: &dyn Clock) -> Worked<()> {
-        if self.left(clock).is_some_and(|left| left.is_zero()) {
-            return Err(self.out_of_time());
+    pub(super) fn start_turn(&self, clock: &dyn Clock) -> AttemptResult<()> {
+        if self.time_left(clock).is_some_and(|left| left.is_zero()) {
+            return Err(self.timeout_error());
         }
         let mut state = self.lock();
         let budget = &self.budget;
@@ -66,24 +66,24 @@ impl Spending {
     }
 
     /// The time that is left, where it is limited.
-    pub(super) fn left(&self, clock: &dyn Clock) -> Option<Duration> {
+    pub(super) fn time_left(&self, clock: &dyn Clock) -> Option<Duration> {
         let spent = clock.elapsed().saturating_sub(self.began);
         self.budget.wall.map(|wall| wall.saturating_sub(spent))
     }
 
     /// The end of an attempt that took too long.
-    pub(super) fn out_of_time(&self) -> Fault {
+    pub(super) fn timeout_error(&self) -> AttemptError {
         let wall = self.budget.wall.unwrap_or_default();
         exhausted(&format!("{0} of {0} s", wall.as_secs_f64()))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, BudgetState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn exhausted(what: &str) -> Fault {
-    Fault::Failed {
+fn exhausted(what: &str) -> AttemptError {
+    AttemptError::Failed {
         error: format!(
             "BudgetExhausted: {what} are used up: raise the budget, then retry the task"
         ),

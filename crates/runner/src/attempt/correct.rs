@@ -1,15 +1,15 @@
 //! Tests, and the rounds in which what they show is mended.
 
 use serde_json::json;
-use windlass_core::place::{Change, Place, TestPlan};
 use windlass_core::task::{Broadcast, Correction, TestResult, TestStatus};
+use windlass_core::workspace::{Change, TestPlan, WorkingCopy};
 
 use super::edit::{Edit, Editor};
-use super::{Attempt, Fault, Worked, patiently, words};
-use crate::prompt::cut;
+use super::{AttemptContext, AttemptError, AttemptResult, prompts, retry_transient};
+use crate::template::truncate_end;
 
 /// A change that passed.
-pub(super) struct Proven {
+pub(super) struct VerifiedChange {
     pub(super) change: Change,
     /// The green run. `None`: the project expressly has no tests.
     pub(super) tests: Option<TestResult>,
@@ -18,39 +18,39 @@ pub(super) struct Proven {
 }
 
 /// What is to be thought of the files as they are now.
-enum Verdict {
+enum CheckOutcome {
     Passed(Change, Option<TestResult>),
-    Red(Box<TestResult>),
-    Empty,
-    Refused(String),
+    TestsFailed(Box<TestResult>),
+    NoChange,
+    NotApplied(String),
 }
 
 /// The first edit, the tests, and as many corrections as it takes and may take.
-pub(super) async fn prove(
-    attempt: &Attempt<'_>,
-    place: &dyn Place,
+pub(super) async fn edit_until_passing(
+    attempt: &AttemptContext<'_>,
+    place: &dyn WorkingCopy,
     plan: &TestPlan,
     editor: &mut Editor<'_, '_>,
-) -> Worked<Proven> {
-    let edit = editor.begin().await?;
-    let verdict = judge(attempt, place, plan, &edit).await?;
+) -> AttemptResult<VerifiedChange> {
+    let edit = editor.first_edit().await?;
+    let verdict = check(attempt, place, plan, &edit).await?;
     self_correction(attempt, place, plan, editor, (edit, verdict)).await
 }
 
 /// `_self_correction_loop` of the worker's contract: until the change passes, or a person must say how to go on.
 async fn self_correction(
-    attempt: &Attempt<'_>,
-    place: &dyn Place,
+    attempt: &AttemptContext<'_>,
+    place: &dyn WorkingCopy,
     plan: &TestPlan,
     editor: &mut Editor<'_, '_>,
-    (mut edit, mut verdict): (Edit, Verdict),
-) -> Worked<Proven> {
+    (mut edit, mut verdict): (Edit, CheckOutcome),
+) -> AttemptResult<VerifiedChange> {
     let rounds = attempt.runner.settings.rounds;
     let mut round = 0;
     loop {
         let problem = match verdict {
-            Verdict::Passed(change, tests) => {
-                return Ok(Proven {
+            CheckOutcome::Passed(change, tests) => {
+                return Ok(VerifiedChange {
                     change,
                     tests,
                     explanation: edit.description,
@@ -59,77 +59,84 @@ async fn self_correction(
             problem => problem,
         };
         if round == rounds {
-            return Err(Fault::Blocked {
-                question: words::exhausted_question(rounds, &problem.in_short(), &edit.description),
+            return Err(AttemptError::Blocked {
+                question: prompts::exhausted_question(
+                    rounds,
+                    &problem.summary(),
+                    &edit.description,
+                ),
             });
         }
         round += 1;
         attempt
-            .tell_round(round, "in_progress", Some(problem.in_short()))
+            .broadcast_round(round, "in_progress", Some(problem.summary()))
             .await;
         edit = editor.correct(round, &problem.for_agent()).await?;
-        verdict = judge(attempt, place, plan, &edit).await?;
-        record(attempt, round, &problem, &edit, &verdict).await?;
+        verdict = check(attempt, place, plan, &edit).await?;
+        record_round(attempt, round, &problem, &edit, &verdict).await?;
     }
 }
 
 /// Looks at what differs, and tests it.
-async fn judge(
-    attempt: &Attempt<'_>,
-    place: &dyn Place,
+async fn check(
+    attempt: &AttemptContext<'_>,
+    place: &dyn WorkingCopy,
     plan: &TestPlan,
     edit: &Edit,
-) -> Worked<Verdict> {
+) -> AttemptResult<CheckOutcome> {
     if let Some(why) = &edit.refused {
-        return Ok(Verdict::Refused(why.clone()));
+        return Ok(CheckOutcome::NotApplied(why.clone()));
     }
-    let step = attempt.trace.step("change");
+    let step = attempt.trace.span("change");
     let change = place.change().await;
-    step.done(&change);
+    step.finish_with(&change);
     let change = change?;
-    attempt.saw(&change.files);
+    attempt.set_files(&change.files);
     if change.is_empty() {
-        return Ok(Verdict::Empty);
+        return Ok(CheckOutcome::NoChange);
     }
     if matches!(plan, TestPlan::None) {
-        return Ok(Verdict::Passed(change, None));
+        return Ok(CheckOutcome::Passed(change, None));
     }
     let result = run_and_record_tests(attempt, place).await?;
     Ok(match result.status {
-        TestStatus::Passed => Verdict::Passed(change, Some(result)),
-        _ => Verdict::Red(Box::new(result)),
+        TestStatus::Passed => CheckOutcome::Passed(change, Some(result)),
+        _ => CheckOutcome::TestsFailed(Box::new(result)),
     })
 }
 
 /// `_run_and_record_tests` of the worker's contract.
-async fn run_and_record_tests(attempt: &Attempt<'_>, place: &dyn Place) -> Worked<TestResult> {
+async fn run_and_record_tests(
+    attempt: &AttemptContext<'_>,
+    place: &dyn WorkingCopy,
+) -> AttemptResult<TestResult> {
     let runner = attempt.runner;
-    attempt.say("tests", "the tests are run").await;
-    let step = attempt.trace.step("tests");
+    attempt.report_activity("tests", "the tests are run").await;
+    let step = attempt.trace.span("tests");
     let result = runner.verifier.verify(place.root()).await?;
-    step.end(|node| {
+    step.finish(|node| {
         node.exit_code = result.exit_code;
         if result.status != TestStatus::Passed {
-            node.error = Some(super::trace::backend_error(words::summary(&result)));
+            node.error = Some(super::trace::backend_error(prompts::summary(&result)));
         }
     });
     let record = || runner.store.record_test(attempt.at, result.clone());
-    patiently(&*runner.clock, record).await?;
-    attempt.tell_tests(&result).await;
+    retry_transient(&*runner.clock, record).await?;
+    attempt.broadcast_tests(&result).await;
     Ok(result)
 }
 
 /// Writes a round down: what was wrong, what was done, how it ended.
-async fn record(
-    attempt: &Attempt<'_>,
+async fn record_round(
+    attempt: &AttemptContext<'_>,
     round: u32,
-    problem: &Verdict,
+    problem: &CheckOutcome,
     edit: &Edit,
-    verdict: &Verdict,
-) -> Worked<()> {
+    verdict: &CheckOutcome,
+) -> AttemptResult<()> {
     let correction = Correction {
         round,
-        error_analysis: edit.analysis.clone().unwrap_or_else(|| problem.in_short()),
+        error_analysis: edit.analysis.clone().unwrap_or_else(|| problem.summary()),
         fix_description: edit.description.clone(),
         code_changes: match &edit.changes {
             Some(files) => files.clone(),
@@ -143,21 +150,21 @@ async fn record(
             .store
             .record_correction(attempt.at, correction.clone())
     };
-    patiently(&*runner.clock, write).await?;
+    retry_transient(&*runner.clock, write).await?;
     let (status, summary) = match verdict {
-        Verdict::Passed(..) => ("success", None),
-        problem => ("failed", Some(problem.in_short())),
+        CheckOutcome::Passed(..) => ("success", None),
+        problem => ("failed", Some(problem.summary())),
     };
-    attempt.tell_round(round, status, summary).await;
+    attempt.broadcast_round(round, status, summary).await;
     Ok(())
 }
 
-impl Verdict {
+impl CheckOutcome {
     fn status(&self) -> TestStatus {
         match self {
             Self::Passed(..) => TestStatus::Passed,
-            Self::Red(result) => result.status,
-            Self::Empty | Self::Refused(_) => TestStatus::Error,
+            Self::TestsFailed(result) => result.status,
+            Self::NoChange | Self::NotApplied(_) => TestStatus::Error,
         }
     }
 
@@ -165,25 +172,28 @@ impl Verdict {
     fn for_agent(&self) -> String {
         match self {
             Self::Passed(..) => String::new(),
-            Self::Red(result) => words::failures(result),
-            Self::Empty => words::nothing_changed(),
-            Self::Refused(why) => words::refused(why),
+            Self::TestsFailed(result) => prompts::failure_report(result),
+            Self::NoChange => prompts::no_change(),
+            Self::NotApplied(why) => prompts::apply_failed(why),
         }
     }
 
     /// What a person is told.
-    fn in_short(&self) -> String {
+    fn summary(&self) -> String {
         match self {
             Self::Passed(..) => "the tests passed".to_owned(),
-            Self::Red(result) => format!("the tests: {}", words::summary(result)),
-            Self::Empty => "the agent says it is done, and no file has changed".to_owned(),
-            Self::Refused(why) => format!("the files could not be put in place: {}", cut(why, 500)),
+            Self::TestsFailed(result) => format!("the tests: {}", prompts::summary(result)),
+            Self::NoChange => "the agent says it is done, and no file has changed".to_owned(),
+            Self::NotApplied(why) => format!(
+                "the files could not be put in place: {}",
+                truncate_end(why, 500)
+            ),
         }
     }
 }
 
-impl Attempt<'_> {
-    async fn tell_round(&self, round: u32, status: &str, error_summary: Option<String>) {
+impl AttemptContext<'_> {
+    async fn broadcast_round(&self, round: u32, status: &str, error_summary: Option<String>) {
         let message = Broadcast::CorrectionAttempt {
             project_id: self.project.id,
             task_id: self.task.id,
@@ -192,6 +202,6 @@ impl Attempt<'_> {
             status: status.to_owned(),
             error_summary,
         };
-        self.tell(message).await;
+        self.broadcast(message).await;
     }
 }

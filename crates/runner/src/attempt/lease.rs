@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use windlass_core::task::{AttemptRef, Lease as Answer, StoreError};
+use windlass_core::task::{AttemptRef, LeaseStatus as Answer, StoreError};
 
 use crate::Runner;
 
@@ -17,7 +17,7 @@ pub(super) struct Lease<'a> {
 
 /// Why a lease is no longer kept.
 #[derive(Debug)]
-pub(super) enum Lost {
+pub(super) enum LeaseLoss {
     /// Somebody asked for the task to be cancelled; the lease is still held.
     CancelRequested,
     /// Another attempt has begun, or the task is gone.
@@ -37,35 +37,35 @@ impl<'a> Lease<'a> {
     }
 
     /// Renews the lease until that no longer makes sense.
-    pub(super) async fn keep(&self) -> Lost {
+    pub(super) async fn renew_until_lost(&self) -> LeaseLoss {
         let settings = &self.runner.settings;
-        let mut wait = settings.heartbeat();
+        let mut wait = settings.heartbeat_interval();
         loop {
             self.runner.clock.sleep(wait).await;
             let sent = self.runner.clock.elapsed();
             match self.renew().await {
                 Some(Ok(Answer::Held)) => {
                     *self.renewed.lock().unwrap_or_else(PoisonError::into_inner) = sent;
-                    wait = settings.heartbeat();
+                    wait = settings.heartbeat_interval();
                 }
-                Some(Ok(Answer::CancelRequested)) => return Lost::CancelRequested,
+                Some(Ok(Answer::CancelRequested)) => return LeaseLoss::CancelRequested,
                 Some(Err(
                     error @ (StoreError::Superseded { .. } | StoreError::NotFound { .. }),
-                )) => return Lost::Superseded(error),
-                answer if self.left().is_zero() => {
+                )) => return LeaseLoss::Superseded(error),
+                answer if self.remaining().is_zero() => {
                     tracing::warn!(attempt = %self.at, ?answer, "the lease may have run out");
-                    return Lost::Unreachable;
+                    return LeaseLoss::Unreachable;
                 }
                 // Soon again, but never so soon that a store in trouble gets more of it.
-                _ => wait = (settings.heartbeat() / 4).min(self.left()),
+                _ => wait = (settings.heartbeat_interval() / 4).min(self.remaining()),
             }
         }
     }
 
     /// How long the lease is surely still held.
-    pub(super) fn left(&self) -> Duration {
+    pub(super) fn remaining(&self) -> Duration {
         let renewed = *self.renewed.lock().unwrap_or_else(PoisonError::into_inner);
-        let until = renewed + self.runner.settings.safe();
+        let until = renewed + self.runner.settings.safe_lease();
         until.saturating_sub(self.runner.clock.elapsed())
     }
 
@@ -73,7 +73,7 @@ impl<'a> Lease<'a> {
     /// matters. Such a machine is slow to answer; what it gets is half of the time that is kept back for stopping.
     async fn renew(&self) -> Option<Result<Answer, StoreError>> {
         let runner = self.runner;
-        let patience = self.left().max(runner.settings.lease / 12);
+        let patience = self.remaining().max(runner.settings.lease / 12);
         tokio::select! {
             biased;
             answer = runner.store.heartbeat(self.at, runner.settings.lease) => Some(answer),

@@ -10,79 +10,79 @@ mod correct;
 mod edit;
 mod lease;
 mod log;
+mod prompts;
 mod publish;
 mod retry;
+mod steps;
 mod supervise;
 mod trace;
 mod turn;
-mod words;
-mod work;
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use windlass_core::Retry;
-use windlass_core::place::Place;
 use windlass_core::task::{AttemptRef, Broadcast, Outcome, Project, StoreError, Task, TestResult};
+use windlass_core::workspace::WorkingCopy;
 
-pub use publish::branch_of;
-pub(crate) use retry::patiently;
+pub(crate) use prompts::PromptContext;
+pub use publish::branch_name;
+pub(crate) use retry::retry_transient;
 pub(crate) use supervise::run;
 pub use supervise::trace_id;
-pub(crate) use turn::{Conversation, Unstructured, call};
-pub(crate) use words::Material;
+pub(crate) use turn::{Conversation, StructuredCallError, call};
 
-use budget::Spending;
-use log::Log;
-use trace::Trace;
+use budget::BudgetTracker;
+use log::EventLog;
+use trace::AttemptTrace;
 
 use crate::Runner;
 
 /// What the parts of an attempt share.
-pub(crate) struct Attempt<'a> {
+pub(crate) struct AttemptContext<'a> {
     pub(crate) runner: &'a Runner,
     pub(crate) task: Task,
     pub(crate) project: Project,
     pub(crate) at: AttemptRef,
-    pub(crate) log: Log,
-    pub(crate) trace: Trace,
-    pub(crate) spending: Spending,
+    pub(crate) log: EventLog,
+    pub(crate) trace: AttemptTrace,
+    pub(crate) spending: BudgetTracker,
     /// The clone. It outlives the work, so that it can be removed however the work ended.
-    place: OnceLock<Box<dyn Place>>,
+    working_copy: OnceLock<Box<dyn WorkingCopy>>,
     /// Whether the change may be in the user's repository without the store's knowing. Then the attempt must not be
     /// called failed: only of one that went silent does the next one look whether it had published.
-    unsure: AtomicBool,
+    maybe_published: AtomicBool,
     /// The paths that differ from the base, as last seen.
     files: Mutex<Vec<String>>,
 }
 
 /// What the work came to, where it came to something.
 #[derive(Debug)]
-pub(crate) struct Done {
+pub(crate) struct FinishedWork {
     pub(crate) outcome: Outcome,
 }
 
 /// Why the work did not come to its end.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum AttemptError {
     /// The attempt is no longer the task's.
     Superseded(StoreError),
     /// It failed.
     Failed { error: String, again: bool },
     /// It failed for want of something that will be there again after a while, such as room on the disk.
-    Later { error: String, after: Duration },
+    RetryLater { error: String, after: Duration },
     /// A person must say how to go on.
     Blocked { question: String },
 }
 
-pub(crate) type Worked<T> = Result<T, Fault>;
+pub(crate) type AttemptResult<T> = Result<T, AttemptError>;
 
-impl From<StoreError> for Fault {
+impl From<StoreError> for AttemptError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Superseded { .. } | StoreError::NotFound { .. } => Self::Superseded(error),
-            StoreError::Refused(_) | StoreError::KeyTaken { .. } => Self::Failed {
+            StoreError::Refused(_) | StoreError::IdempotencyConflict { .. } => Self::Failed {
                 error: error.to_string(),
                 again: false,
             },
@@ -95,10 +95,10 @@ impl From<StoreError> for Fault {
 }
 
 /// What went wrong around the agent: clone, tests, git. The agent's own faults are told by its turns.
-impl From<windlass_core::Error> for Fault {
+impl From<windlass_core::Error> for AttemptError {
     fn from(error: windlass_core::Error) -> Self {
         match error.retry() {
-            Retry::After(after) => Self::Later {
+            Retry::After(after) => Self::RetryLater {
                 error: error.to_string(),
                 after,
             },
@@ -110,17 +110,17 @@ impl From<windlass_core::Error> for Fault {
     }
 }
 
-impl std::fmt::Display for Fault {
+impl std::fmt::Display for AttemptError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Superseded(error) => error.fmt(f),
-            Self::Failed { error, .. } | Self::Later { error, .. } => f.write_str(error),
+            Self::Failed { error, .. } | Self::RetryLater { error, .. } => f.write_str(error),
             Self::Blocked { question } => f.write_str(question),
         }
     }
 }
 
-impl Fault {
+impl AttemptError {
     /// What every result says of an agent that took too long.
     fn timeout() -> Self {
         Self::Failed {
@@ -130,16 +130,16 @@ impl Fault {
     }
 }
 
-impl Attempt<'_> {
+impl AttemptContext<'_> {
     /// Tells watchers through the bus, and later readers through the store's log.
-    pub(crate) async fn tell(&self, message: Broadcast) {
+    pub(crate) async fn broadcast(&self, message: Broadcast) {
         self.runner.bus.send(message.clone());
         self.log.write(message).await;
     }
 
     /// Says in words what is being done.
-    pub(crate) async fn say(&self, activity_type: &str, message: impl Into<String>) {
-        self.tell(self.activity(activity_type, message)).await;
+    pub(crate) async fn report_activity(&self, activity_type: &str, message: impl Into<String>) {
+        self.broadcast(self.activity(activity_type, message)).await;
     }
 
     fn activity(&self, activity_type: &str, message: impl Into<String>) -> Broadcast {
@@ -153,7 +153,7 @@ impl Attempt<'_> {
     }
 
     /// The four figures of a test run, told to everybody.
-    pub(crate) async fn tell_tests(&self, result: &TestResult) {
+    pub(crate) async fn broadcast_tests(&self, result: &TestResult) {
         #[expect(
             clippy::cast_precision_loss,
             reason = "a test run does not last for millions of years"
@@ -169,7 +169,7 @@ impl Attempt<'_> {
             total: result.counts.total,
             duration,
         };
-        self.tell(message).await;
+        self.broadcast(message).await;
     }
 
     /// The paths that differ from the base, as last seen.
@@ -178,7 +178,7 @@ impl Attempt<'_> {
         files.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn saw(&self, files: &[String]) {
+    fn set_files(&self, files: &[String]) {
         let mut seen = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         files.clone_into(&mut seen);
     }

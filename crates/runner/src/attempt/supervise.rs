@@ -10,20 +10,20 @@ use futures::future::{self, BoxFuture};
 use windlass_core::task::{Broadcast, Outcome, Release, StoreError, TaskStatus};
 use windlass_core::{ErrorCode, TraceError};
 
-use super::budget::Spending;
-use super::lease::{Lease, Lost};
-use super::log::Log;
-use super::retry::{is_passing, pause};
-use super::trace::{Trace, some_usage};
-use super::{Attempt, Done, Fault, work};
-use crate::runner::{Signals, Taken};
+use super::budget::BudgetTracker;
+use super::lease::{Lease, LeaseLoss};
+use super::log::EventLog;
+use super::retry::{backoff, is_transient};
+use super::trace::{AttemptTrace, some_usage};
+use super::{AttemptContext, AttemptError, FinishedWork, steps};
+use crate::runner::{ClaimedTask, StopSignals};
 use crate::{ResultStatus, Runner, TaskResult};
 
 /// The longest that a failed attempt is held back for the sake of the next.
-const MAX_WAIT: Duration = Duration::from_secs(60);
+const MAX_RETRY_WAIT: Duration = Duration::from_secs(60);
 
 /// What is to be written down at the end.
-enum End {
+enum AttemptEnd {
     Finish(Outcome),
     Release,
     /// Nothing: every write would be refused, or should be.
@@ -31,88 +31,88 @@ enum End {
 }
 
 /// Works on a task that was taken, to its end.
-pub(crate) async fn run(runner: &Runner, taken: Taken, signals: Signals) -> TaskResult {
-    let (log, carrier) = Log::new();
+pub(crate) async fn run(runner: &Runner, taken: ClaimedTask, signals: StopSignals) -> TaskResult {
+    let (log, carrier) = EventLog::new();
     let at = taken.claimed.attempt;
-    let mut attempt = Attempt {
+    let mut attempt = AttemptContext {
         runner,
         task: taken.claimed.task,
         project: taken.project,
         at,
         log,
-        trace: Trace::new(runner.clock.clone(), taken.since),
-        spending: Spending::new(runner.settings.budget, taken.since),
-        place: OnceLock::new(),
-        unsure: AtomicBool::new(false),
+        trace: AttemptTrace::new(runner.clock.clone(), taken.since),
+        spending: BudgetTracker::new(runner.settings.budget, taken.since),
+        working_copy: OnceLock::new(),
+        maybe_published: AtomicBool::new(false),
         files: Mutex::default(),
     };
     let lease = Lease::new(runner, at, taken.since);
-    attempt.show(TaskStatus::InProgress);
+    attempt.broadcast_status(TaskStatus::InProgress);
     let end = tokio::select! {
         biased;
-        lost = lease.keep() => stopped(lost),
-        () = signals.cancel.cancelled() => End::Finish(Outcome::Cancelled),
-        () = grace(runner, &signals) => End::Release,
-        () = wall(&attempt) => outcome(Err(attempt.spending.out_of_time())),
-        fault = carrier.carry(runner, at) => outcome(Err(fault)),
-        done = worked(&attempt) => outcome(done),
+        lost = lease.renew_until_lost() => on_lease_lost(lost),
+        () = signals.cancel.cancelled() => AttemptEnd::Finish(Outcome::Cancelled),
+        () = stop_grace_elapsed(runner, &signals) => AttemptEnd::Release,
+        () = time_budget_elapsed(&attempt) => outcome(Err(attempt.spending.timeout_error())),
+        fault = carrier.run(runner, at) => outcome(Err(fault)),
+        done = run_work(&attempt) => outcome(done),
     };
     let result = attempt.end(&lease, end).await;
-    attempt.keep_trace(&result).await;
-    attempt.leave().await;
+    attempt.save_trace(&result).await;
+    attempt.remove_clone().await;
     result
 }
 
 /// The work with its panics caught, and with all that it said in the store.
-async fn worked(attempt: &Attempt<'_>) -> Result<Done, Fault> {
-    let work = AssertUnwindSafe(work::work(attempt));
+async fn run_work(attempt: &AttemptContext<'_>) -> Result<FinishedWork, AttemptError> {
+    let work = AssertUnwindSafe(steps::run_steps(attempt));
     let done = work.catch_unwind().await.unwrap_or_else(|panic| {
         let said = panic
             .downcast_ref::<&str>()
             .map(|text| (*text).to_owned())
             .or_else(|| panic.downcast_ref::<String>().cloned())
             .unwrap_or_default();
-        Err(Fault::Failed {
+        Err(AttemptError::Failed {
             error: format!("the attempt panicked: {said}"),
             again: true,
         })
     });
     let done = match done {
-        Err(Fault::Later { error, after }) => {
+        Err(AttemptError::RetryLater { error, after }) => {
             // Still ours while we wait: so nobody takes it before there is a chance that it goes better.
-            let wait = after.min(MAX_WAIT);
+            let wait = after.min(MAX_RETRY_WAIT);
             attempt
-                .say("waiting", format!("{error}; again in {} s", wait.as_secs()))
+                .report_activity("waiting", format!("{error}; again in {} s", wait.as_secs()))
                 .await;
             attempt.runner.clock.sleep(wait).await;
-            Err(Fault::Failed { error, again: true })
+            Err(AttemptError::Failed { error, again: true })
         }
         done => done,
     };
-    if let Err(fault @ Fault::Failed { .. }) = &done {
+    if let Err(fault @ AttemptError::Failed { .. }) = &done {
         attempt
-            .say("failed", format!("the attempt failed: {fault}"))
+            .report_activity("failed", format!("the attempt failed: {fault}"))
             .await;
     }
     attempt.log.flush().await;
     done
 }
 
-fn outcome(done: Result<Done, Fault>) -> End {
-    End::Finish(match done {
+fn outcome(done: Result<FinishedWork, AttemptError>) -> AttemptEnd {
+    AttemptEnd::Finish(match done {
         Ok(done) => done.outcome,
-        Err(Fault::Failed { error, again }) => Outcome::Failed { error, again },
-        Err(Fault::Later { error, .. }) => Outcome::Failed { error, again: true },
-        Err(Fault::Blocked { question }) => Outcome::Blocked { question },
-        Err(Fault::Superseded(error)) => return End::Lost(error.to_string()),
+        Err(AttemptError::Failed { error, again }) => Outcome::Failed { error, again },
+        Err(AttemptError::RetryLater { error, .. }) => Outcome::Failed { error, again: true },
+        Err(AttemptError::Blocked { question }) => Outcome::Blocked { question },
+        Err(AttemptError::Superseded(error)) => return AttemptEnd::Lost(error.to_string()),
     })
 }
 
-fn stopped(lost: Lost) -> End {
+fn on_lease_lost(lost: LeaseLoss) -> AttemptEnd {
     match lost {
-        Lost::CancelRequested => End::Finish(Outcome::Cancelled),
-        Lost::Superseded(error) => End::Lost(error.to_string()),
-        Lost::Unreachable => End::Lost(
+        LeaseLoss::CancelRequested => AttemptEnd::Finish(Outcome::Cancelled),
+        LeaseLoss::Superseded(error) => AttemptEnd::Lost(error.to_string()),
+        LeaseLoss::Unreachable => AttemptEnd::Lost(
             "superseded: the store did not answer until the lease ran out, so another worker may have the task"
                 .to_owned(),
         ),
@@ -120,23 +120,23 @@ fn stopped(lost: Lost) -> End {
 }
 
 /// Comes back when the worker was asked to stop and its grace is over.
-async fn grace(runner: &Runner, signals: &Signals) {
+async fn stop_grace_elapsed(runner: &Runner, signals: &StopSignals) {
     signals.stop.cancelled().await;
     runner.clock.sleep(runner.settings.stop_grace).await;
 }
 
 /// Comes back when the attempt's time is used up.
-fn wall<'a>(attempt: &Attempt<'a>) -> BoxFuture<'a, ()> {
+fn time_budget_elapsed<'a>(attempt: &AttemptContext<'a>) -> BoxFuture<'a, ()> {
     let clock = &attempt.runner.clock;
-    match attempt.spending.left(&**clock) {
+    match attempt.spending.time_left(&**clock) {
         Some(left) => clock.sleep(left),
         None => future::pending().boxed(),
     }
 }
 
-impl Attempt<'_> {
+impl AttemptContext<'_> {
     /// Tells watchers of the task's status. The store writes its own message for later readers.
-    fn show(&self, status: TaskStatus) {
+    fn broadcast_status(&self, status: TaskStatus) {
         self.runner.bus.send(Broadcast::TaskStatus {
             project_id: self.project.id,
             task_id: self.task.id,
@@ -146,19 +146,19 @@ impl Attempt<'_> {
     }
 
     /// Writes the end down, for as long as the lease is surely held.
-    async fn end(&self, lease: &Lease<'_>, end: End) -> TaskResult {
+    async fn end(&self, lease: &Lease<'_>, end: AttemptEnd) -> TaskResult {
         match end {
-            End::Lost(error) => self.superseded(error),
-            End::Finish(Outcome::Failed { error, again: true })
-                if self.unsure.load(Ordering::Relaxed) =>
+            AttemptEnd::Lost(error) => self.superseded(error),
+            AttemptEnd::Finish(Outcome::Failed { error, again: true })
+                if self.maybe_published.load(Ordering::Relaxed) =>
             {
                 self.superseded(format!(
                     "{error}; whether the change was published is for the next attempt to see"
                 ))
             }
-            End::Release => self.released(lease).await,
-            End::Finish(outcome) => match self.finish(lease, &outcome).await {
-                Ok(()) => self.told(outcome),
+            AttemptEnd::Release => self.released(lease).await,
+            AttemptEnd::Finish(outcome) => match self.finish(lease, &outcome).await {
+                Ok(()) => self.result_for(outcome),
                 Err(error) => self.superseded(error.to_string()),
             },
         }
@@ -171,10 +171,10 @@ impl Attempt<'_> {
             usage: self.spending.usage(),
         };
         let store = &self.runner.store;
-        let given = self.insist(lease, || store.release(self.at, release.clone()));
+        let given = self.retry_while_leased(lease, || store.release(self.at, release.clone()));
         match given.await {
             Ok(()) => {
-                self.show(TaskStatus::Pending);
+                self.broadcast_status(TaskStatus::Pending);
                 self.result(ResultStatus::Released, reason, None)
             }
             Err(error) => self.superseded(error.to_string()),
@@ -185,15 +185,17 @@ impl Attempt<'_> {
         let store = &self.runner.store;
         let usage = self.spending.usage();
         let finish = || store.finish(self.at, outcome.clone(), usage.clone());
-        match self.insist(lease, finish).await {
+        match self.retry_while_leased(lease, finish).await {
             Ok(task) => {
-                self.show(task.status);
+                self.broadcast_status(task.status);
                 Ok(())
             }
             // An answer may have been lost on its way: then the store refuses what it has already written.
             Err(error) => match store.task(self.at.task).await {
-                Ok(task) if task.attempt == self.at.number && has_ended(task.status, outcome) => {
-                    self.show(task.status);
+                Ok(task)
+                    if task.attempt == self.at.number && matches_outcome(task.status, outcome) =>
+                {
+                    self.broadcast_status(task.status);
                     Ok(())
                 }
                 _ => Err(error),
@@ -202,10 +204,10 @@ impl Attempt<'_> {
     }
 
     /// Asks the store again and again while the lease is surely held.
-    async fn insist<'s, T>(
+    async fn retry_while_leased<'s, T>(
         &self,
         lease: &Lease<'_>,
-        ask: impl Fn() -> windlass_core::task::Stored<'s, T>,
+        ask: impl Fn() -> windlass_core::task::StoreFuture<'s, T>,
     ) -> Result<T, StoreError> {
         let clock = &self.runner.clock;
         let mut tried = 0;
@@ -213,14 +215,16 @@ impl Attempt<'_> {
             let answer = tokio::select! {
                 biased;
                 answer = ask() => answer,
-                () = clock.sleep(lease.left()) => Err(StoreError::Timeout {
+                () = clock.sleep(lease.remaining()) => Err(StoreError::Timeout {
                     what: "ending the attempt",
-                    after: self.runner.settings.safe(),
+                    after: self.runner.settings.safe_lease(),
                 }),
             };
             match answer {
-                Err(error) if is_passing(&error) && !lease.left().is_zero() => {
-                    clock.sleep(pause(&**clock, tried).min(lease.left())).await;
+                Err(error) if is_transient(&error) && !lease.remaining().is_zero() => {
+                    clock
+                        .sleep(backoff(&**clock, tried).min(lease.remaining()))
+                        .await;
                     tried += 1;
                 }
                 answer => return answer,
@@ -229,7 +233,7 @@ impl Attempt<'_> {
     }
 
     /// The result that goes with an outcome.
-    fn told(&self, outcome: Outcome) -> TaskResult {
+    fn result_for(&self, outcome: Outcome) -> TaskResult {
         match outcome {
             Outcome::Completed { output, .. } => self.result(ResultStatus::Completed, output, None),
             Outcome::Failed { error, .. } => {
@@ -259,8 +263,8 @@ impl Attempt<'_> {
     }
 
     /// Removes the clone. What cannot be removed now is cleared away by the next worker that starts.
-    async fn leave(&mut self) {
-        let Some(place) = self.place.take() else {
+    async fn remove_clone(&mut self) {
+        let Some(place) = self.working_copy.take() else {
             return;
         };
         tokio::select! {
@@ -273,7 +277,7 @@ impl Attempt<'_> {
     }
 
     /// Keeps the trace, once: an attempt without one is as good as with.
-    async fn keep_trace(&self, result: &TaskResult) {
+    async fn save_trace(&self, result: &TaskResult) {
         let error = result.error.clone().map(|message| TraceError {
             code: match message.as_str() {
                 "Timeout" => ErrorCode::Timeout,
@@ -290,13 +294,13 @@ impl Attempt<'_> {
             kept = put => if let Err(error) = kept {
                 tracing::warn!(%error, attempt = %self.at, "the trace was not kept");
             },
-            () = self.runner.clock.sleep(self.runner.settings.heartbeat()) => {}
+            () = self.runner.clock.sleep(self.runner.settings.heartbeat_interval()) => {}
         }
     }
 }
 
 /// Whether the task stands where this outcome would have put it.
-fn has_ended(status: TaskStatus, outcome: &Outcome) -> bool {
+fn matches_outcome(status: TaskStatus, outcome: &Outcome) -> bool {
     match outcome {
         Outcome::Completed { .. } => status == TaskStatus::Completed,
         Outcome::Failed { again, .. } => {

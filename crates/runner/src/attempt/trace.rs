@@ -7,21 +7,21 @@ use windlass_core::{Clock, ErrorCode, Timestamp, TraceError, TraceNode, Usage};
 
 /// The steps so far. They outlive the work, so that an attempt that was stopped shows where it stood.
 #[derive(Clone)]
-pub(crate) struct Trace {
+pub(crate) struct AttemptTrace {
     clock: Arc<dyn Clock>,
     root: Arc<Mutex<TraceNode>>,
     began: Duration,
 }
 
 /// A step under way. One that is dropped unfinished was stopped.
-pub(crate) struct Step {
-    trace: Trace,
+pub(crate) struct TraceSpan {
+    trace: AttemptTrace,
     at: usize,
     began: Duration,
     finished: bool,
 }
 
-impl Trace {
+impl AttemptTrace {
     /// A trace that begins with the claim, which was sent at this time.
     pub(super) fn new(clock: Arc<dyn Clock>, since: Duration) -> Self {
         let took = millis(clock.elapsed().saturating_sub(since));
@@ -46,14 +46,14 @@ impl Trace {
     }
 
     /// Begins a step.
-    pub(crate) fn step(&self, name: &str) -> Step {
+    pub(crate) fn span(&self, name: &str) -> TraceSpan {
         let mut root = self.lock();
         root.children.push(TraceNode {
             name: name.to_owned(),
             start: self.clock.now(),
             ..TraceNode::default()
         });
-        Step {
+        TraceSpan {
             at: root.children.len() - 1,
             began: self.clock.elapsed(),
             trace: self.clone(),
@@ -62,7 +62,7 @@ impl Trace {
     }
 
     /// Says whose attempt it is.
-    pub(crate) fn led_by(&self, agent: &str) {
+    pub(crate) fn set_agent(&self, agent: &str) {
         self.lock().agent = Some(agent.to_owned());
     }
 
@@ -79,20 +79,20 @@ impl Trace {
     }
 }
 
-impl Step {
+impl TraceSpan {
     /// Ends the step as its result says.
-    pub(crate) fn done<T, E: std::fmt::Display>(self, result: &Result<T, E>) {
+    pub(crate) fn finish_with<T, E: std::fmt::Display>(self, result: &Result<T, E>) {
         match result {
-            Ok(_) => self.end(|_| {}),
+            Ok(_) => self.finish(|_| {}),
             Err(error) => {
                 let message = error.to_string();
-                self.end(|node| node.error = Some(backend_error(message)));
+                self.finish(|node| node.error = Some(backend_error(message)));
             }
         }
     }
 
     /// Ends the step with what is to be known of it.
-    pub(crate) fn end(mut self, note: impl FnOnce(&mut TraceNode)) {
+    pub(crate) fn finish(mut self, note: impl FnOnce(&mut TraceNode)) {
         self.finished = true;
         self.close(note);
     }
@@ -107,7 +107,7 @@ impl Step {
     }
 }
 
-impl Drop for Step {
+impl Drop for TraceSpan {
     fn drop(&mut self) {
         if !self.finished {
             let message = "stopped before its end".to_owned();

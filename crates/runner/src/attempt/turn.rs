@@ -2,46 +2,48 @@
 
 use std::time::Duration;
 
-use windlass_core::structured::{self, Dialog, Rules, Structured, schema_mode_for};
+use windlass_core::structured::{
+    self, StructuredAnswer, StructuredCall, ValidationPolicy, schema_mode_for,
+};
 use windlass_core::{
     AgentEvent, AgentHandle, Clock, Envelope, Error, ErrorCode, Prompt, SchemaSetting, SessionId,
     SessionOptions, StructuredAgentTask, TurnTrace, Usage,
 };
 
-use super::{Attempt, Fault, Worked};
+use super::{AttemptContext, AttemptError, AttemptResult};
 use windlass_core::task::Broadcast;
 
 /// Somebody who is told of every event, and may refuse a further turn.
-pub(crate) trait Hearing: Send {
+pub(crate) trait TurnObserver: Send {
     /// Asked before each turn: the time it may take at most, where that is limited.
-    fn allow(&mut self) -> Worked<Option<Duration>>;
+    fn before_turn(&mut self) -> AttemptResult<Option<Duration>>;
     /// Told of each event.
-    fn heard(&mut self, envelope: Envelope) -> impl Future<Output = ()> + Send;
+    fn on_event(&mut self, envelope: Envelope) -> impl Future<Output = ()> + Send;
     /// Told how a turn ended.
-    fn ended(&mut self, agent: &str, said: &Result<Said, TurnFault>);
+    fn after_turn(&mut self, agent: &str, said: &Result<TurnOutput, TurnError>);
 }
 
 /// Nobody.
-impl Hearing for () {
-    fn allow(&mut self) -> Worked<Option<Duration>> {
+impl TurnObserver for () {
+    fn before_turn(&mut self) -> AttemptResult<Option<Duration>> {
         Ok(None)
     }
 
-    async fn heard(&mut self, _: Envelope) {}
+    async fn on_event(&mut self, _: Envelope) {}
 
-    fn ended(&mut self, _: &str, _: &Result<Said, TurnFault>) {}
+    fn after_turn(&mut self, _: &str, _: &Result<TurnOutput, TurnError>) {}
 }
 
 /// What an agent said in a turn that ended well.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct TurnOutput {
     pub(crate) text: String,
     pub(crate) usage: Option<Usage>,
 }
 
 /// How a turn failed.
 #[derive(Debug, Clone)]
-pub(crate) struct TurnFault {
+pub(crate) struct TurnError {
     pub(crate) code: ErrorCode,
     pub(crate) message: String,
     pub(crate) recoverable: bool,
@@ -49,8 +51,8 @@ pub(crate) struct TurnFault {
     pub(crate) orphaned: bool,
 }
 
-impl From<TurnFault> for Fault {
-    fn from(fault: TurnFault) -> Self {
+impl From<TurnError> for AttemptError {
+    fn from(fault: TurnError) -> Self {
         match fault.code {
             ErrorCode::Timeout => Self::timeout(),
             _ => Self::Failed {
@@ -61,7 +63,7 @@ impl From<TurnFault> for Fault {
     }
 }
 
-impl From<Error> for TurnFault {
+impl From<Error> for TurnError {
     fn from(error: Error) -> Self {
         Self {
             code: error.code(),
@@ -92,7 +94,7 @@ impl Conversation {
     }
 
     /// The same under another name than the agent's own.
-    pub(crate) fn called(self, name: String) -> Self {
+    pub(crate) fn with_name(self, name: String) -> Self {
         Self { name, ..self }
     }
 
@@ -106,8 +108,8 @@ impl Conversation {
         &mut self,
         text: &str,
         timeout: Option<Duration>,
-        hearing: &mut impl Hearing,
-    ) -> Worked<Result<Said, TurnFault>> {
+        hearing: &mut impl TurnObserver,
+    ) -> AttemptResult<Result<TurnOutput, TurnError>> {
         self.turn_with(text, timeout, hearing, &mut |_| {}).await
     }
 
@@ -115,10 +117,10 @@ impl Conversation {
         &mut self,
         text: &str,
         timeout: Option<Duration>,
-        hearing: &mut impl Hearing,
+        hearing: &mut impl TurnObserver,
         also: &mut (dyn FnMut(&AgentEvent) + Send),
-    ) -> Worked<Result<Said, TurnFault>> {
-        let left = hearing.allow()?;
+    ) -> AttemptResult<Result<TurnOutput, TurnError>> {
+        let left = hearing.before_turn()?;
         let timeout = match (timeout, left) {
             (Some(timeout), Some(left)) => Some(timeout.min(left)),
             (None, Some(left)) => Some(left.min(self.agent.limits().deadline)),
@@ -128,7 +130,7 @@ impl Conversation {
         if said.as_ref().is_err_and(|fault| fault.orphaned) {
             self.session = None;
         }
-        hearing.ended(&self.name, &said);
+        hearing.after_turn(&self.name, &said);
         Ok(said)
     }
 
@@ -136,9 +138,9 @@ impl Conversation {
         &mut self,
         text: &str,
         timeout: Option<Duration>,
-        hearing: &mut impl Hearing,
+        hearing: &mut impl TurnObserver,
         also: &mut (dyn FnMut(&AgentEvent) + Send),
-    ) -> Result<Said, TurnFault> {
+    ) -> Result<TurnOutput, TurnError> {
         let session = match &self.session {
             Some(session) => session.clone(),
             None => self.agent.new_session(self.options.clone()).await?,
@@ -159,46 +161,46 @@ impl Conversation {
                 event if event.is_terminal() => end = Some(event.clone()),
                 _ => {}
             }
-            hearing.heard(envelope).await;
+            hearing.on_event(envelope).await;
         }
-        judged(end)
+        turn_result(end)
     }
 
     /// A structured call in a session of its own. Each round is a turn.
     pub(crate) async fn structured(
         &mut self,
         task: StructuredAgentTask,
-        rules: Rules,
+        rules: ValidationPolicy,
         timeout: Option<Duration>,
-        hearing: &mut impl Hearing,
-    ) -> Worked<Result<Structured, Unstructured>> {
+        hearing: &mut impl TurnObserver,
+    ) -> AttemptResult<Result<StructuredAnswer, StructuredCallError>> {
         let mut answer = String::new();
-        let failed = |error: structured::Error, answer: &str| Unstructured {
+        let failed = |error: structured::Error, answer: &str| StructuredCallError {
             error,
             answer: answer.to_owned(),
         };
-        let mut dialog = match Dialog::new(task, rules) {
+        let mut dialog = match StructuredCall::new(task, rules) {
             Ok(dialog) => dialog,
             Err(error) => return Ok(Err(failed(error, ""))),
         };
         let begun = dialog.session_options(self.options.clone());
-        let mut own = Self::new(self.agent.clone(), begun).called(self.name.clone());
+        let mut own = Self::new(self.agent.clone(), begun).with_name(self.name.clone());
         loop {
             let prompt = dialog.prompt().to_owned();
-            let mut hear = |event: &AgentEvent| dialog.hear(event);
+            let mut hear = |event: &AgentEvent| dialog.on_event(event);
             let turn = own.turn_with(&prompt, timeout, hearing, &mut hear).await?;
             match turn {
                 Ok(said) => answer = said.text,
                 Err(fault) if fault.orphaned || !matches!(fault.code, ErrorCode::Cancelled) => {
                     let error = Error::agent(fault.code, fault.message);
-                    return Ok(Err(failed(dialog.failed(error.into()), &answer)));
+                    return Ok(Err(failed(dialog.error(error.into()), &answer)));
                 }
                 Err(_) => {
-                    let error = dialog.failed(Error::Cancelled.into());
+                    let error = dialog.error(Error::Cancelled.into());
                     return Ok(Err(failed(error, &answer)));
                 }
             }
-            match dialog.settle() {
+            match dialog.finish_turn() {
                 Ok(Some(structured)) => return Ok(Ok(structured)),
                 Ok(None) => {}
                 Err(error) => return Ok(Err(failed(error, &answer))),
@@ -209,18 +211,18 @@ impl Conversation {
 
 /// A structured call that failed, and the last answer as the agent gave it.
 #[derive(Debug)]
-pub(crate) struct Unstructured {
+pub(crate) struct StructuredCallError {
     pub(crate) error: structured::Error,
     pub(crate) answer: String,
 }
 
-impl From<Unstructured> for Fault {
-    fn from(failed: Unstructured) -> Self {
+impl From<StructuredCallError> for AttemptError {
+    fn from(failed: StructuredCallError) -> Self {
         match *failed.error.fault {
-            structured::Fault::Agent(error) if error.code() == ErrorCode::Timeout => {
+            structured::StructuredErrorKind::Agent(error) if error.code() == ErrorCode::Timeout => {
                 Self::timeout()
             }
-            structured::Fault::Agent(error) => error.into(),
+            structured::StructuredErrorKind::Agent(error) => error.into(),
             _ => Self::Failed {
                 error: failed.error.to_string(),
                 again: true,
@@ -244,26 +246,26 @@ pub(crate) fn call(
     }
 }
 
-fn judged(end: Option<AgentEvent>) -> Result<Said, TurnFault> {
+fn turn_result(end: Option<AgentEvent>) -> Result<TurnOutput, TurnError> {
     match end {
-        Some(AgentEvent::Result { text, usage, .. }) => Ok(Said { text, usage }),
+        Some(AgentEvent::Result { text, usage, .. }) => Ok(TurnOutput { text, usage }),
         Some(AgentEvent::Error {
             code,
             message,
             recoverable,
-        }) => Err(TurnFault {
+        }) => Err(TurnError {
             code,
             message,
             recoverable,
             orphaned: code == ErrorCode::SessionOrphaned,
         }),
-        Some(AgentEvent::SessionInvalid { reason }) => Err(TurnFault {
+        Some(AgentEvent::SessionInvalid { reason }) => Err(TurnError {
             code: ErrorCode::SessionOrphaned,
             message: reason,
             recoverable: true,
             orphaned: true,
         }),
-        _ => Err(TurnFault {
+        _ => Err(TurnError {
             code: ErrorCode::BackendError,
             message: "the turn ended without saying how it ended".to_owned(),
             recoverable: true,
@@ -273,14 +275,14 @@ fn judged(end: Option<AgentEvent>) -> Result<Said, TurnFault> {
 }
 
 /// An attempt hears everything: its log, its budget and its trace are fed from here.
-pub(crate) struct Ear<'a, 'r> {
-    attempt: &'a Attempt<'r>,
+pub(crate) struct AttemptObserver<'a, 'r> {
+    attempt: &'a AttemptContext<'r>,
     /// The turn under way: its place in the attempt's trace, and what is known of it.
-    step: Option<(super::trace::Step, TurnTrace)>,
+    step: Option<(super::trace::TraceSpan, TurnTrace)>,
 }
 
-impl<'a, 'r> Ear<'a, 'r> {
-    pub(super) fn of(attempt: &'a Attempt<'r>) -> Self {
+impl<'a, 'r> AttemptObserver<'a, 'r> {
+    pub(super) fn new(attempt: &'a AttemptContext<'r>) -> Self {
         Self {
             attempt,
             step: None,
@@ -289,31 +291,31 @@ impl<'a, 'r> Ear<'a, 'r> {
 }
 
 /// A turn that is broken off with the attempt still says what is known of it.
-impl Drop for Ear<'_, '_> {
+impl Drop for AttemptObserver<'_, '_> {
     fn drop(&mut self) {
         if let Some((step, mut heard)) = self.step.take() {
-            heard.failed(ErrorCode::Cancelled, "stopped before its end");
-            step.end(|node| {
-                *node = heard.close();
+            heard.fail(ErrorCode::Cancelled, "stopped before its end");
+            step.finish(|node| {
+                *node = heard.finish();
                 node.agent = None;
             });
         }
     }
 }
 
-impl Hearing for Ear<'_, '_> {
-    fn allow(&mut self) -> Worked<Option<Duration>> {
+impl TurnObserver for AttemptObserver<'_, '_> {
+    fn before_turn(&mut self) -> AttemptResult<Option<Duration>> {
         let clock: &dyn Clock = &*self.attempt.runner.clock;
-        self.attempt.spending.allow(clock)?;
-        let heard = TurnTrace::begin(&self.attempt.runner.clock, "prompt", "");
-        self.step = Some((self.attempt.trace.step("prompt"), heard));
-        Ok(self.attempt.spending.left(clock))
+        self.attempt.spending.start_turn(clock)?;
+        let heard = TurnTrace::start(&self.attempt.runner.clock, "prompt", "");
+        self.step = Some((self.attempt.trace.span("prompt"), heard));
+        Ok(self.attempt.spending.time_left(clock))
     }
 
-    async fn heard(&mut self, envelope: Envelope) {
+    async fn on_event(&mut self, envelope: Envelope) {
         let attempt = self.attempt;
-        if let Some((_, heard)) = &mut self.step {
-            heard.hear(&envelope.event);
+        if let Some((_, on_event)) = &mut self.step {
+            on_event.on_event(&envelope.event);
         }
         let message = Broadcast::AgentEvent {
             project_id: attempt.project.id,
@@ -321,24 +323,24 @@ impl Hearing for Ear<'_, '_> {
             attempt: attempt.at.number,
             envelope: Box::new(envelope),
         };
-        attempt.tell(message).await;
+        attempt.broadcast(message).await;
     }
 
-    fn ended(&mut self, agent: &str, said: &Result<Said, TurnFault>) {
+    fn after_turn(&mut self, agent: &str, said: &Result<TurnOutput, TurnError>) {
         let mut step = self.step.take();
         if let (Err(fault), Some((_, heard))) = (said, &mut step) {
-            heard.failed(fault.code, &fault.message);
+            heard.fail(fault.code, &fault.message);
         }
         // What the steps of a turn that failed took was taken too.
         let usage = match (said, &step) {
             (Ok(said), _) => said.usage.clone(),
-            (Err(_), Some((_, heard))) => Some(heard.close().total_usage()),
+            (Err(_), Some((_, heard))) => Some(heard.finish().total_usage()),
             (Err(_), None) => None,
         };
         self.attempt.spending.add(usage.as_ref());
         if let Some((step, heard)) = step {
-            step.end(|node| {
-                *node = heard.close();
+            step.finish(|node| {
+                *node = heard.finish();
                 node.agent = Some(agent.to_owned());
             });
         }

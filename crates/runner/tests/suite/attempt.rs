@@ -1,8 +1,8 @@
 //! One attempt at one task, in a world where only the agent may be at fault.
 
-use windlass_core::place::TestPlan;
 use windlass_core::task::{Broadcast, TaskStatus, TestStatus};
-use windlass_runner::{ResultStatus, Settings, Signals, branch_of, trace_id};
+use windlass_core::workspace::TestPlan;
+use windlass_runner::{ResultStatus, RunnerSettings, StopSignals, branch_name, trace_id};
 
 use super::sim::agent::Act;
 use super::sim::place::{GOOD, WEAK};
@@ -12,7 +12,7 @@ use super::sim::world::World;
 async fn a_red_test_is_corrected_and_the_change_proven() {
     let world = World::calm(&[Act::Write("bad"), Act::Write(GOOD)]);
     let task = world.task("add two numbers");
-    let (result, told) = world.watch(&task, Settings::default()).await;
+    let (result, told) = world.watch(&task, RunnerSettings::default()).await;
 
     assert_eq!(result.status, ResultStatus::Completed);
     assert_eq!(result.files_modified, ["src/lib.rs"]);
@@ -44,7 +44,7 @@ async fn a_red_test_is_corrected_and_the_change_proven() {
         "{message}"
     );
     assert_eq!(
-        world.repo.branches.lock().unwrap()[&branch_of(1)],
+        world.repo.branches.lock().unwrap()[&branch_name(1)],
         proof.commit
     );
     assert!(
@@ -169,7 +169,7 @@ async fn done_without_a_change_is_not_done() {
 async fn red_after_the_last_round_is_a_question() {
     let world = World::calm(&[Act::Write("bad")]);
     let task = world.task("add two numbers");
-    let (result, told) = world.watch(&task, Settings::default()).await;
+    let (result, told) = world.watch(&task, RunnerSettings::default()).await;
     assert_eq!(result.status, ResultStatus::Blocked);
     assert!(result.output.contains("3 rounds"), "{}", result.output);
     assert!(
@@ -204,7 +204,7 @@ async fn an_answer_stands_in_the_next_prompt() {
     assert_eq!(world.run(&task).await.status, ResultStatus::Blocked);
     let task = world
         .store
-        .answer(1, "numbers may be negative".to_owned())
+        .answer_blocker(1, "numbers may be negative".to_owned())
         .await
         .unwrap();
     assert_eq!(world.run(&task).await.status, ResultStatus::Completed);
@@ -240,7 +240,7 @@ async fn without_tests_it_is_completed_unverified() {
 #[tokio::test(start_paused = true)]
 async fn what_cannot_be_worked_on_is_refused_before_anything_changes() {
     let world = World::calm(&[]);
-    let runner = world.runner(Settings::default());
+    let runner = world.runner(RunnerSettings::default());
     let good = world.task("a task");
     let bad = [
         {
@@ -276,14 +276,14 @@ async fn what_cannot_be_worked_on_is_refused_before_anything_changes() {
     ];
     for (task, why) in bad {
         let refused = runner
-            .execute_task(&task, Signals::default())
+            .execute_task(&task, StopSignals::default())
             .await
             .unwrap_err();
         assert!(refused.to_string().contains(why), "{refused}");
     }
     world.faults.set(|rates| rates.away = true);
     let refused = runner
-        .execute_task(&good, Signals::default())
+        .execute_task(&good, StopSignals::default())
         .await
         .unwrap_err();
     assert!(refused.to_string().contains("away"), "{refused}");

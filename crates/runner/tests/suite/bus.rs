@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use windlass_core::Clock;
 use windlass_core::task::{Broadcast, TaskStatus};
-use windlass_runner::{Bus, PATIENCE};
+use windlass_runner::{Bus, LISTENER_TIMEOUT};
 
 use super::sim::clock::SimClock;
 
@@ -23,12 +23,12 @@ fn message(task_id: i64) -> Broadcast {
 async fn what_a_slow_listener_does_not_take_is_dropped_and_counted() {
     let clock = Arc::new(SimClock::new());
     let (sender, mut receiver) = mpsc::channel(1);
-    let bus = Bus::to(Arc::new(sender), clock.clone());
+    let bus = Bus::new(Arc::new(sender), clock.clone());
     for task in 1..=3 {
         bus.send(message(task));
     }
     assert_eq!(clock.elapsed(), Duration::ZERO, "sending waited");
-    tokio::time::sleep(PATIENCE * 2 + Duration::from_millis(1)).await;
+    tokio::time::sleep(LISTENER_TIMEOUT * 2 + Duration::from_millis(1)).await;
     assert_eq!(bus.dropped(), 2);
     assert_eq!(receiver.recv().await, Some(message(1)));
     bus.send(message(4));
@@ -38,11 +38,11 @@ async fn what_a_slow_listener_does_not_take_is_dropped_and_counted() {
 #[tokio::test(start_paused = true)]
 async fn a_full_queue_drops_at_once() {
     let (sender, receiver) = mpsc::channel(1);
-    let bus = Bus::to(Arc::new(sender), Arc::new(SimClock::new()));
+    let bus = Bus::new(Arc::new(sender), Arc::new(SimClock::new()));
     for task in 0..2000 {
         bus.send(message(task));
     }
     assert!(bus.dropped() >= 900, "{}", bus.dropped());
     drop(receiver);
-    Bus::silent().send(message(1));
+    Bus::disabled().send(message(1));
 }

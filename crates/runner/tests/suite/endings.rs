@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use windlass_core::task::{Broadcast, TaskStatus};
 use windlass_core::{PermissionPolicy, TaskStore};
-use windlass_runner::{Budget, ResultStatus, Settings, Signals};
+use windlass_runner::{Budget, ResultStatus, RunnerSettings, StopSignals};
 
 use super::sim::agent::Act;
 use super::sim::place::{GOOD, Mishap};
@@ -58,9 +58,9 @@ async fn p26_a_budget_ends_the_attempt_under_its_own_name() {
     let check = async |budget: Budget, turns: usize, what: &str| {
         let world = World::calm(&[Act::Write("bad")]);
         let task = world.task("a task");
-        let settings = Settings {
+        let settings = RunnerSettings {
             budget,
-            ..Settings::default()
+            ..RunnerSettings::default()
         };
         let (result, _) = world.watch(&task, settings).await;
         let error = result.error.unwrap();
@@ -98,9 +98,9 @@ async fn p26_wall_time_stops_a_turn_that_is_under_way() {
     let (result, _) = world
         .watch(
             &task,
-            Settings {
+            RunnerSettings {
                 budget,
-                ..Settings::default()
+                ..RunnerSettings::default()
             },
         )
         .await;
@@ -140,8 +140,8 @@ async fn a_cancelled_task_ends_within_a_heartbeat() {
 async fn a_caller_cancels_at_once() {
     let world = World::calm(&[Act::Hang]);
     let task = world.task("a task");
-    let runner = world.runner(Settings::default());
-    let signals = Signals::default();
+    let runner = world.runner(RunnerSettings::default());
+    let signals = StopSignals::default();
     let cancel = signals.cancel.clone();
     let later = async {
         tokio::time::sleep(Duration::from_secs(45)).await;
@@ -182,7 +182,7 @@ async fn a_panic_fails_the_attempt_and_the_worker_lives() {
     let world = World::calm(&[Act::Write(GOOD)]);
     world.repo.mishaps.lock().unwrap().push(Mishap::Panic);
     let task = world.task("a task");
-    let runner = std::sync::Arc::new(world.runner(Settings::default()));
+    let runner = std::sync::Arc::new(world.runner(RunnerSettings::default()));
     let worker = windlass_runner::Worker {
         once: true,
         ..windlass_runner::Worker::new(runner)
@@ -233,15 +233,19 @@ async fn a_provider_that_asks_for_patience_gets_it() {
 async fn a_question_of_the_agent_is_decided_through_the_store() {
     let world = World::calm(&[Act::Ask]);
     let task = world.task("a task");
-    let settings = Settings {
+    let settings = RunnerSettings {
         permissions: PermissionPolicy::Ask,
-        ..Settings::default()
+        ..RunnerSettings::default()
     };
     let decide = async {
         while world.store.look().approvals.is_empty() {
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
-        world.store.decide(1, Some("yes".to_owned())).await.unwrap();
+        world
+            .store
+            .decide_approval(1, Some("yes".to_owned()))
+            .await
+            .unwrap();
     };
     let ((result, _), ()) = tokio::join!(world.watch(&task, settings.clone()), decide);
     assert_eq!(result.status, ResultStatus::Completed);

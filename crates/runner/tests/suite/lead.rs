@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 use windlass_core::task::{Dependency, TaskStatus, WorkerKind};
-use windlass_runner::{AgentPoolManager, LeadAgent, Parent, PlanError, PlanOptions, Settings};
+use windlass_runner::{
+    AgentPoolManager, GoalParent, LeadAgent, PlanError, PlanOptions, RunnerSettings,
+};
 
 use super::sim::agent::{Act, Script, SimAgent};
 use super::sim::faults::Rates;
 use super::sim::place::GOOD;
 use super::sim::world::World;
 
-const PARENT: Parent = Parent {
+const PARENT: GoalParent = GoalParent {
     project_id: 1,
     issue_id: None,
 };
@@ -26,7 +28,7 @@ const DIAMOND: &str = r#"{"tasks":[
 fn lead(world: &World, says: &'static str) -> LeadAgent {
     let script: Script = Arc::new(move |_| Act::Say(says));
     LeadAgent {
-        runner: Arc::new(world.runner(Settings::default())),
+        runner: Arc::new(world.runner(RunnerSettings::default())),
         pool: AgentPoolManager::default(),
         planner: SimAgent::handle(&world.repo, script, true, &Arc::default()),
         options: PlanOptions::default(),

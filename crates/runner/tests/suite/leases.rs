@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use windlass_core::task::{NewTask, TaskStatus};
 use windlass_core::{Clock, TaskStore};
-use windlass_runner::{ResultStatus, Settings, Signals, Worker};
+use windlass_runner::{ResultStatus, RunnerSettings, StopSignals, Worker};
 
 use super::sim::agent::Act;
 use super::sim::check;
@@ -17,7 +17,7 @@ use super::sim::world::World;
 fn worker(world: &World, once: bool) -> Worker {
     Worker {
         once,
-        ..Worker::new(Arc::new(world.runner(Settings::default())))
+        ..Worker::new(Arc::new(world.runner(RunnerSettings::default())))
     }
 }
 
@@ -56,10 +56,10 @@ async fn p3_a_worker_that_stood_still_changes_nothing_and_says_superseded() {
     for step in 1..120 {
         let world = World::calm(&[Act::Write(GOOD)]);
         let task = world.task("a task");
-        let still = world.runner(Settings::default());
+        let still = world.runner(RunnerSettings::default());
         let work = Box::pin(async move {
-            let taken = still.take(still.claim()).await.unwrap()?;
-            Some(still.work(taken, Signals::default()).await)
+            let taken = still.claim_task(still.next_claim()).await.unwrap()?;
+            Some(still.run_attempt(taken, StopSignals::default()).await)
         });
         let plan = Plan {
             pause: Some((step, Duration::from_secs(300))),
@@ -195,10 +195,14 @@ async fn p4_a_last_attempt_that_published_and_died_is_completed_by_a_retry() {
 async fn beside(step: u32, still: Duration) -> (World, [tokio::task::JoinHandle<()>; 2]) {
     let world = World::calm(&[Act::Write(GOOD)]);
     world.task("a task");
-    let runner = world.runner(Settings::default());
+    let runner = world.runner(RunnerSettings::default());
     let work = Box::pin(async move {
-        let taken = runner.take(runner.claim()).await.unwrap().unwrap();
-        runner.work(taken, Signals::default()).await;
+        let taken = runner
+            .claim_task(runner.next_claim())
+            .await
+            .unwrap()
+            .unwrap();
+        runner.run_attempt(taken, StopSignals::default()).await;
     });
     let plan = Plan {
         pause: Some((step, still)),

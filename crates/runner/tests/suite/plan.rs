@@ -1,6 +1,6 @@
 //! Plans from planners of every temper.
 
-use windlass_core::structured::Rules;
+use windlass_core::structured::ValidationPolicy;
 use windlass_runner::{Plan, PlanError, PlanOptions, get_plan};
 
 use super::sim::agent::{Act, SimAgent};
@@ -11,9 +11,9 @@ async fn planned(said: Act) -> Result<Plan, PlanError> {
     let script = std::sync::Arc::new(move |_: usize| said);
     let agent = SimAgent::handle(&world.repo, script, true, &world.agent);
     let options = PlanOptions {
-        rules: Rules {
+        rules: ValidationPolicy {
             rounds: 1,
-            ..Rules::default()
+            ..ValidationPolicy::default()
         },
         ..PlanOptions::default()
     };

@@ -13,9 +13,9 @@ use windlass_core::{
     AgentBackend, AgentEvent, AgentHandle, Capabilities, EventStream, Prompt, Result, SessionId,
     SessionOptions, SystemClock, ready_events,
 };
-use windlass_runner::{Bus, ResultStatus, Runner, Settings, Worker, branch_of, trace_id};
+use windlass_runner::{Bus, ResultStatus, Runner, RunnerSettings, Worker, branch_name, trace_id};
 use windlass_sandbox::{Host, Sandbox};
-use windlass_workspace::{Clones, TestSettings, Tests};
+use windlass_workspace::{Clones, TestRunner, TestSettings};
 
 use super::sim::place::SimContext;
 
@@ -109,7 +109,7 @@ async fn real_clone_real_tests_real_store_from_red_to_proof() {
         .unwrap_or_else(|error| panic!("{error}: run `cargo build -p windlass-sandbox` first"));
     let clones = Clones::new(sandbox.clone(), folder.join("places")).unwrap();
     let command = Some(vec!["sh".to_owned(), "check.sh".to_owned()]);
-    let tests = Tests::new(
+    let tests = TestRunner::new(
         sandbox,
         TestSettings {
             command,
@@ -128,8 +128,8 @@ async fn real_clone_real_tests_real_store_from_red_to_proof() {
         context: Arc::new(SimContext),
         agents: Arc::new(move |_: Option<&str>, _: WorkerKind| Ok(agent.clone())),
         clock: Arc::new(SystemClock::new()),
-        bus: Bus::silent(),
-        settings: Settings::default(),
+        bus: Bus::disabled(),
+        settings: RunnerSettings::default(),
     });
     let new = NewProject {
         name: "project".to_owned(),
@@ -151,10 +151,10 @@ async fn real_clone_real_tests_real_store_from_red_to_proof() {
         store.task(task).await.unwrap().status,
         TaskStatus::Completed
     );
-    assert_eq!(store.tests(task).await.unwrap().len(), 2);
+    assert_eq!(store.test_results(task).await.unwrap().len(), 2);
     assert_eq!(store.corrections(task).await.unwrap().len(), 1);
 
-    let branch = branch_of(task);
+    let branch = branch_name(task);
     let show = format!("{branch}:add.sh");
     assert_eq!(git(&root, &home, &["show", &show]), "echo $(($1 + $2))");
     let grep = ["log", "--all", "--format=%s", "--grep", "Task-Id: 1"];
@@ -166,7 +166,7 @@ async fn real_clone_real_tests_real_store_from_red_to_proof() {
     );
     let proof = store.proof(task).await.unwrap().unwrap();
     let again = clones.verify(&root, &proof, &tests).await.unwrap();
-    assert!(again.holds(), "{again:?}");
+    assert!(again.is_valid(), "{again:?}");
     let at = windlass_core::task::AttemptRef { task, number: 1 };
     let trace = store.trace(trace_id(at)).await.unwrap();
     assert_eq!(trace.children.last().unwrap().name, "publish");

@@ -5,7 +5,7 @@
 //! signal, so it cannot be missed by looking too late. In a PID namespace it is process 1: nobody
 //! inside can kill it, and the kernel kills the rest when it exits.
 
-mod clear;
+mod cleanup;
 mod lifeline;
 mod record;
 mod start;
@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 pub(crate) use record::sweep;
 
 /// The private first argument that turns a program into the init program.
-pub(crate) const WORD: &str = "__windlass_init";
+pub(crate) const INIT_ARG: &str = "__windlass_init";
 
 /// The name under which the program is installed when it stands alone.
 const PROGRAM: &str = "windlass-init";
@@ -31,9 +31,12 @@ static IS_OWN_INIT: AtomicBool = AtomicBool::new(false);
 ///
 /// Call it first thing in `main`, before there is a second thread. A program that does so needs no
 /// other init program.
-pub fn main_if_asked() {
+pub fn run_if_invoked() {
     IS_OWN_INIT.store(true, Ordering::Relaxed);
-    if std::env::args_os().nth(1).is_some_and(|word| word == WORD) {
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|word| word == INIT_ARG)
+    {
         lifeline::main();
     }
 }

@@ -9,8 +9,8 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use super::clear::SharedWorkingDir;
-use crate::orders::{Cleanup, CleanupItem};
+use super::cleanup::SharedWorkingDir;
+use crate::init_protocol::{Cleanup, CleanupItem};
 
 /// A record lists a few dozen paths.
 const MAX_RECORD_BYTES: u64 = 1 << 20;

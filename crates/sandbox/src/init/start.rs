@@ -10,7 +10,7 @@ use rustix::process::{
 };
 
 use crate::confine;
-use crate::orders::{Orders, Scope};
+use crate::init_protocol::{InitRequest, KillScope};
 
 /// Numbers below this are never used again once the kernel's counter of process ids has wrapped.
 const RESERVED_PIDS: u64 = 300;
@@ -24,9 +24,9 @@ pub(super) fn harden() {
 }
 
 /// Starts the command, or says in one phrase why not.
-pub(super) fn start(orders: Orders, stdin: Option<OwnedFd>) -> Result<Pid, String> {
+pub(super) fn start(orders: InitRequest, stdin: Option<OwnedFd>) -> Result<Pid, String> {
     limit(&orders)?;
-    if orders.scope == Scope::Descendants {
+    if orders.scope == KillScope::Descendants {
         // Orphans of the tree come to us and not to the system's init, where we would lose sight of
         // them.
         set_child_subreaper(Some(getpid()))
@@ -53,7 +53,7 @@ pub(super) fn start(orders: Orders, stdin: Option<OwnedFd>) -> Result<Pid, Strin
     clippy::disallowed_methods,
     reason = "this is the place that starts a process"
 )]
-fn spawn(orders: &Orders, stdin: Option<OwnedFd>) -> Result<Pid, String> {
+fn spawn(orders: &InitRequest, stdin: Option<OwnedFd>) -> Result<Pid, String> {
     let (program, args) = orders.argv.split_first().ok_or("no program was given")?;
     let child = Command::new(program)
         .args(args)
@@ -67,16 +67,16 @@ fn spawn(orders: &Orders, stdin: Option<OwnedFd>) -> Result<Pid, String> {
     Ok(Pid::from_child(&child))
 }
 
-fn limit(orders: &Orders) -> Result<(), String> {
+fn limit(orders: &InitRequest) -> Result<(), String> {
     // A core file would be written outside of every other limit.
-    lower(Resource::Core, 0)?;
+    lower_rlimit(Resource::Core, 0)?;
     if let Some(bytes) = orders.file_bytes {
-        lower(Resource::Fsize, bytes)?;
+        lower_rlimit(Resource::Fsize, bytes)?;
     }
-    if orders.scope == Scope::Namespace {
+    if orders.scope == KillScope::Namespace {
         // Counted per namespace and user there; elsewhere it would count the user's other processes
         // too.
-        lower(Resource::Nproc, orders.processes)?;
+        lower_rlimit(Resource::Nproc, orders.processes)?;
         // Root is exempt from that limit, so the namespace's own supply of ids is cut as well.
         if namespaces_count_pids() {
             let highest = orders.processes.saturating_add(RESERVED_PIDS).to_string();
@@ -97,7 +97,7 @@ fn namespaces_count_pids() -> bool {
     (numbers.next(), numbers.next()) >= (Some(6), Some(14))
 }
 
-fn lower(resource: Resource, wanted: u64) -> Result<(), String> {
+fn lower_rlimit(resource: Resource, wanted: u64) -> Result<(), String> {
     let allowed = rustix::process::getrlimit(resource).maximum;
     let limit = Some(allowed.map_or(wanted, |allowed| allowed.min(wanted)));
     let limits = Rlimit {

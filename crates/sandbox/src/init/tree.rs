@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, wait};
 
-use crate::orders::Scope;
+use crate::init_protocol::KillScope;
 
 /// How long to wait before looking again; it doubles, as many trees may be ending at once on a busy
 /// machine.
@@ -18,13 +18,13 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(32);
 const PASSES: u32 = 160;
 
 /// Every living process of the tree but this one.
-pub(super) fn living(scope: Scope) -> Vec<Pid> {
+pub(super) fn live_processes(scope: KillScope) -> Vec<Pid> {
     let own = getpid().as_raw_nonzero().get();
     let mut others = processes();
     others.retain(|process| process.pid != own);
     let mut members: Vec<i32> = match scope {
-        Scope::Namespace => others.iter().map(|process| process.pid).collect(),
-        Scope::Descendants => descendants(own, &others),
+        KillScope::Namespace => others.iter().map(|process| process.pid).collect(),
+        KillScope::Descendants => descendants(own, &others),
     };
     // A zombie counts while looking for its children, and is past killing.
     members.retain(|pid| {
@@ -40,13 +40,13 @@ pub(super) fn living(scope: Scope) -> Vec<Pid> {
 /// A process that was sent SIGKILL cannot fork again, and its children become ours, so each pass
 /// leaves fewer. A look through `/proc` is not made at one instant and may miss a process whose
 /// parent dies meanwhile; that we have no child left is what counts.
-pub(super) fn end(scope: Scope) {
+pub(super) fn kill_all(scope: KillScope) {
     let mut pause = FIRST_PAUSE;
     for _ in 0..PASSES {
         if !has_children() {
             return;
         }
-        for pid in living(scope) {
+        for pid in live_processes(scope) {
             let _ = kill_process(pid, Signal::KILL);
         }
         std::thread::sleep(pause);

@@ -4,7 +4,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
-use windlass_sandbox::{Error, Host, Mechanism, Output, Profile, Sandbox, Spec};
+use windlass_sandbox::{CommandSpec, Error, Host, Mechanism, Output, Profile, Sandbox};
 
 use super::support::{BOUND, User, profiles, said};
 
@@ -32,8 +32,8 @@ fn script(path: &Path, text: &str) -> PathBuf {
     path.to_owned()
 }
 
-async fn run(host: Host, mechanism: Mechanism, spec: Spec) -> Result<Output, Error> {
-    Sandbox::with(host, mechanism)
+async fn run(host: Host, mechanism: Mechanism, spec: CommandSpec) -> Result<Output, Error> {
+    Sandbox::with_mechanism(host, mechanism)
         .await
         .unwrap()
         .run(spec)
@@ -47,7 +47,7 @@ fn check_everywhere(host: &Host, cwd: &Path, program: &Path, args: &[&str], expe
     for mechanism in BOUND {
         for profile in profiles() {
             let kind = profile.kind();
-            let spec = Spec::new(program, cwd, profile).args(args.iter().copied());
+            let spec = CommandSpec::new(program, cwd, profile).args(args.iter().copied());
             let output = runtime
                 .block_on(run(host.clone(), mechanism, spec))
                 .unwrap();
@@ -171,7 +171,8 @@ async fn p16_a_program_does_not_open_the_home_folder_or_a_folder_of_secrets() {
             let program = script(&user.home().join(name), text);
             let home = user.home().display().to_string();
             for profile in [Profile::tool(), Profile::test()] {
-                let spec = Spec::new(&program, user.repository(), profile).env("HOME", &home);
+                let spec =
+                    CommandSpec::new(&program, user.repository(), profile).env("HOME", &home);
                 let output = run(user.host(), mechanism, spec).await.unwrap();
                 assert_eq!(output.stdout.text(), "ran\n", "{mechanism} {name}");
             }
@@ -183,7 +184,7 @@ async fn p16_a_program_does_not_open_the_home_folder_or_a_folder_of_secrets() {
         for program in [&program, &link] {
             for profile in profiles() {
                 let kind = profile.kind().as_str();
-                let spec = Spec::new(program, user.repository(), profile);
+                let spec = CommandSpec::new(program, user.repository(), profile);
                 let error = run(user.host(), mechanism, spec).await.unwrap_err();
                 let expected = format!(
                     "{}: profile {kind} hides {}/.ssh: add the program's folder to `sandbox.readable`, or install the program elsewhere",

@@ -1,7 +1,7 @@
 //! P12: no output grows memory without limit, and no input is lost.
 
 use tokio::io::AsyncWriteExt;
-use windlass_sandbox::{Limits, Mechanism, Profile, Stdin};
+use windlass_sandbox::{Mechanism, ProcessLimits, Profile, Stdin};
 
 use super::support::{ALL, User};
 
@@ -34,7 +34,7 @@ async fn p12_one_gib_of_yes_stays_flat() {
     let before = resident_bytes();
     let (mut read, mut highest) = (0, before);
     while let Some(line) = child.stdout.next().await.unwrap() {
-        assert!(!line.is_cut());
+        assert!(!line.is_truncated());
         read += line.bytes().len() as u64 + 1;
         if read % (16 << 20) < 1000 {
             highest = highest.max(resident_bytes());
@@ -61,10 +61,10 @@ async fn p12_one_gib_in_one_line_is_cut_and_said_so() {
     let before = resident_bytes();
     let line = child.stdout.next().await.unwrap().unwrap();
     let growth = resident_bytes().saturating_sub(before);
-    assert_eq!(line.bytes().len() as u64 + line.dropped(), GIB);
+    assert_eq!(line.bytes().len() as u64 + line.dropped_bytes(), GIB);
     assert!(
         line.text()
-            .contains(&format!("[… {} bytes cut …]", line.dropped()))
+            .contains(&format!("[… {} bytes cut …]", line.dropped_bytes()))
     );
     assert_eq!(child.stdout.next().await.unwrap().unwrap().text(), "after");
     println!("P12 1 GiB in one line: {} KiB more memory", growth >> 10);
@@ -86,16 +86,18 @@ async fn p12_a_flood_on_stderr_neither_stops_the_command_nor_grows() {
         .unwrap();
     assert_eq!(output.stdout.text(), "done\n");
     let kept = output.stderr;
-    assert_eq!(kept.bytes().len(), Limits::default().output_bytes);
-    assert!(kept.is_cut() && kept.text().starts_with("first") && kept.text().ends_with("last\n"));
+    assert_eq!(kept.bytes().len(), ProcessLimits::default().output_bytes);
+    assert!(
+        kept.is_truncated() && kept.text().starts_with("first") && kept.text().ends_with("last\n")
+    );
 }
 
 #[tokio::test]
 async fn p12_output_of_a_run_keeps_head_and_tail() {
     let user = User::new();
-    let limits = Limits {
+    let limits = ProcessLimits {
         output_bytes: 20,
-        ..Limits::default()
+        ..ProcessLimits::default()
     };
     let spec = user
         .script(Profile::tool(), "echo beginning; seq 1000; echo the end")
@@ -157,12 +159,12 @@ async fn input_is_empty_unless_given() {
 async fn p26_no_file_grows_beyond_its_limit() {
     let user = User::new();
     for mechanism in ALL {
-        let limits = Limits {
+        let limits = ProcessLimits {
             file_bytes: Some(1 << 20),
             // As much as there is: no limit may be too large to reckon with.
             deadline: std::time::Duration::MAX,
             stall: Some(std::time::Duration::MAX),
-            ..Limits::default()
+            ..ProcessLimits::default()
         };
         let spec = user
             .script(

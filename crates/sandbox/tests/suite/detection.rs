@@ -12,7 +12,7 @@ async fn p16_the_strongest_mechanism_is_found() {
         found.mechanism(),
         Mechanism::Bubblewrap,
         "install the package bubblewrap: {:?}",
-        found.passed_over()
+        found.rejected_mechanisms()
     );
 }
 
@@ -21,7 +21,10 @@ async fn p16_without_bubblewrap_landlock_is_in_force_and_the_reason_is_known() {
     let found = Sandbox::detect(without_bubblewrap()).await.unwrap();
     assert_eq!(found.mechanism(), Mechanism::Landlock);
     let reason = "bwrap is not installed: install the package bubblewrap".to_owned();
-    assert_eq!(found.passed_over(), [(Mechanism::Bubblewrap, reason)]);
+    assert_eq!(
+        found.rejected_mechanisms(),
+        [(Mechanism::Bubblewrap, reason)]
+    );
 }
 
 /// On a thread of its own, as what it gives up it cannot get back.

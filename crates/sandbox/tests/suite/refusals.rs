@@ -1,11 +1,11 @@
 //! What cannot be run is refused in one clear sentence, and nothing is left behind.
 
 use windlass_core::ErrorCode;
-use windlass_sandbox::{Error, Mechanism, Profile, Spec};
+use windlass_sandbox::{CommandSpec, Error, Mechanism, Profile};
 
 use super::support::{ALL, User};
 
-async fn refusal(user: &User, spec: Spec) -> Error {
+async fn refusal(user: &User, spec: CommandSpec) -> Error {
     user.sandbox(Mechanism::Bubblewrap)
         .await
         .spawn(spec)
@@ -22,7 +22,7 @@ async fn a_working_directory_must_be_a_folder_that_exists() {
         (&missing, "does not exist: make it first, or name another"),
         (&file, "is a file: name the folder it is in"),
     ] {
-        let error = refusal(&user, Spec::new("true", cwd, Profile::tool())).await;
+        let error = refusal(&user, CommandSpec::new("true", cwd, Profile::tool())).await;
         assert_eq!(
             error.to_string(),
             format!("working directory {}: {sentence}", cwd.display())
@@ -35,7 +35,7 @@ async fn a_missing_program_is_named_with_where_it_was_looked_for() {
     let user = User::new();
     let error = refusal(
         &user,
-        Spec::new("no-such-program", user.repository(), Profile::tool()),
+        CommandSpec::new("no-such-program", user.repository(), Profile::tool()),
     )
     .await;
     assert_eq!(
@@ -45,7 +45,7 @@ async fn a_missing_program_is_named_with_where_it_was_looked_for() {
     let script = user.write("repository/script", "#!/bin/sh\n");
     let error = refusal(
         &user,
-        Spec::new("./script", user.repository(), Profile::tool()),
+        CommandSpec::new("./script", user.repository(), Profile::tool()),
     )
     .await;
     assert_eq!(
@@ -65,7 +65,7 @@ async fn a_program_the_profile_hides_is_refused_before_it_is_started() {
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
     let error = refusal(
         &user,
-        Spec::new(&program, user.repository(), Profile::tool()),
+        CommandSpec::new(&program, user.repository(), Profile::tool()),
     )
     .await;
     assert!(error.to_string().contains("profile tool hides"), "{error}");
@@ -74,7 +74,7 @@ async fn a_program_the_profile_hides_is_refused_before_it_is_started() {
     let shown = Profile::tool().read(program.parent().unwrap());
     let sandbox = user.sandbox(Mechanism::Bubblewrap).await;
     let output = sandbox
-        .run(Spec::new(&program, user.repository(), shown))
+        .run(CommandSpec::new(&program, user.repository(), shown))
         .await
         .unwrap();
     assert_eq!(output.stdout.text(), "ran\n");
@@ -86,7 +86,7 @@ async fn p21_no_argument_becomes_a_flag_and_nul_is_refused() {
     for mechanism in ALL {
         let sandbox = user.sandbox(mechanism).await;
         let hostile = ["--bind", "/", "--", "--chdir", "$(id)", "a b", "", "\n"];
-        let spec = Spec::new("printf", user.repository(), Profile::tool())
+        let spec = CommandSpec::new("printf", user.repository(), Profile::tool())
             .arg("%s|")
             .args(hostile);
         let output = sandbox.run(spec).await.unwrap();
@@ -97,7 +97,7 @@ async fn p21_no_argument_becomes_a_flag_and_nul_is_refused() {
     }
     let error = refusal(
         &user,
-        Spec::new("true", user.repository(), Profile::tool()).arg("a\0b"),
+        CommandSpec::new("true", user.repository(), Profile::tool()).arg("a\0b"),
     )
     .await;
     assert_eq!(
@@ -113,7 +113,7 @@ async fn a_program_that_is_no_program_says_so() {
     let program = user.write("repository/nothing", "\u{1}\u{2}");
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
     for mechanism in [Mechanism::Landlock, Mechanism::None] {
-        let spec = Spec::new(&program, user.repository(), Profile::tool());
+        let spec = CommandSpec::new(&program, user.repository(), Profile::tool());
         let error = user.sandbox(mechanism).await.run(spec).await.unwrap_err();
         assert!(error.to_string().contains("Exec format error"), "{error}");
     }

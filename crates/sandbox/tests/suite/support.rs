@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use tokio::time::Instant;
-use windlass_sandbox::{Host, Mechanism, Output, Profile, Sandbox, Spec};
+use windlass_sandbox::{CommandSpec, Host, Mechanism, Output, Profile, Sandbox};
 
 pub(crate) const BOUND: [Mechanism; 2] = [Mechanism::Bubblewrap, Mechanism::Landlock];
 pub(crate) const ALL: [Mechanism; 3] =
@@ -58,12 +58,14 @@ impl User {
     }
 
     pub(crate) async fn sandbox(&self, mechanism: Mechanism) -> Sandbox {
-        Sandbox::with(self.host(), mechanism).await.unwrap()
+        Sandbox::with_mechanism(self.host(), mechanism)
+            .await
+            .unwrap()
     }
 
     /// A shell script to be run in the repository.
-    pub(crate) fn script(&self, profile: Profile, script: &str) -> Spec {
-        Spec::new("bash", self.repository(), profile).args(["-c", script])
+    pub(crate) fn script(&self, profile: Profile, script: &str) -> CommandSpec {
+        CommandSpec::new("bash", self.repository(), profile).args(["-c", script])
     }
 
     /// Runs a shell script in the repository.

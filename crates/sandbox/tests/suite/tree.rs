@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use windlass_sandbox::{Limits, Mechanism, Profile, Spec, Why};
+use windlass_sandbox::{CommandSpec, ExitReason, Mechanism, ProcessLimits, Profile};
 
 use super::support::{ALL, User, detached_tree, processes_with, time_to_vanish};
 
-fn limits(deadline: u64, grace: u64) -> Limits {
-    Limits {
+fn limits(deadline: u64, grace: u64) -> ProcessLimits {
+    ProcessLimits {
         deadline: Duration::from_millis(deadline),
         grace: Duration::from_millis(grace),
-        ..Limits::default()
+        ..ProcessLimits::default()
     }
 }
 
@@ -37,7 +37,7 @@ async fn p5_nothing_outlives_the_command_itself() {
     for (mechanism, mark) in ALL.into_iter().zip(["5000201", "5000202", "5000203"]) {
         let script = format!("(setsid sleep {mark} &) ; exit 7");
         let output = user.run(mechanism, Profile::tool(), &script).await;
-        assert_eq!((output.exit.code, output.exit.why), (7, Why::Exited));
+        assert_eq!((output.exit.code, output.exit.why), (7, ExitReason::Exited));
         assert_eq!(processes_with(mark), [0; 0], "{mechanism}");
     }
 }
@@ -57,7 +57,7 @@ async fn p5_a_deadline_ends_the_tree_and_says_so() {
             child.stdout.next().await.unwrap().unwrap().text(),
             "started"
         );
-        assert_eq!(child.wait().await.unwrap().why, Why::Deadline);
+        assert_eq!(child.wait().await.unwrap().why, ExitReason::Deadline);
         assert_eq!(processes_with(mark), [0; 0]);
     }
 }
@@ -80,7 +80,7 @@ async fn p7_a_stop_is_gentle_first() {
             "{mechanism}"
         );
         let exit = child.wait().await.unwrap();
-        assert_eq!((exit.code, exit.why), (9, Why::Stopped));
+        assert_eq!((exit.code, exit.why), (9, ExitReason::Stopped));
         assert!(exit.duration < Duration::from_secs(5));
     }
 }
@@ -97,7 +97,7 @@ async fn p7_and_then_firm() {
         child.stdout.next().await.unwrap();
         child.control().stop();
         let exit = child.wait().await.unwrap();
-        assert_eq!((exit.code, exit.why), (137, Why::Stopped));
+        assert_eq!((exit.code, exit.why), (137, ExitReason::Stopped));
         assert_eq!(processes_with(mark), [0; 0], "{mechanism}");
     }
 }
@@ -105,7 +105,7 @@ async fn p7_and_then_firm() {
 #[tokio::test]
 async fn the_stall_clock_counts_events_and_not_bytes() {
     let user = User::new();
-    let stall = Limits {
+    let stall = ProcessLimits {
         stall: Some(Duration::from_millis(1_000)),
         ..limits(30_000, 100)
     };
@@ -117,18 +117,18 @@ async fn the_stall_clock_counts_events_and_not_bytes() {
     let mut child = sandbox.spawn(chatter.limits(stall)).unwrap();
     for _ in 0..20 {
         child.stdout.next().await.unwrap().unwrap();
-        child.control().pulse();
+        child.control().reset_stall_timer();
     }
     let last_pulse = Instant::now();
     while child.stdout.next().await.unwrap().is_some() {}
-    assert_eq!(child.wait().await.unwrap().why, Why::Stalled);
+    assert_eq!(child.wait().await.unwrap().why, ExitReason::Stalled);
     assert!(last_pulse.elapsed() >= Duration::from_millis(1_000));
 }
 
 #[tokio::test]
 async fn p26_a_fork_bomb_ends_with_its_deadline() {
     let user = User::new();
-    let bomb = Limits {
+    let bomb = ProcessLimits {
         processes: 100,
         ..limits(1_500, 100)
     };
@@ -140,8 +140,8 @@ async fn p26_a_fork_bomb_ends_with_its_deadline() {
         )
         .limits(bomb);
     let output = sandbox.run(spec).await.unwrap();
-    assert_eq!(output.exit.why, Why::Deadline);
+    assert_eq!(output.exit.why, ExitReason::Deadline);
     assert_eq!(processes_with("5000601"), [0; 0]);
-    let after = Spec::new("true", user.repository(), Profile::tool());
+    let after = CommandSpec::new("true", user.repository(), Profile::tool());
     assert!(sandbox.run(after).await.unwrap().exit.success());
 }

@@ -1,6 +1,6 @@
 //! P16: which files a process may see and change.
 
-use windlass_sandbox::{Mechanism, Profile, Spec};
+use windlass_sandbox::{CommandSpec, Mechanism, Profile};
 
 use super::support::{BOUND, User, profiles, said};
 
@@ -149,7 +149,7 @@ async fn a_working_directory_that_cannot_be_written_is_still_one() {
     let user = User::new();
     for mechanism in BOUND {
         for profile in profiles() {
-            let spec = Spec::new("ls", "/usr/lib", profile);
+            let spec = CommandSpec::new("ls", "/usr/lib", profile);
             let output = user.sandbox(mechanism).await.run(spec).await.unwrap();
             assert!(output.exit.success(), "{mechanism}: {}", said(&output));
         }
@@ -157,7 +157,7 @@ async fn a_working_directory_that_cannot_be_written_is_still_one() {
         std::fs::create_dir_all(&folder).unwrap();
         // Only root can give a folder away; for others the one above is somebody else's already.
         let _ = std::os::unix::fs::chown(&folder, Some(65534), Some(65534));
-        let spec = Spec::new("ls", folder, Profile::tool());
+        let spec = CommandSpec::new("ls", folder, Profile::tool());
         let output = user.sandbox(mechanism).await.run(spec).await.unwrap();
         assert!(output.exit.success(), "{mechanism}: {}", said(&output));
     }
@@ -167,7 +167,7 @@ async fn a_working_directory_that_cannot_be_written_is_still_one() {
 async fn p16_the_home_folder_itself_is_no_workplace() {
     let user = User::new();
     for mechanism in BOUND {
-        let spec = Spec::new("touch", user.home(), Profile::agent()).arg("new");
+        let spec = CommandSpec::new("touch", user.home(), Profile::agent()).arg("new");
         assert!(
             !user
                 .sandbox(mechanism)

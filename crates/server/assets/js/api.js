@@ -1,28 +1,28 @@
-// The HTTP API, one function for each thing that the dashboard asks for.
+// Client for the HTTP API, with one function per request that the dashboard makes.
 
 const BASE = '/api/v1';
-const PAGE = 1000;
+const PAGE_SIZE = 1000;
 
 export class ApiError extends Error {
   constructor(status, body) {
-    super(body?.error?.message ?? (status ? `the server answered ${status}` : 'the server cannot be reached'));
+    super(body?.error?.message ?? (status ? `the server returned status ${status}` : 'cannot reach the server'));
     this.status = status;
     this.code = body?.error?.code ?? 'unknown';
     this.id = body?.error?.id ?? null;
   }
 }
 
-let onLocked = () => {};
+let unauthorizedHandler = () => {};
 
-// Says what to do when the server wants a token.
-export function whenLocked(act) {
-  onLocked = act;
+// Sets the handler that is called when the server answers 401.
+export function onUnauthorized(handler) {
+  unauthorizedHandler = handler;
 }
 
 async function call(method, path, { body, headers, signal } = {}) {
-  let answer;
+  let response;
   try {
-    answer = await fetch(BASE + path, {
+    response = await fetch(BASE + path, {
       method,
       signal,
       credentials: 'same-origin',
@@ -34,41 +34,41 @@ async function call(method, path, { body, headers, signal } = {}) {
     if (error.name === 'AbortError') throw error;
     throw new ApiError(0);
   }
-  const text = await answer.text();
-  let said = null;
+  const text = await response.text();
+  let json = null;
   try {
-    said = text ? JSON.parse(text) : null;
+    json = text ? JSON.parse(text) : null;
   } catch {
-    // Not JSON: the status says enough.
+    // Not JSON: the caller gets the status alone.
   }
-  if (answer.ok) return said;
-  if (answer.status === 401 && !path.startsWith('/session')) onLocked();
-  throw new ApiError(answer.status, said);
+  if (response.ok) return json;
+  if (response.status === 401 && !path.startsWith('/session')) unauthorizedHandler();
+  throw new ApiError(response.status, json);
 }
 
 const get = (path) => call('GET', path);
 const post = (path, body = {}, headers = {}) => call('POST', path, { body, headers });
 
 function query(values) {
-  const set = Object.entries(values).filter(([, value]) => value != null && value !== '');
-  return set.length ? `?${new URLSearchParams(set)}` : '';
+  const present = Object.entries(values).filter(([, value]) => value != null && value !== '');
+  return present.length ? `?${new URLSearchParams(present)}` : '';
 }
 
-export function key() {
+export function newIdempotencyKey() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-// Store records that come as pairs of attempt and record, made one object.
-const numbered = (rows) => rows.map((row) => {
+// Converts store records, which arrive as pairs of attempt and record, to flat objects.
+const flattenRecords = (rows) => rows.map((row) => {
   if (Array.isArray(row)) return { attempt: row[0], ...row[1] };
   const { attempt, result, correction, ...rest } = row;
   return { attempt, ...rest, ...result, ...correction };
 });
 
 export const api = {
-  enter: (token) => post('/session', { token }),
-  leave: () => call('DELETE', '/session'),
+  login: (token) => post('/session', { token }),
+  logout: () => call('DELETE', '/session'),
   health: () => get('/health'),
   projects: () => get('/projects'),
   tasks: (values) => get(`/tasks${query(values)}`),
@@ -79,13 +79,13 @@ export const api = {
   merge: (id) => post(`/tasks/${id}/merge`),
   attempts: (id) => get(`/tasks/${id}/attempts`),
   diff: (id) => get(`/tasks/${id}/diff`),
-  tests: async (id) => numbered(await get(`/tasks/${id}/tests`)),
-  corrections: async (id) => numbered(await get(`/tasks/${id}/corrections`)),
+  tests: async (id) => flattenRecords(await get(`/tasks/${id}/tests`)),
+  corrections: async (id) => flattenRecords(await get(`/tasks/${id}/corrections`)),
   proof: (id) => get(`/tasks/${id}/proof`),
-  questions: (id) => get(`/tasks/${id}/questions`),
+  taskBlockers: (id) => get(`/tasks/${id}/questions`),
   taskTraces: (id) => get(`/tasks/${id}/traces`),
-  events: (after, values = {}) => get(`/events${query({ after, limit: PAGE, ...values })}`),
-  taskEvents: (id, after) => get(`/tasks/${id}/events${query({ after, limit: PAGE })}`),
+  events: (after, values = {}) => get(`/events${query({ after, limit: PAGE_SIZE, ...values })}`),
+  taskEvents: (id, after) => get(`/tasks/${id}/events${query({ after, limit: PAGE_SIZE })}`),
   blockers: () => get('/blockers?open=true'),
   answer: (id, text) => post(`/blockers/${id}/answer`, { text }),
   approvals: () => get('/approvals?open=true'),

@@ -1,34 +1,34 @@
-// Keyboard: single keys and pairs such as "g b". Nothing happens while somebody types or a dialog is open.
+// Keyboard shortcuts: single keys and pairs such as "g b". Disabled while the user types or a dialog is open.
 
 const bindings = new Map();
 let prefix = null;
-let forget = null;
+let prefixTimer = null;
 
-// `keys` is "n", "?", "g b". Gives a function that takes the binding away.
-export function bind(keys, act) {
-  bindings.set(keys, act);
-  return () => bindings.get(keys) === act && bindings.delete(keys);
+// Binds keys such as "n", "?" or "g b" to an action. Returns a function that removes the binding.
+export function bind(keys, action) {
+  bindings.set(keys, action);
+  return () => bindings.get(keys) === action && bindings.delete(keys);
 }
 
-function typing(target) {
+function isTyping(target) {
   return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 }
 
 export function listenToKeys() {
   document.addEventListener('keydown', (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (typing(event.target) || document.querySelector('dialog[open]')) return;
+    if (isTyping(event.target) || document.querySelector('dialog[open]')) return;
     const pressed = prefix ? `${prefix} ${event.key}` : event.key;
     prefix = null;
-    clearTimeout(forget);
-    const act = bindings.get(pressed);
-    if (act) {
-      // A key that a link or button takes for itself stays theirs.
+    clearTimeout(prefixTimer);
+    const action = bindings.get(pressed);
+    if (action) {
+      // Stops the default action, e.g. scrolling with the arrow keys.
       event.preventDefault();
-      act(event);
+      action(event);
     } else if ([...bindings.keys()].some((keys) => keys.startsWith(`${event.key} `))) {
       prefix = event.key;
-      forget = setTimeout(() => { prefix = null; }, 1500);
+      prefixTimer = setTimeout(() => { prefix = null; }, 1500);
     }
   });
 }

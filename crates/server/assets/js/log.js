@@ -1,49 +1,50 @@
-// The events of one task: those that are stored, and those that come, each once and in order.
+// The events of one task, stored and live: each once and in order.
 
 import { api } from './api.js';
 
 export class TaskLog {
-  // `heard(events)` gets new events, in order. An event that comes late makes `heard` begin anew with all of them.
-  constructor(task, heard) {
+  // `onEvents(events, reset)` gets new events in order. If an event arrives late, `onEvents` gets all events again
+  // and `reset` is true.
+  constructor(task, onEvents) {
     this.task = task;
-    this.heard = heard;
+    this.onEvents = onEvents;
     this.events = [];
     this.seen = new Set();
-    this.read = 0;
-    this.reading = null;
-    this.early = [];
+    this.lastRead = 0;
+    this.catchingUp = null;
+    this.buffered = [];
     this.loaded = false;
   }
 
-  // An event from the feed. Until the stored ones are there it waits.
-  take(event) {
+  // Adds an event from the feed. It is buffered until the stored events are loaded.
+  receive(event) {
     if (event.task_id !== this.task) return;
-    if (!this.loaded || this.reading) {
-      this.early.push(event);
+    if (!this.loaded || this.catchingUp) {
+      this.buffered.push(event);
     } else {
       this.add([event]);
-      // The feed has no gaps, so all before this one is known.
-      this.read = event.seq;
+      // The feed has no gaps, so every earlier event is known.
+      this.lastRead = event.seq;
     }
   }
 
-  // Reads what is stored after the last one read, to the end.
+  // Reads all stored events after the last one read.
   catchUp() {
-    this.reading ??= this.pull().finally(() => {
-      this.reading = null;
-      const early = this.early.sort((a, b) => a.seq - b.seq);
-      this.early = [];
-      this.add(early);
+    this.catchingUp ??= this.fetchStored().finally(() => {
+      this.catchingUp = null;
+      const buffered = this.buffered.sort((a, b) => a.seq - b.seq);
+      this.buffered = [];
+      this.add(buffered);
     });
-    return this.reading;
+    return this.catchingUp;
   }
 
-  async pull() {
+  async fetchStored() {
     for (;;) {
-      const { events } = await api.taskEvents(this.task, this.read);
+      const { events } = await api.taskEvents(this.task, this.lastRead);
       if (events.length === 0) break;
       this.add(events);
-      this.read = events.at(-1).seq;
+      this.lastRead = events.at(-1).seq;
     }
     this.loaded = true;
   }
@@ -56,9 +57,9 @@ export class TaskLog {
     this.events.push(...fresh);
     if (late) {
       this.events.sort((a, b) => a.seq - b.seq);
-      this.heard(this.events, true);
+      this.onEvents(this.events, true);
     } else {
-      this.heard(fresh, false);
+      this.onEvents(fresh, false);
     }
   }
 }

@@ -1,22 +1,22 @@
-// Where it begins: the token, the frame, the feed, the views.
+// Entry point: signs in, mounts the shell, registers the views and starts the feed.
 
-import { ApiError, api, whenLocked } from './api.js';
+import { api, ApiError, onUnauthorized } from './api.js';
 import { listenToKeys } from './keys.js';
 import { route } from './router.js';
-import { frame } from './shell.js';
+import { mountShell } from './shell.js';
 import { Feed } from './socket.js';
-import { changed, hear, load, loadHealth, setLink, state } from './store.js';
+import { applyEvent, load, loadHealth, notify, setConnection, state } from './store.js';
 import { agents } from './views/agents.js';
 import { board } from './views/board.js';
 import { inbox } from './views/inbox.js';
-import { gate } from './views/gate.js';
+import { loginPage } from './views/login.js';
 import { task } from './views/task.js';
 import { trace } from './views/trace.js';
 import { traces } from './views/traces.js';
 import { usage } from './views/usage.js';
-import { keepTime } from './widgets/bits.js';
+import { startTimeUpdates } from './widgets/common.js';
 
-const CHECK = 20_000;
+const HEALTH_CHECK_MS = 20_000;
 
 route('/', board);
 route('/new', board);
@@ -28,77 +28,78 @@ route('/traces', traces);
 route('/traces/:id', trace);
 route('/usage', usage);
 
-// The printed link carries the token behind the #, where no server log sees it. It is traded for a cookie and dropped.
-async function takeToken() {
+// The printed link has the token in its fragment, which is not sent to servers and so never logged. The token is
+// exchanged for a cookie and removed from the address.
+async function exchangeToken() {
   const found = location.hash.match(/^#token=(.+)$/);
   if (!found) return;
   history.replaceState(null, '', `${location.pathname}#/`);
-  await api.enter(decodeURIComponent(found[1]));
+  await api.login(decodeURIComponent(found[1]));
 }
 
-let greeted = false;
+let helloReceived = false;
 
 const feed = new Feed({
   fetchAfter: (n) => api.events(n),
-  hear,
-  tell: (link, reason) => {
-    setLink(link, reason);
-    if (link === 'down') loadHealth().catch(() => {});
+  onEvent: applyEvent,
+  onStateChange: (connection, reason) => {
+    setConnection(connection, reason);
+    if (connection === 'down') loadHealth().catch(() => {});
   },
-  greet: (fresh) => {
-    // Another store than before: nothing that is on the page is true there.
-    if (fresh && greeted) location.reload();
+  onHello: (fresh) => {
+    // The server uses another store than before: everything on the page is outdated.
+    if (fresh && helloReceived) location.reload();
     if (fresh) load();
-    greeted = true;
+    helloReceived = true;
     loadHealth().catch(() => {});
-    changed('greet');
+    notify('hello');
   },
 });
 
-function stayConnected() {
+function startFeed() {
   feed.start();
-  window.addEventListener('online', () => feed.now());
-  document.addEventListener('visibilitychange', () => document.hidden || feed.now());
-  // A connection can look open long after the other end is gone; the server's own word settles it.
+  window.addEventListener('online', () => feed.reconnectNow());
+  document.addEventListener('visibilitychange', () => document.hidden || feed.reconnectNow());
+  // A connection can look open long after the server is gone. A health request detects that.
   setInterval(async () => {
-    if (document.hidden || state.link !== 'live') return;
+    if (document.hidden || state.connection !== 'live') return;
     try {
       const health = await loadHealth();
       if (health.last_event > feed.last) feed.catchUp();
     } catch (error) {
-      if (error.status === 0) feed.again();
+      if (error.status === 0) feed.reconnect();
     }
-  }, CHECK);
+  }, HEALTH_CHECK_MS);
 }
 
-let locked = false;
+let loginShown = false;
 
-function lock(words) {
-  if (locked) return;
-  locked = true;
+function showLogin(message) {
+  if (loginShown) return;
+  loginShown = true;
   feed.stop();
-  gate(words, () => location.reload());
+  loginPage(message, () => location.reload());
 }
 
-async function begin() {
+async function start() {
   listenToKeys();
-  keepTime();
-  let words = null;
+  startTimeUpdates();
+  let message = null;
   try {
-    await takeToken();
+    await exchangeToken();
   } catch (error) {
-    words = error.status === 401 ? 'That link is not valid any more.' : error.message;
+    message = error.status === 401 ? 'The link is no longer valid.' : error.message;
   }
-  whenLocked(() => lock(words));
+  onUnauthorized(() => showLogin(message));
   try {
     await loadHealth();
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) return;
-    setLink('down');
+    setConnection('down');
   }
-  frame(() => feed.now());
+  mountShell(() => feed.reconnectNow());
   await load();
-  stayConnected();
+  startFeed();
 }
 
-begin();
+start();

@@ -1,4 +1,4 @@
-// The little of Markdown that agents write, as elements. Links stay text: an agent's link is not ours to offer.
+// Renders the subset of Markdown that agents use. Links stay text, because an agent's links are not trusted.
 
 import { h } from './dom.js';
 
@@ -18,27 +18,27 @@ function inline(text) {
 
 const BULLET = /^\s*(?:[-*+]|(\d+)[.)])\s+(.*)$/;
 
-// Reads lines one after the other; gives the blocks.
+// Returns an element with one child per block.
 export function markdown(text) {
   const lines = String(text).split('\n');
   const blocks = [];
-  let at = 0;
-  const takeWhile = (fits) => {
-    const from = at;
-    while (at < lines.length && fits(lines[at])) at += 1;
-    return lines.slice(from, at);
+  let lineIndex = 0;
+  const takeWhile = (matches) => {
+    const from = lineIndex;
+    while (lineIndex < lines.length && matches(lines[lineIndex])) lineIndex += 1;
+    return lines.slice(from, lineIndex);
   };
-  while (at < lines.length) {
-    const line = lines[at];
+  while (lineIndex < lines.length) {
+    const line = lines[lineIndex];
     const fence = line.match(/^\s*(```+|~~~+)/);
     const heading = line.match(/^#{1,6}\s+(.*)$/);
     if (fence) {
-      at += 1;
+      lineIndex += 1;
       const code = takeWhile((next) => !next.trim().startsWith(fence[1]));
-      at += 1;
+      lineIndex += 1;
       blocks.push(h('pre', {}, h('code', {}, code.join('\n'))));
     } else if (heading) {
-      at += 1;
+      lineIndex += 1;
       blocks.push(h('h4', {}, inline(heading[1])));
     } else if (BULLET.test(line)) {
       const ordered = line.match(BULLET)[1] != null;
@@ -48,13 +48,13 @@ export function markdown(text) {
       const rows = takeWhile((next) => /^>\s?/.test(next));
       blocks.push(h('blockquote', {}, inline(rows.map((row) => row.replace(/^>\s?/, '')).join(' '))));
     } else if (line.trim() === '') {
-      at += 1;
+      lineIndex += 1;
     } else {
       const special = (next) => next.trim() === '' || /^(#{1,6}\s|\s*(```|~~~)|>)/.test(next) || BULLET.test(next);
-      const rows = [lines[at]];
-      at += 1;
+      const rows = [lines[lineIndex]];
+      lineIndex += 1;
       rows.push(...takeWhile((next) => !special(next)));
-      blocks.push(h('p', {}, rows.flatMap((row, place) => (place ? [h('br'), ...inline(row)] : inline(row)))));
+      blocks.push(h('p', {}, rows.flatMap((row, index) => (index ? [h('br'), ...inline(row)] : inline(row)))));
     }
   }
   return h('div', { class: 'prose' }, blocks);

@@ -1,18 +1,18 @@
-// Which view stands in the page, by what follows the # in its address.
+// Selects the view by the fragment of the address.
 
 const routes = [];
 
-// In a pattern `:name` stands for any part of a path, `#name` for a number.
+// Adds a route. In a pattern, `:name` matches any path segment and `#name` matches a number.
 export function route(pattern, view) {
   const names = [];
   const source = pattern.replace(/([:#])(\w+)/g, (_, kind, name) => {
     names.push(name);
     return kind === '#' ? '(\\d+)' : '([^/]+)';
   });
-  routes.push({ shape: new RegExp(`^${source}$`), names, view });
+  routes.push({ regex: new RegExp(`^${source}$`), names, view });
 }
 
-function decoded(part) {
+function decodePart(part) {
   try {
     return decodeURIComponent(part);
   } catch {
@@ -20,18 +20,18 @@ function decoded(part) {
   }
 }
 
-export function here() {
+export function currentRoute() {
   const path = location.hash.startsWith('#/') ? location.hash.slice(1) : '/';
-  for (const { shape, names, view } of routes) {
-    const match = path.match(shape);
+  for (const { regex, names, view } of routes) {
+    const match = path.match(regex);
     if (match) {
-      return { path, view, params: Object.fromEntries(names.map((name, at) => [name, decoded(match[at + 1])])) };
+      return { path, view, params: Object.fromEntries(names.map((name, index) => [name, decodePart(match[index + 1])])) };
     }
   }
   return { path, view: null, params: {} };
 }
 
-export function go(path) {
+export function navigate(path) {
   if (location.hash === `#${path}`) window.dispatchEvent(new HashChangeEvent('hashchange'));
   else location.hash = path;
 }

@@ -1,12 +1,12 @@
-// The frame: rail, state of the connection, the place where views stand.
+// The page around the views: navigation rail, connection status, outage banner.
 
 import { api } from './api.js';
-import { fill, h, say } from './dom.js';
+import { fill, h, setText } from './dom.js';
 import { bind } from './keys.js';
-import { go, here } from './router.js';
+import { currentRoute, navigate } from './router.js';
 import { state, watch } from './store.js';
 import { plural } from './text.js';
-import { empty } from './widgets/bits.js';
+import { emptyState } from './widgets/common.js';
 import { icon } from './widgets/icon.js';
 import { toast } from './widgets/toast.js';
 import { help } from './views/help.js';
@@ -39,7 +39,7 @@ function themeButton() {
     try {
       localStorage.setItem('windlass.theme', theme);
     } catch {
-      // Then it holds for this page only.
+      // Without storage, the theme applies to this page only.
     }
     show();
   };
@@ -49,52 +49,52 @@ function themeButton() {
   return button;
 }
 
-// Gives the cookie back: the next who sits here needs the link.
-function leaveButton() {
-  const leave = () => api.leave().then(() => location.reload(), (error) => toast('bad', error.message));
-  return h('button', { class: 'button plain square', type: 'button', 'aria-label': 'Sign out', title: 'Sign out', on: { click: leave } }, icon('leave'));
+// Deletes the session cookie, so that the next visitor needs the link.
+function signOutButton() {
+  const signOut = () => api.logout().then(() => location.reload(), (error) => toast('bad', error.message));
+  return h('button', { class: 'button plain square', type: 'button', 'aria-label': 'Sign out', title: 'Sign out', on: { click: signOut } }, icon('signOut'));
 }
 
-const WORDS = { connecting: 'connecting…', live: 'live', down: 'disconnected', stale: 'store not reachable' };
+const CONNECTION_LABELS = { connecting: 'connecting…', live: 'live', down: 'disconnected', stale: 'store unreachable' };
 
-function linkState() {
-  const words = h('span');
-  const node = h('div', { class: 'link', role: 'status' }, h('span', { class: 'dot' }), words);
+function connectionStatus() {
+  const label = h('span');
+  const node = h('div', { class: 'connection', role: 'status' }, h('span', { class: 'dot' }), label);
   const show = () => {
-    node.dataset.link = state.link;
+    node.dataset.connection = state.connection;
     const worker = state.health?.worker;
-    const crew = !state.health ? '' : worker ? ` · ${worker.running} of ${plural(worker.concurrency, 'worker')} busy` : ' · no worker here';
-    say(words, WORDS[state.link] + (state.link === 'live' ? crew : ''));
+    const workers = !state.health ? '' : worker ? ` · ${worker.running} of ${plural(worker.concurrency, 'worker')} busy` : ' · no local workers';
+    setText(label, CONNECTION_LABELS[state.connection] + (state.connection === 'live' ? workers : ''));
   };
-  watch(['link', 'tasks'], show);
+  watch(['connection', 'tasks'], show);
   show();
   return node;
 }
 
-function outage(reconnect) {
-  const words = h('span');
-  const button = h('button', { class: 'button', type: 'button', on: { click: reconnect } }, 'Try now');
-  const node = h('div', { class: 'outage', role: 'alert', hidden: true }, icon('warn'), words, button);
-  watch(['link'], () => {
-    node.hidden = state.link === 'live' || state.link === 'connecting';
-    node.dataset.link = state.link;
-    button.hidden = state.link === 'stale';
-    say(words, state.link === 'stale'
-      ? `The server cannot reach its store: ${state.reason ?? 'no reason given'}. What you see may be old.`
-      : 'Disconnected from the server. What you see may be old; it catches up when the server is back.');
+function outageBanner(reconnect) {
+  const label = h('span');
+  const button = h('button', { class: 'button', type: 'button', on: { click: reconnect } }, 'Reconnect now');
+  const node = h('div', { class: 'outage', role: 'alert', hidden: true }, icon('warn'), label, button);
+  watch(['connection'], () => {
+    node.hidden = state.connection === 'live' || state.connection === 'connecting';
+    node.dataset.connection = state.connection;
+    button.hidden = state.connection === 'stale';
+    setText(label, state.connection === 'stale'
+      ? `The server cannot reach its store: ${state.reason ?? 'no reason given'}. The data shown may be outdated.`
+      : 'Disconnected from the server. The data shown may be outdated; it updates when the server is back.');
   });
   return node;
 }
 
 function rail() {
   const badge = h('span', { class: 'badge', hidden: true });
-  const items = NAV.map(([path, name, mark]) => h('li', {},
-    h('a', { href: `#${path}`, data: { path } }, icon(mark), name, path === '/inbox' && badge)));
+  const items = NAV.map(([path, name, iconName]) => h('li', {},
+    h('a', { href: `#${path}`, data: { path } }, icon(iconName), name, path === '/inbox' && badge)));
   const count = () => {
     const open = state.blockers.length + state.approvals.length;
     badge.hidden = open === 0;
-    say(badge, String(open));
-    badge.setAttribute('aria-label', `${open} waiting`);
+    setText(badge, String(open));
+    badge.setAttribute('aria-label', `${open} pending`);
     document.title = `${open ? `(${open}) ` : ''}${document.body.dataset.title ?? 'Windlass'}`;
   };
   watch(['inbox', 'title'], count);
@@ -104,32 +104,32 @@ function rail() {
     h('a', { class: 'brand', href: '#/' }, h('img', { src: '/mark.svg', alt: '' }), 'Windlass'),
     add,
     h('nav', { 'aria-label': 'Views' }, h('ul', {}, items)),
-    h('div', { class: 'foot' }, linkState(), h('div', { class: 'row' }, themeButton(), keysButton, leaveButton())));
+    h('div', { class: 'footer' }, connectionStatus(), h('div', { class: 'row' }, themeButton(), keysButton, signOutButton())));
 }
 
-// Draws the frame and shows the view that the address names, now and whenever it changes.
-export function frame(reconnect) {
+// Mounts the shell and shows the view for the current address, also after each change of the address.
+export function mountShell(reconnect) {
   const main = h('main', { id: 'main', tabindex: '-1' });
-  const skip = h('a', { class: 'skip', href: '#main', on: { click: (event) => { event.preventDefault(); main.focus(); } } }, 'To the content');
-  fill(document.body, skip, h('div', { class: 'shell' }, rail(), h('div', { class: 'page' }, outage(reconnect), main)));
+  const skip = h('a', { class: 'skip', href: '#main', on: { click: (event) => { event.preventDefault(); main.focus(); } } }, 'Skip to content');
+  fill(document.body, skip, h('div', { class: 'shell' }, rail(), h('div', { class: 'page' }, outageBanner(reconnect), main)));
 
-  let shown = null;
+  let current = null;
   const show = (first) => {
-    const { path, view, params } = here();
+    const { path, view, params } = currentRoute();
     for (const link of document.querySelectorAll('.rail nav a')) {
-      const own = link.dataset.path;
-      const current = own === '/' ? path === '/' || path.startsWith('/tasks') || path === '/new' : path.startsWith(own);
-      if (current) link.setAttribute('aria-current', 'page');
+      const linkPath = link.dataset.path;
+      const isCurrent = linkPath === '/' ? path === '/' || path.startsWith('/tasks') || path === '/new' : path.startsWith(linkPath);
+      if (isCurrent) link.setAttribute('aria-current', 'page');
       else link.removeAttribute('aria-current');
     }
-    if (shown?.view === view && shown.made.turn?.(params)) return;
-    shown?.made.leave?.();
-    const made = view ? view(params) : { title: 'Nothing here', node: nowhere() };
-    shown = { view, made };
-    document.body.dataset.title = `${made.title} · Windlass`;
-    fill(main, made.node);
+    if (current?.view === view && current.page.setParams?.(params)) return;
+    current?.page.leave?.();
+    const page = view ? view(params) : { title: 'Not found', node: notFound() };
+    current = { view, page };
+    document.body.dataset.title = `${page.title} · Windlass`;
+    fill(main, page.node);
     document.title = document.body.dataset.title;
-    watchTitle();
+    updateTitle();
     if (!first) {
       window.scrollTo(0, 0);
       main.focus({ preventScroll: true });
@@ -141,11 +141,11 @@ export function frame(reconnect) {
   show(true);
 }
 
-function nowhere() {
-  return h('div', {}, h('h1', { class: 'spoken' }, 'Nothing here'), empty('anchor', 'There is nothing at this address', h('p', {}, h('a', { href: '#/' }, 'To the board'))));
+function notFound() {
+  return h('div', {}, h('h1', { class: 'sr-only' }, 'Not found'), emptyState('anchor', 'Page not found', h('p', {}, h('a', { href: '#/' }, 'Go to the board'))));
 }
 
-function watchTitle() {
+function updateTitle() {
   const open = state.blockers.length + state.approvals.length;
   if (open) document.title = `(${open}) ${document.body.dataset.title}`;
 }
@@ -153,5 +153,5 @@ function watchTitle() {
 function bindKeys() {
   bind('n', () => newTask());
   bind('?', help);
-  for (const [path, , , key] of NAV) bind(`g ${key}`, () => go(path));
+  for (const [path, , , key] of NAV) bind(`g ${key}`, () => navigate(path));
 }

@@ -1,17 +1,18 @@
-// The live feed: one WebSocket for everything, resumed by number. Whoever listens gets each event once, in order.
+// The live feed: one WebSocket for all events, resumed by sequence number. Each event is delivered once, in order.
 
-const FIRST_PAUSE = 400;
-const LONGEST_PAUSE = 8000;
+const INITIAL_BACKOFF_MS = 400;
+const MAX_BACKOFF_MS = 8000;
 
 export class Feed {
-  // `fetchAfter(n)` gives the stored events after a number. `hear(event)` gets every event once.
-  // `tell(state, words)` gets 'live', 'down' or 'stale'. `greet(fresh)` is called after each hello; `fresh` when the
-  // numbers begin anew, so that everything known must be read again. `last` is the number to go on from.
-  constructor({ fetchAfter, hear, tell, greet, last = null, firstPause = FIRST_PAUSE }) {
-    Object.assign(this, { fetchAfter, hear, tell, greet, last, firstPause });
-    this.waiting = [];
-    this.filling = false;
-    this.pause = firstPause;
+  // `fetchAfter(n)` returns the stored events after a sequence number. `onEvent(event)` gets every event once.
+  // `onStateChange(state, reason)` gets 'live', 'down' or 'stale'. `onHello(fresh)` is called after each hello;
+  // `fresh` is true if the numbering restarted, so that all data must be read again. `last` is the number to
+  // resume from.
+  constructor({ fetchAfter, onEvent, onStateChange, onHello, last = null, initialBackoff = INITIAL_BACKOFF_MS }) {
+    Object.assign(this, { fetchAfter, onEvent, onStateChange, onHello, last, initialBackoff });
+    this.buffered = [];
+    this.catchingUp = false;
+    this.backoff = initialBackoff;
     this.timer = null;
     this.socket = null;
     this.stopped = true;
@@ -25,24 +26,24 @@ export class Feed {
   stop() {
     this.stopped = true;
     clearTimeout(this.timer);
-    this.drop();
+    this.closeSocket();
   }
 
-  // Tries at once instead of waiting for the next time.
-  now() {
+  // Connects immediately instead of waiting for the next retry.
+  reconnectNow() {
     if (this.stopped || this.socket?.readyState === WebSocket.OPEN) return;
-    this.pause = this.firstPause;
+    this.backoff = this.initialBackoff;
     this.open();
   }
 
-  // Leaves a connection that is not to be trusted any more, and makes another.
-  again() {
+  // Discards the connection and schedules another.
+  reconnect() {
     if (this.stopped) return;
-    this.drop();
-    this.lost();
+    this.closeSocket();
+    this.handleClose();
   }
 
-  drop() {
+  closeSocket() {
     const socket = this.socket;
     this.socket = null;
     if (socket) socket.onopen = socket.onmessage = socket.onclose = null;
@@ -51,62 +52,62 @@ export class Feed {
 
   open() {
     clearTimeout(this.timer);
-    this.drop();
-    const where = new URL('/api/v1/ws', location.href);
-    where.protocol = location.protocol === 'https:' ? 'wss:' : 'ws:';
-    where.hash = '';
-    if (this.last != null) where.searchParams.set('after', this.last);
-    const socket = new WebSocket(where);
+    this.closeSocket();
+    const url = new URL('/api/v1/ws', location.href);
+    url.protocol = location.protocol === 'https:' ? 'wss:' : 'ws:';
+    url.hash = '';
+    if (this.last != null) url.searchParams.set('after', this.last);
+    const socket = new WebSocket(url);
     this.socket = socket;
-    socket.onmessage = (message) => this.read(message.data);
-    socket.onclose = () => this.lost();
+    socket.onmessage = (message) => this.handleMessage(message.data);
+    socket.onclose = () => this.handleClose();
   }
 
-  lost() {
+  handleClose() {
     this.socket = null;
-    this.waiting = [];
+    this.buffered = [];
     if (this.stopped) return;
-    this.tell('down');
+    this.onStateChange('down');
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.open(), this.pause * (0.75 + Math.random() / 2));
-    this.pause = Math.min(this.pause * 2, LONGEST_PAUSE);
+    this.timer = setTimeout(() => this.open(), this.backoff * (0.75 + Math.random() / 2));
+    this.backoff = Math.min(this.backoff * 2, MAX_BACKOFF_MS);
   }
 
-  read(data) {
+  handleMessage(data) {
     const message = JSON.parse(data);
     switch (message.type) {
-      case 'hello': return this.hello(message.last);
+      case 'hello': return this.handleHello(message.last);
       case 'lagged': return this.catchUp();
-      case 'stale': return this.tell('stale', message.reason);
-      case 'fresh': return this.tell('live');
-      default: return message.seq ? this.take(message) : undefined;
+      case 'stale': return this.onStateChange('stale', message.reason);
+      case 'fresh': return this.onStateChange('live');
+      default: return message.seq ? this.handleEvent(message) : undefined;
     }
   }
 
-  hello(last) {
-    // A lower number than ours is another store: what we know is not true there.
+  handleHello(last) {
+    // A lower number than ours means another store: our data does not apply to it.
     const fresh = this.last == null || last < this.last;
     if (fresh) this.last = last;
-    this.pause = this.firstPause;
-    this.tell('live');
-    this.greet(fresh);
+    this.backoff = this.initialBackoff;
+    this.onStateChange('live');
+    this.onHello(fresh);
   }
 
-  take(event) {
+  handleEvent(event) {
     if (event.seq <= this.last) return;
-    if (this.filling || event.seq > this.last + 1) {
-      this.waiting.push(event);
+    if (this.catchingUp || event.seq > this.last + 1) {
+      this.buffered.push(event);
       this.catchUp();
       return;
     }
     this.last = event.seq;
-    this.hear(event);
+    this.onEvent(event);
   }
 
-  // Reads what is missing by its numbers, then goes on with what came meanwhile.
+  // Reads the missing events, then delivers the events buffered while reading.
   async catchUp() {
-    if (this.filling) return;
-    this.filling = true;
+    if (this.catchingUp) return;
+    this.catchingUp = true;
     const socket = this.socket;
     try {
       for (;;) {
@@ -114,23 +115,23 @@ export class Feed {
         for (const event of events) {
           if (event.seq <= this.last) continue;
           this.last = event.seq;
-          this.hear(event);
+          this.onEvent(event);
         }
         if (events.length === 0) break;
       }
     } catch {
-      // Without the missing part the rest is not to be shown: begin again from the last number.
-      this.filling = false;
-      if (this.socket === socket && socket) this.again();
+      // The buffered events must not be delivered with a gap before them: reconnect from the last number.
+      this.catchingUp = false;
+      if (this.socket === socket && socket) this.reconnect();
       return;
     }
-    this.filling = false;
-    const waiting = this.waiting.sort((a, b) => a.seq - b.seq);
-    this.waiting = [];
-    for (const event of waiting) {
+    this.catchingUp = false;
+    const buffered = this.buffered.sort((a, b) => a.seq - b.seq);
+    this.buffered = [];
+    for (const event of buffered) {
       if (event.seq <= this.last) continue;
       this.last = event.seq;
-      this.hear(event);
+      this.onEvent(event);
     }
   }
 }

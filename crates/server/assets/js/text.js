@@ -1,34 +1,34 @@
-// Words and figures for people. Nothing here touches the page.
+// Formats text, times and numbers. Does not touch the DOM.
 
 const JOINERS = new Set(['\u200c', '\u200d']);
 
-function mayHide(c) {
+function isUnsafeChar(c) {
   return (c <= 0x1f && c !== 0x09 && c !== 0x0a) || (c >= 0x7f && c <= 0x9f)
     || c === 0xad || c === 0x34f || c === 0x61c || c === 0x180e
     || (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f)
     || c === 0xfeff || (c >= 0xfff9 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe007f);
 }
 
-// The text with everything that hides or commands written out, by the same rules as on the terminal.
-export function visible(text) {
-  let shown = '';
-  let before = ' ';
+// Escapes control and invisible characters, by the same rules as for the terminal.
+export function escapeControl(text) {
+  let escaped = '';
+  let previous = ' ';
   const chars = Array.from(String(text));
   for (let at = 0; at < chars.length; at += 1) {
     const c = chars[at];
     const code = c.codePointAt(0);
     if (c === '\r' && chars[at + 1] === '\n') {
-      // A line end of another system is a line end.
-    } else if (JOINERS.has(c) && before.codePointAt(0) > 0x7f) {
-      shown += c;
-    } else if (mayHide(code)) {
-      shown += `\\u{${code.toString(16)}}`;
+      // CRLF counts as a line feed.
+    } else if (JOINERS.has(c) && previous.codePointAt(0) > 0x7f) {
+      escaped += c;
+    } else if (isUnsafeChar(code)) {
+      escaped += `\\u{${code.toString(16)}}`;
     } else {
-      shown += c;
+      escaped += c;
     }
-    before = c;
+    previous = c;
   }
-  return shown;
+  return escaped;
 }
 
 export function firstLine(text) {
@@ -36,18 +36,18 @@ export function firstLine(text) {
   return lines[0];
 }
 
-// The text without the marks that Markdown puts around words.
-export const plain = (text) => String(text ?? '').replace(/\*\*|`/g, '');
+// Removes the Markdown markers for bold and code.
+export const stripMarkdown = (text) => String(text ?? '').replace(/\*\*|`/g, '');
 
-export function cut(text, length) {
+export function truncate(text, length) {
   return text.length > length ? `${text.slice(0, length - 1)}…` : text;
 }
 
-export function plural(count, one, many = `${one}s`) {
-  return `${count} ${count === 1 ? one : many}`;
+export function plural(count, singular, many = `${singular}s`) {
+  return `${count} ${count === 1 ? singular : many}`;
 }
 
-// Whether an agent says how far it is with its plan.
+// Returns true if the agent reports progress on its plan.
 export const isTracked = (entries) => entries.some((entry) => entry.status !== 'pending');
 
 export function progress(entries) {
@@ -56,21 +56,21 @@ export function progress(entries) {
 }
 
 const STATUS = {
-  pending: 'Waiting',
-  in_progress: 'Working',
-  blocked: 'Needs you',
+  pending: 'Pending',
+  in_progress: 'Running',
+  blocked: 'Needs input',
   completed: 'Done',
   failed: 'Failed',
   cancelled: 'Cancelled',
 };
 
-const TONE = { in_progress: 'live', blocked: 'ask', completed: 'good', failed: 'bad' };
+const TONE = { in_progress: 'live', blocked: 'warn', completed: 'good', failed: 'bad' };
 
-export const statusWord = (status) => STATUS[status] ?? status;
+export const statusLabel = (status) => STATUS[status] ?? status;
 export const statusTone = (status) => TONE[status] ?? 'none';
 
-// How long something took.
-export function span(ms) {
+// Formats a duration in milliseconds.
+export function formatDuration(ms) {
   if (ms == null) return '';
   if (ms < 1000) return `${Math.round(ms)}\u00a0ms`;
   if (ms < 10_000) return `${(ms / 1000).toFixed(1)}\u00a0s`;
@@ -81,8 +81,8 @@ export function span(ms) {
   return `${Math.floor(m / 60)} h ${m % 60} min`;
 }
 
-// How long ago something was.
-export function ago(at, now = Date.now()) {
+// Formats a time relative to now.
+export function timeAgo(at, now = Date.now()) {
   const s = Math.floor((now - at) / 1000);
   if (s < 5) return 'just now';
   if (s < 60) return `${s} s ago`;
@@ -98,10 +98,10 @@ const DAY = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', year
 const CLOCK = new Intl.DateTimeFormat('en', { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
 
 export const day = (at) => DAY.format(at);
-export const clock = (at) => CLOCK.format(at);
-export const moment = (at) => `${day(at)}, ${clock(at)}`;
+export const formatTime = (at) => CLOCK.format(at);
+export const formatDateTime = (at) => `${day(at)}, ${formatTime(at)}`;
 
-// A figure in four characters or so.
+// Formats a number in about four characters.
 export function count(n) {
   if (n == null) return '–';
   if (n < 1000) return String(n);
@@ -110,42 +110,42 @@ export function count(n) {
   return `${(n / 1_000_000).toFixed(1)}M`;
 }
 
-export function money(usd) {
+export function formatCost(usd) {
   if (usd == null) return '–';
   if (usd === 0) return '$0';
   return usd < 0.01 ? `$${usd.toFixed(4)}` : `$${usd.toFixed(2)}`;
 }
 
 export const tokens = (usage) => (usage?.input_tokens ?? 0) + (usage?.output_tokens ?? 0);
-export const short = (hash) => String(hash ?? '').slice(0, 12);
+export const shortHash = (hash) => String(hash ?? '').slice(0, 12);
 
-// Within an attempt's clone the folders above it say nothing.
-export function innerPath(path) {
+// Removes the directories above an attempt's clone from a path.
+export function pathInClone(path) {
   const rest = String(path).split('-attempt-')[1];
   return rest?.split('/').slice(2).join('/') || String(path);
 }
 
-// A command without the shell that an agent puts around each of its own.
-export function unwrapped(command) {
+// Removes the shell that some agents wrap around every command.
+export function unwrapShell(command) {
   if (Array.isArray(command)) return command.length === 3 && /sh$/.test(command[0]) && /^-l?c$/.test(command[1]) ? command[2] : command.join(' ');
   const inner = String(command).match(/^(?:\/usr)?(?:\/bin\/)?(?:ba|z)?sh -l?c '([^']*)'$/);
   return inner ? inner[1] : String(command);
 }
 
-// What a tool is given, in a few words: the file, the command, or the first thing that is text.
-export function brief(input) {
+// Summarizes a tool's input: the file, the command, or the first string value.
+export function inputSummary(input) {
   if (input == null) return '';
   if (typeof input !== 'object') return firstLine(input);
   const path = input.path ?? input.file_path ?? input.filePath ?? input.changes?.[0]?.path;
-  if (typeof path === 'string') return innerPath(path);
+  if (typeof path === 'string') return pathInClone(path);
   const command = input.command ?? input.cmd;
-  if (command != null) return firstLine(unwrapped(command));
-  const said = Object.values(input).find((value) => typeof value === 'string' && value);
-  return said ? firstLine(said) : Object.keys(input).length ? JSON.stringify(input) : '';
+  if (command != null) return firstLine(unwrapShell(command));
+  const text = Object.values(input).find((value) => typeof value === 'string' && value);
+  return text ? firstLine(text) : Object.keys(input).length ? JSON.stringify(input) : '';
 }
 
-// Anything as text to read: strings as they are, the rest as JSON.
-export function readable(value) {
+// Converts a value to text: strings unchanged, everything else as JSON.
+export function toText(value) {
   if (value == null) return '';
   if (typeof value === 'string') return value;
   return JSON.stringify(value, null, 2);

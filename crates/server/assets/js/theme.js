@@ -1,7 +1,7 @@
-// Puts the chosen theme on before anything is drawn. Loaded by itself, ahead of the modules.
+// Applies the chosen theme before the first paint. Loaded separately, before the modules.
 try {
   const theme = localStorage.getItem('windlass.theme');
   if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
 } catch {
-  // No storage: the system's theme it is.
+  // No storage: use the system's theme.
 }

@@ -4,23 +4,25 @@ use std::time::Duration;
 
 use axum::extract::State;
 
-use crate::desk::AgentCard;
-use crate::error::{Answer, Refusal};
-use crate::shared::Shared;
+use crate::error::{ApiError, JsonResponse};
+use crate::host_ops::AgentCard;
+use crate::state::AppState;
 
 /// How long what was seen is taken for what is.
-const KEPT: Duration = Duration::from_secs(10);
+const CACHE_TTL: Duration = Duration::from_secs(10);
 
-pub(super) async fn list(State(shared): State<Shared>) -> Result<Answer<Vec<AgentCard>>, Refusal> {
+pub(super) async fn list(
+    State(shared): State<AppState>,
+) -> Result<JsonResponse<Vec<AgentCard>>, ApiError> {
     // Whoever comes meanwhile waits, and then takes what the first one saw.
     let mut kept = shared.agents.lock().await;
     let now = shared.clock.elapsed();
     if let Some((seen, cards)) = kept.as_ref()
-        && now.saturating_sub(*seen) < KEPT
+        && now.saturating_sub(*seen) < CACHE_TTL
     {
-        return Ok(Answer(cards.clone()));
+        return Ok(JsonResponse(cards.clone()));
     }
     let cards = shared.desk.agents().await?;
     *kept = Some((shared.clock.elapsed(), cards.clone()));
-    Ok(Answer(cards))
+    Ok(JsonResponse(cards))
 }

@@ -4,13 +4,13 @@ use axum::extract::State;
 use serde::Deserialize;
 use windlass_core::task::{Blocker, ProjectId, Task};
 
-use super::asked::{Fields, Number, Told};
-use crate::error::{Answer, Refusal};
-use crate::shared::Shared;
+use super::extract::{JsonBody, PathId, QueryParams};
+use crate::error::{ApiError, JsonResponse};
+use crate::state::AppState;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Which {
+pub(super) struct BlockerQuery {
     #[serde(default)]
     open: bool,
     project: Option<ProjectId>,
@@ -18,26 +18,28 @@ pub(super) struct Which {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Words {
+pub(super) struct AnswerBody {
     text: String,
 }
 
 pub(super) async fn list(
-    State(shared): State<Shared>,
-    Fields(which): Fields<Which>,
-) -> Result<Answer<Vec<Blocker>>, Refusal> {
+    State(shared): State<AppState>,
+    QueryParams(which): QueryParams<BlockerQuery>,
+) -> Result<JsonResponse<Vec<Blocker>>, ApiError> {
     let found = shared.store.blockers(which.project, which.open).await?;
-    Ok(Answer(found))
+    Ok(JsonResponse(found))
 }
 
 /// Answers a question; its task goes on.
 pub(super) async fn answer(
-    State(shared): State<Shared>,
-    Number(id): Number,
-    Told(words): Told<Words>,
-) -> Result<Answer<Task>, Refusal> {
+    State(shared): State<AppState>,
+    PathId(id): PathId,
+    JsonBody(words): JsonBody<AnswerBody>,
+) -> Result<JsonResponse<Task>, ApiError> {
     if words.text.trim().is_empty() {
-        return Err(Refusal::bad("the answer is empty"));
+        return Err(ApiError::bad_request("the answer is empty"));
     }
-    Ok(Answer(shared.store.answer(id, words.text).await?))
+    Ok(JsonResponse(
+        shared.store.answer_blocker(id, words.text).await?,
+    ))
 }

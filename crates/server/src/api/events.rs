@@ -4,16 +4,16 @@ use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use windlass_core::task::{EventFilter, LoggedEvent, ProjectId, TaskId};
 
-use super::asked::{Fields, Number};
-use crate::error::{Answer, Refusal};
-use crate::shared::Shared;
+use super::extract::{PathId, QueryParams};
+use crate::error::{ApiError, JsonResponse};
+use crate::state::AppState;
 
 /// How many messages are given at once, at most and unless told otherwise.
-const PAGE: u32 = 500;
+const MAX_PAGE: u32 = 500;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct After {
+pub(super) struct AfterQuery {
     #[serde(default)]
     after: u64,
     limit: Option<u32>,
@@ -21,7 +21,7 @@ pub(super) struct After {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Which {
+pub(super) struct EventQuery {
     #[serde(default)]
     after: u64,
     project: Option<ProjectId>,
@@ -31,15 +31,15 @@ pub(super) struct Which {
 
 /// A page of messages, and the number after which the next one begins.
 #[derive(Serialize)]
-pub(super) struct Page {
+pub(super) struct EventPage {
     events: Vec<LoggedEvent>,
     next: u64,
 }
 
 pub(super) async fn all(
-    State(shared): State<Shared>,
-    Fields(which): Fields<Which>,
-) -> Result<Answer<Page>, Refusal> {
+    State(shared): State<AppState>,
+    QueryParams(which): QueryParams<EventQuery>,
+) -> Result<JsonResponse<EventPage>, ApiError> {
     page(
         &shared,
         EventFilter {
@@ -53,10 +53,10 @@ pub(super) async fn all(
 }
 
 pub(super) async fn of_task(
-    State(shared): State<Shared>,
-    Number(id): Number,
-    Fields(after): Fields<After>,
-) -> Result<Answer<Page>, Refusal> {
+    State(shared): State<AppState>,
+    PathId(id): PathId,
+    QueryParams(after): QueryParams<AfterQuery>,
+) -> Result<JsonResponse<EventPage>, ApiError> {
     shared.store.task(id).await?;
     page(
         &shared,
@@ -70,13 +70,16 @@ pub(super) async fn of_task(
     .await
 }
 
-async fn page(shared: &Shared, mut filter: EventFilter) -> Result<Answer<Page>, Refusal> {
+async fn page(
+    shared: &AppState,
+    mut filter: EventFilter,
+) -> Result<JsonResponse<EventPage>, ApiError> {
     filter.limit = match filter.limit {
-        0 => PAGE,
-        asked => asked.min(PAGE),
+        0 => MAX_PAGE,
+        asked => asked.min(MAX_PAGE),
     };
     let after = filter.after;
     let events = shared.store.events(filter).await?;
     let next = events.last().map_or(after, |event| event.seq);
-    Ok(Answer(Page { events, next }))
+    Ok(JsonResponse(EventPage { events, next }))
 }

@@ -5,11 +5,14 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-use crate::error::Answer;
-use crate::shared::Shared;
+use crate::error::JsonResponse;
+use crate::state::AppState;
 
-pub(super) async fn show(State(shared): State<Shared>) -> Response {
-    let asked = shared.store.changed(0, std::time::Duration::ZERO).await;
+pub(super) async fn show(State(shared): State<AppState>) -> Response {
+    let asked = shared
+        .store
+        .wait_for_events(0, std::time::Duration::ZERO)
+        .await;
     let error = match &asked {
         Ok(_) => None,
         Err(error) => {
@@ -20,7 +23,7 @@ pub(super) async fn show(State(shared): State<Shared>) -> Response {
     let worker = shared
         .worker
         .as_ref()
-        .map(|pool| json!({"concurrency": pool.size(), "running": pool.size() - pool.free()}));
+        .map(|pool| json!({"concurrency": pool.size(), "running": pool.size() - pool.available()}));
     let mut store = json!({"kind": shared.store_kind, "ok": error.is_none()});
     if let Some(error) = error {
         store["error"] = json!(error);
@@ -37,5 +40,5 @@ pub(super) async fn show(State(shared): State<Shared>) -> Response {
         None => StatusCode::OK,
         Some(_) => StatusCode::SERVICE_UNAVAILABLE,
     };
-    (status, Answer(health)).into_response()
+    (status, JsonResponse(health)).into_response()
 }

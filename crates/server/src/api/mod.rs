@@ -2,10 +2,10 @@
 
 mod agents;
 mod approvals;
-mod asked;
 mod blockers;
 mod diff;
 mod events;
+mod extract;
 mod health;
 mod openapi;
 mod records;
@@ -18,17 +18,17 @@ use axum::Router;
 use axum::http::StatusCode;
 use axum::routing::{MethodRouter, delete, get, post};
 
-use crate::error::Refusal;
-use crate::shared::Shared;
+use crate::error::ApiError;
+use crate::state::AppState;
 use crate::ws;
 
 /// A question: its method, its path, and who answers.
-type Route = (&'static str, &'static str, MethodRouter<Shared>);
+type RouteRow = (&'static str, &'static str, MethodRouter<AppState>);
 
-fn table() -> Vec<Route> {
+fn table() -> Vec<RouteRow> {
     vec![
-        ("post", "/session", post(session::open)),
-        ("delete", "/session", delete(session::close)),
+        ("post", "/session", post(session::login)),
+        ("delete", "/session", delete(session::logout)),
         ("get", "/health", get(health::show)),
         ("get", "/openapi.json", get(openapi::show)),
         ("get", "/projects", get(tasks::projects)),
@@ -60,7 +60,7 @@ fn table() -> Vec<Route> {
 }
 
 /// All of it, below `/api/v1`.
-pub(crate) fn router() -> Router<Shared> {
+pub(crate) fn router() -> Router<AppState> {
     let mut router = Router::new();
     for (_, path, answer) in table() {
         router = router.route(path, answer);
@@ -68,11 +68,11 @@ pub(crate) fn router() -> Router<Shared> {
     router
         .fallback(async || {
             let message = "there is nothing here; GET /api/v1/openapi.json lists what there is";
-            Refusal::new(StatusCode::NOT_FOUND, "not_found", message)
+            ApiError::new(StatusCode::NOT_FOUND, "not_found", message)
         })
         .method_not_allowed_fallback(async || {
             let message = "this path has other methods; GET /api/v1/openapi.json lists them";
-            Refusal::new(
+            ApiError::new(
                 StatusCode::METHOD_NOT_ALLOWED,
                 "method_not_allowed",
                 message,

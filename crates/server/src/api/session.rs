@@ -6,17 +6,17 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use windlass_core::{ExposeSecret, SecretString};
 
-use super::asked::Told;
-use crate::error::Refusal;
+use super::extract::JsonBody;
+use crate::error::ApiError;
 use crate::guard::{cookie, unauthorized};
-use crate::shared::Shared;
+use crate::state::AppState;
 
 /// A month.
-const SECONDS: u64 = 30 * 24 * 60 * 60;
+const COOKIE_MAX_AGE: u64 = 30 * 24 * 60 * 60;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Key {
+pub(super) struct LoginBody {
     #[serde(deserialize_with = "secret")]
     token: SecretString,
 }
@@ -25,22 +25,22 @@ fn secret<'de, D: serde::Deserializer<'de>>(from: D) -> Result<SecretString, D::
     String::deserialize(from).map(SecretString::from)
 }
 
-pub(super) async fn open(
-    State(shared): State<Shared>,
-    Told(key): Told<Key>,
-) -> Result<Response, Refusal> {
+pub(super) async fn login(
+    State(shared): State<AppState>,
+    JsonBody(key): JsonBody<LoginBody>,
+) -> Result<Response, ApiError> {
     let token = key.token.expose_secret();
-    if !shared.token.is(token) {
+    if !shared.token.matches(token) {
         return Err(unauthorized());
     }
-    Ok(with_cookie(&shared, &cookie(token), SECONDS))
+    Ok(with_cookie(&shared, &cookie(token), COOKIE_MAX_AGE))
 }
 
-pub(super) async fn close(State(shared): State<Shared>) -> Response {
+pub(super) async fn logout(State(shared): State<AppState>) -> Response {
     with_cookie(&shared, "", 0)
 }
 
-fn with_cookie(shared: &Shared, value: &str, seconds: u64) -> Response {
+fn with_cookie(shared: &AppState, value: &str, seconds: u64) -> Response {
     let name = &shared.cookie_name;
     let cookie = format!("{name}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={seconds}");
     (StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response()

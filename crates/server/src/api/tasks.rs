@@ -8,23 +8,23 @@ use windlass_core::task::{
     Dependency, MAX_ATTEMPTS, NewTask, ProjectId, Task, TaskFilter, TaskId, TaskStatus, WorkerKind,
 };
 
-use super::asked::{Fields, Number, Told};
-use crate::desk::DeskError;
-use crate::error::{Answer, Refusal};
-use crate::shared::Shared;
+use super::extract::{JsonBody, PathId, QueryParams};
+use crate::error::{ApiError, JsonResponse};
+use crate::host_ops::HostOpsError;
+use crate::state::AppState;
 
-type Answered<T> = Result<Answer<T>, Refusal>;
+type ApiResult<T> = Result<JsonResponse<T>, ApiError>;
 
 /// The longest idempotency key.
 const KEY_BYTES: usize = 255;
 
-pub(super) async fn projects(State(shared): State<Shared>) -> Result<Response, Refusal> {
-    Ok(Answer(shared.store.projects().await?).into_response())
+pub(super) async fn projects(State(shared): State<AppState>) -> Result<Response, ApiError> {
+    Ok(JsonResponse(shared.store.projects().await?).into_response())
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Which {
+pub(super) struct TaskQuery {
     project: Option<ProjectId>,
     /// Several, with commas between them.
     status: Option<String>,
@@ -33,9 +33,9 @@ pub(super) struct Which {
 }
 
 pub(super) async fn list(
-    State(shared): State<Shared>,
-    Fields(which): Fields<Which>,
-) -> Answered<Vec<Task>> {
+    State(shared): State<AppState>,
+    QueryParams(which): QueryParams<TaskQuery>,
+) -> ApiResult<Vec<Task>> {
     let filter = TaskFilter {
         project_id: which.project,
         after: which.after,
@@ -47,8 +47,8 @@ pub(super) async fn list(
     let mut tasks = Vec::new();
     let mut seen: Vec<TaskStatus> = Vec::new();
     for name in names {
-        let status = TaskStatus::named(name)
-            .ok_or_else(|| Refusal::bad(format!("there is no status {name:?}")))?;
+        let status = TaskStatus::from_name(name)
+            .ok_or_else(|| ApiError::bad_request(format!("there is no status {name:?}")))?;
         if seen.contains(&status) {
             continue;
         }
@@ -66,13 +66,13 @@ pub(super) async fn list(
     if let Some(limit) = which.limit {
         tasks.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     }
-    Ok(Answer(tasks))
+    Ok(JsonResponse(tasks))
 }
 
 /// A task to be added.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wish {
+pub(super) struct NewTaskBody {
     project_id: Option<ProjectId>,
     title: String,
     #[serde(default)]
@@ -86,12 +86,12 @@ pub(super) struct Wish {
     max_attempts: Option<u32>,
 }
 
-impl Wish {
-    fn task(self, project: Option<ProjectId>, key: Option<String>) -> Result<NewTask, Refusal> {
+impl NewTaskBody {
+    fn task(self, project: Option<ProjectId>, key: Option<String>) -> Result<NewTask, ApiError> {
         let project = self.project_id.or(project);
-        let project = project.ok_or_else(|| Refusal::bad("project_id is missing"))?;
+        let project = project.ok_or_else(|| ApiError::bad_request("project_id is missing"))?;
         if self.title.trim().is_empty() {
-            return Err(Refusal::bad("title is empty"));
+            return Err(ApiError::bad_request("title is empty"));
         }
         let usual = NewTask::new(project, self.title.trim());
         Ok(NewTask {
@@ -113,57 +113,60 @@ impl Wish {
 }
 
 pub(super) async fn add(
-    State(shared): State<Shared>,
+    State(shared): State<AppState>,
     headers: HeaderMap,
-    Told(wish): Told<Wish>,
-) -> Result<Response, Refusal> {
+    JsonBody(wish): JsonBody<NewTaskBody>,
+) -> Result<Response, ApiError> {
     let key = match headers.get("idempotency-key").map(|key| key.to_str()) {
         None => None,
         Some(Ok(key)) if !key.is_empty() && key.len() <= KEY_BYTES => Some(key.to_owned()),
         Some(_) => {
-            return Err(Refusal::bad(format!(
+            return Err(ApiError::bad_request(format!(
                 "an Idempotency-Key has 1 to {KEY_BYTES} plain letters"
             )));
         }
     };
     let task = wish.task(shared.project, key)?;
     let added = shared.store.enqueue(vec![task]).await;
-    let added = added.map_err(Refusal::of_input)?.into_iter().next();
+    let added = added
+        .map_err(ApiError::from_input_error)?
+        .into_iter()
+        .next();
     let added =
-        added.ok_or_else(|| Refusal::internal("the store did not say which task it took"))?;
+        added.ok_or_else(|| ApiError::internal("the store did not say which task it took"))?;
     let status = if added.fresh {
         StatusCode::CREATED
     } else {
         StatusCode::OK
     };
-    Ok((status, Answer(added.task)).into_response())
+    Ok((status, JsonResponse(added.task)).into_response())
 }
 
-pub(super) async fn show(State(shared): State<Shared>, Number(id): Number) -> Answered<Task> {
-    Ok(Answer(shared.store.task(id).await?))
+pub(super) async fn show(State(shared): State<AppState>, PathId(id): PathId) -> ApiResult<Task> {
+    Ok(JsonResponse(shared.store.task(id).await?))
 }
 
-pub(super) async fn cancel(State(shared): State<Shared>, Number(id): Number) -> Answered<Task> {
-    Ok(Answer(shared.store.cancel(id).await?))
+pub(super) async fn cancel(State(shared): State<AppState>, PathId(id): PathId) -> ApiResult<Task> {
+    Ok(JsonResponse(shared.store.cancel(id).await?))
 }
 
-pub(super) async fn retry(State(shared): State<Shared>, Number(id): Number) -> Answered<Task> {
-    Ok(Answer(shared.store.retry(id).await?))
+pub(super) async fn retry(State(shared): State<AppState>, PathId(id): PathId) -> ApiResult<Task> {
+    Ok(JsonResponse(shared.store.retry(id).await?))
 }
 
 pub(super) async fn merge(
-    State(shared): State<Shared>,
-    Number(id): Number,
-) -> Answered<serde_json::Value> {
+    State(shared): State<AppState>,
+    PathId(id): PathId,
+) -> ApiResult<serde_json::Value> {
     let task = shared.store.task(id).await?;
-    Ok(Answer(shared.desk.merge(&task).await?))
+    Ok(JsonResponse(shared.desk.merge(&task).await?))
 }
 
-impl From<DeskError> for Refusal {
-    fn from(error: DeskError) -> Self {
+impl From<HostOpsError> for ApiError {
+    fn from(error: HostOpsError) -> Self {
         match error {
-            DeskError::Refused(why) => Self::conflict(why),
-            DeskError::Broken(why) => Self::internal(why),
+            HostOpsError::Refused(why) => Self::conflict(why),
+            HostOpsError::Internal(why) => Self::internal(why),
         }
     }
 }

@@ -5,23 +5,23 @@ use serde::{Deserialize, Serialize};
 use windlass_core::task::TaskId;
 use windlass_core::{Timestamp, TraceError, TraceNode};
 
-use super::asked::{Fields, Number};
-use crate::error::{Answer, Refusal};
-use crate::shared::Shared;
+use super::extract::{PathId, QueryParams};
+use crate::error::{ApiError, JsonResponse};
+use crate::state::AppState;
 
 /// How many traces are listed at once, at most and unless told otherwise.
-const PAGE: u32 = 100;
+const MAX_PAGE: u32 = 100;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Which {
+pub(super) struct TraceQuery {
     task: Option<TaskId>,
     limit: Option<u32>,
 }
 
 /// A trace in a line.
 #[derive(Serialize)]
-pub(super) struct Line {
+pub(super) struct TraceSummary {
     id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     task_id: Option<TaskId>,
@@ -35,37 +35,37 @@ pub(super) struct Line {
 }
 
 pub(super) async fn list(
-    State(shared): State<Shared>,
-    Fields(which): Fields<Which>,
-) -> Result<Answer<Vec<Line>>, Refusal> {
+    State(shared): State<AppState>,
+    QueryParams(which): QueryParams<TraceQuery>,
+) -> Result<JsonResponse<Vec<TraceSummary>>, ApiError> {
     lines(&shared, which.task, which.limit).await
 }
 
 pub(super) async fn of_task(
-    State(shared): State<Shared>,
-    Number(id): Number,
-) -> Result<Answer<Vec<Line>>, Refusal> {
+    State(shared): State<AppState>,
+    PathId(id): PathId,
+) -> Result<JsonResponse<Vec<TraceSummary>>, ApiError> {
     shared.store.task(id).await?;
     lines(&shared, Some(id), None).await
 }
 
 pub(super) async fn show(
-    State(shared): State<Shared>,
+    State(shared): State<AppState>,
     Path(id): Path<String>,
-) -> Result<Answer<TraceNode>, Refusal> {
-    Ok(Answer(shared.store.trace(id).await?))
+) -> Result<JsonResponse<TraceNode>, ApiError> {
+    Ok(JsonResponse(shared.store.trace(id).await?))
 }
 
 async fn lines(
-    shared: &Shared,
+    shared: &AppState,
     task: Option<TaskId>,
     limit: Option<u32>,
-) -> Result<Answer<Vec<Line>>, Refusal> {
-    let limit = limit.unwrap_or(PAGE).clamp(1, PAGE);
+) -> Result<JsonResponse<Vec<TraceSummary>>, ApiError> {
+    let limit = limit.unwrap_or(MAX_PAGE).clamp(1, MAX_PAGE);
     let mut lines = Vec::new();
     for id in shared.store.traces(task, limit).await? {
         let root = shared.store.trace(id.clone()).await?;
-        lines.push(Line {
+        lines.push(TraceSummary {
             task_id: task.or_else(|| task_of(&id)),
             id,
             name: root.name,
@@ -75,7 +75,7 @@ async fn lines(
             error: root.error,
         });
     }
-    Ok(Answer(lines))
+    Ok(JsonResponse(lines))
 }
 
 /// The task in the id of an attempt's trace.

@@ -7,21 +7,21 @@ use serde::Serialize;
 use windlass_core::task::{Task, TaskFilter};
 use windlass_core::{Timestamp, Usage};
 
-use crate::error::{Answer, Refusal};
-use crate::shared::Shared;
+use crate::error::{ApiError, JsonResponse};
+use crate::state::AppState;
 
 /// How many tasks are looked at: so many at a time, so many times.
-const PAGE: u32 = 500;
-const PAGES: u32 = 100;
+const PAGE_SIZE: u32 = 500;
+const MAX_PAGES: u32 = 100;
 
 #[derive(Default, Serialize)]
-struct Sum {
+struct UsageSum {
     tasks: u64,
     #[serde(flatten)]
     usage: Usage,
 }
 
-impl Sum {
+impl UsageSum {
     fn add(&mut self, task: &Task) {
         self.tasks += 1;
         self.usage += &task.usage;
@@ -30,24 +30,26 @@ impl Sum {
 
 /// Sums. Days are those on which a task last changed, in UTC.
 #[derive(Default, Serialize)]
-pub(super) struct Sums {
-    total: Sum,
-    by_agent: BTreeMap<String, Sum>,
-    by_day: BTreeMap<String, Sum>,
+pub(super) struct UsageReport {
+    total: UsageSum,
+    by_agent: BTreeMap<String, UsageSum>,
+    by_day: BTreeMap<String, UsageSum>,
     /// Whether there are more tasks than were looked at.
     truncated: bool,
 }
 
-pub(super) async fn show(State(shared): State<Shared>) -> Result<Answer<Sums>, Refusal> {
-    let mut sums = Sums::default();
+pub(super) async fn show(
+    State(shared): State<AppState>,
+) -> Result<JsonResponse<UsageReport>, ApiError> {
+    let mut sums = UsageReport::default();
     let mut filter = TaskFilter {
-        limit: PAGE,
+        limit: PAGE_SIZE,
         ..TaskFilter::default()
     };
-    for _ in 0..PAGES {
+    for _ in 0..MAX_PAGES {
         let page = shared.store.tasks(filter.clone()).await?;
         let Some(last) = page.last() else {
-            return Ok(Answer(sums));
+            return Ok(JsonResponse(sums));
         };
         filter.after = Some(last.id);
         for task in page.iter().filter(|task| task.attempt > 0) {
@@ -61,7 +63,7 @@ pub(super) async fn show(State(shared): State<Shared>) -> Result<Answer<Sums>, R
         }
     }
     sums.truncated = true;
-    Ok(Answer(sums))
+    Ok(JsonResponse(sums))
 }
 
 /// The day of a moment, as `2026-11-15`.

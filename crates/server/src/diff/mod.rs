@@ -3,7 +3,7 @@
 //! Made from what git prints, bounded in files, lines and bytes; what is left out is said. Nothing in it commands a terminal or
 //! hides from a reader.
 
-mod colour;
+mod highlight;
 mod parse;
 #[cfg(test)]
 mod tests;
@@ -14,7 +14,7 @@ use parse::parse;
 
 /// How much of a change is shown.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Bounds {
+pub(crate) struct DiffLimits {
     pub(crate) files: usize,
     /// In one file.
     pub(crate) lines: usize,
@@ -24,7 +24,7 @@ pub(crate) struct Bounds {
     pub(crate) line_bytes: usize,
 }
 
-impl Default for Bounds {
+impl Default for DiffLimits {
     fn default() -> Self {
         Self {
             files: 300,
@@ -38,7 +38,7 @@ impl Default for Bounds {
 /// A change.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Diff {
-    pub(crate) files: Vec<File>,
+    pub(crate) files: Vec<DiffFile>,
     /// Whether files or lines are left out.
     pub(crate) truncated: bool,
 }
@@ -46,7 +46,7 @@ pub(crate) struct Diff {
 /// What became of a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Change {
+pub(crate) enum FileChangeKind {
     Added,
     #[default]
     Modified,
@@ -56,11 +56,11 @@ pub(crate) enum Change {
 
 /// One file of a change.
 #[derive(Debug, Default, PartialEq, Serialize)]
-pub(crate) struct File {
+pub(crate) struct DiffFile {
     pub(crate) path: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) old_path: Option<String>,
-    pub(crate) change: Change,
+    pub(crate) change: FileChangeKind,
     pub(crate) added: u64,
     pub(crate) removed: u64,
     pub(crate) truncated: bool,
@@ -71,13 +71,13 @@ pub(crate) struct File {
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Hunk {
     pub(crate) header: String,
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<DiffLine>,
 }
 
 /// On which side a line stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Kind {
+pub(crate) enum LineKind {
     Context,
     Add,
     Del,
@@ -85,8 +85,8 @@ pub(crate) enum Kind {
 
 /// One line, with its numbers before and after.
 #[derive(Debug, PartialEq, Serialize)]
-pub(crate) struct Line {
-    pub(crate) kind: Kind,
+pub(crate) struct DiffLine {
+    pub(crate) kind: LineKind,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) old: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -103,7 +103,7 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    fn plain(text: impl Into<String>) -> Self {
+    fn unstyled(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
             style: "",
@@ -112,8 +112,8 @@ impl Span {
 }
 
 /// Reads and colours a change. It takes a while: not for a thread that others wait for.
-pub(crate) fn paint(text: &str) -> Diff {
-    let mut diff = parse(text, Bounds::default());
-    colour::colour(&mut diff);
+pub(crate) fn parse_and_highlight(text: &str) -> Diff {
+    let mut diff = parse(text, DiffLimits::default());
+    highlight::highlight(&mut diff);
     diff
 }

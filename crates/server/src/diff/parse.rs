@@ -2,13 +2,13 @@
 
 use std::str::Lines;
 
-use windlass_core::{visible, visible_line};
+use windlass_core::{escape_control, escape_line};
 
-use super::{Bounds, Change, Diff, File, Hunk, Kind, Line, Span};
+use super::{Diff, DiffFile, DiffLimits, DiffLine, FileChangeKind, Hunk, LineKind, Span};
 
 /// Reads a change, within bounds.
-pub(super) fn parse(text: &str, bounds: Bounds) -> Diff {
-    let mut reading = Reading {
+pub(super) fn parse(text: &str, bounds: DiffLimits) -> Diff {
+    let mut reading = DiffParser {
         diff: Diff::default(),
         bounds,
         lines: 0,
@@ -22,15 +22,15 @@ pub(super) fn parse(text: &str, bounds: Bounds) -> Diff {
     reading.diff
 }
 
-struct Reading {
+struct DiffParser {
     diff: Diff,
-    bounds: Bounds,
+    bounds: DiffLimits,
     /// How many lines of the last file are kept.
     lines: usize,
     all_lines: usize,
 }
 
-impl Reading {
+impl DiffParser {
     fn take(&mut self, line: &str, rest: &mut Lines<'_>) {
         if let Some(names) = line.strip_prefix("diff --git ") {
             self.lines = 0;
@@ -39,14 +39,14 @@ impl Reading {
             self.diff.truncated |= full;
             // Beyond the bound a file is still read, into a place that the next one takes.
             let path = names.rsplit_once(" b/").map_or(names, |(_, path)| path);
-            self.diff.files.push(File {
+            self.diff.files.push(DiffFile {
                 path: name(path),
-                ..File::default()
+                ..DiffFile::default()
             });
             return;
         }
         if line.starts_with("[… ") && line.ends_with(" bytes cut …]") {
-            self.cut();
+            self.truncate();
             return;
         }
         let Some(file) = self.diff.files.last_mut() else {
@@ -55,18 +55,18 @@ impl Reading {
         if let Some(range) = line.strip_prefix("@@ ") {
             self.hunk(line, range, rest);
         } else if line.starts_with("new file mode ") {
-            file.change = Change::Added;
+            file.change = FileChangeKind::Added;
         } else if line.starts_with("deleted file mode ") {
-            file.change = Change::Deleted;
+            file.change = FileChangeKind::Deleted;
         } else if let Some(old) = line.strip_prefix("rename from ") {
-            file.change = Change::Renamed;
+            file.change = FileChangeKind::Renamed;
             file.old_path = Some(name(old));
         } else if let Some(new) = line.strip_prefix("rename to ") {
             file.path = name(new);
         } else if let Some(path) = line.strip_prefix("+++ ").and_then(|path| side(path, "b/")) {
             file.path = path;
         } else if let Some(path) = line.strip_prefix("--- ").and_then(|path| side(path, "a/"))
-            && file.change == Change::Deleted
+            && file.change == FileChangeKind::Deleted
         {
             file.path = path;
         }
@@ -78,7 +78,7 @@ impl Reading {
             return;
         };
         let mut hunk = Hunk {
-            header: visible_line(head).into_owned(),
+            header: escape_line(head).into_owned(),
             lines: Vec::new(),
         };
         while old.left > 0 || new.left > 0 {
@@ -87,9 +87,9 @@ impl Reading {
                 break;
             };
             let kind = match line.as_bytes().first() {
-                Some(b'+') => Kind::Add,
-                Some(b'-') => Kind::Del,
-                Some(b' ') | None => Kind::Context,
+                Some(b'+') => LineKind::Add,
+                Some(b'-') => LineKind::Del,
+                Some(b' ') | None => LineKind::Context,
                 Some(b'\\') => {
                     rest.next();
                     continue;
@@ -98,9 +98,9 @@ impl Reading {
             };
             rest.next();
             let numbers = match kind {
-                Kind::Add => (None, new.step()),
-                Kind::Del => (old.step(), None),
-                Kind::Context => (old.step(), new.step()),
+                LineKind::Add => (None, new.step()),
+                LineKind::Del => (old.step(), None),
+                LineKind::Context => (old.step(), new.step()),
             };
             self.line(&mut hunk, kind, numbers, line.get(1..).unwrap_or_default());
         }
@@ -111,14 +111,20 @@ impl Reading {
         }
     }
 
-    fn line(&mut self, hunk: &mut Hunk, kind: Kind, at: (Option<u64>, Option<u64>), text: &str) {
+    fn line(
+        &mut self,
+        hunk: &mut Hunk,
+        kind: LineKind,
+        at: (Option<u64>, Option<u64>),
+        text: &str,
+    ) {
         let Some(file) = self.diff.files.last_mut() else {
             return;
         };
         match kind {
-            Kind::Add => file.added += 1,
-            Kind::Del => file.removed += 1,
-            Kind::Context => {}
+            LineKind::Add => file.added += 1,
+            LineKind::Del => file.removed += 1,
+            LineKind::Context => {}
         }
         if self.lines >= self.bounds.lines || self.all_lines >= self.bounds.all_lines {
             file.truncated = true;
@@ -130,14 +136,17 @@ impl Reading {
         let mut spans = Vec::new();
         let kept = text.floor_char_boundary(self.bounds.line_bytes.min(text.len()));
         if kept > 0 {
-            spans.push(Span::plain(visible(&text[..kept])));
+            spans.push(Span::unstyled(escape_control(&text[..kept])));
         }
         if kept < text.len() {
             file.truncated = true;
-            spans.push(Span::plain(format!(" … {} bytes cut", text.len() - kept)));
+            spans.push(Span::unstyled(format!(
+                " … {} bytes cut",
+                text.len() - kept
+            )));
         }
         let (old, new) = at;
-        hunk.lines.push(Line {
+        hunk.lines.push(DiffLine {
             kind,
             old,
             new,
@@ -145,7 +154,7 @@ impl Reading {
         });
     }
 
-    fn cut(&mut self) {
+    fn truncate(&mut self) {
         self.diff.truncated = true;
         if let Some(file) = self.diff.files.last_mut() {
             file.truncated = true;
@@ -195,7 +204,7 @@ fn name(path: &str) -> String {
         .strip_prefix('"')
         .and_then(|inner| inner.strip_suffix('"'));
     let Some(inner) = inner else {
-        return visible_line(path).into_owned();
+        return escape_line(path).into_owned();
     };
     let mut bytes = Vec::new();
     let mut rest = inner.bytes();
@@ -217,5 +226,5 @@ fn name(path: &str) -> String {
             None => {}
         }
     }
-    visible_line(&String::from_utf8_lossy(&bytes)).into_owned()
+    escape_line(&String::from_utf8_lossy(&bytes)).into_owned()
 }

@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 
-use super::{Bounds, Change, Diff, Kind, paint, parse};
+use super::{Diff, DiffLimits, FileChangeKind, LineKind, parse, parse_and_highlight};
 
 fn read(text: &str) -> Diff {
-    parse(text, Bounds::default())
+    parse(text, DiffLimits::default())
 }
 
 /// A change as a person would write it down.
@@ -18,9 +18,9 @@ fn shown(diff: &Diff) -> String {
         ));
         for line in file.hunks.iter().flat_map(|hunk| &hunk.lines) {
             let sign = match line.kind {
-                Kind::Add => '+',
-                Kind::Del => '-',
-                Kind::Context => ' ',
+                LineKind::Add => '+',
+                LineKind::Del => '-',
+                LineKind::Context => ' ',
             };
             let number = |number: Option<u64>| number.map_or("·".to_owned(), |n| n.to_string());
             let words: String = line.spans.iter().map(|span| span.text.as_str()).collect();
@@ -87,7 +87,7 @@ Renamed to +0 -0
 ";
     assert_eq!(shown(&diff), expected);
     assert_eq!(diff.files[0].hunks[0].header, "@@ -3,3 +3,3 @@ fn head()");
-    assert_eq!(diff.files[4].change, Change::Renamed);
+    assert_eq!(diff.files[4].change, FileChangeKind::Renamed);
     assert_eq!(diff.files[4].old_path.as_deref(), Some("from"));
     assert!(!diff.truncated);
 }
@@ -116,7 +116,7 @@ fn p12_files_lines_and_bytes_are_bounded_and_said_to_be() {
         text.push_str(&format!("diff --git a/{file} b/{file}\n@@ -0,0 +1,4 @@\n"));
         text.push_str(&format!("+one\n+two\n+three\n+{}\n", "é".repeat(100)));
     }
-    let bounds = Bounds {
+    let bounds = DiffLimits {
         files: 3,
         lines: 2,
         all_lines: 5,
@@ -148,7 +148,7 @@ fn p12_files_lines_and_bytes_are_bounded_and_said_to_be() {
 #[test]
 fn languages_have_colours_and_unknown_ones_none() {
     let change = |name: &str, line: &str| {
-        let diff = paint(&format!(
+        let diff = parse_and_highlight(&format!(
             "diff --git a/{name} b/{name}\n@@ -0,0 +1 @@\n+{line}\n"
         ));
         let line = &diff.files[0].hunks[0].lines[0];

@@ -4,13 +4,13 @@ use std::net::{IpAddr, SocketAddr};
 
 /// The names of one server.
 #[derive(Debug, Clone)]
-pub(crate) struct Hosts {
+pub(crate) struct AllowedHosts {
     listen: SocketAddr,
     /// Further ones that its owner allows, such as that of a proxy in front.
     extra: Vec<String>,
 }
 
-impl Hosts {
+impl AllowedHosts {
     pub(crate) fn new(listen: SocketAddr, extra: &[String]) -> Self {
         Self {
             listen,
@@ -19,7 +19,7 @@ impl Hosts {
     }
 
     /// Whether a `Host` is one of ours.
-    pub(crate) fn allow(&self, host: &str) -> bool {
+    pub(crate) fn allows(&self, host: &str) -> bool {
         self.is_extra(host) || self.is_own(host)
     }
 
@@ -40,7 +40,7 @@ impl Hosts {
     fn is_own(&self, host: &str) -> bool {
         let (name, port) = match host.rsplit_once(':') {
             // The colons of an address in brackets are its own.
-            Some((name, port)) if !port.ends_with(']') => (name, figures(port)),
+            Some((name, port)) if !port.ends_with(']') => (name, parse_ip(port)),
             _ => (host, Some(80)),
         };
         if port != Some(self.listen.port()) {
@@ -64,7 +64,7 @@ impl Hosts {
 }
 
 /// A port, in figures alone.
-fn figures(port: &str) -> Option<u16> {
+fn parse_ip(port: &str) -> Option<u16> {
     let plain = port.bytes().all(|byte| byte.is_ascii_digit());
     plain.then(|| port.parse().ok()).flatten()
 }
@@ -76,8 +76,8 @@ mod tests {
     #[test]
     fn p22_only_our_names_are_ours() {
         let check = |listen: &str, host: &str, allowed: bool| {
-            let hosts = Hosts::new(listen.parse().unwrap(), &["box.example".to_owned()]);
-            assert_eq!(hosts.allow(host), allowed, "{host} at {listen}");
+            let hosts = AllowedHosts::new(listen.parse().unwrap(), &["box.example".to_owned()]);
+            assert_eq!(hosts.allows(host), allowed, "{host} at {listen}");
         };
         for own in [
             "127.0.0.1:7420",
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn p22_only_our_own_page_is_our_origin() {
-        let hosts = Hosts::new(
+        let hosts = AllowedHosts::new(
             "127.0.0.1:7420".parse().unwrap(),
             &["box.example".to_owned()],
         );

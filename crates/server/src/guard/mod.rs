@@ -4,7 +4,7 @@
 //! any page in any browser on this machine can reach it.
 
 mod hosts;
-mod seal;
+mod response;
 mod token;
 
 use axum::body::{Body, Bytes};
@@ -13,33 +13,37 @@ use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-pub(crate) use hosts::Hosts;
-pub(crate) use seal::seal;
+pub(crate) use hosts::AllowedHosts;
+pub(crate) use response::finalize_response;
 pub use token::Token;
 pub(crate) use token::{cookie, hex};
 
-use crate::error::{Refusal, is_below};
-use crate::shared::Shared;
+use crate::error::{ApiError, is_below};
+use crate::state::AppState;
 
 /// How long a body may be before its sender has shown the token.
-const STRANGER_BYTES: usize = 4 << 10;
+const MAX_UNAUTHENTICATED_BODY: usize = 4 << 10;
 
 /// Lets a request through, with its body read, or refuses it.
-pub(crate) async fn guard(State(shared): State<Shared>, request: Request, next: Next) -> Response {
-    match admit(&shared, request).await {
+pub(crate) async fn guard(
+    State(shared): State<AppState>,
+    request: Request,
+    next: Next,
+) -> Response {
+    match check_request(&shared, request).await {
         Ok(request) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
     }
 }
 
-async fn admit(shared: &Shared, request: Request) -> Result<Request, Refusal> {
+async fn check_request(shared: &AppState, request: Request) -> Result<Request, ApiError> {
     let (mut parts, body) = request.into_parts();
     let headers = &parts.headers;
     let host = host(shared, &parts.uri, headers)?;
     origin(shared, headers, &host)?;
     if ![Method::GET, Method::HEAD, Method::POST, Method::DELETE].contains(&parts.method) {
         // A preflight among them: there is no origin but our own, so there is nothing to agree on.
-        return Err(Refusal::new(
+        return Err(ApiError::new(
             StatusCode::METHOD_NOT_ALLOWED,
             "method_not_allowed",
             "this method is not served here",
@@ -47,13 +51,13 @@ async fn admit(shared: &Shared, request: Request) -> Result<Request, Refusal> {
     }
     let open = is_open(&parts.method, parts.uri.path());
     if !open {
-        let knows = token(headers).is_some_and(|given| shared.token.is(given));
+        let knows = token(headers).is_some_and(|given| shared.token.matches(given));
         if !knows && !has_cookie(shared, headers)? {
             return Err(unauthorized());
         }
     }
     if parts.headers.contains_key(header::CONTENT_ENCODING) {
-        return Err(Refusal::new(
+        return Err(ApiError::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "encoded_body",
             "send the body without a content-encoding",
@@ -64,7 +68,7 @@ async fn admit(shared: &Shared, request: Request) -> Result<Request, Refusal> {
         return Ok(Request::from_parts(parts, body));
     }
     let most = if open {
-        STRANGER_BYTES
+        MAX_UNAUTHENTICATED_BODY
     } else {
         shared.limits.body_bytes
     };
@@ -79,19 +83,19 @@ async fn admit(shared: &Shared, request: Request) -> Result<Request, Refusal> {
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
 /// The one `Host` of a request, if it is one of ours. A request line that names another one is not believed either.
-fn host(shared: &Shared, uri: &axum::http::Uri, headers: &HeaderMap) -> Result<String, Refusal> {
+fn host(shared: &AppState, uri: &axum::http::Uri, headers: &HeaderMap) -> Result<String, ApiError> {
     let mut named = headers.get_all(header::HOST).iter();
     let host = match (named.next(), named.next()) {
         (Some(host), None) => host.to_str().ok(),
         _ => None,
     };
-    let host = host.filter(|host| shared.hosts.allow(host));
+    let host = host.filter(|host| shared.hosts.allows(host));
     let host = host.filter(|host| {
         uri.authority()
             .is_none_or(|named| named.as_str().eq_ignore_ascii_case(host))
     });
     host.map(str::to_owned).ok_or_else(|| {
-        Refusal::new(
+        ApiError::new(
             StatusCode::FORBIDDEN,
             "foreign_host",
             "this server is not called so: use the address that it printed, or start it with --allow-host",
@@ -100,7 +104,7 @@ fn host(shared: &Shared, uri: &axum::http::Uri, headers: &HeaderMap) -> Result<S
 }
 
 /// Refuses every page that is not ours.
-fn origin(shared: &Shared, headers: &HeaderMap, host: &str) -> Result<(), Refusal> {
+fn origin(shared: &AppState, headers: &HeaderMap, host: &str) -> Result<(), ApiError> {
     let mut named = headers.get_all(header::ORIGIN).iter();
     let ours = match (named.next(), named.next()) {
         (None, _) => true,
@@ -112,7 +116,7 @@ fn origin(shared: &Shared, headers: &HeaderMap, host: &str) -> Result<(), Refusa
     if ours {
         return Ok(());
     }
-    Err(Refusal::new(
+    Err(ApiError::new(
         StatusCode::FORBIDDEN,
         "foreign_origin",
         "pages of other origins are not answered",
@@ -141,12 +145,12 @@ fn token(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// Whether our page sent its cookie. Another port of this machine is the same site to a browser, so that must be looked at.
-fn has_cookie(shared: &Shared, headers: &HeaderMap) -> Result<bool, Refusal> {
+fn has_cookie(shared: &AppState, headers: &HeaderMap) -> Result<bool, ApiError> {
     let found = cookies(headers)
-        .any(|(name, value)| name == shared.cookie_name && shared.token.is_cookie(value));
+        .any(|(name, value)| name == shared.cookie_name && shared.token.matches_cookie(value));
     let site = headers.get("sec-fetch-site");
     if found && site.is_some_and(|site| site != "same-origin" && site != "none") {
-        return Err(Refusal::new(
+        return Err(ApiError::new(
             StatusCode::FORBIDDEN,
             "foreign_origin",
             "pages of other origins are not answered",
@@ -163,8 +167,8 @@ fn cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
         .filter_map(|pair| pair.trim().split_once('='))
 }
 
-pub(crate) fn unauthorized() -> Refusal {
-    Refusal::new(
+pub(crate) fn unauthorized() -> ApiError {
+    ApiError::new(
         StatusCode::UNAUTHORIZED,
         "unauthorized",
         "the token is missing or wrong: send it as `Authorization: Bearer TOKEN`",
@@ -173,14 +177,14 @@ pub(crate) fn unauthorized() -> Refusal {
 
 /// Reads a body within its limits of size and time.
 async fn read(
-    shared: &Shared,
+    shared: &AppState,
     headers: &HeaderMap,
     body: Body,
     most: usize,
-) -> Result<Bytes, Refusal> {
+) -> Result<Bytes, ApiError> {
     let too_large = || {
         let message = format!("the body is longer than {most} bytes");
-        Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message)
+        ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message)
     };
     let said = headers.get(header::CONTENT_LENGTH);
     let said: Option<usize> = said.and_then(|said| said.to_str().ok()?.parse().ok());
@@ -191,13 +195,13 @@ async fn read(
     match tokio::time::timeout(shared.limits.body_time, reading).await {
         Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(error)) if is_too_long(&error) => Err(too_large()),
-        Ok(Err(error)) => Err(Refusal::new(
+        Ok(Err(error)) => Err(ApiError::new(
             StatusCode::BAD_REQUEST,
             "broken_body",
             "the body did not arrive whole",
         )
-        .because(error)),
-        Err(_) => Err(Refusal::new(
+        .with_cause(error)),
+        Err(_) => Err(ApiError::new(
             StatusCode::REQUEST_TIMEOUT,
             "slow_body",
             "the body took too long to arrive",

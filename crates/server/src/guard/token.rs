@@ -12,7 +12,7 @@ use subtle::ConstantTimeEq;
 use windlass_core::{ExposeSecret, SecretString};
 
 /// No token and no cookie is longer.
-const MOST_BYTES: usize = 256;
+const MAX_BYTES: usize = 256;
 
 /// What a caller must know.
 #[derive(Clone)]
@@ -42,20 +42,20 @@ impl Token {
     /// # Errors
     ///
     /// Where the system has no such source.
-    pub fn fresh() -> io::Result<SecretString> {
+    pub fn generate() -> io::Result<SecretString> {
         let mut bytes = [0; 32];
         File::open("/dev/urandom")?.read_exact(&mut bytes)?;
         Ok(SecretString::from(hex(&bytes)))
     }
 
     /// Whether this is the token.
-    pub(crate) fn is(&self, given: &str) -> bool {
-        fits(given) && bool::from(hash(given).ct_eq(&self.token))
+    pub(crate) fn matches(&self, given: &str) -> bool {
+        hash_matches(given) && bool::from(hash(given).ct_eq(&self.token))
     }
 
     /// Whether this is the cookie that stands for it.
-    pub(crate) fn is_cookie(&self, given: &str) -> bool {
-        fits(given) && bool::from(hash(given).ct_eq(&self.cookie))
+    pub(crate) fn matches_cookie(&self, given: &str) -> bool {
+        hash_matches(given) && bool::from(hash(given).ct_eq(&self.cookie))
     }
 }
 
@@ -64,8 +64,8 @@ pub(crate) fn cookie(token: &str) -> String {
     hex(&hash(&format!("windlass cookie {token}")))
 }
 
-fn fits(given: &str) -> bool {
-    !given.is_empty() && given.len() <= MOST_BYTES
+fn hash_matches(given: &str) -> bool {
+    !given.is_empty() && given.len() <= MAX_BYTES
 }
 
 fn hash(text: &str) -> [u8; 32] {
@@ -82,12 +82,12 @@ mod tests {
 
     #[test]
     fn p22_only_the_token_itself_opens() {
-        let text = Token::fresh().unwrap();
+        let text = Token::generate().unwrap();
         let token = Token::new(&text);
         let text = text.expose_secret();
         assert_eq!(text.len(), 64);
-        assert!(token.is(text));
-        assert!(token.is_cookie(&cookie(text)));
+        assert!(token.matches(text));
+        assert!(token.matches_cookie(&cookie(text)));
         for other in [
             "",
             &text[1..],
@@ -96,12 +96,12 @@ mod tests {
             "' OR 1=1",
         ] {
             let same = other == text;
-            assert_eq!(token.is(other), same, "{other}");
+            assert_eq!(token.matches(other), same, "{other}");
         }
-        assert!(!token.is_cookie(text));
-        assert!(!token.is(&text.repeat(1000)));
+        assert!(!token.matches_cookie(text));
+        assert!(!token.matches(&text.repeat(1000)));
         assert!(!format!("{token:?}").contains(text));
-        assert_ne!(Token::fresh().unwrap().expose_secret(), text);
-        assert!(!Token::new(&SecretString::from(String::new())).is(""));
+        assert_ne!(Token::generate().unwrap().expose_secret(), text);
+        assert!(!Token::new(&SecretString::from(String::new())).matches(""));
     }
 }

@@ -7,7 +7,7 @@ use windlass_core::task::{EventFilter, ProjectId, TaskId};
 /// What a reader asks for in the address of the socket.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Wanted {
+pub(crate) struct Subscription {
     /// Only messages of this project.
     pub(crate) project: Option<ProjectId>,
     /// Only messages of this task.
@@ -16,9 +16,9 @@ pub(crate) struct Wanted {
     pub(crate) after: Option<u64>,
 }
 
-impl Wanted {
+impl Subscription {
     /// Whether a message is of interest.
-    pub(crate) fn fits(&self, project: ProjectId, task: Option<TaskId>) -> bool {
+    pub(crate) fn matches(&self, project: ProjectId, task: Option<TaskId>) -> bool {
         self.project.is_none_or(|wanted| wanted == project)
             && self.task.is_none_or(|wanted| Some(wanted) == task)
     }
@@ -37,7 +37,7 @@ impl Wanted {
 /// What a reader may say.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
-pub(crate) enum Told {
+pub(crate) enum ClientMessage {
     /// It wants other messages from now on.
     Subscribe {
         #[serde(default)]
@@ -52,7 +52,7 @@ pub(crate) enum Told {
 /// What the server says of itself.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(crate) enum Note<'a> {
+pub(crate) enum ServerNotice<'a> {
     /// The subscription holds; this is the last message there is.
     Hello { last: u64 },
     /// Messages were passed over, because the reader was too slow.
@@ -65,7 +65,7 @@ pub(crate) enum Note<'a> {
     Error { message: &'a str },
 }
 
-impl Note<'_> {
+impl ServerNotice<'_> {
     /// The note as it goes over the wire.
     pub(crate) fn message(&self) -> Message {
         let text = serde_json::to_string(self).unwrap_or_default();

@@ -2,8 +2,8 @@
 
 mod message;
 mod pump;
-mod reader;
 mod ring;
+mod subscriber;
 
 use axum::Extension;
 use axum::extract::rejection::QueryRejection;
@@ -13,13 +13,13 @@ use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 
-use message::Wanted;
+use message::Subscription;
 pub(crate) use pump::pump;
 pub(crate) use ring::Ring;
 
-use crate::error::Refusal;
-use crate::listen::Place;
-use crate::shared::Shared;
+use crate::error::ApiError;
+use crate::listen::ConnectionSlot;
+use crate::state::AppState;
 
 /// How much is read from a reader's socket at a time: readers say little, and there are many.
 const READ: usize = 4 << 10;
@@ -30,15 +30,15 @@ const PENDING: usize = 16 << 20;
 
 /// Takes a connection over for messages.
 pub(crate) async fn connect(
-    State(shared): State<Shared>,
-    place: Option<Extension<Place>>,
-    wanted: Result<Query<Wanted>, QueryRejection>,
+    State(shared): State<AppState>,
+    place: Option<Extension<ConnectionSlot>>,
+    wanted: Result<Query<Subscription>, QueryRejection>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
-) -> Result<Response, Refusal> {
-    let Query(wanted) = wanted.map_err(|error| Refusal::bad(error.body_text()))?;
+) -> Result<Response, ApiError> {
+    let Query(wanted) = wanted.map_err(|error| ApiError::bad_request(error.body_text()))?;
     let upgrade = upgrade.map_err(|error| {
         let message = "this is a WebSocket: ask for an upgrade of the connection";
-        Refusal::new(StatusCode::UPGRADE_REQUIRED, "upgrade_required", message).because(error)
+        ApiError::new(StatusCode::UPGRADE_REQUIRED, "upgrade_required", message).with_cause(error)
     })?;
     let limits = &shared.limits;
     Ok(upgrade
@@ -48,7 +48,7 @@ pub(crate) async fn connect(
         .max_message_size(limits.frame_bytes)
         .max_frame_size(limits.frame_bytes)
         .on_upgrade(move |socket| async move {
-            reader::attend(socket, shared, wanted).await;
+            subscriber::serve_socket(socket, shared, wanted).await;
             drop(place);
         }))
 }

@@ -4,20 +4,20 @@ use std::time::Duration;
 
 use windlass_core::task::{EventFilter, StoreResult};
 
-use crate::shared::Shared;
+use crate::state::AppState;
 
 /// How long the store is waited for before it is asked whether it is still there.
-const PATIENCE: Duration = Duration::from_secs(2);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(2);
 /// How soon a store in trouble is asked again.
-const TROUBLE: Duration = Duration::from_millis(500);
+const STORE_RETRY_DELAY: Duration = Duration::from_millis(500);
 /// How many messages are read at a time.
-const PAGE: u32 = 100;
+const PAGE_SIZE: u32 = 100;
 
 /// What readers are told; the reason itself is for the log.
-const GONE: &str = "the store cannot be reached";
+const STORE_UNREACHABLE: &str = "the store cannot be reached";
 
 /// Goes on until the server stops.
-pub(crate) async fn pump(shared: Shared) {
+pub(crate) async fn pump(shared: AppState) {
     let mut last = shared.ring.last();
     loop {
         let done = tokio::select! {
@@ -25,13 +25,13 @@ pub(crate) async fn pump(shared: Shared) {
             done = fetch(&shared, &mut last) => done,
         };
         match done {
-            Ok(()) => shared.ring.tell(None),
+            Ok(()) => shared.ring.set_stale(None),
             Err(error) => {
                 tracing::debug!(%error, "no messages");
-                shared.ring.tell(Some(GONE));
+                shared.ring.set_stale(Some(STORE_UNREACHABLE));
                 tokio::select! {
                     () = shared.stop.cancelled() => return,
-                    () = tokio::time::sleep(TROUBLE) => {}
+                    () = tokio::time::sleep(STORE_RETRY_DELAY) => {}
                 }
             }
         }
@@ -39,14 +39,14 @@ pub(crate) async fn pump(shared: Shared) {
 }
 
 /// Waits for news and takes one page of it.
-async fn fetch(shared: &Shared, last: &mut u64) -> StoreResult<()> {
-    let now = shared.store.changed(*last, PATIENCE).await?;
+async fn fetch(shared: &AppState, last: &mut u64) -> StoreResult<()> {
+    let now = shared.store.wait_for_events(*last, WAIT_TIMEOUT).await?;
     if now <= *last {
         return Ok(());
     }
     let filter = EventFilter {
         after: *last,
-        limit: PAGE,
+        limit: PAGE_SIZE,
         ..EventFilter::default()
     };
     let events = shared.store.events(filter).await?;

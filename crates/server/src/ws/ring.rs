@@ -5,37 +5,37 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::extract::ws::Utf8Bytes;
 use tokio::sync::watch;
+use windlass_core::escape_json;
 use windlass_core::task::{LoggedEvent, ProjectId, TaskId};
-use windlass_core::visible_json;
 
-use super::message::Wanted;
-use crate::limits::Limits;
+use super::message::Subscription;
+use crate::limits::ServerLimits;
 
 /// A message as it goes over the wire.
 #[derive(Debug)]
-pub(crate) struct Shown {
+pub(crate) struct EncodedEvent {
     pub(crate) seq: u64,
     project: ProjectId,
     task: Option<TaskId>,
     pub(crate) text: Utf8Bytes,
 }
 
-impl Shown {
+impl EncodedEvent {
     /// Writes a message, once for all who read it.
-    pub(crate) fn of(event: &LoggedEvent) -> Self {
+    pub(crate) fn encode(event: &LoggedEvent) -> Self {
         let text = serde_json::to_string(event).unwrap_or_default();
         Self {
             seq: event.seq,
             project: event.message.project_id(),
             task: event.message.task_id(),
-            text: Utf8Bytes::from(visible_json(&text).into_owned()),
+            text: Utf8Bytes::from(escape_json(&text).into_owned()),
         }
     }
 }
 
 /// How far the pump is, and how it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct News {
+pub(crate) struct RingStatus {
     /// The number of the last message that is known here.
     pub(crate) last: u64,
     /// Why there may be more that is not known.
@@ -45,45 +45,45 @@ pub(crate) struct News {
 /// The last messages.
 #[derive(Debug)]
 pub(crate) struct Ring {
-    held: Mutex<Held>,
-    news: watch::Sender<News>,
+    held: Mutex<RingState>,
+    news: watch::Sender<RingStatus>,
     most_events: usize,
     most_bytes: usize,
 }
 
 #[derive(Debug)]
-struct Held {
-    items: VecDeque<Arc<Shown>>,
+struct RingState {
+    items: VecDeque<Arc<EncodedEvent>>,
     bytes: usize,
     last: u64,
 }
 
 /// What the ring has for a reader.
 #[derive(Debug)]
-pub(crate) enum Taken {
+pub(crate) enum RingRead {
     /// Messages, and the number up to which there was nothing else for this reader.
-    These(Vec<Arc<Shown>>, u64),
+    Events(Vec<Arc<EncodedEvent>>, u64),
     /// What comes next for the reader is no longer here: the oldest that is has this number.
-    Gone(u64),
+    Evicted(u64),
 }
 
 impl Ring {
     /// An empty ring behind the message of this number.
-    pub(crate) fn new(last: u64, limits: &Limits) -> Self {
+    pub(crate) fn new(last: u64, limits: &ServerLimits) -> Self {
         Self {
-            held: Mutex::new(Held {
+            held: Mutex::new(RingState {
                 items: VecDeque::new(),
                 bytes: 0,
                 last,
             }),
-            news: watch::Sender::new(News { last, stale: None }),
+            news: watch::Sender::new(RingStatus { last, stale: None }),
             most_events: limits.ring_events.max(1),
             most_bytes: limits.ring_bytes,
         }
     }
 
     /// Hears of everything from now on.
-    pub(crate) fn subscribe(&self) -> watch::Receiver<News> {
+    pub(crate) fn subscribe(&self) -> watch::Receiver<RingStatus> {
         self.news.subscribe()
     }
 
@@ -94,9 +94,9 @@ impl Ring {
 
     /// Adds messages, which follow the last one, and tells everybody.
     pub(crate) fn push(&self, events: &[LoggedEvent]) {
-        let shown: Vec<Arc<Shown>> = events
+        let shown: Vec<Arc<EncodedEvent>> = events
             .iter()
-            .map(|event| Arc::new(Shown::of(event)))
+            .map(|event| Arc::new(EncodedEvent::encode(event)))
             .collect();
         let mut held = self.lock();
         for item in shown {
@@ -121,7 +121,7 @@ impl Ring {
     }
 
     /// Says whether the store can be reached, where that has changed.
-    pub(crate) fn tell(&self, stale: Option<&str>) {
+    pub(crate) fn set_stale(&self, stale: Option<&str>) {
         self.news.send_if_modified(|news| {
             let changed = news.stale.is_some() != stale.is_some();
             if changed {
@@ -132,31 +132,31 @@ impl Ring {
     }
 
     /// What comes after a number for a reader, at most so many.
-    pub(crate) fn after(&self, after: u64, wanted: &Wanted, most: usize) -> Taken {
+    pub(crate) fn read_after(&self, after: u64, wanted: &Subscription, most: usize) -> RingRead {
         let held = self.lock();
         let count = u64::try_from(held.items.len()).unwrap_or(u64::MAX);
         let first = held.last + 1 - count;
         if after >= held.last {
-            return Taken::These(Vec::new(), after);
+            return RingRead::Events(Vec::new(), after);
         }
         if after + 1 < first {
-            return Taken::Gone(first);
+            return RingRead::Evicted(first);
         }
         let skip = usize::try_from(after + 1 - first).unwrap_or(usize::MAX);
         let mut found = Vec::new();
         for item in held.items.iter().skip(skip) {
-            if !wanted.fits(item.project, item.task) {
+            if !wanted.matches(item.project, item.task) {
                 continue;
             }
             if found.len() == most {
-                return Taken::These(found, item.seq - 1);
+                return RingRead::Events(found, item.seq - 1);
             }
             found.push(Arc::clone(item));
         }
-        Taken::These(found, held.last)
+        RingRead::Events(found, held.last)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Held> {
+    fn lock(&self) -> MutexGuard<'_, RingState> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -183,10 +183,10 @@ mod tests {
     }
 
     fn ring(events: usize, bytes: usize) -> Ring {
-        let limits = Limits {
+        let limits = ServerLimits {
             ring_events: events,
             ring_bytes: bytes,
-            ..Limits::default()
+            ..ServerLimits::default()
         };
         let ring = Ring::new(10, &limits);
         let all: Vec<LoggedEvent> = (11..=20)
@@ -197,22 +197,22 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(ring: &Ring, after: u64, wanted: &Wanted, numbers: &[u64], upto: u64) {
-        match ring.after(after, wanted, 3) {
-            Taken::These(found, reached) => {
+    fn check(ring: &Ring, after: u64, wanted: &Subscription, numbers: &[u64], upto: u64) {
+        match ring.read_after(after, wanted, 3) {
+            RingRead::Events(found, reached) => {
                 let found: Vec<u64> = found.iter().map(|item| item.seq).collect();
                 assert_eq!((found.as_slice(), reached), (numbers, upto));
             }
-            Taken::Gone(first) => assert_eq!((numbers, first), (&[][..], upto), "gone"),
+            RingRead::Evicted(first) => assert_eq!((numbers, first), (&[][..], upto), "gone"),
         }
     }
 
     #[test]
     fn readers_get_what_follows_their_number() {
-        let all = Wanted::default();
-        let even = Wanted {
+        let all = Subscription::default();
+        let even = Subscription {
             task: Some(1),
-            ..Wanted::default()
+            ..Subscription::default()
         };
         let ring = ring(100, 1 << 20);
         check(&ring, 10, &all, &[11, 12, 13], 13);
@@ -226,10 +226,10 @@ mod tests {
 
     #[test]
     fn p12_the_ring_is_bounded_in_number_and_in_bytes() {
-        let all = Wanted::default();
+        let all = Subscription::default();
         check(&ring(4, 1 << 20), 10, &all, &[], 17);
         check(&ring(4, 1 << 20), 16, &all, &[17, 18, 19], 19);
-        let size = Shown::of(&event(11, 1)).text.len();
+        let size = EncodedEvent::encode(&event(11, 1)).text.len();
         check(&ring(100, size * 2), 18, &all, &[19, 20], 20);
         check(&ring(100, 1), 19, &all, &[], 21);
     }

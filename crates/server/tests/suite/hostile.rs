@@ -5,13 +5,13 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use windlass_server::Limits;
+use windlass_server::ServerLimits;
 
 use super::client::raw;
 use super::world::World;
 
-fn quick() -> Limits {
-    let mut limits = Limits::default();
+fn quick() -> ServerLimits {
+    let mut limits = ServerLimits::default();
     limits.head_time = Duration::from_millis(300);
     limits.body_time = Duration::from_millis(300);
     limits.body_bytes = 1 << 20;

@@ -1,7 +1,7 @@
 //! How the server starts and ends.
 
 use futures::StreamExt;
-use windlass_server::{Limits, Server, ServerError, Token};
+use windlass_server::{Server, ServerError, ServerLimits, Token};
 
 use super::world::{TestDesk, World, serve};
 use super::ws::connect;
@@ -26,7 +26,7 @@ async fn a_stop_closes_sockets_and_frees_the_port() {
         &store,
         &token,
         project,
-        Limits::default(),
+        ServerLimits::default(),
         &addr.to_string(),
     )
     .await;
@@ -38,7 +38,7 @@ async fn p22_no_other_machine_is_served_unless_somebody_says_so() {
     let server = |anywhere: bool| {
         let token = Token::new(&world.token);
         let store = world.store.clone();
-        Server::new(store, std::sync::Arc::new(TestDesk), token).anywhere(anywhere)
+        Server::new(store, std::sync::Arc::new(TestDesk), token).allow_non_loopback(anywhere)
     };
     let refused = server(false).listen("0.0.0.0:0".parse().unwrap()).await;
     assert!(matches!(refused, Err(ServerError::NotLoopback { .. })));

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use windlass_core::task::{
     Approval, Attempt, AttemptRef, Blocker, Broadcast, Claim, Claimed, Correction, Enqueued,
-    EventFilter, Issue, IssueId, Lease, LoggedEvent, NewApproval, NewIssue, NewProject, NewTask,
-    Outcome, Project, ProjectId, Proof, RecordId, Release, StoreError, Stored, Task, TaskFilter,
-    TaskId, TestResult,
+    EventFilter, Issue, IssueId, LeaseStatus, LoggedEvent, NewApproval, NewIssue, NewProject,
+    NewTask, Outcome, Project, ProjectId, Proof, RecordId, Release, StoreError, StoreFuture, Task,
+    TaskFilter, TaskId, TestResult,
 };
 use windlass_core::{TaskStore, TraceNode, Usage};
 
@@ -42,7 +42,7 @@ impl Faulty {
 macro_rules! forward {
     ($($name:ident($($arg:ident: $kind:ty),*) -> $out:ty;)*) => {
         impl TaskStore for Faulty {
-            $(fn $name(&self, $($arg: $kind),*) -> Stored<'_, $out> {
+            $(fn $name(&self, $($arg: $kind),*) -> StoreFuture<'_, $out> {
                 let fault = self.fault.lock().unwrap().clone();
                 match fault {
                     None => self.inner.$name($($arg),*),
@@ -67,28 +67,28 @@ forward! {
     cancel(id: TaskId) -> Task;
     retry(id: TaskId) -> Task;
     claim(claim: Claim) -> Option<Claimed>;
-    heartbeat(attempt: AttemptRef, lease: Duration) -> Lease;
+    heartbeat(attempt: AttemptRef, lease: Duration) -> LeaseStatus;
     release(attempt: AttemptRef, release: Release) -> ();
-    sweep() -> Vec<Task>;
-    intend(attempt: AttemptRef, commit: String) -> ();
-    intended(task: TaskId) -> Option<String>;
+    reclaim_expired() -> Vec<Task>;
+    record_intent(attempt: AttemptRef, commit: String) -> ();
+    pending_intent(task: TaskId) -> Option<String>;
     finish(attempt: AttemptRef, outcome: Outcome, usage: Usage) -> Task;
     attempts(task: TaskId) -> Vec<Attempt>;
     record_test(attempt: AttemptRef, result: TestResult) -> RecordId;
-    tests(task: TaskId) -> Vec<(u32, TestResult)>;
+    test_results(task: TaskId) -> Vec<(u32, TestResult)>;
     record_correction(attempt: AttemptRef, round: Correction) -> RecordId;
     corrections(task: TaskId) -> Vec<(u32, Correction)>;
     proof(task: TaskId) -> Option<Proof>;
-    append(attempt: Option<AttemptRef>, messages: Vec<Broadcast>) -> u64;
+    append_events(attempt: Option<AttemptRef>, messages: Vec<Broadcast>) -> u64;
     events(filter: EventFilter) -> Vec<LoggedEvent>;
-    changed(after: u64, patience: Duration) -> u64;
+    wait_for_events(after: u64, patience: Duration) -> u64;
     blockers(project: Option<ProjectId>, open: bool) -> Vec<Blocker>;
-    questions(task: TaskId) -> Vec<Blocker>;
-    answer(blocker: RecordId, text: String) -> Task;
-    ask(approval: NewApproval) -> Approval;
+    task_blockers(task: TaskId) -> Vec<Blocker>;
+    answer_blocker(blocker: RecordId, text: String) -> Task;
+    request_approval(approval: NewApproval) -> Approval;
     approval(id: RecordId) -> Approval;
     approvals(open: bool) -> Vec<Approval>;
-    decide(id: RecordId, option: Option<String>) -> Approval;
+    decide_approval(id: RecordId, option: Option<String>) -> Approval;
     put_trace(id: String, task: Option<TaskId>, root: TraceNode) -> ();
     trace(id: String) -> TraceNode;
     traces(task: Option<TaskId>, limit: u32) -> Vec<String>;

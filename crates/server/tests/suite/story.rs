@@ -86,7 +86,7 @@ pub(crate) async fn ask(world: &World, attempt: AttemptRef) {
             {"id": "no", "label": "No", "kind": "reject_once"}
         ]
     }));
-    world.store.ask(asked).await.unwrap();
+    world.store.request_approval(asked).await.unwrap();
 }
 
 /// Every kind of message that the store does not tell by itself.
@@ -100,5 +100,5 @@ async fn tell_all(world: &World, attempt: AttemptRef) {
         {"type": "agent_event", "project_id": project, "task_id": task, "attempt": 2, "envelope":
             {"seq": 1, "at": 1, "session": "s", "turn": 1, "event": {"type": "Text", "text": "tea"}}}
     ]));
-    world.store.append(Some(attempt), all).await.unwrap();
+    world.store.append_events(Some(attempt), all).await.unwrap();
 }

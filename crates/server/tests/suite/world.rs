@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use windlass_core::task::{Broadcast, NewProject, NewTask, Project, Task};
 use windlass_core::{ExposeSecret, SecretString, TaskStore};
-use windlass_server::{AgentCard, Desk, DeskError, Limits, Running, Server, Token};
+use windlass_server::{
+    AgentCard, HostOps, HostOpsError, RunningServer, Server, ServerLimits, Token,
+};
 
 use super::client::{Reply, Request, raw};
 use super::store::Faulty;
@@ -17,7 +19,7 @@ pub(crate) struct World {
     pub(crate) store: Arc<Faulty>,
     pub(crate) project: Project,
     pub(crate) token: SecretString,
-    pub(crate) running: Running,
+    pub(crate) running: RunningServer,
     _folder: TempDir,
 }
 
@@ -36,22 +38,22 @@ index 1..2 100644
 #[derive(Debug)]
 pub(crate) struct TestDesk;
 
-impl Desk for TestDesk {
-    fn diff<'a>(&'a self, _: &'a Task) -> BoxFuture<'a, Result<String, DeskError>> {
+impl HostOps for TestDesk {
+    fn diff<'a>(&'a self, _: &'a Task) -> BoxFuture<'a, Result<String, HostOpsError>> {
         Box::pin(async { Ok(DIFF.to_owned()) })
     }
 
-    fn merge<'a>(&'a self, task: &'a Task) -> BoxFuture<'a, Result<Value, DeskError>> {
+    fn merge<'a>(&'a self, task: &'a Task) -> BoxFuture<'a, Result<Value, HostOpsError>> {
         Box::pin(async move {
             match task.id {
                 1 => Ok(json!({"status": "nothing"})),
-                2 => Err(DeskError::Refused("your edits would be lost".to_owned())),
-                _ => Err(DeskError::Broken("/home/me/secret broke".to_owned())),
+                2 => Err(HostOpsError::Refused("your edits would be lost".to_owned())),
+                _ => Err(HostOpsError::Internal("/home/me/secret broke".to_owned())),
             }
         })
     }
 
-    fn agents(&self) -> BoxFuture<'_, Result<Vec<AgentCard>, DeskError>> {
+    fn agents(&self) -> BoxFuture<'_, Result<Vec<AgentCard>, HostOpsError>> {
         Box::pin(async {
             Ok(vec![AgentCard {
                 name: "codex".to_owned(),
@@ -70,23 +72,23 @@ impl Desk for TestDesk {
 
 impl World {
     pub(crate) async fn new() -> Self {
-        Self::with(Limits::default()).await
+        Self::with(ServerLimits::default()).await
     }
 
-    pub(crate) async fn with(limits: Limits) -> Self {
+    pub(crate) async fn with(limits: ServerLimits) -> Self {
         let folder = TempDir::new().unwrap();
         let url = format!("sqlite:{}/tasks.db", folder.path().display());
         Self::on(&url, limits, folder).await
     }
 
-    pub(crate) async fn on(url: &str, limits: Limits, folder: TempDir) -> Self {
+    pub(crate) async fn on(url: &str, limits: ServerLimits, folder: TempDir) -> Self {
         let store = Arc::new(Faulty::new(windlass_store::open(url).await.unwrap()));
         let project = NewProject {
             name: "shop".to_owned(),
             root: "/home/me/shop".into(),
         };
         let project = store.add_project(project).await.unwrap();
-        let token = Token::fresh().unwrap();
+        let token = Token::generate().unwrap();
         let running = serve(&store, &token, project.id, limits, "127.0.0.1:0").await;
         Self {
             store,
@@ -146,9 +148,9 @@ pub(crate) async fn serve(
     store: &Arc<Faulty>,
     token: &SecretString,
     project: i64,
-    limits: Limits,
+    limits: ServerLimits,
     listen: &str,
-) -> Running {
+) -> RunningServer {
     let store: Arc<dyn TaskStore> = Arc::clone(store) as _;
     Server::new(store, Arc::new(TestDesk), Token::new(token))
         .with_store_kind("sqlite")
@@ -170,7 +172,7 @@ pub(crate) async fn tell(store: &dyn TaskStore, project: i64, count: usize, leng
     let mut last = 0;
     for from in (0..count).step_by(100) {
         let notes = (from..count.min(from + 100)).map(note).collect();
-        last = store.append(None, notes).await.unwrap();
+        last = store.append_events(None, notes).await.unwrap();
     }
     last
 }

@@ -11,7 +11,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use windlass_core::TaskStore;
 use windlass_core::task::StoreError;
-use windlass_server::Limits;
+use windlass_server::ServerLimits;
 
 use super::client::raw;
 use super::store::Fault;
@@ -117,7 +117,7 @@ async fn messages_come_live_and_with_the_fields_of_their_kind() {
 async fn p14_cut_at_every_event_and_resumed_without_gap_or_double() {
     const EVENTS: u64 = 1_000;
     // A small ring, so that most of it must come from the store and the rest from the ring.
-    let mut limits = Limits::default();
+    let mut limits = ServerLimits::default();
     limits.ring_events = 300;
     let world = World::with(limits).await;
     assert_eq!(world.tell(EVENTS as usize, 10).await, EVENTS);
@@ -143,7 +143,7 @@ async fn p14_cut_at_every_event_and_resumed_without_gap_or_double() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn p14_a_reader_that_comes_while_things_happen_misses_nothing() {
-    let mut limits = Limits::default();
+    let mut limits = ServerLimits::default();
     limits.ring_events = 50;
     let world = World::with(limits).await;
     let telling = async {
@@ -198,7 +198,7 @@ async fn readers_choose_a_project_or_a_task_and_may_choose_again() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn p13_a_slow_reader_is_told_and_closed_and_harms_nobody() {
-    let mut limits = Limits::default();
+    let mut limits = ServerLimits::default();
     limits.ring_events = 20;
     limits.behind = Duration::from_secs(2);
     let world = World::with(limits).await;
@@ -260,7 +260,7 @@ async fn p13_a_slow_reader_is_told_and_closed_and_harms_nobody() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn p13_what_left_the_ring_is_told_with_its_numbers() {
-    let mut limits = Limits::default();
+    let mut limits = ServerLimits::default();
     limits.ring_events = 5;
     let world = World::with(limits).await;
     let mut socket = connect(&world, "").await;
@@ -293,7 +293,7 @@ async fn p14_readers_go_on_at_another_server_on_the_same_store() {
         &world.store,
         &world.token,
         world.project.id,
-        Limits::default(),
+        ServerLimits::default(),
         "127.0.0.1:0",
     )
     .await;
@@ -331,7 +331,7 @@ async fn a_store_that_goes_away_is_told_and_its_return_too() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hostile_frames_end_one_conversation_and_no_other() {
-    let mut limits = Limits::default();
+    let mut limits = ServerLimits::default();
     limits.frames = 50;
     let world = World::with(limits).await;
     let mut good = connect(&world, "").await;

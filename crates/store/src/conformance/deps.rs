@@ -5,8 +5,8 @@ use windlass_core::task::{
 };
 
 use super::{
-    Fault, Subject, Verdict, add, any, check, claimed, completed, failed, fault, finish, project,
-    same,
+    CaseFailure, CaseResult, StoreUnderTest, add, any, check, claimed, completed, fail_case,
+    failed, finish, project, same,
 };
 
 fn waits_for(project: i64, title: &str, on: &[TaskId]) -> NewTask {
@@ -17,7 +17,7 @@ fn waits_for(project: i64, title: &str, on: &[TaskId]) -> NewTask {
 }
 
 /// Four tasks: one, two that wait for it, one that waits for both.
-async fn diamond(on: &Subject) -> Result<Vec<Task>, Fault> {
+async fn diamond(on: &StoreUnderTest) -> Result<Vec<Task>, CaseFailure> {
     let project = project(&on.store).await?.id;
     let sibling = |title: &str, siblings: &[usize]| NewTask {
         dependencies: siblings.iter().map(|at| Dependency::Sibling(*at)).collect(),
@@ -34,7 +34,7 @@ async fn diamond(on: &Subject) -> Result<Vec<Task>, Fault> {
     Ok(added.into_iter().map(|added| added.task).collect())
 }
 
-async fn claim_this(on: &Subject, task: TaskId) -> Result<Option<Claimed>, Fault> {
+async fn claim_this(on: &StoreUnderTest, task: TaskId) -> Result<Option<Claimed>, CaseFailure> {
     let this = Claim {
         task: Some(task),
         ..any("w")
@@ -42,10 +42,10 @@ async fn claim_this(on: &Subject, task: TaskId) -> Result<Option<Claimed>, Fault
     Ok(on.store.claim(this).await?)
 }
 
-pub(super) async fn a_task_waits_for_what_it_needs(on: Subject) -> Verdict {
+pub(super) async fn a_task_waits_for_what_it_needs(on: StoreUnderTest) -> CaseResult {
     let tasks = diamond(&on).await?;
     let [bottom, top, left, right] = &tasks[..] else {
-        return fault("four went in");
+        return fail_case("four went in");
     };
     same!(bottom.dependencies, vec![left.id, right.id]);
     same!(right.dependencies, vec![top.id]);
@@ -71,7 +71,7 @@ pub(super) async fn a_task_waits_for_what_it_needs(on: Subject) -> Verdict {
     Ok(())
 }
 
-pub(super) async fn a_circle_is_refused(on: Subject) -> Verdict {
+pub(super) async fn a_circle_is_refused(on: StoreUnderTest) -> CaseResult {
     let project = project(&on.store).await?.id;
     let first = add(&on.store, waits_for(project, "first", &[])).await?.id;
     let second = add(&on.store, waits_for(project, "second", &[first]))
@@ -109,11 +109,11 @@ pub(super) async fn a_circle_is_refused(on: Subject) -> Verdict {
 }
 
 pub(super) async fn a_failed_task_blocks_its_dependants_until_it_is_put_back(
-    on: Subject,
-) -> Verdict {
+    on: StoreUnderTest,
+) -> CaseResult {
     let tasks = diamond(&on).await?;
     let [bottom, top, left, right] = &tasks[..] else {
-        return fault("four went in");
+        return fail_case("four went in");
     };
     let status = async |task: &Task| on.store.task(task.id).await;
     let one = claimed(&on.store).await?;
@@ -164,7 +164,7 @@ pub(super) async fn a_failed_task_blocks_its_dependants_until_it_is_put_back(
     let left_again = claim_this(&on, left.id).await?;
     match left_again {
         Some(one) => finish(&on.store, &one, completed()).await?,
-        None => return fault("it was not put back"),
+        None => return fail_case("it was not put back"),
     };
     check!(
         claim_this(&on, bottom.id).await?.is_some(),
@@ -173,7 +173,9 @@ pub(super) async fn a_failed_task_blocks_its_dependants_until_it_is_put_back(
     Ok(())
 }
 
-pub(super) async fn two_that_end_at_once_set_their_dependant_free(on: Subject) -> Verdict {
+pub(super) async fn two_that_end_at_once_set_their_dependant_free(
+    on: StoreUnderTest,
+) -> CaseResult {
     let project = project(&on.store).await?.id;
     for round in 0..20 {
         let first = add(&on.store, waits_for(project, "first", &[])).await?.id;
@@ -192,7 +194,7 @@ pub(super) async fn two_that_end_at_once_set_their_dependant_free(on: Subject) -
         two?;
         match claim_this(&on, both).await? {
             Some(last) => finish(&on.store, &last, completed()).await?,
-            None => return fault(format!("round {round}: it still waits")),
+            None => return fail_case(format!("round {round}: it still waits")),
         };
     }
     Ok(())

@@ -27,13 +27,13 @@
 //! # });
 //! ```
 
+mod connections;
 mod deps;
-mod doors;
-mod life;
-mod log;
+mod events;
+mod lifecycle;
 mod model;
-mod people;
 mod promises;
+mod user_actions;
 mod writers;
 
 use std::fmt;
@@ -47,61 +47,61 @@ use windlass_core::task::{
 };
 use windlass_core::{Clock, SystemClock, Usage};
 
-use crate::Leap;
+use crate::ClockSkew;
 
 /// The longest that a case may take.
-const CASE: Duration = Duration::from_secs(180);
+const CASE_TIMEOUT: Duration = Duration::from_secs(180);
 /// The lease that cases take; none of them waits for it.
 const LEASE: Duration = Duration::from_secs(30);
 
 /// A fresh store.
 #[derive(Debug, Clone)]
-pub struct Subject {
+pub struct StoreUnderTest {
     /// The store.
     pub store: Arc<dyn TaskStore>,
     /// The same data through another door, as another process has it.
     pub other: Arc<dyn TaskStore>,
     /// Moves the clock of both.
-    pub leap: Leap,
+    pub leap: ClockSkew,
     /// How long the case under load keeps going.
     pub spend: Duration,
 }
 
 /// What a store did that it should not have done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault(String);
+pub struct CaseFailure(String);
 
-impl fmt::Display for Fault {
+impl fmt::Display for CaseFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl From<StoreError> for Fault {
+impl From<StoreError> for CaseFailure {
     fn from(error: StoreError) -> Self {
         Self(format!("the store answered: {error}"))
     }
 }
 
-impl From<tokio::task::JoinError> for Fault {
+impl From<tokio::task::JoinError> for CaseFailure {
     fn from(error: tokio::task::JoinError) -> Self {
         Self(format!("a client broke: {error}"))
     }
 }
 
 /// What a case found.
-pub type Verdict = Result<(), Fault>;
+pub type CaseResult = Result<(), CaseFailure>;
 
 /// Fails the case with a sentence.
-fn fault<T>(what: impl Into<String>) -> Result<T, Fault> {
-    Err(Fault(what.into()))
+fn fail_case<T>(what: impl Into<String>) -> Result<T, CaseFailure> {
+    Err(CaseFailure(what.into()))
 }
 
 /// Fails the case unless this holds.
 macro_rules! check {
     ($holds:expr, $($why:tt)+) => {
         if !$holds {
-            return $crate::conformance::fault(format!($($why)+));
+            return $crate::conformance::fail_case(format!($($why)+));
         }
     };
 }
@@ -116,7 +116,7 @@ macro_rules! same {
             (found, wanted) => {
                 if found != wanted {
                     let why = format!($($why)+);
-                    return $crate::conformance::fault(format!(
+                    return $crate::conformance::fail_case(format!(
                         "{why} {}: found {found:?}, expected {wanted:?}", stringify!($found)
                     ));
                 }
@@ -127,7 +127,10 @@ macro_rules! same {
 use {check, same};
 
 /// A case and its name.
-type Case = (&'static str, fn(Subject) -> BoxFuture<'static, Verdict>);
+type Case = (
+    &'static str,
+    fn(StoreUnderTest) -> BoxFuture<'static, CaseResult>,
+);
 
 /// Lists cases under their own names.
 macro_rules! cases {
@@ -137,29 +140,29 @@ macro_rules! cases {
 }
 
 cases![
-    life::a_task_comes_back_as_it_went,
-    life::what_does_not_fit_is_refused,
-    life::what_is_not_there_is_said_so,
-    life::tasks_are_taken_in_order,
-    life::a_claim_may_be_choosy,
-    life::attempts_are_counted_and_then_it_failed,
-    life::p7_what_is_given_back_uses_up_no_attempt,
-    life::completed_has_a_time_and_a_proof,
-    life::usage_adds_up,
+    lifecycle::a_task_comes_back_as_it_went,
+    lifecycle::what_does_not_fit_is_refused,
+    lifecycle::what_is_not_there_is_said_so,
+    lifecycle::tasks_are_taken_in_order,
+    lifecycle::a_claim_may_be_choosy,
+    lifecycle::attempts_are_counted_and_then_it_failed,
+    lifecycle::p7_what_is_given_back_uses_up_no_attempt,
+    lifecycle::completed_has_a_time_and_a_proof,
+    lifecycle::usage_adds_up,
     deps::a_task_waits_for_what_it_needs,
     deps::a_circle_is_refused,
     deps::a_failed_task_blocks_its_dependants_until_it_is_put_back,
     deps::two_that_end_at_once_set_their_dependant_free,
-    people::a_cancel_is_a_wish_while_somebody_works,
-    people::a_question_is_answered_once,
-    people::a_permission_is_decided_once,
-    people::attempts_are_remembered,
-    people::traces_are_kept,
-    log::p14_messages_are_read_from_any_number_on,
-    log::p14_a_batch_that_is_said_twice_is_one,
-    log::p14_numbers_have_no_gap_under_many_writers,
-    log::every_change_of_status_is_told,
-    log::who_waits_is_woken,
+    user_actions::cancel_is_requested_while_running,
+    user_actions::a_question_is_answered_once,
+    user_actions::a_permission_is_decided_once,
+    user_actions::attempts_are_remembered,
+    user_actions::traces_are_kept,
+    events::p14_messages_are_read_from_any_number_on,
+    events::p14_a_batch_that_is_said_twice_is_one,
+    events::p14_numbers_have_no_gap_under_many_writers,
+    events::every_status_change_is_broadcast,
+    events::waiters_are_woken,
     promises::p1_what_was_accepted_is_there,
     promises::p2_a_silent_worker_loses_its_task,
     promises::p3_a_late_attempt_changes_nothing,
@@ -167,8 +170,8 @@ cases![
     promises::p4_what_was_to_be_published_is_remembered,
     promises::p6_same_key_one_task_under_a_hundred_clients,
     promises::p8_a_clock_that_leaps_loses_and_doubles_nothing,
-    doors::p9_two_doors_show_the_same,
-    doors::nobody_gets_the_same_task_twice,
+    connections::p9_two_doors_show_the_same,
+    connections::nobody_gets_the_same_task_twice,
     model::p3_leases_are_as_in_the_model,
     writers::p9_sixteen_writers_at_once,
 ];
@@ -180,11 +183,11 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 
 /// What became of each case.
 #[derive(Debug, Clone, Default)]
-pub struct Report(Vec<(&'static str, Verdict)>);
+pub struct Report(Vec<(&'static str, CaseResult)>);
 
 impl Report {
     /// Whether every case was passed, and there was one.
-    pub fn is_passed(&self) -> bool {
+    pub fn passed(&self) -> bool {
         !self.0.is_empty() && self.0.iter().all(|(_, verdict)| verdict.is_ok())
     }
 }
@@ -204,7 +207,7 @@ impl fmt::Display for Report {
 /// Runs every case, each on a fresh store. `make` is told the case's name.
 pub async fn exercise<F>(make: F) -> Report
 where
-    F: AsyncFn(&str) -> StoreResult<Subject>,
+    F: AsyncFn(&str) -> StoreResult<StoreUnderTest>,
 {
     let all: Vec<&str> = names().collect();
     exercise_only(&all, make).await
@@ -213,7 +216,7 @@ where
 /// Runs some cases by their names.
 pub async fn exercise_only<F>(only: &[&str], make: F) -> Report
 where
-    F: AsyncFn(&str) -> StoreResult<Subject>,
+    F: AsyncFn(&str) -> StoreResult<StoreUnderTest>,
 {
     let clock = SystemClock::new();
     let mut report = Report::default();
@@ -221,7 +224,7 @@ where
         let verdict = match make(name).await {
             Ok(subject) => tokio::select! {
                 verdict = case(subject) => verdict,
-                () = clock.sleep(CASE) => fault(format!("it did not end within {} s", CASE.as_secs())),
+                () = clock.sleep(CASE_TIMEOUT) => fail_case(format!("it did not end within {} s", CASE_TIMEOUT.as_secs())),
             },
             Err(error) => Err(error.into()),
         };
@@ -232,20 +235,20 @@ where
 
 // What most cases begin with.
 
-async fn project(store: &Arc<dyn TaskStore>) -> Result<Project, Fault> {
+async fn project(store: &Arc<dyn TaskStore>) -> Result<Project, CaseFailure> {
     let root = PathBuf::from("/home/me/shop");
     let name = "shop".to_owned();
     Ok(store.add_project(NewProject { name, root }).await?)
 }
 
-async fn add(store: &Arc<dyn TaskStore>, new: NewTask) -> Result<Task, Fault> {
+async fn add(store: &Arc<dyn TaskStore>, new: NewTask) -> Result<Task, CaseFailure> {
     match store.enqueue(vec![new]).await?.pop() {
         Some(added) => Ok(added.task),
-        None => fault("nothing was added"),
+        None => fail_case("nothing was added"),
     }
 }
 
-async fn added(store: &Arc<dyn TaskStore>) -> Result<Task, Fault> {
+async fn added(store: &Arc<dyn TaskStore>) -> Result<Task, CaseFailure> {
     let project = project(store).await?;
     add(store, NewTask::new(project.id, "sell tea")).await
 }
@@ -260,10 +263,10 @@ fn any(worker: &str) -> Claim {
     }
 }
 
-async fn claimed(store: &Arc<dyn TaskStore>) -> Result<Claimed, Fault> {
+async fn claimed(store: &Arc<dyn TaskStore>) -> Result<Claimed, CaseFailure> {
     match store.claim(any("a worker")).await? {
         Some(claimed) => Ok(claimed),
-        None => fault("there was nothing to claim"),
+        None => fail_case("there was nothing to claim"),
     }
 }
 
@@ -286,6 +289,6 @@ async fn finish(
     store: &Arc<dyn TaskStore>,
     one: &Claimed,
     outcome: Outcome,
-) -> Result<Task, Fault> {
+) -> Result<Task, CaseFailure> {
     Ok(store.finish(one.attempt, outcome, Usage::default()).await?)
 }

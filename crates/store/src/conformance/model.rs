@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use windlass_core::Usage;
 use windlass_core::task::{
-    AttemptRef, Claim, Lease, NewTask, Outcome, Release, StoreError, TaskId, TaskStatus,
+    AttemptRef, Claim, LeaseStatus, NewTask, Outcome, Release, StoreError, TaskId, TaskStatus,
 };
 
-use super::{Subject, Verdict, any, fault, project};
+use super::{CaseResult, StoreUnderTest, any, fail_case, project};
 
 /// Far longer than a case takes, so that only leaps make a lease run out.
 const TERM: Duration = Duration::from_secs(1_500);
@@ -20,10 +20,10 @@ const TASKS: usize = 2;
 const ATTEMPTS: u32 = 3;
 
 /// A number from a seed, the same on every machine.
-struct Dice(u64);
+struct Rng(u64);
 
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
+impl Rng {
+    fn next_u64(&mut self, sides: u64) -> u64 {
         // SplitMix64: short, and good enough to mix deeds.
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
@@ -35,7 +35,7 @@ impl Dice {
 
 /// What is done.
 #[derive(Debug, Clone, Copy)]
-enum Deed {
+enum Op {
     Claim,
     Heartbeat(AttemptRef),
     Complete(AttemptRef),
@@ -52,9 +52,9 @@ enum Deed {
 
 /// What came of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Came {
+enum OpResult {
     Got(Option<AttemptRef>),
-    Lease(Lease),
+    Lease(LeaseStatus),
     Status(TaskStatus),
     Swept(Vec<TaskId>),
     Superseded,
@@ -62,7 +62,7 @@ enum Came {
     Done,
 }
 
-impl fmt::Display for Came {
+impl fmt::Display for OpResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self, f)
     }
@@ -70,7 +70,7 @@ impl fmt::Display for Came {
 
 /// A task as the model knows it.
 #[derive(Debug, Clone, Default)]
-struct Known {
+struct ModelTask {
     status: TaskStatus,
     attempt: u32,
     tries: u32,
@@ -81,46 +81,46 @@ struct Known {
 }
 
 #[derive(Debug, Default)]
-struct Model {
-    tasks: BTreeMap<TaskId, Known>,
+struct ReferenceModel {
+    tasks: BTreeMap<TaskId, ModelTask>,
     now: Duration,
 }
 
-impl Model {
-    fn held(&mut self, attempt: AttemptRef) -> Option<&mut Known> {
+impl ReferenceModel {
+    fn held(&mut self, attempt: AttemptRef) -> Option<&mut ModelTask> {
         let task = self.tasks.get_mut(&attempt.task)?;
         (task.status == TaskStatus::InProgress && task.attempt == attempt.number).then_some(task)
     }
 
-    fn expect(&mut self, deed: Deed) -> Came {
+    fn expect(&mut self, deed: Op) -> OpResult {
         match deed {
-            Deed::Claim => self.claim(),
-            Deed::Heartbeat(attempt) => {
+            Op::Claim => self.claim(),
+            Op::Heartbeat(attempt) => {
                 let until = self.now + TERM;
                 match self.held(attempt) {
-                    None => Came::Superseded,
+                    None => OpResult::Superseded,
                     Some(task) => {
                         task.until = until;
-                        Came::Lease(if task.cancel {
-                            Lease::CancelRequested
+                        OpResult::Lease(if task.cancel {
+                            LeaseStatus::CancelRequested
                         } else {
-                            Lease::Held
+                            LeaseStatus::Held
                         })
                     }
                 }
             }
-            Deed::Complete(attempt) => self.end(attempt, "completed", |_| TaskStatus::Completed),
-            Deed::Ask(attempt) => self.end(attempt, "blocked", |_| TaskStatus::Blocked),
-            Deed::Stop(attempt) => self.end(attempt, "cancelled", |_| TaskStatus::Cancelled),
-            Deed::Fail(attempt) => self.end(attempt, "failed", |task| {
+            Op::Complete(attempt) => self.end(attempt, "completed", |_| TaskStatus::Completed),
+            Op::Ask(attempt) => self.end(attempt, "blocked", |_| TaskStatus::Blocked),
+            Op::Stop(attempt) => self.end(attempt, "cancelled", |_| TaskStatus::Cancelled),
+            Op::Fail(attempt) => self.end(attempt, "failed", |task| {
                 if task.tries < ATTEMPTS {
                     TaskStatus::Pending
                 } else {
                     TaskStatus::Failed
                 }
             }),
-            Deed::Release(attempt) => match self.held(attempt) {
-                None => Came::Superseded,
+            Op::Release(attempt) => match self.held(attempt) {
+                None => OpResult::Superseded,
                 Some(task) => {
                     task.status = if task.cancel {
                         TaskStatus::Cancelled
@@ -128,30 +128,30 @@ impl Model {
                         TaskStatus::Pending
                     };
                     task.tries -= 1;
-                    Came::Done
+                    OpResult::Done
                 }
             },
-            Deed::Intend(attempt) => match self.held(attempt) {
-                None => Came::Superseded,
-                Some(_) => Came::Done,
+            Op::Intend(attempt) => match self.held(attempt) {
+                None => OpResult::Superseded,
+                Some(_) => OpResult::Done,
             },
-            Deed::Cancel(id) => self.cancel(id),
-            Deed::Retry(id) => self.retry(id),
-            Deed::Ahead => {
+            Op::Cancel(id) => self.cancel(id),
+            Op::Retry(id) => self.retry(id),
+            Op::Ahead => {
                 self.now += STEP;
-                Came::Done
+                OpResult::Done
             }
-            Deed::Sweep => self.sweep(),
+            Op::Sweep => self.sweep(),
         }
     }
 
-    fn claim(&mut self) -> Came {
+    fn claim(&mut self) -> OpResult {
         let now = self.now;
         let next = self
             .tasks
             .iter_mut()
             .find(|(_, task)| task.status == TaskStatus::Pending);
-        Came::Got(next.map(|(id, task)| {
+        OpResult::Got(next.map(|(id, task)| {
             task.status = TaskStatus::InProgress;
             task.attempt += 1;
             task.tries += 1;
@@ -169,8 +169,8 @@ impl Model {
         &mut self,
         attempt: AttemptRef,
         word: &'static str,
-        status: fn(&Known) -> TaskStatus,
-    ) -> Came {
+        status: fn(&ModelTask) -> TaskStatus,
+    ) -> OpResult {
         match self.held(attempt) {
             Some(task) => {
                 task.word = Some(word);
@@ -179,41 +179,41 @@ impl Model {
                     _ if task.cancel => TaskStatus::Cancelled,
                     other => other,
                 };
-                Came::Status(task.status)
+                OpResult::Status(task.status)
             }
             None => match self.tasks.get(&attempt.task) {
                 Some(task) if task.attempt == attempt.number && task.word == Some(word) => {
-                    Came::Status(task.status)
+                    OpResult::Status(task.status)
                 }
-                _ => Came::Superseded,
+                _ => OpResult::Superseded,
             },
         }
     }
 
-    fn cancel(&mut self, id: TaskId) -> Came {
+    fn cancel(&mut self, id: TaskId) -> OpResult {
         let Some(task) = self.tasks.get_mut(&id) else {
-            return Came::Refused;
+            return OpResult::Refused;
         };
         match task.status {
             TaskStatus::InProgress => task.cancel = true,
-            TaskStatus::Completed | TaskStatus::Failed => return Came::Refused,
+            TaskStatus::Completed | TaskStatus::Failed => return OpResult::Refused,
             _ => task.status = TaskStatus::Cancelled,
         }
-        Came::Status(task.status)
+        OpResult::Status(task.status)
     }
 
-    fn retry(&mut self, id: TaskId) -> Came {
+    fn retry(&mut self, id: TaskId) -> OpResult {
         match self.tasks.get_mut(&id) {
             Some(task) if task.status.is_final() || task.status == TaskStatus::Blocked => {
                 task.status = TaskStatus::Pending;
                 task.tries = 0;
-                Came::Status(TaskStatus::Pending)
+                OpResult::Status(TaskStatus::Pending)
             }
-            _ => Came::Refused,
+            _ => OpResult::Refused,
         }
     }
 
-    fn sweep(&mut self) -> Came {
+    fn sweep(&mut self) -> OpResult {
         let now = self.now;
         let mut swept = Vec::new();
         for (id, task) in &mut self.tasks {
@@ -228,28 +228,30 @@ impl Model {
                 swept.push(*id);
             }
         }
-        Came::Swept(swept)
+        OpResult::Swept(swept)
     }
 }
 
-async fn really(on: &Subject, deed: Deed) -> Result<Came, StoreError> {
+async fn execute(on: &StoreUnderTest, deed: Op) -> Result<OpResult, StoreError> {
     let store = &on.store;
     let end = async |attempt, outcome| {
         let task = store.finish(attempt, outcome, Usage::default()).await?;
-        Ok(Came::Status(task.status))
+        Ok(OpResult::Status(task.status))
     };
     match deed {
-        Deed::Claim => {
+        Op::Claim => {
             let claim = Claim {
                 lease: TERM,
                 ..any("w")
             };
-            Ok(Came::Got(store.claim(claim).await?.map(|got| got.attempt)))
+            Ok(OpResult::Got(
+                store.claim(claim).await?.map(|got| got.attempt),
+            ))
         }
-        Deed::Heartbeat(attempt) => Ok(Came::Lease(store.heartbeat(attempt, TERM).await?)),
-        Deed::Complete(attempt) => end(attempt, super::completed()).await,
-        Deed::Fail(attempt) => end(attempt, super::failed(true)).await,
-        Deed::Ask(attempt) => {
+        Op::Heartbeat(attempt) => Ok(OpResult::Lease(store.heartbeat(attempt, TERM).await?)),
+        Op::Complete(attempt) => end(attempt, super::completed()).await,
+        Op::Fail(attempt) => end(attempt, super::failed(true)).await,
+        Op::Ask(attempt) => {
             end(
                 attempt,
                 Outcome::Blocked {
@@ -258,58 +260,58 @@ async fn really(on: &Subject, deed: Deed) -> Result<Came, StoreError> {
             )
             .await
         }
-        Deed::Stop(attempt) => end(attempt, Outcome::Cancelled).await,
-        Deed::Release(attempt) => {
+        Op::Stop(attempt) => end(attempt, Outcome::Cancelled).await,
+        Op::Release(attempt) => {
             let release = Release {
                 reason: "later".to_owned(),
                 usage: Usage::default(),
             };
             store.release(attempt, release).await?;
-            Ok(Came::Done)
+            Ok(OpResult::Done)
         }
-        Deed::Intend(attempt) => {
-            store.intend(attempt, "c".repeat(40)).await?;
-            Ok(Came::Done)
+        Op::Intend(attempt) => {
+            store.record_intent(attempt, "c".repeat(40)).await?;
+            Ok(OpResult::Done)
         }
-        Deed::Cancel(task) => Ok(Came::Status(store.cancel(task).await?.status)),
-        Deed::Retry(task) => Ok(Came::Status(store.retry(task).await?.status)),
-        Deed::Ahead => {
-            on.leap.ahead(STEP);
-            Ok(Came::Done)
+        Op::Cancel(task) => Ok(OpResult::Status(store.cancel(task).await?.status)),
+        Op::Retry(task) => Ok(OpResult::Status(store.retry(task).await?.status)),
+        Op::Ahead => {
+            on.leap.advance(STEP);
+            Ok(OpResult::Done)
         }
-        Deed::Sweep => {
-            let swept = store.sweep().await?;
-            Ok(Came::Swept(swept.iter().map(|task| task.id).collect()))
+        Op::Sweep => {
+            let swept = store.reclaim_expired().await?;
+            Ok(OpResult::Swept(swept.iter().map(|task| task.id).collect()))
         }
     }
 }
 
 /// Picks a deed. Attempts are any that ever were: most of them are late.
-fn pick(dice: &mut Dice, tasks: &[TaskId], attempts: &[AttemptRef]) -> Deed {
-    let task = tasks[dice.roll(TASKS as u64) as usize];
+fn pick(dice: &mut Rng, tasks: &[TaskId], attempts: &[AttemptRef]) -> Op {
+    let task = tasks[dice.next_u64(TASKS as u64) as usize];
     let Some(newest) = attempts.len().checked_sub(1) else {
-        return Deed::Claim;
+        return Op::Claim;
     };
     // The newest ones more often, else hardly anything would ever succeed.
-    let back = dice.roll(3).min(dice.roll(4)) as usize;
+    let back = dice.next_u64(3).min(dice.next_u64(4)) as usize;
     let attempt = attempts[newest.saturating_sub(back)];
-    match dice.roll(16) {
-        0..=3 => Deed::Claim,
-        4 | 5 => Deed::Heartbeat(attempt),
-        6 => Deed::Complete(attempt),
-        7 => Deed::Fail(attempt),
-        8 => Deed::Ask(attempt),
-        9 => Deed::Stop(attempt),
-        10 => Deed::Release(attempt),
-        11 => Deed::Intend(attempt),
-        12 => Deed::Cancel(task),
-        13 => Deed::Retry(task),
-        14 => Deed::Ahead,
-        _ => Deed::Sweep,
+    match dice.next_u64(16) {
+        0..=3 => Op::Claim,
+        4 | 5 => Op::Heartbeat(attempt),
+        6 => Op::Complete(attempt),
+        7 => Op::Fail(attempt),
+        8 => Op::Ask(attempt),
+        9 => Op::Stop(attempt),
+        10 => Op::Release(attempt),
+        11 => Op::Intend(attempt),
+        12 => Op::Cancel(task),
+        13 => Op::Retry(task),
+        14 => Op::Ahead,
+        _ => Op::Sweep,
     }
 }
 
-pub(super) async fn p3_leases_are_as_in_the_model(on: Subject) -> Verdict {
+pub(super) async fn p3_leases_are_as_in_the_model(on: StoreUnderTest) -> CaseResult {
     let project = project(&on.store).await?.id;
     for seed in 0..SEEDS {
         // Each seed has tasks of its own; those of the last are out of the way.
@@ -319,9 +321,9 @@ pub(super) async fn p3_leases_are_as_in_the_model(on: Subject) -> Verdict {
         };
         let added = on.store.enqueue(vec![new; TASKS]).await?;
         let tasks: Vec<TaskId> = added.iter().map(|added| added.task.id).collect();
-        follow(&on, seed, &tasks).await?;
-        on.leap.ahead(STEP * 2);
-        on.store.sweep().await?;
+        run_ops(&on, seed, &tasks).await?;
+        on.leap.advance(STEP * 2);
+        on.store.reclaim_expired().await?;
         for task in tasks {
             let ended = on.store.task(task).await?.status.is_final();
             if !ended {
@@ -332,29 +334,29 @@ pub(super) async fn p3_leases_are_as_in_the_model(on: Subject) -> Verdict {
     Ok(())
 }
 
-async fn follow(on: &Subject, seed: u64, tasks: &[TaskId]) -> Verdict {
-    let mut dice = Dice(seed);
-    let mut model = Model::default();
+async fn run_ops(on: &StoreUnderTest, seed: u64, tasks: &[TaskId]) -> CaseResult {
+    let mut dice = Rng(seed);
+    let mut model = ReferenceModel::default();
     model
         .tasks
-        .extend(tasks.iter().map(|id| (*id, Known::default())));
+        .extend(tasks.iter().map(|id| (*id, ModelTask::default())));
     let mut attempts: Vec<AttemptRef> = Vec::new();
     let mut done = Vec::new();
     for _ in 0..STEPS {
         let deed = pick(&mut dice, tasks, &attempts);
         let wanted = model.expect(deed);
-        let came = match really(on, deed).await {
+        let came = match execute(on, deed).await {
             Ok(came) => came,
-            Err(StoreError::Superseded { .. }) => Came::Superseded,
-            Err(StoreError::Refused(_)) => Came::Refused,
+            Err(StoreError::Superseded { .. }) => OpResult::Superseded,
+            Err(StoreError::Refused(_)) => OpResult::Refused,
             Err(error) => return Err(error.into()),
         };
-        if let Came::Got(Some(attempt)) = &came {
+        if let OpResult::Got(Some(attempt)) = &came {
             attempts.push(*attempt);
         }
         done.push(format!("{deed:?} → {came}"));
         if came != wanted {
-            return fault(format!(
+            return fail_case(format!(
                 "seed {seed}: {wanted} was expected:\n{}",
                 done.join("\n")
             ));

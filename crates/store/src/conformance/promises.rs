@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use windlass_core::Usage;
 use windlass_core::task::{
-    Broadcast, Correction, EventFilter, Lease, NewTask, Outcome, Release, StoreError, StoreResult,
-    TaskFilter, TaskStatus, TaskStore, TestCounts, TestResult, TestStatus,
+    Broadcast, Correction, EventFilter, LeaseStatus, NewTask, Outcome, Release, StoreError,
+    StoreResult, TaskFilter, TaskStatus, TaskStore, TestCounts, TestResult, TestStatus,
 };
 
 use super::{
-    Fault, LEASE, Subject, Verdict, add, added, any, check, claimed, completed, failed, fault,
-    finish, project, same,
+    CaseFailure, CaseResult, LEASE, StoreUnderTest, add, added, any, check, claimed, completed,
+    fail_case, failed, finish, project, same,
 };
 
-pub(super) async fn p1_what_was_accepted_is_there(on: Subject) -> Verdict {
+pub(super) async fn p1_what_was_accepted_is_there(on: StoreUnderTest) -> CaseResult {
     let project = project(&on.store).await?.id;
     let mut clients = Vec::new();
     for client in 0..32 {
@@ -26,7 +26,7 @@ pub(super) async fn p1_what_was_accepted_is_there(on: Subject) -> Verdict {
                 let new = NewTask::new(project, format!("{client}/{at}"));
                 ids.push(add(&store, new).await?.id);
             }
-            Ok::<_, Fault>(ids)
+            Ok::<_, CaseFailure>(ids)
         }));
     }
     let mut accepted = BTreeSet::new();
@@ -45,22 +45,22 @@ pub(super) async fn p1_what_was_accepted_is_there(on: Subject) -> Verdict {
     Ok(())
 }
 
-pub(super) async fn p2_a_silent_worker_loses_its_task(on: Subject) -> Verdict {
+pub(super) async fn p2_a_silent_worker_loses_its_task(on: StoreUnderTest) -> CaseResult {
     let task = added(&on.store).await?;
     let silent = claimed(&on.store).await?;
-    same!(on.other.sweep().await?, vec![], "its lease holds");
-    on.leap.ahead(LEASE / 2);
+    same!(on.other.reclaim_expired().await?, vec![], "its lease holds");
+    on.leap.advance(LEASE / 2);
     on.store.heartbeat(silent.attempt, LEASE).await?;
-    on.leap.ahead(LEASE * 2 / 3);
-    same!(on.other.sweep().await?, vec![], "it was renewed");
-    on.leap.ahead(LEASE);
+    on.leap.advance(LEASE * 2 / 3);
+    same!(on.other.reclaim_expired().await?, vec![], "it was renewed");
+    on.leap.advance(LEASE);
     // Late, but nobody has taken it yet.
     same!(
         on.store.heartbeat(silent.attempt, LEASE).await?,
-        Lease::Held
+        LeaseStatus::Held
     );
-    on.leap.ahead(LEASE * 2);
-    let swept = on.other.sweep().await?;
+    on.leap.advance(LEASE * 2);
+    let swept = on.other.reclaim_expired().await?;
     same!(
         swept
             .iter()
@@ -70,28 +70,31 @@ pub(super) async fn p2_a_silent_worker_loses_its_task(on: Subject) -> Verdict {
     );
     let reason = swept[0].output.clone().unwrap_or_default();
     check!(reason.contains("lease ran out"), "{reason}");
-    same!(on.other.sweep().await?, vec![]);
+    same!(on.other.reclaim_expired().await?, vec![]);
     let second = claimed(&on.other).await?;
     same!((second.task.id, second.attempt.number), (task.id, 2));
 
     // With the last attempt lost it has failed.
-    on.leap.ahead(LEASE * 2);
-    on.store.sweep().await?;
+    on.leap.advance(LEASE * 2);
+    on.store.reclaim_expired().await?;
     claimed(&on.store).await?;
-    on.leap.ahead(LEASE * 2);
-    same!(on.store.sweep().await?[0].status, TaskStatus::Failed);
+    on.leap.advance(LEASE * 2);
+    same!(
+        on.store.reclaim_expired().await?[0].status,
+        TaskStatus::Failed
+    );
     Ok(())
 }
 
 #[track_caller]
-fn late<T: std::fmt::Debug>(answer: StoreResult<T>) -> Verdict {
+fn superseded<T: std::fmt::Debug>(answer: StoreResult<T>) -> CaseResult {
     match answer {
         Err(StoreError::Superseded { .. }) => Ok(()),
-        other => fault(format!("a late write gave {other:?}")),
+        other => fail_case(format!("a late write gave {other:?}")),
     }
 }
 
-fn green() -> TestResult {
+fn passed_tests() -> TestResult {
     TestResult {
         command: vec!["true".to_owned()],
         status: TestStatus::Passed,
@@ -104,7 +107,7 @@ fn green() -> TestResult {
     }
 }
 
-fn round() -> Correction {
+fn correction() -> Correction {
     Correction {
         round: 1,
         error_analysis: "it was wrong".to_owned(),
@@ -118,11 +121,11 @@ fn round() -> Correction {
 async fn write_late(
     store: &Arc<dyn TaskStore>,
     attempt: windlass_core::task::AttemptRef,
-) -> Verdict {
-    late(store.heartbeat(attempt, LEASE).await)?;
-    late(store.intend(attempt, "c".repeat(40)).await)?;
-    late(store.record_test(attempt, green()).await)?;
-    late(store.record_correction(attempt, round()).await)?;
+) -> CaseResult {
+    superseded(store.heartbeat(attempt, LEASE).await)?;
+    superseded(store.record_intent(attempt, "c".repeat(40)).await)?;
+    superseded(store.record_test(attempt, passed_tests()).await)?;
+    superseded(store.record_correction(attempt, correction()).await)?;
     let message = Broadcast::ActivityUpdate {
         project_id: 1,
         activity_type: "late".to_owned(),
@@ -130,23 +133,23 @@ async fn write_late(
         message: "late".to_owned(),
         task_id: None,
     };
-    late(store.append(Some(attempt), vec![message]).await)?;
-    late(store.finish(attempt, completed(), Usage::default()).await)?;
-    late(store.finish(attempt, failed(true), Usage::default()).await)?;
+    superseded(store.append_events(Some(attempt), vec![message]).await)?;
+    superseded(store.finish(attempt, completed(), Usage::default()).await)?;
+    superseded(store.finish(attempt, failed(true), Usage::default()).await)?;
     let release = Release {
         reason: "late".to_owned(),
         usage: Usage::default(),
     };
-    late(store.release(attempt, release).await)
+    superseded(store.release(attempt, release).await)
 }
 
-pub(super) async fn p3_a_late_attempt_changes_nothing(on: Subject) -> Verdict {
+pub(super) async fn p3_a_late_attempt_changes_nothing(on: StoreUnderTest) -> CaseResult {
     let task = added(&on.store).await?.id;
     let stale = claimed(&on.store).await?.attempt;
-    on.store.record_test(stale, green()).await?;
-    on.store.record_correction(stale, round()).await?;
-    on.leap.ahead(LEASE * 2);
-    on.other.sweep().await?;
+    on.store.record_test(stale, passed_tests()).await?;
+    on.store.record_correction(stale, correction()).await?;
+    on.leap.advance(LEASE * 2);
+    on.other.reclaim_expired().await?;
     // Swept; then in another's hands; then ended by that one.
     let mut second = None;
     for stage in 0..3 {
@@ -160,30 +163,33 @@ pub(super) async fn p3_a_late_attempt_changes_nothing(on: Subject) -> Verdict {
         }
         let before = (
             on.store.task(task).await?,
-            on.store.tests(task).await?,
+            on.store.test_results(task).await?,
             on.store.corrections(task).await?,
             on.store.events(EventFilter::default()).await?,
-            on.store.intended(task).await?,
+            on.store.pending_intent(task).await?,
         );
         write_late(&on.store, stale).await?;
         let after = (
             on.store.task(task).await?,
-            on.store.tests(task).await?,
+            on.store.test_results(task).await?,
             on.store.corrections(task).await?,
             on.store.events(EventFilter::default()).await?,
-            on.store.intended(task).await?,
+            on.store.pending_intent(task).await?,
         );
         check!(
             before == after,
             "stage {stage}: {before:?} became {after:?}"
         );
     }
-    same!(on.store.tests(task).await?, vec![(1, green())]);
-    same!(on.store.corrections(task).await?, vec![(1, round())]);
+    same!(
+        on.store.test_results(task).await?,
+        vec![(1, passed_tests())]
+    );
+    same!(on.store.corrections(task).await?, vec![(1, correction())]);
     Ok(())
 }
 
-pub(super) async fn p3_an_end_that_is_said_twice_is_one(on: Subject) -> Verdict {
+pub(super) async fn p3_an_end_that_is_said_twice_is_one(on: StoreUnderTest) -> CaseResult {
     let task = added(&on.store).await?;
     let one = claimed(&on.store).await?;
     let used = Usage {
@@ -196,7 +202,7 @@ pub(super) async fn p3_an_end_that_is_said_twice_is_one(on: Subject) -> Verdict 
         .await?;
     let again = on.store.finish(one.attempt, completed(), used).await?;
     same!(again, first, "the answer may have been lost");
-    late(
+    superseded(
         on.store
             .finish(one.attempt, failed(true), Usage::default())
             .await,
@@ -209,32 +215,44 @@ pub(super) async fn p3_an_end_that_is_said_twice_is_one(on: Subject) -> Verdict 
         message: "done".to_owned(),
         task_id: Some(task.id),
     };
-    on.store.append(Some(one.attempt), vec![status]).await?;
-    late(on.store.record_test(one.attempt, green()).await)
+    on.store
+        .append_events(Some(one.attempt), vec![status])
+        .await?;
+    superseded(on.store.record_test(one.attempt, passed_tests()).await)
 }
 
-pub(super) async fn p4_what_was_to_be_published_is_remembered(on: Subject) -> Verdict {
+pub(super) async fn p4_what_was_to_be_published_is_remembered(on: StoreUnderTest) -> CaseResult {
     let task = added(&on.store).await?.id;
-    same!(on.store.intended(task).await?, None);
+    same!(on.store.pending_intent(task).await?, None);
     let first = claimed(&on.store).await?;
-    on.store.intend(first.attempt, "aaaa".to_owned()).await?;
-    on.leap.ahead(LEASE * 2);
-    on.store.sweep().await?;
-    same!(on.other.intended(task).await?.as_deref(), Some("aaaa"));
+    on.store
+        .record_intent(first.attempt, "aaaa".to_owned())
+        .await?;
+    on.leap.advance(LEASE * 2);
+    on.store.reclaim_expired().await?;
+    same!(
+        on.other.pending_intent(task).await?.as_deref(),
+        Some("aaaa")
+    );
     // What failed by its own word said that it was not published; what went silent before is still known.
     let second = claimed(&on.store).await?;
-    on.store.intend(second.attempt, "bbbb".to_owned()).await?;
+    on.store
+        .record_intent(second.attempt, "bbbb".to_owned())
+        .await?;
     finish(&on.store, &second, failed(true)).await?;
-    same!(on.store.intended(task).await?.as_deref(), Some("aaaa"));
+    same!(
+        on.store.pending_intent(task).await?.as_deref(),
+        Some("aaaa")
+    );
     // Once it was completed, whoever wants it done again begins anew.
     let third = claimed(&on.store).await?;
     finish(&on.store, &third, completed()).await?;
     on.store.retry(task).await?;
-    same!(on.store.intended(task).await?, None);
+    same!(on.store.pending_intent(task).await?, None);
     Ok(())
 }
 
-pub(super) async fn p6_same_key_one_task_under_a_hundred_clients(on: Subject) -> Verdict {
+pub(super) async fn p6_same_key_one_task_under_a_hundred_clients(on: StoreUnderTest) -> CaseResult {
     let project = project(&on.store).await?.id;
     let keyed = |title: &str| NewTask {
         idempotency_key: Some("the key".to_owned()),
@@ -267,10 +285,10 @@ pub(super) async fn p6_same_key_one_task_under_a_hundred_clients(on: Subject) ->
         .enqueue(vec![NewTask::new(project, "x"), keyed("sell coffee")])
         .await;
     match other {
-        Err(StoreError::KeyTaken { key, task: taken }) => {
+        Err(StoreError::IdempotencyConflict { key, task: taken }) => {
             same!((key.as_str(), taken), ("the key", task));
         }
-        other => return fault(format!("another body gave {other:?}")),
+        other => return fail_case(format!("another body gave {other:?}")),
     }
     same!(
         on.store.tasks(TaskFilter::default()).await?.len(),
@@ -295,14 +313,16 @@ pub(super) async fn p6_same_key_one_task_under_a_hundred_clients(on: Subject) ->
     Ok(())
 }
 
-pub(super) async fn p8_a_clock_that_leaps_loses_and_doubles_nothing(on: Subject) -> Verdict {
+pub(super) async fn p8_a_clock_that_leaps_loses_and_doubles_nothing(
+    on: StoreUnderTest,
+) -> CaseResult {
     const HOUR: Duration = Duration::from_secs(3_600);
     let task = added(&on.store).await?;
     // An hour ahead: the worker is taken for silent, and is fenced off.
     let first = claimed(&on.store).await?;
-    on.leap.ahead(HOUR);
-    same!(on.store.sweep().await?.len(), 1);
-    late(
+    on.leap.advance(HOUR);
+    same!(on.store.reclaim_expired().await?.len(), 1);
+    superseded(
         on.store
             .finish(first.attempt, completed(), Usage::default())
             .await,
@@ -311,17 +331,17 @@ pub(super) async fn p8_a_clock_that_leaps_loses_and_doubles_nothing(on: Subject)
     same!(second.attempt.number, 2);
 
     // An hour back: the worker keeps its task ...
-    on.leap.back(HOUR);
-    same!(on.store.sweep().await?, vec![]);
+    on.leap.rewind(HOUR);
+    same!(on.store.reclaim_expired().await?, vec![]);
     same!(
         on.store.heartbeat(second.attempt, LEASE).await?,
-        Lease::Held
+        LeaseStatus::Held
     );
     // ... and if it dies now, its lease does not last an hour longer.
-    on.leap.back(HOUR);
-    same!(on.store.sweep().await?, vec![]);
-    on.leap.ahead(LEASE * 2);
-    same!(on.store.sweep().await?.len(), 1);
+    on.leap.rewind(HOUR);
+    same!(on.store.reclaim_expired().await?, vec![]);
+    on.leap.advance(LEASE * 2);
+    same!(on.store.reclaim_expired().await?.len(), 1);
     let third = claimed(&on.store).await?;
     let done = finish(
         &on.store,
@@ -334,12 +354,12 @@ pub(super) async fn p8_a_clock_that_leaps_loses_and_doubles_nothing(on: Subject)
     )
     .await?;
     same!((done.id, done.status), (task.id, TaskStatus::Completed));
-    late(
+    superseded(
         on.store
             .finish(second.attempt, completed(), Usage::default())
             .await,
     )?;
     // Numbers, not times, put messages in order.
-    super::log::read_on(&on.store, 0, 0).await?;
+    super::events::read_on(&on.store, 0, 0).await?;
     Ok(())
 }

@@ -4,23 +4,26 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use windlass_core::task::{Broadcast, Lease, NewTask, TaskFilter, TaskId, TaskStatus, TaskStore};
+use windlass_core::task::{
+    Broadcast, LeaseStatus, NewTask, TaskFilter, TaskId, TaskStatus, TaskStore,
+};
 use windlass_core::{Clock, SystemClock};
 
 use super::{
-    Fault, LEASE, Subject, Verdict, add, any, check, completed, failed, finish, project, same,
+    CaseFailure, CaseResult, LEASE, StoreUnderTest, add, any, check, completed, failed, finish,
+    project, same,
 };
 
 const WRITERS: u64 = 16;
 
 /// What a writer knows to have happened.
 #[derive(Debug, Default)]
-struct Deeds {
+struct WriterLog {
     added: Vec<TaskId>,
     completed: Vec<TaskId>,
 }
 
-pub(super) async fn p9_sixteen_writers_at_once(on: Subject) -> Verdict {
+pub(super) async fn p9_sixteen_writers_at_once(on: StoreUnderTest) -> CaseResult {
     let project = project(&on.store).await?.id;
     let clock = SystemClock::new();
     let mut writers = Vec::new();
@@ -43,7 +46,7 @@ pub(super) async fn p9_sixteen_writers_at_once(on: Subject) -> Verdict {
     same!(ended.len(), done.len(), "something was completed twice");
     check!(!ended.is_empty(), "nothing was done");
     same!(found(&on.other).await?, (added, ended));
-    told_once(&on.store, &done).await
+    check_broadcast_once(&on.store, &done).await
 }
 
 async fn work(
@@ -52,8 +55,8 @@ async fn work(
     writer: u64,
     clock: SystemClock,
     spend: Duration,
-) -> Result<Deeds, Fault> {
-    let mut deeds = Deeds::default();
+) -> Result<WriterLog, CaseFailure> {
+    let mut deeds = WriterLog::default();
     let mut round = writer;
     while clock.elapsed() < spend {
         round += 1;
@@ -63,12 +66,12 @@ async fn work(
             ..NewTask::new(project, format!("{writer}/{round}"))
         };
         deeds.added.push(add(&store, new).await?.id);
-        store.sweep().await?;
+        store.reclaim_expired().await?;
         let Some(one) = store.claim(any(&format!("writer {writer}"))).await? else {
             continue;
         };
         let beat = store.heartbeat(one.attempt, LEASE).await?;
-        same!(beat, Lease::Held);
+        same!(beat, LeaseStatus::Held);
         let message = Broadcast::ActivityUpdate {
             project_id: project,
             activity_type: "work".to_owned(),
@@ -76,7 +79,9 @@ async fn work(
             message: format!("{round}"),
             task_id: Some(one.task.id),
         };
-        store.append(Some(one.attempt), vec![message]).await?;
+        store
+            .append_events(Some(one.attempt), vec![message])
+            .await?;
         if round.is_multiple_of(4) {
             finish(&store, &one, failed(true)).await?;
         } else {
@@ -88,7 +93,9 @@ async fn work(
 }
 
 /// All tasks, and the completed ones.
-async fn found(store: &Arc<dyn TaskStore>) -> Result<(BTreeSet<TaskId>, BTreeSet<TaskId>), Fault> {
+async fn found(
+    store: &Arc<dyn TaskStore>,
+) -> Result<(BTreeSet<TaskId>, BTreeSet<TaskId>), CaseFailure> {
     let (mut all, mut completed) = (BTreeSet::new(), BTreeSet::new());
     let mut after = None;
     loop {
@@ -112,9 +119,9 @@ async fn found(store: &Arc<dyn TaskStore>) -> Result<(BTreeSet<TaskId>, BTreeSet
 }
 
 /// Whether each end was told exactly once.
-async fn told_once(store: &Arc<dyn TaskStore>, done: &[TaskId]) -> Verdict {
+async fn check_broadcast_once(store: &Arc<dyn TaskStore>, done: &[TaskId]) -> CaseResult {
     let mut told: BTreeMap<TaskId, usize> = BTreeMap::new();
-    for event in super::log::read_on(store, 0, 0).await? {
+    for event in super::events::read_on(store, 0, 0).await? {
         if let Broadcast::TaskStatus {
             task_id,
             status: TaskStatus::Completed,

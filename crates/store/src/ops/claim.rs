@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use windlass_core::task::{AttemptRef, Claim, Claimed, StoreResult, TaskStatus};
 
+use crate::connection::DbConnection;
 use crate::events::status;
-use crate::session::Session;
 use crate::sql::{Sql, args, sql};
-use crate::task::{self, columns};
+use crate::task_row::{self, columns};
 
 /// Highest priority, then lowest step, then lowest number, among those that wait for nothing. What another one is
 /// just taking is passed over.
@@ -27,21 +27,22 @@ macro_rules! next {
     };
 }
 
-const ANY: Sql = next!("");
-const OF_PROJECT: Sql = next!("AND project_id = $4");
-const THIS: Sql = next!("AND id = $4");
+const CLAIM_ANY: Sql = next!("");
+const CLAIM_IN_PROJECT: Sql = next!("AND project_id = $4");
+const CLAIM_TASK: Sql = next!("AND id = $4");
 const THIS_OF_PROJECT: Sql = next!("AND id = $4 AND project_id = $5");
 
 /// The shortest and the longest lease.
-const LEASES: (Duration, Duration) = (Duration::from_millis(1), Duration::from_secs(24 * 60 * 60));
+const LEASE_RANGE: (Duration, Duration) =
+    (Duration::from_millis(1), Duration::from_secs(24 * 60 * 60));
 
 /// A lease in milliseconds, within reason.
 pub(crate) fn millis(lease: Duration) -> i64 {
-    let (shortest, longest) = LEASES;
+    let (shortest, longest) = LEASE_RANGE;
     i64::try_from(lease.clamp(shortest, longest).as_millis()).unwrap_or(i64::MAX)
 }
 
-pub(crate) async fn claim(s: &mut Session, claim: &Claim) -> StoreResult<Option<Claimed>> {
+pub(crate) async fn claim(s: &mut DbConnection, claim: &Claim) -> StoreResult<Option<Claimed>> {
     let kinds: Vec<&str> = claim.kinds.iter().map(|kind| kind.as_str()).collect();
     let kinds = if kinds.is_empty() {
         String::new()
@@ -50,38 +51,42 @@ pub(crate) async fn claim(s: &mut Session, claim: &Claim) -> StoreResult<Option<
     };
     let mut values = args![s.now(), millis(claim.lease), kinds];
     let next = match (claim.task, claim.project_id) {
-        (None, None) => ANY,
+        (None, None) => CLAIM_ANY,
         (None, Some(project)) => {
             values.extend(args![project]);
-            OF_PROJECT
+            CLAIM_IN_PROJECT
         }
         (Some(task), None) => {
             values.extend(args![task]);
-            THIS
+            CLAIM_TASK
         }
         (Some(task), Some(project)) => {
             values.extend(args![task, project]);
             THIS_OF_PROJECT
         }
     };
-    let rows = s.change(next, values).await?;
+    let rows = s.fetch_returning(next, values).await?;
     let Some(row) = rows.first() else {
         return Ok(None);
     };
-    let task = task::task(row)?.task;
+    let task = task_row::from_row(row)?.task;
     let attempt = AttemptRef {
         task: task.id,
         number: task.attempt,
     };
-    begin(s, attempt, &claim.worker).await?;
-    s.tell(status(&task, TaskStatus::InProgress, task.kind.agent_id()));
+    insert_attempt(s, attempt, &claim.worker).await?;
+    s.queue_event(status(&task, TaskStatus::InProgress, task.kind.agent_id()));
     Ok(Some(Claimed { task, attempt }))
 }
 
-async fn begin(s: &mut Session, attempt: AttemptRef, worker: &str) -> StoreResult<()> {
+async fn insert_attempt(
+    s: &mut DbConnection,
+    attempt: AttemptRef,
+    worker: &str,
+) -> StoreResult<()> {
     const BEGIN: Sql =
         sql!("INSERT INTO attempt (task_id, number, worker, started_at) VALUES ($1, $2, $3, $4)");
     let now = s.now();
-    s.write(BEGIN, args![attempt.task, attempt.number, worker, now])
+    s.execute(BEGIN, args![attempt.task, attempt.number, worker, now])
         .await
 }

@@ -8,27 +8,27 @@ use windlass_core::task::{
     TaskStatus,
 };
 
-use super::{projects, settle};
+use super::{dependents, projects};
+use crate::connection::DbConnection;
 use crate::events::status;
-use crate::session::Session;
 use crate::sql::{Arg, Sql, args, json, sql};
-use crate::task::{self, TaskRow, columns};
+use crate::task_row::{self, TaskRow, columns};
 
 /// The tasks that may be added at once.
-const MOST_TASKS: usize = 1_000;
+const MAX_TASKS: usize = 1_000;
 /// The tasks that one may wait for.
-const MOST_DEPENDENCIES: usize = 1_000;
+const MAX_DEPENDENCIES: usize = 1_000;
 /// The longest title and the longest description.
-const LONGEST_TITLE: usize = 4 << 10;
-const LONGEST_TEXT: usize = 1 << 20;
+const MAX_TITLE_BYTES: usize = 4 << 10;
+const MAX_TEXT_BYTES: usize = 1 << 20;
 /// The longest idempotency key.
-const LONGEST_KEY: usize = 512;
+const MAX_KEY_BYTES: usize = 512;
 
 /// Whether these tasks can be added at all, as far as they themselves can tell.
 pub(crate) fn check(tasks: &[NewTask]) -> StoreResult<()> {
-    if tasks.len() > MOST_TASKS {
-        return refuse(format!(
-            "{} tasks at once are more than {MOST_TASKS}",
+    if tasks.len() > MAX_TASKS {
+        return rejected(format!(
+            "{} tasks at once are more than {MAX_TASKS}",
             tasks.len()
         ));
     }
@@ -36,7 +36,7 @@ pub(crate) fn check(tasks: &[NewTask]) -> StoreResult<()> {
         check_one(task, tasks.len())?;
     }
     match cycle(tasks) {
-        Some(at) => refuse(format!(
+        Some(at) => rejected(format!(
             "the tasks wait for each other in a circle, {:?} among them: leave one dependency out",
             tasks[at].title
         )),
@@ -44,61 +44,61 @@ pub(crate) fn check(tasks: &[NewTask]) -> StoreResult<()> {
     }
 }
 
-fn refuse<T>(why: String) -> StoreResult<T> {
+fn rejected<T>(why: String) -> StoreResult<T> {
     Err(StoreError::Refused(why))
 }
 
 fn check_one(task: &NewTask, batch: usize) -> StoreResult<()> {
     let title = &task.title;
     if title.trim().is_empty() {
-        return refuse("a task needs a title".to_owned());
+        return rejected("a task needs a title".to_owned());
     }
-    if title.len() > LONGEST_TITLE {
-        return refuse(format!(
-            "a title of {} bytes is longer than {LONGEST_TITLE}: put it into the description",
+    if title.len() > MAX_TITLE_BYTES {
+        return rejected(format!(
+            "a title of {} bytes is longer than {MAX_TITLE_BYTES}: put it into the description",
             title.len()
         ));
     }
-    if task.description.len() > LONGEST_TEXT {
-        return refuse(format!(
-            "the description of {title:?} has {} bytes; {LONGEST_TEXT} are kept",
+    if task.description.len() > MAX_TEXT_BYTES {
+        return rejected(format!(
+            "the description of {title:?} has {} bytes; {MAX_TEXT_BYTES} are kept",
             task.description.len()
         ));
     }
     if task.priority > 4 {
-        return refuse(format!(
+        return rejected(format!(
             "the priority of {title:?} is {}; it goes from 0, the highest, to 4",
             task.priority
         ));
     }
     if !(1..=15).contains(&task.workflow_step) {
-        return refuse(format!(
+        return rejected(format!(
             "the workflow step of {title:?} is {}; it goes from 1 to 15",
             task.workflow_step
         ));
     }
     if task.max_attempts == 0 {
-        return refuse(format!(
+        return rejected(format!(
             "{title:?} is given no attempt: it needs one at least"
         ));
     }
-    if task.dependencies.len() > MOST_DEPENDENCIES {
-        return refuse(format!(
-            "{title:?} waits for more than {MOST_DEPENDENCIES} tasks"
+    if task.dependencies.len() > MAX_DEPENDENCIES {
+        return rejected(format!(
+            "{title:?} waits for more than {MAX_DEPENDENCIES} tasks"
         ));
     }
     if task
         .idempotency_key
         .as_ref()
-        .is_some_and(|key| key.is_empty() || key.len() > LONGEST_KEY)
+        .is_some_and(|key| key.is_empty() || key.len() > MAX_KEY_BYTES)
     {
-        return refuse(format!("an idempotency key has 1 to {LONGEST_KEY} bytes"));
+        return rejected(format!("an idempotency key has 1 to {MAX_KEY_BYTES} bytes"));
     }
     for dependency in &task.dependencies {
         if let Dependency::Sibling(at) = dependency
             && *at >= batch
         {
-            return refuse(format!(
+            return rejected(format!(
                 "{title:?} waits for number {at} of a batch that ends at {}",
                 batch - 1
             ));
@@ -144,14 +144,14 @@ fn cycle(tasks: &[NewTask]) -> Option<usize> {
 
 /// Where tasks may live, as far as is known: projects and issues never go away, so one look is enough.
 #[derive(Debug, Default)]
-pub(crate) struct Homes(Mutex<HashSet<(ProjectId, Option<IssueId>)>>);
+pub(crate) struct KnownParents(Mutex<HashSet<(ProjectId, Option<IssueId>)>>);
 
-impl Homes {
+impl KnownParents {
     /// As many as are remembered.
-    const MOST: usize = 10_000;
+    const MAX_KNOWN: usize = 10_000;
 
     /// Whether the homes of all these tasks are known to be there.
-    pub(crate) fn know(&self, tasks: &[NewTask]) -> bool {
+    pub(crate) fn contains_all(&self, tasks: &[NewTask]) -> bool {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         tasks
             .iter()
@@ -159,9 +159,9 @@ impl Homes {
     }
 
     /// Learns from tasks that are in the store.
-    pub(crate) fn learn(&self, added: &[Enqueued]) {
+    pub(crate) fn insert(&self, added: &[Enqueued]) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() > Self::MOST {
+        if known.len() > Self::MAX_KNOWN {
             known.clear();
         }
         known.extend(
@@ -174,7 +174,7 @@ impl Homes {
 
 /// Adds tasks, whose homes need no look if they are known.
 pub(crate) async fn enqueue(
-    s: &mut Session,
+    s: &mut DbConnection,
     tasks: &[NewTask],
     at_home: bool,
 ) -> StoreResult<Vec<Enqueued>> {
@@ -182,7 +182,7 @@ pub(crate) async fn enqueue(
     let mut added: Vec<Enqueued> = Vec::with_capacity(tasks.len());
     for new in tasks {
         if !at_home && known != (Some(new.project_id), new.issue_id) {
-            check_home(s, new).await?;
+            check_parents(s, new).await?;
             known = (Some(new.project_id), new.issue_id);
         }
         added.push(add(s, new).await?);
@@ -191,28 +191,28 @@ pub(crate) async fn enqueue(
     let mut depend: Vec<TaskId> = Vec::new();
     for (new, added) in tasks.iter().zip(&added) {
         if added.fresh && !new.dependencies.is_empty() {
-            depend_on(s, added.task.id, &new.dependencies, &ids).await?;
+            insert_dependencies(s, added.task.id, &new.dependencies, &ids).await?;
             depend.push(added.task.id);
         }
     }
     for added in added.iter().filter(|added| added.fresh) {
-        s.tell(status(&added.task, TaskStatus::Pending, "worker"));
+        s.queue_event(status(&added.task, TaskStatus::Pending, "worker"));
     }
     if !depend.is_empty() {
-        settle::settle(s, depend).await?;
+        dependents::update_dependents(s, depend).await?;
         for added in &mut added {
-            added.task = task::get(s, added.task.id).await?.task;
+            added.task = task_row::get(s, added.task.id).await?.task;
         }
     }
     Ok(added)
 }
 
-async fn check_home(s: &mut Session, new: &NewTask) -> StoreResult<()> {
+async fn check_parents(s: &mut DbConnection, new: &NewTask) -> StoreResult<()> {
     projects::get_project(s, new.project_id).await?;
     if let Some(id) = new.issue_id {
         let issue = projects::get_issue(s, id).await?;
         if issue.project_id != new.project_id {
-            return refuse(format!(
+            return rejected(format!(
                 "issue {id} belongs to project {}, not to {}",
                 issue.project_id, new.project_id
             ));
@@ -221,7 +221,7 @@ async fn check_home(s: &mut Session, new: &NewTask) -> StoreResult<()> {
     Ok(())
 }
 
-async fn add(s: &mut Session, new: &NewTask) -> StoreResult<Enqueued> {
+async fn add(s: &mut DbConnection, new: &NewTask) -> StoreResult<Enqueued> {
     const ADD: Sql = sql!(
         "INSERT INTO task (project_id, issue_id, title, description, status, priority, workflow_step, kind, agent, ",
         "idempotency_key, wish, max_attempts, created_at, updated_at) ",
@@ -247,18 +247,18 @@ async fn add(s: &mut Session, new: &NewTask) -> StoreResult<Enqueued> {
         new.max_attempts,
         s.now(),
     ];
-    match s.change(ADD, values).await?.first() {
+    match s.fetch_returning(ADD, values).await?.first() {
         Some(row) => Ok(Enqueued {
-            task: task::task(row)?.task,
+            task: task_row::from_row(row)?.task,
             fresh: true,
         }),
-        None => known_already(s, new, wish.as_deref()).await,
+        None => find_by_key(s, new, wish.as_deref()).await,
     }
 }
 
 /// The task that has this key already, if it is the same wish.
-async fn known_already(
-    s: &mut Session,
+async fn find_by_key(
+    s: &mut DbConnection,
     new: &NewTask,
     wish: Option<&str>,
 ) -> StoreResult<Enqueued> {
@@ -268,19 +268,19 @@ async fn known_already(
         " FROM task WHERE idempotency_key = $1"
     );
     let key = new.idempotency_key.clone().unwrap_or_default();
-    let Some(row) = s.row(BY_KEY, args![key.as_str()]).await? else {
+    let Some(row) = s.fetch_optional(BY_KEY, args![key.as_str()]).await? else {
         return Err(StoreError::not_found("task with the key", key));
     };
-    let TaskRow { task, .. } = task::task(&row)?;
-    if row.maybe_text("wish")?.as_deref() == wish {
+    let TaskRow { task, .. } = task_row::from_row(&row)?;
+    if row.opt_text("wish")?.as_deref() == wish {
         Ok(Enqueued { task, fresh: false })
     } else {
-        Err(StoreError::KeyTaken { key, task: task.id })
+        Err(StoreError::IdempotencyConflict { key, task: task.id })
     }
 }
 
-async fn depend_on(
-    s: &mut Session,
+async fn insert_dependencies(
+    s: &mut DbConnection,
     id: TaskId,
     dependencies: &[Dependency],
     batch: &[TaskId],
@@ -302,13 +302,13 @@ async fn depend_on(
 }
 
 /// Lets one task wait for another, which nobody changes meanwhile.
-pub(crate) async fn link(s: &mut Session, id: TaskId, on: TaskId) -> StoreResult<Task> {
+pub(crate) async fn link(s: &mut DbConnection, id: TaskId, on: TaskId) -> StoreResult<Task> {
     const ADD: Sql = sql!(
         "INSERT INTO dependency (task_id, on_id) VALUES ($1, $2) ON CONFLICT (task_id, on_id) DO NOTHING"
     );
-    let found = task::get_to_change(s, on).await?;
+    let found = task_row::get_for_update(s, on).await?;
     let values: Vec<Arg> = args![id, on];
-    s.write(ADD, values).await?;
+    s.execute(ADD, values).await?;
     Ok(found.task)
 }
 

@@ -2,18 +2,18 @@
 
 use windlass_core::Usage;
 use windlass_core::task::{
-    AttemptRef, Ending, Outcome, Proof, Release, StoreError, StoreResult, Task, TaskStatus,
+    AttemptRef, AttemptStatus, Outcome, Proof, Release, StoreError, StoreResult, Task, TaskStatus,
 };
 
-use super::attempts::{self, End};
-use super::{approvals, questions, settle};
+use super::attempts::{self, AttemptEndRow};
+use super::{approvals, blockers, dependents};
+use crate::connection::DbConnection;
 use crate::events::status;
-use crate::session::Session;
 use crate::sql::{Sql, args, json, sql};
-use crate::task::{self, TaskRow, fence};
+use crate::task_row::{self, TaskRow, fence};
 
 /// Where a task stands after an attempt.
-struct After<'a> {
+struct NextState<'a> {
     status: TaskStatus,
     output: Option<&'a str>,
     branch: Option<&'a str>,
@@ -22,7 +22,7 @@ struct After<'a> {
     refund: bool,
 }
 
-impl<'a> After<'a> {
+impl<'a> NextState<'a> {
     fn only(status: TaskStatus, output: Option<&'a str>) -> Self {
         Self {
             status,
@@ -36,7 +36,7 @@ impl<'a> After<'a> {
 
 /// Ends an attempt. Said again in the same way, it is answered like the first time.
 pub(crate) async fn finish(
-    s: &mut Session,
+    s: &mut DbConnection,
     attempt: AttemptRef,
     outcome: &Outcome,
     usage: &Usage,
@@ -44,40 +44,40 @@ pub(crate) async fn finish(
     let row = match fence(s, attempt).await {
         Ok(row) => row,
         Err(superseded) if superseded.is_superseded() => {
-            return said_already(s, attempt, outcome, superseded).await;
+            return repeat_or_superseded(s, attempt, outcome, superseded).await;
         }
         Err(error) => return Err(error),
     };
-    let end = End {
-        how: ending(outcome),
-        error: complaint(outcome),
+    let end = AttemptEndRow {
+        how: attempt_status(outcome),
+        error: error_text(outcome),
         usage: Some(usage),
     };
     attempts::end(s, attempt, end).await?;
-    let after = after(&row, outcome);
+    let after = next_state(&row, outcome);
     if let Outcome::Completed {
         proof: Some(proof), ..
     } = outcome
     {
-        prove(s, attempt, proof).await?;
+        insert_proof(s, attempt, proof).await?;
     }
     if after.status == TaskStatus::Blocked
         && let Outcome::Blocked { question } = outcome
     {
-        questions::ask(s, &row.task, attempt.number, question).await?;
+        blockers::insert(s, &row.task, attempt.number, question).await?;
     }
-    move_on(s, &row, after, usage, row.task.kind.agent_id()).await
+    apply_next_state(s, &row, after, usage, row.task.kind.agent_id()).await
 }
 
 /// Gives an attempt back. Its number is used up; its place among the attempts that a task has is not.
 pub(crate) async fn release(
-    s: &mut Session,
+    s: &mut DbConnection,
     attempt: AttemptRef,
     release: &Release,
 ) -> StoreResult<()> {
     let row = fence(s, attempt).await?;
-    let end = End {
-        how: Ending::Released,
+    let end = AttemptEndRow {
+        how: AttemptStatus::Released,
         error: Some(&release.reason),
         usage: Some(&release.usage),
     };
@@ -87,22 +87,22 @@ pub(crate) async fn release(
     } else {
         TaskStatus::Pending
     };
-    let after = After {
+    let after = NextState {
         refund: true,
-        ..After::only(status, Some(&release.reason))
+        ..NextState::only(status, Some(&release.reason))
     };
-    move_on(s, &row, after, &release.usage, row.task.kind.agent_id()).await?;
+    apply_next_state(s, &row, after, &release.usage, row.task.kind.agent_id()).await?;
     Ok(())
 }
 
 /// Takes a task from an attempt whose worker went silent.
-pub(crate) async fn lose(s: &mut Session, row: &TaskRow) -> StoreResult<Task> {
+pub(crate) async fn mark_lost(s: &mut DbConnection, row: &TaskRow) -> StoreResult<Task> {
     let attempt = AttemptRef {
         task: row.task.id,
         number: row.task.attempt,
     };
-    let end = End {
-        how: Ending::Lost,
+    let end = AttemptEndRow {
+        how: AttemptStatus::Lost,
         error: Some("its worker went silent: its lease ran out"),
         usage: None,
     };
@@ -118,22 +118,22 @@ pub(crate) async fn lose(s: &mut Session, row: &TaskRow) -> StoreResult<Task> {
         "attempt {} lost its worker: its lease ran out",
         attempt.number
     );
-    let after = After::only(status, Some(&reason));
-    move_on(s, row, after, &Usage::default(), "worker").await
+    let after = NextState::only(status, Some(&reason));
+    apply_next_state(s, row, after, &Usage::default(), "worker").await
 }
 
 /// How an outcome is remembered.
-fn ending(outcome: &Outcome) -> Ending {
+fn attempt_status(outcome: &Outcome) -> AttemptStatus {
     match outcome {
-        Outcome::Completed { .. } => Ending::Completed,
-        Outcome::Failed { .. } => Ending::Failed,
-        Outcome::Blocked { .. } => Ending::Blocked,
-        Outcome::Cancelled => Ending::Cancelled,
+        Outcome::Completed { .. } => AttemptStatus::Completed,
+        Outcome::Failed { .. } => AttemptStatus::Failed,
+        Outcome::Blocked { .. } => AttemptStatus::Blocked,
+        Outcome::Cancelled => AttemptStatus::Cancelled,
     }
 }
 
 /// Why an outcome is not a completed task.
-fn complaint(outcome: &Outcome) -> Option<&str> {
+fn error_text(outcome: &Outcome) -> Option<&str> {
     match outcome {
         Outcome::Failed { error, .. } => Some(error),
         Outcome::Blocked { question } => Some(question),
@@ -142,44 +142,45 @@ fn complaint(outcome: &Outcome) -> Option<&str> {
 }
 
 /// A worker whose answer was lost asks again: it gets the answer. Anybody else is superseded.
-async fn said_already(
-    s: &mut Session,
+async fn repeat_or_superseded(
+    s: &mut DbConnection,
     attempt: AttemptRef,
     outcome: &Outcome,
     superseded: StoreError,
 ) -> StoreResult<Task> {
-    let TaskRow { task, .. } = task::get(s, attempt.task).await?;
+    let TaskRow { task, .. } = task_row::get(s, attempt.task).await?;
     let ended = attempts::ended(s, attempt).await?;
-    if task.attempt == attempt.number && ended.as_deref() == Some(ending(outcome).as_str()) {
+    if task.attempt == attempt.number && ended.as_deref() == Some(attempt_status(outcome).as_str())
+    {
         Ok(task)
     } else {
         Err(superseded)
     }
 }
 
-fn after<'a>(row: &TaskRow, outcome: &'a Outcome) -> After<'a> {
+fn next_state<'a>(row: &TaskRow, outcome: &'a Outcome) -> NextState<'a> {
     match outcome {
         // What was done before the wish to stop came is done.
         Outcome::Completed {
             proof,
             branch,
             output,
-        } => After {
+        } => NextState {
             status: TaskStatus::Completed,
             output: Some(output),
             branch: branch.as_deref(),
             unverified: proof.is_none(),
             refund: false,
         },
-        Outcome::Cancelled => After::only(
+        Outcome::Cancelled => NextState::only(
             TaskStatus::Cancelled,
             Some("cancelled while it was worked on"),
         ),
         Outcome::Failed { error, .. } if row.cancel_requested => {
-            After::only(TaskStatus::Cancelled, Some(error))
+            NextState::only(TaskStatus::Cancelled, Some(error))
         }
         Outcome::Blocked { question } if row.cancel_requested => {
-            After::only(TaskStatus::Cancelled, Some(question))
+            NextState::only(TaskStatus::Cancelled, Some(question))
         }
         Outcome::Failed { error, again } => {
             let left = row.tries < row.task.max_attempts;
@@ -188,25 +189,25 @@ fn after<'a>(row: &TaskRow, outcome: &'a Outcome) -> After<'a> {
             } else {
                 TaskStatus::Failed
             };
-            After::only(status, Some(error))
+            NextState::only(status, Some(error))
         }
-        Outcome::Blocked { question } => After::only(TaskStatus::Blocked, Some(question)),
+        Outcome::Blocked { question } => NextState::only(TaskStatus::Blocked, Some(question)),
     }
 }
 
-async fn prove(s: &mut Session, attempt: AttemptRef, proof: &Proof) -> StoreResult<()> {
+async fn insert_proof(s: &mut DbConnection, attempt: AttemptRef, proof: &Proof) -> StoreResult<()> {
     const PROVE: Sql = sql!(
         "INSERT INTO proof (task_id, attempt, body) VALUES ($1, $2, $3) ",
         "ON CONFLICT (task_id) DO UPDATE SET attempt = excluded.attempt, body = excluded.body"
     );
-    s.write(PROVE, args![attempt.task, attempt.number, json(proof)?])
+    s.execute(PROVE, args![attempt.task, attempt.number, json(proof)?])
         .await
 }
 
-async fn move_on(
-    s: &mut Session,
+async fn apply_next_state(
+    s: &mut DbConnection,
     row: &TaskRow,
-    after: After<'_>,
+    after: NextState<'_>,
     usage: &Usage,
     teller: &str,
 ) -> StoreResult<Task> {
@@ -230,12 +231,12 @@ async fn move_on(
         now,
         completed_at,
     ];
-    s.write(MOVE, values).await?;
+    s.execute(MOVE, values).await?;
     approvals::withdraw(s, task.id).await?;
-    s.tell(status(task, after.status, teller));
+    s.queue_event(status(task, after.status, teller));
     if after.status.is_final() {
-        let waiting = settle::dependants(s, task.id).await?;
-        settle::settle(s, waiting).await?;
+        let waiting = dependents::dependants(s, task.id).await?;
+        dependents::update_dependents(s, waiting).await?;
     }
-    Ok(task::get(s, task.id).await?.task)
+    Ok(task_row::get(s, task.id).await?.task)
 }

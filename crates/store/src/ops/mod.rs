@@ -3,13 +3,13 @@
 
 pub(crate) mod approvals;
 pub(crate) mod attempts;
+pub(crate) mod blockers;
 pub(crate) mod claim;
+pub(crate) mod dependents;
 pub(crate) mod enqueue;
 pub(crate) mod finish;
 pub(crate) mod projects;
-pub(crate) mod questions;
+pub(crate) mod reclaim;
 pub(crate) mod records;
-pub(crate) mod settle;
-pub(crate) mod sweep;
+pub(crate) mod tasks;
 pub(crate) mod traces;
-pub(crate) mod wishes;

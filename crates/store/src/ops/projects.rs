@@ -6,15 +6,15 @@ use windlass_core::task::{
     Issue, IssueId, NewIssue, NewProject, Project, ProjectId, StoreError, StoreResult,
 };
 
-use crate::session::{Session, moment};
-use crate::sql::{Row, Sql, args, sql, unreadable};
+use crate::connection::{DbConnection, timestamp};
+use crate::sql::{Row, Sql, args, decode_error, sql};
 
 fn project(row: &Row) -> StoreResult<Project> {
     Ok(Project {
         id: row.int("id")?,
         name: row.text("name")?,
         root: PathBuf::from(row.text("root")?),
-        created_at: moment(row.int("created_at")?),
+        created_at: timestamp(row.int("created_at")?),
     })
 }
 
@@ -24,7 +24,7 @@ fn issue(row: &Row) -> StoreResult<Issue> {
         project_id: row.int("project_id")?,
         title: row.text("title")?,
         description: row.text("description")?,
-        created_at: moment(row.int("created_at")?),
+        created_at: timestamp(row.int("created_at")?),
     })
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn check(new: &NewProject) -> StoreResult<()> {
     Ok(())
 }
 
-pub(crate) async fn add_project(s: &mut Session, new: &NewProject) -> StoreResult<Project> {
+pub(crate) async fn add_project(s: &mut DbConnection, new: &NewProject) -> StoreResult<Project> {
     // The row that is there already must come back too, so something is set, to what it is.
     const ADD: Sql = sql!(
         "INSERT INTO project (name, root, created_at) VALUES ($1, $2, $3) ",
@@ -52,28 +52,32 @@ pub(crate) async fn add_project(s: &mut Session, new: &NewProject) -> StoreResul
     );
     let now = s.now();
     let rows = s
-        .change(ADD, args![new.name.as_str(), new.root.to_str(), now])
+        .fetch_returning(ADD, args![new.name.as_str(), new.root.to_str(), now])
         .await?;
     match rows.first() {
         Some(row) => project(row),
-        None => Err(unreadable("project", "it did not come back")),
+        None => Err(decode_error("project", "it did not come back")),
     }
 }
 
-pub(crate) async fn get_project(s: &mut Session, id: ProjectId) -> StoreResult<Project> {
+pub(crate) async fn get_project(s: &mut DbConnection, id: ProjectId) -> StoreResult<Project> {
     const ONE: Sql = sql!("SELECT id, name, root, created_at FROM project WHERE id = $1");
-    match s.row(ONE, args![id]).await? {
+    match s.fetch_optional(ONE, args![id]).await? {
         Some(row) => project(&row),
         None => Err(StoreError::not_found("project", id)),
     }
 }
 
-pub(crate) async fn projects(s: &mut Session) -> StoreResult<Vec<Project>> {
+pub(crate) async fn projects(s: &mut DbConnection) -> StoreResult<Vec<Project>> {
     const ALL: Sql = sql!("SELECT id, name, root, created_at FROM project ORDER BY id LIMIT 10000");
-    s.rows(ALL, args![]).await?.iter().map(project).collect()
+    s.fetch_all(ALL, args![])
+        .await?
+        .iter()
+        .map(project)
+        .collect()
 }
 
-pub(crate) async fn add_issue(s: &mut Session, new: &NewIssue) -> StoreResult<Issue> {
+pub(crate) async fn add_issue(s: &mut DbConnection, new: &NewIssue) -> StoreResult<Issue> {
     const ADD: Sql = sql!(
         "INSERT INTO issue (project_id, title, description, created_at) VALUES ($1, $2, $3, $4) ",
         "RETURNING id, project_id, title, description, created_at"
@@ -86,16 +90,16 @@ pub(crate) async fn add_issue(s: &mut Session, new: &NewIssue) -> StoreResult<Is
         new.description.as_str(),
         now
     ];
-    match s.change(ADD, values).await?.first() {
+    match s.fetch_returning(ADD, values).await?.first() {
         Some(row) => issue(row),
-        None => Err(unreadable("issue", "it did not come back")),
+        None => Err(decode_error("issue", "it did not come back")),
     }
 }
 
-pub(crate) async fn get_issue(s: &mut Session, id: IssueId) -> StoreResult<Issue> {
+pub(crate) async fn get_issue(s: &mut DbConnection, id: IssueId) -> StoreResult<Issue> {
     const ONE: Sql =
         sql!("SELECT id, project_id, title, description, created_at FROM issue WHERE id = $1");
-    match s.row(ONE, args![id]).await? {
+    match s.fetch_optional(ONE, args![id]).await? {
         Some(row) => issue(&row),
         None => Err(StoreError::not_found("issue", id)),
     }

@@ -6,12 +6,12 @@ use windlass_core::task::{
     AttemptRef, Correction, Proof, RecordId, StoreResult, TaskId, TestResult,
 };
 
-use crate::session::Session;
-use crate::sql::{Sql, args, json, sql, unreadable};
-use crate::task::{self, fence};
+use crate::connection::DbConnection;
+use crate::sql::{Sql, args, decode_error, json, sql};
+use crate::task_row::{self, fence};
 
 pub(crate) async fn record_test(
-    s: &mut Session,
+    s: &mut DbConnection,
     attempt: AttemptRef,
     result: &TestResult,
 ) -> StoreResult<RecordId> {
@@ -22,7 +22,7 @@ pub(crate) async fn record_test(
 }
 
 pub(crate) async fn record_correction(
-    s: &mut Session,
+    s: &mut DbConnection,
     attempt: AttemptRef,
     round: &Correction,
 ) -> StoreResult<RecordId> {
@@ -33,26 +33,26 @@ pub(crate) async fn record_correction(
 }
 
 async fn record<T: Serialize>(
-    s: &mut Session,
+    s: &mut DbConnection,
     add: Sql,
     attempt: AttemptRef,
     body: &T,
 ) -> StoreResult<RecordId> {
     fence(s, attempt).await?;
     let values = args![attempt.task, attempt.number, s.now(), json(body)?];
-    match s.change(add, values).await?.first() {
+    match s.fetch_returning(add, values).await?.first() {
         Some(row) => row.int("id"),
-        None => Err(unreadable("record", "it did not come back")),
+        None => Err(decode_error("record", "it did not come back")),
     }
 }
 
-pub(crate) async fn tests(s: &mut Session, id: TaskId) -> StoreResult<Vec<(u32, TestResult)>> {
+pub(crate) async fn tests(s: &mut DbConnection, id: TaskId) -> StoreResult<Vec<(u32, TestResult)>> {
     const OF: Sql = sql!("SELECT attempt, body FROM test_result WHERE task_id = $1 ORDER BY id");
     records(s, OF, id).await
 }
 
 pub(crate) async fn corrections(
-    s: &mut Session,
+    s: &mut DbConnection,
     id: TaskId,
 ) -> StoreResult<Vec<(u32, Correction)>> {
     const OF: Sql = sql!("SELECT attempt, body FROM correction WHERE task_id = $1 ORDER BY id");
@@ -60,25 +60,25 @@ pub(crate) async fn corrections(
 }
 
 async fn records<T: DeserializeOwned>(
-    s: &mut Session,
+    s: &mut DbConnection,
     of: Sql,
     id: TaskId,
 ) -> StoreResult<Vec<(u32, T)>> {
-    task::get(s, id).await?;
-    let rows = s.rows(of, args![id]).await?;
+    task_row::get(s, id).await?;
+    let rows = s.fetch_all(of, args![id]).await?;
     rows.iter()
-        .map(|row| Ok((row.small("attempt")?, row.json("body")?)))
+        .map(|row| Ok((row.int_as("attempt")?, row.json("body")?)))
         .collect()
 }
 
 /// The proof of a task that is completed now: one that was put back has none.
-pub(crate) async fn proof(s: &mut Session, id: TaskId) -> StoreResult<Option<Proof>> {
+pub(crate) async fn proof(s: &mut DbConnection, id: TaskId) -> StoreResult<Option<Proof>> {
     const OF: Sql = sql!(
         "SELECT body FROM proof JOIN task ON task.id = proof.task_id AND task.attempt = proof.attempt ",
         "WHERE task.id = $1 AND task.status = 'completed'"
     );
-    task::get(s, id).await?;
-    match s.row(OF, args![id]).await? {
+    task_row::get(s, id).await?;
+    match s.fetch_optional(OF, args![id]).await? {
         Some(row) => row.json("body").map(Some),
         None => Ok(None),
     }

@@ -3,15 +3,15 @@
 use windlass_core::TraceNode;
 use windlass_core::task::{StoreError, StoreResult, TaskId};
 
-use crate::events::page;
-use crate::session::Session;
+use crate::connection::DbConnection;
+use crate::events::page_size;
 use crate::sql::{Sql, args, json, sql};
 
 /// How many ids are listed at once, at most and unless told otherwise.
 const PAGE: u32 = 1_000;
 
 pub(crate) async fn put(
-    s: &mut Session,
+    s: &mut DbConnection,
     id: &str,
     task: Option<TaskId>,
     root: &TraceNode,
@@ -21,29 +21,29 @@ pub(crate) async fn put(
         "ON CONFLICT (id) DO UPDATE SET task_id = excluded.task_id, at = excluded.at, body = excluded.body"
     );
     let now = s.now();
-    s.write(PUT, args![id, task, now, json(root)?]).await
+    s.execute(PUT, args![id, task, now, json(root)?]).await
 }
 
-pub(crate) async fn get(s: &mut Session, id: &str) -> StoreResult<TraceNode> {
+pub(crate) async fn get(s: &mut DbConnection, id: &str) -> StoreResult<TraceNode> {
     const ONE: Sql = sql!("SELECT body FROM trace WHERE id = $1");
-    match s.row(ONE, args![id]).await? {
+    match s.fetch_optional(ONE, args![id]).await? {
         Some(row) => row.json("body"),
         None => Err(StoreError::not_found("trace", id)),
     }
 }
 
 pub(crate) async fn list(
-    s: &mut Session,
+    s: &mut DbConnection,
     task: Option<TaskId>,
     limit: u32,
 ) -> StoreResult<Vec<String>> {
     const NEWEST: Sql = sql!("SELECT id FROM trace ORDER BY number DESC LIMIT $1");
     const OF_TASK: Sql =
         sql!("SELECT id FROM trace WHERE task_id = $2 ORDER BY number DESC LIMIT $1");
-    let limit = page(limit, PAGE);
+    let limit = page_size(limit, PAGE);
     let rows = match task {
-        None => s.rows(NEWEST, args![limit]).await?,
-        Some(task) => s.rows(OF_TASK, args![limit, task]).await?,
+        None => s.fetch_all(NEWEST, args![limit]).await?,
+        Some(task) => s.fetch_all(OF_TASK, args![limit, task]).await?,
     };
     rows.iter().map(|row| row.text("id")).collect()
 }

@@ -11,7 +11,7 @@ use crate::error::damaged;
 
 /// What may be done with the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Access {
+pub(super) enum FileAccess {
     Write,
     /// Only read; and whether there is a log beside it that must be read too.
     Read {
@@ -23,7 +23,7 @@ pub(super) enum Access {
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
 /// Makes the file where there is none, for its owner alone, and says what may be done with it.
-pub(super) fn prepare(path: &Path) -> StoreResult<Access> {
+pub(super) fn prepare(path: &Path) -> StoreResult<FileAccess> {
     let sorry = |doing: &str, error: std::io::Error| {
         let path = path.display();
         match error.kind() {
@@ -55,7 +55,7 @@ pub(super) fn prepare(path: &Path) -> StoreResult<Access> {
             folder
                 .and_then(|folder| folder.sync_all())
                 .map_err(|error| sorry("made", error))?;
-            return Ok(Access::Write);
+            return Ok(FileAccess::Write);
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
         Err(error) => return Err(sorry("made", error)),
@@ -68,16 +68,16 @@ pub(super) fn prepare(path: &Path) -> StoreResult<Access> {
             path.display()
         )));
     }
-    whole(path).map_err(|error| sorry("read", error))??;
+    check_header(path).map_err(|error| sorry("read", error))??;
     match OpenOptions::new().write(true).open(path) {
         Ok(file) => {
             if found.permissions().mode() & 0o077 != 0 {
                 // What others may read now they could read before; where it cannot be changed it stays.
                 let _ = file.set_permissions(Permissions::from_mode(0o600));
             }
-            Ok(Access::Write)
+            Ok(FileAccess::Write)
         }
-        Err(error) if is_read_only(error.kind()) => Ok(Access::Read { log: has_log(path) }),
+        Err(error) if is_read_only(error.kind()) => Ok(FileAccess::Read { log: has_wal(path) }),
         Err(error) => Err(sorry("opened", error)),
     }
 }
@@ -90,7 +90,7 @@ fn is_read_only(kind: ErrorKind) -> bool {
 }
 
 /// Whether it begins as it should. SQLite would take a very short file for an empty one and write over it.
-fn whole(path: &Path) -> std::io::Result<StoreResult<()>> {
+fn check_header(path: &Path) -> std::io::Result<StoreResult<()>> {
     let mut start = Vec::new();
     let file = std::fs::File::open(path)?;
     file.take(MAGIC.len() as u64).read_to_end(&mut start)?;
@@ -101,12 +101,12 @@ fn whole(path: &Path) -> std::io::Result<StoreResult<()>> {
     Ok(Err(damaged(&path, "it does not begin like a database")))
 }
 
-fn has_log(path: &Path) -> bool {
-    std::fs::metadata(log_of(path)).is_ok_and(|log| log.len() > 0)
+fn has_wal(path: &Path) -> bool {
+    std::fs::metadata(wal_path(path)).is_ok_and(|log| log.len() > 0)
 }
 
 /// Where SQLite keeps the log of this file.
-pub(super) fn log_of(path: &Path) -> PathBuf {
+pub(super) fn wal_path(path: &Path) -> PathBuf {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
     log.into()
@@ -116,7 +116,7 @@ pub(super) fn log_of(path: &Path) -> PathBuf {
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
-    use super::{Access, prepare};
+    use super::{FileAccess, prepare};
 
     fn mode(path: &std::path::Path) -> u32 {
         std::fs::metadata(path).unwrap().permissions().mode() & 0o777
@@ -126,12 +126,12 @@ mod tests {
     fn p27_the_file_is_its_owners_alone() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a/b/windlass.db");
-        assert_eq!(prepare(&path), Ok(Access::Write));
+        assert_eq!(prepare(&path), Ok(FileAccess::Write));
         assert_eq!(mode(&path), 0o600);
         assert_eq!(mode(path.parent().unwrap()), 0o700);
 
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
-        assert_eq!(prepare(&path), Ok(Access::Write));
+        assert_eq!(prepare(&path), Ok(FileAccess::Write));
         assert_eq!(mode(&path), 0o600);
     }
 

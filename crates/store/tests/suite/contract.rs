@@ -2,22 +2,22 @@
 
 use std::time::Duration;
 
-use windlass_store::conformance::{self, Subject};
-use windlass_store::{Settings, open_with};
+use windlass_store::conformance::{self, StoreUnderTest};
+use windlass_store::{StoreSettings, open_with};
 
 use super::cluster::Cluster;
 
 /// Nothing is to fail here because the machine is busy.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-async fn subject(url: &str) -> windlass_core::task::StoreResult<Subject> {
-    let mut settings = Settings::default();
-    settings.query = PATIENCE;
-    settings.commit = PATIENCE;
-    settings.patience = PATIENCE;
+async fn subject(url: &str) -> windlass_core::task::StoreResult<StoreUnderTest> {
+    let mut settings = StoreSettings::default();
+    settings.query_timeout = PATIENCE;
+    settings.commit_timeout = PATIENCE;
+    settings.open_timeout = PATIENCE;
     let leap = settings.leap.clone();
     let long = std::env::var_os("WINDLASS_FULL").is_some();
-    Ok(Subject {
+    Ok(StoreUnderTest {
         store: open_with(url, settings.clone()).await?,
         other: open_with(url, settings).await?,
         leap,
@@ -41,14 +41,14 @@ fn on_sqlite(case: &str) {
     let report = run(conformance::exercise_only(&[case], async |_: &str| {
         subject(&url).await
     }));
-    assert!(report.is_passed(), "{report}");
+    assert!(report.passed(), "{report}");
 }
 
 fn on_postgres(case: &str) {
     let cluster = Cluster::shared();
     let make = async |_: &str| subject(&cluster.url(&cluster.database().await)).await;
     let report = run(conformance::exercise_only(&[case], make));
-    assert!(report.is_passed(), "{report}");
+    assert!(report.passed(), "{report}");
 }
 
 macro_rules! cases {

@@ -5,12 +5,12 @@ use std::time::Duration;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions, Connection};
 use windlass_core::task::{Claim, NewProject, NewTask, StoreError, TaskFilter};
-use windlass_store::{Settings, open_with};
+use windlass_store::{StoreSettings, open_with};
 
-fn impatient() -> Settings {
-    let mut settings = Settings::default();
-    settings.query = Duration::from_millis(200);
-    settings.commit = Duration::from_millis(400);
+fn impatient() -> StoreSettings {
+    let mut settings = StoreSettings::default();
+    settings.query_timeout = Duration::from_millis(200);
+    settings.commit_timeout = Duration::from_millis(400);
     settings
 }
 
@@ -92,7 +92,7 @@ async fn who_waits_for_another_process_is_told_so() {
 async fn p7_a_claim_that_nobody_waited_for_is_given_back() {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite:{}/windlass.db", folder.path().display());
-    let store = open_with(&url, Settings::default()).await.unwrap();
+    let store = open_with(&url, StoreSettings::default()).await.unwrap();
     let project = NewProject {
         name: "shop".to_owned(),
         root: "/home/me/shop".into(),
@@ -121,7 +121,10 @@ async fn p7_a_claim_that_nobody_waited_for_is_given_back() {
         if let Some(claimed) = store.claim(claim()).await.unwrap() {
             break claimed;
         }
-        seen = store.changed(seen, Duration::from_secs(5)).await.unwrap();
+        seen = store
+            .wait_for_events(seen, Duration::from_secs(5))
+            .await
+            .unwrap();
     };
     assert_eq!(last.task.title, "a task");
 }

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use windlass_core::task::{TaskFilter, TaskStatus};
-use windlass_store::{Settings, open_with};
+use windlass_store::{StoreSettings, open_with};
 
 use super::again;
 
-fn patient() -> Settings {
-    let mut settings = Settings::default();
-    settings.query = Duration::from_secs(60);
-    settings.commit = Duration::from_secs(60);
+fn patient() -> StoreSettings {
+    let mut settings = StoreSettings::default();
+    settings.query_timeout = Duration::from_secs(60);
+    settings.commit_timeout = Duration::from_secs(60);
     settings
 }
 

@@ -24,7 +24,10 @@ async fn a_long_log_is_copied_without_a_commit_that_waits_for_it() {
         task_id: None,
     };
     for _ in 0..100 {
-        store.append(None, vec![message.clone()]).await.unwrap();
+        store
+            .append_events(None, vec![message.clone()])
+            .await
+            .unwrap();
     }
     let options = SqliteConnectOptions::new().filename(&path);
     let mut link = options.connect().await.unwrap();

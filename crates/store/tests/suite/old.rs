@@ -66,9 +66,12 @@ async fn holds_what_it_held(folder: &Path) {
     assert_eq!(numbers, (1..=events.len() as u64).collect::<Vec<_>>());
 
     // And work goes on with it.
-    let swept = store.sweep().await.unwrap();
+    let swept = store.reclaim_expired().await.unwrap();
     assert_eq!(swept[0].title, "in progress");
-    let answered = store.answer(open[0].id, "green".to_owned()).await.unwrap();
+    let answered = store
+        .answer_blocker(open[0].id, "green".to_owned())
+        .await
+        .unwrap();
     let one = store.claim(claim()).await.unwrap().unwrap();
     assert_eq!(one.task.id, answered.id);
 }

@@ -55,13 +55,16 @@ fn p1_p2_a_restart_in_the_middle_loses_nothing() {
         .await
         .unwrap();
         let seen = loop {
-            match store.changed(0, Duration::ZERO).await {
+            match store.wait_for_events(0, Duration::ZERO).await {
                 Ok(seen) => break seen,
                 Err(StoreError::Unavailable(_)) => tokio::task::yield_now().await,
                 Err(error) => panic!("{error}"),
             }
         };
-        let news = store.changed(seen, Duration::from_secs(60)).await.unwrap();
+        let news = store
+            .wait_for_events(seen, Duration::from_secs(60))
+            .await
+            .unwrap();
         assert!(news > seen, "work goes on by itself");
         ended.store(true, Ordering::Release);
 

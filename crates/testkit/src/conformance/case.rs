@@ -2,19 +2,19 @@
 
 use futures::future::BoxFuture;
 
-use super::{Scene, Stage, Trial, Verdict};
+use super::{CaseRunner, CaseScript, ScriptedTurn, Verdict};
 
 /// One thing that a backend must do right.
 pub(super) struct Case {
     pub(super) group: &'static str,
     pub(super) name: &'static str,
-    pub(super) scenes: Vec<Scene>,
-    pub(super) check: for<'a> fn(&'a Trial) -> BoxFuture<'a, Checked>,
+    pub(super) scenes: Vec<ScriptedTurn>,
+    pub(super) check: for<'a> fn(&'a CaseRunner) -> BoxFuture<'a, CheckResult>,
 }
 
 impl Case {
-    pub(super) fn stage(&self) -> Stage {
-        Stage {
+    pub(super) fn script(&self) -> CaseScript {
+        CaseScript {
             case: format!("{}: {}", self.group, self.name),
             scenes: self.scenes.clone(),
         }
@@ -23,30 +23,30 @@ impl Case {
 
 /// Why a case stops before its end.
 #[derive(Debug)]
-pub(super) enum Stop {
+pub(super) enum CaseStop {
     /// The backend cannot do it and says so.
-    Refused(String),
+    Unsupported(String),
     /// The backend does it wrong.
     Failed(String),
 }
 
 /// What comes of looking at something.
-pub(super) type Checked<T = ()> = Result<T, Stop>;
+pub(super) type CheckResult<T = ()> = Result<T, CaseStop>;
 
-impl From<Stop> for Verdict {
-    fn from(stop: Stop) -> Self {
+impl From<CaseStop> for Verdict {
+    fn from(stop: CaseStop) -> Self {
         match stop {
-            Stop::Refused(why) => Self::Refused(why),
-            Stop::Failed(how) => Self::Failed(how),
+            CaseStop::Unsupported(why) => Self::Unsupported(why),
+            CaseStop::Failed(how) => Self::Failed(how),
         }
     }
 }
 
 /// Fails with the sentence unless the condition holds.
-pub(super) fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Checked {
+pub(super) fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> CheckResult {
     if holds {
         Ok(())
     } else {
-        Err(Stop::Failed(otherwise()))
+        Err(CaseStop::Failed(otherwise()))
     }
 }

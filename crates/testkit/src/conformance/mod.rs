@@ -20,32 +20,32 @@
 //! # }
 //! ```
 
-mod candidate;
 mod case;
 mod cases;
 mod report;
-mod stage;
-mod told;
-mod trial;
+mod runner;
+mod script;
+mod subject;
+mod turn_log;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use windlass_core::{Clock, SystemClock};
 
-pub use candidate::Candidate;
-use case::{Case, Stop};
-pub use report::{Matrix, Report, Row, Verdict};
-pub use stage::{Act, Scene, Stage};
-use trial::Trial;
+use case::{Case, CaseStop};
+pub use report::{CaseResult, Matrix, Report, Verdict};
+use runner::CaseRunner;
+pub use script::{Action, CaseScript, ScriptedTurn};
+pub use subject::BackendUnderTest;
 
 /// The longest that a case may take.
-const CASE: Duration = Duration::from_secs(120);
+const CASE_TIMEOUT: Duration = Duration::from_secs(120);
 /// The longest that a process may outlive its agent.
-const LAST_BREATH: Duration = Duration::from_secs(2);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Runs every case, one after the other, each on an agent of its own.
-pub async fn exercise(candidate: &impl Candidate) -> Report {
+pub async fn exercise(candidate: &impl BackendUnderTest) -> Report {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let mut report = Report::default();
     for case in cases::all() {
@@ -56,26 +56,26 @@ pub async fn exercise(candidate: &impl Candidate) -> Report {
 }
 
 async fn run(
-    candidate: &impl Candidate,
+    candidate: &impl BackendUnderTest,
     case: &Case,
     clock: &Arc<dyn Clock>,
     report: &mut Report,
 ) -> Verdict {
-    let stage = case.stage();
+    let stage = case.script();
     let agent = match candidate.agent(&stage).await {
         Ok(agent) => agent,
         Err(error) => return Verdict::Failed(format!("there is no agent for the case: {error}")),
     };
     report.name(agent.name());
-    let trial = Trial::new(agent, Arc::clone(clock), stage);
+    let trial = CaseRunner::new(agent, Arc::clone(clock), stage);
     let mut verdict = tokio::select! {
         checked = (case.check)(&trial) => checked.map_or_else(Verdict::from, |()| Verdict::Passed),
-        () = clock.sleep(CASE) => {
-            Verdict::Failed(format!("the case did not end within {} s", CASE.as_secs()))
+        () = clock.sleep(CASE_TIMEOUT) => {
+            Verdict::Failed(format!("the case did not end within {} s", CASE_TIMEOUT.as_secs()))
         }
     };
     drop(trial);
-    if let Err(Stop::Failed(left)) = all_gone(candidate, clock).await {
+    if let Err(CaseStop::Failed(left)) = all_gone(candidate, clock).await {
         // A failure that was found before says more.
         if !matches!(verdict, Verdict::Failed(_)) {
             verdict = Verdict::Failed(left);
@@ -85,20 +85,20 @@ async fn run(
 }
 
 /// Waits until the agent's processes are gone.
-async fn all_gone(candidate: &impl Candidate, clock: &Arc<dyn Clock>) -> case::Checked {
+async fn all_gone(candidate: &impl BackendUnderTest, clock: &Arc<dyn Clock>) -> case::CheckResult {
     let since = clock.elapsed();
     loop {
-        let left = candidate.processes();
+        let left = candidate.live_processes();
         if left.is_empty() {
             return Ok(());
         }
-        if clock.elapsed().saturating_sub(since) > LAST_BREATH {
-            return Err(Stop::Failed(format!(
+        if clock.elapsed().saturating_sub(since) > EXIT_TIMEOUT {
+            return Err(CaseStop::Failed(format!(
                 "these processes outlived the agent by {} s: {}",
-                LAST_BREATH.as_secs(),
+                EXIT_TIMEOUT.as_secs(),
                 left.join(", ")
             )));
         }
-        clock.sleep(LAST_BREATH / 20).await;
+        clock.sleep(EXIT_TIMEOUT / 20).await;
     }
 }

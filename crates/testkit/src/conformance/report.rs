@@ -10,16 +10,16 @@ pub enum Verdict {
     /// As it should.
     Passed,
     /// The backend cannot do it, and says so.
-    Refused(String),
+    Unsupported(String),
     /// Not as it should, with a sentence that says how.
     Failed(String),
 }
 
 impl Verdict {
-    fn word(&self) -> &'static str {
+    fn label(&self) -> &'static str {
         match self {
             Self::Passed => "passed",
-            Self::Refused(_) => "refused",
+            Self::Unsupported(_) => "refused",
             Self::Failed(_) => "FAILED",
         }
     }
@@ -27,7 +27,7 @@ impl Verdict {
 
 /// A case and how it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct CaseResult {
     /// What the case is about.
     pub group: &'static str,
     /// The case.
@@ -40,7 +40,7 @@ pub struct Row {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
     agent: String,
-    rows: Vec<Row>,
+    rows: Vec<CaseResult>,
 }
 
 impl Report {
@@ -49,7 +49,7 @@ impl Report {
     }
 
     pub(super) fn push(&mut self, case: &Case, verdict: Verdict) {
-        self.rows.push(Row {
+        self.rows.push(CaseResult {
             group: case.group,
             name: case.name,
             verdict,
@@ -62,18 +62,18 @@ impl Report {
     }
 
     /// Every case in order.
-    pub fn rows(&self) -> &[Row] {
+    pub fn rows(&self) -> &[CaseResult] {
         &self.rows
     }
 
     /// Whether no case failed.
-    pub fn is_passed(&self) -> bool {
+    pub fn passed(&self) -> bool {
         self.count("FAILED") == 0
     }
 
     fn count(&self, word: &str) -> usize {
         let rows = self.rows.iter();
-        rows.filter(|row| row.verdict.word() == word).count()
+        rows.filter(|row| row.verdict.label() == word).count()
     }
 }
 
@@ -90,14 +90,14 @@ impl fmt::Display for Report {
         for row in &self.rows {
             let why = match &row.verdict {
                 Verdict::Passed => "",
-                Verdict::Refused(why) | Verdict::Failed(why) => why,
+                Verdict::Unsupported(why) | Verdict::Failed(why) => why,
             };
             let line = format!(
                 "{:groups$}  {:names$}  {:7}  {}",
                 row.group,
                 row.name,
-                row.verdict.word(),
-                windlass_core::visible_line(why),
+                row.verdict.label(),
+                windlass_core::escape_line(why),
             );
             writeln!(f, "{}", line.trim_end())?;
         }
@@ -124,7 +124,7 @@ impl fmt::Display for Matrix<'_> {
         for (at, row) in first.rows.iter().enumerate() {
             write!(f, "{:groups$}  {:names$}", row.group, row.name)?;
             for report in self.0 {
-                let word = report.rows.get(at).map_or("", |row| row.verdict.word());
+                let word = report.rows.get(at).map_or("", |row| row.verdict.label());
                 write!(f, "  {word:0$}", column(report))?;
             }
             writeln!(f)?;
@@ -133,7 +133,8 @@ impl fmt::Display for Matrix<'_> {
     }
 }
 
-fn widths(rows: &[Row]) -> (usize, usize) {
-    let widest = |text: fn(&Row) -> &str| rows.iter().map(|row| text(row).len()).max().unwrap_or(0);
+fn widths(rows: &[CaseResult]) -> (usize, usize) {
+    let widest =
+        |text: fn(&CaseResult) -> &str| rows.iter().map(|row| text(row).len()).max().unwrap_or(0);
     (widest(|row| row.group), widest(|row| row.name))
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use windlass_core::{AgentEvent, AgentHandle, Error, ErrorCode, Result};
 use windlass_gateway::Script;
 
-use super::expectation::{Answer, ToolCall};
+use super::expectation::{MockResponse, ToolCall};
 use super::{ExpectationBuilder, MockAgent};
 use crate::ScriptedAgent;
 
@@ -76,14 +76,16 @@ impl MockConfig {
 }
 
 impl ExpectationConfig {
-    fn into_answer(self) -> std::result::Result<Answer, &'static str> {
+    fn into_answer(self) -> std::result::Result<MockResponse, &'static str> {
         let mut answer = match (self.events, self.error, self.text) {
-            (Some(events), None, None) if self.tools.is_empty() => Answer::events(events),
+            (Some(events), None, None) if self.tools.is_empty() => MockResponse::events(events),
             (None, Some(error), None) if self.tools.is_empty() => {
-                Answer::error(error.code, &error.message)
+                MockResponse::error(error.code, &error.message)
             }
-            (None, None, Some(text)) => Answer::tools(self.tools, &text),
-            (None, None, None) if self.hang && self.tools.is_empty() => Answer::events(Vec::new()),
+            (None, None, Some(text)) => MockResponse::tools(self.tools, &text),
+            (None, None, None) if self.hang && self.tools.is_empty() => {
+                MockResponse::events(Vec::new())
+            }
             _ => {
                 return Err(
                     "expected exactly one of text (with or without tools), error, events, hang",

@@ -10,11 +10,11 @@ use super::MockAgent;
 #[derive(Debug)]
 pub(super) struct Expectation {
     pattern: String,
-    pub(super) answer: Answer,
+    pub(super) answer: MockResponse,
 }
 
 impl Expectation {
-    pub(super) fn new(pattern: &str, answer: Answer) -> Self {
+    pub(super) fn new(pattern: &str, answer: MockResponse) -> Self {
         Self {
             pattern: pattern.to_owned(),
             answer,
@@ -32,12 +32,12 @@ impl Expectation {
 
 /// What an agent says, and whether it then falls silent instead of ending.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct MockResponse {
     pub(super) events: Vec<AgentEvent>,
     pub(super) hangs: bool,
 }
 
-impl Answer {
+impl MockResponse {
     pub(super) fn events(events: Vec<AgentEvent>) -> Self {
         Self {
             events,
@@ -89,11 +89,11 @@ pub struct ToolCall {
     #[serde(default)]
     pub output: Value,
     /// Whether it did what it was asked.
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub success: bool,
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 
@@ -134,33 +134,33 @@ impl ExpectationBuilder {
 
     /// Answers with exactly these events.
     pub fn respond_with(self, events: Vec<AgentEvent>) -> MockAgent {
-        self.respond(Answer::events(events))
+        self.respond(MockResponse::events(events))
     }
 
     /// Answers with a text, first as it is written and then as the result.
     pub fn respond_text(self, text: &str) -> MockAgent {
-        self.respond(Answer::text(text))
+        self.respond(MockResponse::text(text))
     }
 
     /// Fails.
     pub fn respond_error(self, code: ErrorCode, msg: &str) -> MockAgent {
-        self.respond(Answer::error(code, msg))
+        self.respond(MockResponse::error(code, msg))
     }
 
     /// Uses tools, then answers with a text.
     pub fn respond_with_tools(self, tools: Vec<ToolCall>, result: &str) -> MockAgent {
-        self.respond(Answer::tools(tools, result))
+        self.respond(MockResponse::tools(tools, result))
     }
 
     /// Says this much and then nothing more, until it is cancelled.
     pub fn hang_after(self, events: Vec<AgentEvent>) -> MockAgent {
-        self.respond(Answer {
+        self.respond(MockResponse {
             events,
             hangs: true,
         })
     }
 
-    pub(super) fn respond(self, answer: Answer) -> MockAgent {
+    pub(super) fn respond(self, answer: MockResponse) -> MockAgent {
         self.agent.expect(Expectation::new(&self.pattern, answer))
     }
 }

@@ -12,14 +12,14 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use windlass_core::{
-    AgentBackend, AgentHandle, Capabilities, Emitted, Error, ErrorCode, EventStream, Prompt,
+    AgentBackend, AgentHandle, BackendEvent, Capabilities, Error, ErrorCode, EventStream, Prompt,
     Result, SessionId, SessionOptions, ready_events, registry,
 };
 
 pub use config::MockConfig;
-use expectation::{Answer, Expectation};
+use expectation::{Expectation, MockResponse};
 pub use expectation::{ExpectationBuilder, ToolCall};
-pub use probe::{Probe, Unmet};
+pub use probe::{MockProbe, UnmetExpectations};
 
 /// The name of the backend.
 const NAME: &str = "mock";
@@ -31,12 +31,12 @@ const NAME: &str = "mock";
 /// expected and what came.
 #[derive(Debug)]
 pub struct MockAgent {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<MockState>>,
     capabilities: Capabilities,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct MockState {
     expectations: VecDeque<Expectation>,
     /// Whether there ever were expectations: an agent that used them up does not begin to echo.
     scripted: bool,
@@ -78,13 +78,13 @@ impl MockAgent {
     }
 
     /// A view of what the agent was asked, which stays when the agent moves into a handle.
-    pub fn probe(&self) -> Probe {
-        Probe::new(Arc::clone(&self.state))
+    pub fn probe(&self) -> MockProbe {
+        MockProbe::new(Arc::clone(&self.state))
     }
 
     /// Makes mocks from configuration, for a registry.
     pub fn factory() -> impl Fn(&Value) -> Result<AgentHandle> + Send + Sync + 'static {
-        |config| registry::configured::<MockConfig>(config)?.into_handle()
+        |config| registry::parse_config::<MockConfig>(config)?.into_handle()
     }
 
     fn expect(self, expectation: Expectation) -> Self {
@@ -117,25 +117,25 @@ impl MockAgent {
     }
 }
 
-impl State {
+impl MockState {
     /// The answer to a prompt, which uses up the expectation that it meets.
-    fn answer(&mut self, prompt: &str) -> Answer {
+    fn answer(&mut self, prompt: &str) -> MockResponse {
         self.prompts.push(prompt.to_owned());
         if !self.scripted {
-            return Answer::text(prompt);
+            return MockResponse::text(prompt);
         }
         let expected = match self.expectations.front() {
             Some(next) if next.matches(prompt) => {
                 return self
                     .expectations
                     .pop_front()
-                    .map_or_else(|| Answer::text(prompt), |met| met.answer);
+                    .map_or_else(|| MockResponse::text(prompt), |met| met.answer);
             }
             Some(next) => format!("a prompt that contains {:?}", next.pattern()),
             None => "no further prompt".to_owned(),
         };
         let message = format!("unexpected prompt: expected {expected}, got {prompt:?}");
-        Answer::error(ErrorCode::BackendError, &message)
+        MockResponse::error(ErrorCode::BackendError, &message)
     }
 }
 
@@ -189,12 +189,12 @@ impl AgentBackend for MockAgent {
                 Some(slot) => *slot = cancelled.clone(),
                 None => return Err(Self::unknown(id)),
             }
-            let Answer { events, hangs } = state.answer(&prompt.text);
+            let MockResponse { events, hangs } = state.answer(&prompt.text);
             let said = ready_events(events);
             if !hangs {
                 return Ok(said);
             }
-            let silence = futures::stream::pending::<Emitted>();
+            let silence = futures::stream::pending::<BackendEvent>();
             let stream = said.chain(silence.take_until(cancelled.cancelled_owned()));
             Ok(Box::pin(stream) as EventStream)
         })
@@ -213,6 +213,6 @@ impl AgentBackend for MockAgent {
     }
 }
 
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+fn lock(state: &Mutex<MockState>) -> MutexGuard<'_, MockState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,16 +3,16 @@
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use super::{State, lock};
+use super::{MockState, lock};
 
 /// A view of a mock that stays when the mock moves into a handle.
 #[derive(Debug, Clone)]
-pub struct Probe {
-    state: Arc<Mutex<State>>,
+pub struct MockProbe {
+    state: Arc<Mutex<MockState>>,
 }
 
-impl Probe {
-    pub(super) fn new(state: Arc<Mutex<State>>) -> Self {
+impl MockProbe {
+    pub(super) fn new(state: Arc<Mutex<MockState>>) -> Self {
         Self { state }
     }
 
@@ -22,13 +22,13 @@ impl Probe {
     }
 
     /// Whether every expectation was met; the error shows those that were not, and what came.
-    pub fn verify(&self) -> Result<(), Unmet> {
+    pub fn verify(&self) -> Result<(), UnmetExpectations> {
         let state = lock(&self.state);
         if state.expectations.is_empty() {
             return Ok(());
         }
         let patterns = state.expectations.iter().map(|e| e.pattern().to_owned());
-        Err(Unmet {
+        Err(UnmetExpectations {
             expected: patterns.collect(),
             prompts: state.prompts.clone(),
         })
@@ -37,12 +37,12 @@ impl Probe {
 
 /// Expectations that nobody met.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unmet {
+pub struct UnmetExpectations {
     expected: Vec<String>,
     prompts: Vec<String>,
 }
 
-impl fmt::Display for Unmet {
+impl fmt::Display for UnmetExpectations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -56,4 +56,4 @@ impl fmt::Display for Unmet {
     }
 }
 
-impl std::error::Error for Unmet {}
+impl std::error::Error for UnmetExpectations {}

@@ -1,21 +1,21 @@
 //! An agent that writes down what another one does.
 
-mod handled;
-mod tap;
-mod transcript;
+mod handle_backend;
+mod log;
+mod recorder;
 
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use windlass_core::cassette::{Cassette, CassetteError, Normaliser, Places};
+use windlass_core::cassette::{Cassette, CassetteError, Normalizer, Substitutions};
 use windlass_core::{
     AgentBackend, AgentEvent, AgentHandle, Capabilities, Clock, EventStream, Prompt, Result,
     SessionId, SessionOptions, SystemClock, ready_events,
 };
 
-pub use handled::Handled;
-use tap::Tap;
-use transcript::{Shared, lock};
+pub use handle_backend::HandleBackend;
+use log::{SharedLog, lock};
+use recorder::TurnRecorder;
 
 /// Passes everything on to another agent, and keeps what it says.
 ///
@@ -45,7 +45,7 @@ use transcript::{Shared, lock};
 pub struct RecordingAgent<T: AgentBackend> {
     inner: T,
     clock: Arc<dyn Clock>,
-    transcript: Shared,
+    transcript: SharedLog,
 }
 
 impl<T: AgentBackend> RecordingAgent<T> {
@@ -54,7 +54,7 @@ impl<T: AgentBackend> RecordingAgent<T> {
         Self {
             inner,
             clock: Arc::new(SystemClock::new()),
-            transcript: Shared::default(),
+            transcript: SharedLog::default(),
         }
     }
 
@@ -78,10 +78,10 @@ impl<T: AgentBackend> RecordingAgent<T> {
     }
 }
 
-impl RecordingAgent<Handled> {
+impl RecordingAgent<HandleBackend> {
     /// Records what leaves this handle.
-    pub fn over(handle: AgentHandle) -> Self {
-        Self::new(Handled::new(handle))
+    pub fn from_handle(handle: AgentHandle) -> Self {
+        Self::new(HandleBackend::new(handle))
     }
 }
 
@@ -122,21 +122,21 @@ impl<T: AgentBackend> AgentBackend for RecordingAgent<T> {
         Box::pin(async move {
             let start = self.clock.elapsed();
             // Nobody opened the session, as the backend will say itself; or the recording is full.
-            let Some(turn) = lock(&self.transcript).begin(id, &prompt.text, start) else {
+            let Some(turn) = lock(&self.transcript).start_turn(id, &prompt.text, start) else {
                 return self.inner.prompt(id, prompt).await;
             };
             // The tap is there before the agent is asked: a caller may give up while it waits.
-            let tap = Tap::new(turn, start, &self.transcript, &self.clock);
+            let tap = TurnRecorder::new(turn, start, &self.transcript, &self.clock);
             let stream = match self.inner.prompt(id, prompt).await {
                 Ok(stream) => stream,
                 Err(error) => ready_events([AgentEvent::from(error)]),
             };
-            Ok(tap.on(stream))
+            Ok(tap.wrap(stream))
         })
     }
 
     fn cancel<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<()>> {
-        lock(&self.transcript).cut_session(id, self.clock.elapsed());
+        lock(&self.transcript).interrupt_session(id, self.clock.elapsed());
         self.inner.cancel(id)
     }
 }
@@ -144,12 +144,12 @@ impl<T: AgentBackend> AgentBackend for RecordingAgent<T> {
 /// What a [`RecordingAgent`] kept, seen from outside.
 #[derive(Debug, Clone)]
 pub struct Recording {
-    transcript: Shared,
+    transcript: SharedLog,
 }
 
 impl Recording {
     /// The recording so far, normalised for these places; the folders of its sessions count as workspaces.
-    pub fn cassette(&self, places: &Places) -> Result<Cassette, CassetteError> {
+    pub fn cassette(&self, places: &Substitutions) -> Result<Cassette, CassetteError> {
         let turns = lock(&self.transcript).turns()?;
         let mut places = places.clone();
         for turn in &turns {
@@ -158,7 +158,7 @@ impl Recording {
             }
         }
         let mut cassette = Cassette::from(turns);
-        Normaliser::new(&places).cassette(&mut cassette);
+        Normalizer::new(&places).normalize_cassette(&mut cassette);
         Ok(cassette)
     }
 }

@@ -9,7 +9,7 @@ use windlass_core::cassette::{Cassette, FILE_BYTES};
 use windlass_core::{Error, Result};
 
 use super::{ReplayAgent, Timing};
-use crate::places_here;
+use crate::local_substitutions;
 
 /// What `[agents.NAME]` may say about a replay. Keys that all agents share are accepted and mean nothing here.
 #[derive(Debug, Deserialize)]
@@ -26,7 +26,7 @@ impl ReplayConfig {
     pub fn into_agent(self) -> Result<ReplayAgent> {
         let cassette = read_cassette(&self.cassette)?;
         let agent = ReplayAgent::new(cassette).with_timing(self.timing);
-        Ok(agent.with_places(places_here()))
+        Ok(agent.with_substitutions(local_substitutions()))
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use windlass_core::visible_line;
+use windlass_core::escape_line;
 
 /// Lines of each side that are compared one by one; where more differ, they are shown as one block.
-const COMPARED: usize = 400;
+const MAX_COMPARED_LINES: usize = 400;
 /// Lines that are shown at most.
-const SHOWN: usize = 60;
+const MAX_SHOWN_LINES: usize = 60;
 /// Equal lines that are shown around a difference.
 const CONTEXT: usize = 2;
 /// Characters of a line that are shown.
@@ -15,7 +15,7 @@ const WIDTH: usize = 200;
 
 /// One line of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Line<'a> {
+enum DiffLine<'a> {
     Same(&'a str),
     Old(&'a str),
     New(&'a str),
@@ -26,7 +26,7 @@ pub(super) fn diff(old: &str, new: &str) -> String {
     let lines = compare(&split(old), &split(new));
     let changed: Vec<bool> = lines
         .iter()
-        .map(|line| !matches!(line, Line::Same(_)))
+        .map(|line| !matches!(line, DiffLine::Same(_)))
         .collect();
     let near = |at: usize| {
         let from = at.saturating_sub(CONTEXT);
@@ -43,17 +43,17 @@ pub(super) fn diff(old: &str, new: &str) -> String {
         if std::mem::take(&mut skipped) {
             text.push_str("  …\n");
         }
-        if shown == SHOWN {
+        if shown == MAX_SHOWN_LINES {
             let _ = writeln!(text, "  … and {} lines more", lines.len() - at);
             break;
         }
         shown += 1;
         let (sign, line) = match line {
-            Line::Same(line) => (' ', line),
-            Line::Old(line) => ('-', line),
-            Line::New(line) => ('+', line),
+            DiffLine::Same(line) => (' ', line),
+            DiffLine::Old(line) => ('-', line),
+            DiffLine::New(line) => ('+', line),
         };
-        let _ = writeln!(text, "{sign} {}", cut(&visible_line(line)));
+        let _ = writeln!(text, "{sign} {}", truncate(&escape_line(line)));
     }
     text
 }
@@ -63,7 +63,7 @@ fn split(text: &str) -> Vec<&str> {
     text.split('\n').collect()
 }
 
-fn compare<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Line<'a>> {
+fn compare<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<DiffLine<'a>> {
     let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let (old_rest, new_rest) = (&old[head..], &new[head..]);
     let tail = old_rest
@@ -74,19 +74,22 @@ fn compare<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Line<'a>> {
         .count();
     let (old_middle, old_tail) = old_rest.split_at(old_rest.len() - tail);
     let new_middle = &new_rest[..new_rest.len() - tail];
-    let mut lines: Vec<Line<'a>> = old[..head].iter().map(|line| Line::Same(line)).collect();
-    if old_middle.len().max(new_middle.len()) > COMPARED {
-        lines.extend(old_middle.iter().map(|line| Line::Old(line)));
-        lines.extend(new_middle.iter().map(|line| Line::New(line)));
+    let mut lines: Vec<DiffLine<'a>> = old[..head]
+        .iter()
+        .map(|line| DiffLine::Same(line))
+        .collect();
+    if old_middle.len().max(new_middle.len()) > MAX_COMPARED_LINES {
+        lines.extend(old_middle.iter().map(|line| DiffLine::Old(line)));
+        lines.extend(new_middle.iter().map(|line| DiffLine::New(line)));
     } else {
-        weave(old_middle, new_middle, &mut lines);
+        interleave(old_middle, new_middle, &mut lines);
     }
-    lines.extend(old_tail.iter().map(|line| Line::Same(line)));
+    lines.extend(old_tail.iter().map(|line| DiffLine::Same(line)));
     lines
 }
 
 /// Keeps the longest common subsequence and shows the rest around it.
-fn weave<'a>(old: &[&'a str], new: &[&'a str], lines: &mut Vec<Line<'a>>) {
+fn interleave<'a>(old: &[&'a str], new: &[&'a str], lines: &mut Vec<DiffLine<'a>>) {
     let width = new.len() + 1;
     // `common[i * width + j]`: how many lines `old[i..]` and `new[j..]` have in common, in order.
     let mut common = vec![0_u32; (old.len() + 1) * width];
@@ -102,21 +105,21 @@ fn weave<'a>(old: &[&'a str], new: &[&'a str], lines: &mut Vec<Line<'a>>) {
     let (mut i, mut j) = (0, 0);
     while i < old.len() && j < new.len() {
         if old[i] == new[j] {
-            lines.push(Line::Same(old[i]));
+            lines.push(DiffLine::Same(old[i]));
             (i, j) = (i + 1, j + 1);
         } else if common[(i + 1) * width + j] >= common[i * width + j + 1] {
-            lines.push(Line::Old(old[i]));
+            lines.push(DiffLine::Old(old[i]));
             i += 1;
         } else {
-            lines.push(Line::New(new[j]));
+            lines.push(DiffLine::New(new[j]));
             j += 1;
         }
     }
-    lines.extend(old[i..].iter().map(|line| Line::Old(line)));
-    lines.extend(new[j..].iter().map(|line| Line::New(line)));
+    lines.extend(old[i..].iter().map(|line| DiffLine::Old(line)));
+    lines.extend(new[j..].iter().map(|line| DiffLine::New(line)));
 }
 
-fn cut(line: &str) -> String {
+fn truncate(line: &str) -> String {
     match line.char_indices().nth(WIDTH) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),

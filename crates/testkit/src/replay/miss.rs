@@ -2,25 +2,25 @@
 
 use std::collections::HashMap;
 
-use windlass_core::cassette::unnumbered;
+use windlass_core::cassette::strip_placeholder_numbers;
 use windlass_core::{AgentEvent, ErrorCode};
 
 use super::diff::diff;
 
 /// Why a prompt has no answer.
 #[derive(Debug)]
-pub(super) struct Miss {
+pub(super) struct PromptMiss {
     message: String,
 }
 
-impl Miss {
+impl PromptMiss {
     /// The prompt is not among these, of which some were played already.
     pub(super) fn new<'a>(asked: &str, recorded: impl Iterator<Item = (&'a str, bool)>) -> Self {
         let recorded: Vec<_> = recorded.collect();
-        let key = unnumbered(asked);
+        let key = strip_placeholder_numbers(asked);
         let times = recorded
             .iter()
-            .filter(|(prompt, _)| unnumbered(prompt) == key)
+            .filter(|(prompt, _)| strip_placeholder_numbers(prompt) == key)
             .count();
         let left = recorded
             .iter()
@@ -43,8 +43,8 @@ impl Miss {
     }
 }
 
-impl From<Miss> for AgentEvent {
-    fn from(miss: Miss) -> Self {
+impl From<PromptMiss> for AgentEvent {
+    fn from(miss: PromptMiss) -> Self {
         AgentEvent::Error {
             code: ErrorCode::BackendError,
             message: miss.message,

@@ -3,7 +3,7 @@
 mod config;
 mod diff;
 mod miss;
-mod shelf;
+mod turns;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,14 +12,14 @@ use futures::future::BoxFuture;
 use futures::{Stream, StreamExt};
 use serde::Deserialize;
 use serde_json::Value;
-use windlass_core::cassette::{Cassette, Interaction, Places, TimedEvent};
+use windlass_core::cassette::{Cassette, Interaction, Substitutions, TimedEvent};
 use windlass_core::{
-    AgentBackend, AgentEvent, AgentHandle, Capabilities, Clock, Emitted, Error, EventStream,
+    AgentBackend, AgentEvent, AgentHandle, BackendEvent, Capabilities, Clock, Error, EventStream,
     Prompt, Result, SessionId, SessionOptions, SystemClock, ready_events, registry,
 };
 
 pub use config::{ReplayConfig, read_cassette};
-use shelf::Shelf;
+use turns::RecordedTurns;
 
 /// The name of the backend.
 const NAME: &str = "replay";
@@ -44,8 +44,8 @@ pub enum Timing {
 #[derive(Debug)]
 pub struct ReplayAgent {
     capabilities: Capabilities,
-    shelf: Mutex<Shelf>,
-    places: Places,
+    shelf: Mutex<RecordedTurns>,
+    places: Substitutions,
     clock: Arc<dyn Clock>,
     timing: Timing,
 }
@@ -55,9 +55,9 @@ impl ReplayAgent {
     pub fn new(cassette: Cassette) -> Self {
         let turns: Vec<Interaction> = cassette.interactions().cloned().collect();
         Self {
-            capabilities: shown_by(&turns),
-            shelf: Mutex::new(Shelf::new(turns)),
-            places: Places::new(),
+            capabilities: inferred_capabilities(&turns),
+            shelf: Mutex::new(RecordedTurns::new(turns)),
+            places: Substitutions::new(),
             clock: Arc::new(SystemClock::new()),
             timing: Timing::Instant,
         }
@@ -65,7 +65,7 @@ impl ReplayAgent {
 
     /// Plays for this machine. The folder of a session is its workspace in any case.
     #[must_use]
-    pub fn with_places(mut self, places: Places) -> Self {
+    pub fn with_substitutions(mut self, places: Substitutions) -> Self {
         self.places = places;
         self
     }
@@ -92,14 +92,14 @@ impl ReplayAgent {
     /// Makes replays from configuration, for a registry.
     pub fn factory() -> impl Fn(&Value) -> Result<AgentHandle> + Send + Sync + 'static {
         |config| {
-            let config: ReplayConfig = registry::configured(config)?;
+            let config: ReplayConfig = registry::parse_config(config)?;
             Ok(AgentHandle::wrap(config.into_agent()?))
         }
     }
 
-    fn places(&self, cwd: Option<&PathBuf>) -> Places {
+    fn substitutions(&self, cwd: Option<&PathBuf>) -> Substitutions {
         match cwd {
-            Some(cwd) => self.places.working_in(cwd),
+            Some(cwd) => self.places.with_workspace(cwd),
             None => self.places.clone(),
         }
     }
@@ -115,7 +115,7 @@ impl ReplayAgent {
     }
 
     /// The events of a turn in their time, then silence if it was broken off.
-    fn play(&self, turn: Interaction) -> impl Stream<Item = Emitted> + Send + use<> {
+    fn next_turn(&self, turn: Interaction) -> impl Stream<Item = BackendEvent> + Send + use<> {
         let clock = Arc::clone(&self.clock);
         let start = clock.elapsed();
         let timing = self.timing;
@@ -128,13 +128,13 @@ impl ReplayAgent {
                     if let Some(sleep) = sleep {
                         sleep.await;
                     }
-                    Emitted::from(event)
+                    BackendEvent::from(event)
                 }
             })
             .chain(silence)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Shelf> {
+    fn lock(&self) -> MutexGuard<'_, RecordedTurns> {
         self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -151,7 +151,7 @@ impl AgentBackend for ReplayAgent {
     fn new_session(&self, options: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
         Box::pin(async move {
             self.check(&options)?;
-            Ok(self.lock().begin(options.cwd))
+            Ok(self.lock().new_session(options.cwd))
         })
     }
 
@@ -162,7 +162,7 @@ impl AgentBackend for ReplayAgent {
     ) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move {
             self.check(&options)?;
-            self.lock().take_up(id, options.cwd)
+            self.lock().load_session(id, options.cwd)
         })
     }
 
@@ -173,12 +173,12 @@ impl AgentBackend for ReplayAgent {
     ) -> BoxFuture<'a, Result<EventStream>> {
         Box::pin(async move {
             let mut shelf = self.lock();
-            let (session, stop) = shelf.enter(id)?;
-            let places = self.places(session.cwd.as_ref());
+            let (session, stop) = shelf.start_turn(id)?;
+            let places = self.substitutions(session.cwd.as_ref());
             match shelf.take(&session.recorded, &prompt.text, &places) {
                 Ok(mut turn) => {
                     places.restore(&mut turn);
-                    let events = self.play(turn).take_until(stop.cancelled_owned());
+                    let events = self.next_turn(turn).take_until(stop.cancelled_owned());
                     Ok(Box::pin(events) as EventStream)
                 }
                 Err(miss) => Ok(ready_events([AgentEvent::from(miss)])),
@@ -192,7 +192,7 @@ impl AgentBackend for ReplayAgent {
 }
 
 /// What the recorded agent could evidently do.
-fn shown_by(turns: &[Interaction]) -> Capabilities {
+fn inferred_capabilities(turns: &[Interaction]) -> Capabilities {
     let event = |shows: fn(&AgentEvent) -> bool| {
         let mut events = turns.iter().flat_map(|turn| &turn.events);
         events.any(|timed| shows(&timed.event))

@@ -3,17 +3,17 @@
 use std::io::Read;
 use std::path::Path;
 
-use super::workspace::Workspace;
+use super::workspace::ScenarioWorkspace;
 use super::{FileAssertion, ScenarioAssertions};
 
 /// The most that is read of a file.
 const FILE_BYTES: u64 = 16 << 20;
 
 /// What is not as it should be, a sentence each.
-pub(super) fn check(assertions: &ScenarioAssertions, workspace: &Workspace) -> Vec<String> {
+pub(super) fn check(assertions: &ScenarioAssertions, workspace: &ScenarioWorkspace) -> Vec<String> {
     let mut problems = Vec::new();
     for (path, assertion) in &assertions.files {
-        let found = workspace.place(path).and_then(|place| read(&place));
+        let found = workspace.resolve(path).and_then(|place| read(&place));
         match found {
             Ok(text) => problems.extend(compare(path, assertion, text.as_deref())),
             Err(problem) => problems.push(format!("{path}: {problem}")),

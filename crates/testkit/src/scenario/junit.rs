@@ -1,6 +1,6 @@
 //! A report as the XML that build servers read.
 
-use super::{Outcome, ScenarioReport, ScenarioResult};
+use super::{ScenarioOutcome, ScenarioReport, ScenarioResult};
 
 /// One suite with one case for each scenario.
 pub(super) fn write(report: &ScenarioReport) -> String {
@@ -15,7 +15,7 @@ pub(super) fn write(report: &ScenarioReport) -> String {
         escaped(&report.subject),
         report.results.len(),
         report.failed(),
-        report.left_out(),
+        report.skipped(),
     );
     for result in &report.results {
         xml.push_str(&case(result));
@@ -32,12 +32,12 @@ fn case(result: &ScenarioResult) -> String {
         result.duration.as_secs_f64(),
     );
     match &result.outcome {
-        Outcome::Passed => format!("{head}/>\n"),
-        Outcome::LeftOut(reason) => {
+        ScenarioOutcome::Passed => format!("{head}/>\n"),
+        ScenarioOutcome::Skipped(reason) => {
             let reason = escaped(reason);
             format!("{head}><skipped message=\"{reason}\"/></testcase>\n")
         }
-        Outcome::Failed(problem) => {
+        ScenarioOutcome::Failed(problem) => {
             let first = problem.lines().next().unwrap_or_default();
             let (first, all) = (escaped(first), escaped(problem));
             format!("{head}><failure message=\"{first}\">{all}</failure></testcase>\n")

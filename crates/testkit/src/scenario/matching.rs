@@ -14,16 +14,16 @@ use super::{EventMatcher, tools};
 
 /// Where each expected event was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct MatchResult {
     /// The place of the event that met each matcher, in the order of the matchers; it ends at the first that was not met.
     pub(super) places: Vec<usize>,
     /// What is missing, if anything is.
-    pub(super) missing: Option<Missing>,
+    pub(super) missing: Option<Mismatch>,
 }
 
 /// What is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Missing {
+pub(super) enum Mismatch {
     /// The matcher in this place was not met.
     Matcher(usize),
     /// All were met, but the turn did not end in a result.
@@ -31,7 +31,7 @@ pub(super) enum Missing {
 }
 
 /// Finds expected events among those seen.
-pub(super) fn find(expected: &[EventMatcher], seen: &[AgentEvent]) -> Found {
+pub(super) fn find(expected: &[EventMatcher], seen: &[AgentEvent]) -> MatchResult {
     let mut places = Vec::new();
     let mut next = 0;
     for (number, matcher) in expected.iter().enumerate() {
@@ -41,18 +41,18 @@ pub(super) fn find(expected: &[EventMatcher], seen: &[AgentEvent]) -> Found {
                 next += offset + 1;
             }
             None => {
-                return Found {
+                return MatchResult {
                     places,
-                    missing: Some(Missing::Matcher(number)),
+                    missing: Some(Mismatch::Matcher(number)),
                 };
             }
         }
     }
     let says_the_end = expected.iter().any(EventMatcher::is_about_the_end);
     let ends_well = matches!(seen.last(), Some(AgentEvent::Result { .. }));
-    Found {
+    MatchResult {
         places,
-        missing: (!says_the_end && !ends_well).then_some(Missing::Result),
+        missing: (!says_the_end && !ends_well).then_some(Mismatch::Result),
     }
 }
 
@@ -62,7 +62,7 @@ fn position(matcher: &EventMatcher, seen: &[AgentEvent]) -> Option<usize> {
         EventMatcher::Text { contains } => text_position(contains, seen),
         EventMatcher::Any { count: 0 } => None,
         EventMatcher::Any { count } => (seen.len() >= *count).then(|| count - 1),
-        _ => seen.iter().position(|event| matcher.is_met_by(event)),
+        _ => seen.iter().position(|event| matcher.matches(event)),
     }
 }
 
@@ -86,7 +86,7 @@ impl EventMatcher {
     }
 
     /// Whether this one event is what was expected.
-    pub(super) fn is_met_by(&self, event: &AgentEvent) -> bool {
+    pub(super) fn matches(&self, event: &AgentEvent) -> bool {
         match (self, event) {
             (Self::Text { contains }, AgentEvent::Text(text)) => text.contains(contains),
             (Self::Result { contains }, AgentEvent::Result { text, .. }) => text.contains(contains),
@@ -100,7 +100,7 @@ impl EventMatcher {
                 },
             ) => {
                 let fits = |pattern| tools::contains(input, pattern);
-                tools::is_meant(name, tool) && input_contains.as_ref().is_none_or(fits)
+                tools::matches_tool(name, tool) && input_contains.as_ref().is_none_or(fits)
             }
             (
                 Self::ToolEnd { name, success },
@@ -109,7 +109,7 @@ impl EventMatcher {
                     success: did,
                     ..
                 },
-            ) => tools::is_meant(name, tool) && success == did,
+            ) => tools::matches_tool(name, tool) && success == did,
             (Self::Error { code }, AgentEvent::Error { code: is, .. }) => {
                 code.is_none_or(|code| code == *is)
             }
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(expected: Value, places: &[usize], missing: Option<Missing>) {
+    fn check(expected: Value, places: &[usize], missing: Option<Mismatch>) {
         let found = find(&matchers(expected), &seen());
         assert_eq!((found.places.as_slice(), found.missing), (places, missing));
     }
@@ -171,12 +171,12 @@ mod tests {
         check(
             json!([{"type": "Text", "contains": "Done"}, {"type": "ToolStart", "name": "Read"}]),
             &[5],
-            Some(Missing::Matcher(1)),
+            Some(Mismatch::Matcher(1)),
         );
         check(
             json!([{"type": "ToolEnd", "name": "Read", "success": false}]),
             &[],
-            Some(Missing::Matcher(0)),
+            Some(Mismatch::Matcher(0)),
         );
     }
 
@@ -195,7 +195,7 @@ mod tests {
         check(
             json!([{"type": "ToolEnd", "name": "Read", "success": true}, {"type": "Text", "contains": "look"}]),
             &[4],
-            Some(Missing::Matcher(1)),
+            Some(Mismatch::Matcher(1)),
         );
     }
 
@@ -209,13 +209,13 @@ mod tests {
         check(
             json!([{"type": "Any", "count": 4}, {"type": "ToolStart", "name": "Read"}]),
             &[3],
-            Some(Missing::Matcher(1)),
+            Some(Mismatch::Matcher(1)),
         );
         check(json!([{"type": "Any", "count": 7}]), &[6], None);
         check(
             json!([{"type": "Any", "count": 8}]),
             &[],
-            Some(Missing::Matcher(0)),
+            Some(Mismatch::Matcher(0)),
         );
     }
 
@@ -228,12 +228,12 @@ mod tests {
         };
         let ended =
             |expected: Value| find(&matchers(expected), std::slice::from_ref(&error)).missing;
-        assert_eq!(ended(json!([])), Some(Missing::Result));
+        assert_eq!(ended(json!([])), Some(Mismatch::Result));
         assert_eq!(ended(json!([{"type": "Error", "code": "Timeout"}])), None);
         assert_eq!(ended(json!([{"type": "Error"}])), None);
         assert_eq!(
             ended(json!([{"type": "Error", "code": "AuthFailed"}])),
-            Some(Missing::Matcher(0))
+            Some(Mismatch::Matcher(0))
         );
         let gone = [AgentEvent::SessionInvalid {
             reason: String::new(),

@@ -5,13 +5,13 @@
 //! is scripted. `docs/scenarios.md` says how expected events are matched.
 
 mod assertions;
+mod cassettes;
 mod junit;
 mod load;
 mod matching;
 mod report;
 mod run;
 mod subject;
-mod tapes;
 mod tools;
 mod workspace;
 
@@ -22,11 +22,11 @@ use serde_json::Value;
 use windlass_core::ErrorCode;
 use windlass_gateway::Script;
 
+pub use cassettes::{CassetteDir, RecordingSubject};
 pub use load::{LoadError, load_scenarios};
-pub use report::{Outcome, ScenarioReport, ScenarioResult};
+pub use report::{ScenarioOutcome, ScenarioReport, ScenarioResult};
 pub use run::{run_scenarios, run_scenarios_on};
-pub use subject::{Cast, End, Players, Staged, Subject};
-pub use tapes::{Tapes, Taping};
+pub use subject::{Cleanup, PreparedAgent, ScenarioContext, ScenarioSubject, ScriptedSubject};
 
 /// One thing that an agent should be able to do.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Serialize;
-use windlass_core::{AgentEvent, visible_line};
+use windlass_core::{AgentEvent, escape_line};
 
-use super::matching::{Found, Missing};
+use super::matching::{MatchResult, Mismatch};
 use super::{EventMatcher, junit};
 
 /// What came of a folder of scenarios.
@@ -28,7 +28,7 @@ pub struct ScenarioResult {
     pub name: String,
     /// How it went.
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub outcome: ScenarioOutcome,
     /// How long it took.
     #[serde(rename = "duration_ms", serialize_with = "millis")]
     pub duration: Duration,
@@ -37,32 +37,32 @@ pub struct ScenarioResult {
 /// How a scenario went.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "outcome", content = "problem", rename_all = "snake_case")]
-pub enum Outcome {
+pub enum ScenarioOutcome {
     /// As expected.
     Passed,
     /// Otherwise, as told here.
     Failed(String),
     /// Not played: the scenario says that it is not for this agent, and why.
-    LeftOut(String),
+    Skipped(String),
 }
 
 impl ScenarioReport {
     /// How many went as expected.
     pub fn passed(&self) -> usize {
-        self.count(|outcome| matches!(outcome, Outcome::Passed))
+        self.count(|outcome| matches!(outcome, ScenarioOutcome::Passed))
     }
 
     /// How many did not.
     pub fn failed(&self) -> usize {
-        self.count(|outcome| matches!(outcome, Outcome::Failed(_)))
+        self.count(|outcome| matches!(outcome, ScenarioOutcome::Failed(_)))
     }
 
     /// How many were not played, since they are not for this agent.
-    pub fn left_out(&self) -> usize {
-        self.count(|outcome| matches!(outcome, Outcome::LeftOut(_)))
+    pub fn skipped(&self) -> usize {
+        self.count(|outcome| matches!(outcome, ScenarioOutcome::Skipped(_)))
     }
 
-    fn count(&self, is: impl Fn(&Outcome) -> bool) -> usize {
+    fn count(&self, is: impl Fn(&ScenarioOutcome) -> bool) -> usize {
         let outcomes = self.results.iter().map(|result| &result.outcome);
         outcomes.filter(|outcome| is(outcome)).count()
     }
@@ -80,21 +80,23 @@ impl fmt::Display for ScenarioReport {
             let file = result.file.to_string_lossy();
             let millis = result.duration.as_millis();
             match &result.outcome {
-                Outcome::Passed => writeln!(f, "ok      {} ({millis} ms)", visible_line(&file))?,
-                Outcome::LeftOut(reason) => {
-                    let reason = visible_line(reason);
-                    writeln!(f, "left out {}: {reason}", visible_line(&file))?;
+                ScenarioOutcome::Passed => {
+                    writeln!(f, "ok      {} ({millis} ms)", escape_line(&file))?
                 }
-                Outcome::Failed(problem) => {
-                    writeln!(f, "FAILED  {} ({millis} ms)", visible_line(&file))?;
+                ScenarioOutcome::Skipped(reason) => {
+                    let reason = escape_line(reason);
+                    writeln!(f, "left out {}: {reason}", escape_line(&file))?;
+                }
+                ScenarioOutcome::Failed(problem) => {
+                    writeln!(f, "FAILED  {} ({millis} ms)", escape_line(&file))?;
                     for line in problem.lines() {
-                        writeln!(f, "        {}", visible_line(line))?;
+                        writeln!(f, "        {}", escape_line(line))?;
                     }
                 }
             }
         }
         write!(f, "{} passed, {} failed", self.passed(), self.failed())?;
-        match self.left_out() {
+        match self.skipped() {
             0 => Ok(()),
             count => write!(f, ", {count} left out"),
         }
@@ -107,20 +109,20 @@ fn millis<S: serde::Serializer>(duration: &Duration, serializer: S) -> Result<S:
 
 /// Why a scenario failed.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum ScenarioFailure {
     /// It could not be played.
     Setup(String),
     /// Something else was seen.
     Events {
         expected: Vec<EventMatcher>,
         seen: Vec<AgentEvent>,
-        found: Found,
+        found: MatchResult,
     },
     /// The files are not as they should be.
     Files(Vec<String>),
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for ScenarioFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Setup(problem) => write!(f, "could not be played: {problem}"),
@@ -139,16 +141,16 @@ fn aligned(
     f: &mut fmt::Formatter<'_>,
     expected: &[EventMatcher],
     seen: &[AgentEvent],
-    found: &Found,
+    found: &MatchResult,
 ) -> fmt::Result {
     const WIDTH: usize = 48;
     match found.missing {
-        Some(Missing::Matcher(number)) => {
+        Some(Mismatch::Matcher(number)) => {
             writeln!(
                 f,
                 "expected event {} was not seen: {}",
                 number + 1,
-                wanted(&expected[number])
+                matcher_json(&expected[number])
             )?;
         }
         _ => writeln!(f, "the turn did not end in a result")?,
@@ -158,35 +160,35 @@ fn aligned(
     for (place, event) in seen.iter().enumerate() {
         let left = if found.places.get(next) == Some(&place) {
             next += 1;
-            format!("= {}", wanted(&expected[next - 1]))
+            format!("= {}", matcher_json(&expected[next - 1]))
         } else {
             String::from(" ")
         };
-        writeln!(f, "{} | {}", padded(&left, WIDTH + 2), told(event))?;
+        writeln!(f, "{} | {}", padded(&left, WIDTH + 2), event_json(event))?;
     }
     for matcher in &expected[next..] {
         writeln!(
             f,
             "{} |",
-            padded(&format!("- {}", wanted(matcher)), WIDTH + 2)
+            padded(&format!("- {}", matcher_json(matcher)), WIDTH + 2)
         )?;
     }
     Ok(())
 }
 
-fn wanted(matcher: &EventMatcher) -> String {
+fn matcher_json(matcher: &EventMatcher) -> String {
     serde_json::to_string(matcher).unwrap_or_default()
 }
 
-fn told(event: &AgentEvent) -> String {
-    short(&serde_json::to_string(event).unwrap_or_default(), 160)
+fn event_json(event: &AgentEvent) -> String {
+    truncate(&serde_json::to_string(event).unwrap_or_default(), 160)
 }
 
 fn padded(text: &str, width: usize) -> String {
-    format!("{:width$}", short(text, width))
+    format!("{:width$}", truncate(text, width))
 }
 
-fn short(text: &str, width: usize) -> String {
+fn truncate(text: &str, width: usize) -> String {
     match text.char_indices().nth(width) {
         Some(_) => text.chars().take(width - 1).chain(['…']).collect(),
         None => text.to_owned(),

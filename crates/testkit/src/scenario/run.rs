@@ -9,15 +9,15 @@ use windlass_core::{
     SessionOptions, SystemClock,
 };
 
-use super::report::{Failure, Outcome, ScenarioReport, ScenarioResult};
-use super::workspace::{self, Workspace};
+use super::report::{ScenarioFailure, ScenarioOutcome, ScenarioReport, ScenarioResult};
+use super::workspace::{self, ScenarioWorkspace};
 use super::{
-    Cast, EventMatcher, FollowUpSession, LoadError, Scenario, Subject, assertions, load_scenarios,
-    matching,
+    EventMatcher, FollowUpSession, LoadError, Scenario, ScenarioContext, ScenarioSubject,
+    assertions, load_scenarios, matching,
 };
 
 /// How long a turn may take that does not say.
-const TURN: Duration = Duration::from_secs(60);
+const DEFAULT_TURN_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Plays every scenario in a folder with one agent.
 pub async fn run_scenarios(
@@ -29,7 +29,7 @@ pub async fn run_scenarios(
 
 /// Plays every scenario in a folder with an agent of the subject's for each.
 pub async fn run_scenarios_on(
-    subject: &dyn Subject,
+    subject: &dyn ScenarioSubject,
     scenarios_dir: &Path,
 ) -> Result<ScenarioReport, LoadError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
@@ -37,10 +37,10 @@ pub async fn run_scenarios_on(
     for (file, scenario) in load_scenarios(scenarios_dir)? {
         let started = clock.elapsed();
         let outcome = match scenario.not_for.get(&subject.name()) {
-            Some(reason) => Outcome::LeftOut(reason.clone()),
-            None => match play(subject, &file, &scenario).await {
-                Ok(()) => Outcome::Passed,
-                Err(failure) => Outcome::Failed(failure.to_string()),
+            Some(reason) => ScenarioOutcome::Skipped(reason.clone()),
+            None => match run_scenario(subject, &file, &scenario).await {
+                Ok(()) => ScenarioOutcome::Passed,
+                Err(failure) => ScenarioOutcome::Failed(failure.to_string()),
             },
         };
         results.push(ScenarioResult {
@@ -56,32 +56,36 @@ pub async fn run_scenarios_on(
     })
 }
 
-async fn play(subject: &dyn Subject, file: &Path, scenario: &Scenario) -> Result<(), Failure> {
-    let workspace = Workspace::new(scenario).map_err(Failure::Setup)?;
-    let cast = Cast {
+async fn run_scenario(
+    subject: &dyn ScenarioSubject,
+    file: &Path,
+    scenario: &Scenario,
+) -> Result<(), ScenarioFailure> {
+    let workspace = ScenarioWorkspace::new(scenario).map_err(ScenarioFailure::Setup)?;
+    let cast = ScenarioContext {
         scenario,
         file,
         workspace: workspace.path(),
     };
-    let played = play_in(subject, cast, &workspace).await;
-    let removed = workspace.remove().map_err(Failure::Setup);
+    let played = run_in(subject, cast, &workspace).await;
+    let removed = workspace.remove().map_err(ScenarioFailure::Setup);
     played.and(removed)
 }
 
-async fn play_in(
-    subject: &dyn Subject,
-    cast: Cast<'_>,
-    workspace: &Workspace,
-) -> Result<(), Failure> {
+async fn run_in(
+    subject: &dyn ScenarioSubject,
+    cast: ScenarioContext<'_>,
+    workspace: &ScenarioWorkspace,
+) -> Result<(), ScenarioFailure> {
     let scenario = cast.scenario;
-    let said = |error: windlass_core::Error| Failure::Setup(error.to_string());
-    let mut staged = subject.stage(cast).await.map_err(said)?;
-    let stage = Stage {
+    let said = |error: windlass_core::Error| ScenarioFailure::Setup(error.to_string());
+    let mut staged = subject.prepare(cast).await.map_err(said)?;
+    let stage = ScenarioRun {
         handle: &staged.handle,
         scenario,
         workspace,
         options: options(scenario, workspace)?,
-        head_start: subject.head_start(),
+        head_start: subject.extra_time(),
     };
     let mut session = stage
         .handle
@@ -107,11 +111,14 @@ async fn play_in(
     if problems.is_empty() {
         Ok(())
     } else {
-        Err(Failure::Files(problems))
+        Err(ScenarioFailure::Files(problems))
     }
 }
 
-fn options(scenario: &Scenario, workspace: &Workspace) -> Result<SessionOptions, Failure> {
+fn options(
+    scenario: &Scenario,
+    workspace: &ScenarioWorkspace,
+) -> Result<SessionOptions, ScenarioFailure> {
     let mut options = SessionOptions::in_dir(workspace.path());
     // The workspace is the scenario's own, and scenarios are about what agents do.
     options.permissions = PermissionPolicy::Allow;
@@ -124,42 +131,46 @@ fn options(scenario: &Scenario, workspace: &Workspace) -> Result<SessionOptions,
     Ok(options)
 }
 
-fn server(name: &str) -> Result<McpServer, Failure> {
-    windlass_mcp::demo::server(name)
-        .ok_or_else(|| Failure::Setup(format!("no demonstration server is called {name:?}")))
+fn server(name: &str) -> Result<McpServer, ScenarioFailure> {
+    windlass_mcp::demo::server(name).ok_or_else(|| {
+        ScenarioFailure::Setup(format!("no demonstration server is called {name:?}"))
+    })
 }
 
 /// Everything the turns of a scenario share.
-struct Stage<'a> {
+struct ScenarioRun<'a> {
     handle: &'a AgentHandle,
     scenario: &'a Scenario,
-    workspace: &'a Workspace,
+    workspace: &'a ScenarioWorkspace,
     options: SessionOptions,
     head_start: Duration,
 }
 
-impl Stage<'_> {
+impl ScenarioRun<'_> {
     /// One turn, and what was expected of it.
     async fn turn(
         &self,
         session: &SessionId,
         prompt: &str,
         expected: &[EventMatcher],
-    ) -> Result<(), Failure> {
-        let limit = self.scenario.timeout_ms.map_or(TURN, Duration::from_millis);
+    ) -> Result<(), ScenarioFailure> {
+        let limit = self
+            .scenario
+            .timeout_ms
+            .map_or(DEFAULT_TURN_TIMEOUT, Duration::from_millis);
         let limit = limit + self.head_start;
-        let on_this_machine = |path: &str| self.workspace.on_this_machine(path);
-        let prompt = workspace::localised(self.scenario, prompt, on_this_machine);
-        let prompt = Prompt::from(prompt).within(limit);
-        let said = |error: windlass_core::Error| Failure::Setup(error.to_string());
+        let on_this_machine = |path: &str| self.workspace.to_local(path);
+        let prompt = workspace::localized(self.scenario, prompt, on_this_machine);
+        let prompt = Prompt::from(prompt).with_timeout(limit);
+        let said = |error: windlass_core::Error| ScenarioFailure::Setup(error.to_string());
         let turn = self.handle.prompt(session, prompt).await.map_err(said)?;
         let seen = self.watch(session, turn).await;
-        let expected = self.localised(expected);
+        let expected = self.localized(expected);
         let found = matching::find(&expected, &seen);
         if found.missing.is_none() {
             return Ok(());
         }
-        Err(Failure::Events {
+        Err(ScenarioFailure::Events {
             expected,
             seen,
             found,
@@ -171,7 +182,7 @@ impl Stage<'_> {
         let mut seen = Vec::new();
         let mut cancel_on = self.scenario.cancel_on.as_ref();
         while let Some(event) = turn.recv().await {
-            if cancel_on.is_some_and(|matcher| matcher.is_met_by(&event)) {
+            if cancel_on.is_some_and(|matcher| matcher.matches(&event)) {
                 cancel_on = None;
                 // A turn that is over cannot be cancelled, and need not be.
                 let _ = self.handle.cancel(session).await;
@@ -185,8 +196,8 @@ impl Stage<'_> {
         &self,
         before: SessionId,
         wanted: FollowUpSession,
-    ) -> Result<SessionId, Failure> {
-        let said = |error: windlass_core::Error| Failure::Setup(error.to_string());
+    ) -> Result<SessionId, ScenarioFailure> {
+        let said = |error: windlass_core::Error| ScenarioFailure::Setup(error.to_string());
         match wanted {
             FollowUpSession::Same => Ok(before),
             FollowUpSession::New => self
@@ -207,7 +218,7 @@ impl Stage<'_> {
 
     /// The matchers with the scenario's paths from the root as paths from the workspace: an agent may name a file
     /// either way, and both hold these.
-    fn localised(&self, expected: &[EventMatcher]) -> Vec<EventMatcher> {
+    fn localized(&self, expected: &[EventMatcher]) -> Vec<EventMatcher> {
         let from_here = |path: &str| path.trim_start_matches('/').to_owned();
         let mut expected = expected.to_vec();
         for matcher in &mut expected {
@@ -216,7 +227,7 @@ impl Stage<'_> {
                 ..
             } = matcher
             {
-                let text = workspace::localised(self.scenario, &pattern.to_string(), from_here);
+                let text = workspace::localized(self.scenario, &pattern.to_string(), from_here);
                 if let Ok(local) = serde_json::from_str(&text) {
                     *pattern = local;
                 }

@@ -11,7 +11,7 @@ use crate::ScriptedAgent;
 
 /// What a subject is told about the scenario that its agent will play.
 #[derive(Debug, Clone, Copy)]
-pub struct Cast<'a> {
+pub struct ScenarioContext<'a> {
     /// The scenario.
     pub scenario: &'a Scenario,
     /// Its file, from the folder that is run.
@@ -21,19 +21,19 @@ pub struct Cast<'a> {
 }
 
 /// An agent that is ready for one scenario, with whatever must live as long as it.
-pub struct Staged {
+pub struct PreparedAgent {
     /// The agent.
     pub handle: AgentHandle,
     /// What remains to be done when the scenario was played.
-    pub end: Option<End>,
+    pub end: Option<Cleanup>,
     /// A scripted model, for example. Dropped when the scenario is over.
     pub stage: Box<dyn std::any::Any + Send>,
 }
 
 /// Something to do at the end.
-pub type End = Box<dyn FnOnce() -> Result<()> + Send>;
+pub type Cleanup = Box<dyn FnOnce() -> Result<()> + Send>;
 
-impl std::fmt::Debug for Staged {
+impl std::fmt::Debug for PreparedAgent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Staged")
             .field("handle", &self.handle)
@@ -41,7 +41,7 @@ impl std::fmt::Debug for Staged {
     }
 }
 
-impl From<AgentHandle> for Staged {
+impl From<AgentHandle> for PreparedAgent {
     fn from(handle: AgentHandle) -> Self {
         Self {
             handle,
@@ -52,7 +52,7 @@ impl From<AgentHandle> for Staged {
 }
 
 /// Whoever can play scenarios: an agent for each.
-pub trait Subject: Send + Sync {
+pub trait ScenarioSubject: Send + Sync {
     /// What it is called in reports.
     fn name(&self) -> String;
 
@@ -62,35 +62,35 @@ pub trait Subject: Send + Sync {
     }
 
     /// What a turn of its agents may take on top of the time that a scenario allows: a program has to start.
-    fn head_start(&self) -> Duration {
+    fn extra_time(&self) -> Duration {
         Duration::ZERO
     }
 
     /// An agent for this scenario.
-    fn stage<'a>(&'a self, cast: Cast<'a>) -> BoxFuture<'a, Result<Staged>>;
+    fn prepare<'a>(&'a self, cast: ScenarioContext<'a>) -> BoxFuture<'a, Result<PreparedAgent>>;
 }
 
 /// The same agent for every scenario.
-impl Subject for AgentHandle {
+impl ScenarioSubject for AgentHandle {
     fn name(&self) -> String {
         AgentHandle::name(self).to_owned()
     }
 
-    fn stage<'a>(&'a self, _: Cast<'a>) -> BoxFuture<'a, Result<Staged>> {
+    fn prepare<'a>(&'a self, _: ScenarioContext<'a>) -> BoxFuture<'a, Result<PreparedAgent>> {
         Box::pin(async { Ok(self.clone().into()) })
     }
 }
 
 /// Agents that play each scenario's script by themselves.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Players;
+pub struct ScriptedSubject;
 
-impl Subject for Players {
+impl ScenarioSubject for ScriptedSubject {
     fn name(&self) -> String {
         "mock".to_owned()
     }
 
-    fn stage<'a>(&'a self, cast: Cast<'a>) -> BoxFuture<'a, Result<Staged>> {
+    fn prepare<'a>(&'a self, cast: ScenarioContext<'a>) -> BoxFuture<'a, Result<PreparedAgent>> {
         Box::pin(async move {
             let script = cast.scenario.script.clone().ok_or_else(|| {
                 Error::InvalidInput(

@@ -4,7 +4,7 @@ use serde_json::Value;
 use windlass_gateway::script::IntentKind;
 
 /// The words of the first scenarios for what is now an intent.
-const WORDS: [(&str, IntentKind); 4] = [
+const LEGACY_NAMES: [(&str, IntentKind); 4] = [
     ("Bash", IntentKind::Shell),
     ("Write", IntentKind::WriteFile),
     ("Edit", IntentKind::EditFile),
@@ -15,18 +15,18 @@ const WORDS: [(&str, IntentKind); 4] = [
 ///
 /// A scenario may use the agent's own name, or an intent: then every agent's tool for it counts. An agent that
 /// has no tool for a file does it with its shell or with a patch, and that counts too.
-pub(super) fn is_meant(name: &str, tool: &str) -> bool {
+pub(super) fn matches_tool(name: &str, tool: &str) -> bool {
     if name == tool {
         return true;
     }
     if let Some(rest) = name.strip_prefix("mcp:") {
         return is_mcp(rest, tool);
     }
-    let word = WORDS
+    let word = LEGACY_NAMES
         .iter()
         .find(|(word, _)| *word == name)
         .map(|(_, kind)| *kind);
-    let Some(kind) = IntentKind::named(name).or(word) else {
+    let Some(kind) = IntentKind::from_name(name).or(word) else {
         return false;
     };
     kind.has_tool(tool) || IntentKind::Shell.has_tool(tool)
@@ -85,7 +85,7 @@ mod tests {
             ("mcp:demo/echo", "mcp__demo__echo", true),
             ("mcp:demo/echo", "mcp__demo__add", false),
         ] {
-            assert_eq!(is_meant(name, tool), meant, "{name} and {tool}");
+            assert_eq!(matches_tool(name, tool), meant, "{name} and {tool}");
         }
     }
 

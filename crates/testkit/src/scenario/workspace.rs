@@ -8,12 +8,12 @@ use super::Scenario;
 
 /// A folder of the scenario's own, removed with it.
 #[derive(Debug)]
-pub(super) struct Workspace {
+pub(super) struct ScenarioWorkspace {
     folder: TempDir,
     root: PathBuf,
 }
 
-impl Workspace {
+impl ScenarioWorkspace {
     /// A folder with the scenario's files in it.
     pub(super) fn new(scenario: &Scenario) -> Result<Self, String> {
         let made = tempfile::Builder::new().prefix("scenario-").tempdir();
@@ -41,7 +41,7 @@ impl Workspace {
     }
 
     /// Where a path of the scenario is: one from the root starts at the workspace.
-    pub(super) fn place(&self, path: &str) -> Result<PathBuf, String> {
+    pub(super) fn resolve(&self, path: &str) -> Result<PathBuf, String> {
         let below = Path::new(path.trim_start_matches('/'));
         let inside = below
             .components()
@@ -54,15 +54,15 @@ impl Workspace {
     }
 
     /// A path of the scenario as it is on this machine; one that leads elsewhere stays as it is.
-    pub(super) fn on_this_machine(&self, path: &str) -> String {
-        match self.place(path) {
+    pub(super) fn to_local(&self, path: &str) -> String {
+        match self.resolve(path) {
             Ok(place) => place.to_string_lossy().into_owned(),
             Err(_) => path.to_owned(),
         }
     }
 
     fn write(&self, path: &str, text: &str) -> Result<(), String> {
-        let place = self.place(path)?;
+        let place = self.resolve(path)?;
         if let Some(folder) = place.parent() {
             std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
         }
@@ -79,7 +79,7 @@ impl Workspace {
 }
 
 /// The text with the scenario's paths from the root in the place of which `place` says another.
-pub(super) fn localised(scenario: &Scenario, text: &str, place: impl Fn(&str) -> String) -> String {
+pub(super) fn localized(scenario: &Scenario, text: &str, place: impl Fn(&str) -> String) -> String {
     let paths = absolute_paths(scenario).into_iter();
     paths.fold(text.to_owned(), |text, path| {
         replace_whole(&text, path, &place(path))

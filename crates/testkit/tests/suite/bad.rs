@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use futures::future::{BoxFuture, FutureExt};
 use futures::{StreamExt, stream};
 use windlass_core::{
-    AgentBackend, AgentEvent, AgentHandle, Capabilities, Emitted, Error, EventStream, Prompt,
+    AgentBackend, AgentEvent, AgentHandle, BackendEvent, Capabilities, Error, EventStream, Prompt,
     Result, SessionId, SessionOptions, ready_events,
 };
 use windlass_testkit::MockAgent;
-use windlass_testkit::conformance::{Act, Candidate, Stage};
+use windlass_testkit::conformance::{Action, BackendUnderTest, CaseScript};
 
 /// What is wrong with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,8 +54,8 @@ pub(crate) struct Bad {
     processes: AtomicUsize,
 }
 
-impl Candidate for Bad {
-    fn agent<'a>(&'a self, stage: &'a Stage) -> BoxFuture<'a, Result<AgentHandle>> {
+impl BackendUnderTest for Bad {
+    fn agent<'a>(&'a self, stage: &'a CaseScript) -> BoxFuture<'a, Result<AgentHandle>> {
         let flaw = Flaw::of(&stage.case);
         let left = usize::from(flaw == Flaw::LeavesProcesses);
         self.processes.store(left, Ordering::SeqCst);
@@ -72,23 +72,23 @@ impl Candidate for Bad {
         async { Ok(agent) }.boxed()
     }
 
-    fn processes(&self) -> Vec<String> {
+    fn live_processes(&self) -> Vec<String> {
         vec!["17 node".to_owned(); self.processes.load(Ordering::SeqCst)]
     }
 }
 
 /// The stage with its last act done wrong.
-fn wrong(stage: &Stage) -> Stage {
+fn wrong(stage: &CaseScript) -> CaseScript {
     let mut stage = stage.clone();
     if let Some(scene) = stage.scenes.last_mut() {
         scene.act = match &scene.act {
-            Act::UseTool { say, .. } => Act::UseTool {
+            Action::UseTool { say, .. } => Action::UseTool {
                 succeeds: true,
                 say: say.clone(),
             },
-            Act::Repeat => Act::Say(scene.prompt.chars().rev().collect()),
-            Act::Recall => Act::Say("The word is basalt.".to_owned()),
-            _ => Act::Say("What?".to_owned()),
+            Action::EchoPrompt => Action::Say(scene.prompt.chars().rev().collect()),
+            Action::RecallFirstPrompt => Action::Say("The word is basalt.".to_owned()),
+            _ => Action::Say("What?".to_owned()),
         };
     }
     stage
@@ -184,7 +184,7 @@ impl AgentBackend for BadAgent {
             let events = self.spoil(self.inner.prompt(id, prompt).await?);
             Ok(match self.flaw {
                 // It hangs on, even when the turn under it has ended.
-                Flaw::IgnoresCancel => Box::pin(events.chain(stream::pending::<Emitted>())),
+                Flaw::IgnoresCancel => Box::pin(events.chain(stream::pending::<BackendEvent>())),
                 _ => events,
             })
         }

@@ -4,21 +4,21 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use expect_test::expect;
-use windlass_core::cassette::{Cassette, Places};
+use windlass_core::cassette::{Cassette, Substitutions};
 use windlass_core::{AgentHandle, Capabilities, Result};
-use windlass_testkit::conformance::{Matrix, Report, Stage, Verdict, exercise};
+use windlass_testkit::conformance::{CaseScript, Matrix, Report, Verdict, exercise};
 use windlass_testkit::{Recording, RecordingAgent, ReplayAgent};
 
 use super::bad::Bad;
 
-fn mock(stage: &Stage) -> Result<AgentHandle> {
+fn mock(stage: &CaseScript) -> Result<AgentHandle> {
     Ok(AgentHandle::wrap(stage.mock()))
 }
 
 /// Runs the suite on the mock, recorded: the report, and a cassette's text for each case.
 async fn recorded() -> (Report, HashMap<String, String>) {
     let recordings: Mutex<HashMap<String, Recording>> = Mutex::default();
-    let candidate = |stage: &Stage| {
+    let candidate = |stage: &CaseScript| {
         let agent = RecordingAgent::new(stage.mock());
         let recording = agent.recording();
         recordings
@@ -29,7 +29,7 @@ async fn recorded() -> (Report, HashMap<String, String>) {
     };
     let report = exercise(&candidate).await;
     let text = |recording: Recording| {
-        let cassette = recording.cassette(&Places::new()).unwrap();
+        let cassette = recording.cassette(&Substitutions::new()).unwrap();
         cassette.to_jsonl().unwrap()
     };
     let recordings = recordings.into_inner().unwrap();
@@ -42,14 +42,14 @@ async fn recorded() -> (Report, HashMap<String, String>) {
 #[tokio::test(start_paused = true)]
 async fn the_mock_its_recording_and_its_replay_pass() {
     let (recording, cassettes) = recorded().await;
-    let replay = exercise(&|stage: &Stage| {
+    let replay = exercise(&|stage: &CaseScript| {
         let cassette = Cassette::parse(&cassettes[&stage.case]).unwrap();
         Ok(AgentHandle::wrap(ReplayAgent::new(cassette)))
     })
     .await;
     let mock = exercise(&mock).await;
     for report in [&mock, &recording, &replay] {
-        assert!(report.is_passed(), "{report}");
+        assert!(report.passed(), "{report}");
     }
     let matrix = Matrix(&[mock, replay]).to_string();
     println!("{matrix}");
@@ -63,17 +63,17 @@ async fn the_mock_its_recording_and_its_replay_pass() {
 
 #[tokio::test(start_paused = true)]
 async fn what_an_agent_cannot_do_is_refused() {
-    let candidate = |stage: &Stage| {
+    let candidate = |stage: &CaseScript| {
         let mute = stage.mock().with_capabilities(Capabilities::default());
         Ok(AgentHandle::wrap(mute))
     };
     let report = exercise(&candidate).await;
-    assert!(report.is_passed(), "{report}");
+    assert!(report.passed(), "{report}");
     let refused: Vec<String> = report
         .rows()
         .iter()
         .filter_map(|row| match &row.verdict {
-            Verdict::Refused(why) => Some(format!("{}, {}: {why}", row.group, row.name)),
+            Verdict::Unsupported(why) => Some(format!("{}, {}: {why}", row.group, row.name)),
             _ => None,
         })
         .collect();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use windlass_core::cassette::{
-    Cassette, Interaction, Normaliser, Places, RecordedOptions, TimedEvent,
+    Cassette, Interaction, Normalizer, RecordedOptions, Substitutions, TimedEvent,
 };
 use windlass_core::{
     AgentBackend, AgentEvent, AgentHandle, Envelope, SessionOptions, Timestamp, Usage,
@@ -35,8 +35,10 @@ const THERE: Machine = Machine {
 };
 
 impl Machine {
-    fn places(&self) -> Places {
-        Places::new().workspace(self.workspace).home(self.home)
+    fn places(&self) -> Substitutions {
+        Substitutions::new()
+            .workspace(self.workspace)
+            .home(self.home)
     }
 
     fn prompt(&self) -> String {
@@ -122,13 +124,13 @@ fn lines(machine: &Machine, envelopes: &[Envelope]) -> String {
         events: events.collect(),
         cut: None,
     }]);
-    Normaliser::new(&machine.places()).cassette(&mut cassette);
+    Normalizer::new(&machine.places()).normalize_cassette(&mut cassette);
     let seqs: Vec<u64> = envelopes.iter().map(|e| e.seq).collect();
     format!("{seqs:?}\n{}", cassette.to_jsonl().unwrap())
 }
 
 fn replay(text: &str, machine: &Machine) -> ReplayAgent {
-    ReplayAgent::new(Cassette::parse(text).unwrap()).with_places(machine.places())
+    ReplayAgent::new(Cassette::parse(text).unwrap()).with_substitutions(machine.places())
 }
 
 #[tokio::test(start_paused = true)]

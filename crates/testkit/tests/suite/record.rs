@@ -7,7 +7,7 @@ use expect_test::expect;
 use futures::future::BoxFuture;
 use futures::{StreamExt, stream};
 use serde_json::json;
-use windlass_core::cassette::Places;
+use windlass_core::cassette::Substitutions;
 use windlass_core::{
     AgentBackend, AgentEvent, AgentHandle, Capabilities, ErrorCode, EventStream, Prompt, Result,
     SecretString, SessionId, SessionOptions, Timestamp, ready_events,
@@ -20,7 +20,7 @@ fn text(text: &str) -> AgentEvent {
 
 fn written(recording: &Recording) -> String {
     recording
-        .cassette(&Places::new())
+        .cassette(&Substitutions::new())
         .unwrap()
         .to_jsonl()
         .unwrap()
@@ -154,7 +154,7 @@ async fn a_handle_is_recorded_as_its_caller_sees_it() {
             success: true,
             duration_ms: 5,
         }]);
-    let recorder = RecordingAgent::over(AgentHandle::wrap(mock));
+    let recorder = RecordingAgent::from_handle(AgentHandle::wrap(mock));
     let recording = recorder.recording();
     let handle = AgentHandle::wrap(recorder);
     let session = handle.new_session(SessionOptions::default()).await.unwrap();
@@ -176,7 +176,7 @@ async fn p19_a_recording_holds_no_secret() {
         .unwrap()
         .collect()
         .await;
-    let places = Places::new().secret("PASSWORD", SecretString::from(secret));
+    let places = Substitutions::new().secret("PASSWORD", SecretString::from(secret));
     let text = recording.cassette(&places).unwrap().to_jsonl().unwrap();
     assert!(
         !text.contains(secret) && text.contains("use {secret:PASSWORD}"),
@@ -195,6 +195,9 @@ async fn p12_a_recording_that_grows_too_long_says_so() {
         let turn = handle.prompt(&session, long.clone()).await.unwrap();
         turn.collect().await;
     }
-    let error = recording.cassette(&Places::new()).unwrap_err().to_string();
+    let error = recording
+        .cassette(&Substitutions::new())
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("longer than"), "{error}");
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use expect_test::expect;
 use serde_json::json;
-use windlass_core::cassette::{Cassette, Places};
+use windlass_core::cassette::{Cassette, Substitutions};
 use windlass_core::{
     AgentEvent, AgentHandle, AgentRegistry, Error, ErrorCode, Prompt, SessionOptions, Timestamp,
 };
@@ -138,7 +138,7 @@ async fn p15_recorded_offsets_survive_a_replay() {
     let agent = AgentHandle::wrap(recorder);
     let session = agent.new_session(options()).await.unwrap();
     last(&agent, session.as_str(), LIST).await;
-    let again = recording.cassette(&Places::new()).unwrap();
+    let again = recording.cassette(&Substitutions::new()).unwrap();
     let [mut first] = again
         .interactions()
         .cloned()
@@ -157,7 +157,7 @@ async fn a_turn_that_was_cut_waits_to_be_cut_again() {
     let end = last(
         &agent,
         session.as_str(),
-        Prompt::from("Wait.").within(Duration::from_secs(3)),
+        Prompt::from("Wait.").with_timeout(Duration::from_secs(3)),
     )
     .await;
     assert!(

@@ -5,11 +5,14 @@ use std::path::{Path, PathBuf};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use windlass_core::{
-    AgentBackend, AgentEvent, AgentHandle, Capabilities, Emitted, ErrorCode, EventStream, Prompt,
-    Result, SessionId, SessionOptions,
+    AgentBackend, AgentEvent, AgentHandle, BackendEvent, Capabilities, ErrorCode, EventStream,
+    Prompt, Result, SessionId, SessionOptions,
 };
 use windlass_testkit::ScriptedAgent;
-use windlass_testkit::scenario::{Cast, Outcome, Players, Staged, Subject, run_scenarios_on};
+use windlass_testkit::scenario::{
+    PreparedAgent, ScenarioContext, ScenarioOutcome, ScenarioSubject, ScriptedSubject,
+    run_scenarios_on,
+};
 
 /// What an agent does wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +74,7 @@ impl AgentBackend for Flawed {
             let flaw = self.flaw;
             let events = self.inner.prompt(&fresh, prompt).await?;
             Ok(events
-                .map(move |emitted| Emitted::from(flaw.spoil(emitted.event)))
+                .map(move |emitted| BackendEvent::from(flaw.spoil(emitted.event)))
                 .boxed())
         })
     }
@@ -98,12 +101,12 @@ impl Flaw {
 /// Agents with a flaw.
 struct Flaws(Flaw);
 
-impl Subject for Flaws {
+impl ScenarioSubject for Flaws {
     fn name(&self) -> String {
         format!("{:?}", self.0)
     }
 
-    fn stage<'a>(&'a self, cast: Cast<'a>) -> BoxFuture<'a, Result<Staged>> {
+    fn prepare<'a>(&'a self, cast: ScenarioContext<'a>) -> BoxFuture<'a, Result<PreparedAgent>> {
         Box::pin(async move {
             let elsewhere = cast.workspace.join("elsewhere");
             std::fs::create_dir_all(&elsewhere).unwrap();
@@ -126,12 +129,12 @@ fn library(name: &str) -> PathBuf {
     root.join("scenarios").join(name)
 }
 
-async fn problem(subject: &dyn Subject, scenario: &str) -> Option<String> {
+async fn problem(subject: &dyn ScenarioSubject, scenario: &str) -> Option<String> {
     let report = run_scenarios_on(subject, &library(scenario)).await.unwrap();
     assert_eq!(report.results.len(), 1);
     match report.results[0].outcome.clone() {
-        Outcome::Passed => None,
-        Outcome::Failed(problem) | Outcome::LeftOut(problem) => Some(problem),
+        ScenarioOutcome::Passed => None,
+        ScenarioOutcome::Failed(problem) | ScenarioOutcome::Skipped(problem) => Some(problem),
     }
 }
 
@@ -165,7 +168,7 @@ async fn five_scenarios_are_red_when_what_they_are_about_breaks() {
         ),
     ] {
         assert_eq!(
-            problem(&Players, scenario).await,
+            problem(&ScriptedSubject, scenario).await,
             None,
             "{scenario} without a flaw"
         );
@@ -182,9 +185,11 @@ async fn what_is_not_for_an_agent_is_left_out_and_said_so() {
         "not_for": {"mock": "a mock has no nose"}
     }"#;
     std::fs::write(folder.path().join("odd.json"), scenario).unwrap();
-    let report = run_scenarios_on(&Players, folder.path()).await.unwrap();
+    let report = run_scenarios_on(&ScriptedSubject, folder.path())
+        .await
+        .unwrap();
     assert_eq!(
-        (report.passed(), report.failed(), report.left_out()),
+        (report.passed(), report.failed(), report.skipped()),
         (0, 0, 1)
     );
     let shown = report.to_string();

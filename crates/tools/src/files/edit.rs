@@ -8,7 +8,7 @@ use windlass_core::{ToolKind, ToolOutput};
 use windlass_workspace::paths::{PathError, Root};
 
 use super::TEXT_BYTES;
-use crate::bound::{Deed, blocking};
+use crate::handler::{ToolHandler, blocking};
 use crate::results::FSResult;
 
 /// What to replace, and by what.
@@ -28,9 +28,9 @@ pub(crate) struct Input {
 #[derive(Debug)]
 pub(crate) struct FsEdit(pub(crate) Root);
 
-impl Deed for FsEdit {
+impl ToolHandler for FsEdit {
     const NAME: &'static str = "fs_edit";
-    const ABOUT: &'static str = "Replace an exact piece of text in a file of the workspace. \
+    const DESCRIPTION: &'static str = "Replace an exact piece of text in a file of the workspace. \
         The text must occur exactly once, unless replace_all is set.";
     const KIND: ToolKind = ToolKind::Write;
     type Input = Input;
@@ -62,7 +62,7 @@ pub fn fs_edit(
 ) -> Result<FSResult, PathError> {
     let content = match root.read(path, TEXT_BYTES) {
         Ok(content) => content,
-        Err(error) => return FSResult::faulted("edit", error),
+        Err(error) => return FSResult::from_path_error("edit", error),
     };
     let Ok(text) = String::from_utf8(content) else {
         return Ok(FSResult::failed(format!("edit: not UTF-8 text: {path}")));
@@ -77,7 +77,7 @@ pub fn fs_edit(
             let lines = lines.join(", ");
             Ok(FSResult::done(format!("edited {path} (line {lines})")))
         }
-        Err(error) => FSResult::faulted("edit", error),
+        Err(error) => FSResult::from_path_error("edit", error),
     }
 }
 

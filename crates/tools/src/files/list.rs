@@ -5,12 +5,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use windlass_core::Result;
 use windlass_core::limits::OUTPUT_BYTES;
-use windlass_core::{ToolKind, ToolOutput, visible_line};
-use windlass_workspace::paths::{Kind, PathError, Root};
+use windlass_core::{ToolKind, ToolOutput, escape_line};
+use windlass_workspace::paths::{PathError, PathKind, Root};
 
-use crate::bound::{Deed, blocking};
-use crate::clip::clip;
+use crate::handler::{ToolHandler, blocking};
 use crate::results::FSResult;
+use crate::truncate::truncate_middle;
 
 /// The most names that are given of one folder.
 const NAMES: usize = 10_000;
@@ -19,20 +19,20 @@ const NAMES: usize = 10_000;
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Input {
     /// The folder, relative to the workspace. Leave out for the workspace itself.
-    #[serde(default = "here")]
+    #[serde(default = "current_dir")]
     path: String,
 }
 
-fn here() -> String {
+fn current_dir() -> String {
     ".".to_owned()
 }
 
 #[derive(Debug)]
 pub(crate) struct FsList(pub(crate) Root);
 
-impl Deed for FsList {
+impl ToolHandler for FsList {
     const NAME: &'static str = "fs_list";
-    const ABOUT: &'static str =
+    const DESCRIPTION: &'static str =
         "List a folder of the workspace, one name per line; folders end with a slash.";
     const KIND: ToolKind = ToolKind::Read;
     type Input = Input;
@@ -47,16 +47,16 @@ impl Deed for FsList {
 pub fn fs_list(root: &Root, path: &str) -> Result<FSResult, PathError> {
     let listing = match root.list(path, NAMES) {
         Ok(listing) => listing,
-        Err(error) => return FSResult::faulted("list", error),
+        Err(error) => return FSResult::from_path_error("list", error),
     };
     let mut names: Vec<String> = listing
         .entries
         .into_iter()
         .map(|entry| {
             // A name must not look like two.
-            let name = visible_line(&entry.name).into_owned();
+            let name = escape_line(&entry.name).into_owned();
             match entry.kind {
-                Kind::Folder => name + "/",
+                PathKind::Folder => name + "/",
                 _ => name,
             }
         })
@@ -64,5 +64,8 @@ pub fn fs_list(root: &Root, path: &str) -> Result<FSResult, PathError> {
     if listing.is_cut {
         names.push(format!("[… more than {NAMES} names, the rest is cut …]"));
     }
-    Ok(FSResult::done(clip(names.join("\n"), OUTPUT_BYTES)))
+    Ok(FSResult::done(truncate_middle(
+        names.join("\n"),
+        OUTPUT_BYTES,
+    )))
 }

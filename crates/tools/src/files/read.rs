@@ -11,9 +11,9 @@ use windlass_core::limits::OUTPUT_BYTES;
 use windlass_core::{ToolKind, ToolOutput};
 use windlass_workspace::paths::{PathError, Root};
 
-use crate::bound::{Deed, blocking};
-use crate::clip;
+use crate::handler::{ToolHandler, blocking};
 use crate::results::FSResult;
+use crate::truncate;
 
 /// Where to read, and how much.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -29,9 +29,9 @@ pub(crate) struct Input {
 #[derive(Debug)]
 pub(crate) struct FsRead(pub(crate) Root);
 
-impl Deed for FsRead {
+impl ToolHandler for FsRead {
     const NAME: &'static str = "fs_read";
-    const ABOUT: &'static str =
+    const DESCRIPTION: &'static str =
         "Read a UTF-8 text file of the workspace, whole or some of its lines.";
     const KIND: ToolKind = ToolKind::Read;
     type Input = Input;
@@ -50,7 +50,9 @@ impl Deed for FsRead {
 
 /// The text of a file. Of one that is too long, the beginning and the end are given.
 pub fn fs_read(root: &Root, path: &str) -> Result<FSResult, PathError> {
-    settle(path, root.open_file(path), |file| whole(file, OUTPUT_BYTES))
+    read_or_error(path, root.open_file(path), |file| {
+        read_whole(file, OUTPUT_BYTES)
+    })
 }
 
 fn read_lines(
@@ -60,18 +62,18 @@ fn read_lines(
     count: Option<u64>,
 ) -> Result<FSResult, PathError> {
     let count = count.unwrap_or(u64::MAX);
-    settle(path, root.open_file(path), |file| lines(file, start, count))
+    read_or_error(path, root.open_file(path), |file| lines(file, start, count))
 }
 
 /// What was read, or why it was not.
-fn settle(
+fn read_or_error(
     path: &str,
     file: Result<File, PathError>,
     read: impl FnOnce(File) -> std::io::Result<Option<String>>,
 ) -> Result<FSResult, PathError> {
     let file = match file {
         Ok(file) => file,
-        Err(error) => return FSResult::faulted("read", error),
+        Err(error) => return FSResult::from_path_error("read", error),
     };
     Ok(match read(file) {
         Ok(Some(text)) => FSResult::done(text),
@@ -80,7 +82,7 @@ fn settle(
     })
 }
 
-fn whole(mut file: File, limit: usize) -> std::io::Result<Option<String>> {
+fn read_whole(mut file: File, limit: usize) -> std::io::Result<Option<String>> {
     let mut head = Vec::new();
     (&mut file).take(limit as u64 + 1).read_to_end(&mut head)?;
     if head.len() <= limit {
@@ -112,7 +114,7 @@ fn joined(head: &[u8], tail_from: u64, tail: &[u8]) -> Option<String> {
         .count();
     let tail_text = std::str::from_utf8(&tail[skipped..]).ok()?;
     let cut = tail_from + skipped as u64 - head_text.len() as u64;
-    Some(clip::join(head_text, cut, tail_text))
+    Some(truncate::join(head_text, cut, tail_text))
 }
 
 fn lines(file: File, start: u64, count: u64) -> std::io::Result<Option<String>> {

@@ -7,7 +7,7 @@ use windlass_core::Result;
 use windlass_core::{ToolKind, ToolOutput};
 use windlass_workspace::paths::{PathError, Root};
 
-use crate::bound::{Deed, blocking};
+use crate::handler::{ToolHandler, blocking};
 use crate::results::FSResult;
 
 /// Where to write, and what.
@@ -22,9 +22,9 @@ pub(crate) struct Input {
 #[derive(Debug)]
 pub(crate) struct FsWrite(pub(crate) Root);
 
-impl Deed for FsWrite {
+impl ToolHandler for FsWrite {
     const NAME: &'static str = "fs_write";
-    const ABOUT: &'static str =
+    const DESCRIPTION: &'static str =
         "Write a UTF-8 text file of the workspace, new or in place of the old one.";
     const KIND: ToolKind = ToolKind::Write;
     type Input = Input;
@@ -47,6 +47,6 @@ pub fn fs_write(root: &Root, path: &str, content: &str) -> Result<FSResult, Path
                 "wrote {path} ({lines} lines, {bytes} bytes)"
             )))
         }
-        Err(error) => FSResult::faulted("write", error),
+        Err(error) => FSResult::from_path_error("write", error),
     }
 }

@@ -9,9 +9,9 @@ use windlass_core::Result;
 use windlass_core::{ToolKind, ToolOutput};
 use windlass_workspace::paths::{PathError, Root};
 
-use super::{FilePatch, Hunk, place, read};
-use crate::bound::{Deed, blocking};
+use super::{FilePatch, Hunk, locate, parse_patch};
 use crate::files::TEXT_BYTES;
+use crate::handler::{ToolHandler, blocking};
 use crate::results::FSResult;
 
 /// The patch.
@@ -27,9 +27,9 @@ pub(crate) struct Input {
 #[derive(Debug)]
 pub(crate) struct ApplyPatch(pub(crate) Root);
 
-impl Deed for ApplyPatch {
+impl ToolHandler for ApplyPatch {
     const NAME: &'static str = "apply_patch";
-    const ABOUT: &'static str = "Add, change, move and delete files of the workspace with one patch. \
+    const DESCRIPTION: &'static str = "Add, change, move and delete files of the workspace with one patch. \
         If a piece does not fit, nothing is changed.";
     const KIND: ToolKind = ToolKind::Write;
     type Input = Input;
@@ -43,34 +43,34 @@ impl Deed for ApplyPatch {
     }
 
     fn paths(input: Input) -> Option<Vec<String>> {
-        let files = read(&input.patch).unwrap_or_default();
+        let files = parse_patch(&input.patch).unwrap_or_default();
         Some(files.into_iter().flat_map(FilePatch::paths).collect())
     }
 }
 
 /// Applies a patch, in either form, to the files beneath a root.
 pub fn apply_patch(root: &Root, patch: &str) -> Result<FSResult, PathError> {
-    let planned = read(patch)
-        .map_err(Problem::Told)
-        .and_then(|files| Plan::make(root, files));
+    let planned = parse_patch(patch)
+        .map_err(PatchError::Message)
+        .and_then(|files| PatchPlan::make(root, files));
     let plan = match planned {
         Ok(plan) => plan,
-        Err(Problem::Told(said)) => return Ok(FSResult::failed(format!("patch: {said}"))),
-        Err(Problem::Path(error)) => return FSResult::faulted("patch", error),
+        Err(PatchError::Message(said)) => return Ok(FSResult::failed(format!("patch: {said}"))),
+        Err(PatchError::Path(error)) => return FSResult::from_path_error("patch", error),
     };
-    match plan.carry_out(root) {
+    match plan.write_all(root) {
         Ok(()) => Ok(FSResult::done(plan.told.join("\n"))),
-        Err(error) => FSResult::faulted("patch", error),
+        Err(error) => FSResult::from_path_error("patch", error),
     }
 }
 
 /// Why a patch cannot be applied.
-enum Problem {
-    Told(String),
+enum PatchError {
+    Message(String),
     Path(PathError),
 }
 
-impl From<PathError> for Problem {
+impl From<PathError> for PatchError {
     fn from(error: PathError) -> Self {
         Self::Path(error)
     }
@@ -78,28 +78,28 @@ impl From<PathError> for Problem {
 
 /// What a file holds, and whether it can be executed.
 #[derive(Clone)]
-struct Content {
+struct FileContent {
     bytes: Vec<u8>,
     executable: bool,
 }
 
 /// What every file will hold. Nothing means that it will be gone.
 #[derive(Default)]
-struct Plan {
-    before: BTreeMap<String, Option<Content>>,
-    after: BTreeMap<String, Option<Content>>,
+struct PatchPlan {
+    before: BTreeMap<String, Option<FileContent>>,
+    after: BTreeMap<String, Option<FileContent>>,
     told: Vec<String>,
 }
 
-impl Plan {
-    fn make(root: &Root, files: Vec<FilePatch>) -> Result<Self, Problem> {
+impl PatchPlan {
+    fn make(root: &Root, files: Vec<FilePatch>) -> Result<Self, PatchError> {
         let mut plan = Self::default();
         for file in files {
             match file {
                 FilePatch::Add { path, content } => {
-                    plan.must_be_free(root, &path)?;
+                    plan.ensure_absent(root, &path)?;
                     plan.told.push(format!("A {path}"));
-                    let content = Content {
+                    let content = FileContent {
                         bytes: content.into_bytes(),
                         executable: false,
                     };
@@ -122,18 +122,18 @@ impl Plan {
         path: String,
         to: Option<String>,
         hunks: &[Hunk],
-    ) -> Result<(), Problem> {
+    ) -> Result<(), PatchError> {
         let old = self.content(root, &path)?;
         let text = String::from_utf8(old.bytes)
-            .map_err(|_| Problem::Told(format!("not UTF-8 text: {path}")))?;
-        let changed =
-            place::change(&text, hunks).map_err(|why| Problem::Told(format!("{path}: {why}")))?;
-        let new = Content {
+            .map_err(|_| PatchError::Message(format!("not UTF-8 text: {path}")))?;
+        let changed = locate::apply_hunks(&text, hunks)
+            .map_err(|why| PatchError::Message(format!("{path}: {why}")))?;
+        let new = FileContent {
             bytes: changed.into_bytes(),
             executable: old.executable,
         };
         if let Some(to) = &to {
-            self.must_be_free(root, to)?;
+            self.ensure_absent(root, to)?;
             self.after.insert(path.clone(), None);
         }
         let path = to.unwrap_or(path);
@@ -143,14 +143,14 @@ impl Plan {
     }
 
     /// What a file will hold when the patch has come so far.
-    fn content(&mut self, root: &Root, path: &str) -> Result<Content, Problem> {
+    fn content(&mut self, root: &Root, path: &str) -> Result<FileContent, PatchError> {
         if let Some(planned) = self.after.get(path) {
             let gone = || PathError::NotFound {
                 path: path.to_owned(),
             };
             return planned.clone().ok_or_else(|| gone().into());
         }
-        let content = Content {
+        let content = FileContent {
             bytes: root.read(path, TEXT_BYTES)?,
             executable: root.metadata(path)?.mode & 0o100 != 0,
         };
@@ -158,20 +158,20 @@ impl Plan {
         Ok(content)
     }
 
-    fn must_be_free(&mut self, root: &Root, path: &str) -> Result<(), Problem> {
+    fn ensure_absent(&mut self, root: &Root, path: &str) -> Result<(), PatchError> {
         let is_taken = match self.after.get(path) {
             Some(planned) => planned.is_some(),
             None => root.exists(path)?,
         };
         if is_taken {
-            return Err(Problem::Told(format!("already exists: {path}")));
+            return Err(PatchError::Message(format!("already exists: {path}")));
         }
         self.before.entry(path.to_owned()).or_insert(None);
         Ok(())
     }
 
     /// Writes everything, or puts back what was written.
-    fn carry_out(&self, root: &Root) -> Result<(), PathError> {
+    fn write_all(&self, root: &Root) -> Result<(), PathError> {
         let mut done = Vec::new();
         for (path, content) in &self.after {
             if let Err(error) = put(root, path, content.as_ref()) {
@@ -188,7 +188,7 @@ impl Plan {
     }
 }
 
-fn put(root: &Root, path: &str, content: Option<&Content>) -> Result<(), PathError> {
+fn put(root: &Root, path: &str, content: Option<&FileContent>) -> Result<(), PathError> {
     let Some(content) = content else {
         return match root.delete(path) {
             // Added and deleted again by the same patch.

@@ -5,8 +5,8 @@
 //! first three are pure.
 
 mod apply;
+mod locate;
 mod parse;
-mod place;
 mod unified;
 
 pub use apply::apply_patch;
@@ -47,7 +47,7 @@ pub(crate) struct Hunk {
     /// The line, from 1, where the piece is said to begin.
     pub(crate) line: Option<usize>,
     /// Its lines, in order.
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<HunkLine>,
     /// Whether it is the last piece of the file.
     pub(crate) at_end: bool,
     /// Whether the file then ends with a line end, where the patch changes that.
@@ -56,7 +56,7 @@ pub(crate) struct Hunk {
 
 /// One line of a piece.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Line {
+pub(crate) enum HunkLine {
     /// Stays.
     Keep(String),
     /// Goes.
@@ -66,7 +66,7 @@ pub(crate) enum Line {
 }
 
 /// Reads a patch in whichever form it is.
-pub(crate) fn read(text: &str) -> Result<Vec<FilePatch>, String> {
+pub(crate) fn parse_patch(text: &str) -> Result<Vec<FilePatch>, String> {
     let text = text.trim_matches('\n');
     if text.trim_start().starts_with("*** Begin Patch") {
         return parse::parse(text);

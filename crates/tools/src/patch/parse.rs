@@ -1,6 +1,6 @@
 //! Reads the form that begins with `*** Begin Patch`. Pure.
 
-use super::{FilePatch, Hunk, Line};
+use super::{FilePatch, Hunk, HunkLine};
 
 const ADD: &str = "*** Add File: ";
 const DELETE: &str = "*** Delete File: ";
@@ -101,15 +101,15 @@ fn hunks(lines: &mut Lines<'_>) -> Result<Vec<Hunk>, String> {
 }
 
 /// One line of a piece; an empty one is an empty line that stays.
-pub(super) fn changed(line: &str) -> Option<Line> {
+pub(super) fn changed(line: &str) -> Option<HunkLine> {
     let rest = |mark: char| line.strip_prefix(mark).map(str::to_owned);
     if line.is_empty() {
-        return Some(Line::Keep(String::new()));
+        return Some(HunkLine::Keep(String::new()));
     }
     rest(' ')
-        .map(Line::Keep)
-        .or_else(|| rest('-').map(Line::Remove))
-        .or_else(|| rest('+').map(Line::Add))
+        .map(HunkLine::Keep)
+        .or_else(|| rest('-').map(HunkLine::Remove))
+        .or_else(|| rest('+').map(HunkLine::Add))
 }
 
 #[cfg(test)]
@@ -137,10 +137,10 @@ mod tests {
         assert_eq!(
             hunks[0].lines,
             [
-                Line::Keep("keep".into()),
-                Line::Remove("old".into()),
-                Line::Add("new".into()),
-                Line::Keep(String::new()),
+                HunkLine::Keep("keep".into()),
+                HunkLine::Remove("old".into()),
+                HunkLine::Add("new".into()),
+                HunkLine::Keep(String::new()),
             ]
         );
         assert!(hunks[1].at_end && !hunks[0].at_end);

@@ -1,7 +1,7 @@
 //! Reads unified diffs, as `git diff` writes them. Modes are not read: a patch changes text. Pure.
 
 use super::parse::changed;
-use super::{FilePatch, Hunk, Line};
+use super::{FilePatch, Hunk, HunkLine};
 
 pub(super) fn parse(text: &str) -> Result<Vec<FilePatch>, String> {
     let mut files = Vec::new();
@@ -44,7 +44,7 @@ fn file(old: Option<String>, new: Option<String>, hunks: Vec<Hunk>) -> Result<Fi
             let lines = hunks.into_iter().flat_map(|hunk| hunk.lines);
             let mut content = String::new();
             for line in lines {
-                if let Line::Add(text) = line {
+                if let HunkLine::Add(text) = line {
                     content += &text;
                     content.push('\n');
                 }
@@ -94,9 +94,9 @@ fn hunk(at: usize, heading: &str, lines: &mut Lines<'_>) -> Result<Hunk, String>
         let line =
             changed(line).ok_or_else(|| format!("line {}: not a line of a piece", at + 1))?;
         match &line {
-            Line::Keep(_) => (old, new) = (old.saturating_sub(1), new.saturating_sub(1)),
-            Line::Remove(_) => old = old.saturating_sub(1),
-            Line::Add(_) => new = new.saturating_sub(1),
+            HunkLine::Keep(_) => (old, new) = (old.saturating_sub(1), new.saturating_sub(1)),
+            HunkLine::Remove(_) => old = old.saturating_sub(1),
+            HunkLine::Add(_) => new = new.saturating_sub(1),
         }
         hunk.lines.push(line);
     }
@@ -110,8 +110,8 @@ impl Hunk {
     /// The line before this mark has no line end: the old file's last, the new one's, or both.
     fn no_newline(&mut self) {
         self.newline = match (self.lines.last(), self.newline) {
-            (Some(Line::Remove(_)), _) => Some(true),
-            (Some(Line::Add(_)), None) => Some(false),
+            (Some(HunkLine::Remove(_)), _) => Some(true),
+            (Some(HunkLine::Add(_)), None) => Some(false),
             _ => None,
         };
     }

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::commands::COMMANDS;
-use super::words::{Simple, commands};
+use super::allowed_commands::ALLOWED_COMMANDS;
+use super::lexer::{SimpleCommand, parse_commands};
 
 /// Words that come before a command and are none.
-const BEFORE: &[&str] = &[
+const PREFIX_WORDS: &[&str] = &[
     "if", "then", "elif", "else", "while", "until", "do", "!", "{", "time", "command", "builtin",
     "exec", "nohup",
 ];
@@ -17,19 +17,19 @@ const SYNTAX: &[&str] = &[
 ];
 
 /// Commands that run the one that follows their own options.
-const RUN_OTHERS: &[&str] = &[
+const WRAPPER_COMMANDS: &[&str] = &[
     "env", "xargs", "nice", "timeout", "stdbuf", "setsid", "watch",
 ];
 
 /// Options of those that take the next word.
-const VALUED: &[&str] = &["-I", "-u", "-d", "-a", "-E", "-s", "-k", "-C"];
+const VALUE_OPTIONS: &[&str] = &["-I", "-u", "-d", "-a", "-E", "-s", "-k", "-C"];
 
 /// Shells, which run the text after `-c`.
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh"];
 
 /// What is in the way of a command text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Blocked {
+pub(super) struct BlockedCommand {
     /// The command, as it was written.
     pub(super) command: String,
     /// Why, and what to do instead.
@@ -46,9 +46,9 @@ const REMOVES: &str =
 const NETWORK: &str = "there is no network here";
 
 /// The first command that is not expected to work, if there is one.
-pub(super) fn blocked(text: &str, allowed: &[String]) -> Option<Blocked> {
-    let Some(found) = commands(text) else {
-        return Some(Blocked {
+pub(super) fn find_blocked(text: &str, allowed: &[String]) -> Option<BlockedCommand> {
+    let Some(found) = parse_commands(text) else {
+        return Some(BlockedCommand {
             command: text.trim().to_owned(),
             why: UNREADABLE,
         });
@@ -59,11 +59,13 @@ pub(super) fn blocked(text: &str, allowed: &[String]) -> Option<Blocked> {
         .filter_map(|command| command.words.get(1).map(String::as_str))
         .collect();
     let known = |name: &str| {
-        COMMANDS.contains(&name) || own.contains(&name) || allowed.iter().any(|other| other == name)
+        ALLOWED_COMMANDS.contains(&name)
+            || own.contains(&name)
+            || allowed.iter().any(|other| other == name)
     };
     found.iter().find_map(|command| {
-        let why = judge(command, &known)?;
-        Some(Blocked {
+        let why = check_command(command, &known)?;
+        Some(BlockedCommand {
             command: command.text.clone(),
             why,
         })
@@ -71,21 +73,21 @@ pub(super) fn blocked(text: &str, allowed: &[String]) -> Option<Blocked> {
 }
 
 /// What is against a simple command.
-fn judge(command: &Simple, known: &dyn Fn(&str) -> bool) -> Option<&'static str> {
+fn check_command(command: &SimpleCommand, known: &dyn Fn(&str) -> bool) -> Option<&'static str> {
     let words: Vec<&str> = command.words.iter().map(String::as_str).collect();
-    if words.iter().any(|word| climbs(word)) {
+    if words.iter().any(|word| has_parent_escape(word)) {
         return Some(CLIMBS);
     }
-    judge_words(&words, known, 0)
+    check_words(&words, known, 0)
 }
 
-fn judge_words(words: &[&str], known: &dyn Fn(&str) -> bool, depth: usize) -> Option<&'static str> {
+fn check_words(words: &[&str], known: &dyn Fn(&str) -> bool, depth: usize) -> Option<&'static str> {
     let begins = words.iter().position(|word| !is_before(word))?;
     let (name, rest) = words[begins..].split_first()?;
     if SYNTAX.contains(name) || is_number(name) {
         return None;
     }
-    if let Some(why) = judge_name(name, known) {
+    if let Some(why) = check_name(name, known) {
         return Some(why);
     }
     if depth > 8 {
@@ -100,28 +102,30 @@ fn judge_words(words: &[&str], known: &dyn Fn(&str) -> bool, depth: usize) -> Op
     if bare == "eval" {
         return inner(&rest.join(" "), known);
     }
-    if RUN_OTHERS.contains(&bare) {
+    if WRAPPER_COMMANDS.contains(&bare) {
         let other = (0..rest.len()).find(|at| !is_option(rest, *at))?;
-        return judge_words(&rest[other..], known, depth + 1);
+        return check_words(&rest[other..], known, depth + 1);
     }
     if bare == "find" {
         let runs = |word: &&str| matches!(*word, "-exec" | "-execdir" | "-ok" | "-okdir");
         let others = rest.iter().enumerate().filter(|(_, word)| runs(word));
         return others
             .filter_map(|(at, _)| rest.get(at + 1))
-            .find_map(|other| judge_name(other, known));
+            .find_map(|other| check_name(other, known));
     }
     None
 }
 
 fn inner(text: &str, known: &dyn Fn(&str) -> bool) -> Option<&'static str> {
-    let Some(found) = commands(text) else {
+    let Some(found) = parse_commands(text) else {
         return Some(UNREADABLE);
     };
-    found.iter().find_map(|command| judge(command, known))
+    found
+        .iter()
+        .find_map(|command| check_command(command, known))
 }
 
-fn judge_name(name: &str, known: &dyn Fn(&str) -> bool) -> Option<&'static str> {
+fn check_name(name: &str, known: &dyn Fn(&str) -> bool) -> Option<&'static str> {
     if name.contains(['$', '`', '*', '?']) && !name.starts_with('[') {
         return Some(COMPUTED);
     }
@@ -149,7 +153,7 @@ fn base(name: &str) -> &str {
 
 /// A reserved word or an assignment before the command itself.
 fn is_before(word: &str) -> bool {
-    BEFORE.contains(&word) || is_assignment(word)
+    PREFIX_WORDS.contains(&word) || is_assignment(word)
 }
 
 fn is_assignment(word: &str) -> bool {
@@ -167,7 +171,7 @@ fn is_assignment(word: &str) -> bool {
 fn is_option(words: &[&str], at: usize) -> bool {
     let word = words[at];
     let before = at.checked_sub(1).map(|before| words[before]);
-    let is_value = before.is_some_and(|before| VALUED.contains(&before));
+    let is_value = before.is_some_and(|before| VALUE_OPTIONS.contains(&before));
     is_value || word.starts_with('-') || is_assignment(word) || is_number(word)
 }
 
@@ -184,7 +188,7 @@ fn is_script_flag(word: &str) -> bool {
 }
 
 /// Whether a word is a path, or carries one, that steps above where it begins.
-fn climbs(word: &str) -> bool {
+fn has_parent_escape(word: &str) -> bool {
     word.split(['=', ':', ',']).any(|path| {
         let mut depth = 0_i32;
         path.split('/').any(|part| {
@@ -203,7 +207,7 @@ mod tests {
     use super::*;
 
     fn why(text: &str) -> Option<(String, &'static str)> {
-        blocked(text, &["terraform".to_owned()]).map(|blocked| (blocked.command, blocked.why))
+        find_blocked(text, &["terraform".to_owned()]).map(|blocked| (blocked.command, blocked.why))
     }
 
     #[test]
@@ -318,7 +322,7 @@ mod tests {
         /// Any text is judged, and what comes of it says where.
         #[test]
         fn no_text_breaks_the_judge(text in "[a-z\"'`$(){}<>&|;#\\\\ \n\t=./-]{0,60}") {
-            let length = blocked(&text, &[]).map_or(0, |blocked| blocked.command.len());
+            let length = find_blocked(&text, &[]).map_or(0, |blocked| blocked.command.len());
             proptest::prop_assert!(length <= text.len());
         }
     }

@@ -9,18 +9,18 @@
 //! So chains, pipes, redirections, loops and substitutions are allowed, since a model needs them; each
 //! command in them is held against the list.
 
-mod commands;
+mod allowed_commands;
 mod hint;
+mod lexer;
 mod python;
 mod runner;
 mod shell;
-mod words;
 
-pub use commands::COMMANDS;
+pub use allowed_commands::ALLOWED_COMMANDS;
 pub use python::python_run;
-pub use runner::Limits;
+pub use runner::CommandLimits;
 pub use shell::shell_run;
 
 pub(crate) use python::PythonRun;
-pub(crate) use runner::Runner;
+pub(crate) use runner::CommandRunner;
 pub(crate) use shell::ShellRun;

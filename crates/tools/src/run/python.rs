@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use windlass_core::Result;
 use windlass_core::{ToolKind, ToolOutput};
-use windlass_sandbox::{Sandbox, Spec, Stdin};
+use windlass_sandbox::{CommandSpec, Sandbox, Stdin};
 use windlass_workspace::paths::Root;
 
-use super::runner::{Limits, Runner};
-use crate::bound::Deed;
+use super::runner::{CommandLimits, CommandRunner};
+use crate::handler::ToolHandler;
 use crate::results::{PyRunResult, ShellResult};
 
 /// Becomes Python, by whichever name it goes. It is looked for behind the walls: a Python of the home folder, which comes
@@ -49,11 +49,11 @@ pub(crate) struct Input {
 }
 
 #[derive(Debug)]
-pub(crate) struct PythonRun(pub(crate) Arc<Runner>);
+pub(crate) struct PythonRun(pub(crate) Arc<CommandRunner>);
 
-impl Deed for PythonRun {
+impl ToolHandler for PythonRun {
     const NAME: &'static str = "python_run";
-    const ABOUT: &'static str = "Run the workspace's tests with pytest, or a piece of Python code, \
+    const DESCRIPTION: &'static str = "Run the workspace's tests with pytest, or a piece of Python code, \
         in the workspace's folder. It cannot reach the network or write outside of the workspace.";
     const KIND: ToolKind = ToolKind::Execute;
     type Input = Input;
@@ -77,23 +77,23 @@ pub async fn python_run(
     mode: &str,
     code: Option<String>,
 ) -> PyRunResult {
-    let runner = Runner::new(
+    let runner = CommandRunner::new(
         Ok(sandbox.clone()),
         root.path(),
-        Limits::default(),
+        CommandLimits::default(),
         Vec::new(),
     );
     python(&runner, mode, code, None).await
 }
 
 async fn python(
-    runner: &Runner,
+    runner: &CommandRunner,
     mode: &str,
     code: Option<String>,
     seconds: Option<u64>,
 ) -> PyRunResult {
     let shell = runner.spec("sh", seconds);
-    let spec: Spec = match (mode, code) {
+    let spec: CommandSpec = match (mode, code) {
         ("pytest", _) => shell.args(["-c", WITH_ARGUMENTS, "sh", "-m", "pytest", "-q"]),
         ("snippet", Some(code)) => shell
             .args(["-c", FROM_FILE])

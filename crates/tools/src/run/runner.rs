@@ -4,13 +4,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use windlass_core::limits::OUTPUT_BYTES;
-use windlass_sandbox::{Error, Limits as Bounds, Output, Profile, Sandbox, Spec, Why};
+use windlass_sandbox::{
+    CommandSpec, Error, ExitReason, Output, ProcessLimits as Bounds, Profile, Sandbox,
+};
 
 use crate::results::ShellResult;
 
 /// What a command that a model asked for may use up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
+pub struct CommandLimits {
     /// The time it has when the model does not say.
     pub deadline: Duration,
     /// The most time a model can give it.
@@ -23,7 +25,7 @@ pub struct Limits {
     pub file_bytes: u64,
 }
 
-impl Default for Limits {
+impl Default for CommandLimits {
     /// Two minutes, at most ten; 1 MiB of output; 1,024 processes; files of 2 GiB.
     fn default() -> Self {
         Self {
@@ -38,19 +40,19 @@ impl Default for Limits {
 
 /// A folder, the walls around it, and what may be used up there.
 #[derive(Debug)]
-pub(crate) struct Runner {
+pub(crate) struct CommandRunner {
     /// Or why nothing is run.
     sandbox: Result<Sandbox, String>,
     folder: PathBuf,
-    limits: Limits,
+    limits: CommandLimits,
     pub(super) allowed: Vec<String>,
 }
 
-impl Runner {
+impl CommandRunner {
     pub(crate) fn new(
         sandbox: Result<Sandbox, String>,
         folder: &Path,
-        limits: Limits,
+        limits: CommandLimits,
         allowed: Vec<String>,
     ) -> Self {
         Self {
@@ -66,7 +68,7 @@ impl Runner {
     }
 
     /// A command in the folder, with an environment in which programs do not wait for a person.
-    pub(super) fn spec(&self, program: &str, seconds: Option<u64>) -> Spec {
+    pub(super) fn spec(&self, program: &str, seconds: Option<u64>) -> CommandSpec {
         // A model that says 0 means that it does not care.
         let asked = seconds.filter(|seconds| *seconds > 0);
         let deadline = asked.map_or(self.limits.deadline, Duration::from_secs);
@@ -78,9 +80,9 @@ impl Runner {
             ..Bounds::default()
         };
         // An attempt's clone borrows objects, without which git knows no history.
-        let borrowed = windlass_workspace::reads(&self.folder).into_iter();
+        let borrowed = windlass_workspace::readable_dirs(&self.folder).into_iter();
         let walls = borrowed.fold(Profile::tool(), Profile::read);
-        Spec::new(program, &self.folder, walls)
+        CommandSpec::new(program, &self.folder, walls)
             .env("PAGER", "cat")
             .env("GIT_PAGER", "cat")
             .env("GIT_TERMINAL_PROMPT", "0")
@@ -92,7 +94,7 @@ impl Runner {
     }
 
     /// Runs the first of several commands whose program there is.
-    pub(super) async fn run(&self, choices: Vec<Spec>) -> ShellResult {
+    pub(super) async fn run(&self, choices: Vec<CommandSpec>) -> ShellResult {
         let sandbox = match &self.sandbox {
             Ok(sandbox) => sandbox,
             Err(reason) => return ShellResult::failed(reason.clone(), 126),
@@ -100,7 +102,7 @@ impl Runner {
         let mut missing = String::new();
         for spec in choices {
             match sandbox.run(spec).await {
-                Ok(output) => return self.told(&output),
+                Ok(output) => return self.shell_result(&output),
                 Err(error @ (Error::ProgramNotFound { .. } | Error::ProgramHidden { .. })) => {
                     missing = error.to_string();
                 }
@@ -113,10 +115,10 @@ impl Runner {
         ShellResult::failed(missing, 127)
     }
 
-    fn told(&self, output: &Output) -> ShellResult {
+    fn shell_result(&self, output: &Output) -> ShellResult {
         let mut stderr = output.stderr.text();
         let mut code = output.exit.code;
-        if output.exit.why != Why::Exited {
+        if output.exit.why != ExitReason::Exited {
             let after = output.exit.duration.as_secs_f64();
             stderr += &format!("[stopped: it took longer than {after:.0} s]");
             code = 124;

@@ -10,9 +10,9 @@ use windlass_core::{ToolKind, ToolOutput};
 use windlass_sandbox::Sandbox;
 use windlass_workspace::paths::Root;
 
-use super::hint::blocked;
-use super::runner::{Limits, Runner};
-use crate::bound::Deed;
+use super::hint::find_blocked;
+use super::runner::{CommandLimits, CommandRunner};
+use crate::handler::ToolHandler;
 use crate::results::ShellResult;
 
 /// The kernel takes no argument of 128 KiB or more.
@@ -28,11 +28,11 @@ pub(crate) struct Input {
 }
 
 #[derive(Debug)]
-pub(crate) struct ShellRun(pub(crate) Arc<Runner>);
+pub(crate) struct ShellRun(pub(crate) Arc<CommandRunner>);
 
-impl Deed for ShellRun {
+impl ToolHandler for ShellRun {
     const NAME: &'static str = "shell_run";
-    const ABOUT: &'static str = "Run a shell command in the workspace's folder. \
+    const DESCRIPTION: &'static str = "Run a shell command in the workspace's folder. \
         It cannot reach the network or write outside of the workspace.";
     const KIND: ToolKind = ToolKind::Execute;
     type Input = Input;
@@ -53,10 +53,10 @@ impl Deed for ShellRun {
 ///
 /// A command that is not on the list is answered by `blocked: …` and code 126, and nothing is run.
 pub async fn shell_run(sandbox: &Sandbox, root: &Root, cmd: &str) -> ShellResult {
-    let runner = Runner::new(
+    let runner = CommandRunner::new(
         Ok(sandbox.clone()),
         root.path(),
-        Limits::default(),
+        CommandLimits::default(),
         Vec::new(),
     );
     shell(&runner, cmd, None).await.0
@@ -64,7 +64,7 @@ pub async fn shell_run(sandbox: &Sandbox, root: &Root, cmd: &str) -> ShellResult
 
 /// The result, and why it is what it is when nothing was run.
 async fn shell(
-    runner: &Runner,
+    runner: &CommandRunner,
     cmd: &str,
     seconds: Option<u64>,
 ) -> (ShellResult, Option<&'static str>) {
@@ -81,7 +81,7 @@ async fn shell(
         let said = format!("the command is longer than {TEXT_BYTES} bytes: write it to a file");
         return (ShellResult::failed(said, 2), None);
     }
-    if let Some(blocked) = blocked(cmd, &runner.allowed) {
+    if let Some(blocked) = find_blocked(cmd, &runner.allowed) {
         let said = format!("blocked: {}", blocked.command);
         return (ShellResult::failed(said, 126), Some(blocked.why));
     }

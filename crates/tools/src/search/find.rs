@@ -12,10 +12,10 @@ use ignore::overrides::{Override, OverrideBuilder};
 use windlass_core::limits::OUTPUT_BYTES;
 use windlass_workspace::paths::{PathError, Root};
 
-use super::query::Query;
+use super::query::SearchQuery;
 use super::walk::walk;
-use crate::clip;
 use crate::results::FSResult;
+use crate::truncate;
 
 /// The matches shown unless the model says otherwise, and the most it can ask for.
 const MATCHES: (u32, u32) = (200, 2_000);
@@ -30,14 +30,14 @@ const FILE_BYTES: u64 = 16 << 20;
 const PATTERN_BYTES: usize = 8 << 20;
 
 /// The lines that match, as `path:line:text`; lines around them as `path-line-text`.
-pub fn search(root: &Root, query: &Query) -> Result<FSResult, PathError> {
+pub fn search(root: &Root, query: &SearchQuery) -> Result<FSResult, PathError> {
     search_until(root, query, &AtomicBool::new(false))
 }
 
 /// The same, until told to stop.
 pub(super) fn search_until(
     root: &Root,
-    query: &Query,
+    query: &SearchQuery,
     stop: &AtomicBool,
 ) -> Result<FSResult, PathError> {
     let (matcher, globs) = match (pattern(query), globs(query)) {
@@ -47,7 +47,7 @@ pub(super) fn search_until(
         }
     };
     let mut searcher = searcher(query);
-    let mut report = Report::new(query.max_matches.unwrap_or(MATCHES.0).min(MATCHES.1));
+    let mut report = MatchWriter::new(query.max_matches.unwrap_or(MATCHES.0).min(MATCHES.1));
     let walked = walk(
         root,
         query.path.as_deref().unwrap_or("."),
@@ -65,7 +65,7 @@ pub(super) fn search_until(
                 return ControlFlow::Continue(());
             }
             report.path = path.to_owned();
-            let _ = searcher.search_reader(&matcher, Stoppable { file, stop }, &mut report);
+            let _ = searcher.search_reader(&matcher, StoppableReader { file, stop }, &mut report);
             if report.is_full() {
                 ControlFlow::Break(())
             } else {
@@ -74,12 +74,12 @@ pub(super) fn search_until(
         },
     );
     match walked {
-        Ok(()) => Ok(FSResult::done(report.told())),
-        Err(error) => FSResult::faulted("search", error),
+        Ok(()) => Ok(FSResult::done(report.into_text())),
+        Err(error) => FSResult::from_path_error("search", error),
     }
 }
 
-fn pattern(query: &Query) -> Result<RegexMatcher, String> {
+fn pattern(query: &SearchQuery) -> Result<RegexMatcher, String> {
     if query.pattern.is_empty() {
         return Err("the pattern is empty".to_owned());
     }
@@ -93,7 +93,7 @@ fn pattern(query: &Query) -> Result<RegexMatcher, String> {
         .map_err(|error| format!("the pattern cannot be used: {error}"))
 }
 
-fn globs(query: &Query) -> Result<Override, String> {
+fn globs(query: &SearchQuery) -> Result<Override, String> {
     let mut builder = OverrideBuilder::new("");
     if let Some(glob) = &query.glob {
         let added = builder.add(glob);
@@ -104,7 +104,7 @@ fn globs(query: &Query) -> Result<Override, String> {
         .map_err(|error| format!("the glob cannot be used: {error}"))
 }
 
-fn searcher(query: &Query) -> Searcher {
+fn searcher(query: &SearchQuery) -> Searcher {
     let around = query.context.min(CONTEXT) as usize;
     SearcherBuilder::new()
         .line_number(true)
@@ -117,12 +117,12 @@ fn searcher(query: &Query) -> Searcher {
 }
 
 /// A file that ends as soon as the search is told to stop, so that no pattern outlives it by more than a piece.
-struct Stoppable<'a> {
+struct StoppableReader<'a> {
     file: File,
     stop: &'a AtomicBool,
 }
 
-impl Read for Stoppable<'_> {
+impl Read for StoppableReader<'_> {
     fn read(&mut self, piece: &mut [u8]) -> io::Result<usize> {
         match self.stop.load(Ordering::Relaxed) {
             true => Ok(0),
@@ -132,7 +132,7 @@ impl Read for Stoppable<'_> {
 }
 
 /// What was found so far.
-struct Report {
+struct MatchWriter {
     path: String,
     text: String,
     matches: u32,
@@ -140,7 +140,7 @@ struct Report {
     too_large: u32,
 }
 
-impl Report {
+impl MatchWriter {
     fn new(most: u32) -> Self {
         Self {
             path: String::new(),
@@ -157,12 +157,12 @@ impl Report {
 
     fn line(&mut self, number: Option<u64>, mark: char, bytes: &[u8]) {
         let text = String::from_utf8_lossy(bytes);
-        let text = clip::line(text.trim_end_matches(['\n', '\r']), LINE_BYTES);
+        let text = truncate::truncate_line(text.trim_end_matches(['\n', '\r']), LINE_BYTES);
         let number = number.unwrap_or(0);
         let _ = writeln!(self.text, "{}{mark}{number}{mark}{text}", self.path);
     }
 
-    fn told(mut self) -> String {
+    fn into_text(mut self) -> String {
         if self.matches == 0 {
             self.text.push_str("no matches\n");
         }
@@ -185,7 +185,7 @@ impl Report {
     }
 }
 
-impl Sink for &mut Report {
+impl Sink for &mut MatchWriter {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {

@@ -1,11 +1,11 @@
 //! `search`: lines that match a pattern, in the files that git would not ignore.
 
 mod find;
-mod ignored;
+mod ignore_rules;
 mod query;
 mod walk;
 
 pub use find::search;
-pub use query::Query;
+pub use query::SearchQuery;
 
 pub(crate) use query::Search;

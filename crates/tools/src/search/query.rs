@@ -12,7 +12,7 @@ use windlass_core::{ToolKind, ToolOutput};
 use windlass_workspace::paths::Root;
 
 use super::find::search_until;
-use crate::bound::{Deed, blocking};
+use crate::handler::{ToolHandler, blocking};
 use crate::results::FSResult;
 
 /// How long a search may take.
@@ -20,7 +20,7 @@ const DEADLINE: Duration = Duration::from_secs(30);
 
 /// What to search for.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-pub struct Query {
+pub struct SearchQuery {
     /// A regular expression, as ripgrep takes it.
     pub pattern: String,
     /// The folder or file to search, relative to the workspace. Leave out for all of it.
@@ -43,17 +43,17 @@ pub struct Query {
 #[derive(Debug)]
 pub(crate) struct Search(pub(crate) Root);
 
-impl Deed for Search {
+impl ToolHandler for Search {
     const NAME: &'static str = "search";
-    const ABOUT: &'static str = "Search the workspace's files for lines that match a regular expression. \
+    const DESCRIPTION: &'static str = "Search the workspace's files for lines that match a regular expression. \
         Files that git ignores and binary files are left out. Gives path:line:text.";
     const KIND: ToolKind = ToolKind::Read;
-    type Input = Query;
+    type Input = SearchQuery;
 
-    fn run(&self, query: Query) -> BoxFuture<'_, Result<ToolOutput>> {
+    fn run(&self, query: SearchQuery) -> BoxFuture<'_, Result<ToolOutput>> {
         let root = self.0.clone();
         // Told to stop when nobody waits any more, or nobody should.
-        let stop = Stop(Arc::default());
+        let stop = StopOnDrop(Arc::default());
         let told = Arc::clone(&stop.0);
         Box::pin(async move {
             let searched = blocking(move || search_until(&root, &query, &told));
@@ -71,9 +71,9 @@ impl Deed for Search {
     }
 }
 
-struct Stop(Arc<AtomicBool>);
+struct StopOnDrop(Arc<AtomicBool>);
 
-impl Drop for Stop {
+impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }

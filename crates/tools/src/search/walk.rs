@@ -4,9 +4,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use windlass_workspace::paths::{Kind, PathError, Root};
+use windlass_workspace::paths::{PathError, PathKind, Root};
 
-use super::ignored::Ignored;
+use super::ignore_rules::IgnoreRules;
 
 /// The most names that are looked at in one folder.
 const NAMES: usize = 100_000;
@@ -21,7 +21,7 @@ pub(super) fn walk(
     let start = start.trim_end_matches('/');
     let start = start.strip_prefix("./").unwrap_or(start);
     let start = if start == "." { "" } else { start };
-    if !start.is_empty() && root.metadata(start)?.kind == Kind::File {
+    if !start.is_empty() && root.metadata(start)?.kind == PathKind::File {
         let _ = visit(start);
         return Ok(());
     }
@@ -36,24 +36,24 @@ pub(super) fn walk(
         let Ok(listing) = root.list(shown, NAMES) else {
             continue;
         };
-        let ignored = Ignored::enter(root, &folder, above);
+        let ignored = IgnoreRules::load(root, &folder, above);
         let mut deeper = Vec::new();
         for entry in listing.entries {
-            let is_folder = entry.kind == Kind::Folder;
+            let is_folder = entry.kind == PathKind::Folder;
             let path = if folder.is_empty() {
                 entry.name.clone()
             } else {
                 format!("{folder}/{}", entry.name)
             };
-            if entry.name == ".git" || ignored.covers(&path, is_folder) {
+            if entry.name == ".git" || ignored.is_ignored(&path, is_folder) {
                 continue;
             }
             if is_folder {
                 deeper.push((path, Some(Arc::clone(&ignored))));
                 continue;
             }
-            let is_over =
-                stop.load(Ordering::Relaxed) || entry.kind == Kind::File && visit(&path).is_break();
+            let is_over = stop.load(Ordering::Relaxed)
+                || entry.kind == PathKind::File && visit(&path).is_break();
             if is_over {
                 return Ok(());
             }
@@ -64,14 +64,14 @@ pub(super) fn walk(
 }
 
 /// The rules of the folders above the one where the walk begins.
-fn rules_above(root: &Root, start: &str) -> Option<Arc<Ignored>> {
+fn rules_above(root: &Root, start: &str) -> Option<Arc<IgnoreRules>> {
     let mut above = None;
     if start.is_empty() || start.split('/').any(|part| part == "..") {
         return None;
     }
     let ends = start.match_indices('/').map(|(at, _)| at);
     for end in std::iter::once(0).chain(ends) {
-        above = Some(Ignored::enter(root, &start[..end], above));
+        above = Some(IgnoreRules::load(root, &start[..end], above));
     }
     above
 }

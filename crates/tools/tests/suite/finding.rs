@@ -2,7 +2,7 @@
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::json;
-use windlass_tools::{Query, search};
+use windlass_tools::{SearchQuery, search};
 
 use super::support::User;
 
@@ -22,28 +22,28 @@ fn project() -> User {
     user
 }
 
-fn query(pattern: &str) -> Query {
-    Query {
+fn query(pattern: &str) -> SearchQuery {
+    SearchQuery {
         pattern: pattern.to_owned(),
-        ..Query::default()
+        ..SearchQuery::default()
     }
 }
 
 #[test]
 fn lines_are_found_in_what_git_would_keep() {
     let user = project();
-    let find = |query: Query| search(&user.root(), &query).unwrap();
+    let find = |query: SearchQuery| search(&user.root(), &query).unwrap();
     assert_eq!(
         find(query("greet")).detail,
         ".github/ci.yml:1:run: greet\nsrc/kept.log:1:greet\nsrc/main.rs:2:    greet();\nsrc/deep/lib.rs:1:pub fn greet() {}"
     );
-    let no_case = Query {
+    let no_case = SearchQuery {
         ignore_case: true,
         glob: Some("*.md".into()),
         ..query("^greet\\b")
     };
     assert_eq!(find(no_case).detail, "README.md:1:Greet the world.");
-    let literal = Query {
+    let literal = SearchQuery {
         literal: true,
         path: Some("src/".into()),
         ..query("greet()")
@@ -52,12 +52,12 @@ fn lines_are_found_in_what_git_would_keep() {
         find(literal).detail,
         "src/main.rs:2:    greet();\nsrc/deep/lib.rs:1:pub fn greet() {}"
     );
-    let below = Query {
+    let below = SearchQuery {
         path: Some("src/deep".into()),
         ..query("greet")
     };
     assert_eq!(find(below).detail, "src/deep/lib.rs:1:pub fn greet() {}");
-    let around = Query {
+    let around = SearchQuery {
         context: 1,
         path: Some("./src/main.rs".into()),
         ..query("greet")
@@ -66,7 +66,7 @@ fn lines_are_found_in_what_git_would_keep() {
         find(around).detail,
         "src/main.rs-1-fn main() {\nsrc/main.rs:2:    greet();\nsrc/main.rs-3-}"
     );
-    let others = Query {
+    let others = SearchQuery {
         glob: Some("!src/**".into()),
         ..query("greet")
     };
@@ -77,19 +77,19 @@ fn lines_are_found_in_what_git_would_keep() {
 #[test]
 fn what_cannot_be_searched_is_a_result() {
     let user = project();
-    let find = |query: Query| search(&user.root(), &query);
+    let find = |query: SearchQuery| search(&user.root(), &query);
     for (query, said) in [
         (query("("), "search: the pattern cannot be used"),
         (query(""), "search: the pattern is empty"),
         (
-            Query {
+            SearchQuery {
                 glob: Some("{".into()),
                 ..query("x")
             },
             "search: the glob cannot be used",
         ),
         (
-            Query {
+            SearchQuery {
                 path: Some("none".into()),
                 ..query("x")
             },
@@ -104,7 +104,7 @@ fn what_cannot_be_searched_is_a_result() {
         );
     }
     assert!(
-        find(Query {
+        find(SearchQuery {
             path: Some("..".into()),
             ..query("x")
         })
@@ -125,7 +125,7 @@ fn p12_much_is_cut_and_says_so() {
             .detail
             .ends_with("[… cut after 200 matches: narrow the search …]")
     );
-    let wide = Query {
+    let wide = SearchQuery {
         path: Some("wide".into()),
         ..query("x")
     };

@@ -82,7 +82,9 @@ impl User {
     }
 
     pub(crate) async fn sandbox(&self, mechanism: Mechanism) -> Sandbox {
-        Sandbox::with(self.host(""), mechanism).await.unwrap()
+        Sandbox::with_mechanism(self.host(""), mechanism)
+            .await
+            .unwrap()
     }
 
     /// The strongest sandbox, with these programs first.

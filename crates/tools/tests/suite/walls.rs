@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use windlass_sandbox::Mechanism;
-use windlass_tools::{Limits, LocalTools};
+use windlass_tools::{CommandLimits, LocalTools};
 
 use super::support::{BOUND, User, said, vanishes};
 
@@ -228,11 +228,11 @@ async fn p5_a_call_that_nobody_waits_for_ends() {
 #[tokio::test]
 async fn p12_time_processes_and_sizes_have_an_end() {
     let user = User::new();
-    let limits = Limits {
+    let limits = CommandLimits {
         processes: 64,
         file_bytes: 1 << 20,
         longest: Duration::from_secs(3),
-        ..Limits::default()
+        ..CommandLimits::default()
     };
     let sandbox = user.sandbox(Mechanism::Bubblewrap).await;
     let tools = user.tools_of(LocalTools::new(sandbox).limits(limits));

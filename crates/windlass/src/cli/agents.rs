@@ -9,12 +9,12 @@ use windlass_core::{Capabilities, Error};
 use windlass_server::AgentCard;
 
 use super::app::App;
-use super::exit::{Exit, Failure};
+use super::exit::{CliError, Exit};
 use crate::config::{AgentConfig, Config};
-use crate::served::NOBODY;
+use crate::model_catalog::NOT_SERVED;
 
 /// How many agents are looked for at the same time.
-const AT_ONCE: usize = 4;
+const MAX_PARALLEL: usize = 4;
 
 #[derive(Debug, Args)]
 pub(super) struct Agents {
@@ -24,7 +24,7 @@ pub(super) struct Agents {
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Row {
+pub(super) struct AgentRow {
     pub(super) name: String,
     pub(super) backend: String,
     default: bool,
@@ -47,23 +47,23 @@ pub(super) enum Health {
 }
 
 impl Agents {
-    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let config = app.config()?;
         let rows = rows(app, &config).await?;
         if self.json {
             app.console.pretty_json(&rows)?;
             return Ok(Exit::Done);
         }
-        let cells: Vec<[String; 6]> = rows.iter().map(Row::cells).collect();
+        let cells: Vec<[String; 6]> = rows.iter().map(AgentRow::cells).collect();
         let heading = ["agent", "backend", "version", "transport", "health", "can"];
         app.console.table(heading, &cells)?;
         Ok(Exit::Done)
     }
 }
 
-impl Row {
+impl AgentRow {
     /// The same for those who ask the server.
-    pub(super) fn card(self) -> AgentCard {
+    pub(super) fn to_card(self) -> AgentCard {
         let (health, detail) = match self.health {
             Health::Ok => ("ok", None),
             Health::Problem(problem) => ("problem", Some(problem)),
@@ -100,17 +100,17 @@ impl Row {
 }
 
 /// The configured agents, what is made of them, then the backends that are agents without being configured.
-pub(super) async fn rows(app: &App<'_>, config: &Config) -> Result<Vec<Row>, Failure> {
+pub(super) async fn rows(app: &App<'_>, config: &Config) -> Result<Vec<AgentRow>, CliError> {
     let configured = config.agents().into_iter().chain(config.composites());
     let mut agents: Vec<(AgentConfig, bool)> = configured.map(|agent| (agent, true)).collect();
     for backend in app.registry.available() {
-        if config.agent(backend).is_none() && !NOBODY.contains(&backend) {
+        if config.agent(backend).is_none() && !NOT_SERVED.contains(&backend) {
             agents.push((config.resolve_agent(backend, &[backend])?, false));
         }
     }
     let mut rows = Vec::new();
     // Some take seconds to say their version, so several are asked at once.
-    for some in agents.chunks(AT_ONCE) {
+    for some in agents.chunks(MAX_PARALLEL) {
         let asked = some
             .iter()
             .map(|(agent, configured)| row(app, config, agent, *configured));
@@ -126,8 +126,8 @@ fn kind(composite: &AgentConfig) -> Option<&'static str> {
     kinds.into_iter().find(|known| *known == kind)
 }
 
-async fn row(app: &App<'_>, config: &Config, agent: &AgentConfig, configured: bool) -> Row {
-    let mut row = Row {
+async fn row(app: &App<'_>, config: &Config, agent: &AgentConfig, configured: bool) -> AgentRow {
+    let mut row = AgentRow {
         name: agent.name.clone(),
         backend: agent.backend.clone(),
         default: config.default_agent() == Some(&agent.name),
@@ -137,7 +137,7 @@ async fn row(app: &App<'_>, config: &Config, agent: &AgentConfig, configured: bo
         capabilities: Vec::new(),
         health: Health::Ok,
     };
-    let can = match app.open(config, agent) {
+    let can = match app.open_agent(config, agent) {
         Ok(handle) => handle.capabilities(),
         Err(failure) => {
             row.health = Health::Problem(failure.to_string());
@@ -146,7 +146,7 @@ async fn row(app: &App<'_>, config: &Config, agent: &AgentConfig, configured: bo
     };
     row.capabilities = can.names();
     if let Ok(context) = &app.machine {
-        match seen(context, agent, can).await {
+        match probe(context, agent, can).await {
             Ok(Some(seen)) => {
                 row.version = seen.version;
                 row.transport = Some(seen.transport);
@@ -167,22 +167,22 @@ async fn row(app: &App<'_>, config: &Config, agent: &AgentConfig, configured: bo
 }
 
 /// An agent that was looked for and is there.
-struct Seen {
+struct ProbeResult {
     version: Option<String>,
     transport: &'static str,
     capabilities: Capabilities,
 }
 
 /// Looks for the agent's program, or the model's server; `None` if it has neither.
-async fn seen(
+async fn probe(
     context: &AgentContext,
     agent: &AgentConfig,
     can: Capabilities,
-) -> Result<Option<Seen>, Error> {
+) -> Result<Option<ProbeResult>, Error> {
     let mut kinds = ModelKind::ALL.into_iter();
     if let Some(kind) = kinds.find(|kind| kind.name() == agent.backend) {
         model::probe(kind, context, &agent.table).await?;
-        return Ok(Some(Seen {
+        return Ok(Some(ProbeResult {
             version: None,
             transport: "http",
             capabilities: can,
@@ -192,7 +192,7 @@ async fn seen(
     let mut profiles = cli::PROFILES.iter();
     if let Some(profile) = profiles.find(|profile| profile.name == agent.backend && !is_acp) {
         let found = cli::probe(profile, context, &agent.table).await?;
-        return Ok(Some(Seen {
+        return Ok(Some(ProbeResult {
             version: Some(found.version.to_string()),
             transport: found.transport.name,
             capabilities: found.capabilities(),
@@ -203,7 +203,7 @@ async fn seen(
         return Ok(None);
     }
     let found = acp::probe(preset, context, &agent.table).await?;
-    Ok(Some(Seen {
+    Ok(Some(ProbeResult {
         version: found.version.map(|version| version.to_string()),
         transport: found.transport,
         capabilities: found.capabilities(),

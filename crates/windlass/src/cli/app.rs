@@ -7,10 +7,10 @@ use windlass_agents::AgentContext;
 use windlass_core::{AgentHandle, AgentRegistry};
 
 use super::console::Console;
-use super::exit::Failure;
+use super::exit::CliError;
+use crate::agent_catalog::AgentCatalog;
 use crate::config::{AgentConfig, Config, Inputs};
 use crate::registry;
-use crate::roster::Roster;
 
 /// The registry, where the configuration comes from, and the console.
 pub(super) struct App<'a> {
@@ -26,9 +26,9 @@ impl<'a> App<'a> {
         config: Option<PathBuf>,
         registry: AgentRegistry,
         console: &'a Console,
-    ) -> Result<Self, Failure> {
-        let mut inputs = Inputs::of_process().map_err(|error| {
-            Failure::usage(format!(
+    ) -> Result<Self, CliError> {
+        let mut inputs = Inputs::from_process().map_err(|error| {
+            CliError::usage(format!(
                 "the working directory cannot be read: {error}; change to one that exists"
             ))
         })?;
@@ -42,16 +42,16 @@ impl<'a> App<'a> {
     }
 
     /// Looks at the machine, for the commands that reach agents: it costs a few milliseconds.
-    pub(super) async fn with_programs(mut self) -> Self {
-        self.machine = registry::machine(&self.inputs).await;
+    pub(super) async fn with_local_agents(mut self) -> Self {
+        self.machine = registry::agent_context(&self.inputs).await;
         // Nobody else holds it before the command runs.
         let registry = Arc::into_inner(self.registry).unwrap_or_default();
-        self.registry = Arc::new(registry::with_programs(registry, &self.machine));
+        self.registry = Arc::new(registry::with_local_agents(registry, &self.machine));
         self
     }
 
     /// The configuration; what a person should know about it is said on the way.
-    pub(super) fn config(&self) -> Result<Config, Failure> {
+    pub(super) fn config(&self) -> Result<Config, CliError> {
         let config = Config::load(&self.inputs)?;
         for notice in config.notices() {
             self.console.notice(&notice.to_string());
@@ -60,25 +60,25 @@ impl<'a> App<'a> {
     }
 
     /// The agents of this program, as this configuration knows them.
-    pub(super) fn roster(&self, config: &Config) -> Roster {
-        Roster::new(Arc::clone(&self.registry), config.clone())
+    pub(super) fn catalog(&self, config: &Config) -> AgentCatalog {
+        AgentCatalog::new(Arc::clone(&self.registry), config.clone())
     }
 
     /// The agent that is named, or else the default one.
-    pub(super) fn choose(
+    pub(super) fn find_agent(
         &self,
         config: &Config,
         name: Option<&str>,
-    ) -> Result<AgentConfig, Failure> {
-        Ok(self.roster(config).find(name)?)
+    ) -> Result<AgentConfig, CliError> {
+        Ok(self.catalog(config).find(name)?)
     }
 
     /// The agent itself, under the limits that the configuration sets.
-    pub(super) fn open(
+    pub(super) fn open_agent(
         &self,
         config: &Config,
         agent: &AgentConfig,
-    ) -> Result<AgentHandle, Failure> {
-        Ok(self.roster(config).open(agent)?)
+    ) -> Result<AgentHandle, CliError> {
+        Ok(self.catalog(config).open(agent)?)
     }
 }

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use clap::Args;
 use windlass_core::task::{Approval, RecordId, TaskId};
-use windlass_core::{PermissionKind, PermissionOption, visible, visible_line};
+use windlass_core::{PermissionKind, PermissionOption, escape_control, escape_line};
 
 use super::app::App;
 use super::console::{QUIET, STRONG};
-use super::exit::{Exit, Failure};
-use super::queue::Queue;
+use super::exit::{CliError, Exit};
+use super::queue::TaskQueue;
 
 /// How much of what a tool would be given is shown; the rest is in the JSON.
 const SHOWN_LINES: usize = 40;
@@ -36,8 +36,8 @@ pub(super) struct Decide {
 }
 
 impl Approvals {
-    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
-        let queue = Queue::open(app).await?;
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
+        let queue = TaskQueue::open(app).await?;
         let found = of_project(&queue, queue.store.approvals(!self.all).await?).await?;
         if self.json {
             app.console.pretty_json(&found)?;
@@ -53,15 +53,17 @@ impl Approvals {
 }
 
 impl Decide {
-    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
-        let store = Queue::open(app).await?.store;
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
+        let store = TaskQueue::open(app).await?.store;
         let asked = store.approval(self.id).await?.asked;
-        let option = self.chosen(&asked.options)?;
-        let decided = store.decide(self.id, Some(option.id.clone())).await?;
+        let option = self.selected_option(&asked.options)?;
+        let decided = store
+            .decide_approval(self.id, Some(option.id.clone()))
+            .await?;
         let held = decided.decision.as_ref();
         let held = held.and_then(|held| held.option.as_deref());
         if held != Some(&option.id) {
-            return Err(Failure::usage(match held {
+            return Err(CliError::usage(match held {
                 Some(other) => {
                     format!("permission request {} was decided before: {other}", self.id)
                 }
@@ -74,20 +76,23 @@ impl Decide {
         if self.json {
             app.console.pretty_json(&decided)?;
         } else {
-            let (label, task) = (visible_line(&option.label), asked.attempt.task);
+            let (label, task) = (escape_line(&option.label), asked.attempt.task);
             app.console.line(&format!("{label}: task {task} goes on"))?;
         }
         Ok(Exit::Done)
     }
 
     /// The option that is meant. A number is always a place in the list, so that what is seen is what is chosen.
-    fn chosen<'a>(&self, options: &'a [PermissionOption]) -> Result<&'a PermissionOption, Failure> {
+    fn selected_option<'a>(
+        &self,
+        options: &'a [PermissionOption],
+    ) -> Result<&'a PermissionOption, CliError> {
         let found = match self.option.parse::<usize>() {
             Ok(place) => place.checked_sub(1).and_then(|place| options.get(place)),
             Err(_) => options.iter().find(|option| option.id == self.option),
         };
         found.ok_or_else(|| {
-            Failure::usage(format!(
+            CliError::usage(format!(
                 "permission request {} does not offer {:?}: windlass approvals shows what it does",
                 self.id, self.option
             ))
@@ -96,7 +101,7 @@ impl Decide {
 }
 
 /// Those that belong to tasks of this project.
-async fn of_project(queue: &Queue, all: Vec<Approval>) -> Result<Vec<Approval>, Failure> {
+async fn of_project(queue: &TaskQueue, all: Vec<Approval>) -> Result<Vec<Approval>, CliError> {
     let mut ours: HashMap<TaskId, bool> = HashMap::new();
     let mut found = Vec::new();
     for approval in all {
@@ -113,18 +118,18 @@ async fn of_project(queue: &Queue, all: Vec<Approval>) -> Result<Vec<Approval>, 
     Ok(found)
 }
 
-fn show(app: &App<'_>, approval: &Approval) -> Result<(), Failure> {
+fn show(app: &App<'_>, approval: &Approval) -> Result<(), CliError> {
     let asked = &approval.asked;
     app.console.line(&format!(
         "{STRONG}permission request {} (task {}, attempt {}){STRONG:#}",
         approval.id, asked.attempt.task, asked.attempt.number
     ))?;
-    let (agent, tool) = (visible_line(&asked.agent), visible_line(&asked.tool));
+    let (agent, tool) = (escape_line(&asked.agent), escape_line(&asked.tool));
     app.console
         .line(&format!("{agent} asks whether it may: {tool}"))?;
     let input = serde_json::to_string_pretty(&asked.input).unwrap_or_default();
     for line in input.lines().take(SHOWN_LINES) {
-        app.console.line(&format!("  {}", visible(line)))?;
+        app.console.line(&format!("  {}", escape_control(line)))?;
     }
     if let more @ 1.. = input.lines().count().saturating_sub(SHOWN_LINES) {
         let line = format!("  {QUIET}… {more} more lines: windlass approvals --json{QUIET:#}");
@@ -132,14 +137,14 @@ fn show(app: &App<'_>, approval: &Approval) -> Result<(), Failure> {
     }
     if let Some(decision) = &approval.decision {
         let words = match &decision.option {
-            Some(option) => format!("decided: {}", visible_line(option)),
+            Some(option) => format!("decided: {}", escape_line(option)),
             None => "withdrawn: its turn ended first".to_owned(),
         };
         return Ok(app.console.line(&words)?);
     }
     for (place, option) in asked.options.iter().enumerate() {
         // The words are the agent's; what they mean is not.
-        let words = visible_line(&option.label);
+        let words = escape_line(&option.label);
         let (id, place, meaning) = (approval.id, place + 1, meaning(option.kind));
         app.console.line(&format!(
             "{QUIET}windlass decide {id} {place}{QUIET:#}  {meaning}: {words}"

@@ -4,27 +4,27 @@ use std::io::{self, BufRead, IsTerminal, Read};
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use windlass_core::permission::Approval;
-use windlass_core::{Approver, PermissionAsk};
+use windlass_core::permission::SessionApprover;
+use windlass_core::{Approver, PermissionRequest};
 
 use super::console::{Console, STRONG, WARNING};
-use super::transcript::brief;
+use super::turn_printer::brief;
 
 /// Asks on standard error, and takes the answer from standard input.
 #[derive(Debug)]
-struct Person {
+struct TerminalApprover {
     console: Console,
 }
 
 /// The person, where one is there to be asked and standard input is not used up by the prompt.
-pub(super) fn at_terminal(console: &Console, prompt_from_stdin: bool) -> Approval {
+pub(super) fn terminal_approver(console: &Console, prompt_from_stdin: bool) -> SessionApprover {
     let there = console.is_interactive() && io::stdin().is_terminal() && !prompt_from_stdin;
-    let person = || -> Arc<dyn Approver> { Arc::new(Person { console: *console }) };
-    Approval(there.then(person))
+    let person = || -> Arc<dyn Approver> { Arc::new(TerminalApprover { console: *console }) };
+    SessionApprover(there.then(person))
 }
 
-impl Approver for Person {
-    fn decide(&self, ask: PermissionAsk) -> BoxFuture<'_, Option<String>> {
+impl Approver for TerminalApprover {
+    fn decide(&self, ask: PermissionRequest) -> BoxFuture<'_, Option<String>> {
         let asks = format!(
             "{} asks whether it may: {} {}",
             ask.agent,

@@ -11,12 +11,12 @@ use windlass_core::{
 
 use super::app::App;
 use super::approver;
-use super::exit::{Exit, Failure};
+use super::exit::{CliError, Exit};
+use super::follow::{StructuredRounds, follow_turn};
 use super::interrupt::Interrupts;
 use super::prompt_text;
 use super::schema::SchemaArgs;
-use super::transcript::Transcript;
-use super::watch::{Rounds, watch};
+use super::turn_printer::TurnPrinter;
 use crate::config::AgentConfig;
 
 #[derive(Debug, Args)]
@@ -35,7 +35,7 @@ pub(super) struct Ask {
     timeout: Option<Duration>,
     /// What to print: the answer, one JSON object at the end, or every event as a line of JSON
     #[arg(short, long, value_enum, default_value_t)]
-    output: Output,
+    output: OutputMode,
     #[command(flatten)]
     schema: SchemaArgs,
     /// What the agent should do; - reads it from stdin
@@ -43,7 +43,7 @@ pub(super) struct Ask {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(super) enum Output {
+pub(super) enum OutputMode {
     /// The answer as it is written; tools on stderr.
     #[default]
     Text,
@@ -54,11 +54,11 @@ pub(super) enum Output {
 }
 
 impl Ask {
-    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let config = app.config()?;
-        let agent = app.choose(&config, self.agent.as_deref())?;
-        let handle = app.open(&config, &agent)?;
-        self.put_to(app, &handle, &agent).await
+        let agent = app.find_agent(&config, self.agent.as_deref())?;
+        let handle = app.open_agent(&config, &agent)?;
+        self.run_on(app, &handle, &agent).await
     }
 
     /// The agent that is named, if one is.
@@ -67,18 +67,18 @@ impl Ask {
     }
 
     /// Puts the prompt to this agent and shows what it does.
-    pub(super) async fn put_to(
+    pub(super) async fn run_on(
         self,
         app: &App<'_>,
         handle: &AgentHandle,
         agent: &AgentConfig,
-    ) -> Result<Exit, Failure> {
-        let cwd = folder(&self.cwd)?;
+    ) -> Result<Exit, CliError> {
+        let cwd = absolute_dir(&self.cwd)?;
         let from_stdin = self.prompt == "-";
         let text = prompt_text::read(self.prompt, std::io::stdin())?;
         let dialog = self.schema.dialog(&text, handle.capabilities())?;
         let mut options = SessionOptions::in_dir(cwd);
-        options.approver = approver::at_terminal(app.console, from_stdin);
+        options.approver = approver::terminal_approver(app.console, from_stdin);
         if options.approver.0.is_some() {
             options.permissions = PermissionPolicy::Ask;
         }
@@ -88,27 +88,27 @@ impl Ask {
         }
         let mut interrupts = Interrupts::listen()?;
         let session = tokio::select! {
-            session = begin(handle, self.session, options) => session?,
+            session = open_session(handle, self.session, options) => session?,
             () = interrupts.next() => return Err(Error::Cancelled.into()),
         };
         let timeout = self.timeout;
-        let transcript = Transcript::new(app.console, self.output, &agent.name);
+        let transcript = TurnPrinter::new(app.console, self.output, &agent.name);
         let Some(dialog) = dialog else {
             let turn = handle.prompt(&session, Prompt { text, timeout }).await?;
-            return follow(handle, &session, turn, transcript, &mut interrupts).await;
+            return follow_to_end(handle, &session, turn, transcript, &mut interrupts).await;
         };
-        let rounds = Rounds {
+        let rounds = StructuredRounds {
             handle,
             session,
             transcript,
             interrupts,
             timeout,
         };
-        rounds.settle(dialog).await
+        rounds.run(dialog).await
     }
 }
 
-async fn begin(
+async fn open_session(
     handle: &AgentHandle,
     session: Option<String>,
     options: SessionOptions,
@@ -123,34 +123,34 @@ async fn begin(
 }
 
 /// Shows the one turn that there is, and says how the program ends.
-pub(super) async fn follow(
+pub(super) async fn follow_to_end(
     handle: &AgentHandle,
     session: &SessionId,
     turn: EventReceiver,
-    mut transcript: Transcript<'_>,
+    mut transcript: TurnPrinter<'_>,
     interrupts: &mut Interrupts,
-) -> Result<Exit, Failure> {
-    let watched = watch(handle, session, turn, &mut transcript, interrupts, |_| {}).await?;
+) -> Result<Exit, CliError> {
+    let watched = follow_turn(handle, session, turn, &mut transcript, interrupts, |_| {}).await?;
     match watched {
-        ControlFlow::Continue(()) => transcript.end(),
+        ControlFlow::Continue(()) => transcript.finish(),
         ControlFlow::Break(exit) => Ok(exit),
     }
 }
 
 /// The folder as an absolute path, if it is one.
-pub(super) fn folder(path: &Path) -> Result<PathBuf, Failure> {
+pub(super) fn absolute_dir(path: &Path) -> Result<PathBuf, CliError> {
     let shown = path.display();
     let next = "pass another with --cwd";
     match std::fs::metadata(path) {
         Ok(found) if found.is_dir() => std::path::absolute(path)
-            .map_err(|error| Failure::usage(format!("the working directory {shown}: {error}"))),
-        Ok(_) => Err(Failure::usage(format!(
+            .map_err(|error| CliError::usage(format!("the working directory {shown}: {error}"))),
+        Ok(_) => Err(CliError::usage(format!(
             "the working directory {shown} is a file: {next}"
         ))),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(Failure::usage(format!(
-            "the working directory {shown} does not exist: create it or {next}"
-        ))),
-        Err(error) => Err(Failure::usage(format!(
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(CliError::usage(
+            format!("the working directory {shown} does not exist: create it or {next}"),
+        )),
+        Err(error) => Err(CliError::usage(format!(
             "the working directory {shown} cannot be used: {error}; {next}"
         ))),
     }

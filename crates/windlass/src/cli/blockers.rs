@@ -1,13 +1,13 @@
 //! `windlass blockers` and `windlass answer`: the questions that tasks wait for.
 
 use clap::Args;
+use windlass_core::escape_control;
 use windlass_core::task::{Blocker, RecordId};
-use windlass_core::visible;
 
 use super::app::App;
 use super::console::{QUIET, STRONG};
-use super::exit::{Exit, Failure};
-use super::queue::Queue;
+use super::exit::{CliError, Exit};
+use super::queue::TaskQueue;
 
 #[derive(Debug, Args)]
 pub(super) struct Blockers {
@@ -31,8 +31,8 @@ pub(super) struct Answer {
 }
 
 impl Blockers {
-    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
-        let queue = Queue::open(app).await?;
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
+        let queue = TaskQueue::open(app).await?;
         let found = queue
             .store
             .blockers(Some(queue.project.id), !self.all)
@@ -51,9 +51,9 @@ impl Blockers {
 }
 
 impl Answer {
-    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
-        let queue = Queue::open(app).await?;
-        let task = queue.store.answer(self.id, self.text).await?;
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
+        let queue = TaskQueue::open(app).await?;
+        let task = queue.store.answer_blocker(self.id, self.text).await?;
         if self.json {
             app.console.pretty_json(&task)?;
         } else {
@@ -64,16 +64,16 @@ impl Answer {
     }
 }
 
-fn show(app: &App<'_>, blocker: &Blocker) -> Result<(), Failure> {
+fn show(app: &App<'_>, blocker: &Blocker) -> Result<(), CliError> {
     app.console.line(&format!(
         "{STRONG}question {} (task {}, attempt {}){STRONG:#}",
         blocker.id, blocker.task_id, blocker.attempt
     ))?;
-    app.console.line(&visible(&blocker.question))?;
+    app.console.line(&escape_control(&blocker.question))?;
     match &blocker.answer {
         Some(answer) => app
             .console
-            .line(&format!("answered: {}", visible(&answer.text)))?,
+            .line(&format!("answered: {}", escape_control(&answer.text)))?,
         None => app.console.line(&format!(
             "{QUIET}windlass answer {} TEXT{QUIET:#}",
             blocker.id

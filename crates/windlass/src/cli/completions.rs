@@ -4,7 +4,7 @@ use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
 use super::app::App;
-use super::exit::{Exit, Failure};
+use super::exit::{CliError, Exit};
 
 #[derive(Debug, Args)]
 pub(super) struct Completions {
@@ -13,7 +13,7 @@ pub(super) struct Completions {
 }
 
 impl Completions {
-    pub(super) fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+    pub(super) fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let mut script = Vec::new();
         clap_complete::generate(
             self.shell,

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::app::App;
-use super::exit::{Exit, Failure};
+use super::exit::{CliError, Exit};
 
 #[derive(Debug, Args)]
 pub(super) struct Show {
@@ -13,7 +13,7 @@ pub(super) struct Show {
 }
 
 impl Show {
-    pub(super) fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+    pub(super) fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let entries = app.config()?.entries();
         if self.json {
             app.console.pretty_json(&entries)?;

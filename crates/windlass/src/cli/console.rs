@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
-use windlass_core::{visible, visible_json, visible_line};
+use windlass_core::{escape_control, escape_json, escape_line};
 
 /// Emphasis.
 pub(super) const STRONG: Style = Style::new().bold();
@@ -42,7 +42,7 @@ impl Console {
     /// A piece of text on standard output, at once.
     pub(super) fn text(&self, text: &str) -> io::Result<()> {
         let mut out = anstream::stdout().lock();
-        out.write_all(visible(text).as_bytes())?;
+        out.write_all(escape_control(text).as_bytes())?;
         out.flush()
     }
 
@@ -54,13 +54,13 @@ impl Console {
     /// A value on standard output, as one line of JSON.
     pub(super) fn json(&self, value: &impl Serialize) -> io::Result<()> {
         let json = serde_json::to_string(value)?;
-        self.line(&visible_json(&json))
+        self.line(&escape_json(&json))
     }
 
     /// A value on standard output, as JSON for reading.
     pub(super) fn pretty_json(&self, value: &impl Serialize) -> io::Result<()> {
         let json = serde_json::to_string_pretty(value)?;
-        self.line(&visible_json(&json))
+        self.line(&escape_json(&json))
     }
 
     /// A value on standard output: for reading where a person reads it, on one line where a program does.
@@ -74,13 +74,13 @@ impl Console {
 
     /// A line on standard error: progress, which may be lost.
     pub(super) fn progress(&self, style: Style, line: &str) {
-        let line = visible_line(line);
+        let line = escape_line(line);
         let _ = writeln!(anstream::stderr().lock(), "{style}{line}{style:#}");
     }
 
     /// A line on standard error that the person should know.
     pub(super) fn notice(&self, line: &str) {
-        let line = visible_line(line);
+        let line = escape_line(line);
         let _ = writeln!(
             anstream::stderr().lock(),
             "{WARNING}note:{WARNING:#} {line}"
@@ -89,7 +89,7 @@ impl Console {
 
     /// What went wrong, on standard error.
     pub(super) fn error(&self, message: &str) {
-        let message = visible(message);
+        let message = escape_control(message);
         let _ = writeln!(anstream::stderr().lock(), "{BAD}error:{BAD:#} {message}");
     }
 
@@ -101,7 +101,7 @@ impl Console {
     ) -> io::Result<()> {
         let rows: Vec<[Cow<'_, str>; N]> = rows
             .iter()
-            .map(|row| row.each_ref().map(|cell| visible_line(cell)))
+            .map(|row| row.each_ref().map(|cell| escape_line(cell)))
             .collect();
         let width = |column: usize| {
             let cells = rows.iter().map(|row| row[column].chars().count());

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
-use windlass_index::{Codebase, Related};
+use windlass_index::{CodebaseContext, Related};
 
 use super::app::App;
 use super::console::{QUIET, STRONG};
-use super::exit::{Exit, Failure};
+use super::exit::{CliError, Exit};
 use super::prompt_text;
-use crate::past::GitPast;
+use crate::git_history::GitHistory;
 use crate::registry;
 
 #[derive(Debug, Args)]
@@ -37,9 +37,9 @@ pub(super) struct Index {
 }
 
 impl Context {
-    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let root = folder(&self.cwd)?;
-        let task = told(self.task)?;
+        let task = read_task_text(self.task)?;
         let codebase = codebase(app).await;
         let related = codebase.related(&root, &task).await?;
         if self.json {
@@ -52,7 +52,7 @@ impl Context {
 }
 
 impl Index {
-    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let root = folder(&self.cwd)?;
         let index = codebase(app).await.open(&root).await?;
         let (refresh, symbols) = (index.last_refresh(), index.symbol_count());
@@ -80,42 +80,42 @@ impl Index {
 }
 
 /// The index with what this machine has: a place for its cache, and git's history if git can be run safely.
-async fn codebase(app: &App<'_>) -> Codebase {
-    let codebase = match app.inputs.cache_folder() {
-        Some(folder) => Codebase::new(folder.join("index")),
-        None => Codebase::without_cache(),
+async fn codebase(app: &App<'_>) -> CodebaseContext {
+    let codebase = match app.inputs.cache_dir() {
+        Some(folder) => CodebaseContext::new(folder.join("index")),
+        None => CodebaseContext::without_cache(),
     };
     match registry::sandbox(&app.inputs).await {
-        Ok(sandbox) => codebase.with_history(GitPast::new(sandbox)),
+        Ok(sandbox) => codebase.with_history(GitHistory::new(sandbox)),
         Err(_) => codebase,
     }
 }
 
 /// The folder as its whole path: what is cached is cached under it.
-fn folder(path: &Path) -> Result<PathBuf, Failure> {
+fn folder(path: &Path) -> Result<PathBuf, CliError> {
     let problem = match path.canonicalize() {
         Ok(folder) if folder.is_dir() => return Ok(folder),
         Ok(_) => "is a file".to_owned(),
         Err(error) => format!("cannot be opened: {error}"),
     };
     let path = path.display();
-    Err(Failure::usage(format!(
+    Err(CliError::usage(format!(
         "the folder {path} {problem}: pass another with --cwd"
     )))
 }
 
 /// The task that an argument means: what a file of that name holds, standard input for `-`, or itself.
-fn told(task: String) -> Result<String, Failure> {
+fn read_task_text(task: String) -> Result<String, CliError> {
     if task != "-" && Path::new(&task).is_file() {
         let file = File::open(&task)
-            .map_err(|error| Failure::usage(format!("{task} cannot be read: {error}")))?;
+            .map_err(|error| CliError::usage(format!("{task} cannot be read: {error}")))?;
         return prompt_text::read("-".to_owned(), file);
     }
     prompt_text::read(task, std::io::stdin())
 }
 
-fn show(app: &App<'_>, related: &Related) -> Result<(), Failure> {
-    let line = |text: String| windlass_core::visible_line(&text).into_owned();
+fn show(app: &App<'_>, related: &Related) -> Result<(), CliError> {
+    let line = |text: String| windlass_core::escape_line(&text).into_owned();
     if related.files.is_empty() {
         app.console.line("nothing here has to do with that")?;
     }

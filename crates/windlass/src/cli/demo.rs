@@ -3,24 +3,24 @@
 //! An embedded script is what the agent says: played by an agent of our own, or, with `--agent`, by the model
 //! that a real one is pointed at. Everything else is what it always is: clone, sandbox, tests, correction, proof.
 
-mod stage;
+mod setup;
 
 use std::sync::Arc;
 
 use clap::Args;
 use windlass_core::task::NewTask;
-use windlass_core::{SessionOptions, visible_line};
-use windlass_runner::{PlanOptions, ResultStatus, Signals, get_plan};
+use windlass_core::{SessionOptions, escape_line};
+use windlass_runner::{PlanOptions, ResultStatus, StopSignals, get_plan};
 use windlass_workspace::TestSettings;
 
 use super::app::App;
 use super::console::{GOOD, QUIET, STRONG};
-use super::crew::{Crew, settings};
-use super::exit::{Exit, Failure};
+use super::exit::{CliError, Exit};
 use super::interrupt::Interrupts;
-use super::progress::Progress;
+use super::progress::ProgressPrinter;
 use super::queue;
-use stage::{Stage, TEST_COMMAND};
+use super::task_runtime::{TaskRuntime, runner_settings};
+use setup::{DemoSetup, TEST_COMMAND};
 
 /// What is asked for.
 const TASK: &str = "Greet the world where no name is given";
@@ -36,32 +36,34 @@ pub(super) struct Demo {
 }
 
 impl Demo {
-    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let mut interrupts = Interrupts::listen()?;
-        let stage = Stage::set(app, self.agent.as_deref()).await?;
+        let stage = DemoSetup::create(app, self.agent.as_deref()).await?;
         let exit = tokio::select! {
-            exit = self.play(app, &stage) => exit,
+            exit = self.run_demo(app, &stage) => exit,
             () = interrupts.next() => Ok(Exit::Interrupted),
         };
         if self.keep {
-            let shown = stage.keep();
+            let shown = stage.into_path();
             app.console
                 .line(&format!("the repository is at {}", shown.display()))?;
         }
         exit
     }
 
-    async fn play(&self, app: &App<'_>, stage: &Stage) -> Result<Exit, Failure> {
+    async fn run_demo(&self, app: &App<'_>, stage: &DemoSetup) -> Result<Exit, CliError> {
         let console = app.console;
-        let said = |text: &str| console.line(&format!("{STRONG}{}{STRONG:#}", visible_line(text)));
+        let said = |text: &str| console.line(&format!("{STRONG}{}{STRONG:#}", escape_line(text)));
         let store = windlass_store::open(&stage.store_url()).await?;
-        let project = store.add_project(queue::named(stage.repository())).await?;
+        let project = store
+            .add_project(queue::project_in(stage.repository()))
+            .await?;
         let tests = TestSettings {
             command: Some(TEST_COMMAND.map(str::to_owned).to_vec()),
             ..TestSettings::default()
         };
-        let crew = Crew::at(app, stage.places(), tests).await?;
-        let settings = settings(&app.config()?);
+        let crew = TaskRuntime::in_dir(app, stage.clones_dir(), tests).await?;
+        let settings = runner_settings(&app.config()?);
 
         said(&format!(
             "A repository with a failing test, and one wish: {TASK}"
@@ -72,9 +74,9 @@ impl Demo {
         };
         let plan = get_plan(TASK, &stage.handle, options).await?;
         for (place, step) in plan.plan.iter().enumerate() {
-            console.line(&format!("{:>3}. {}", place + 1, visible_line(step)))?;
+            console.line(&format!("{:>3}. {}", place + 1, escape_line(step)))?;
         }
-        let progress = Arc::new(Progress::new(console));
+        let progress = Arc::new(ProgressPrinter::new(console));
         let handle = stage.handle.clone();
         let agents = move |_: Option<&str>, _| Ok(handle.clone());
         let runner = crew.runner(
@@ -89,20 +91,20 @@ impl Demo {
         };
         let added = store.enqueue(vec![wish]).await?;
         let Some(task) = added.into_iter().next().map(|added| added.task) else {
-            return Err(Failure::failed(
+            return Err(CliError::failed(
                 "the store took the task and did not say which it is",
             ));
         };
-        let result = runner.execute_task(&task, Signals::default()).await?;
+        let result = runner.execute_task(&task, StopSignals::default()).await?;
         if result.status != ResultStatus::Completed {
             let words = result.error.unwrap_or(result.output);
-            return Err(Failure::failed(format!(
+            return Err(CliError::failed(format!(
                 "the demo ended {}: {words}",
                 result.status
             )));
         }
         let Some(proof) = store.proof(task.id).await? else {
-            return Err(Failure::failed("the demo ended without a proof"));
+            return Err(CliError::failed("the demo ended without a proof"));
         };
         said("The change")?;
         let diff = crew
@@ -113,7 +115,7 @@ impl Demo {
         for (name, value) in super::task::proof_lines(&proof) {
             console.line(&format!(
                 "{QUIET}{name:>12}{QUIET:#}  {}",
-                visible_line(&value)
+                escape_line(&value)
             ))?;
         }
         console.line(&format!(

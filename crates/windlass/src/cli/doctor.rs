@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use clap::Args;
 use serde::Serialize;
-use windlass_sandbox::{Host, Mechanism, Profile, Sandbox, Spec};
+use windlass_sandbox::{CommandSpec, Host, Mechanism, Profile, Sandbox};
 
 use super::agents::{self, Health};
 use super::app::App;
 use super::console::{BAD, GOOD, WARNING};
-use super::exit::{Exit, Failure};
+use super::exit::{CliError, Exit};
 use crate::config::Config;
 
 #[derive(Debug, Args)]
@@ -23,20 +23,20 @@ pub(super) struct Doctor {
 #[derive(Debug, Serialize)]
 struct Check {
     what: String,
-    state: State,
+    state: CheckStatus,
     found: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum State {
+enum CheckStatus {
     Ok,
     Warning,
     Missing,
 }
 
 impl Doctor {
-    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let mut checks = isolation(app).await;
         checks.extend(configuration(app).await);
         if self.json {
@@ -46,18 +46,20 @@ impl Doctor {
                 show(app, check)?;
             }
         }
-        let missing = checks.iter().any(|check| check.state == State::Missing);
+        let missing = checks
+            .iter()
+            .any(|check| check.state == CheckStatus::Missing);
         Ok(if missing { Exit::Failed } else { Exit::Done })
     }
 }
 
-fn show(app: &App<'_>, check: &Check) -> Result<(), Failure> {
+fn show(app: &App<'_>, check: &Check) -> Result<(), CliError> {
     let (style, mark) = match check.state {
-        State::Ok => (GOOD, "ok     "),
-        State::Warning => (WARNING, "warning"),
-        State::Missing => (BAD, "missing"),
+        CheckStatus::Ok => (GOOD, "ok     "),
+        CheckStatus::Warning => (WARNING, "warning"),
+        CheckStatus::Missing => (BAD, "missing"),
     };
-    let found = windlass_core::visible_line(&check.found);
+    let found = windlass_core::escape_line(&check.found);
     app.console
         .line(&format!("{style}{mark}{style:#}  {}: {found}", check.what))?;
     Ok(())
@@ -67,24 +69,28 @@ fn show(app: &App<'_>, check: &Check) -> Result<(), Failure> {
 async fn isolation(app: &App<'_>) -> Vec<Check> {
     let sandbox = match Sandbox::detect(Host::current()).await {
         Ok(sandbox) => sandbox,
-        Err(error) => return vec![check("isolation", State::Missing, error.to_string())],
+        Err(error) => return vec![check("isolation", CheckStatus::Missing, error.to_string())],
     };
     let state = match sandbox.mechanism() {
-        Mechanism::Bubblewrap => State::Ok,
-        _ => State::Warning,
+        Mechanism::Bubblewrap => CheckStatus::Ok,
+        _ => CheckStatus::Warning,
     };
     let found = format!("{} is in force", sandbox.mechanism());
     let mut checks = vec![check("isolation", state, found)];
-    for (mechanism, reason) in sandbox.passed_over() {
+    for (mechanism, reason) in sandbox.rejected_mechanisms() {
         let found = format!("{mechanism} would be stronger: {reason}");
-        checks.push(check("isolation", State::Warning, found));
+        checks.push(check("isolation", CheckStatus::Warning, found));
     }
-    let git = Spec::new("git", &app.inputs.cwd, Profile::tool())
+    let git = CommandSpec::new("git", &app.inputs.cwd, Profile::tool())
         .arg("--version")
         .deadline(Duration::from_secs(10));
     checks.push(match sandbox.run(git).await {
-        Ok(output) => check("git", State::Ok, output.stdout.text().trim().to_owned()),
-        Err(error) => check("git", State::Missing, error.to_string()),
+        Ok(output) => check(
+            "git",
+            CheckStatus::Ok,
+            output.stdout.text().trim().to_owned(),
+        ),
+        Err(error) => check("git", CheckStatus::Missing, error.to_string()),
     });
     checks
 }
@@ -93,26 +99,42 @@ async fn isolation(app: &App<'_>) -> Vec<Check> {
 async fn configuration(app: &App<'_>) -> Vec<Check> {
     let config = match Config::load(&app.inputs) {
         Ok(config) => config,
-        Err(error) => return vec![check("configuration", State::Missing, error.to_string())],
+        Err(error) => {
+            return vec![check(
+                "configuration",
+                CheckStatus::Missing,
+                error.to_string(),
+            )];
+        }
     };
-    let mut checks = vec![check("configuration", State::Ok, "can be read".to_owned())];
+    let mut checks = vec![check(
+        "configuration",
+        CheckStatus::Ok,
+        "can be read".to_owned(),
+    )];
     for notice in config.notices() {
-        checks.push(check("configuration", State::Warning, notice.to_string()));
+        checks.push(check(
+            "configuration",
+            CheckStatus::Warning,
+            notice.to_string(),
+        ));
     }
     let rows = agents::rows(app, &config).await.unwrap_or_default();
     for row in rows {
         let what = format!("agent {}", row.name);
         checks.push(match row.health {
-            Health::Ok => check(&what, State::Ok, format!("backend {}", row.backend)),
+            Health::Ok => check(&what, CheckStatus::Ok, format!("backend {}", row.backend)),
             // What nobody configured need not be there.
-            Health::Problem(problem) if !row.configured => check(&what, State::Warning, problem),
-            Health::Problem(problem) => check(&what, State::Missing, problem),
+            Health::Problem(problem) if !row.configured => {
+                check(&what, CheckStatus::Warning, problem)
+            }
+            Health::Problem(problem) => check(&what, CheckStatus::Missing, problem),
         });
     }
     checks
 }
 
-fn check(what: &str, state: State, found: String) -> Check {
+fn check(what: &str, state: CheckStatus, found: String) -> Check {
     Check {
         what: what.to_owned(),
         state,

@@ -48,12 +48,12 @@ impl Exit {
 
 /// One clear sentence, and the exit code that goes with it.
 #[derive(Debug)]
-pub(super) struct Failure {
+pub(super) struct CliError {
     exit: Exit,
     message: String,
 }
 
-impl Failure {
+impl CliError {
     pub(super) fn usage(message: impl Into<String>) -> Self {
         Self {
             exit: Exit::Usage,
@@ -67,7 +67,7 @@ impl Failure {
     }
 
     /// The same, with a word on whose failure it is.
-    pub(super) fn of(self, whose: &str) -> Self {
+    pub(super) fn with_context(self, whose: &str) -> Self {
         Self {
             message: format!("{whose}: {}", self.message),
             ..self
@@ -82,19 +82,19 @@ impl Failure {
     }
 }
 
-impl std::fmt::Display for Failure {
+impl std::fmt::Display for CliError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl From<crate::config::Error> for Failure {
+impl From<crate::config::Error> for CliError {
     fn from(error: crate::config::Error) -> Self {
         Self::usage(error.to_string())
     }
 }
 
-impl From<windlass_core::Error> for Failure {
+impl From<windlass_core::Error> for CliError {
     fn from(error: windlass_core::Error) -> Self {
         use windlass_core::Error;
         let exit = match error {
@@ -112,12 +112,12 @@ impl From<windlass_core::Error> for Failure {
     }
 }
 
-impl From<windlass_core::structured::Error> for Failure {
+impl From<windlass_core::structured::Error> for CliError {
     fn from(error: windlass_core::structured::Error) -> Self {
-        use windlass_core::structured::Fault;
+        use windlass_core::structured::StructuredErrorKind;
         let message = error.to_string();
         match *error.fault {
-            Fault::Agent(error) => Self {
+            StructuredErrorKind::Agent(error) => Self {
                 message,
                 ..Self::from(error)
             },
@@ -126,13 +126,13 @@ impl From<windlass_core::structured::Error> for Failure {
     }
 }
 
-impl From<windlass_index::Error> for Failure {
+impl From<windlass_index::Error> for CliError {
     fn from(error: windlass_index::Error) -> Self {
         windlass_core::Error::from(error).into()
     }
 }
 
-impl From<io::Error> for Failure {
+impl From<io::Error> for CliError {
     fn from(error: io::Error) -> Self {
         // Whoever reads our output has seen enough; that is no fault of anyone.
         let exit = match error.kind() {
@@ -147,7 +147,7 @@ impl From<io::Error> for Failure {
 }
 
 /// Says what went wrong, if anything did, and gives the code.
-pub(super) fn code(outcome: Result<Exit, Failure>, console: &Console) -> ExitCode {
+pub(super) fn code(outcome: Result<Exit, CliError>, console: &Console) -> ExitCode {
     let exit = outcome.unwrap_or_else(|failure| {
         if failure.exit != Exit::Done {
             console.error(&failure.message);

@@ -7,9 +7,9 @@ use clap::Args;
 
 use super::agents::{self, Health};
 use super::app::App;
-use super::exit::{Exit, Failure};
+use super::exit::{CliError, Exit};
 use super::trust;
-use crate::config::Source;
+use crate::config::SourceFile;
 
 /// The file's name, in every project.
 const FILE: &str = "windlass.toml";
@@ -22,7 +22,7 @@ pub(super) struct Init {
 }
 
 impl Init {
-    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let path = app.inputs.cwd.join(FILE);
         let config = app.config()?;
         let rows = agents::rows(app, &config).await?;
@@ -30,15 +30,15 @@ impl Init {
         let text = text(&healthy.map(|row| row.backend.as_str()).collect::<Vec<_>>());
         self.write(&path, &text)
             .map_err(|error| match error.kind() {
-                ErrorKind::AlreadyExists => Failure::usage(format!(
+                ErrorKind::AlreadyExists => CliError::usage(format!(
                     "{} is there already: edit it, or pass --force to replace it",
                     path.display()
                 )),
-                _ => Failure::failed(format!("{} cannot be written: {error}", path.display())),
+                _ => CliError::failed(format!("{} cannot be written: {error}", path.display())),
             })?;
         app.console.line(&format!("wrote {}", path.display()))?;
         // What was just written here is known to be harmless.
-        trust::open(app)?.trust(&Source::read(&path)?)?;
+        trust::open(app)?.trust(&SourceFile::read(&path)?)?;
         Ok(Exit::Done)
     }
 

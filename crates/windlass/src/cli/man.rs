@@ -8,7 +8,7 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
 use super::app::App;
-use super::exit::{Exit, Failure};
+use super::exit::{CliError, Exit};
 
 #[derive(Debug, Args)]
 pub(super) struct Manual {
@@ -18,7 +18,7 @@ pub(super) struct Manual {
 }
 
 impl Manual {
-    pub(super) fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+    pub(super) fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let mut program = super::Cli::command();
         // Gives every subcommand its full name and the global options.
         program.build();
@@ -28,7 +28,7 @@ impl Manual {
             return Ok(Exit::Done);
         };
         write_all(&program, &out).map_err(|error| {
-            Failure::failed(format!(
+            CliError::failed(format!(
                 "cannot write manual pages to {}: {error}",
                 out.display()
             ))

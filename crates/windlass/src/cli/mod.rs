@@ -10,10 +10,10 @@ mod completions;
 mod config;
 mod console;
 mod context;
-mod crew;
 mod demo;
 mod doctor;
 mod exit;
+mod follow;
 mod init;
 mod interrupt;
 mod logging;
@@ -31,11 +31,11 @@ mod scripted;
 mod serve;
 mod spinner;
 mod task;
+mod task_runtime;
 mod trace;
-mod transcript;
 mod trust;
+mod turn_printer;
 mod verify;
-mod watch;
 mod worker;
 
 use std::path::PathBuf;
@@ -47,8 +47,8 @@ use windlass_core::AgentRegistry;
 
 use app::App;
 use console::Console;
+use exit::CliError;
 pub use exit::Exit;
-use exit::Failure;
 
 /// What a script may want to know.
 const AFTER_HELP: &str = "Exit codes: 0 done, 1 the agent or task failed, 2 usage or configuration, \
@@ -182,15 +182,15 @@ pub fn main(registry: AgentRegistry) -> ExitCode {
             runtime.shutdown_timeout(LAST_WORK);
             outcome
         }
-        Err(error) => Err(Failure::failed(format!("no runtime: {error}"))),
+        Err(error) => Err(CliError::failed(format!("no runtime: {error}"))),
     };
     exit::code(outcome, &console)
 }
 
-async fn run(cli: Cli, registry: AgentRegistry, console: &Console) -> Result<Exit, Failure> {
+async fn run(cli: Cli, registry: AgentRegistry, console: &Console) -> Result<Exit, CliError> {
     let mut app = App::new(cli.global.config, registry, console)?;
     if cli.command.reaches_agents() {
-        app = app.with_programs().await;
+        app = app.with_local_agents().await;
     }
     match cli.command {
         Command::Demo(demo) => demo.run(&app).await,

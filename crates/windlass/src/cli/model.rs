@@ -4,12 +4,12 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use windlass_gateway::{Running, Script, ScriptedModel};
-use windlass_testkit::{places_here, read_cassette};
+use windlass_gateway::{RunningModel, Script, ScriptedModel};
+use windlass_testkit::{local_substitutions, read_cassette};
 
 use super::app::App;
 use super::console::{BAD, QUIET};
-use super::exit::{Exit, Failure};
+use super::exit::{CliError, Exit};
 use super::interrupt::Interrupts;
 
 #[derive(Debug, Args)]
@@ -33,9 +33,9 @@ pub(super) struct Model {
 
 impl Model {
     /// Serves until it is interrupted; a request that was not expected makes it fail.
-    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let console = *app.console;
-        let mut model = self.model()?.with_watch(move |exchange| {
+        let mut model = self.model()?.on_exchange(move |exchange| {
             let style = if exchange.is_unexpected() { BAD } else { QUIET };
             console.progress(style, &exchange.to_string());
         });
@@ -44,20 +44,20 @@ impl Model {
         }
         let mut interrupts = Interrupts::listen()?;
         let listening = model.listen(self.listen).await;
-        let running = listening.map_err(|error| Failure::usage(error.to_string()))?;
+        let running = listening.map_err(|error| CliError::usage(error.to_string()))?;
         console.progress(
             QUIET,
             &format!("listening on {}; interrupt to end", running.url()),
         );
         interrupts.next().await;
         if let Some(file) = &self.record {
-            keep(&running, file)?;
+            write_cassette(&running, file)?;
         }
         let report = running.stop().await;
         if self.json {
             console.pretty_json(&report)?;
         } else {
-            console.line(&windlass_core::visible(&report.to_string()))?;
+            console.line(&windlass_core::escape_control(&report.to_string()))?;
         }
         Ok(if report.is_clean() {
             Exit::Done
@@ -66,22 +66,22 @@ impl Model {
         })
     }
 
-    fn model(&self) -> Result<ScriptedModel, Failure> {
+    fn model(&self) -> Result<ScriptedModel, CliError> {
         if let Some(cassette) = &self.cassette {
-            return Ok(ScriptedModel::of_cassette(&read_cassette(cassette)?));
+            return Ok(ScriptedModel::from_cassette(&read_cassette(cassette)?));
         }
         let script = self.script.as_deref().unwrap_or(Path::new(""));
-        let script = Script::read(script).map_err(|error| Failure::usage(error.to_string()))?;
+        let script = Script::read(script).map_err(|error| CliError::usage(error.to_string()))?;
         Ok(ScriptedModel::new(script))
     }
 }
 
 /// Writes down what passed.
-fn keep(running: &Running, file: &Path) -> Result<(), Failure> {
-    let Some(cassette) = running.cassette(&places_here()) else {
+fn write_cassette(running: &RunningModel, file: &Path) -> Result<(), CliError> {
+    let Some(cassette) = running.cassette(&local_substitutions()) else {
         return Ok(());
     };
-    let failed = |problem: String| Failure::failed(format!("{}: {problem}", file.display()));
+    let failed = |problem: String| CliError::failed(format!("{}: {problem}", file.display()));
     let text = cassette.map_err(|error| failed(error.to_string()))?;
     std::fs::write(file, text).map_err(|error| failed(error.to_string()))
 }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures::future::BoxFuture;
 use windlass_core::AgentEvent;
-use windlass_core::permission::Approval;
+use windlass_core::permission::SessionApprover;
 use windlass_core::task::{Broadcast, TaskId, TaskStatus, TestStatus};
 use windlass_runner::Listener;
 
@@ -13,11 +13,11 @@ use super::console::{BAD, Console, GOOD, QUIET, WARNING};
 use super::task::event_line;
 
 /// Of how many tasks the steps are known; a worker has any number of them.
-const REMEMBERED: usize = 1024;
+const MAX_TRACKED_TASKS: usize = 1024;
 
 /// Writes a line for everything that a person may want to know.
 #[derive(Debug)]
-pub(super) struct Progress {
+pub(super) struct ProgressPrinter {
     console: Console,
     /// Whether questions are asked at this terminal, by whoever then also shows them.
     asks_here: bool,
@@ -25,7 +25,7 @@ pub(super) struct Progress {
     steps: Mutex<BTreeMap<TaskId, u64>>,
 }
 
-impl Progress {
+impl ProgressPrinter {
     pub(super) fn new(console: &Console) -> Self {
         Self {
             console: *console,
@@ -35,7 +35,7 @@ impl Progress {
     }
 
     /// The same, where this is who decides about permissions.
-    pub(super) fn asking(mut self, approver: &Approval) -> Self {
+    pub(super) fn with_local_approver(mut self, approver: &SessionApprover) -> Self {
         self.asks_here = approver.0.is_some();
         self
     }
@@ -59,7 +59,7 @@ impl Progress {
         {
             let mut counted = self.counted();
             *counted.entry(task).or_default() += 1;
-            if counted.len() > REMEMBERED {
+            if counted.len() > MAX_TRACKED_TASKS {
                 counted.pop_first();
             }
         }
@@ -106,22 +106,22 @@ impl Progress {
         let task = message.task_id().map(|task| format!("task {task}  "));
         let task = task.unwrap_or_default();
         self.console.progress(style, &format!("{task}{line}"));
-        if let Some(command) = way_on(message) {
+        if let Some(command) = next_command(message) {
             self.console
                 .progress(style, &format!("{task}waits for you: {command}"));
         }
     }
 }
 
-impl Listener for Progress {
-    fn hear(&self, message: Broadcast) -> BoxFuture<'_, bool> {
+impl Listener for ProgressPrinter {
+    fn on_broadcast(&self, message: Broadcast) -> BoxFuture<'_, bool> {
         self.show(&message);
         Box::pin(std::future::ready(true))
     }
 }
 
 /// The command for a person whom this waits for.
-fn way_on(message: &Broadcast) -> Option<&'static str> {
+fn next_command(message: &Broadcast) -> Option<&'static str> {
     match message {
         Broadcast::TaskStatus {
             status: TaskStatus::Blocked,

@@ -4,37 +4,37 @@ use std::io::Read;
 
 use windlass_core::limits::PROMPT_BYTES;
 
-use super::exit::Failure;
+use super::exit::CliError;
 
 /// The prompt that an argument means: itself, or standard input for `-`.
-pub(super) fn read(argument: String, input: impl Read) -> Result<String, Failure> {
+pub(super) fn read(argument: String, input: impl Read) -> Result<String, CliError> {
     let text = if argument == "-" {
         from_input(input)?
     } else {
         argument
     };
     if text.trim().is_empty() {
-        return Err(Failure::usage(
+        return Err(CliError::usage(
             "the prompt is empty: say what the agent should do, or pass - to read it from stdin",
         ));
     }
     Ok(text)
 }
 
-fn from_input(input: impl Read) -> Result<String, Failure> {
+fn from_input(input: impl Read) -> Result<String, CliError> {
     let mut bytes = Vec::new();
     input
         .take(PROMPT_BYTES as u64 + 1)
         .read_to_end(&mut bytes)
-        .map_err(|error| Failure::usage(format!("stdin cannot be read: {error}")))?;
+        .map_err(|error| CliError::usage(format!("stdin cannot be read: {error}")))?;
     if bytes.len() > PROMPT_BYTES {
-        return Err(Failure::usage(format!(
+        return Err(CliError::usage(format!(
             "the prompt on stdin has more than {PROMPT_BYTES} bytes: put the material into a file and name it"
         )));
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Failure::usage(format!(
+        CliError::usage(format!(
             "the prompt on stdin is not UTF-8 at byte {at}: convert it first"
         ))
     })

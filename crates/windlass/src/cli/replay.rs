@@ -9,10 +9,10 @@ use windlass_core::{AgentHandle, SessionId, SessionOptions, registry};
 use windlass_testkit::ReplayConfig;
 
 use super::app::App;
-use super::ask::{self, Output};
-use super::exit::{Exit, Failure};
+use super::ask::{self, OutputMode};
+use super::exit::{CliError, Exit};
 use super::interrupt::Interrupts;
-use super::transcript::Transcript;
+use super::turn_printer::TurnPrinter;
 
 #[derive(Debug, Args)]
 pub(super) struct Replay {
@@ -28,33 +28,34 @@ pub(super) struct Replay {
     recorded_timing: bool,
     /// What to print: the answer, one JSON object at the end, or every event as a line of JSON
     #[arg(short, long, value_enum, default_value_t)]
-    output: Output,
+    output: OutputMode,
 }
 
 impl Replay {
-    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let timing = if self.recorded_timing {
             "recorded"
         } else {
             "instant"
         };
         let config: ReplayConfig =
-            registry::configured(&json!({ "cassette": self.cassette, "timing": timing }))?;
+            registry::parse_config(&json!({ "cassette": self.cassette, "timing": timing }))?;
         let replay = config.into_agent()?;
         let prompts = match &self.prompt {
             Some(prompt) => vec![("any".into(), prompt.clone())],
             None => replay.prompts(),
         };
-        self.play(app, &AgentHandle::wrap(replay), prompts).await
+        self.replay_prompts(app, &AgentHandle::wrap(replay), prompts)
+            .await
     }
 
-    async fn play(
+    async fn replay_prompts(
         &self,
         app: &App<'_>,
         agent: &AgentHandle,
         prompts: Vec<(SessionId, String)>,
-    ) -> Result<Exit, Failure> {
-        let options = SessionOptions::in_dir(ask::folder(&self.cwd)?);
+    ) -> Result<Exit, CliError> {
+        let options = SessionOptions::in_dir(ask::absolute_dir(&self.cwd)?);
         let mut interrupts = Interrupts::listen()?;
         let mut sessions = HashMap::new();
         let mut exit = Exit::Done;
@@ -65,8 +66,9 @@ impl Replay {
             };
             sessions.insert(recorded, session.clone());
             let turn = agent.prompt(&session, prompt).await?;
-            let transcript = Transcript::new(app.console, self.output, "replay");
-            let ended = ask::follow(agent, &session, turn, transcript, &mut interrupts).await?;
+            let transcript = TurnPrinter::new(app.console, self.output, "replay");
+            let ended =
+                ask::follow_to_end(agent, &session, turn, transcript, &mut interrupts).await?;
             if ended != Exit::Done {
                 exit = ended;
             }

@@ -1,29 +1,29 @@
 //! `windlass run`: a plan first, and with `--apply` the work, proved by the project's tests.
 
-mod cast;
+mod roles;
 
 use std::sync::Arc;
 
 use clap::Args;
 use windlass_core::task::NewTask;
-use windlass_core::{SessionOptions, visible_line};
+use windlass_core::{SessionOptions, escape_line};
 use windlass_runner::{
-    Listener, Plan, PlanError, PlanOptions, ResultStatus, Signals, TaskResult, get_plan,
+    Listener, Plan, PlanError, PlanOptions, ResultStatus, StopSignals, TaskResult, get_plan,
 };
-use windlass_workspace::Merge;
+use windlass_workspace::MergeOutcome;
 
 use super::app::App;
 use super::approver;
 use super::console::{QUIET, STRONG};
-use super::crew::{Crew, settings, test_settings};
-use super::exit::{Exit, Failure};
+use super::exit::{CliError, Exit};
 use super::interrupt::Interrupts;
-use super::progress::Progress;
+use super::progress::ProgressPrinter;
 use super::prompt_text;
-use super::queue::Queue;
+use super::queue::TaskQueue;
 use super::spinner::Spinner;
+use super::task_runtime::{TaskRuntime, runner_settings, test_settings};
 use crate::settings::Settings;
-use cast::Cast;
+use roles::Roles;
 
 #[derive(Debug, Args)]
 pub(super) struct Run {
@@ -50,16 +50,16 @@ pub(super) struct Run {
 }
 
 impl Run {
-    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let config = app.config()?;
-        let mut settings = Settings::of(&config);
+        let mut settings = Settings::from_config(&config);
         settings.max_steps = self.max_steps.unwrap_or(settings.max_steps);
         let task = prompt_text::read(self.task.clone(), std::io::stdin())?;
-        let cast = Cast::choose(app, &config, &settings, &self)?;
+        let cast = Roles::resolve(app, &config, &settings, &self)?;
         app.console.progress(QUIET, &cast.to_string());
         // Where nothing could be carried out nobody need plan.
         let queue = match self.apply && !settings.dry_run {
-            true => Some(Queue::of(app, config).await?),
+            true => Some(TaskQueue::with_config(app, config).await?),
             false => None,
         };
 
@@ -71,7 +71,7 @@ impl Run {
                 read_only: true,
                 ..SessionOptions::in_dir(&app.inputs.cwd)
             },
-            is_instructed: cast.planner.is_usual,
+            is_instructed: cast.planner.is_default,
             ..PlanOptions::default()
         };
         let mut interrupts = Interrupts::listen()?;
@@ -81,7 +81,7 @@ impl Run {
             () = interrupts.next() => return Ok(Exit::Interrupted),
         };
         spinner.clear();
-        let plan = plan.map_err(|error| unplanned(&cast, error))?;
+        let plan = plan.map_err(|error| planner_error(&cast, error))?;
         show(app, &plan)?;
         let Some(queue) = queue else {
             let why = if self.apply {
@@ -93,32 +93,32 @@ impl Run {
                 .progress(QUIET, &format!("nothing was changed: {why}"));
             return Ok(Exit::Done);
         };
-        self.carry_out(app, &cast, &queue, (&task, &plan), interrupts)
+        self.apply(app, &cast, &queue, (&task, &plan), interrupts)
             .await
     }
 
-    async fn carry_out(
+    async fn apply(
         &self,
         app: &App<'_>,
-        cast: &Cast,
-        queue: &Queue,
+        cast: &Roles,
+        queue: &TaskQueue,
         (task, plan): (&str, &Plan),
         mut interrupts: Interrupts,
-    ) -> Result<Exit, Failure> {
+    ) -> Result<Exit, CliError> {
         let config = &queue.config;
-        let crew = Crew::gather(app, config, test_settings(config)).await?;
+        let crew = TaskRuntime::for_store(app, config, test_settings(config)).await?;
         let coder = cast.coder.open(&cast.roster)?;
-        cast.roster.seat(&cast.coder.name, coder);
-        let approver = approver::at_terminal(app.console, self.task == "-");
-        let progress = Arc::new(Progress::new(app.console).asking(&approver));
+        cast.roster.insert(&cast.coder.name, coder);
+        let approver = approver::terminal_approver(app.console, self.task == "-");
+        let progress = Arc::new(ProgressPrinter::new(app.console).with_local_approver(&approver));
         let runner = crew.runner(
             Arc::clone(&queue.store),
             Arc::new(cast.roster.clone()),
             Some(Arc::clone(&progress) as Arc<dyn Listener>),
-            windlass_runner::Settings {
+            windlass_runner::RunnerSettings {
                 model: cast.coder.model.clone(),
                 approver,
-                ..settings(config)
+                ..runner_settings(config)
             },
         );
         let title = task.lines().next().unwrap_or_default();
@@ -129,11 +129,11 @@ impl Run {
         };
         let added = queue.store.enqueue(vec![wish]).await?;
         let Some(added) = added.into_iter().next() else {
-            return Err(Failure::failed(
+            return Err(CliError::failed(
                 "the store took the task and did not say which it is",
             ));
         };
-        let signals = Signals::default();
+        let signals = StopSignals::default();
         let work = runner.execute_task(&added.task, signals.clone());
         tokio::pin!(work);
         let result = loop {
@@ -148,7 +148,7 @@ impl Run {
         let done = queue.store.task(added.task.id).await?;
         summary(app, done.id, progress.steps(done.id), &result)?;
         if result.status == ResultStatus::Blocked {
-            how_to_answer(app, queue, done.id).await?;
+            answer_hint(app, queue, done.id).await?;
         }
         let Some(branch) = done
             .branch
@@ -158,7 +158,7 @@ impl Run {
         };
         let merged = crew.clones.merge(&queue.project.root, &branch).await;
         let merged = merged.map_err(windlass_core::Error::from)?;
-        if let Merge::Merged(merged) = &merged
+        if let MergeOutcome::Merged(merged) = &merged
             && let Ok(stat) = crew
                 .clones
                 .stat(&queue.project.root, &merged.before, &merged.after)
@@ -171,17 +171,17 @@ impl Run {
 }
 
 /// The plan, the way a person reads it.
-fn show(app: &App<'_>, plan: &Plan) -> Result<(), Failure> {
+fn show(app: &App<'_>, plan: &Plan) -> Result<(), CliError> {
     app.console.line(&format!("{STRONG}plan{STRONG:#}"))?;
     for (place, step) in plan.plan.iter().enumerate() {
         app.console
-            .line(&format!("{:>3}. {}", place + 1, visible_line(step)))?;
+            .line(&format!("{:>3}. {}", place + 1, escape_line(step)))?;
     }
     if !plan.tests.is_empty() {
         app.console
             .line(&format!("{STRONG}suggested tests{STRONG:#}"))?;
         for test in &plan.tests {
-            app.console.line(&format!("  - {}", visible_line(test)))?;
+            app.console.line(&format!("  - {}", escape_line(test)))?;
         }
     }
     Ok(())
@@ -200,18 +200,18 @@ fn description(task: &str, plan: &Plan) -> String {
 }
 
 /// A planner that failed, by name: there are two who could have.
-fn unplanned(cast: &Cast, error: PlanError) -> Failure {
+fn planner_error(cast: &Roles, error: PlanError) -> CliError {
     let is_away = matches!(error, PlanError::Agent(_));
-    let failure = Failure::from(error);
+    let failure = CliError::from(error);
     match is_away {
-        true => failure.of(&format!("planner {}", cast.planner)),
+        true => failure.with_context(&format!("planner {}", cast.planner)),
         false => failure,
     }
 }
 
 /// What to do about the questions that a task waits for.
-async fn how_to_answer(app: &App<'_>, queue: &Queue, task: i64) -> Result<(), Failure> {
-    for question in queue.store.questions(task).await? {
+async fn answer_hint(app: &App<'_>, queue: &TaskQueue, task: i64) -> Result<(), CliError> {
+    for question in queue.store.task_blockers(task).await? {
         if question.answer.is_none() {
             let id = question.id;
             app.console.line(&format!(
@@ -222,7 +222,7 @@ async fn how_to_answer(app: &App<'_>, queue: &Queue, task: i64) -> Result<(), Fa
     Ok(())
 }
 
-fn summary(app: &App<'_>, task: i64, steps: u64, result: &TaskResult) -> Result<(), Failure> {
+fn summary(app: &App<'_>, task: i64, steps: u64, result: &TaskResult) -> Result<(), CliError> {
     let files = match result.files_modified.as_slice() {
         [] => "no files".to_owned(),
         files => files.join(", "),
@@ -234,10 +234,10 @@ fn summary(app: &App<'_>, task: i64, steps: u64, result: &TaskResult) -> Result<
     };
     let line = format!("task {task} {}{steps}: {files}", result.status);
     app.console
-        .line(&format!("{STRONG}{}{STRONG:#}", visible_line(&line)))?;
+        .line(&format!("{STRONG}{}{STRONG:#}", escape_line(&line)))?;
     let words = result.error.as_deref().unwrap_or(&result.output);
     app.console
-        .line(windlass_core::visible(words.trim()).as_ref())?;
+        .line(windlass_core::escape_control(words.trim()).as_ref())?;
     Ok(())
 }
 

@@ -8,15 +8,16 @@ use clap::{Args, Subcommand};
 use futures::future::BoxFuture;
 use serde_json::Value;
 use windlass_agents::AgentContext;
-use windlass_agents::cli::{self, Profile};
+use windlass_agents::cli::{self, CliProfile};
 use windlass_core::Error;
 use windlass_gateway::ScriptedModel;
 use windlass_testkit::scenario::{
-    Cast, Players, ScenarioReport, Staged, Subject, Tapes, run_scenarios_on,
+    CassetteDir, PreparedAgent, ScenarioContext, ScenarioReport, ScenarioSubject, ScriptedSubject,
+    run_scenarios_on,
 };
 
 use super::app::App;
-use super::exit::{Exit, Failure};
+use super::exit::{CliError, Exit};
 
 #[derive(Debug, Args)]
 pub(super) struct Scenarios {
@@ -55,50 +56,50 @@ struct Run {
 }
 
 impl Scenarios {
-    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let Command::Run(run) = self.command;
         let subject = run.subject(app)?;
         let played = match &run.record {
             None => run_scenarios_on(&*subject, &run.dir).await,
             Some(folder) => {
-                let tapes = Tapes::in_dir(folder);
-                run_scenarios_on(&tapes.of(&*subject), &run.dir).await
+                let tapes = CassetteDir::in_dir(folder);
+                run_scenarios_on(&tapes.recording(&*subject), &run.dir).await
             }
         };
-        let report = played.map_err(|error| Failure::usage(error.to_string()))?;
+        let report = played.map_err(|error| CliError::usage(error.to_string()))?;
         run.show(app, &report)
     }
 }
 
 impl Run {
     /// Who plays.
-    fn subject(&self, app: &App<'_>) -> Result<Box<dyn Subject>, Failure> {
+    fn subject(&self, app: &App<'_>) -> Result<Box<dyn ScenarioSubject>, CliError> {
         if let Some(folder) = &self.tapes {
-            return Ok(Box::new(Tapes::in_dir(folder)));
+            return Ok(Box::new(CassetteDir::in_dir(folder)));
         }
         let config = app.config()?;
-        let agent = app.choose(&config, self.agent.as_deref())?;
+        let agent = app.find_agent(&config, self.agent.as_deref())?;
         // A mock without expectations of its own plays each scenario's script.
         if agent.backend == "mock" && agent.table.get("expectations").is_none() {
-            return Ok(Box::new(Players));
+            return Ok(Box::new(ScriptedSubject));
         }
         let profile = cli::PROFILES
             .iter()
             .find(|profile| profile.name == agent.backend);
         Ok(match (profile, &app.machine) {
-            (Some(profile), Ok(context)) if !self.own_model => Box::new(OnScript {
+            (Some(profile), Ok(context)) if !self.own_model => Box::new(ScriptedModelSubject {
                 profile,
                 context: context.clone(),
                 table: agent.table,
             }),
-            _ => Box::new(app.open(&config, &agent)?),
+            _ => Box::new(app.open_agent(&config, &agent)?),
         })
     }
 
-    fn show(&self, app: &App<'_>, report: &ScenarioReport) -> Result<Exit, Failure> {
+    fn show(&self, app: &App<'_>, report: &ScenarioReport) -> Result<Exit, CliError> {
         if let Some(path) = &self.junit {
             std::fs::write(path, report.junit())
-                .map_err(|error| Failure::failed(format!("{}: {error}", path.display())))?;
+                .map_err(|error| CliError::failed(format!("{}: {error}", path.display())))?;
         }
         if self.json {
             app.console.pretty_json(report)?;
@@ -114,8 +115,8 @@ impl Run {
 }
 
 /// A real agent, whose model says what each scenario's script says.
-struct OnScript {
-    profile: &'static Profile,
+struct ScriptedModelSubject {
+    profile: &'static CliProfile,
     context: AgentContext,
     table: Value,
 }
@@ -124,18 +125,21 @@ struct OnScript {
 const NO_KEY: &str = "WINDLASS_SCRIPTED_KEY";
 
 /// How long a program may take to start, on a machine that has other things to do.
-const HEAD_START: Duration = Duration::from_secs(30);
+const STARTUP_ALLOWANCE: Duration = Duration::from_secs(30);
 
-impl Subject for OnScript {
+impl ScenarioSubject for ScriptedModelSubject {
     fn name(&self) -> String {
         self.profile.name.to_owned()
     }
 
-    fn head_start(&self) -> Duration {
-        HEAD_START
+    fn extra_time(&self) -> Duration {
+        STARTUP_ALLOWANCE
     }
 
-    fn stage<'a>(&'a self, cast: Cast<'a>) -> BoxFuture<'a, Result<Staged, Error>> {
+    fn prepare<'a>(
+        &'a self,
+        cast: ScenarioContext<'a>,
+    ) -> BoxFuture<'a, Result<PreparedAgent, Error>> {
         Box::pin(async move {
             let script = cast.scenario.script.clone().unwrap_or_default();
             let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
@@ -149,7 +153,7 @@ impl Subject for OnScript {
                 .clone()
                 .with_secrets(|_| Some("scripted".into()));
             let handle = cli::factory(self.profile, context)(&table)?;
-            Ok(Staged {
+            Ok(PreparedAgent {
                 handle,
                 end: None,
                 stage: Box::new(model),

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use serde_json::Value;
-use windlass_core::structured::{Dialog, Rules, SCHEMA_BYTES, schema_mode_for};
+use windlass_core::structured::{SCHEMA_BYTES, StructuredCall, ValidationPolicy, schema_mode_for};
 use windlass_core::{Capabilities, SchemaSetting, StructuredAgentTask};
 
-use super::exit::Failure;
+use super::exit::CliError;
 
 /// The largest file that is read: a schema written for people has much white space.
 const FILE_BYTES: usize = 4 * SCHEMA_BYTES;
@@ -60,7 +60,7 @@ impl SchemaArgs {
         &self,
         prompt: &str,
         agent: Capabilities,
-    ) -> Result<Option<Dialog>, Failure> {
+    ) -> Result<Option<StructuredCall>, CliError> {
         let Some(file) = &self.file else {
             return Ok(None);
         };
@@ -70,23 +70,26 @@ impl SchemaArgs {
             schema: Some(read(file)?),
             schema_mode: schema_mode_for(self.mode.into(), agent),
         };
-        Ok(Some(Dialog::new(task, Rules::default())?))
+        Ok(Some(StructuredCall::new(
+            task,
+            ValidationPolicy::default(),
+        )?))
     }
 }
 
-fn read(path: &Path) -> Result<Value, Failure> {
+fn read(path: &Path) -> Result<Value, CliError> {
     let shown = path.display();
-    let unreadable = |error| Failure::usage(format!("the schema {shown} cannot be read: {error}"));
+    let unreadable = |error| CliError::usage(format!("the schema {shown} cannot be read: {error}"));
     let mut text = Vec::new();
     let file = File::open(path).map_err(unreadable)?;
     file.take(FILE_BYTES as u64 + 1)
         .read_to_end(&mut text)
         .map_err(unreadable)?;
     if text.len() > FILE_BYTES {
-        return Err(Failure::usage(format!(
+        return Err(CliError::usage(format!(
             "the schema {shown} has more than {FILE_BYTES} bytes: ask for less at once"
         )));
     }
     serde_json::from_slice(&text)
-        .map_err(|error| Failure::usage(format!("the schema {shown} is not JSON: {error}")))
+        .map_err(|error| CliError::usage(format!("the schema {shown} is not JSON: {error}")))
 }

@@ -21,5 +21,5 @@ pub(super) fn agent(
     let mut table = agent.table.clone();
     table["endpoint"] = format!("{url}/v1").into();
     table["api_key_env"] = NO_KEY.into();
-    registry::with_programs(AgentRegistry::new(), &context).create(&agent.backend, &table)
+    registry::with_local_agents(AgentRegistry::new(), &context).create(&agent.backend, &table)
 }

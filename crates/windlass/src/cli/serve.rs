@@ -1,9 +1,9 @@
 //! `windlass serve`: API, WebSocket and dashboard, with workers beside them.
 
-mod desk;
-mod files;
+mod fd_limit;
+mod host_ops;
 mod models;
-mod rooms;
+mod request_dirs;
 mod token;
 
 use std::net::SocketAddr;
@@ -13,18 +13,18 @@ use std::sync::Arc;
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 use windlass_core::ExposeSecret;
-use windlass_runner::Report;
-use windlass_server::{Limits, Server, ServerError, Token};
+use windlass_runner::WorkerReport;
+use windlass_server::{Server, ServerError, ServerLimits, Token};
 
 use super::app::App;
 use super::console::{QUIET, STRONG};
-use super::crew::{Crew, test_settings};
-use super::exit::{Exit, Failure};
+use super::exit::{CliError, Exit};
 use super::interrupt::Interrupts;
-use super::queue::{Queue, repository};
-use super::worker::Hands;
-use crate::roster::Roster;
-use desk::LocalDesk;
+use super::queue::{TaskQueue, repository};
+use super::task_runtime::{TaskRuntime, test_settings};
+use super::worker::WorkerArgs;
+use crate::agent_catalog::AgentCatalog;
+use host_ops::LocalHostOps;
 
 #[derive(Debug, Args)]
 #[command(
@@ -48,23 +48,23 @@ pub(super) struct Serve {
     #[arg(long)]
     no_worker: bool,
     #[command(flatten)]
-    hands: Hands,
+    hands: WorkerArgs,
 }
 
 impl Serve {
     /// Serves until it is asked to stop: once gently, twice at once.
-    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
-        repository(&app.inputs.cwd).map_err(|_| homeless(&app.inputs.cwd))?;
-        let queue = Queue::open(app).await?;
-        let crew = Crew::gather(app, &queue.config, test_settings(&queue.config)).await?;
-        let roster = self.hands.roster(app, &queue);
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
+        repository(&app.inputs.cwd).map_err(|_| no_repository(&app.inputs.cwd))?;
+        let queue = TaskQueue::open(app).await?;
+        let crew = TaskRuntime::for_store(app, &queue.config, test_settings(&queue.config)).await?;
+        let roster = self.hands.catalog(app, &queue);
         let worker = self.worker(app, &queue, &crew, roster.clone());
-        let key = token::obtain(&app.inputs, self.new_token)?;
+        let key = token::load_or_create(&app.inputs, self.new_token)?;
         // Kept to the end: what requests have there goes with it.
-        let rooms = models::rooms(app)?;
-        let mut limits = Limits::default();
-        limits.connections = files::connections(limits.connections);
-        let desk = LocalDesk::new(app, &queue, &crew);
+        let rooms = models::request_dirs(app)?;
+        let mut limits = ServerLimits::default();
+        limits.connections = fd_limit::raise_limit(limits.connections);
+        let desk = LocalHostOps::new(app, &queue, &crew);
         let url = queue.config.store_url().unwrap_or_default();
         let mut server = Server::new(
             Arc::clone(&queue.store),
@@ -73,19 +73,19 @@ impl Serve {
         )
         .with_store_kind(url.split(':').next().unwrap_or_default())
         .with_project(queue.project.id)
-        .with_front(models::front(&queue, &rooms, roster))
+        .with_agent_api(models::agent_api(&queue, &rooms, roster))
         .with_hosts(self.allow_host.clone())
         .with_limits(limits)
-        .anywhere(self.insecure_listen);
+        .allow_non_loopback(self.insecure_listen);
         if let Some(worker) = &worker {
             server = server.with_worker(worker.pool.clone());
         }
         let mut interrupts = Interrupts::listen()?;
-        let running = server.listen(self.listen).await.map_err(refused)?;
-        self.say(app, &running.url(), &key)?;
+        let running = server.listen(self.listen).await.map_err(listen_error)?;
+        self.print_ready(app, &running.url(), &key)?;
 
         let stop = CancellationToken::new();
-        let work = work(worker, stop.clone());
+        let work = run_worker(worker, stop.clone());
         tokio::pin!(work);
         let mut interrupted = false;
         loop {
@@ -111,9 +111,9 @@ impl Serve {
     fn worker(
         &self,
         app: &App<'_>,
-        queue: &Queue,
-        crew: &Crew,
-        roster: Roster,
+        queue: &TaskQueue,
+        crew: &TaskRuntime,
+        roster: AgentCatalog,
     ) -> Option<windlass_runner::Worker> {
         if self.no_worker {
             return None;
@@ -125,7 +125,12 @@ impl Serve {
         Some(self.hands.worker(app, queue, crew, roster))
     }
 
-    fn say(&self, app: &App<'_>, url: &str, key: &token::Key) -> Result<(), Failure> {
+    fn print_ready(
+        &self,
+        app: &App<'_>,
+        url: &str,
+        key: &token::ServerToken,
+    ) -> Result<(), CliError> {
         app.console
             .line(&format!("ready at {STRONG}{url}{STRONG:#}"))?;
         if self.insecure_listen && !self.listen.ip().is_loopback() {
@@ -144,34 +149,34 @@ impl Serve {
 }
 
 /// Works until it is told to stop.
-async fn work(
+async fn run_worker(
     worker: Option<windlass_runner::Worker>,
     stop: CancellationToken,
-) -> Result<Report, windlass_runner::Error> {
+) -> Result<WorkerReport, windlass_runner::Error> {
     match worker {
         Some(worker) => worker.run(stop).await,
         None => {
             stop.cancelled().await;
-            Ok(Report::default())
+            Ok(WorkerReport::default())
         }
     }
 }
 
 /// What somebody is told who serves from a folder without a repository.
-fn homeless(cwd: &Path) -> Failure {
-    Failure::usage(format!(
+fn no_repository(cwd: &Path) -> CliError {
+    CliError::usage(format!(
         "{} is not inside a git repository, and a server keeps tasks and traces with one: start it in the repository that \
          it is for; for agents as models alone an empty one will do (git init)",
         cwd.display()
     ))
 }
 
-fn refused(error: ServerError) -> Failure {
+fn listen_error(error: ServerError) -> CliError {
     match error {
         ServerError::Store(error) => error.into(),
-        ServerError::NotLoopback { .. } => Failure::usage(format!(
+        ServerError::NotLoopback { .. } => CliError::usage(format!(
             "{error}, or say --insecure-listen if that is what you want"
         )),
-        error => Failure::usage(error.to_string()),
+        error => CliError::usage(error.to_string()),
     }
 }

@@ -25,12 +25,12 @@ impl Spinner {
 
     pub(super) fn show(&self, what: &str) {
         if let Some(bar) = &self.bar {
-            bar.set_message(windlass_core::visible_line(what).into_owned());
+            bar.set_message(windlass_core::escape_line(what).into_owned());
         }
     }
 
     /// Writes beside the spinner.
-    pub(super) fn aside(&self, write: impl FnOnce()) {
+    pub(super) fn suspend(&self, write: impl FnOnce()) {
         match &self.bar {
             Some(bar) => bar.suspend(write),
             None => write(),

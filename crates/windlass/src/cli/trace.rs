@@ -3,14 +3,14 @@
 mod view;
 
 use clap::Args;
-use windlass_core::{TraceNode, visible_line};
+use windlass_core::{TraceNode, escape_line};
 
 use super::app::App;
-use super::exit::{Exit, Failure};
-use super::queue::Queue;
+use super::exit::{CliError, Exit};
+use super::queue::TaskQueue;
 
 /// How many traces a list shows.
-const LISTED: u32 = 20;
+const MAX_LISTED: u32 = 20;
 
 #[derive(Debug, Args)]
 pub(super) struct Trace {
@@ -22,10 +22,10 @@ pub(super) struct Trace {
 }
 
 impl Trace {
-    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
-        let store = Queue::open(app).await?.store;
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
+        let store = TaskQueue::open(app).await?.store;
         let Some(id) = self.id else {
-            let ids = store.traces(None, LISTED).await?;
+            let ids = store.traces(None, MAX_LISTED).await?;
             if self.json {
                 app.console.pretty_json(&ids)?;
                 return Ok(Exit::Done);
@@ -60,5 +60,5 @@ fn row(id: &str, root: &TraceNode) -> [String; 5] {
         view::time(root.duration_ms),
         end.map_or("ok".to_owned(), |error| error.code.to_string()),
     ];
-    cells.map(|cell| visible_line(&cell).into_owned())
+    cells.map(|cell| escape_line(&cell).into_owned())
 }

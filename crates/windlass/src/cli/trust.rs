@@ -7,9 +7,9 @@ use clap::Args;
 
 use super::app::App;
 use super::console::STRONG;
-use super::exit::{Exit, Failure};
-use crate::config::Source;
-use crate::config::trust::{self, Store};
+use super::exit::{CliError, Exit};
+use crate::config::SourceFile;
+use crate::config::trust::{self, TrustStore};
 
 #[derive(Debug, Args)]
 pub(super) struct Trust {
@@ -27,19 +27,19 @@ pub(super) struct Trust {
 }
 
 impl Trust {
-    pub(super) fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+    pub(super) fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let mut store = open(app)?;
         if self.list {
             for (path, hash) in store.list() {
                 let path = path.to_string_lossy();
                 app.console
-                    .line(&format!("{}  {}", hash, windlass_core::visible_line(&path)))?;
+                    .line(&format!("{}  {}", hash, windlass_core::escape_line(&path)))?;
             }
             return Ok(Exit::Done);
         }
         let sources = self.sources(app)?;
         if sources.is_empty() {
-            return Err(Failure::usage(
+            return Err(CliError::usage(
                 "there is no windlass.toml and no .env here: run windlass init, or name the file",
             ));
         }
@@ -47,46 +47,49 @@ impl Trust {
             if self.revoke {
                 store.revoke(source.path())?;
                 app.console
-                    .line(&format!("no longer trusted: {}", shown(source)))?;
+                    .line(&format!("no longer trusted: {}", display_path(source)))?;
                 continue;
             }
             show(app, source)?;
-            if self.yes || agreed(app)? {
+            if self.yes || confirm(app)? {
                 store.trust(source)?;
-                app.console.line(&format!("trusted: {}", shown(source)))?;
+                app.console
+                    .line(&format!("trusted: {}", display_path(source)))?;
             } else {
                 app.console
-                    .line(&format!("not trusted: {}", shown(source)))?;
+                    .line(&format!("not trusted: {}", display_path(source)))?;
             }
         }
         Ok(Exit::Done)
     }
 
-    fn sources(&self, app: &App<'_>) -> Result<Vec<Source>, Failure> {
+    fn sources(&self, app: &App<'_>) -> Result<Vec<SourceFile>, CliError> {
         if self.files.is_empty() {
             return Ok(trust::candidates(&app.inputs)?);
         }
-        let read = |file: &PathBuf| Source::read(&app.inputs.cwd.join(file));
+        let read = |file: &PathBuf| SourceFile::read(&app.inputs.cwd.join(file));
         Ok(self.files.iter().map(read).collect::<Result<_, _>>()?)
     }
 }
 
 /// The list of trusted files.
-pub(super) fn open(app: &App<'_>) -> Result<Store, Failure> {
-    let folder = app.inputs.state_folder().ok_or_else(|| {
-        Failure::usage("there is no place to remember trust: set HOME or XDG_STATE_HOME")
+pub(super) fn open(app: &App<'_>) -> Result<TrustStore, CliError> {
+    let folder = app.inputs.state_dir().ok_or_else(|| {
+        CliError::usage("there is no place to remember trust: set HOME or XDG_STATE_HOME")
     })?;
-    Ok(Store::load(&folder)?)
+    Ok(TrustStore::load(&folder)?)
 }
 
 /// Shows what a file would choose.
-fn show(app: &App<'_>, source: &Source) -> Result<(), Failure> {
+fn show(app: &App<'_>, source: &SourceFile) -> Result<(), CliError> {
     let chosen = trust::summary(source)?;
-    app.console
-        .line(&format!("{STRONG}{} chooses:{STRONG:#}", shown(source)))?;
+    app.console.line(&format!(
+        "{STRONG}{} chooses:{STRONG:#}",
+        display_path(source)
+    ))?;
     for (key, value) in &chosen {
         let line = format!("  {key} = {value}");
-        app.console.line(&windlass_core::visible_line(&line))?;
+        app.console.line(&windlass_core::escape_line(&line))?;
     }
     if chosen.is_empty() {
         app.console.line("  nothing that needs trust")?;
@@ -95,7 +98,7 @@ fn show(app: &App<'_>, source: &Source) -> Result<(), Failure> {
 }
 
 /// Whether the person at the terminal agrees. Where there is no person, the command itself is the agreement.
-fn agreed(app: &App<'_>) -> Result<bool, Failure> {
+fn confirm(app: &App<'_>) -> Result<bool, CliError> {
     let stdin = std::io::stdin();
     if !(stdin.is_terminal() && app.console.is_interactive()) {
         return Ok(true);
@@ -107,6 +110,6 @@ fn agreed(app: &App<'_>) -> Result<bool, Failure> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-fn shown(source: &Source) -> String {
-    windlass_core::visible_line(&source.path().to_string_lossy()).into_owned()
+fn display_path(source: &SourceFile) -> String {
+    windlass_core::escape_line(&source.path().to_string_lossy()).into_owned()
 }

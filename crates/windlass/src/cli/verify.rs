@@ -6,9 +6,9 @@ use windlass_core::task::TaskId;
 
 use super::app::App;
 use super::console::{BAD, GOOD};
-use super::crew::{Crew, test_settings};
-use super::exit::{Exit, Failure};
-use super::queue::Queue;
+use super::exit::{CliError, Exit};
+use super::queue::TaskQueue;
+use super::task_runtime::{TaskRuntime, test_settings};
 
 #[derive(Debug, Args)]
 pub(super) struct Verify {
@@ -20,8 +20,8 @@ pub(super) struct Verify {
 }
 
 impl Verify {
-    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
-        let queue = Queue::open(app).await?;
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
+        let queue = TaskQueue::open(app).await?;
         let task = queue.store.task(self.id).await?;
         let Some(proof) = queue.store.proof(self.id).await? else {
             let why = if task.unverified {
@@ -29,39 +29,39 @@ impl Verify {
             } else {
                 format!("it is {}", task.status)
             };
-            return Err(Failure::usage(format!(
+            return Err(CliError::usage(format!(
                 "task {} has no proof: {why}",
                 task.id
             )));
         };
         let root = queue.store.project(task.project_id).await?.root;
-        let crew = Crew::gather(app, &queue.config, test_settings(&queue.config)).await?;
+        let crew = TaskRuntime::for_store(app, &queue.config, test_settings(&queue.config)).await?;
         let verified = crew.clones.verify(&root, &proof, &crew.tests).await;
         let verified = verified.map_err(windlass_core::Error::from)?;
         if self.json {
             app.console.pretty_json(&json!({
                 "task": task.id,
-                "holds": verified.holds(),
+                "holds": verified.is_valid(),
                 "differences": verified.differences,
                 "result": verified.result,
                 "proof": proof,
             }))?;
         } else {
             for (name, value) in super::task::proof_lines(&proof) {
-                let value = windlass_core::visible_line(&value);
+                let value = windlass_core::escape_line(&value);
                 app.console.line(&format!("{name:>12}  {value}"))?;
             }
             for difference in &verified.differences {
-                let difference = windlass_core::visible_line(difference);
+                let difference = windlass_core::escape_line(difference);
                 app.console
                     .line(&format!("{BAD}differs{BAD:#}  {difference}"))?;
             }
-            if verified.holds() {
+            if verified.is_valid() {
                 app.console
                     .line(&format!("{GOOD}the proof holds{GOOD:#}"))?;
             }
         }
-        Ok(if verified.holds() {
+        Ok(if verified.is_valid() {
             Exit::Done
         } else {
             Exit::Failed

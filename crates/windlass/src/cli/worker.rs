@@ -8,20 +8,20 @@ use clap::Args;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use windlass_core::task::WorkerKind;
-use windlass_runner::{AgentPoolManager, Report, ResultStatus};
+use windlass_runner::{AgentPoolManager, ResultStatus, WorkerReport};
 
 use super::app::App;
 use super::console::QUIET;
-use super::crew::{Crew, settings, test_settings};
-use super::exit::{Exit, Failure};
+use super::exit::{CliError, Exit};
 use super::interrupt::Interrupts;
-use super::progress::Progress;
-use super::queue::Queue;
-use crate::roster::Roster;
+use super::progress::ProgressPrinter;
+use super::queue::TaskQueue;
+use super::task_runtime::{TaskRuntime, runner_settings, test_settings};
+use crate::agent_catalog::AgentCatalog;
 
 /// What those who take tasks are told on the command line.
 #[derive(Debug, Args)]
-pub(super) struct Hands {
+pub(super) struct WorkerArgs {
     /// How many tasks to work on at a time; without it what the configuration says
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     concurrency: Option<u16>,
@@ -36,10 +36,10 @@ pub(super) struct Hands {
     kind: Vec<WorkerKind>,
 }
 
-impl Hands {
+impl WorkerArgs {
     /// The agents, with the one to work where a task names none: where nobody has chosen, Anthropic's model for those
     /// who have a key to it.
-    pub(super) fn roster(&self, app: &App<'_>, queue: &Queue) -> Roster {
+    pub(super) fn catalog(&self, app: &App<'_>, queue: &TaskQueue) -> AgentCatalog {
         let has_key = || {
             let key = OsStr::new("ANTHROPIC_API_KEY");
             let key = app.inputs.environment.get(key);
@@ -49,23 +49,23 @@ impl Hands {
             let nobody = queue.config.default_agent().is_none();
             (nobody && has_key()).then(|| "anthropic".to_owned())
         });
-        app.roster(&queue.config).with_default(chosen)
+        app.catalog(&queue.config).with_default(chosen)
     }
 
     /// A worker over this queue.
     pub(super) fn worker(
         &self,
         app: &App<'_>,
-        queue: &Queue,
-        crew: &Crew,
-        roster: Roster,
+        queue: &TaskQueue,
+        crew: &TaskRuntime,
+        roster: AgentCatalog,
     ) -> windlass_runner::Worker {
         let config = &queue.config;
         let runner = crew.runner(
             Arc::clone(&queue.store),
             Arc::new(roster),
-            Some(Arc::new(Progress::new(app.console))),
-            settings(config),
+            Some(Arc::new(ProgressPrinter::new(app.console))),
+            runner_settings(config),
         );
         let room = self.concurrency.map(usize::from);
         let room = room.or_else(|| config.number("worker.concurrency")?.try_into().ok());
@@ -81,7 +81,7 @@ impl Hands {
 #[derive(Debug, Args)]
 pub(super) struct Worker {
     #[command(flatten)]
-    hands: Hands,
+    hands: WorkerArgs,
     /// End when there is nothing left to take
     #[arg(long)]
     once: bool,
@@ -92,11 +92,11 @@ pub(super) struct Worker {
 
 impl Worker {
     /// Works until it is asked to stop: once gently, twice at once.
-    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
-        let queue = Queue::open(app).await?;
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
+        let queue = TaskQueue::open(app).await?;
         let config = &queue.config;
-        let crew = Crew::gather(app, config, test_settings(config)).await?;
-        let roster = self.hands.roster(app, &queue);
+        let crew = TaskRuntime::for_store(app, config, test_settings(config)).await?;
+        let roster = self.hands.catalog(app, &queue);
         // Better now than once for each task.
         roster.find(None)?;
         let worker = windlass_runner::Worker {
@@ -124,7 +124,7 @@ impl Worker {
         self.report(app, &report?)
     }
 
-    fn report(&self, app: &App<'_>, report: &Report) -> Result<Exit, Failure> {
+    fn report(&self, app: &App<'_>, report: &WorkerReport) -> Result<Exit, CliError> {
         const STATUSES: [ResultStatus; 6] = [
             ResultStatus::Completed,
             ResultStatus::Failed,
@@ -158,7 +158,7 @@ impl Worker {
 }
 
 /// How the worker ends, by the last attempt at each task: one that failed and was mended by the next is no failure.
-fn exit(report: &Report) -> Exit {
+fn exit(report: &WorkerReport) -> Exit {
     let last: BTreeMap<_, _> = report
         .results
         .iter()
@@ -174,7 +174,7 @@ fn exit(report: &Report) -> Exit {
     }
 }
 
-impl From<windlass_runner::Error> for Failure {
+impl From<windlass_runner::Error> for CliError {
     fn from(error: windlass_runner::Error) -> Self {
         match error {
             windlass_runner::Error::Agent(error) => error.into(),
@@ -185,7 +185,7 @@ impl From<windlass_runner::Error> for Failure {
     }
 }
 
-impl From<windlass_runner::PlanError> for Failure {
+impl From<windlass_runner::PlanError> for CliError {
     fn from(error: windlass_runner::PlanError) -> Self {
         match error {
             windlass_runner::PlanError::Agent(error) => error.into(),

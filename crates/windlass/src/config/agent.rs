@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::setting::Settings;
+use super::setting::SettingMap;
 
 /// What a composite's name begins with, wherever an agent's name can stand.
 pub(super) const PROFILE: &str = "composite/profile/";
@@ -26,7 +26,7 @@ pub struct AgentConfig {
 
 impl AgentConfig {
     /// An agent about which nothing is set: the backend of that name.
-    pub(super) fn plain(name: &str) -> Self {
+    pub(super) fn bare(name: &str) -> Self {
         Self {
             name: name.to_owned(),
             backend: name.to_owned(),
@@ -35,18 +35,18 @@ impl AgentConfig {
     }
 
     /// An agent that stands in no configuration: this backend with these settings.
-    pub(crate) fn made(backend: &str, table: Value) -> Self {
+    pub(crate) fn from_table(backend: &str, table: Value) -> Self {
         Self {
             table,
-            ..Self::plain(backend)
+            ..Self::bare(backend)
         }
     }
 
     /// An agent with what the settings say about it, if they say anything.
-    pub(super) fn from_settings(name: &str, settings: &Settings) -> Option<Self> {
-        let mut agent = Self::plain(name);
+    pub(super) fn from_settings(name: &str, settings: &SettingMap) -> Option<Self> {
+        let mut agent = Self::bare(name);
         let mut is_set = false;
-        for (below, setting) in settings.of("agents", name) {
+        for (below, setting) in settings.in_table("agents", name) {
             is_set = true;
             match (below, setting.value.as_str()) {
                 ([key], Some(backend)) if key == "backend" => {
@@ -59,13 +59,13 @@ impl AgentConfig {
     }
 
     /// A composite with what the settings say about it, if they say anything.
-    pub(super) fn composite(name: &str, settings: &Settings) -> Option<Self> {
+    pub(super) fn composite(name: &str, settings: &SettingMap) -> Option<Self> {
         let mut agent = Self {
             backend: COMPOSITE.to_owned(),
-            ..Self::plain(&format!("{PROFILE}{name}"))
+            ..Self::bare(&format!("{PROFILE}{name}"))
         };
         let mut is_set = false;
-        for (below, setting) in settings.of("composites", name) {
+        for (below, setting) in settings.in_table("composites", name) {
             is_set = true;
             insert(&mut agent.table, below, &setting.value);
         }
@@ -73,7 +73,7 @@ impl AgentConfig {
     }
 
     /// The name of the composite that it is, if it is one.
-    pub fn as_composite(&self) -> Option<&str> {
+    pub fn composite_name(&self) -> Option<&str> {
         let name = self.name.strip_prefix(PROFILE)?;
         (self.backend == COMPOSITE).then_some(name)
     }

@@ -30,7 +30,7 @@ impl Config {
             folder: None,
             may_write: false,
         };
-        for (below, setting) in self.settings.of("model_list", name) {
+        for (below, setting) in self.settings.in_table("model_list", name) {
             let text = setting.value.as_str().unwrap_or_default();
             match below {
                 [key] if key == "agent" => text.clone_into(&mut alias.agent),

@@ -13,13 +13,13 @@ pub(super) struct Variable {
 }
 
 /// A line that is no variable.
-pub(super) struct Fault {
+pub(super) struct LineError {
     pub(super) line: usize,
     pub(super) problem: &'static str,
 }
 
 /// The variables of a file by name, in order, and the lines that are none.
-pub(super) fn parse(text: &str) -> Vec<Result<(String, Variable), Fault>> {
+pub(super) fn parse(text: &str) -> Vec<Result<(String, Variable), LineError>> {
     let mut found = Vec::new();
     let mut rest = text;
     let mut line = 1;
@@ -28,7 +28,7 @@ pub(super) fn parse(text: &str) -> Vec<Result<(String, Variable), Fault>> {
         match item {
             Ok(Some((name, value))) => found.push(Ok((name, Variable { value, line }))),
             Ok(None) => {}
-            Err(problem) => found.push(Err(Fault { line, problem })),
+            Err(problem) => found.push(Err(LineError { line, problem })),
         }
         let taken = &rest[..rest.len() - after.len()];
         line += taken.matches('\n').count();

@@ -4,23 +4,23 @@ use std::collections::BTreeMap;
 
 use secrecy::SecretString;
 
-use super::dotenv::{self, Fault, Variable};
-use super::setting::Settings;
-use super::trust::Standing;
-use super::{Key, Layer, Notice, Origin, Result, Source, variables};
+use super::dotenv::{self, LineError, Variable};
+use super::setting::SettingMap;
+use super::trust::TrustStatus;
+use super::{Key, Layer, Notice, Origin, Result, SourceFile, env_vars};
 
 /// A `.env` that was read.
 pub(super) struct EnvFile {
-    source: Source,
-    standing: Standing,
+    source: SourceFile,
+    standing: TrustStatus,
     /// By name; the last of two counts.
     variables: BTreeMap<String, Variable>,
-    faults: Vec<Fault>,
+    faults: Vec<LineError>,
 }
 
 impl EnvFile {
     /// Reads the lines of a file.
-    pub(super) fn new(source: Source, standing: Standing) -> Self {
+    pub(super) fn new(source: SourceFile, standing: TrustStatus) -> Self {
         let mut variables = BTreeMap::new();
         let mut faults = Vec::new();
         for item in dotenv::parse(source.text()) {
@@ -38,25 +38,25 @@ impl EnvFile {
     }
 
     /// The settings that the file may make, and the keys that it may not.
-    pub(super) fn layer(&self, agents: &[&str]) -> Result<(Settings, Vec<String>)> {
+    pub(super) fn layer(&self, agents: &[&str]) -> Result<(SettingMap, Vec<String>)> {
         let mut settings = self.settings(agents)?;
         let left_out = match self.is_trusted() {
             true => Vec::new(),
-            false => settings.take_out_untrusted(),
+            false => settings.remove_untrusted(),
         };
         Ok((settings, left_out.iter().map(Key::to_string).collect()))
     }
 
     /// All settings that the file makes, trusted or not.
-    pub(super) fn settings(&self, agents: &[&str]) -> Result<Settings> {
-        let mut settings = Settings::default();
+    pub(super) fn settings(&self, agents: &[&str]) -> Result<SettingMap> {
+        let mut settings = SettingMap::default();
         let ours = self
             .variables
             .iter()
-            .filter(|(name, _)| variables::is_ours(name));
+            .filter(|(name, _)| env_vars::is_ours(name));
         for (name, variable) in ours {
             let origin = self.at(variable.line);
-            variables::put(&mut settings, agents, (name, &variable.value), origin)?;
+            env_vars::apply(&mut settings, agents, (name, &variable.value), origin)?;
         }
         Ok(settings)
     }
@@ -64,7 +64,7 @@ impl EnvFile {
     /// The names of the variables that set no key.
     pub(super) fn other_names(&self) -> impl Iterator<Item = &str> {
         let names = self.variables.keys().map(String::as_str);
-        names.filter(|name| !variables::is_ours(name))
+        names.filter(|name| !env_vars::is_ours(name))
     }
 
     /// The variables that may be looked up: all of a trusted file that hold something, none of any other.
@@ -81,7 +81,7 @@ impl EnvFile {
     pub(super) fn notice(&self, mut left_out: Vec<String>, wanted: &[&str]) -> Option<Notice> {
         if self.is_trusted() {
             let first = self.faults.first()?;
-            return Some(Notice::LeftOut {
+            return Some(Notice::IgnoredLine {
                 at: self.at(first.line),
                 problem: first.problem,
                 more: self.faults.len() - 1,
@@ -99,6 +99,6 @@ impl EnvFile {
     }
 
     fn is_trusted(&self) -> bool {
-        self.standing == Standing::Trusted
+        self.standing == TrustStatus::Trusted
     }
 }

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use windlass_core::visible_line;
+use windlass_core::escape_line;
 
-use super::{Key, Origin, nearest};
+use super::{Key, Origin, suggest};
 
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -14,7 +14,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// A file or folder cannot be used.
-    #[error("{}: {problem}", shown(path))]
+    #[error("{}: {problem}", display_path(path))]
     File {
         /// The file or folder.
         path: PathBuf,
@@ -22,7 +22,7 @@ pub enum Error {
         problem: String,
     },
     /// A file is not TOML.
-    #[error("{at}: not valid TOML: {}", visible_line(message))]
+    #[error("{at}: not valid TOML: {}", escape_line(message))]
     Syntax {
         /// Where.
         at: Box<Origin>,
@@ -82,7 +82,7 @@ pub enum Error {
         limit: usize,
     },
     /// No agent has this name.
-    #[error("no agent is called `{}`: {}", visible_line(name), known_agents(known))]
+    #[error("no agent is called `{}`: {}", escape_line(name), known_agents(known))]
     UnknownAgent {
         /// The name that was asked for.
         name: String,
@@ -107,7 +107,7 @@ impl Error {
         Self::UnknownKey {
             at: Box::new(at),
             key: key.clone(),
-            advice: nearest::advice(key),
+            advice: suggest::suggestion(key),
         }
     }
 
@@ -120,8 +120,8 @@ impl Error {
     }
 }
 
-fn shown(path: &std::path::Path) -> String {
-    visible_line(&path.to_string_lossy()).into_owned()
+fn display_path(path: &std::path::Path) -> String {
+    escape_line(&path.to_string_lossy()).into_owned()
 }
 
 fn known_agents(known: &[String]) -> String {

@@ -47,7 +47,7 @@ impl Inputs {
     }
 
     /// The inputs of this process.
-    pub fn of_process() -> std::io::Result<Self> {
+    pub fn from_process() -> std::io::Result<Self> {
         let mut inputs = Self::new(std::env::current_dir()?, std::env::home_dir());
         inputs.environment = std::env::vars_os().collect();
         Ok(inputs)
@@ -66,7 +66,7 @@ impl Inputs {
     }
 
     /// The folder for what Windlass remembers between runs, the list of trusted files among it.
-    pub fn state_folder(&self) -> Option<PathBuf> {
+    pub fn state_dir(&self) -> Option<PathBuf> {
         Some(
             self.base("XDG_STATE_HOME", ".local/state")?
                 .join("windlass"),
@@ -74,7 +74,7 @@ impl Inputs {
     }
 
     /// The folder for what can be made again at any time.
-    pub fn cache_folder(&self) -> Option<PathBuf> {
+    pub fn cache_dir(&self) -> Option<PathBuf> {
         Some(self.base("XDG_CACHE_HOME", ".cache")?.join("windlass"))
     }
 

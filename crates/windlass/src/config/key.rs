@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use windlass_core::visible_line;
+use windlass_core::escape_line;
 
 /// How many characters of one part are shown.
 const SHOWN: usize = 80;
@@ -48,9 +48,9 @@ impl fmt::Display for Key {
             if index > 0 {
                 f.write_str(".")?;
             }
-            match short(part) {
+            match truncate(part) {
                 shown if is_bare(&shown) => f.write_str(&shown)?,
-                shown => write!(f, "\"{}\"", visible_line(&shown))?,
+                shown => write!(f, "\"{}\"", escape_line(&shown))?,
             }
         }
         Ok(())
@@ -58,7 +58,7 @@ impl fmt::Display for Key {
 }
 
 /// The part, cut where it is longer than anybody would write, so that an error stays a line.
-fn short(part: &str) -> Cow<'_, str> {
+fn truncate(part: &str) -> Cow<'_, str> {
     match part.char_indices().nth(SHOWN) {
         Some((end, _)) => Cow::Owned(format!("{}…", &part[..end])),
         None => Cow::Borrowed(part),

@@ -1,20 +1,20 @@
 //! What kinds of value a key can take, and how each is read from text.
 
 use serde_json::Value;
-use windlass_core::visible_line;
+use windlass_core::escape_line;
 
 use super::names;
 
 /// The longest time that can be set: a week. A larger number is a slip of the hand.
-const MOST_SECONDS: u64 = 7 * 24 * 60 * 60;
+const MAX_SECONDS: u64 = 7 * 24 * 60 * 60;
 
 /// The most of anything that can be counted out.
-const MOST: u64 = 10_000;
+const MAX_COUNT: u64 = 10_000;
 
 /// The kind of value that a key takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum ValueKind {
     /// Any text that is not empty.
     Text,
     /// Any text, empty too.
@@ -49,7 +49,7 @@ pub enum Kind {
     Tables,
 }
 
-impl Kind {
+impl ValueKind {
     /// What is expected, to follow "expected".
     pub fn expected(self) -> String {
         match self {
@@ -66,8 +66,8 @@ impl Kind {
             Self::Url => "an address that starts with http:// or https://".to_owned(),
             Self::Choice(words) => one_of(words),
             Self::Choices(words) => format!("a list of some of {}", words.join(", ")),
-            Self::Seconds => format!("whole seconds from 1 to {MOST_SECONDS}"),
-            Self::Count => format!("a whole number from 1 to {MOST}"),
+            Self::Seconds => format!("whole seconds from 1 to {MAX_SECONDS}"),
+            Self::Count => format!("a whole number from 1 to {MAX_COUNT}"),
             Self::Amount => "a number that is not below 0".to_owned(),
             Self::Flag => "true or false".to_owned(),
             Self::List => r#"a list of texts such as ["--fast"]"#.to_owned(),
@@ -79,7 +79,7 @@ impl Kind {
     }
 
     /// Whether the value is of this kind.
-    pub(super) fn fits(self, value: &Value) -> bool {
+    pub(super) fn accepts(self, value: &Value) -> bool {
         match self {
             Self::Text => text(value).is_some_and(|text| !text.is_empty()),
             Self::AnyText => text(value).is_some(),
@@ -92,14 +92,14 @@ impl Kind {
             }
             Self::Seconds => value
                 .as_u64()
-                .is_some_and(|n| (1..=MOST_SECONDS).contains(&n)),
-            Self::Count => value.as_u64().is_some_and(|n| (1..=MOST).contains(&n)),
+                .is_some_and(|n| (1..=MAX_SECONDS).contains(&n)),
+            Self::Count => value.as_u64().is_some_and(|n| (1..=MAX_COUNT).contains(&n)),
             Self::Amount => value.as_f64().is_some_and(|n| n.is_finite() && n >= 0.0),
             Self::Flag => value.is_boolean(),
             Self::List => texts(value).is_some(),
             Self::Command => is_command(value),
             Self::CommandOrNone => is_command(value) || value == "none",
-            Self::Policy(words) => value.is_object() || Self::Choice(words).fits(value),
+            Self::Policy(words) => value.is_object() || Self::Choice(words).accepts(value),
             Self::Tables => value
                 .as_array()
                 .is_some_and(|all| all.iter().all(Value::is_object)),
@@ -112,7 +112,7 @@ impl Kind {
     }
 
     /// The value that a variable or a flag means; lists and tables are written as JSON.
-    pub(super) fn read(self, text: &str) -> Value {
+    pub(super) fn parse(self, text: &str) -> Value {
         let as_text = || Value::String(text.to_owned());
         match self {
             Self::Flag => match text {
@@ -144,10 +144,10 @@ impl Kind {
     ///
     /// The value itself is shown only where a word or a time was expected: a key pasted into the wrong place must
     /// not be repeated on the screen.
-    pub(super) fn found(self, value: &Value) -> String {
+    pub(super) fn describe_found(self, value: &Value) -> String {
         let found = match (self, value) {
             (Self::Choice(_) | Self::Policy(_), Value::String(text)) if text.len() <= 20 => {
-                return format!("\"{}\"", visible_line(text));
+                return format!("\"{}\"", escape_line(text));
             }
             (Self::Seconds | Self::Count | Self::Amount, Value::Number(number)) => {
                 return number.to_string();

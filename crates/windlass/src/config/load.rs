@@ -6,41 +6,41 @@ use std::ffi::OsStr;
 use secrecy::SecretString;
 
 use super::env_file::EnvFile;
-use super::setting::Settings;
-use super::trust::{Standing, Store};
+use super::setting::SettingMap;
+use super::trust::{TrustStatus, TrustStore};
 use super::{
-    Config, Error, Inputs, Key, Kind, Layer, Notice, Origin, Places, Result, Source, document,
-    known, variables,
+    Config, ConfigPaths, Error, Inputs, Key, Layer, Notice, Origin, Result, SourceFile, ValueKind,
+    env_vars, key_table, toml_file,
 };
 
 /// The configuration that these inputs mean.
 pub(super) fn load(inputs: &Inputs) -> Result<Config> {
-    let places = Places::find(inputs)?;
+    let places = ConfigPaths::find(inputs)?;
     let mut settings = defaults()?;
     let mut notices = Vec::new();
 
     if let Some(file) = &places.user
-        && let Some(source) = Source::find(file)?
+        && let Some(source) = SourceFile::read_if_exists(file)?
     {
-        settings.lay(document::settings(&source, Layer::User)?);
+        settings.merge(toml_file::settings(&source, Layer::User)?);
     }
     if let Some(file) = &inputs.file {
-        let source = Source::read(&inputs.cwd.join(file))?;
-        settings.lay(document::settings(&source, Layer::Given)?);
-    } else if let Some(source) = Source::find(&places.project)? {
+        let source = SourceFile::read(&inputs.cwd.join(file))?;
+        settings.merge(toml_file::settings(&source, Layer::Explicit)?);
+    } else if let Some(source) = SourceFile::read_if_exists(&places.project)? {
         let (layer, notice) = project(inputs, &source)?;
-        settings.lay(layer);
+        settings.merge(layer);
         notices.extend(notice);
     }
     let env_file = env_file(inputs, &places, &mut notices)?;
     let mut left_out = Vec::new();
     if let Some(file) = &env_file {
         let (layer, keys) = file.layer(&settings.agents())?;
-        settings.lay(layer);
+        settings.merge(layer);
         left_out = keys;
     }
-    settings.lay(environment(inputs, &settings.agents())?);
-    settings.lay(flags(inputs)?);
+    settings.merge(environment(inputs, &settings.agents())?);
+    settings.merge(flags(inputs)?);
 
     let mut secrets = BTreeMap::new();
     if let Some(file) = &env_file {
@@ -57,32 +57,32 @@ pub(super) fn load(inputs: &Inputs) -> Result<Config> {
 }
 
 /// What the list of trust says about a file; without a home there is no list.
-pub(super) fn standing(inputs: &Inputs, source: &Source) -> Result<Standing> {
-    match inputs.state_folder() {
-        Some(folder) => Ok(Store::load(&folder)?.standing(source)),
-        None => Ok(Standing::Unknown),
+pub(super) fn trust_status(inputs: &Inputs, source: &SourceFile) -> Result<TrustStatus> {
+    match inputs.state_dir() {
+        Some(folder) => Ok(TrustStore::load(&folder)?.status(source)),
+        None => Ok(TrustStatus::Unknown),
     }
 }
 
-fn defaults() -> Result<Settings> {
-    let mut settings = Settings::default();
-    for known in known::KEYS {
+fn defaults() -> Result<SettingMap> {
+    let mut settings = SettingMap::default();
+    for known in key_table::KEYS {
         if let Some(default) = known.default {
             let key = Key::dotted(known.path);
-            settings.put(&key, known.kind.read(default), Origin::built_in())?;
+            settings.insert(&key, known.kind.parse(default), Origin::built_in())?;
         }
     }
     Ok(settings)
 }
 
 /// What the project's file may set, and what it had to leave out.
-fn project(inputs: &Inputs, source: &Source) -> Result<(Settings, Option<Notice>)> {
-    let mut settings = document::settings(source, Layer::Project)?;
-    let standing = standing(inputs, source)?;
-    if standing == Standing::Trusted {
+fn project(inputs: &Inputs, source: &SourceFile) -> Result<(SettingMap, Option<Notice>)> {
+    let mut settings = toml_file::settings(source, Layer::Project)?;
+    let standing = trust_status(inputs, source)?;
+    if standing == TrustStatus::Trusted {
         return Ok((settings, None));
     }
-    let keys = settings.take_out_untrusted();
+    let keys = settings.remove_untrusted();
     let notice = Notice::untrusted(source, standing, keys.iter().map(Key::to_string).collect());
     Ok((settings, notice))
 }
@@ -91,15 +91,15 @@ fn project(inputs: &Inputs, source: &Source) -> Result<(Settings, Option<Notice>
 /// and no error; and a folder of that name is somebody's Python environment.
 fn env_file(
     inputs: &Inputs,
-    places: &Places,
+    places: &ConfigPaths,
     notices: &mut Vec<Notice>,
 ) -> Result<Option<EnvFile>> {
     if places.dot_env.is_dir() {
         return Ok(None);
     }
-    match Source::find(&places.dot_env) {
+    match SourceFile::read_if_exists(&places.dot_env) {
         Ok(Some(source)) => {
-            let standing = standing(inputs, &source)?;
+            let standing = trust_status(inputs, &source)?;
             Ok(Some(EnvFile::new(source, standing)))
         }
         Ok(None) => Ok(None),
@@ -111,11 +111,11 @@ fn env_file(
 }
 
 /// The variables that some agent's key is to be looked up in, and that the environment does not hold.
-fn missing_keys<'a>(inputs: &Inputs, settings: &'a Settings) -> Vec<&'a str> {
+fn missing_keys<'a>(inputs: &Inputs, settings: &'a SettingMap) -> Vec<&'a str> {
     let wanted = settings
         .iter()
         .filter_map(|(_, setting)| match setting.known.kind {
-            Kind::Variable => setting.value.as_str(),
+            ValueKind::Variable => setting.value.as_str(),
             _ => None,
         });
     let is_missing = |name: &&str| {
@@ -125,10 +125,10 @@ fn missing_keys<'a>(inputs: &Inputs, settings: &'a Settings) -> Vec<&'a str> {
     wanted.filter(is_missing).collect()
 }
 
-fn environment(inputs: &Inputs, agents: &[&str]) -> Result<Settings> {
-    let mut settings = Settings::default();
+fn environment(inputs: &Inputs, agents: &[&str]) -> Result<SettingMap> {
+    let mut settings = SettingMap::default();
     for (name, value) in &inputs.environment {
-        let Some(name) = name.to_str().filter(|name| variables::is_ours(name)) else {
+        let Some(name) = name.to_str().filter(|name| env_vars::is_ours(name)) else {
             continue;
         };
         let origin = Origin::variable(name);
@@ -136,16 +136,16 @@ fn environment(inputs: &Inputs, agents: &[&str]) -> Result<Settings> {
             let key = Key::new([name]);
             return Err(Error::wrong_value(origin, &key, "not UTF-8", "text"));
         };
-        variables::put(&mut settings, agents, (name, value), origin)?;
+        env_vars::apply(&mut settings, agents, (name, value), origin)?;
     }
     Ok(settings)
 }
 
-fn flags(inputs: &Inputs) -> Result<Settings> {
-    let mut settings = Settings::default();
+fn flags(inputs: &Inputs) -> Result<SettingMap> {
+    let mut settings = SettingMap::default();
     for flag in &inputs.flags {
         let origin = Origin::flag(flag.name);
-        variables::put_text(&mut settings, &flag.key, &flag.value, origin)?;
+        env_vars::put_text(&mut settings, &flag.key, &flag.value, origin)?;
     }
     Ok(settings)
 }

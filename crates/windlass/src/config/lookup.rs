@@ -1,13 +1,13 @@
 //! Finding a written key in the table of known keys.
 
-use super::known::{KEYS, Known, SECTIONS};
+use super::key_table::{KEYS, KeySpec, SECTIONS};
 use super::{Error, Key, Origin, Result, names};
 
 /// A row of the table, and the key by which it was meant.
 #[derive(Debug)]
-pub(super) struct Leaf {
+pub(super) struct KeyMatch {
     /// The row.
-    pub(super) known: &'static Known,
+    pub(super) known: &'static KeySpec,
     /// The key in its one proper spelling.
     pub(super) key: Key,
     /// Whether another spelling was used.
@@ -15,11 +15,12 @@ pub(super) struct Leaf {
 }
 
 /// The row that a written key means, if it means one.
-pub(super) fn leaf(written: &Key) -> Option<Leaf> {
+pub(super) fn find_key(written: &Key) -> Option<KeyMatch> {
     let plain = without_section(written);
     KEYS.iter().find_map(|known| {
-        let spelling = spellings(known).find(|path| left_over(path, plain.parts()) == Some(0))?;
-        Some(Leaf {
+        let spelling =
+            spellings(known).find(|path| remaining_parts(path, plain.parts()) == Some(0))?;
+        Some(KeyMatch {
             known,
             key: fill(known.path, &plain),
             alias: spelling != known.path,
@@ -28,10 +29,10 @@ pub(super) fn leaf(written: &Key) -> Option<Leaf> {
 }
 
 /// Whether further keys can stand below this one.
-pub(super) fn is_branch(written: &Key) -> bool {
+pub(super) fn is_table(written: &Key) -> bool {
     let plain = without_section(written);
     let mut paths = KEYS.iter().flat_map(spellings);
-    paths.any(|path| left_over(path, plain.parts()).is_some_and(|more| more > 0))
+    paths.any(|path| remaining_parts(path, plain.parts()).is_some_and(|more| more > 0))
 }
 
 /// Refuses an innermost part that cannot be a name, where the table lets a person choose one.
@@ -39,7 +40,7 @@ pub(super) fn check_name(written: &Key, at: &Origin) -> Result<()> {
     let plain = without_section(written);
     let place = plain.parts().len().saturating_sub(1);
     let mut rows = KEYS.iter();
-    let row = rows.find(|known| left_over(known.path, plain.parts()).is_some());
+    let row = rows.find(|known| remaining_parts(known.path, plain.parts()).is_some());
     let (what, rule) = match row.and_then(|known| known.path.split('.').nth(place)) {
         Some("<name>") if !names::is_agent(plain.last()) => match plain.parts() {
             [top, ..] if top == "composites" => ("a composite", names::AGENT_RULE),
@@ -68,7 +69,7 @@ pub(super) fn siblings(written: &Key) -> Vec<Key> {
     let mut found: Vec<Key> = KEYS
         .iter()
         .flat_map(spellings)
-        .filter(|path| left_over(path, above).is_some())
+        .filter(|path| remaining_parts(path, above).is_some())
         .filter_map(|path| path.split('.').nth(above.len()))
         .filter(|part| !is_placeholder(part))
         .map(|part| Key::new(above).child(part))
@@ -79,7 +80,7 @@ pub(super) fn siblings(written: &Key) -> Vec<Key> {
 }
 
 /// All paths of a row: its own and its aliases.
-pub(super) fn spellings(known: &'static Known) -> impl Iterator<Item = &'static str> {
+pub(super) fn spellings(known: &'static KeySpec) -> impl Iterator<Item = &'static str> {
     std::iter::once(known.path).chain(known.aliases.iter().copied())
 }
 
@@ -100,7 +101,7 @@ fn without_section(written: &Key) -> Key {
 }
 
 /// How many parts a path has beyond these, if it begins with them.
-fn left_over(path: &str, parts: &[String]) -> Option<usize> {
+fn remaining_parts(path: &str, parts: &[String]) -> Option<usize> {
     let mut rest = path.split('.');
     for part in parts {
         let known = rest.next()?;

@@ -3,13 +3,13 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use windlass_core::visible_line;
+use windlass_core::escape_line;
 
-use super::trust::Standing;
-use super::{Error, Origin, Source};
+use super::trust::TrustStatus;
+use super::{Error, Origin, SourceFile};
 
 /// How many keys a notice names before it only counts.
-const NAMED: usize = 8;
+const MAX_NAMED_KEYS: usize = 8;
 
 /// One line for a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum Notice {
         changed: bool,
     },
     /// Some lines of a trusted `.env` are no variables.
-    LeftOut {
+    IgnoredLine {
         /// The first of them.
         at: Origin,
         /// What is wrong with it.
@@ -40,14 +40,14 @@ pub enum Notice {
 impl Notice {
     /// The notice about a file that is not trusted, if anything was left out.
     pub(super) fn untrusted(
-        source: &Source,
-        standing: Standing,
+        source: &SourceFile,
+        standing: TrustStatus,
         keys: Vec<String>,
     ) -> Option<Self> {
         (!keys.is_empty()).then(|| Self::Untrusted {
             file: source.path().to_owned(),
             keys,
-            changed: standing == Standing::Changed,
+            changed: standing == TrustStatus::Changed,
         })
     }
 }
@@ -61,19 +61,23 @@ impl fmt::Display for Notice {
                 changed,
             } => {
                 let file = file.to_string_lossy();
-                let file = visible_line(&file);
+                let file = escape_line(&file);
                 let state = match changed {
                     true => "has changed since it was trusted",
                     false => "is not trusted",
                 };
-                let named: Vec<&str> = keys.iter().take(NAMED).map(String::as_str).collect();
+                let named: Vec<&str> = keys
+                    .iter()
+                    .take(MAX_NAMED_KEYS)
+                    .map(String::as_str)
+                    .collect();
                 write!(f, "{file} {state}, left out: {}", named.join(", "))?;
-                if keys.len() > NAMED {
-                    write!(f, " and {} more", keys.len() - NAMED)?;
+                if keys.len() > MAX_NAMED_KEYS {
+                    write!(f, " and {} more", keys.len() - MAX_NAMED_KEYS)?;
                 }
                 f.write_str("; run: windlass trust")
             }
-            Self::LeftOut { at, problem, more } => {
+            Self::IgnoredLine { at, problem, more } => {
                 write!(f, "{at}: this line is left out: {problem}")?;
                 match more {
                     0 => Ok(()),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use serde::Serialize;
-use windlass_core::visible_line;
+use windlass_core::escape_line;
 
 /// A layer of the configuration; a later one lies over an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -18,7 +18,7 @@ pub enum Layer {
     /// The project's `windlass.toml`.
     Project,
     /// The file named with `--config`, in place of the project's.
-    Given,
+    Explicit,
     /// The project's `.env`.
     DotEnv,
     /// The environment of the process.
@@ -101,12 +101,12 @@ impl Origin {
 }
 
 /// A text with the places where its lines begin, so that a large file is not counted anew for every key.
-pub(super) struct Lines<'a> {
+pub(super) struct LineIndex<'a> {
     text: &'a str,
     starts: Vec<usize>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> LineIndex<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         let starts = text.match_indices('\n').map(|(at, _)| at + 1);
         Self {
@@ -116,7 +116,7 @@ impl<'a> Lines<'a> {
     }
 
     /// The line and the column of a byte, both counted from one.
-    pub(super) fn place(&self, byte: usize) -> (usize, usize) {
+    pub(super) fn line_column(&self, byte: usize) -> (usize, usize) {
         let line = self.starts.partition_point(|start| *start <= byte);
         let start = self.starts.get(line.saturating_sub(1)).copied();
         let before = self.text.get(start.unwrap_or(0)..byte).unwrap_or("");
@@ -127,15 +127,15 @@ impl<'a> Lines<'a> {
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(file) = &self.file {
-            f.write_str(&visible_line(file))?;
+            f.write_str(&escape_line(file))?;
             for number in [self.line, self.column].into_iter().flatten() {
                 write!(f, ":{number}")?;
             }
             return Ok(());
         }
         match (self.layer, &self.name) {
-            (Layer::Environment, Some(name)) => write!(f, "environment {}", visible_line(name)),
-            (_, Some(name)) => f.write_str(&visible_line(name)),
+            (Layer::Environment, Some(name)) => write!(f, "environment {}", escape_line(name)),
+            (_, Some(name)) => f.write_str(&escape_line(name)),
             _ => f.write_str("default"),
         }
     }

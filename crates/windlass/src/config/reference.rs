@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::known::{KEYS, Known};
-use super::variables;
+use super::env_vars;
+use super::key_table::{KEYS, KeySpec};
 
 /// What stands before the table.
 const INTRODUCTION: &str = include_str!("reference.md");
@@ -19,13 +19,13 @@ pub fn markdown() -> String {
     text
 }
 
-fn section(text: &mut String, known: &Known) -> std::fmt::Result {
+fn section(text: &mut String, known: &KeySpec) -> std::fmt::Result {
     writeln!(text, "### `{}`\n\n{}\n", known.path, known.about)?;
     writeln!(text, "- Value: {}", known.kind.expected())?;
     if let Some(default) = known.default {
         writeln!(text, "- Default: `{default}`")?;
     }
-    let long = variables::name_of(known.path);
+    let long = env_vars::name_of(known.path);
     match known.variable {
         Some(own) => writeln!(text, "- Variable: `{own}` or `{long}`")?,
         None => writeln!(text, "- Variable: `{long}`")?,
@@ -42,7 +42,7 @@ fn section(text: &mut String, known: &Known) -> std::fmt::Result {
     Ok(())
 }
 
-fn spellings(known: &Known) -> String {
+fn spellings(known: &KeySpec) -> String {
     let quoted: Vec<String> = known
         .aliases
         .iter()

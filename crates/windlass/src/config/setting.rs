@@ -6,11 +6,11 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::known::Known;
-use super::{Error, Key, Kind, Origin, Result, lookup, show};
+use super::key_table::KeySpec;
+use super::{Error, Key, Origin, Result, ValueKind, lookup, redact};
 
 /// How many settings one layer may hold: more than any person writes, few enough to be quick.
-const MOST_SETTINGS: usize = 1000;
+const MAX_SETTINGS: usize = 1000;
 
 /// A value that fits its key.
 #[derive(Clone)]
@@ -18,48 +18,50 @@ pub(super) struct Setting {
     /// The value; secret when the key is.
     pub(super) value: Value,
     /// The row of the table.
-    pub(super) known: &'static Known,
+    pub(super) known: &'static KeySpec,
     /// Who set it.
     pub(super) origin: Origin,
 }
 
 impl Setting {
     /// The value as a person may see it.
-    pub(super) fn shown(&self) -> String {
-        show::value(&self.value, self.known.secret)
+    pub(super) fn display(&self) -> String {
+        redact::display_value(&self.value, self.known.secret)
     }
 }
 
 impl fmt::Debug for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.shown(), self.origin)
+        write!(f, "{} ({})", self.display(), self.origin)
     }
 }
 
 /// The settings of one layer, or of all layers laid over each other.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Settings(BTreeMap<Key, Setting>);
+pub(super) struct SettingMap(BTreeMap<Key, Setting>);
 
-impl Settings {
+impl SettingMap {
     /// Adds what one layer says under a written key, after checking it against the table.
-    pub(super) fn put(&mut self, written: &Key, value: Value, origin: Origin) -> Result<()> {
-        let Some(leaf) = lookup::leaf(written) else {
+    pub(super) fn insert(&mut self, written: &Key, value: Value, origin: Origin) -> Result<()> {
+        let Some(leaf) = lookup::find_key(written) else {
             return Err(Error::unknown_key(origin, written));
         };
         let kind = leaf.known.kind;
         // `agent_binary = "codex-acp"` is a command of one word.
         let value = match value {
-            Value::String(_) if leaf.alias && kind == Kind::Command => Value::Array(vec![value]),
+            Value::String(_) if leaf.alias && kind == ValueKind::Command => {
+                Value::Array(vec![value])
+            }
             value => value,
         };
-        if !kind.fits(&value) {
-            let (found, expected) = (kind.found(&value), kind.expected());
+        if !kind.accepts(&value) {
+            let (found, expected) = (kind.describe_found(&value), kind.expected());
             return Err(Error::wrong_value(origin, written, &found, &expected));
         }
-        if self.0.len() >= MOST_SETTINGS {
+        if self.0.len() >= MAX_SETTINGS {
             return Err(Error::TooMany {
                 at: Box::new(origin),
-                limit: MOST_SETTINGS,
+                limit: MAX_SETTINGS,
             });
         }
         let setting = Setting {
@@ -81,12 +83,12 @@ impl Settings {
     }
 
     /// Lays a later layer over this one.
-    pub(super) fn lay(&mut self, later: Self) {
+    pub(super) fn merge(&mut self, later: Self) {
         self.0.extend(later.0);
     }
 
     /// Takes out what needs trust, and says which keys that were.
-    pub(super) fn take_out_untrusted(&mut self) -> Vec<Key> {
+    pub(super) fn remove_untrusted(&mut self) -> Vec<Key> {
         let left_out = self
             .0
             .extract_if(.., |_, setting| setting.known.needs_trust);
@@ -104,7 +106,7 @@ impl Settings {
     }
 
     /// The settings of one thing that has a name, with the part of the key below its name.
-    pub(super) fn of<'a>(
+    pub(super) fn in_table<'a>(
         &'a self,
         table: &'a str,
         name: &'a str,

@@ -11,31 +11,31 @@ use sha2::{Digest, Sha256};
 use super::{Error, Result};
 
 /// The largest file that is read.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// The content of a file as it was when it was read.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Source {
+pub struct SourceFile {
     path: PathBuf,
     text: String,
     hash: String,
 }
 
-impl Source {
+impl SourceFile {
     /// Reads a file that must be there.
     pub fn read(path: &Path) -> Result<Self> {
-        Self::find(path)?.ok_or_else(|| Error::file(path, "there is no such file"))
+        Self::read_if_exists(path)?.ok_or_else(|| Error::file(path, "there is no such file"))
     }
 
     /// Reads a file if there is one.
-    pub fn find(path: &Path) -> Result<Option<Self>> {
+    pub fn read_if_exists(path: &Path) -> Result<Option<Self>> {
         match path.symlink_metadata() {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             // A part of the path that is a file: nothing can be below it.
             Err(error) if error.kind() == ErrorKind::NotADirectory => return Ok(None),
             _ => {}
         }
-        let path = proper(path);
+        let path = canonical_path(path);
         let bytes = bounded(open(&path)?, &path)?;
         let hash = hex(&Sha256::digest(&bytes));
         let text = String::from_utf8(bytes).map_err(|error| {
@@ -71,7 +71,7 @@ impl Source {
     }
 }
 
-impl std::fmt::Debug for Source {
+impl std::fmt::Debug for SourceFile {
     /// The content may hold secrets and is left out.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Source")
@@ -82,7 +82,7 @@ impl std::fmt::Debug for Source {
 }
 
 /// The path with the links of its folder resolved, so that one file has one name in the list of trust.
-pub(super) fn proper(path: &Path) -> PathBuf {
+pub(super) fn canonical_path(path: &Path) -> PathBuf {
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
@@ -114,10 +114,10 @@ fn open(path: &Path) -> Result<File> {
 /// Reads the whole file, but never more than the limit.
 fn bounded(file: File, path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    file.take(MOST_BYTES + 1)
+    file.take(MAX_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| Error::file(path, format!("cannot be read: {error}")))?;
-    if bytes.len() as u64 > MOST_BYTES {
+    if bytes.len() as u64 > MAX_BYTES {
         return Err(Error::file(
             path,
             "is larger than 1 MiB: that is no configuration",

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::env_file::EnvFile;
-use super::private::{self, Folder};
-use super::setting::Settings;
-use super::{Error, Inputs, Layer, Places, Result, Source, document, show, source};
+use super::private_dir::{self, PrivateDir};
+use super::setting::SettingMap;
+use super::{ConfigPaths, Error, Inputs, Layer, Result, SourceFile, redact, source, toml_file};
 
 /// The list's name in the folder of state.
 const FILE: &str = "trust.json";
@@ -20,14 +20,14 @@ const VERSION: u32 = 1;
 
 /// The list of trusted files.
 #[derive(Debug, Clone)]
-pub struct Store {
+pub struct TrustStore {
     folder: PathBuf,
-    list: List,
+    list: TrustFile,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct List {
+struct TrustFile {
     version: u32,
     /// Path to SHA-256.
     files: BTreeMap<String, String>,
@@ -35,7 +35,7 @@ struct List {
 
 /// What the list says about a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum TrustStatus {
     /// Exactly this content was trusted.
     Trusted,
     /// Another content was trusted here.
@@ -44,12 +44,12 @@ pub enum Standing {
     Unknown,
 }
 
-impl Store {
+impl TrustStore {
     /// Reads the list in this folder (see [`Inputs::state_folder`]); one that is not there yet is empty.
     pub fn load(folder: &Path) -> Result<Self> {
-        let list = match private::read(&folder.join(FILE))? {
+        let list = match private_dir::read(&folder.join(FILE))? {
             Some(text) => parse(&folder.join(FILE), &text)?,
-            None => List {
+            None => TrustFile {
                 version: VERSION,
                 files: BTreeMap::new(),
             },
@@ -61,25 +61,25 @@ impl Store {
     }
 
     /// Whether exactly this content of exactly this file was trusted.
-    pub fn is_trusted(&self, source: &Source) -> bool {
-        self.standing(source) == Standing::Trusted
+    pub fn is_trusted(&self, source: &SourceFile) -> bool {
+        self.status(source) == TrustStatus::Trusted
     }
 
     /// What the list says about a file.
-    pub fn standing(&self, source: &Source) -> Standing {
+    pub fn status(&self, source: &SourceFile) -> TrustStatus {
         let known = source
             .path()
             .to_str()
             .and_then(|path| self.list.files.get(path));
         match known {
-            Some(hash) if hash == source.hash() => Standing::Trusted,
-            Some(_) => Standing::Changed,
-            None => Standing::Unknown,
+            Some(hash) if hash == source.hash() => TrustStatus::Trusted,
+            Some(_) => TrustStatus::Changed,
+            None => TrustStatus::Unknown,
         }
     }
 
     /// Trusts a file as it was read, whatever it holds by now.
-    pub fn trust(&mut self, source: &Source) -> Result<()> {
+    pub fn trust(&mut self, source: &SourceFile) -> Result<()> {
         let Some(path) = source.path().to_str() else {
             let problem = "cannot be trusted, its path is not UTF-8: rename the folder";
             return Err(Error::file(source.path(), problem));
@@ -91,7 +91,7 @@ impl Store {
 
     /// Takes trust back, also from a file that is gone; says whether there was any.
     pub fn revoke(&mut self, path: &Path) -> Result<bool> {
-        let path = source::proper(path);
+        let path = source::canonical_path(path);
         let mut was_trusted = false;
         self.change(|files| {
             let known = path.to_str().and_then(|path| files.remove(path));
@@ -108,7 +108,7 @@ impl Store {
 
     /// Changes the list as it is on disk now, so that two programs that do so at once both succeed.
     fn change(&mut self, edit: impl FnOnce(&mut BTreeMap<String, String>)) -> Result<()> {
-        let folder = Folder::lock(&self.folder)?;
+        let folder = PrivateDir::lock(&self.folder)?;
         self.list = Self::load(&self.folder)?.list;
         edit(&mut self.list.files);
         let text = serde_json::to_string_pretty(&self.list)
@@ -118,43 +118,47 @@ impl Store {
 }
 
 /// The files that a person in this folder can trust, as they are now: the project's `windlass.toml` and `.env`.
-pub fn candidates(inputs: &Inputs) -> Result<Vec<Source>> {
-    let places = Places::find(inputs)?;
-    let project = Source::find(&places.project)?;
+pub fn candidates(inputs: &Inputs) -> Result<Vec<SourceFile>> {
+    let places = ConfigPaths::find(inputs)?;
+    let project = SourceFile::read_if_exists(&places.project)?;
     let dot_env = match places.dot_env.is_dir() {
         true => None,
-        false => Source::find(&places.dot_env)?,
+        false => SourceFile::read_if_exists(&places.dot_env)?,
     };
     Ok(project.into_iter().chain(dot_env).collect())
 }
 
 /// What trusting a file would put into force: each key and its value, secrets left out.
-pub fn summary(source: &Source) -> Result<Vec<(String, String)>> {
+pub fn summary(source: &SourceFile) -> Result<Vec<(String, String)>> {
     if !source.is_dot_env() {
-        return Ok(chosen(&document::settings(source, Layer::Project)?));
+        return Ok(trusted_settings(&toml_file::settings(
+            source,
+            Layer::Project,
+        )?));
     }
-    let file = EnvFile::new(source.clone(), Standing::Unknown);
-    let mut shown = chosen(&file.settings(&[])?);
+    let file = EnvFile::new(source.clone(), TrustStatus::Unknown);
+    let mut shown = trusted_settings(&file.settings(&[])?);
     let lent = file.other_names();
-    shown.extend(lent.map(|name| (name.to_owned(), show::REDACTED.to_owned())));
+    shown.extend(lent.map(|name| (name.to_owned(), redact::REDACTED.to_owned())));
     Ok(shown)
 }
 
 /// The settings that need trust, as a person may see them.
-fn chosen(settings: &Settings) -> Vec<(String, String)> {
+fn trusted_settings(settings: &SettingMap) -> Vec<(String, String)> {
     settings
         .iter()
         .filter(|(_, setting)| setting.known.needs_trust)
-        .map(|(key, setting)| (key.to_string(), setting.shown()))
+        .map(|(key, setting)| (key.to_string(), setting.display()))
         .collect()
 }
 
-fn parse(path: &Path, text: &str) -> Result<List> {
+fn parse(path: &Path, text: &str) -> Result<TrustFile> {
     let unusable = |why: String| {
         let problem = format!("is not a list of trusted files ({why}): remove it and trust anew");
         Error::file(path, problem)
     };
-    let list: List = serde_json::from_str(text).map_err(|error| unusable(error.to_string()))?;
+    let list: TrustFile =
+        serde_json::from_str(text).map_err(|error| unusable(error.to_string()))?;
     if list.version != VERSION {
         return Err(unusable(format!(
             "version {}, expected {VERSION}",

@@ -9,13 +9,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::agent::PROFILE;
-use super::setting::Settings;
-use super::{AgentConfig, Error, Inputs, Key, Notice, Origin, Result, load, nearest};
+use super::setting::SettingMap;
+use super::{AgentConfig, Error, Inputs, Key, Notice, Origin, Result, load, suggest};
 
 /// What a configuration says once all its layers lie over each other.
 #[derive(Debug, Clone)]
 pub struct Config {
-    pub(super) settings: Settings,
+    pub(super) settings: SettingMap,
     pub(super) notices: Vec<Notice>,
     pub(super) secrets: BTreeMap<String, SecretString>,
     pub(super) root: PathBuf,
@@ -24,7 +24,7 @@ pub struct Config {
 /// One line of `windlass config`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Entry {
+pub struct ConfigEntry {
     /// The key.
     pub key: String,
     /// The value as JSON, secrets left out, safe on a terminal.
@@ -81,7 +81,9 @@ impl Config {
             Error::UnknownAgent { name, known } => {
                 let aliases = self.settings.names("model_list");
                 let known = known.iter().map(String::as_str).chain(aliases);
-                let known = nearest::sorted(&name, known).into_iter().map(str::to_owned);
+                let known = suggest::by_similarity(&name, known)
+                    .into_iter()
+                    .map(str::to_owned);
                 Error::UnknownAgent {
                     known: known.collect(),
                     name,
@@ -97,7 +99,7 @@ impl Config {
             return Ok(agent);
         }
         if backends.contains(&name) {
-            return Ok(AgentConfig::plain(name));
+            return Ok(AgentConfig::bare(name));
         }
         if let Some(profile) = name.strip_prefix(PROFILE)
             && let Some(composite) = AgentConfig::composite(profile, &self.settings)
@@ -118,7 +120,9 @@ impl Config {
             .into_iter()
             .chain(backends.iter().copied())
             .chain(composites.iter().map(String::as_str));
-        let known = nearest::sorted(name, known).into_iter().map(str::to_owned);
+        let known = suggest::by_similarity(name, known)
+            .into_iter()
+            .map(str::to_owned);
         Err(Error::UnknownAgent {
             name: name.to_owned(),
             known: known.collect(),
@@ -131,11 +135,11 @@ impl Config {
     }
 
     /// Everything that is set, in the order of the keys.
-    pub fn entries(&self) -> Vec<Entry> {
+    pub fn entries(&self) -> Vec<ConfigEntry> {
         let settings = self.settings.iter();
-        let entry = |(key, setting): (&Key, &super::setting::Setting)| Entry {
+        let entry = |(key, setting): (&Key, &super::setting::Setting)| ConfigEntry {
             key: key.to_string(),
-            value: setting.shown(),
+            value: setting.display(),
             origin: setting.origin.clone(),
         };
         settings.map(entry).collect()

@@ -1,35 +1,35 @@
-// An agent asks whether it may write a file; a person decides in the dashboard; the file is written.
+// An agent requests permission to write a file; the user allows it in the dashboard; the file is written.
 
 import { appendFileSync } from 'node:fs';
-import { check, test } from './world.mjs';
+import { assert, test } from './harness.mjs';
 
-await test(async ({ world, browser }) => {
-  const model = world.spawn(['model', '--script', `${process.env.WORLD}/model.json`]);
-  const [, url] = await world.line(model, /listening on (http:\S+?);/);
+await test(async ({ app, browser }) => {
+  const model = app.spawn(['model', '--script', `${process.env.WORLD}/model.json`]);
+  const [, url] = await app.waitForLine(model, /listening on (http:\S+?);/);
   appendFileSync(`${process.env.WORLD}/named.toml`,
     `[agents.careful]\nbackend = "openai"\nendpoint = "${url}/v1"\nmodel = "m"\napi_key_env = "KEY"\npermissions = "ask"\n`);
-  await world.serve();
+  await app.serve();
   const page = await browser.open({ path: '/inbox' });
-  await page.getByRole('heading', { name: 'Nobody waits for you' }).waitFor();
-  await world.run('task', 'add', 'Write it down', '--agent', 'careful');
+  await page.getByRole('heading', { name: 'Inbox is empty' }).waitFor();
+  await app.run('task', 'add', 'Write it down', '--agent', 'careful');
   const request = page.locator('[data-approval]');
   await request.waitFor();
-  const words = await request.innerText();
-  check(words.includes('done.txt') && words.includes('asks whether it may'), `it says what is asked: ${words}`);
-  check(await page.title().then((title) => title.startsWith('(1)')), 'the tab says that somebody waits');
-  check(words.startsWith('#1 Write it down') && words.includes('careful asks'), `it says who asks: ${words}`);
-  // On the board the task does not look busy while it waits for a person.
-  await browser.go(page, '/');
-  const card = page.locator('[data-column="in_progress"] .card[data-waits="true"]');
+  const text = await request.innerText();
+  assert(text.includes('done.txt') && text.includes('requests permission'), `the request shows the tool and its input: ${text}`);
+  assert(await page.title().then((title) => title.startsWith('(1)')), 'the title of the page counts the request');
+  assert(text.startsWith('#1 Write it down') && text.includes('careful requests'), `the request names the task and the agent: ${text}`);
+  // The board does not show the task as busy while it waits for a decision.
+  await browser.navigate(page, '/');
+  const card = page.locator('[data-column="in_progress"] .card[data-needs-approval="true"]');
   await card.waitFor();
-  check((await card.innerText()).includes('asks whether it may: fs_write done.txt'), await card.innerText());
-  const lately = page.locator('.lately li', { hasText: 'Asks you' });
-  const [pill, title] = await Promise.all([lately.locator('.pill').boundingBox(), lately.locator('a').boundingBox()]);
-  check(pill.x + pill.width <= title.x, 'the words beside it are not covered');
-  await browser.go(page, '/inbox');
+  assert((await card.innerText()).includes('requests permission: fs_write done.txt'), await card.innerText());
+  const recent = page.locator('.recent li', { hasText: 'Needs approval' });
+  const [pill, title] = await Promise.all([recent.locator('.pill').boundingBox(), recent.locator('a').boundingBox()]);
+  assert(pill.x + pill.width <= title.x, 'the pill does not cover the title');
+  await browser.navigate(page, '/inbox');
   await request.locator('[data-option="allow_once"]').click();
   await request.waitFor({ state: 'detached' });
-  await browser.go(page, '/tasks/1');
+  await browser.navigate(page, '/tasks/1');
   await page.locator('.proof').waitFor();
   await page.locator('.item[data-kind="permission"]').waitFor();
 });

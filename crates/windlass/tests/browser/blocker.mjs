@@ -1,22 +1,22 @@
-// A task that cannot go on asks; the answer given in the inbox reaches the agent, and the task ends with proof.
+// A blocked task asks a question; the answer given in the inbox reaches the agent, and the task ends with proof.
 
-import { test } from './world.mjs';
+import { test } from './harness.mjs';
 
-await test(async ({ world, browser }) => {
-  await world.serve();
-  await world.run('task', 'add', 'Greet the world');
+await test(async ({ app, browser }) => {
+  await app.serve();
+  await app.run('task', 'add', 'Greet the world');
   const page = await browser.open();
   await page.locator('.badge', { hasText: '1' }).waitFor();
   await page.locator('[data-column="blocked"] .card').waitFor();
   await page.getByRole('navigation').getByText('Inbox').click();
   const question = page.locator('[data-blocker]');
   await question.getByText('rounds of correction').waitFor();
-  // What is being typed survives whatever arrives meanwhile.
+  // The user's input is kept when new events arrive.
   await question.getByLabel('Answer').fill('Please write world in small letters.');
-  await world.run('task', 'add', 'Another one', '--after', '1');
+  await app.run('task', 'add', 'Another one', '--after', '1');
   await question.getByRole('button', { name: 'Answer' }).click();
   await question.waitFor({ state: 'detached' });
-  await browser.go(page, '/tasks/1');
+  await browser.navigate(page, '/tasks/1');
   await page.locator('.proof').waitFor();
   await page.getByRole('tab', { name: 'Attempts' }).click();
   await page.getByRole('heading', { name: 'Attempt 2' }).waitFor();

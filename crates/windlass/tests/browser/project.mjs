@@ -1,18 +1,18 @@
-// Several projects in one store: what is added belongs to the one that is served, unless somebody says otherwise.
+// Several projects in one store: a new task belongs to the served project, unless the user selects another.
 
 import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
-import { same, test } from './world.mjs';
+import { assertEqual, test } from './harness.mjs';
 
 const { WINDLASS, WORLD } = process.env;
 
-await test(async ({ world, browser }) => {
-  // The other one is the first that the store knows.
+await test(async ({ app, browser }) => {
+  // Registers the other project first.
   mkdirSync(`${WORLD}/other/.git`, { recursive: true });
   execFileSync(WINDLASS, ['--config', `${WORLD}/named.toml`, 'task', 'list'], {
     cwd: `${WORLD}/other`, env: { HOME: `${WORLD}/home`, PATH: process.env.PATH },
   });
-  await world.serve('--no-worker');
+  await app.serve('--no-worker');
   const page = await browser.open();
   for (const [title, project] of [['Here', null], ['There', 'other']]) {
     await page.keyboard.press('n');
@@ -22,6 +22,6 @@ await test(async ({ world, browser }) => {
     await page.locator('.card', { hasText: title }).waitFor();
     await page.locator('dialog').waitFor({ state: 'detached' });
   }
-  const answer = await fetch(`${world.url}/api/v1/tasks`, { headers: { authorization: `Bearer ${world.token()}` } });
-  same((await answer.json()).map((task) => [task.title, task.project_id]), [['Here', 2], ['There', 1]], 'whose task it is');
+  const response = await fetch(`${app.url}/api/v1/tasks`, { headers: { authorization: `Bearer ${app.token()}` } });
+  assertEqual((await response.json()).map((task) => [task.title, task.project_id]), [['Here', 2], ['There', 1]], 'the project of each task');
 });

@@ -1,13 +1,13 @@
-// Adds a task and watches it run to proof; then looks at everything that it left, and merges it.
+// Adds a task and follows it until it is verified; then checks all its tabs, and merges it.
 
 import { readFileSync } from 'node:fs';
-import { check, same, test } from './world.mjs';
+import { assert, assertEqual, test } from './harness.mjs';
 
-await test(async ({ world, browser }) => {
-  await world.serve();
+await test(async ({ app, browser }) => {
+  await app.serve();
   const page = await browser.open();
-  same(await page.evaluate(() => [location.hash, document.cookie]), ['#/', ''], 'the token is gone from the address, and no script can read it');
-  await page.getByRole('heading', { name: 'Nothing in the queue' }).waitFor();
+  assertEqual(await page.evaluate(() => [location.hash, document.cookie]), ['#/', ''], 'the token is removed from the address, and scripts cannot read the cookie');
+  await page.getByRole('heading', { name: 'No tasks yet' }).waitFor();
 
   await page.getByRole('button', { name: 'New task' }).first().click();
   await page.getByLabel('Title').fill('Greet the world where no name is given');
@@ -15,40 +15,41 @@ await test(async ({ world, browser }) => {
   await page.getByRole('button', { name: 'Add task' }).click();
   await page.locator('.card[data-id="1"]').click();
 
-  // All of this appears by itself, as it happens.
+  // All of this appears without a reload.
   await page.locator('.proof').waitFor();
   await page.locator('.stages li[data-state="proof"]').waitFor();
-  const story = page.locator('.timeline');
-  for (const words of ['A default for the missing name will do.', 'Correction 1 of 3', '2 of 3 passed', '3 of 3 passed']) {
-    await story.getByText(words).first().waitFor();
+  const timeline = page.locator('.timeline');
+  for (const text of ['A default for the missing name will do.', 'Correction 1 of 3', '2 of 3 passed', '3 of 3 passed']) {
+    await timeline.getByText(text).first().waitFor();
   }
-  const tool = story.locator('.item[data-kind="tool"]').first();
+  const tool = timeline.locator('.item[data-kind="tool"]').first();
   await tool.locator('summary').click();
-  check((await tool.innerText()).includes('${1:-World}'), 'an edit shows what was put in');
+  assert((await tool.innerText()).includes('${1:-World}'), 'an edit shows the new text');
 
   const tab = (name) => page.getByRole('tab', { name }).click();
   await tab('Changes');
-  check((await page.locator('.diff tr.add').innerText()).includes('Hello, ${1:-world}!'), 'the change is shown');
-  check(await page.locator('.diff [class^="s-"]').count() > 0, 'code has colours');
+  assert((await page.locator('.diff tr.add').innerText()).includes('Hello, ${1:-world}!'), 'the change is shown');
+  assert(await page.locator('.diff [class^="s-"]').count() > 0, 'code is highlighted');
   await tab('Tests');
   await page.locator('.run').nth(1).waitFor();
-  same(await page.locator('.run summary .pill').allInnerTexts(), ['passed', 'failed'], 'both runs, newest first');
+  assertEqual(await page.locator('.run summary .pill').allInnerTexts(), ['passed', 'failed'], 'both runs, newest first');
   await tab('Attempts');
   await page.locator('.round', { hasText: 'Correction 1' }).waitFor();
   await tab('Traces');
   await page.locator('.trace-row').first().click();
-  check(await page.locator('.step').count() > 3, 'the waterfall has steps');
+  // The waterfall has more than three steps.
+  await page.locator('.step').nth(3).waitFor();
 
-  await browser.go(page, '/tasks/1');
+  await browser.navigate(page, '/tasks/1');
   await page.getByRole('button', { name: 'Merge' }).click();
   await page.locator('dialog').getByRole('button', { name: 'Merge' }).click();
-  await page.locator('.toasts').getByText('is in main').waitFor();
-  check(readFileSync(`${process.env.WORLD}/project/greet.sh`, 'utf8').includes('${1:-world}'), 'the checkout has it now');
+  await page.locator('.toasts').getByText('into main').waitFor();
+  assert(readFileSync(`${process.env.WORLD}/project/greet.sh`, 'utf8').includes('${1:-world}'), 'the checkout has the change');
 
-  await browser.go(page, '/agents');
+  await browser.navigate(page, '/agents');
   await page.locator('.agent[data-health="ok"]', { hasText: 'player' }).waitFor();
-  await browser.go(page, '/usage');
+  await browser.navigate(page, '/usage');
   await page.locator('.figure').first().waitFor();
-  await browser.go(page, '/');
+  await browser.navigate(page, '/');
   await page.locator('[data-column="completed"] .card[data-id="1"]').waitFor();
 });

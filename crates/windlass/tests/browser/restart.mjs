@@ -1,38 +1,38 @@
-// The server dies and comes back while a worker goes on: the page says so, catches up, and has every event once.
+// The server is killed and restarted while a worker runs: the page reports the outage, then has every event once.
 
-import { check, same, test } from './world.mjs';
+import { assert, assertEqual, test } from './harness.mjs';
 
-// The numbers that the page lists, in the order in which it lists them.
-const listed = (page) => page.locator('.rows[data-every="true"] li').evaluateAll((rows) => rows.map((row) => Number(row.dataset.seq)));
+// Returns the listed sequence numbers in page order.
+const listed = (page) => page.locator('.rows[data-show-all="true"] li').evaluateAll((rows) => rows.map((row) => Number(row.dataset.seq)));
 
-await test(async ({ world, browser }) => {
-  await world.serve('--no-worker');
-  await world.run('task', 'add', 'Talk for a while');
+await test(async ({ app, browser }) => {
+  await app.serve('--no-worker');
+  await app.run('task', 'add', 'Talk for a while');
   const page = await browser.open({ path: '/tasks/1' });
-  page.watched.expectOutage = true;
-  await page.getByRole('button', { name: 'Every event' }).click();
-  const worker = world.spawn(['worker', '--once', '--concurrency', '1']);
-  const more = (than) => page.locator('.rows[data-every="true"] li').nth(than).waitFor();
+  page.monitor.expectOutage = true;
+  await page.getByRole('button', { name: 'All events' }).click();
+  const worker = app.spawn(['worker', '--once', '--concurrency', '1']);
+  const waitForMore = (count) => page.locator('.rows[data-show-all="true"] li').nth(count).waitFor();
 
   for (const signal of ['SIGKILL', 'SIGTERM']) {
-    await more((await listed(page)).length + 15);
-    await world.kill(world.server, signal);
+    await waitForMore((await listed(page)).length + 15);
+    await app.kill(app.server, signal);
     await page.getByText('Disconnected from the server').waitFor();
-    const before = (await world.log(1)).length;
+    const before = (await app.taskLog(1)).length;
     let now = before;
-    while (now < before + 15 && world.running.has(worker)) now = (await world.log(1)).length;
-    check(now > before, 'something happened while the server was away');
-    await world.serve('--no-worker');
+    while (now < before + 15 && app.running.has(worker)) now = (await app.taskLog(1)).length;
+    assert(now > before, 'events were stored while the server was down');
+    await app.serve('--no-worker');
     await page.getByText('Disconnected from the server').waitFor({ state: 'hidden' });
   }
 
   await page.locator('.proof').waitFor();
-  check((await worker.ended).code === 0, 'the worker ended well');
-  const stored = (await world.log(1)).map((event) => event.seq);
+  assert((await worker.ended).code === 0, 'the worker succeeded');
+  const stored = (await app.taskLog(1)).map((event) => event.seq);
   await page.locator(`.rows li[data-seq="${stored.at(-1)}"]`).waitFor();
-  same(await listed(page), stored, 'the page has every event once, in order');
+  assertEqual(await listed(page), stored, 'the page has every event once, in order');
 
-  // Cut at every single event.
+  // Reconnects after every single event.
   const all = await page.evaluate(async () => {
     const { Feed } = await import('/js/socket.js');
     const { api } = await import('/js/api.js');
@@ -41,24 +41,24 @@ await test(async ({ world, browser }) => {
     await new Promise((resolve) => {
       const feed = new Feed({
         fetchAfter: (n) => api.events(n),
-        hear: (event) => {
+        onEvent: (event) => {
           seen.push(event.seq);
           if (event.seq >= end) {
             feed.stop();
             resolve();
           } else {
-            feed.again();
+            feed.reconnect();
           }
         },
-        tell: () => {},
-        greet: () => {},
+        onStateChange: () => {},
+        onHello: () => {},
         last: 0,
-        firstPause: 0,
+        initialBackoff: 0,
       });
       feed.start();
     });
     return seen;
   });
-  check(all.length > 100, `there were ${all.length} events to cut at`);
-  same(all, all.map((_, at) => at + 1), 'every event once, in order, though each one cut the connection');
+  assert(all.length > 100, `${all.length} events are too few for this test`);
+  assertEqual(all, all.map((_, index) => index + 1), 'every event once, in order, with a reconnect after each');
 });

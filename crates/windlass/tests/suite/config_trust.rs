@@ -4,7 +4,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use expect_test::expect;
-use windlass::config::trust::{self, Standing, Store};
+use windlass::config::trust::{self, TrustStatus, TrustStore};
 
 use super::config_world::World;
 
@@ -95,7 +95,7 @@ fn p25_a_changed_file_asks_again() {
     "#]]);
     assert!(world.load().secret("A").is_none());
     let source = world.source("home/repo/windlass.toml");
-    assert_eq!(world.store().standing(&source), Standing::Changed);
+    assert_eq!(world.store().status(&source), TrustStatus::Changed);
     // The same bytes again are the bytes that were trusted; the same bytes elsewhere are not.
     let world = world.project("default_agent = 'a'");
     assert_eq!(world.load().default_agent(), Some("a"));
@@ -245,7 +245,7 @@ fn a_list_that_proves_nothing_is_refused() {
     ] {
         fs::write(&list, text).unwrap();
         world.check(expect);
-        assert!(Store::load(&world.state()).is_err());
+        assert!(TrustStore::load(&world.state()).is_err());
     }
 }
 

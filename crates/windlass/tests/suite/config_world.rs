@@ -10,8 +10,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use expect_test::Expect;
-use windlass::config::trust::{self, Store};
-use windlass::config::{Config, Flag, Inputs, Key, Source};
+use windlass::config::trust::{self, TrustStore};
+use windlass::config::{Config, Flag, Inputs, Key, SourceFile};
 
 /// `home`, with a git repository `home/repo`, whose folder `sub` is the working directory.
 pub(super) struct World {
@@ -79,16 +79,16 @@ impl World {
         self
     }
 
-    pub(super) fn store(&self) -> Store {
-        Store::load(&self.state()).unwrap()
+    pub(super) fn store(&self) -> TrustStore {
+        TrustStore::load(&self.state()).unwrap()
     }
 
     pub(super) fn state(&self) -> PathBuf {
-        self.inputs.state_folder().unwrap()
+        self.inputs.state_dir().unwrap()
     }
 
-    pub(super) fn source(&self, path: &str) -> Source {
-        Source::read(&self.base.join(path)).unwrap()
+    pub(super) fn source(&self, path: &str) -> SourceFile {
+        SourceFile::read(&self.base.join(path)).unwrap()
     }
 
     pub(super) fn load(&self) -> Config {

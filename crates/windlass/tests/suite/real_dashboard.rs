@@ -138,5 +138,5 @@ fn p24_real_browser_shows_hostile_text_as_text() {
 
 #[test]
 fn real_browser_shows_every_view_in_both_themes_and_on_a_phone() {
-    browse(&world(BOARD), "looks.mjs");
+    browse(&world(BOARD), "screenshots.mjs");
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use assert_cmd::Command;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
-use windlass_gateway::{Running, Script, ScriptedModel};
+use windlass_gateway::{RunningModel, Script, ScriptedModel};
 
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -19,7 +19,7 @@ fn root() -> PathBuf {
 struct Served {
     folder: TempDir,
     runtime: Runtime,
-    models: Vec<Running>,
+    models: Vec<RunningModel>,
     server: Child,
     url: String,
 }
@@ -104,7 +104,7 @@ impl Drop for Served {
     }
 }
 
-fn config(store: &Path, models: &[Running]) -> String {
+fn config(store: &Path, models: &[RunningModel]) -> String {
     let [model, busy] = [0, 1].map(|at| models[at].url());
     format!(
         "[agents.model]\nbackend = \"openai\"\nendpoint = \"{model}\"\nmodel = \"scripted\"\n\

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use serde_json::{Value, json};
-use windlass_gateway::{Running, Script, ScriptedModel};
+use windlass_gateway::{RunningModel, Script, ScriptedModel};
 
 use super::cli_world::Run;
 use super::task_world::TaskWorld;
@@ -12,7 +12,7 @@ const TESTED: &str = "grep -q '^changed$' notes.txt && echo '1 passed, 0 failed'
 
 /// A server on loopback whose model says this.
 pub(crate) struct Server {
-    model: Running,
+    model: RunningModel,
     runtime: tokio::runtime::Runtime,
 }
 

@@ -1,8 +1,8 @@
 //! What must hold for any bytes whatever, as a request, as an answer and as a stream. The plain tests run it over the corpora.
 
 use windlass_wire::{
-    AnswerStyle, Dialect, ModelEvent, ModelRequest, ModelResponse, Part, Route, StreamReader,
-    StreamWriter,
+    Dialect, ModelEvent, ModelRequest, ModelResponse, Part, ResponseStyle, Route, StreamDecoder,
+    StreamEncoder,
 };
 
 /// Panics if any promise about these bytes is broken.
@@ -23,15 +23,15 @@ pub fn check(dialect: Dialect, bytes: &[u8]) {
 
 /// Whatever parses as a request can be said in every API, and each gives back what it can carry.
 fn request(dialect: Dialect, bytes: &[u8]) {
-    let mut route = Route::to(dialect);
+    let mut route = Route::for_dialect(dialect);
     route.model = Some("m".to_owned());
     let Ok(request) = route.parse_request(bytes) else {
         return;
     };
     for other in Dialect::ALL {
-        let carried = other.carry_request(&request);
+        let carried = other.adapt_request(&request);
         assert_eq!(
-            other.carry_request(&carried),
+            other.adapt_request(&carried),
             carried,
             "{other} carries it once"
         );
@@ -48,7 +48,7 @@ fn again(dialect: Dialect, request: &ModelRequest) -> ModelRequest {
     let route = Route {
         model: Some(request.model.clone()),
         stream: Some(request.stream),
-        ..Route::to(dialect)
+        ..Route::for_dialect(dialect)
     };
     let parsed = route.parse_request(&body);
     parsed
@@ -66,13 +66,13 @@ fn answer(dialect: Dialect, bytes: &[u8]) {
 fn stream(dialect: Dialect, bytes: &[u8]) {
     let events = read(dialect, bytes, bytes.len().max(1));
     assert_eq!(events, read(dialect, bytes, 7), "split differently");
-    let lasts = events.iter().filter(|event| event.is_last()).count();
-    assert!(lasts == 1 && events.last().is_some_and(ModelEvent::is_last));
+    let lasts = events.iter().filter(|event| event.is_terminal()).count();
+    assert!(lasts == 1 && events.last().is_some_and(ModelEvent::is_terminal));
     kept(dialect, &events);
 }
 
 fn read(dialect: Dialect, bytes: &[u8], size: usize) -> Vec<ModelEvent> {
-    let mut reader = StreamReader::new(dialect);
+    let mut reader = StreamDecoder::new(dialect);
     let mut events: Vec<ModelEvent> = Vec::new();
     for piece in bytes.chunks(size) {
         events.extend(reader.push(piece));
@@ -84,8 +84,8 @@ fn read(dialect: Dialect, bytes: &[u8], size: usize) -> Vec<ModelEvent> {
 /// Events that were read can be written in every API and, where nothing failed, read again with the same meaning.
 fn kept(dialect: Dialect, events: &[ModelEvent]) {
     for other in Dialect::ALL {
-        let style = AnswerStyle::new(other, 1);
-        let mut writer = StreamWriter::new(other, style);
+        let style = ResponseStyle::new(other, 1);
+        let mut writer = StreamEncoder::new(other, style);
         let bytes: Vec<u8> = events.iter().flat_map(|event| writer.push(event)).collect();
         let again = read(other, &bytes, 64);
         let Ok(response) = ModelResponse::from_events(events) else {
@@ -97,7 +97,7 @@ fn kept(dialect: Dialect, events: &[ModelEvent]) {
         };
         let back = ModelResponse::from_events(&again);
         let back = back.unwrap_or_else(|e| panic!("{dialect} to {other}: {e}"));
-        let (back, response) = (other.carry_response(&back), other.carry_response(&response));
+        let (back, response) = (other.adapt_response(&back), other.adapt_response(&response));
         assert_eq!(meaning(&back), meaning(&response), "{dialect} to {other}");
     }
 }

@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use super::error;
 use crate::json;
-use crate::look::{MAX_CALLS, count, list, text, within};
+use crate::lenient::{MAX_CALLS, check_limit, count, list, text};
 use crate::stream::Decode;
-use crate::{ModelError, ModelEvent, StopReason, ToolKind, Usage};
+use crate::{ModelError, ModelEvent, StopReason, TokenUsage, ToolInputKind};
 
 /// Reads the chunks of one answer. Of several choices only the first is read: nothing here asks for more.
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ impl Decode for Decoder {
 
     /// Some servers leave `[DONE]` out; a reason to stop is end enough.
     fn end(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        let reason = self.stop.ok_or_else(ModelError::cut)?;
+        let reason = self.stop.ok_or_else(ModelError::interrupted)?;
         out.extend((0..self.calls.len()).map(|index| ModelEvent::ToolCallEnd { index }));
         out.push(ModelEvent::Stop { reason });
         out.push(ModelEvent::Done);
@@ -43,7 +43,7 @@ impl Decode for Decoder {
 }
 
 /// The events of a whole answer, which is one chunk with another word for its message.
-pub(crate) fn whole(body: Value) -> Result<Vec<ModelEvent>, ModelError> {
+pub(crate) fn decode_body(body: Value) -> Result<Vec<ModelEvent>, ModelError> {
     let mut decoder = Decoder::default();
     let mut out = Vec::new();
     decoder.chunk(&body, "message", &mut out)?;
@@ -101,15 +101,15 @@ impl Decoder {
         for (place, call) in list(message, "tool_calls").iter().enumerate() {
             self.call(place, call, out);
         }
-        within(MAX_CALLS, self.calls.len(), "calls")
+        check_limit(MAX_CALLS, self.calls.len(), "calls")
     }
 
     fn call(&mut self, place: usize, call: &Value, out: &mut Vec<ModelEvent>) {
         let number = call.get("index").and_then(Value::as_u64);
         let number = number.unwrap_or(place as u64);
         let (kind, inner, key) = match call.get("custom") {
-            Some(inner) => (ToolKind::Freeform, Some(inner), "input"),
-            None => (ToolKind::Function, call.get("function"), "arguments"),
+            Some(inner) => (ToolInputKind::Freeform, Some(inner), "input"),
+            None => (ToolInputKind::Function, call.get("function"), "arguments"),
         };
         let inner = inner.unwrap_or(&Value::Null);
         let known = self.calls.iter().position(|n| *n == number);
@@ -169,8 +169,8 @@ fn failure(chunk: &Value) -> ModelError {
     }
 }
 
-fn usage(usage: &Value) -> Usage {
-    Usage {
+fn usage(usage: &Value) -> TokenUsage {
+    TokenUsage {
         input_tokens: count(usage, "/prompt_tokens"),
         output_tokens: count(usage, "/completion_tokens"),
         cache_read_tokens: count(usage, "/prompt_tokens_details/cached_tokens"),

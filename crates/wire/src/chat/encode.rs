@@ -3,25 +3,27 @@
 use serde_json::{Value, json};
 
 use super::error;
-use crate::frame::Frames;
-use crate::json::Object;
+use crate::frame::FrameWriter;
+use crate::json::ObjectBuilder;
 use crate::stream::Encode;
-use crate::{AnswerStyle, ModelEvent, ModelResponse, Part, StopReason, ToolCall, ToolKind, Usage};
+use crate::{
+    ModelEvent, ModelResponse, Part, ResponseStyle, StopReason, TokenUsage, ToolCall, ToolInputKind,
+};
 
 /// Writes the chunks of one answer.
 #[derive(Debug)]
 pub(crate) struct Encoder {
-    style: AnswerStyle,
+    style: ResponseStyle,
     id: String,
     model: String,
     /// The index and the kind of each call so far.
-    calls: Vec<(usize, ToolKind)>,
+    calls: Vec<(usize, ToolInputKind)>,
     stop: Option<StopReason>,
-    usage: Option<Usage>,
+    usage: Option<TokenUsage>,
 }
 
 impl Encoder {
-    pub(crate) fn new(style: AnswerStyle) -> Self {
+    pub(crate) fn new(style: ResponseStyle) -> Self {
         Self {
             style,
             id: String::new(),
@@ -32,8 +34,8 @@ impl Encoder {
         }
     }
 
-    fn chunk(&self, choices: Value) -> Object {
-        Object::new()
+    fn chunk(&self, choices: Value) -> ObjectBuilder {
+        ObjectBuilder::new()
             .set("id", self.id.as_str())
             .set("object", "chat.completion.chunk")
             .set("created", self.style.created)
@@ -41,19 +43,19 @@ impl Encoder {
             .set("choices", choices)
     }
 
-    fn delta(&self, delta: Value, out: &mut Frames) {
+    fn delta(&self, delta: Value, out: &mut FrameWriter) {
         let choice = json!([{ "index": 0, "delta": delta, "finish_reason": null }]);
-        out.send(&self.chunk(choice).value());
+        out.send(&self.chunk(choice).build());
     }
 
-    fn call(&self, index: usize, call: Value, out: &mut Frames) {
+    fn call(&self, index: usize, call: Value, out: &mut FrameWriter) {
         let mut call = call;
         call["index"] = index.into();
         self.delta(json!({ "tool_calls": [call] }), out);
     }
 
-    fn input(&self, index: usize, input: &str, out: &mut Frames) {
-        let call = if self.calls.contains(&(index, ToolKind::Freeform)) {
+    fn input(&self, index: usize, input: &str, out: &mut FrameWriter) {
+        let call = if self.calls.contains(&(index, ToolInputKind::Freeform)) {
             json!({ "custom": { "input": input } })
         } else {
             json!({ "function": { "arguments": input } })
@@ -61,7 +63,7 @@ impl Encoder {
         self.call(index, call, out);
     }
 
-    fn done(&self, out: &mut Frames) {
+    fn done(&self, out: &mut FrameWriter) {
         let implied = if self.calls.is_empty() {
             StopReason::EndTurn
         } else {
@@ -69,17 +71,17 @@ impl Encoder {
         };
         let reason = finish_reason(self.stop.unwrap_or(implied));
         let choice = json!([{ "index": 0, "delta": {}, "finish_reason": reason }]);
-        out.send(&self.chunk(choice).value());
+        out.send(&self.chunk(choice).build());
         if let (true, Some(usage)) = (self.style.stream_usage, &self.usage) {
             let chunk = self.chunk(json!([])).set("usage", usage_json(usage));
-            out.send(&chunk.value());
+            out.send(&chunk.build());
         }
         out.send_raw("[DONE]");
     }
 }
 
 impl Encode for Encoder {
-    fn event(&mut self, event: &ModelEvent, out: &mut Frames) {
+    fn event(&mut self, event: &ModelEvent, out: &mut FrameWriter) {
         match event {
             ModelEvent::Start { id, model } => {
                 self.id.clone_from(id);
@@ -120,42 +122,42 @@ impl Encode for Encoder {
 }
 
 /// A whole answer.
-pub(crate) fn whole(response: &ModelResponse, style: AnswerStyle) -> Value {
+pub(crate) fn encode_body(response: &ModelResponse, style: ResponseStyle) -> Value {
     let text = response.text();
     let thought = response.parts.iter().find_map(|part| match part {
         Part::Reasoning(reasoning) => Some(reasoning.text.as_str()),
         _ => None,
     });
     let content = (!text.is_empty() || response.calls().next().is_none()).then_some(text);
-    let message = Object::new()
+    let message = ObjectBuilder::new()
         .set("role", "assistant")
         .set("content", content)
-        .maybe("reasoning_content", thought)
+        .set_opt("reasoning_content", thought)
         .set("refusal", Value::Null)
-        .list("tool_calls", response.calls().map(call_json).collect());
-    let choice = Object::new()
+        .set_list("tool_calls", response.calls().map(call_json).collect());
+    let choice = ObjectBuilder::new()
         .set("index", 0)
         .set("message", message)
         .set("finish_reason", finish_reason(response.stop_or_implied()))
         .set("logprobs", Value::Null);
-    Object::new()
+    ObjectBuilder::new()
         .set("id", response.id.as_str())
         .set("object", "chat.completion")
         .set("created", style.created)
         .set("model", response.model.as_str())
-        .set("choices", vec![choice.value()])
-        .maybe("usage", response.usage.as_ref().map(usage_json))
-        .value()
+        .set("choices", vec![choice.build()])
+        .set_opt("usage", response.usage.as_ref().map(usage_json))
+        .build()
 }
 
 fn call_json(call: &ToolCall) -> Value {
     match call.kind {
-        ToolKind::Function => json!({
+        ToolInputKind::Function => json!({
             "id": call.id,
             "type": "function",
             "function": { "name": call.name, "arguments": call.input },
         }),
-        ToolKind::Freeform => json!({
+        ToolInputKind::Freeform => json!({
             "id": call.id,
             "type": "custom",
             "custom": { "name": call.name, "input": call.input },
@@ -172,7 +174,7 @@ fn finish_reason(reason: StopReason) -> &'static str {
     }
 }
 
-fn usage_json(usage: &Usage) -> Value {
+fn usage_json(usage: &TokenUsage) -> Value {
     json!({
         "prompt_tokens": usage.input_tokens,
         "completion_tokens": usage.output_tokens,

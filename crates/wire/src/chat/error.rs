@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::{ErrorKind, ModelError};
 
 /// OpenAI's type and code for a kind of failure.
-fn words(kind: ErrorKind) -> (&'static str, Option<&'static str>) {
+fn type_and_code(kind: ErrorKind) -> (&'static str, Option<&'static str>) {
     match kind {
         ErrorKind::InvalidRequest => ("invalid_request_error", None),
         ErrorKind::Authentication => ("invalid_request_error", Some("invalid_api_key")),
@@ -17,7 +17,7 @@ fn words(kind: ErrorKind) -> (&'static str, Option<&'static str>) {
         ErrorKind::QuotaExhausted => ("insufficient_quota", Some("insufficient_quota")),
         ErrorKind::Overloaded => ("server_error", Some("server_is_overloaded")),
         ErrorKind::Timeout => ("timeout_error", None),
-        ErrorKind::Server | ErrorKind::Protocol | ErrorKind::Cut => ("server_error", None),
+        ErrorKind::Server | ErrorKind::Protocol | ErrorKind::Interrupted => ("server_error", None),
     }
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn parse(status: u16, body: &Value) -> ModelError {
         word("type").unwrap_or_default(),
     );
     ModelError {
-        kind: found.unwrap_or(ErrorKind::of_status(status)),
+        kind: found.unwrap_or(ErrorKind::from_status(status)),
         status,
         message,
         code: word("code").map(str::to_owned),
@@ -69,13 +69,13 @@ pub(crate) fn parse(status: u16, body: &Value) -> ModelError {
 
 /// The body of a failure.
 pub(crate) fn render(error: &ModelError) -> Value {
-    let (type_, code) = words(error.kind);
+    let (type_, code) = type_and_code(error.kind);
     let code = error.code.as_deref().or(code);
     json!({ "error": { "message": error.message, "type": type_, "param": null, "code": code } })
 }
 
 /// OpenAI's code for a failure.
 pub(crate) fn code(error: &ModelError) -> &str {
-    let (type_, code) = words(error.kind);
+    let (type_, code) = type_and_code(error.kind);
     error.code.as_deref().or(code).unwrap_or(type_)
 }

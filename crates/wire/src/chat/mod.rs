@@ -3,16 +3,16 @@
 //! Instructions are a message like any other, thoughts go as `reasoning_content` (DeepSeek's and Qwen's field, which OpenAI
 //! itself never sends), and a streamed call's arguments come as fragments of a string under an index.
 
-mod carry;
+mod adapt;
 mod decode;
 mod encode;
 pub(crate) mod error;
 mod parse;
 mod render;
 
-pub(crate) use carry::{request as carry_request, response as carry_response};
-pub(crate) use decode::{Decoder, whole as decode};
-pub(crate) use encode::{Encoder, whole as encode};
+pub(crate) use adapt::{request as carry_request, response as carry_response};
+pub(crate) use decode::{Decoder, decode_body as decode};
+pub(crate) use encode::{Encoder, encode_body as encode};
 pub(crate) use error::{parse as parse_error, render as render_error};
 pub(crate) use parse::request as parse_request;
 pub(crate) use render::{image_url, path, request as render_request};

@@ -2,27 +2,28 @@
 
 use serde_json::Value;
 
-use crate::carry::{link_results, push_message};
-use crate::json::{self, Fields, Path, Result};
-use crate::read::{content, image_source, text, tool_choice};
+use crate::adapt::{link_results, push_message};
+use crate::json::{self, Fields, JsonPath, Result};
+use crate::parse_common::{content, image_source, text, tool_choice};
 use crate::{
     Dialect, FreeformTool, FunctionTool, Grammar, Image, JsonSchema, Message, ModelRequest, Opaque,
-    OutputFormat, Part, Reasoning, Role, Route, Tool, ToolCall, ToolKind, ToolResult,
+    OutputFormat, Part, Reasoning, Role, Route, ToolCall, ToolDefinition, ToolInputKind,
+    ToolResult,
 };
 
 pub(crate) fn request(body: Value, _route: &Route) -> Result<ModelRequest> {
-    let mut fields = Fields::of(body, &Path::ROOT)?;
+    let mut fields = Fields::from_value(body, &JsonPath::ROOT)?;
     let mut request = ModelRequest::new(fields.required("model")?);
     request.origin = Some(Dialect::Chat);
     if !fields.has("messages") {
-        return Err(Path::ROOT.key("messages").error("missing"));
+        return Err(JsonPath::ROOT.key("messages").error("missing"));
     }
     for message in fields.each("messages", message)? {
         push_message(&mut request.messages, message);
     }
     link_results(&mut request.messages);
     request.tools = fields.each("tools", tool)?;
-    tool_choice(&mut fields, &mut request, chosen)?;
+    tool_choice(&mut fields, &mut request, tool_choice_name)?;
     request.parallel_tools = fields.bool("parallel_tool_calls")?;
     response_format(&mut fields, &mut request)?;
     sampling(&mut fields, &mut request)?;
@@ -31,7 +32,7 @@ pub(crate) fn request(body: Value, _route: &Route) -> Result<ModelRequest> {
         request.stream_usage = options.bool("include_usage")?.unwrap_or_default();
         Ok(())
     })?;
-    request.extra = fields.rest();
+    request.extra = fields.into_extra();
     Ok(request)
 }
 
@@ -61,8 +62,8 @@ fn sampling(fields: &mut Fields<'_>, request: &mut ModelRequest) -> Result<()> {
     Ok(())
 }
 
-fn message(value: Value, path: &Path<'_>) -> Result<Message> {
-    let mut fields = Fields::of(value, path)?;
+fn message(value: Value, path: &JsonPath<'_>) -> Result<Message> {
+    let mut fields = Fields::from_value(value, path)?;
     let role = match fields.required("role")?.as_str() {
         "system" => Role::System,
         "developer" => Role::Developer,
@@ -73,7 +74,7 @@ fn message(value: Value, path: &Path<'_>) -> Result<Message> {
     };
     let mut parts = Vec::new();
     if role == Role::Assistant {
-        parts.extend(thought(&mut fields));
+        parts.extend(reasoning(&mut fields));
     }
     parts.extend(content(&mut fields, "content", part)?);
     if role == Role::Assistant {
@@ -82,12 +83,12 @@ fn message(value: Value, path: &Path<'_>) -> Result<Message> {
     Ok(Message {
         role,
         parts,
-        extra: fields.rest(),
+        extra: fields.into_extra(),
     })
 }
 
 /// The thought of an assistant's message, under either of its two names.
-fn thought(fields: &mut Fields<'_>) -> Option<Part> {
+fn reasoning(fields: &mut Fields<'_>) -> Option<Part> {
     for key in ["reasoning_content", "reasoning"] {
         match fields.take(key) {
             Some(Value::String(text)) if text.is_empty() => {}
@@ -108,13 +109,13 @@ fn tool_message(mut fields: Fields<'_>) -> Result<Message> {
     let result = ToolResult {
         call_id: fields.required("tool_call_id")?,
         parts: content(&mut fields, "content", part)?,
-        extra: fields.rest(),
+        extra: fields.into_extra(),
         ..ToolResult::default()
     };
     Ok(Message::new(Role::Tool, vec![Part::ToolResult(result)]))
 }
 
-fn part(value: Value, path: &Path<'_>) -> Result<Part> {
+fn part(value: Value, path: &JsonPath<'_>) -> Result<Part> {
     match value.get("type").and_then(Value::as_str) {
         Some("text") => text(value, path).map(Part::Text),
         Some("image_url") => image(value, path),
@@ -126,8 +127,8 @@ fn part(value: Value, path: &Path<'_>) -> Result<Part> {
     }
 }
 
-fn image(value: Value, path: &Path<'_>) -> Result<Part> {
-    let mut fields = Fields::of(value, path)?;
+fn image(value: Value, path: &JsonPath<'_>) -> Result<Part> {
+    let mut fields = Fields::from_value(value, path)?;
     fields.take("type");
     let mut url = String::new();
     if fields.peek("image_url").is_some_and(Value::is_string) {
@@ -140,12 +141,12 @@ fn image(value: Value, path: &Path<'_>) -> Result<Part> {
     })?;
     Ok(Part::Image(Image {
         source: image_source(url),
-        extra: fields.rest(),
+        extra: fields.into_extra(),
     }))
 }
 
-fn tool_call(value: Value, path: &Path<'_>) -> Result<Part> {
-    let mut fields = Fields::of(value, path)?;
+fn tool_call(value: Value, path: &JsonPath<'_>) -> Result<Part> {
+    let mut fields = Fields::from_value(value, path)?;
     let mut call = ToolCall {
         id: fields.required("id")?,
         ..ToolCall::default()
@@ -157,30 +158,30 @@ fn tool_call(value: Value, path: &Path<'_>) -> Result<Part> {
         other => return Err(path.key("type").error(format!("unknown kind `{other}`"))),
     };
     if key == "custom" {
-        call.kind = ToolKind::Freeform;
+        call.kind = ToolInputKind::Freeform;
     }
     fields.nested(key, |inner| {
         call.name = inner.required("name")?;
         call.input = inner.string(input)?.unwrap_or_default();
         Ok(())
     })?;
-    call.extra = fields.rest();
+    call.extra = fields.into_extra();
     Ok(Part::ToolCall(call))
 }
 
-fn tool(value: Value, path: &Path<'_>) -> Result<Tool> {
+fn tool(value: Value, path: &JsonPath<'_>) -> Result<ToolDefinition> {
     match value.get("type").and_then(Value::as_str) {
         Some("function") | None => function(value, path),
         Some("custom") => freeform(value, path),
-        Some(_) => Ok(Tool::Hosted(Opaque {
+        Some(_) => Ok(ToolDefinition::Hosted(Opaque {
             dialect: Dialect::Chat,
             value,
         })),
     }
 }
 
-fn function(value: Value, path: &Path<'_>) -> Result<Tool> {
-    let mut fields = Fields::of(value, path)?;
+fn function(value: Value, path: &JsonPath<'_>) -> Result<ToolDefinition> {
+    let mut fields = Fields::from_value(value, path)?;
     fields.take("type");
     let mut tool = FunctionTool::new("");
     fields.nested("function", |inner| {
@@ -190,12 +191,12 @@ fn function(value: Value, path: &Path<'_>) -> Result<Tool> {
         tool.schema = inner.take("parameters").unwrap_or(tool.schema.take());
         Ok(())
     })?;
-    tool.extra = fields.rest();
-    Ok(Tool::Function(tool))
+    tool.extra = fields.into_extra();
+    Ok(ToolDefinition::Function(tool))
 }
 
-fn freeform(value: Value, path: &Path<'_>) -> Result<Tool> {
-    let mut fields = Fields::of(value, path)?;
+fn freeform(value: Value, path: &JsonPath<'_>) -> Result<ToolDefinition> {
+    let mut fields = Fields::from_value(value, path)?;
     fields.take("type");
     let (mut name, mut description, mut grammar) = (String::new(), None, None);
     fields.nested("custom", |inner| {
@@ -212,16 +213,16 @@ fn freeform(value: Value, path: &Path<'_>) -> Result<Tool> {
             })
         })
     })?;
-    Ok(Tool::Freeform(FreeformTool {
+    Ok(ToolDefinition::Freeform(FreeformTool {
         name,
         description,
         grammar,
-        extra: fields.rest(),
+        extra: fields.into_extra(),
     }))
 }
 
 /// The name in a choice, which stands inside an object named after the tool's kind.
-fn chosen(choice: &mut Fields<'_>, kind: &str) -> Result<Option<String>> {
+fn tool_choice_name(choice: &mut Fields<'_>, kind: &str) -> Result<Option<String>> {
     let mut name = None;
     choice.nested(kind, |inner| {
         name = Some(inner.required("name")?);

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::json::Object;
+use crate::json::ObjectBuilder;
 use crate::{
-    FreeformTool, FunctionTool, ImageSource, Message, ModelRequest, OutputFormat, Part, Role, Tool,
-    ToolCall, ToolChoice, ToolKind, ToolResult,
+    FreeformTool, FunctionTool, ImageSource, Message, ModelRequest, OutputFormat, Part, Role,
+    ToolCall, ToolChoice, ToolDefinition, ToolInputKind, ToolResult,
 };
 
 /// Where a client sends a request.
@@ -20,29 +20,29 @@ pub(crate) fn request(request: &ModelRequest) -> Value {
     } else {
         "max_completion_tokens"
     };
-    Object::new()
+    ObjectBuilder::new()
         .set("model", request.model.as_str())
         .set("messages", messages(&request.messages))
-        .list("tools", request.tools.iter().map(tool).collect())
-        .maybe("tool_choice", tool_choice(request))
-        .maybe("parallel_tool_calls", request.parallel_tools)
-        .maybe("response_format", response_format(&request.output))
-        .maybe("temperature", sampling.temperature)
-        .maybe("top_p", sampling.top_p)
-        .maybe("seed", sampling.seed)
-        .list("stop", sampling.stop.clone())
-        .maybe("presence_penalty", sampling.presence_penalty)
-        .maybe("frequency_penalty", sampling.frequency_penalty)
-        .maybe(limit, request.max_tokens)
-        .maybe("stream", request.stream.then_some(true))
-        .maybe(
+        .set_list("tools", request.tools.iter().map(tool).collect())
+        .set_opt("tool_choice", tool_choice(request))
+        .set_opt("parallel_tool_calls", request.parallel_tools)
+        .set_opt("response_format", response_format(&request.output))
+        .set_opt("temperature", sampling.temperature)
+        .set_opt("top_p", sampling.top_p)
+        .set_opt("seed", sampling.seed)
+        .set_list("stop", sampling.stop.clone())
+        .set_opt("presence_penalty", sampling.presence_penalty)
+        .set_opt("frequency_penalty", sampling.frequency_penalty)
+        .set_opt(limit, request.max_tokens)
+        .set_opt("stream", request.stream.then_some(true))
+        .set_opt(
             "stream_options",
             request
                 .stream_usage
                 .then(|| json!({ "include_usage": true })),
         )
         .extra(&request.extra)
-        .value()
+        .build()
 }
 
 fn messages(messages: &[Message]) -> Vec<Value> {
@@ -54,22 +54,22 @@ fn messages(messages: &[Message]) -> Vec<Value> {
                 _ => None,
             }));
         } else {
-            list.push(spoken(message));
+            list.push(chat_message(message));
         }
     }
     list
 }
 
 fn tool_message(result: &ToolResult) -> Value {
-    Object::new()
+    ObjectBuilder::new()
         .set("role", "tool")
         .set("tool_call_id", result.call_id.as_str())
         .set("content", content(&result.parts).unwrap_or("".into()))
         .extra(&result.extra)
-        .value()
+        .build()
 }
 
-fn spoken(message: &Message) -> Value {
+fn chat_message(message: &Message) -> Value {
     let role = match message.role {
         Role::System => "system",
         Role::Developer => "developer",
@@ -84,13 +84,13 @@ fn spoken(message: &Message) -> Value {
         Part::ToolCall(call) => Some(tool_call(call)),
         _ => None,
     });
-    Object::new()
+    ObjectBuilder::new()
         .set("role", role)
         .set("content", content(&message.parts).unwrap_or_default())
-        .maybe("reasoning_content", thought)
-        .list("tool_calls", calls.collect())
+        .set_opt("reasoning_content", thought)
+        .set_list("tool_calls", calls.collect())
         .extra(&message.extra)
-        .value()
+        .build()
 }
 
 /// A plain string where that says it all, because some servers know no other form.
@@ -106,16 +106,16 @@ fn content(parts: &[Part]) -> Option<Value> {
 
 fn content_part(part: &Part) -> Option<Value> {
     Some(match part {
-        Part::Text(text) => Object::new()
+        Part::Text(text) => ObjectBuilder::new()
             .set("type", "text")
             .set("text", text.text.as_str())
             .extra(&text.extra)
-            .value(),
-        Part::Image(image) => Object::new()
+            .build(),
+        Part::Image(image) => ObjectBuilder::new()
             .set("type", "image_url")
             .set("image_url", json!({ "url": image_url(&image.source) }))
             .extra(&image.extra)
-            .value(),
+            .build(),
         Part::Opaque(opaque) => opaque.value.clone(),
         Part::Reasoning(_) | Part::ToolCall(_) | Part::ToolResult(_) => return None,
     })
@@ -131,39 +131,39 @@ pub(crate) fn image_url(source: &ImageSource) -> String {
 
 fn tool_call(call: &ToolCall) -> Value {
     let (kind, inner) = match call.kind {
-        ToolKind::Function => (
+        ToolInputKind::Function => (
             "function",
             json!({ "name": call.name, "arguments": call.input }),
         ),
-        ToolKind::Freeform => ("custom", json!({ "name": call.name, "input": call.input })),
+        ToolInputKind::Freeform => ("custom", json!({ "name": call.name, "input": call.input })),
     };
-    Object::new()
+    ObjectBuilder::new()
         .set("id", call.id.as_str())
         .set("type", kind)
         .set(kind, inner)
         .extra(&call.extra)
-        .value()
+        .build()
 }
 
-fn tool(tool: &Tool) -> Value {
+fn tool(tool: &ToolDefinition) -> Value {
     match tool {
-        Tool::Function(tool) => function(tool),
-        Tool::Freeform(tool) => freeform(tool),
-        Tool::Hosted(opaque) => opaque.value.clone(),
+        ToolDefinition::Function(tool) => function(tool),
+        ToolDefinition::Freeform(tool) => freeform(tool),
+        ToolDefinition::Hosted(opaque) => opaque.value.clone(),
     }
 }
 
 fn function(tool: &FunctionTool) -> Value {
-    let inner = Object::new()
+    let inner = ObjectBuilder::new()
         .set("name", tool.name.as_str())
-        .maybe("description", tool.description.as_deref())
+        .set_opt("description", tool.description.as_deref())
         .set("parameters", tool.schema.clone())
-        .maybe("strict", tool.strict);
-    Object::new()
+        .set_opt("strict", tool.strict);
+    ObjectBuilder::new()
         .set("type", "function")
         .set("function", inner)
         .extra(&tool.extra)
-        .value()
+        .build()
 }
 
 fn freeform(tool: &FreeformTool) -> Value {
@@ -171,15 +171,15 @@ fn freeform(tool: &FreeformTool) -> Value {
         let grammar = json!({ "syntax": grammar.syntax, "definition": grammar.definition });
         json!({ "type": "grammar", "grammar": grammar })
     });
-    let inner = Object::new()
+    let inner = ObjectBuilder::new()
         .set("name", tool.name.as_str())
-        .maybe("description", tool.description.as_deref())
-        .maybe("format", format);
-    Object::new()
+        .set_opt("description", tool.description.as_deref())
+        .set_opt("format", format);
+    ObjectBuilder::new()
         .set("type", "custom")
         .set("custom", inner)
         .extra(&tool.extra)
-        .value()
+        .build()
 }
 
 fn tool_choice(request: &ModelRequest) -> Option<Value> {
@@ -189,7 +189,7 @@ fn tool_choice(request: &ModelRequest) -> Option<Value> {
         ToolChoice::Required => "required".into(),
         ToolChoice::Named { name } => {
             let kind = match request.tool(name) {
-                Some(Tool::Freeform(_)) => "custom",
+                Some(ToolDefinition::Freeform(_)) => "custom",
                 _ => "function",
             };
             json!({ "type": kind, kind: { "name": name } })
@@ -202,12 +202,12 @@ fn response_format(output: &OutputFormat) -> Option<Value> {
         OutputFormat::Text => None,
         OutputFormat::Json => Some(json!({ "type": "json_object" })),
         OutputFormat::JsonSchema(schema) => {
-            let inner = Object::new()
-                .maybe("name", schema.name.as_deref())
-                .maybe("description", schema.description.as_deref())
+            let inner = ObjectBuilder::new()
+                .set_opt("name", schema.name.as_deref())
+                .set_opt("description", schema.description.as_deref())
                 .set("schema", schema.schema.clone())
-                .maybe("strict", schema.strict);
-            Some(json!({ "type": "json_schema", "json_schema": inner.value() }))
+                .set_opt("strict", schema.strict);
+            Some(json!({ "type": "json_schema", "json_schema": inner.build() }))
         }
     }
 }

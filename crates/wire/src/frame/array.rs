@@ -27,13 +27,13 @@ impl ArraySplitter {
                 // Brackets, commas and spaces between the objects.
                 start = if self.depth == 1 { at } else { at + 1 };
             } else if self.depth == 0 {
-                self.keep(&bytes[start..=at])?;
+                self.buffer_byte(&bytes[start..=at])?;
                 emit(&self.object)?;
                 self.object.clear();
                 start = at + 1;
             }
         }
-        Ok(self.keep(&bytes[start..])?)
+        Ok(self.buffer_byte(&bytes[start..])?)
     }
 
     /// Follows strings and braces; only those of objects count, so that the list around them does not.
@@ -55,7 +55,7 @@ impl ArraySplitter {
         }
     }
 
-    fn keep(&mut self, bytes: &[u8]) -> Result<(), WireError> {
+    fn buffer_byte(&mut self, bytes: &[u8]) -> Result<(), WireError> {
         if self.object.len() + bytes.len() > MAX_EVENT_BYTES {
             return Err(WireError::TooLong {
                 limit: MAX_EVENT_BYTES,

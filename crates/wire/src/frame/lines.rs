@@ -24,12 +24,12 @@ impl LineSplitter {
                 continue;
             }
             let Some(end) = memchr::memchr2(b'\n', b'\r', bytes) else {
-                return Ok(self.keep(bytes)?);
+                return Ok(self.buffer_bytes(bytes)?);
             };
             if self.partial.is_empty() {
                 line(&bytes[..end])?;
             } else {
-                self.keep(&bytes[..end])?;
+                self.buffer_bytes(&bytes[..end])?;
                 line(&self.partial)?;
                 self.partial.clear();
             }
@@ -39,7 +39,7 @@ impl LineSplitter {
         Ok(())
     }
 
-    fn keep(&mut self, bytes: &[u8]) -> Result<(), WireError> {
+    fn buffer_bytes(&mut self, bytes: &[u8]) -> Result<(), WireError> {
         if self.partial.len() + bytes.len() > MAX_EVENT_BYTES {
             return Err(WireError::TooLong {
                 limit: MAX_EVENT_BYTES,

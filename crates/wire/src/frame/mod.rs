@@ -39,13 +39,13 @@ impl Framing {
 
 /// The bytes of a streamed answer as they are written.
 #[derive(Debug)]
-pub(crate) struct Frames {
+pub(crate) struct FrameWriter {
     framing: Framing,
     opened: bool,
     bytes: Vec<u8>,
 }
 
-impl Frames {
+impl FrameWriter {
     pub(crate) fn new(framing: Framing) -> Self {
         Self {
             framing,

@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::error;
 use crate::json;
-use crate::look::{count, list, text};
+use crate::lenient::{count, list, text};
 use crate::response::call_events;
 use crate::stream::Decode;
-use crate::{Dialect, ModelError, ModelEvent, Opaque, StopReason, ToolCall, Usage};
+use crate::{Dialect, ModelError, ModelEvent, Opaque, StopReason, TokenUsage, ToolCall};
 
 /// Reads the chunks of one answer. Of several candidates only the first is read: nothing here asks for more.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ impl Decode for Decoder {
 
     /// No frame says that it is the last; a reason to stop is end enough.
     fn end(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        let reason = match self.stop.ok_or_else(ModelError::cut)? {
+        let reason = match self.stop.ok_or_else(ModelError::interrupted)? {
             StopReason::EndTurn if self.calls > 0 => StopReason::ToolUse,
             other => other,
         };
@@ -41,7 +41,7 @@ impl Decode for Decoder {
 }
 
 /// The events of a whole answer, which is one chunk.
-pub(crate) fn whole(body: Value) -> Result<Vec<ModelEvent>, ModelError> {
+pub(crate) fn decode_body(body: Value) -> Result<Vec<ModelEvent>, ModelError> {
     let mut decoder = Decoder::default();
     let mut out = Vec::new();
     decoder.chunk(&body, &mut out)?;
@@ -133,9 +133,9 @@ impl Decoder {
     }
 }
 
-fn usage(usage: &Value) -> Usage {
+fn usage(usage: &Value) -> TokenUsage {
     let thoughts = count(usage, "/thoughtsTokenCount");
-    Usage {
+    TokenUsage {
         input_tokens: count(usage, "/promptTokenCount"),
         output_tokens: count(usage, "/candidatesTokenCount").saturating_add(thoughts),
         cache_read_tokens: count(usage, "/cachedContentTokenCount"),

@@ -3,57 +3,59 @@
 use serde_json::{Value, json};
 
 use super::error;
-use crate::calls::WholeCalls;
-use crate::frame::Frames;
-use crate::json::Object;
+use crate::frame::FrameWriter;
+use crate::json::ObjectBuilder;
 use crate::stream::Encode;
-use crate::{AnswerStyle, Dialect, ModelEvent, ModelResponse, Part, StopReason, ToolCall, Usage};
+use crate::tool_calls::CallBuffer;
+use crate::{
+    Dialect, ModelEvent, ModelResponse, Part, ResponseStyle, StopReason, TokenUsage, ToolCall,
+};
 
 /// Writes the chunks of one answer.
 #[derive(Debug)]
 pub(crate) struct Encoder {
     id: String,
     model: String,
-    calls: WholeCalls,
+    calls: CallBuffer,
     stop: Option<StopReason>,
-    usage: Option<Usage>,
+    usage: Option<TokenUsage>,
 }
 
 impl Encoder {
-    pub(crate) fn new(_style: AnswerStyle) -> Self {
+    pub(crate) fn new(_style: ResponseStyle) -> Self {
         Self {
             id: String::new(),
             model: String::new(),
-            calls: WholeCalls::default(),
+            calls: CallBuffer::default(),
             stop: None,
             usage: None,
         }
     }
 
-    fn part(&self, part: Value, out: &mut Frames) {
+    fn part(&self, part: Value, out: &mut FrameWriter) {
         let candidate = candidate(vec![part]);
-        out.send(&answer(&self.id, &self.model, candidate).value());
+        out.send(&answer(&self.id, &self.model, candidate).build());
     }
 
-    fn send_calls(&self, calls: Vec<ToolCall>, out: &mut Frames) {
+    fn send_calls(&self, calls: Vec<ToolCall>, out: &mut FrameWriter) {
         for call in calls {
             self.part(call_json(&call), out);
         }
     }
 
-    fn done(&mut self, out: &mut Frames) {
-        let left = self.calls.rest();
+    fn done(&mut self, out: &mut FrameWriter) {
+        let left = self.calls.drain();
         self.send_calls(left, out);
         let reason = finish_reason(self.stop.unwrap_or(StopReason::EndTurn));
         let candidate = candidate(vec![json!({ "text": "" })]).set("finishReason", reason);
         let chunk = answer(&self.id, &self.model, candidate)
-            .maybe("usageMetadata", self.usage.as_ref().map(usage_json));
-        out.send(&chunk.value());
+            .set_opt("usageMetadata", self.usage.as_ref().map(usage_json));
+        out.send(&chunk.build());
     }
 }
 
 impl Encode for Encoder {
-    fn event(&mut self, event: &ModelEvent, out: &mut Frames) {
+    fn event(&mut self, event: &ModelEvent, out: &mut FrameWriter) {
         match event {
             ModelEvent::Start { id, model } => {
                 self.id.clone_from(id);
@@ -87,9 +89,9 @@ impl Encode for Encoder {
                 };
                 self.calls.start(*index, call);
             }
-            ModelEvent::ToolCallDelta { index, input } => self.calls.input(*index, input),
+            ModelEvent::ToolCallDelta { index, input } => self.calls.push_input(*index, input),
             ModelEvent::ToolCallEnd { index } => {
-                let ready = self.calls.end(*index);
+                let ready = self.calls.finish(*index);
                 self.send_calls(ready, out);
             }
             ModelEvent::Opaque(opaque) => {
@@ -106,23 +108,23 @@ impl Encode for Encoder {
 }
 
 /// A whole answer.
-pub(crate) fn whole(response: &ModelResponse, _style: AnswerStyle) -> Value {
+pub(crate) fn encode_body(response: &ModelResponse, _style: ResponseStyle) -> Value {
     let parts = response.parts.iter().filter_map(part).collect();
     let reason = finish_reason(response.stop_or_implied());
     let candidate = candidate(parts).set("finishReason", reason);
     answer(&response.id, &response.model, candidate)
-        .maybe("usageMetadata", response.usage.as_ref().map(usage_json))
-        .value()
+        .set_opt("usageMetadata", response.usage.as_ref().map(usage_json))
+        .build()
 }
 
 fn part(part: &Part) -> Option<Value> {
     Some(match part {
         Part::Text(text) => json!({ "text": text.text }),
-        Part::Reasoning(reasoning) => Object::new()
+        Part::Reasoning(reasoning) => ObjectBuilder::new()
             .set("text", reasoning.text.as_str())
             .set("thought", true)
-            .maybe("thoughtSignature", reasoning.signature.as_deref())
-            .value(),
+            .set_opt("thoughtSignature", reasoning.signature.as_deref())
+            .build(),
         Part::ToolCall(call) => call_json(call),
         Part::Opaque(opaque) => opaque.value.clone(),
         Part::Image(_) | Part::ToolResult(_) => return None,
@@ -131,20 +133,20 @@ fn part(part: &Part) -> Option<Value> {
 
 fn call_json(call: &ToolCall) -> Value {
     let inner = json!({ "id": call.id, "name": call.name, "args": call.input_object() });
-    Object::new()
+    ObjectBuilder::new()
         .set("functionCall", inner)
-        .maybe("thoughtSignature", call.signature.as_deref())
-        .value()
+        .set_opt("thoughtSignature", call.signature.as_deref())
+        .build()
 }
 
-fn candidate(parts: Vec<Value>) -> Object {
+fn candidate(parts: Vec<Value>) -> ObjectBuilder {
     let content = json!({ "role": "model", "parts": parts });
-    Object::new().set("content", content).set("index", 0)
+    ObjectBuilder::new().set("content", content).set("index", 0)
 }
 
-fn answer(id: &str, model: &str, candidate: Object) -> Object {
-    Object::new()
-        .set("candidates", vec![candidate.value()])
+fn answer(id: &str, model: &str, candidate: ObjectBuilder) -> ObjectBuilder {
+    ObjectBuilder::new()
+        .set("candidates", vec![candidate.build()])
         .set("modelVersion", model)
         .set("responseId", id)
 }
@@ -161,7 +163,7 @@ fn finish_reason(reason: StopReason) -> &'static str {
 }
 
 /// Gemini counts thoughts apart from the rest of the output.
-fn usage_json(usage: &Usage) -> Value {
+fn usage_json(usage: &TokenUsage) -> Value {
     json!({
         "promptTokenCount": usage.input_tokens,
         "candidatesTokenCount": usage.output_tokens.saturating_sub(usage.reasoning_tokens),

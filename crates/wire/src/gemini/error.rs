@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::look::list;
+use crate::lenient::list;
 use crate::{ErrorKind, ModelError};
 
 /// Its clients know an overflow by these words alone.
 const OVERFLOW: &str = "input token count";
 
 /// Google's word for a kind of failure.
-fn word(kind: ErrorKind) -> &'static str {
+fn status_name(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::InvalidRequest | ErrorKind::TooLarge | ErrorKind::ContextOverflow => {
             "INVALID_ARGUMENT"
@@ -22,7 +22,7 @@ fn word(kind: ErrorKind) -> &'static str {
         ErrorKind::RateLimited | ErrorKind::QuotaExhausted => "RESOURCE_EXHAUSTED",
         ErrorKind::Overloaded => "UNAVAILABLE",
         ErrorKind::Timeout => "DEADLINE_EXCEEDED",
-        ErrorKind::Server | ErrorKind::Protocol | ErrorKind::Cut => "INTERNAL",
+        ErrorKind::Server | ErrorKind::Protocol | ErrorKind::Interrupted => "INTERNAL",
     }
 }
 
@@ -50,7 +50,7 @@ fn kind(status: u16, error: &Value, message: &str) -> ErrorKind {
         "UNAVAILABLE" => ErrorKind::Overloaded,
         "DEADLINE_EXCEEDED" => ErrorKind::Timeout,
         "INTERNAL" => ErrorKind::Server,
-        _ => ErrorKind::of_status(status),
+        _ => ErrorKind::from_status(status),
     }
 }
 
@@ -104,10 +104,10 @@ pub(crate) fn render(error: &ModelError) -> Value {
     } else {
         error.status
     };
-    let error = crate::json::Object::new()
+    let error = crate::json::ObjectBuilder::new()
         .set("code", code)
         .set("message", message)
-        .set("status", word(error.kind))
-        .list("details", details);
-    json!({ "error": error.value() })
+        .set("status", status_name(error.kind))
+        .set_list("details", details);
+    json!({ "error": error.build() })
 }

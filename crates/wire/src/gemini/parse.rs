@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use super::parse_parts;
-use crate::calls::name_calls;
-use crate::carry::{by_speaker, link_results, push_message};
-use crate::json::{self, Fields, Path, Result};
+use crate::adapt::{link_results, push_message, split_by_role};
+use crate::json::{self, Fields, JsonPath, Result};
+use crate::tool_calls::assign_call_ids;
 use crate::{
     Dialect, FunctionTool, JsonSchema, Message, ModelRequest, Opaque, OutputFormat, Part, Role,
-    Route, Text, Tool, ToolChoice,
+    Route, Text, ToolChoice, ToolDefinition,
 };
 
 /// Google's JSON takes either spelling, and its own examples use both.
@@ -19,7 +19,7 @@ const SPELLINGS: [(&str, &str); 3] = [
 ];
 
 pub(crate) fn request(body: Value, route: &Route) -> Result<ModelRequest> {
-    let mut fields = Fields::of(body, &Path::ROOT)?;
+    let mut fields = Fields::from_value(body, &JsonPath::ROOT)?;
     for (snake, camel) in SPELLINGS {
         fields.rename(snake, camel);
     }
@@ -33,7 +33,7 @@ pub(crate) fn request(body: Value, route: &Route) -> Result<ModelRequest> {
     for message in fields.each("contents", content)?.into_iter().flatten() {
         push_message(&mut request.messages, message);
     }
-    name_calls(&mut request.messages);
+    assign_call_ids(&mut request.messages);
     link_results(&mut request.messages);
     request.tools = fields.each("tools", tools)?.into_iter().flatten().collect();
     tool_choice(&mut fields, &mut request)?;
@@ -42,7 +42,7 @@ pub(crate) fn request(body: Value, route: &Route) -> Result<ModelRequest> {
     })?;
     request.stream = route.stream.unwrap_or_default();
     request.stream_usage = request.stream;
-    request.extra = fields.rest();
+    request.extra = fields.into_extra();
     Ok(request)
 }
 
@@ -63,26 +63,26 @@ fn instructions(fields: &mut Fields<'_>) -> Result<Vec<Text>> {
 }
 
 /// One content; one that holds results and words becomes a message of the tools and one of the user.
-fn content(value: Value, path: &Path<'_>) -> Result<Vec<Message>> {
-    let mut fields = Fields::of(value, path)?;
+fn content(value: Value, path: &JsonPath<'_>) -> Result<Vec<Message>> {
+    let mut fields = Fields::from_value(value, path)?;
     let role = match fields.string("role")?.as_deref() {
         Some("user" | "function") | None => Role::User,
         Some("model") => Role::Assistant,
         Some(other) => return Err(path.key("role").error(format!("unknown role `{other}`"))),
     };
     let parts = fields.each("parts", |part, path| parse_parts::part(part, path, role))?;
-    let extra = fields.rest();
-    Ok(by_speaker(role, parts, extra))
+    let extra = fields.into_extra();
+    Ok(split_by_role(role, parts, extra))
 }
 
 /// One entry of the tools: functions, and switches for tools of the provider's.
-fn tools(value: Value, path: &Path<'_>) -> Result<Vec<Tool>> {
-    let mut fields = Fields::of(value, path)?;
+fn tools(value: Value, path: &JsonPath<'_>) -> Result<Vec<ToolDefinition>> {
+    let mut fields = Fields::from_value(value, path)?;
     fields.rename("function_declarations", "functionDeclarations");
     let mut tools = fields.each("functionDeclarations", function)?;
-    let rest = fields.rest();
+    let rest = fields.into_extra();
     if !rest.is_empty() {
-        tools.push(Tool::Hosted(Opaque {
+        tools.push(ToolDefinition::Hosted(Opaque {
             dialect: Dialect::Gemini,
             value: rest.into(),
         }));
@@ -90,15 +90,15 @@ fn tools(value: Value, path: &Path<'_>) -> Result<Vec<Tool>> {
     Ok(tools)
 }
 
-fn function(value: Value, path: &Path<'_>) -> Result<Tool> {
-    let mut fields = Fields::of(value, path)?;
+fn function(value: Value, path: &JsonPath<'_>) -> Result<ToolDefinition> {
+    let mut fields = Fields::from_value(value, path)?;
     let mut tool = FunctionTool::new(fields.required("name")?);
     tool.description = fields.string("description")?;
     if let Some(schema) = schema(&mut fields, "parametersJsonSchema", "parameters") {
         tool.schema = schema;
     }
-    tool.extra = fields.rest();
-    Ok(Tool::Function(tool))
+    tool.extra = fields.into_extra();
+    Ok(ToolDefinition::Function(tool))
 }
 
 /// A schema in JSON Schema's words, or in Google's older ones, which write the types in capitals.

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use crate::json::{Fields, Path, Result};
+use crate::json::{Fields, JsonPath, Result};
 use crate::{
     Dialect, Image, ImageSource, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult,
 };
 
 /// Reads one part; what it holds is told by its keys.
-pub(super) fn part(value: Value, path: &Path<'_>, role: Role) -> Result<Part> {
+pub(super) fn part(value: Value, path: &JsonPath<'_>, role: Role) -> Result<Part> {
     let is_thought = value.get("thought").and_then(Value::as_bool) == Some(true);
     if value.get("functionCall").is_some() {
         return call(value, path);
@@ -18,7 +18,7 @@ pub(super) fn part(value: Value, path: &Path<'_>, role: Role) -> Result<Part> {
     }
     if value.get("text").is_some() {
         return if is_thought {
-            thought(value, path)
+            reasoning(value, path)
         } else {
             text(value, path)
         };
@@ -40,28 +40,28 @@ fn opaque(value: Value) -> Part {
     })
 }
 
-fn text(value: Value, path: &Path<'_>) -> Result<Part> {
-    let mut fields = Fields::of(value, path)?;
+fn text(value: Value, path: &JsonPath<'_>) -> Result<Part> {
+    let mut fields = Fields::from_value(value, path)?;
     fields.take("thought");
     Ok(Part::Text(Text {
         text: fields.required("text")?,
-        extra: fields.rest(),
+        extra: fields.into_extra(),
     }))
 }
 
-fn thought(value: Value, path: &Path<'_>) -> Result<Part> {
-    let mut fields = Fields::of(value, path)?;
+fn reasoning(value: Value, path: &JsonPath<'_>) -> Result<Part> {
+    let mut fields = Fields::from_value(value, path)?;
     fields.take("thought");
     Ok(Part::Reasoning(Reasoning {
         text: fields.required("text")?,
         signature: fields.string("thoughtSignature")?,
         redacted: false,
-        extra: fields.rest(),
+        extra: fields.into_extra(),
     }))
 }
 
-fn call(value: Value, path: &Path<'_>) -> Result<Part> {
-    let mut fields = Fields::of(value, path)?;
+fn call(value: Value, path: &JsonPath<'_>) -> Result<Part> {
+    let mut fields = Fields::from_value(value, path)?;
     let mut call = ToolCall {
         signature: fields.string("thoughtSignature")?,
         ..ToolCall::default()
@@ -73,17 +73,17 @@ fn call(value: Value, path: &Path<'_>) -> Result<Part> {
         call.input = args.map_or_else(|| "{}".to_owned(), |args| args.to_string());
         Ok(())
     })?;
-    call.extra = fields.rest();
+    call.extra = fields.into_extra();
     Ok(Part::ToolCall(call))
 }
 
-fn result(value: Value, path: &Path<'_>) -> Result<Part> {
-    let mut fields = Fields::of(value, path)?;
+fn result(value: Value, path: &JsonPath<'_>) -> Result<Part> {
+    let mut fields = Fields::from_value(value, path)?;
     let mut result = ToolResult::default();
     fields.nested("functionResponse", |inner| {
         result.call_id = inner.string("id")?.unwrap_or_default();
         result.name = inner.required("name")?;
-        let (said, is_error) = said(inner.take("response").unwrap_or_default());
+        let (said, is_error) = function_output(inner.take("response").unwrap_or_default());
         result.is_error = is_error;
         if !said.is_empty() {
             result.parts.push(Part::text(said));
@@ -96,12 +96,12 @@ fn result(value: Value, path: &Path<'_>) -> Result<Part> {
         })?);
         Ok(())
     })?;
-    result.extra = fields.rest();
+    result.extra = fields.into_extra();
     Ok(Part::ToolResult(result))
 }
 
 /// What a function said, and whether that is an error: a text under one of two agreed names, or an object of its own.
-fn said(response: Value) -> (String, bool) {
+fn function_output(response: Value) -> (String, bool) {
     let only = |key: &str| match response.as_object() {
         Some(map) if map.len() == 1 => map.get(key).and_then(Value::as_str),
         _ => None,
@@ -134,8 +134,8 @@ fn is_picture(value: &Value) -> bool {
     found.is_some_and(|media_type| media_type.starts_with("image/"))
 }
 
-fn picture(value: Value, path: &Path<'_>) -> Result<Part> {
-    let mut fields = Fields::of(value, path)?;
+fn picture(value: Value, path: &JsonPath<'_>) -> Result<Part> {
+    let mut fields = Fields::from_value(value, path)?;
     let mut source = ImageSource::Url { url: String::new() };
     fields.nested("inlineData", |inner| {
         source = ImageSource::Inline {
@@ -152,6 +152,6 @@ fn picture(value: Value, path: &Path<'_>) -> Result<Part> {
     })?;
     Ok(Part::Image(Image {
         source,
-        extra: fields.rest(),
+        extra: fields.into_extra(),
     }))
 }

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::json::Object;
+use crate::json::ObjectBuilder;
 use crate::{
-    Image, ImageSource, Message, ModelRequest, OutputFormat, Part, Role, Text, Tool, ToolCall,
-    ToolChoice, ToolResult,
+    Image, ImageSource, Message, ModelRequest, OutputFormat, Part, Role, Text, ToolCall,
+    ToolChoice, ToolDefinition, ToolResult,
 };
 
 /// Where a client sends a request; streams are asked for as server-sent events.
@@ -20,14 +20,17 @@ pub(crate) fn path(request: &ModelRequest) -> String {
 
 pub(crate) fn request(request: &ModelRequest) -> Value {
     let texts: Vec<Value> = request.instructions.iter().map(text).collect();
-    Object::new()
-        .nest("systemInstruction", Object::new().list("parts", texts))
+    ObjectBuilder::new()
+        .set_object(
+            "systemInstruction",
+            ObjectBuilder::new().set_list("parts", texts),
+        )
         .set("contents", contents(&request.messages))
-        .list("tools", tools(&request.tools))
-        .maybe("toolConfig", request.tool_choice.as_ref().map(tool_choice))
-        .nest("generationConfig", generation(request))
+        .set_list("tools", tools(&request.tools))
+        .set_opt("toolConfig", request.tool_choice.as_ref().map(tool_choice))
+        .set_object("generationConfig", generation(request))
         .extra(&request.extra)
-        .value()
+        .build()
 }
 
 /// The contents; what the user says right after results goes into the same content.
@@ -52,23 +55,23 @@ fn content(message: &Message) -> Value {
         _ => "user",
     };
     let parts: Vec<Value> = message.parts.iter().map(part).collect();
-    Object::new()
+    ObjectBuilder::new()
         .set("role", role)
         .set("parts", parts)
         .extra(&message.extra)
-        .value()
+        .build()
 }
 
 fn part(part: &Part) -> Value {
     match part {
         Part::Text(words) => text(words),
         Part::Image(image) => picture(image),
-        Part::Reasoning(reasoning) => Object::new()
+        Part::Reasoning(reasoning) => ObjectBuilder::new()
             .set("text", reasoning.text.as_str())
             .set("thought", true)
-            .maybe("thoughtSignature", reasoning.signature.as_deref())
+            .set_opt("thoughtSignature", reasoning.signature.as_deref())
             .extra(&reasoning.extra)
-            .value(),
+            .build(),
         Part::ToolCall(made) => call(made),
         Part::ToolResult(found) => result(found),
         Part::Opaque(opaque) => opaque.value.clone(),
@@ -76,31 +79,31 @@ fn part(part: &Part) -> Value {
 }
 
 fn text(text: &Text) -> Value {
-    Object::new()
+    ObjectBuilder::new()
         .set("text", text.text.as_str())
         .extra(&text.extra)
-        .value()
+        .build()
 }
 
 fn picture(image: &Image) -> Value {
     let object = match &image.source {
         // Its type, which the API wants, is in the extra fields by now.
-        ImageSource::Url { url } => Object::new().set("fileData", json!({ "fileUri": url })),
-        ImageSource::Inline { media_type, data } => Object::new().set(
+        ImageSource::Url { url } => ObjectBuilder::new().set("fileData", json!({ "fileUri": url })),
+        ImageSource::Inline { media_type, data } => ObjectBuilder::new().set(
             "inlineData",
             json!({ "mimeType": media_type, "data": data }),
         ),
     };
-    object.extra(&image.extra).value()
+    object.extra(&image.extra).build()
 }
 
 fn call(call: &ToolCall) -> Value {
     let inner = json!({ "id": call.id, "name": call.name, "args": call.input_object() });
-    Object::new()
+    ObjectBuilder::new()
         .set("functionCall", inner)
-        .maybe("thoughtSignature", call.signature.as_deref())
+        .set_opt("thoughtSignature", call.signature.as_deref())
         .extra(&call.extra)
-        .value()
+        .build()
 }
 
 fn result(result: &ToolResult) -> Value {
@@ -108,15 +111,15 @@ fn result(result: &ToolResult) -> Value {
         .parts
         .iter()
         .filter(|part| !matches!(part, Part::Text(_)));
-    let inner = Object::new()
+    let inner = ObjectBuilder::new()
         .set("id", result.call_id.as_str())
         .set("name", result.name.as_str())
         .set("response", response(result))
-        .list("parts", pictures.map(part).collect());
-    Object::new()
+        .set_list("parts", pictures.map(part).collect());
+    ObjectBuilder::new()
         .set("functionResponse", inner)
         .extra(&result.extra)
-        .value()
+        .build()
 }
 
 /// What a function said, which must be an object: its own if it said one, else a text under an agreed name.
@@ -140,21 +143,21 @@ fn is_wrapped(own: &Value) -> bool {
     size == 0 || (size == 1 && (is_text("output") || is_text("error")))
 }
 
-fn tools(tools: &[Tool]) -> Vec<Value> {
+fn tools(tools: &[ToolDefinition]) -> Vec<Value> {
     let mut functions = Vec::new();
     let mut hosted = Vec::new();
     for tool in tools {
         match tool {
-            Tool::Function(tool) => functions.push(
-                Object::new()
+            ToolDefinition::Function(tool) => functions.push(
+                ObjectBuilder::new()
                     .set("name", tool.name.as_str())
-                    .maybe("description", tool.description.as_deref())
+                    .set_opt("description", tool.description.as_deref())
                     .set("parametersJsonSchema", tool.schema.clone())
                     .extra(&tool.extra)
-                    .value(),
+                    .build(),
             ),
-            Tool::Hosted(opaque) => hosted.push(opaque.value.clone()),
-            Tool::Freeform(_) => {}
+            ToolDefinition::Hosted(opaque) => hosted.push(opaque.value.clone()),
+            ToolDefinition::Freeform(_) => {}
         }
     }
     let mut list = Vec::new();
@@ -175,22 +178,22 @@ fn tool_choice(choice: &ToolChoice) -> Value {
     json!({ "functionCallingConfig": config })
 }
 
-fn generation(request: &ModelRequest) -> Object {
+fn generation(request: &ModelRequest) -> ObjectBuilder {
     let sampling = &request.sampling;
     let (media_type, schema) = match &request.output {
         OutputFormat::Text => (None, None),
         OutputFormat::Json => (Some("application/json"), None),
         OutputFormat::JsonSchema(schema) => (Some("application/json"), Some(&schema.schema)),
     };
-    Object::new()
-        .maybe("temperature", sampling.temperature)
-        .maybe("topP", sampling.top_p)
-        .maybe("topK", sampling.top_k)
-        .maybe("seed", sampling.seed)
-        .list("stopSequences", sampling.stop.clone())
-        .maybe("presencePenalty", sampling.presence_penalty)
-        .maybe("frequencyPenalty", sampling.frequency_penalty)
-        .maybe("maxOutputTokens", request.max_tokens)
-        .maybe("responseMimeType", media_type)
-        .maybe("responseJsonSchema", schema.cloned())
+    ObjectBuilder::new()
+        .set_opt("temperature", sampling.temperature)
+        .set_opt("topP", sampling.top_p)
+        .set_opt("topK", sampling.top_k)
+        .set_opt("seed", sampling.seed)
+        .set_list("stopSequences", sampling.stop.clone())
+        .set_opt("presencePenalty", sampling.presence_penalty)
+        .set_opt("frequencyPenalty", sampling.frequency_penalty)
+        .set_opt("maxOutputTokens", request.max_tokens)
+        .set_opt("responseMimeType", media_type)
+        .set_opt("responseJsonSchema", schema.cloned())
 }

@@ -2,25 +2,25 @@
 
 use serde_json::{Map, Value};
 
-use super::{Path, Result};
+use super::{JsonPath, Result};
 use crate::Extra;
 
 /// An object whose known fields are taken out one by one. A `null` field counts as absent.
 #[derive(Debug)]
 pub(crate) struct Fields<'p> {
     map: Map<String, Value>,
-    path: &'p Path<'p>,
+    path: &'p JsonPath<'p>,
 }
 
 impl<'p> Fields<'p> {
-    pub(crate) fn of(value: Value, path: &'p Path<'p>) -> Result<Self> {
+    pub(crate) fn from_value(value: Value, path: &'p JsonPath<'p>) -> Result<Self> {
         match value {
             Value::Object(map) => Ok(Self { map, path }),
             other => Err(path.expected("an object", &other)),
         }
     }
 
-    pub(crate) fn path(&self) -> &'p Path<'p> {
+    pub(crate) fn path(&self) -> &'p JsonPath<'p> {
         self.path
     }
 
@@ -85,7 +85,7 @@ impl<'p> Fields<'p> {
             return Ok(None);
         };
         let what = "a whole number that is not negative";
-        whole(&value)
+        as_whole_number(&value)
             .map(Some)
             .ok_or_else(|| self.path.key(key).expected(what, &value))
     }
@@ -104,7 +104,7 @@ impl<'p> Fields<'p> {
     pub(crate) fn each<T>(
         &mut self,
         key: &str,
-        mut read: impl FnMut(Value, &Path<'_>) -> Result<T>,
+        mut read: impl FnMut(Value, &JsonPath<'_>) -> Result<T>,
     ) -> Result<Vec<T>> {
         let path = self.path.key(key);
         match self.take(key) {
@@ -128,9 +128,9 @@ impl<'p> Fields<'p> {
             return Ok(());
         };
         let path = self.path.key(key);
-        let mut inner = Fields::of(value, &path)?;
+        let mut inner = Fields::from_value(value, &path)?;
         read(&mut inner)?;
-        let rest = inner.rest();
+        let rest = inner.into_extra();
         if !rest.is_empty() {
             self.put_back(key, Value::Object(rest));
         }
@@ -138,13 +138,13 @@ impl<'p> Fields<'p> {
     }
 
     /// What nobody took.
-    pub(crate) fn rest(self) -> Extra {
+    pub(crate) fn into_extra(self) -> Extra {
         self.map
     }
 }
 
 /// A whole number that is not negative, even if written with a point.
-pub(crate) fn whole(value: &Value) -> Option<u64> {
+pub(crate) fn as_whole_number(value: &Value) -> Option<u64> {
     let exact = |f: f64| f.fract() == 0.0 && (0.0..=9e15).contains(&f);
     value
         .as_u64()
@@ -152,7 +152,7 @@ pub(crate) fn whole(value: &Value) -> Option<u64> {
 }
 
 /// Reads a string as text.
-pub(crate) fn string(value: Value, path: &Path<'_>) -> Result<String> {
+pub(crate) fn string(value: Value, path: &JsonPath<'_>) -> Result<String> {
     match value {
         Value::String(text) => Ok(text),
         other => Err(path.expected("a string", &other)),

@@ -7,9 +7,9 @@ mod fields;
 mod object;
 mod path;
 
-pub(crate) use fields::{Fields, string, whole};
-pub(crate) use object::Object;
-pub(crate) use path::Path;
+pub(crate) use fields::{Fields, as_whole_number, string};
+pub(crate) use object::ObjectBuilder;
+pub(crate) use path::JsonPath;
 
 use serde_json::Value;
 

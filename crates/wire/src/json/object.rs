@@ -19,9 +19,9 @@ fn merge(into: &mut Map<String, Value>, extra: &Extra) {
 
 /// Builds an object field by field, leaving out what is absent.
 #[derive(Debug, Default)]
-pub(crate) struct Object(Map<String, Value>);
+pub(crate) struct ObjectBuilder(Map<String, Value>);
 
-impl Object {
+impl ObjectBuilder {
     pub(crate) fn new() -> Self {
         Self::default()
     }
@@ -31,7 +31,7 @@ impl Object {
         self
     }
 
-    pub(crate) fn maybe(self, key: &str, value: Option<impl Into<Value>>) -> Self {
+    pub(crate) fn set_opt(self, key: &str, value: Option<impl Into<Value>>) -> Self {
         match value {
             Some(value) => self.set(key, value),
             None => self,
@@ -39,7 +39,7 @@ impl Object {
     }
 
     /// Sets a list unless it is empty.
-    pub(crate) fn list(self, key: &str, values: Vec<impl Into<Value>>) -> Self {
+    pub(crate) fn set_list(self, key: &str, values: Vec<impl Into<Value>>) -> Self {
         if values.is_empty() {
             return self;
         }
@@ -50,7 +50,7 @@ impl Object {
     }
 
     /// Sets an object unless it is empty.
-    pub(crate) fn nest(self, key: &str, inner: Object) -> Self {
+    pub(crate) fn set_object(self, key: &str, inner: ObjectBuilder) -> Self {
         if inner.0.is_empty() {
             self
         } else {
@@ -64,13 +64,13 @@ impl Object {
         self
     }
 
-    pub(crate) fn value(self) -> Value {
+    pub(crate) fn build(self) -> Value {
         Value::Object(self.0)
     }
 }
 
-impl From<Object> for Value {
-    fn from(object: Object) -> Self {
-        object.value()
+impl From<ObjectBuilder> for Value {
+    fn from(object: ObjectBuilder) -> Self {
+        object.build()
     }
 }

@@ -8,35 +8,35 @@ use crate::WireError;
 
 /// Where a value stands. It lives on the stack and is written out only when something is wrong.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Path<'a> {
-    parent: Option<&'a Path<'a>>,
-    step: Step<'a>,
+pub(crate) struct JsonPath<'a> {
+    parent: Option<&'a JsonPath<'a>>,
+    step: PathStep<'a>,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Step<'a> {
+enum PathStep<'a> {
     Root,
     Key(&'a str),
     Index(usize),
 }
 
-impl<'a> Path<'a> {
-    pub(crate) const ROOT: Path<'static> = Path {
+impl<'a> JsonPath<'a> {
+    pub(crate) const ROOT: JsonPath<'static> = JsonPath {
         parent: None,
-        step: Step::Root,
+        step: PathStep::Root,
     };
 
-    pub(crate) fn key(&'a self, key: &'a str) -> Path<'a> {
-        Path {
+    pub(crate) fn key(&'a self, key: &'a str) -> JsonPath<'a> {
+        JsonPath {
             parent: Some(self),
-            step: Step::Key(key),
+            step: PathStep::Key(key),
         }
     }
 
-    pub(crate) fn index(&'a self, index: usize) -> Path<'a> {
-        Path {
+    pub(crate) fn index(&'a self, index: usize) -> JsonPath<'a> {
+        JsonPath {
             parent: Some(self),
-            step: Step::Index(index),
+            step: PathStep::Index(index),
         }
     }
 
@@ -54,17 +54,19 @@ impl<'a> Path<'a> {
     }
 }
 
-impl fmt::Display for Path<'_> {
+impl fmt::Display for JsonPath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(parent) = self.parent {
             parent.fmt(f)?;
         }
-        let nested = self.parent.is_some_and(|p| !matches!(p.step, Step::Root));
+        let nested = self
+            .parent
+            .is_some_and(|p| !matches!(p.step, PathStep::Root));
         match self.step {
-            Step::Root => Ok(()),
-            Step::Key(key) if nested => write!(f, ".{key}"),
-            Step::Key(key) => f.write_str(key),
-            Step::Index(index) => write!(f, "[{index}]"),
+            PathStep::Root => Ok(()),
+            PathStep::Key(key) if nested => write!(f, ".{key}"),
+            PathStep::Key(key) => f.write_str(key),
+            PathStep::Index(index) => write!(f, "[{index}]"),
         }
     }
 }

@@ -6,11 +6,12 @@ use serde_json::Value;
 
 use super::error;
 use crate::json;
-use crate::look::{MAX_CALLS, count, list, text, within};
+use crate::lenient::{MAX_CALLS, check_limit, count, list, text};
 use crate::response::call_events;
 use crate::stream::Decode;
 use crate::{
-    Dialect, MAX_EVENT_BYTES, ModelError, ModelEvent, Opaque, StopReason, ToolCall, ToolKind, Usage,
+    Dialect, MAX_EVENT_BYTES, ModelError, ModelEvent, Opaque, StopReason, TokenUsage, ToolCall,
+    ToolInputKind,
 };
 
 /// Reads the events of one answer.
@@ -20,7 +21,7 @@ pub(crate) struct Decoder {
     blocks: BTreeMap<u64, Block>,
     started: bool,
     calls: usize,
-    usage: Usage,
+    usage: TokenUsage,
     stop: Option<StopReason>,
 }
 
@@ -57,7 +58,7 @@ impl Decode for Decoder {
         match kind {
             "content_block_start" => {
                 self.block_start(&event, out);
-                within(MAX_CALLS, self.blocks.len(), "open blocks")?;
+                check_limit(MAX_CALLS, self.blocks.len(), "open blocks")?;
             }
             "content_block_delta" => self.block_delta(&event, out)?,
             "content_block_stop" => self.block_stop(count(&event, "/index"), out),
@@ -87,7 +88,7 @@ impl Decoder {
             model: text(message, "model").to_owned(),
         });
         self.usage = merged_usage(self.usage, &message["usage"]);
-        if self.usage != Usage::default() {
+        if self.usage != TokenUsage::default() {
             out.push(ModelEvent::Usage(self.usage));
         }
     }
@@ -100,7 +101,7 @@ impl Decoder {
                 Block::Text
             }
             "thinking" => {
-                push_thought(text(block, "thinking"), out);
+                push_reasoning(text(block, "thinking"), out);
                 let signature = text(block, "signature").to_owned();
                 Block::Thinking { signature }
             }
@@ -124,7 +125,7 @@ impl Decoder {
             index,
             id: text(block, "id").to_owned(),
             name: text(block, "name").to_owned(),
-            kind: ToolKind::Function,
+            kind: ToolInputKind::Function,
             signature: None,
         });
         Block::Call {
@@ -139,10 +140,10 @@ impl Decoder {
         let block = self.blocks.get_mut(&count(event, "/index"));
         match (text(delta, "type"), block) {
             ("text_delta", _) => push_text(text(delta, "text"), out),
-            ("thinking_delta", _) => push_thought(text(delta, "thinking"), out),
+            ("thinking_delta", _) => push_reasoning(text(delta, "thinking"), out),
             ("signature_delta", Some(Block::Thinking { signature })) => {
                 signature.push_str(text(delta, "signature"));
-                within(MAX_EVENT_BYTES, signature.len(), "bytes of signature")?;
+                check_limit(MAX_EVENT_BYTES, signature.len(), "bytes of signature")?;
             }
             (
                 "input_json_delta",
@@ -161,7 +162,7 @@ impl Decoder {
             }
             ("input_json_delta", Some(Block::Opaque { input, .. })) => {
                 input.push_str(text(delta, "partial_json"));
-                within(MAX_EVENT_BYTES, input.len(), "bytes of input")?;
+                check_limit(MAX_EVENT_BYTES, input.len(), "bytes of input")?;
             }
             _ => {}
         }
@@ -208,7 +209,7 @@ impl Decoder {
 }
 
 /// The events of a whole answer.
-pub(crate) fn whole(body: Value) -> Result<Vec<ModelEvent>, ModelError> {
+pub(crate) fn decode_body(body: Value) -> Result<Vec<ModelEvent>, ModelError> {
     if text(&body, "type") == "error" {
         return Err(failure(&body));
     }
@@ -221,7 +222,7 @@ pub(crate) fn whole(body: Value) -> Result<Vec<ModelEvent>, ModelError> {
         match text(block, "type") {
             "text" => push_text(text(block, "text"), &mut out),
             "thinking" => {
-                push_thought(text(block, "thinking"), &mut out);
+                push_reasoning(text(block, "thinking"), &mut out);
                 let signature = text(block, "signature");
                 out.push(ModelEvent::ReasoningEnd {
                     signature: Some(signature.to_owned()).filter(|s| !s.is_empty()),
@@ -243,7 +244,7 @@ pub(crate) fn whole(body: Value) -> Result<Vec<ModelEvent>, ModelError> {
         }
     }
     out.push(ModelEvent::Usage(merged_usage(
-        Usage::default(),
+        TokenUsage::default(),
         &body["usage"],
     )));
     let reason = stop_reason(text(&body, "stop_reason"));
@@ -259,7 +260,7 @@ fn push_text(text: &str, out: &mut Vec<ModelEvent>) {
     }
 }
 
-fn push_thought(text: &str, out: &mut Vec<ModelEvent>) {
+fn push_reasoning(text: &str, out: &mut Vec<ModelEvent>) {
     if !text.is_empty() {
         let text = text.to_owned();
         out.push(ModelEvent::ReasoningDelta { text });
@@ -302,9 +303,12 @@ fn stop_reason(word: &str) -> Option<StopReason> {
 }
 
 /// What was known, overlaid with what is told now: the first half of a stream's usage has the input, the second the output.
-fn merged_usage(known: Usage, told: &Value) -> Usage {
-    let told =
-        |pointer: &str, known: u64| told.pointer(pointer).and_then(json::whole).unwrap_or(known);
+fn merged_usage(known: TokenUsage, told: &Value) -> TokenUsage {
+    let told = |pointer: &str, known: u64| {
+        told.pointer(pointer)
+            .and_then(json::as_whole_number)
+            .unwrap_or(known)
+    };
     let known_fresh = known.input_tokens.saturating_sub(
         known
             .cache_read_tokens
@@ -312,7 +316,7 @@ fn merged_usage(known: Usage, told: &Value) -> Usage {
     );
     let read = told("/cache_read_input_tokens", known.cache_read_tokens);
     let write = told("/cache_creation_input_tokens", known.cache_write_tokens);
-    Usage {
+    TokenUsage {
         input_tokens: told("/input_tokens", known_fresh)
             .saturating_add(read)
             .saturating_add(write),

@@ -3,10 +3,13 @@
 use serde_json::{Value, json};
 
 use super::error;
-use crate::frame::Frames;
-use crate::json::Object;
+use crate::frame::FrameWriter;
+use crate::json::ObjectBuilder;
 use crate::stream::Encode;
-use crate::{AnswerStyle, ModelEvent, ModelResponse, Part, Reasoning, StopReason, ToolKind, Usage};
+use crate::{
+    ModelEvent, ModelResponse, Part, Reasoning, ResponseStyle, StopReason, TokenUsage,
+    ToolInputKind,
+};
 
 /// Writes the events of one answer.
 #[derive(Debug)]
@@ -14,39 +17,39 @@ pub(crate) struct Encoder {
     /// How many blocks have begun.
     blocks: usize,
     /// The block of words or thoughts that is open; it is always the newest.
-    open: Option<Open>,
-    calls: Vec<Call>,
+    open: Option<OpenBlock>,
+    calls: Vec<OpenCall>,
     stop: Option<StopReason>,
-    usage: Usage,
+    usage: TokenUsage,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Call {
+struct OpenCall {
     /// Its index among the calls.
     index: usize,
     /// Its block, which stays open until the call ends.
     block: Option<usize>,
-    kind: ToolKind,
+    kind: ToolInputKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Open {
+enum OpenBlock {
     Text,
     Thinking,
 }
 
 impl Encoder {
-    pub(crate) fn new(_style: AnswerStyle) -> Self {
+    pub(crate) fn new(_style: ResponseStyle) -> Self {
         Self {
             blocks: 0,
             open: None,
             calls: Vec::new(),
             stop: None,
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
         }
     }
 
-    fn begin(&mut self, block: &Value, out: &mut Frames) -> usize {
+    fn start_block(&mut self, block: &Value, out: &mut FrameWriter) -> usize {
         let index = self.blocks;
         self.blocks += 1;
         send(
@@ -57,7 +60,7 @@ impl Encoder {
         index
     }
 
-    fn delta(&self, index: usize, delta: &Value, out: &mut Frames) {
+    fn delta(&self, index: usize, delta: &Value, out: &mut FrameWriter) {
         send(
             "content_block_delta",
             json!({ "index": index, "delta": delta }),
@@ -66,7 +69,7 @@ impl Encoder {
     }
 
     /// Ends the open block of words or thoughts.
-    fn close(&mut self, out: &mut Frames) {
+    fn close(&mut self, out: &mut FrameWriter) {
         if self.open.take().is_some() {
             send(
                 "content_block_stop",
@@ -77,60 +80,67 @@ impl Encoder {
     }
 
     /// Makes sure that such a block is open, and gives its index.
-    fn ensure(&mut self, kind: Open, out: &mut Frames) -> usize {
+    fn ensure(&mut self, kind: OpenBlock, out: &mut FrameWriter) -> usize {
         if self.open == Some(kind) {
             return self.blocks - 1;
         }
         self.close(out);
         self.open = Some(kind);
         let block = match kind {
-            Open::Text => json!({ "type": "text", "text": "" }),
-            Open::Thinking => json!({ "type": "thinking", "thinking": "", "signature": "" }),
+            OpenBlock::Text => json!({ "type": "text", "text": "" }),
+            OpenBlock::Thinking => json!({ "type": "thinking", "thinking": "", "signature": "" }),
         };
-        self.begin(&block, out)
+        self.start_block(&block, out)
     }
 
-    fn thinking_end(&mut self, signature: Option<&str>, redacted: bool, out: &mut Frames) {
+    fn thinking_end(&mut self, signature: Option<&str>, redacted: bool, out: &mut FrameWriter) {
         if redacted {
             self.close(out);
             let block =
                 json!({ "type": "redacted_thinking", "data": signature.unwrap_or_default() });
-            let index = self.begin(&block, out);
+            let index = self.start_block(&block, out);
             send("content_block_stop", json!({ "index": index }), out);
             return;
         }
         if let Some(signature) = signature {
-            let index = self.ensure(Open::Thinking, out);
+            let index = self.ensure(OpenBlock::Thinking, out);
             let delta = json!({ "type": "signature_delta", "signature": signature });
             self.delta(index, &delta, out);
         }
-        if self.open == Some(Open::Thinking) {
+        if self.open == Some(OpenBlock::Thinking) {
             self.close(out);
         }
     }
 
-    fn call_start(&mut self, index: usize, id: &str, name: &str, kind: ToolKind, out: &mut Frames) {
+    fn call_start(
+        &mut self,
+        index: usize,
+        id: &str,
+        name: &str,
+        kind: ToolInputKind,
+        out: &mut FrameWriter,
+    ) {
         self.close(out);
         let block = json!({ "type": "tool_use", "id": id, "name": name, "input": {} });
-        let block = self.begin(&block, out);
-        self.calls.push(Call {
+        let block = self.start_block(&block, out);
+        self.calls.push(OpenCall {
             index,
             block: Some(block),
             kind,
         });
-        if kind == ToolKind::Freeform {
+        if kind == ToolInputKind::Freeform {
             self.input(block, r#"{"input":""#, out);
         }
     }
 
     /// More of a call's input; plain text goes out as the one string of an object, escaped piece by piece.
-    fn call_delta(&mut self, index: usize, input: &str, out: &mut Frames) {
+    fn call_delta(&mut self, index: usize, input: &str, out: &mut FrameWriter) {
         let Some(call) = self.calls.iter().find(|call| call.index == index) else {
             return;
         };
         match (call.block, call.kind) {
-            (Some(block), ToolKind::Function) => self.input(block, input, out),
-            (Some(block), ToolKind::Freeform) => {
+            (Some(block), ToolInputKind::Function) => self.input(block, input, out),
+            (Some(block), ToolInputKind::Freeform) => {
                 let quoted = Value::from(input).to_string();
                 let escaped = quoted.get(1..quoted.len() - 1).unwrap_or_default();
                 self.input(block, escaped, out);
@@ -139,24 +149,24 @@ impl Encoder {
         }
     }
 
-    fn input(&self, block: usize, json: &str, out: &mut Frames) {
+    fn input(&self, block: usize, json: &str, out: &mut FrameWriter) {
         let delta = json!({ "type": "input_json_delta", "partial_json": json });
         self.delta(block, &delta, out);
     }
 
-    fn call_end(&mut self, index: usize, out: &mut Frames) {
+    fn call_end(&mut self, index: usize, out: &mut FrameWriter) {
         let found = self.calls.iter_mut().find(|call| call.index == index);
         let Some((block, kind)) = found.and_then(|call| Some((call.block.take()?, call.kind)))
         else {
             return;
         };
-        if kind == ToolKind::Freeform {
+        if kind == ToolInputKind::Freeform {
             self.input(block, r#""}"#, out);
         }
         send("content_block_stop", json!({ "index": block }), out);
     }
 
-    fn done(&mut self, out: &mut Frames) {
+    fn done(&mut self, out: &mut FrameWriter) {
         self.close(out);
         for call in self.calls.clone() {
             self.call_end(call.index, out);
@@ -181,18 +191,18 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
-    fn event(&mut self, event: &ModelEvent, out: &mut Frames) {
+    fn event(&mut self, event: &ModelEvent, out: &mut FrameWriter) {
         match event {
             ModelEvent::Start { id, model } => {
                 let message = message(id, model, Vec::new()).set("usage", usage_json(&self.usage));
-                send("message_start", json!({ "message": message.value() }), out);
+                send("message_start", json!({ "message": message.build() }), out);
             }
             ModelEvent::TextDelta { text } => {
-                let index = self.ensure(Open::Text, out);
+                let index = self.ensure(OpenBlock::Text, out);
                 self.delta(index, &json!({ "type": "text_delta", "text": text }), out);
             }
             ModelEvent::ReasoningDelta { text } => {
-                let index = self.ensure(Open::Thinking, out);
+                let index = self.ensure(OpenBlock::Thinking, out);
                 let delta = json!({ "type": "thinking_delta", "thinking": text });
                 self.delta(index, &delta, out);
             }
@@ -212,7 +222,7 @@ impl Encode for Encoder {
             ModelEvent::Opaque(opaque) => {
                 if opaque.dialect == crate::Dialect::Messages {
                     self.close(out);
-                    let index = self.begin(&opaque.value, out);
+                    let index = self.start_block(&opaque.value, out);
                     send("content_block_stop", json!({ "index": index }), out);
                 }
             }
@@ -225,13 +235,13 @@ impl Encode for Encoder {
 }
 
 /// Sends an event, whose name stands in its data too.
-fn send(name: &str, mut data: Value, out: &mut Frames) {
+fn send(name: &str, mut data: Value, out: &mut FrameWriter) {
     data["type"] = name.into();
     out.send_named(name, &data);
 }
 
-fn message(id: &str, model: &str, content: Vec<Value>) -> Object {
-    Object::new()
+fn message(id: &str, model: &str, content: Vec<Value>) -> ObjectBuilder {
+    ObjectBuilder::new()
         .set("id", id)
         .set("type", "message")
         .set("role", "assistant")
@@ -242,12 +252,12 @@ fn message(id: &str, model: &str, content: Vec<Value>) -> Object {
 }
 
 /// A whole answer.
-pub(crate) fn whole(response: &ModelResponse, _style: AnswerStyle) -> Value {
+pub(crate) fn encode_body(response: &ModelResponse, _style: ResponseStyle) -> Value {
     let content = response.parts.iter().filter_map(block).collect();
     message(&response.id, &response.model, content)
         .set("stop_reason", stop_reason(response.stop_or_implied()))
         .set("usage", usage_json(&response.usage.unwrap_or_default()))
-        .value()
+        .build()
 }
 
 fn block(part: &Part) -> Option<Value> {
@@ -286,7 +296,7 @@ fn stop_reason(reason: StopReason) -> &'static str {
 }
 
 /// Anthropic counts the tokens from and to the cache apart from the others.
-fn usage_json(usage: &Usage) -> Value {
+fn usage_json(usage: &TokenUsage) -> Value {
     let cached = usage
         .cache_read_tokens
         .saturating_add(usage.cache_write_tokens);

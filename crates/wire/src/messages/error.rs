@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::{ErrorKind, ModelError};
 
 /// Anthropic's type for a kind of failure.
-fn word(kind: ErrorKind) -> &'static str {
+fn error_type(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::InvalidRequest | ErrorKind::ContextOverflow => "invalid_request_error",
         ErrorKind::Authentication => "authentication_error",
@@ -16,7 +16,7 @@ fn word(kind: ErrorKind) -> &'static str {
         ErrorKind::QuotaExhausted => "billing_error",
         ErrorKind::Overloaded => "overloaded_error",
         ErrorKind::Timeout => "timeout_error",
-        ErrorKind::Server | ErrorKind::Protocol | ErrorKind::Cut => "api_error",
+        ErrorKind::Server | ErrorKind::Protocol | ErrorKind::Interrupted => "api_error",
     }
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn parse(status: u16, body: &Value) -> ModelError {
     let message = word("message").map_or_else(|| error.to_string(), str::to_owned);
     let found = kind(word("type").unwrap_or_default(), &message);
     ModelError {
-        kind: found.unwrap_or(ErrorKind::of_status(status)),
+        kind: found.unwrap_or(ErrorKind::from_status(status)),
         status,
         message,
         code: word("type").map(str::to_owned),
@@ -65,5 +65,5 @@ pub(crate) fn render(error: &ModelError) -> Value {
     } else {
         error.message.clone()
     };
-    json!({ "type": "error", "error": { "type": word(error.kind), "message": message } })
+    json!({ "type": "error", "error": { "type": error_type(error.kind), "message": message } })
 }

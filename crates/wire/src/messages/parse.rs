@@ -2,21 +2,22 @@
 
 use serde_json::Value;
 
-use crate::carry::{by_speaker, link_results, push_message};
-use crate::json::{self, Fields, Path, Result};
-use crate::read::{content, text};
+use crate::adapt::{link_results, push_message, split_by_role};
+use crate::json::{self, Fields, JsonPath, Result};
+use crate::parse_common::{content, text};
 use crate::{
     Dialect, FunctionTool, Image, ImageSource, JsonSchema, Message, ModelRequest, Opaque,
-    OutputFormat, Part, Reasoning, Role, Route, Text, Tool, ToolCall, ToolChoice, ToolResult,
+    OutputFormat, Part, Reasoning, Role, Route, Text, ToolCall, ToolChoice, ToolDefinition,
+    ToolResult,
 };
 
 pub(crate) fn request(body: Value, _route: &Route) -> Result<ModelRequest> {
-    let mut fields = Fields::of(body, &Path::ROOT)?;
+    let mut fields = Fields::from_value(body, &JsonPath::ROOT)?;
     let mut request = ModelRequest::new(fields.required("model")?);
     request.origin = Some(Dialect::Messages);
     request.instructions = system(&mut fields)?;
     if !fields.has("messages") {
-        return Err(Path::ROOT.key("messages").error("missing"));
+        return Err(JsonPath::ROOT.key("messages").error("missing"));
     }
     for message in fields.each("messages", message)?.into_iter().flatten() {
         push_message(&mut request.messages, message);
@@ -32,7 +33,7 @@ pub(crate) fn request(body: Value, _route: &Route) -> Result<ModelRequest> {
     request.max_tokens = fields.u64("max_tokens")?;
     request.stream = fields.bool("stream")?.unwrap_or_default();
     request.stream_usage = request.stream;
-    request.extra = fields.rest();
+    request.extra = fields.into_extra();
     Ok(request)
 }
 
@@ -50,8 +51,8 @@ fn system(fields: &mut Fields<'_>) -> Result<Vec<Text>> {
 }
 
 /// A message; one that holds results and words becomes a message of the tools and one of the user.
-fn message(value: Value, path: &Path<'_>) -> Result<Vec<Message>> {
-    let mut fields = Fields::of(value, path)?;
+fn message(value: Value, path: &JsonPath<'_>) -> Result<Vec<Message>> {
+    let mut fields = Fields::from_value(value, path)?;
     let role = match fields.required("role")?.as_str() {
         "user" => Role::User,
         "assistant" => Role::Assistant,
@@ -59,11 +60,11 @@ fn message(value: Value, path: &Path<'_>) -> Result<Vec<Message>> {
         other => return Err(path.key("role").error(format!("unknown role `{other}`"))),
     };
     let parts = content(&mut fields, "content", block)?;
-    let extra = fields.rest();
-    Ok(by_speaker(role, parts, extra))
+    let extra = fields.into_extra();
+    Ok(split_by_role(role, parts, extra))
 }
 
-fn block(value: Value, path: &Path<'_>) -> Result<Part> {
+fn block(value: Value, path: &JsonPath<'_>) -> Result<Part> {
     match value.get("type").and_then(Value::as_str) {
         Some("text") => text(value, path).map(Part::Text),
         Some("image") => image(value, path),
@@ -84,14 +85,14 @@ fn opaque(value: Value) -> Part {
 }
 
 /// A picture; one that lies with the provider under an id stays opaque.
-fn image(value: Value, path: &Path<'_>) -> Result<Part> {
+fn image(value: Value, path: &JsonPath<'_>) -> Result<Part> {
     let kind = value.pointer("/source/type").and_then(Value::as_str);
     let inline = match kind {
         Some("base64") => true,
         Some("url") => false,
         _ => return Ok(opaque(value)),
     };
-    let mut fields = Fields::of(value, path)?;
+    let mut fields = Fields::from_value(value, path)?;
     fields.take("type");
     let mut source = ImageSource::Url { url: String::new() };
     fields.nested("source", |inner| {
@@ -110,23 +111,23 @@ fn image(value: Value, path: &Path<'_>) -> Result<Part> {
     })?;
     Ok(Part::Image(Image {
         source,
-        extra: fields.rest(),
+        extra: fields.into_extra(),
     }))
 }
 
-fn thinking(value: Value, path: &Path<'_>, text: &str, signature: &str) -> Result<Part> {
-    let mut fields = Fields::of(value, path)?;
+fn thinking(value: Value, path: &JsonPath<'_>, text: &str, signature: &str) -> Result<Part> {
+    let mut fields = Fields::from_value(value, path)?;
     fields.take("type");
     Ok(Part::Reasoning(Reasoning {
         text: fields.string(text)?.unwrap_or_default(),
         signature: fields.string(signature)?,
         redacted: text.is_empty(),
-        extra: fields.rest(),
+        extra: fields.into_extra(),
     }))
 }
 
-fn tool_use(value: Value, path: &Path<'_>) -> Result<Part> {
-    let mut fields = Fields::of(value, path)?;
+fn tool_use(value: Value, path: &JsonPath<'_>) -> Result<Part> {
+    let mut fields = Fields::from_value(value, path)?;
     fields.take("type");
     Ok(Part::ToolCall(ToolCall {
         id: fields.required("id")?,
@@ -135,38 +136,38 @@ fn tool_use(value: Value, path: &Path<'_>) -> Result<Part> {
             .take("input")
             .unwrap_or_else(|| serde_json::json!({}))
             .to_string(),
-        extra: fields.rest(),
+        extra: fields.into_extra(),
         ..ToolCall::default()
     }))
 }
 
-fn tool_result(value: Value, path: &Path<'_>) -> Result<Part> {
-    let mut fields = Fields::of(value, path)?;
+fn tool_result(value: Value, path: &JsonPath<'_>) -> Result<Part> {
+    let mut fields = Fields::from_value(value, path)?;
     fields.take("type");
     Ok(Part::ToolResult(ToolResult {
         call_id: fields.required("tool_use_id")?,
         parts: content(&mut fields, "content", block)?,
         is_error: fields.bool("is_error")?.unwrap_or_default(),
-        extra: fields.rest(),
+        extra: fields.into_extra(),
         ..ToolResult::default()
     }))
 }
 
 /// A tool of the client's has a schema; the provider's own have a dated type instead.
-fn tool(value: Value, path: &Path<'_>) -> Result<Tool> {
+fn tool(value: Value, path: &JsonPath<'_>) -> Result<ToolDefinition> {
     if value.get("input_schema").is_none() {
-        return Ok(Tool::Hosted(Opaque {
+        return Ok(ToolDefinition::Hosted(Opaque {
             dialect: Dialect::Messages,
             value,
         }));
     }
-    let mut fields = Fields::of(value, path)?;
+    let mut fields = Fields::from_value(value, path)?;
     let mut tool = FunctionTool::new(fields.required("name")?);
     tool.description = fields.string("description")?;
     tool.strict = fields.bool("strict")?;
     tool.schema = fields.take("input_schema").unwrap_or(tool.schema.take());
-    tool.extra = fields.rest();
-    Ok(Tool::Function(tool))
+    tool.extra = fields.into_extra();
+    Ok(ToolDefinition::Function(tool))
 }
 
 fn tool_choice(fields: &mut Fields<'_>, request: &mut ModelRequest) -> Result<()> {

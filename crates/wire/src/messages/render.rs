@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::json::Object;
+use crate::json::ObjectBuilder;
 use crate::{
     FunctionTool, Image, ImageSource, Message, ModelRequest, OutputFormat, Part, Reasoning, Role,
-    Text, Tool, ToolChoice, ToolResult,
+    Text, ToolChoice, ToolDefinition, ToolResult,
 };
 
 /// Where a client sends a request.
@@ -15,21 +15,21 @@ pub(crate) fn path(_request: &ModelRequest) -> String {
 
 pub(crate) fn request(request: &ModelRequest) -> Value {
     let sampling = &request.sampling;
-    Object::new()
+    ObjectBuilder::new()
         .set("model", request.model.as_str())
-        .maybe("system", system(&request.instructions))
+        .set_opt("system", system(&request.instructions))
         .set("messages", messages(&request.messages))
-        .list("tools", request.tools.iter().filter_map(tool).collect())
-        .maybe("tool_choice", tool_choice(request))
-        .maybe("output_config", output(&request.output))
-        .maybe("temperature", sampling.temperature)
-        .maybe("top_p", sampling.top_p)
-        .maybe("top_k", sampling.top_k)
-        .list("stop_sequences", sampling.stop.clone())
-        .maybe("max_tokens", request.max_tokens)
-        .maybe("stream", request.stream.then_some(true))
+        .set_list("tools", request.tools.iter().filter_map(tool).collect())
+        .set_opt("tool_choice", tool_choice(request))
+        .set_opt("output_config", output(&request.output))
+        .set_opt("temperature", sampling.temperature)
+        .set_opt("top_p", sampling.top_p)
+        .set_opt("top_k", sampling.top_k)
+        .set_list("stop_sequences", sampling.stop.clone())
+        .set_opt("max_tokens", request.max_tokens)
+        .set_opt("stream", request.stream.then_some(true))
         .extra(&request.extra)
-        .value()
+        .build()
 }
 
 fn system(texts: &[Text]) -> Option<Value> {
@@ -41,11 +41,11 @@ fn system(texts: &[Text]) -> Option<Value> {
 }
 
 fn text(text: &Text) -> Value {
-    Object::new()
+    ObjectBuilder::new()
         .set("type", "text")
         .set("text", text.text.as_str())
         .extra(&text.extra)
-        .value()
+        .build()
 }
 
 /// The messages; what the user says right after results goes into the same message, as the API wants it.
@@ -58,23 +58,23 @@ fn messages(messages: &[Message]) -> Vec<Value> {
         let last = list.last_mut().and_then(|last| last.get_mut("content"));
         match last.and_then(Value::as_array_mut) {
             Some(blocks) if joins => blocks.extend(message.parts.iter().filter_map(block)),
-            _ => list.push(spoken(message)),
+            _ => list.push(message_json(message)),
         }
     }
     list
 }
 
-fn spoken(message: &Message) -> Value {
+fn message_json(message: &Message) -> Value {
     let role = match message.role {
         Role::Assistant => "assistant",
         Role::System | Role::Developer => "system",
         Role::User | Role::Tool => "user",
     };
-    Object::new()
+    ObjectBuilder::new()
         .set("role", role)
         .set("content", content(&message.parts))
         .extra(&message.extra)
-        .value()
+        .build()
 }
 
 /// A plain string where that says it all.
@@ -90,13 +90,13 @@ fn block(part: &Part) -> Option<Value> {
         Part::Text(words) => text(words),
         Part::Image(image) => picture(image),
         Part::Reasoning(reasoning) => thinking(reasoning),
-        Part::ToolCall(call) => Object::new()
+        Part::ToolCall(call) => ObjectBuilder::new()
             .set("type", "tool_use")
             .set("id", call.id.as_str())
             .set("name", call.name.as_str())
             .set("input", call.input_object())
             .extra(&call.extra)
-            .value(),
+            .build(),
         Part::ToolResult(result) => tool_result(result),
         Part::Opaque(opaque) => opaque.value.clone(),
     })
@@ -109,67 +109,69 @@ fn picture(image: &Image) -> Value {
             json!({ "type": "base64", "media_type": media_type, "data": data })
         }
     };
-    Object::new()
+    ObjectBuilder::new()
         .set("type", "image")
         .set("source", source)
         .extra(&image.extra)
-        .value()
+        .build()
 }
 
 fn thinking(reasoning: &Reasoning) -> Value {
     let block = if reasoning.redacted {
-        Object::new()
+        ObjectBuilder::new()
             .set("type", "redacted_thinking")
-            .maybe("data", reasoning.signature.as_deref())
+            .set_opt("data", reasoning.signature.as_deref())
     } else {
-        Object::new()
+        ObjectBuilder::new()
             .set("type", "thinking")
             .set("thinking", reasoning.text.as_str())
-            .maybe("signature", reasoning.signature.as_deref())
+            .set_opt("signature", reasoning.signature.as_deref())
     };
-    block.extra(&reasoning.extra).value()
+    block.extra(&reasoning.extra).build()
 }
 
 fn tool_result(result: &ToolResult) -> Value {
-    Object::new()
+    ObjectBuilder::new()
         .set("type", "tool_result")
         .set("tool_use_id", result.call_id.as_str())
         .set("content", content(&result.parts))
-        .maybe("is_error", result.is_error.then_some(true))
+        .set_opt("is_error", result.is_error.then_some(true))
         .extra(&result.extra)
-        .value()
+        .build()
 }
 
-fn tool(tool: &Tool) -> Option<Value> {
+fn tool(tool: &ToolDefinition) -> Option<Value> {
     match tool {
-        Tool::Function(tool) => Some(function(tool)),
-        Tool::Hosted(opaque) => Some(opaque.value.clone()),
-        Tool::Freeform(_) => None,
+        ToolDefinition::Function(tool) => Some(function(tool)),
+        ToolDefinition::Hosted(opaque) => Some(opaque.value.clone()),
+        ToolDefinition::Freeform(_) => None,
     }
 }
 
 fn function(tool: &FunctionTool) -> Value {
-    Object::new()
+    ObjectBuilder::new()
         .set("name", tool.name.as_str())
-        .maybe("description", tool.description.as_deref())
+        .set_opt("description", tool.description.as_deref())
         .set("input_schema", tool.schema.clone())
-        .maybe("strict", tool.strict)
+        .set_opt("strict", tool.strict)
         .extra(&tool.extra)
-        .value()
+        .build()
 }
 
 fn tool_choice(request: &ModelRequest) -> Option<Value> {
     let choice = match request.tool_choice.as_ref()? {
-        ToolChoice::Auto => Object::new().set("type", "auto"),
+        ToolChoice::Auto => ObjectBuilder::new().set("type", "auto"),
         ToolChoice::None => return Some(json!({ "type": "none" })),
-        ToolChoice::Required => Object::new().set("type", "any"),
-        ToolChoice::Named { name } => Object::new().set("type", "tool").set("name", name.as_str()),
+        ToolChoice::Required => ObjectBuilder::new().set("type", "any"),
+        ToolChoice::Named { name } => ObjectBuilder::new()
+            .set("type", "tool")
+            .set("name", name.as_str()),
     };
-    let choice = choice.maybe(
+    let choice = choice.set_opt(
         "disable_parallel_tool_use",
         request.parallel_tools.map(|on| !on),
     );
-    Some(choice.value())
+    Some(choice.build())
 }
 
 fn output(output: &OutputFormat) -> Option<Value> {

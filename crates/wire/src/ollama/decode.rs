@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::error;
 use crate::json;
-use crate::look::{count, list, text};
+use crate::lenient::{count, list, text};
 use crate::response::call_events;
 use crate::stream::Decode;
-use crate::{ModelError, ModelEvent, StopReason, ToolCall, Usage};
+use crate::{ModelError, ModelEvent, StopReason, TokenUsage, ToolCall};
 
 /// Reads the lines of one answer.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ impl Decode for Decoder {
 
 /// The events of a whole answer, which is one line. It has come to its end unless it says that it has not: `done` is
 /// for streams.
-pub(crate) fn whole(body: Value) -> Result<Vec<ModelEvent>, ModelError> {
+pub(crate) fn decode_body(body: Value) -> Result<Vec<ModelEvent>, ModelError> {
     let mut out = Vec::new();
     let mut decoder = Decoder::default();
     decoder.line(&body, &mut out)?;
@@ -39,7 +39,7 @@ pub(crate) fn whole(body: Value) -> Result<Vec<ModelEvent>, ModelError> {
     }
     match out.last() {
         Some(ModelEvent::Done) => Ok(out),
-        _ => Err(ModelError::cut()),
+        _ => Err(ModelError::interrupted()),
     }
 }
 
@@ -99,10 +99,10 @@ impl Decoder {
     }
 
     fn end(&mut self, line: &Value, out: &mut Vec<ModelEvent>) {
-        out.push(ModelEvent::Usage(Usage {
+        out.push(ModelEvent::Usage(TokenUsage {
             input_tokens: count(line, "/prompt_eval_count"),
             output_tokens: count(line, "/eval_count"),
-            ..Usage::default()
+            ..TokenUsage::default()
         }));
         let reason = match text(line, "done_reason") {
             "length" => StopReason::MaxTokens,
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_whole_answer_needs_no_word_that_it_is_done() {
-        let said = whole(json!({ "message": { "content": "yes" } })).unwrap();
+        let said = decode_body(json!({ "message": { "content": "yes" } })).unwrap();
         assert!(
             said.contains(&ModelEvent::TextDelta {
                 text: "yes".to_owned()
@@ -135,7 +135,7 @@ mod tests {
             json!({ "hello": "there" }),
             json!([1]),
         ] {
-            assert!(whole(torn.clone()).is_err(), "{torn}");
+            assert!(decode_body(torn.clone()).is_err(), "{torn}");
         }
     }
 }

@@ -3,56 +3,56 @@
 use serde_json::{Value, json};
 
 use super::error;
-use crate::calls::WholeCalls;
-use crate::frame::Frames;
-use crate::json::Object;
+use crate::frame::FrameWriter;
+use crate::json::ObjectBuilder;
 use crate::stream::Encode;
 use crate::time::rfc3339;
-use crate::{AnswerStyle, ModelEvent, ModelResponse, Part, StopReason, ToolCall, Usage};
+use crate::tool_calls::CallBuffer;
+use crate::{ModelEvent, ModelResponse, Part, ResponseStyle, StopReason, TokenUsage, ToolCall};
 
 /// Writes the lines of one answer.
 #[derive(Debug)]
 pub(crate) struct Encoder {
     created: String,
     model: String,
-    calls: WholeCalls,
+    calls: CallBuffer,
     stop: Option<StopReason>,
-    usage: Usage,
+    usage: TokenUsage,
 }
 
 impl Encoder {
-    pub(crate) fn new(style: AnswerStyle) -> Self {
+    pub(crate) fn new(style: ResponseStyle) -> Self {
         Self {
             created: rfc3339(style.created),
             model: String::new(),
-            calls: WholeCalls::default(),
+            calls: CallBuffer::default(),
             stop: None,
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
         }
     }
 
-    fn line(&self, message: Object, out: &mut Frames) {
+    fn line(&self, message: ObjectBuilder, out: &mut FrameWriter) {
         let line = answer(&self.model, &self.created, message).set("done", false);
-        out.send(&line.value());
+        out.send(&line.build());
     }
 
-    fn send_calls(&self, calls: Vec<ToolCall>, out: &mut Frames) {
+    fn send_calls(&self, calls: Vec<ToolCall>, out: &mut FrameWriter) {
         for call in calls {
             self.line(message("").set("tool_calls", vec![call_json(&call)]), out);
         }
     }
 
-    fn done(&mut self, out: &mut Frames) {
-        let left = self.calls.rest();
+    fn done(&mut self, out: &mut FrameWriter) {
+        let left = self.calls.drain();
         self.send_calls(left, out);
         let stop = self.stop.unwrap_or(StopReason::EndTurn);
         let line = answer(&self.model, &self.created, message(""));
-        out.send(&end(line, stop, &self.usage).value());
+        out.send(&end(line, stop, &self.usage).build());
     }
 }
 
 impl Encode for Encoder {
-    fn event(&mut self, event: &ModelEvent, out: &mut Frames) {
+    fn event(&mut self, event: &ModelEvent, out: &mut FrameWriter) {
         match event {
             ModelEvent::Start { model, .. } => self.model.clone_from(model),
             ModelEvent::TextDelta { text } => self.line(message(text), out),
@@ -74,9 +74,9 @@ impl Encode for Encoder {
                 };
                 self.calls.start(*index, call);
             }
-            ModelEvent::ToolCallDelta { index, input } => self.calls.input(*index, input),
+            ModelEvent::ToolCallDelta { index, input } => self.calls.push_input(*index, input),
             ModelEvent::ToolCallEnd { index } => {
-                let ready = self.calls.end(*index);
+                let ready = self.calls.finish(*index);
                 self.send_calls(ready, out);
             }
             ModelEvent::Usage(usage) => self.usage = *usage,
@@ -90,36 +90,38 @@ impl Encode for Encoder {
 }
 
 /// A whole answer.
-pub(crate) fn whole(response: &ModelResponse, style: AnswerStyle) -> Value {
+pub(crate) fn encode_body(response: &ModelResponse, style: ResponseStyle) -> Value {
     let thought = response.parts.iter().find_map(|part| match part {
         Part::Reasoning(reasoning) => Some(reasoning.text.as_str()),
         _ => None,
     });
     let said = message(&response.text())
-        .maybe("thinking", thought)
-        .list("tool_calls", response.calls().map(call_json).collect());
+        .set_opt("thinking", thought)
+        .set_list("tool_calls", response.calls().map(call_json).collect());
     let answer = answer(&response.model, &rfc3339(style.created), said);
     end(
         answer,
         response.stop_or_implied(),
         &response.usage.unwrap_or_default(),
     )
-    .value()
+    .build()
 }
 
-fn message(text: &str) -> Object {
-    Object::new().set("role", "assistant").set("content", text)
+fn message(text: &str) -> ObjectBuilder {
+    ObjectBuilder::new()
+        .set("role", "assistant")
+        .set("content", text)
 }
 
-fn answer(model: &str, created: &str, message: Object) -> Object {
-    Object::new()
+fn answer(model: &str, created: &str, message: ObjectBuilder) -> ObjectBuilder {
+    ObjectBuilder::new()
         .set("model", model)
         .set("created_at", created)
         .set("message", message)
 }
 
 /// The last line. Its durations are zero: nothing here has a clock, and no client decides by them.
-fn end(answer: Object, stop: StopReason, usage: &Usage) -> Object {
+fn end(answer: ObjectBuilder, stop: StopReason, usage: &TokenUsage) -> ObjectBuilder {
     let reason = match stop {
         StopReason::MaxTokens => "length",
         _ => "stop",

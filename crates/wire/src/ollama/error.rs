@@ -15,7 +15,7 @@ pub(crate) fn parse(status: u16, body: &Value) -> ModelError {
         kind: if overflow {
             ErrorKind::ContextOverflow
         } else {
-            ErrorKind::of_status(status)
+            ErrorKind::from_status(status)
         },
         status,
         message,

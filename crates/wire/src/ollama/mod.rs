@@ -3,16 +3,16 @@
 //! One JSON object per line. Arguments are objects, older servers give calls no ids (they are made from the answer's time and
 //! the call's place), pictures hang on the message without a media type, and `format` is the schema itself.
 
-mod carry;
+mod adapt;
 mod decode;
 mod encode;
 mod error;
 mod parse;
 mod render;
 
-pub(crate) use carry::{request as carry_request, response as carry_response};
-pub(crate) use decode::{Decoder, whole as decode};
-pub(crate) use encode::{Encoder, whole as encode};
+pub(crate) use adapt::{request as carry_request, response as carry_response};
+pub(crate) use decode::{Decoder, decode_body as decode};
+pub(crate) use encode::{Encoder, encode_body as encode};
 pub(crate) use error::{parse as parse_error, render as render_error};
 pub(crate) use parse::request as parse_request;
 pub(crate) use render::{path, request as render_request};

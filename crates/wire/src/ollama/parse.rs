@@ -3,22 +3,22 @@
 use serde_json::Value;
 
 use super::media_type;
-use crate::calls::name_calls;
-use crate::carry::{link_results, push_message};
-use crate::json::{self, Fields, Path, Result};
+use crate::adapt::{link_results, push_message};
+use crate::json::{self, Fields, JsonPath, Result};
+use crate::tool_calls::assign_call_ids;
 use crate::{
     Dialect, FunctionTool, Image, ImageSource, JsonSchema, Message, ModelRequest, Opaque,
-    OutputFormat, Part, Reasoning, Role, Route, Tool, ToolCall, ToolResult,
+    OutputFormat, Part, Reasoning, Role, Route, ToolCall, ToolDefinition, ToolResult,
 };
 
 pub(crate) fn request(body: Value, _route: &Route) -> Result<ModelRequest> {
-    let mut fields = Fields::of(body, &Path::ROOT)?;
+    let mut fields = Fields::from_value(body, &JsonPath::ROOT)?;
     let mut request = ModelRequest::new(fields.required("model")?);
     request.origin = Some(Dialect::Ollama);
     for message in fields.each("messages", message)? {
         push_message(&mut request.messages, message);
     }
-    name_calls(&mut request.messages);
+    assign_call_ids(&mut request.messages);
     link_results(&mut request.messages);
     request.tools = fields.each("tools", tool)?;
     request.output = match fields.take("format") {
@@ -34,7 +34,7 @@ pub(crate) fn request(body: Value, _route: &Route) -> Result<ModelRequest> {
     // Unlike everywhere else, an answer is streamed unless the request says no.
     request.stream = fields.bool("stream")?.unwrap_or(true);
     request.stream_usage = request.stream;
-    request.extra = fields.rest();
+    request.extra = fields.into_extra();
     Ok(request)
 }
 
@@ -54,15 +54,15 @@ fn sampling(options: &mut Fields<'_>, request: &mut ModelRequest) -> Result<()> 
     // A negative number means "no limit" or "until the context is full", for which there is no common word.
     if options
         .peek("num_predict")
-        .is_some_and(|n| json::whole(n).is_some())
+        .is_some_and(|n| json::as_whole_number(n).is_some())
     {
         request.max_tokens = options.u64("num_predict")?;
     }
     Ok(())
 }
 
-fn message(value: Value, path: &Path<'_>) -> Result<Message> {
-    let mut fields = Fields::of(value, path)?;
+fn message(value: Value, path: &JsonPath<'_>) -> Result<Message> {
+    let mut fields = Fields::from_value(value, path)?;
     let role = match fields.required("role")?.as_str() {
         "system" => Role::System,
         "user" => Role::User,
@@ -88,7 +88,7 @@ fn message(value: Value, path: &Path<'_>) -> Result<Message> {
     Ok(Message {
         role,
         parts,
-        extra: fields.rest(),
+        extra: fields.into_extra(),
     })
 }
 
@@ -97,13 +97,13 @@ fn result(mut fields: Fields<'_>, parts: Vec<Part>) -> Result<Message> {
         call_id: fields.string("tool_call_id")?.unwrap_or_default(),
         name: fields.string("tool_name")?.unwrap_or_default(),
         parts,
-        extra: fields.rest(),
+        extra: fields.into_extra(),
         ..ToolResult::default()
     };
     Ok(Message::new(Role::Tool, vec![Part::ToolResult(result)]))
 }
 
-fn image(value: Value, path: &Path<'_>) -> Result<Part> {
+fn image(value: Value, path: &JsonPath<'_>) -> Result<Part> {
     let data = json::string(value, path)?;
     Ok(Part::Image(Image {
         source: ImageSource::Inline {
@@ -114,8 +114,8 @@ fn image(value: Value, path: &Path<'_>) -> Result<Part> {
     }))
 }
 
-fn tool_call(value: Value, path: &Path<'_>) -> Result<Part> {
-    let mut fields = Fields::of(value, path)?;
+fn tool_call(value: Value, path: &JsonPath<'_>) -> Result<Part> {
+    let mut fields = Fields::from_value(value, path)?;
     let mut call = ToolCall {
         id: fields.string("id")?.unwrap_or_default(),
         ..ToolCall::default()
@@ -126,18 +126,18 @@ fn tool_call(value: Value, path: &Path<'_>) -> Result<Part> {
         call.input = arguments.map_or_else(|| "{}".to_owned(), |object| object.to_string());
         Ok(())
     })?;
-    call.extra = fields.rest();
+    call.extra = fields.into_extra();
     Ok(Part::ToolCall(call))
 }
 
-fn tool(value: Value, path: &Path<'_>) -> Result<Tool> {
+fn tool(value: Value, path: &JsonPath<'_>) -> Result<ToolDefinition> {
     if value.get("function").is_none() {
-        return Ok(Tool::Hosted(Opaque {
+        return Ok(ToolDefinition::Hosted(Opaque {
             dialect: Dialect::Ollama,
             value,
         }));
     }
-    let mut fields = Fields::of(value, path)?;
+    let mut fields = Fields::from_value(value, path)?;
     fields.take("type");
     let mut tool = FunctionTool::new("");
     fields.nested("function", |inner| {
@@ -146,6 +146,6 @@ fn tool(value: Value, path: &Path<'_>) -> Result<Tool> {
         tool.schema = inner.take("parameters").unwrap_or(tool.schema.take());
         Ok(())
     })?;
-    tool.extra = fields.rest();
-    Ok(Tool::Function(tool))
+    tool.extra = fields.into_extra();
+    Ok(ToolDefinition::Function(tool))
 }

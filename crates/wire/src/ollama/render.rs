@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::json::Object;
+use crate::json::ObjectBuilder;
 use crate::{
-    ImageSource, Message, ModelRequest, OutputFormat, Part, Role, Sampling, Tool, ToolCall,
-    ToolResult,
+    ImageSource, Message, ModelRequest, OutputFormat, Part, Role, Sampling, ToolCall,
+    ToolDefinition, ToolResult,
 };
 
 /// Where a client sends a request.
@@ -19,27 +19,27 @@ pub(crate) fn request(request: &ModelRequest) -> Value {
         OutputFormat::Json => Some("json".into()),
         OutputFormat::JsonSchema(schema) => Some(schema.schema.clone()),
     };
-    Object::new()
+    ObjectBuilder::new()
         .set("model", request.model.as_str())
         .set("messages", messages(&request.messages))
-        .list("tools", request.tools.iter().filter_map(tool).collect())
-        .maybe("format", format)
-        .nest("options", options(&request.sampling, request.max_tokens))
+        .set_list("tools", request.tools.iter().filter_map(tool).collect())
+        .set_opt("format", format)
+        .set_object("options", options(&request.sampling, request.max_tokens))
         .set("stream", request.stream)
         .extra(&request.extra)
-        .value()
+        .build()
 }
 
-fn options(sampling: &Sampling, max_tokens: Option<u64>) -> Object {
-    Object::new()
-        .maybe("temperature", sampling.temperature)
-        .maybe("top_p", sampling.top_p)
-        .maybe("top_k", sampling.top_k)
-        .maybe("seed", sampling.seed)
-        .list("stop", sampling.stop.clone())
-        .maybe("presence_penalty", sampling.presence_penalty)
-        .maybe("frequency_penalty", sampling.frequency_penalty)
-        .maybe("num_predict", max_tokens)
+fn options(sampling: &Sampling, max_tokens: Option<u64>) -> ObjectBuilder {
+    ObjectBuilder::new()
+        .set_opt("temperature", sampling.temperature)
+        .set_opt("top_p", sampling.top_p)
+        .set_opt("top_k", sampling.top_k)
+        .set_opt("seed", sampling.seed)
+        .set_list("stop", sampling.stop.clone())
+        .set_opt("presence_penalty", sampling.presence_penalty)
+        .set_opt("frequency_penalty", sampling.frequency_penalty)
+        .set_opt("num_predict", max_tokens)
 }
 
 fn messages(messages: &[Message]) -> Vec<Value> {
@@ -57,20 +57,24 @@ fn messages(messages: &[Message]) -> Vec<Value> {
                 continue;
             }
         };
-        list.push(spoken(role, &message.parts).extra(&message.extra).value());
+        list.push(
+            message_json(role, &message.parts)
+                .extra(&message.extra)
+                .build(),
+        );
     }
     list
 }
 
 fn result(result: &ToolResult) -> Value {
-    spoken("tool", &result.parts)
+    message_json("tool", &result.parts)
         .set("tool_name", result.name.as_str())
         .set("tool_call_id", result.call_id.as_str())
         .extra(&result.extra)
-        .value()
+        .build()
 }
 
-fn spoken(role: &str, parts: &[Part]) -> Object {
+fn message_json(role: &str, parts: &[Part]) -> ObjectBuilder {
     let thought = parts.iter().find_map(|part| match part {
         Part::Reasoning(reasoning) => Some(reasoning.text.as_str()),
         _ => None,
@@ -86,36 +90,36 @@ fn spoken(role: &str, parts: &[Part]) -> Object {
         Part::ToolCall(call) => Some(tool_call(call)),
         _ => None,
     });
-    Object::new()
+    ObjectBuilder::new()
         .set("role", role)
         .set("content", crate::message::join_text(parts))
-        .maybe("thinking", thought)
-        .list("images", images.collect())
-        .list("tool_calls", calls.collect())
+        .set_opt("thinking", thought)
+        .set_list("images", images.collect())
+        .set_list("tool_calls", calls.collect())
 }
 
 fn tool_call(call: &ToolCall) -> Value {
     let function = json!({ "name": call.name, "arguments": call.input_object() });
-    Object::new()
+    ObjectBuilder::new()
         .set("id", call.id.as_str())
         .set("function", function)
         .extra(&call.extra)
-        .value()
+        .build()
 }
 
-fn tool(tool: &Tool) -> Option<Value> {
+fn tool(tool: &ToolDefinition) -> Option<Value> {
     match tool {
-        Tool::Function(tool) => {
-            let function = Object::new()
+        ToolDefinition::Function(tool) => {
+            let function = ObjectBuilder::new()
                 .set("name", tool.name.as_str())
-                .maybe("description", tool.description.as_deref())
+                .set_opt("description", tool.description.as_deref())
                 .set("parameters", tool.schema.clone());
-            let object = Object::new()
+            let object = ObjectBuilder::new()
                 .set("type", "function")
                 .set("function", function);
-            Some(object.extra(&tool.extra).value())
+            Some(object.extra(&tool.extra).build())
         }
-        Tool::Hosted(opaque) => Some(opaque.value.clone()),
-        Tool::Freeform(_) => None,
+        ToolDefinition::Hosted(opaque) => Some(opaque.value.clone()),
+        ToolDefinition::Freeform(_) => None,
     }
 }

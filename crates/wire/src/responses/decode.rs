@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::error;
 use crate::json;
-use crate::look::{MAX_CALLS, count, list, text, within};
+use crate::lenient::{MAX_CALLS, check_limit, count, list, text};
 use crate::stream::Decode;
-use crate::{Dialect, ModelError, ModelEvent, Opaque, StopReason, ToolKind, Usage};
+use crate::{Dialect, ModelError, ModelEvent, Opaque, StopReason, TokenUsage, ToolInputKind};
 
 /// Reads the events of one answer.
 #[derive(Debug, Default)]
@@ -47,16 +47,16 @@ impl Decode for Decoder {
         match kind {
             "response.output_item.added" => self.added(place, &event["item"], out),
             "response.output_item.done" => self.item_done(place, &event["item"], out),
-            "response.output_text.delta" => self.words(place, text(&event, "delta"), out),
+            "response.output_text.delta" => self.push_text(place, text(&event, "delta"), out),
             "response.refusal.delta" => {
                 self.refused = true;
-                self.words(place, text(&event, "delta"), out);
+                self.push_text(place, text(&event, "delta"), out);
             }
             "response.reasoning_summary_part.added" if count(&event, "/summary_index") > 0 => {
-                self.thought(place, "\n\n", out);
+                self.push_reasoning(place, "\n\n", out);
             }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                self.thought(place, text(&event, "delta"), out);
+                self.push_reasoning(place, text(&event, "delta"), out);
             }
             "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta" => {
                 self.input(place, text(&event, "delta"), out);
@@ -66,7 +66,7 @@ impl Decode for Decoder {
             // The rest repeats what has been told, or is newer than this code.
             _ => {}
         }
-        within(MAX_CALLS, self.items.len(), "open items")
+        check_limit(MAX_CALLS, self.items.len(), "open items")
     }
 }
 
@@ -82,8 +82,8 @@ impl Decoder {
 
     fn added(&mut self, place: u64, item: &Value, out: &mut Vec<ModelEvent>) {
         let kind = match text(item, "type") {
-            "function_call" => ToolKind::Function,
-            "custom_tool_call" => ToolKind::Freeform,
+            "function_call" => ToolInputKind::Function,
+            "custom_tool_call" => ToolInputKind::Freeform,
             _ => return,
         };
         let index = self.calls;
@@ -99,23 +99,23 @@ impl Decoder {
     }
 
     /// Marks that something of an item has been told.
-    fn told(&mut self, place: u64) -> &mut Item {
+    fn mark_emitted(&mut self, place: u64) -> &mut Item {
         let item = self.items.entry(place).or_default();
         item.told = true;
         item
     }
 
-    fn words(&mut self, place: u64, text: &str, out: &mut Vec<ModelEvent>) {
+    fn push_text(&mut self, place: u64, text: &str, out: &mut Vec<ModelEvent>) {
         if !text.is_empty() {
-            self.told(place);
+            self.mark_emitted(place);
             let text = text.to_owned();
             out.push(ModelEvent::TextDelta { text });
         }
     }
 
-    fn thought(&mut self, place: u64, text: &str, out: &mut Vec<ModelEvent>) {
+    fn push_reasoning(&mut self, place: u64, text: &str, out: &mut Vec<ModelEvent>) {
         if !text.is_empty() {
-            self.told(place);
+            self.mark_emitted(place);
             let text = text.to_owned();
             out.push(ModelEvent::ReasoningDelta { text });
         }
@@ -125,7 +125,7 @@ impl Decoder {
         if input.is_empty() {
             return;
         }
-        if let Some(index) = self.told(place).call {
+        if let Some(index) = self.mark_emitted(place).call {
             let input = input.to_owned();
             out.push(ModelEvent::ToolCallDelta { index, input });
         }
@@ -142,8 +142,8 @@ impl Decoder {
             "message" if !told.told => {
                 for part in list(item, "content") {
                     self.refused |= text(part, "type") == "refusal";
-                    self.words(place, text(part, "text"), out);
-                    self.words(place, text(part, "refusal"), out);
+                    self.push_text(place, text(part, "text"), out);
+                    self.push_text(place, text(part, "refusal"), out);
                 }
             }
             "message" => {}
@@ -177,7 +177,7 @@ impl Decoder {
             } else {
                 summary
             };
-            self.thought(place, &shown.join("\n\n"), out);
+            self.push_reasoning(place, &shown.join("\n\n"), out);
         }
         let signature = text(item, "encrypted_content");
         out.push(ModelEvent::ReasoningEnd {
@@ -207,7 +207,7 @@ impl Decoder {
 }
 
 /// The events of a whole answer, which is told like a stream that held everything back.
-pub(crate) fn whole(body: Value) -> Result<Vec<ModelEvent>, ModelError> {
+pub(crate) fn decode_body(body: Value) -> Result<Vec<ModelEvent>, ModelError> {
     if body.get("error").is_some_and(|error| !error.is_null()) {
         return Err(error::from_event(&body));
     }
@@ -221,8 +221,8 @@ pub(crate) fn whole(body: Value) -> Result<Vec<ModelEvent>, ModelError> {
     Ok(out)
 }
 
-fn usage(usage: &Value) -> Usage {
-    Usage {
+fn usage(usage: &Value) -> TokenUsage {
+    TokenUsage {
         input_tokens: count(usage, "/input_tokens"),
         output_tokens: count(usage, "/output_tokens"),
         cache_read_tokens: count(usage, "/input_tokens_details/cached_tokens"),

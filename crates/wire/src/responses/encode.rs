@@ -2,68 +2,70 @@
 
 use serde_json::{Value, json};
 
-use super::items::{Output, call_item, message_item, reasoning_item};
+use super::items::{OutputItems, call_item, message_item, reasoning_item};
 use super::{error, items};
-use crate::frame::Frames;
-use crate::json::Object;
+use crate::frame::FrameWriter;
+use crate::json::ObjectBuilder;
 use crate::stream::Encode;
-use crate::{AnswerStyle, Dialect, ModelError, ModelEvent, ModelResponse, Part, StopReason, Usage};
+use crate::{
+    Dialect, ModelError, ModelEvent, ModelResponse, Part, ResponseStyle, StopReason, TokenUsage,
+};
 
 /// Writes the numbered events of one answer.
 #[derive(Debug)]
 pub(crate) struct Encoder {
-    style: AnswerStyle,
+    style: ResponseStyle,
     model: String,
-    output: Output,
+    output: OutputItems,
     stop: Option<StopReason>,
-    usage: Option<Usage>,
+    usage: Option<TokenUsage>,
 }
 
 impl Encoder {
-    pub(crate) fn new(style: AnswerStyle) -> Self {
+    pub(crate) fn new(style: ResponseStyle) -> Self {
         Self {
             style,
             model: String::new(),
-            output: Output::default(),
+            output: OutputItems::default(),
             stop: None,
             usage: None,
         }
     }
 
-    fn response(&self, status: &str) -> Object {
+    fn response(&self, status: &str) -> ObjectBuilder {
         response(self.output.id(), &self.model, self.style, status)
             .set("output", self.output.items())
             .set("usage", self.usage.as_ref().map(usage_json))
     }
 
-    fn start(&mut self, out: &mut Frames) {
+    fn start(&mut self, out: &mut FrameWriter) {
         for name in ["response.created", "response.in_progress"] {
-            let response = self.response("in_progress").value();
+            let response = self.response("in_progress").build();
             self.output.send(name, json!({ "response": response }), out);
         }
     }
 
-    fn done(&mut self, out: &mut Frames) {
+    fn done(&mut self, out: &mut FrameWriter) {
         self.output.close_all(out);
         let (status, why) = status(self.stop.unwrap_or(StopReason::EndTurn));
-        let response = self.response(status).set("incomplete_details", why).value();
+        let response = self.response(status).set("incomplete_details", why).build();
         let name = format!("response.{status}");
         self.output
             .send(&name, json!({ "response": response }), out);
     }
 
-    fn fail(&mut self, failure: &ModelError, out: &mut Frames) {
+    fn fail(&mut self, failure: &ModelError, out: &mut FrameWriter) {
         let response = self
             .response("failed")
             .set("error", error::in_response(failure))
-            .value();
+            .build();
         self.output
             .send("response.failed", json!({ "response": response }), out);
     }
 }
 
 impl Encode for Encoder {
-    fn event(&mut self, event: &ModelEvent, out: &mut Frames) {
+    fn event(&mut self, event: &ModelEvent, out: &mut FrameWriter) {
         match event {
             ModelEvent::Start { id, model } => {
                 self.output.set_id(id);
@@ -71,16 +73,16 @@ impl Encode for Encoder {
                 self.start(out);
             }
             ModelEvent::TextDelta { text } => self.output.text(text, out),
-            ModelEvent::ReasoningDelta { text } => self.output.thought(text, out),
+            ModelEvent::ReasoningDelta { text } => self.output.push_reasoning(text, out),
             ModelEvent::ReasoningEnd {
                 signature,
                 redacted,
             } => {
                 if *redacted {
                     // A withheld thought is an item of its own.
-                    self.output.thought_end(None, out);
+                    self.output.end_reasoning(None, out);
                 }
-                self.output.thought_end(signature.as_deref(), out);
+                self.output.end_reasoning(signature.as_deref(), out);
             }
             ModelEvent::ToolCallStart {
                 index,
@@ -107,7 +109,7 @@ impl Encode for Encoder {
 }
 
 /// A whole answer.
-pub(crate) fn whole(answer: &ModelResponse, style: AnswerStyle) -> Value {
+pub(crate) fn encode_body(answer: &ModelResponse, style: ResponseStyle) -> Value {
     let (status, why) = status(answer.stop_or_implied());
     let parts = answer.parts.iter().enumerate();
     let output: Vec<Value> = parts
@@ -117,7 +119,7 @@ pub(crate) fn whole(answer: &ModelResponse, style: AnswerStyle) -> Value {
         .set("output", output)
         .set("usage", answer.usage.as_ref().map(usage_json))
         .set("incomplete_details", why)
-        .value()
+        .build()
 }
 
 fn item(response: &str, at: usize, part: &Part) -> Option<Value> {
@@ -134,8 +136,8 @@ fn item(response: &str, at: usize, part: &Part) -> Option<Value> {
 }
 
 /// The fields that every response has, whether it says something or not: the official clients want them.
-fn response(id: &str, model: &str, style: AnswerStyle, status: &str) -> Object {
-    Object::new()
+fn response(id: &str, model: &str, style: ResponseStyle, status: &str) -> ObjectBuilder {
+    ObjectBuilder::new()
         .set("id", id)
         .set("object", "response")
         .set("created_at", style.created)
@@ -161,7 +163,7 @@ fn status(stop: StopReason) -> (&'static str, Value) {
     }
 }
 
-fn usage_json(usage: &Usage) -> Value {
+fn usage_json(usage: &TokenUsage) -> Value {
     json!({
         "input_tokens": usage.input_tokens,
         "input_tokens_details": {

@@ -4,33 +4,33 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::frame::Frames;
-use crate::json::Object;
-use crate::{ToolCall, ToolKind};
+use crate::frame::FrameWriter;
+use crate::json::ObjectBuilder;
+use crate::{ToolCall, ToolInputKind};
 
 /// The items of one streamed answer: those done, and those still open.
 #[derive(Debug, Default)]
-pub(super) struct Output {
+pub(super) struct OutputItems {
     response: String,
     sequence: u64,
     /// How many items have begun.
     begun: usize,
     done: BTreeMap<usize, Value>,
     /// The item of words or thoughts that is open.
-    open: Option<Open>,
+    open: Option<OpenItem>,
     /// The open calls, each with its place among the items.
     calls: Vec<(usize, usize, ToolCall)>,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenItem {
     is_text: bool,
     place: usize,
     id: String,
     text: String,
 }
 
-impl Output {
+impl OutputItems {
     pub(super) fn id(&self) -> &str {
         &self.response
     }
@@ -45,14 +45,14 @@ impl Output {
     }
 
     /// Sends an event under its name and number.
-    pub(super) fn send(&mut self, name: &str, mut data: Value, out: &mut Frames) {
+    pub(super) fn send(&mut self, name: &str, mut data: Value, out: &mut FrameWriter) {
         data["type"] = name.into();
         data["sequence_number"] = self.sequence.into();
         self.sequence += 1;
         out.send_named(name, &data);
     }
 
-    pub(super) fn text(&mut self, delta: &str, out: &mut Frames) {
+    pub(super) fn text(&mut self, delta: &str, out: &mut FrameWriter) {
         let (place, id) = self.ensure(true, delta, out);
         let data = json!({
             "item_id": id, "output_index": place, "content_index": 0, "delta": delta, "logprobs": [],
@@ -60,14 +60,14 @@ impl Output {
         self.send("response.output_text.delta", data, out);
     }
 
-    pub(super) fn thought(&mut self, delta: &str, out: &mut Frames) {
+    pub(super) fn push_reasoning(&mut self, delta: &str, out: &mut FrameWriter) {
         let (place, id) = self.ensure(false, delta, out);
         let data =
             json!({ "item_id": id, "output_index": place, "summary_index": 0, "delta": delta });
         self.send("response.reasoning_summary_text.delta", data, out);
     }
 
-    pub(super) fn thought_end(&mut self, signature: Option<&str>, out: &mut Frames) {
+    pub(super) fn end_reasoning(&mut self, signature: Option<&str>, out: &mut FrameWriter) {
         let thinking = self.open.as_ref().is_some_and(|open| !open.is_text);
         if signature.is_some() && !thinking {
             self.ensure(false, "", out);
@@ -77,14 +77,14 @@ impl Output {
         }
     }
 
-    pub(super) fn opaque(&mut self, item: &Value, out: &mut Frames) {
+    pub(super) fn opaque(&mut self, item: &Value, out: &mut FrameWriter) {
         self.close(None, out);
-        let place = self.begin(item, out);
+        let place = self.open_item(item, out);
         self.finish(place, item.clone(), out);
     }
 
     /// Makes sure that an item of words or of thoughts is open, adds to it, and gives its place and id.
-    fn ensure(&mut self, is_text: bool, delta: &str, out: &mut Frames) -> (usize, String) {
+    fn ensure(&mut self, is_text: bool, delta: &str, out: &mut FrameWriter) -> (usize, String) {
         if let Some(open) = self.open.as_mut().filter(|open| open.is_text == is_text) {
             open.text.push_str(delta);
             return (open.place, open.id.clone());
@@ -103,9 +103,9 @@ impl Output {
             let part = json!({ "summary_index": 0, "part": summary_text("") });
             (item, "response.reasoning_summary_part.added", part)
         };
-        self.begin(&item, out);
+        self.open_item(&item, out);
         self.send_of(name, place, &id, part, out);
-        self.open = Some(Open {
+        self.open = Some(OpenItem {
             is_text,
             place,
             id: id.clone(),
@@ -115,8 +115,8 @@ impl Output {
     }
 
     /// Ends the open item of words or thoughts.
-    fn close(&mut self, signature: Option<&str>, out: &mut Frames) {
-        let Some(Open {
+    fn close(&mut self, signature: Option<&str>, out: &mut FrameWriter) {
+        let Some(OpenItem {
             is_text,
             place,
             id,
@@ -158,8 +158,8 @@ impl Output {
         index: usize,
         id: &str,
         name: &str,
-        kind: ToolKind,
-        out: &mut Frames,
+        kind: ToolInputKind,
+        out: &mut FrameWriter,
     ) {
         self.close(None, out);
         let call = ToolCall {
@@ -169,11 +169,11 @@ impl Output {
             ..ToolCall::default()
         };
         let item_id = item_id(&self.response, call_prefix(kind), self.begun);
-        let place = self.begin(&call_item(&item_id, &call, "in_progress"), out);
+        let place = self.open_item(&call_item(&item_id, &call, "in_progress"), out);
         self.calls.push((index, place, call));
     }
 
-    pub(super) fn call_input(&mut self, index: usize, delta: &str, out: &mut Frames) {
+    pub(super) fn call_input(&mut self, index: usize, delta: &str, out: &mut FrameWriter) {
         let found = self.calls.iter_mut().find(|(call, ..)| *call == index);
         let Some((_, place, call)) = found else {
             return;
@@ -182,34 +182,34 @@ impl Output {
         let (place, kind) = (*place, call.kind);
         let id = item_id(&self.response, call_prefix(kind), place);
         let name = match kind {
-            ToolKind::Function => "response.function_call_arguments.delta",
-            ToolKind::Freeform => "response.custom_tool_call_input.delta",
+            ToolInputKind::Function => "response.function_call_arguments.delta",
+            ToolInputKind::Freeform => "response.custom_tool_call_input.delta",
         };
         self.send_of(name, place, &id, json!({ "delta": delta }), out);
     }
 
-    pub(super) fn call_end(&mut self, index: usize, out: &mut Frames) {
+    pub(super) fn call_end(&mut self, index: usize, out: &mut FrameWriter) {
         let Some(at) = self.calls.iter().position(|(call, ..)| *call == index) else {
             return;
         };
         let (_, place, call) = self.calls.remove(at);
         let id = item_id(&self.response, call_prefix(call.kind), place);
         let (name, key) = match call.kind {
-            ToolKind::Function => ("response.function_call_arguments.done", "arguments"),
-            ToolKind::Freeform => ("response.custom_tool_call_input.done", "input"),
+            ToolInputKind::Function => ("response.function_call_arguments.done", "arguments"),
+            ToolInputKind::Freeform => ("response.custom_tool_call_input.done", "input"),
         };
         self.send_of(name, place, &id, json!({ key: call.input }), out);
         self.finish(place, call_item(&id, &call, "completed"), out);
     }
 
-    pub(super) fn close_all(&mut self, out: &mut Frames) {
+    pub(super) fn close_all(&mut self, out: &mut FrameWriter) {
         self.close(None, out);
         while let Some((index, ..)) = self.calls.first() {
             self.call_end(*index, out);
         }
     }
 
-    fn begin(&mut self, item: &Value, out: &mut Frames) -> usize {
+    fn open_item(&mut self, item: &Value, out: &mut FrameWriter) -> usize {
         let place = self.begun;
         self.begun += 1;
         let data = json!({ "output_index": place, "item": item });
@@ -217,14 +217,21 @@ impl Output {
         place
     }
 
-    fn finish(&mut self, place: usize, item: Value, out: &mut Frames) {
+    fn finish(&mut self, place: usize, item: Value, out: &mut FrameWriter) {
         let data = json!({ "output_index": place, "item": item });
         self.send("response.output_item.done", data, out);
         self.done.insert(place, item);
     }
 
     /// Sends an event about one item.
-    fn send_of(&mut self, name: &str, place: usize, id: &str, mut data: Value, out: &mut Frames) {
+    fn send_of(
+        &mut self,
+        name: &str,
+        place: usize,
+        id: &str,
+        mut data: Value,
+        out: &mut FrameWriter,
+    ) {
         data["item_id"] = id.into();
         data["output_index"] = place.into();
         self.send(name, data, out);
@@ -237,10 +244,10 @@ pub(super) fn item_id(response: &str, prefix: &str, place: usize) -> String {
     format!("{prefix}_{response}_{place}")
 }
 
-pub(super) fn call_prefix(kind: ToolKind) -> &'static str {
+pub(super) fn call_prefix(kind: ToolInputKind) -> &'static str {
     match kind {
-        ToolKind::Function => "fc",
-        ToolKind::Freeform => "ctc",
+        ToolInputKind::Function => "fc",
+        ToolInputKind::Freeform => "ctc",
     }
 }
 
@@ -260,18 +267,18 @@ pub(super) fn reasoning_item(id: &str, text: &str, signature: Option<&str>) -> V
     } else {
         json!([summary_text(text)])
     };
-    Object::new()
+    ObjectBuilder::new()
         .set("type", "reasoning")
         .set("id", id)
         .set("summary", summary)
-        .maybe("encrypted_content", signature)
-        .value()
+        .set_opt("encrypted_content", signature)
+        .build()
 }
 
 pub(super) fn call_item(id: &str, call: &ToolCall, status: &str) -> Value {
     let (kind, input) = match call.kind {
-        ToolKind::Function => ("function_call", "arguments"),
-        ToolKind::Freeform => ("custom_tool_call", "input"),
+        ToolInputKind::Function => ("function_call", "arguments"),
+        ToolInputKind::Freeform => ("custom_tool_call", "input"),
     };
     json!({
         "type": kind,

@@ -4,7 +4,7 @@
 //! an id. A stream is a story told in typed, numbered events; its last one repeats the whole answer. Custom tools take
 //! plain text, as Codex's `apply_patch` does.
 
-mod carry;
+mod adapt;
 mod decode;
 mod encode;
 mod error;
@@ -13,9 +13,9 @@ mod parse;
 mod parse_items;
 mod render;
 
-pub(crate) use carry::{request as carry_request, response as carry_response};
-pub(crate) use decode::{Decoder, whole as decode};
-pub(crate) use encode::{Encoder, whole as encode};
+pub(crate) use adapt::{request as carry_request, response as carry_response};
+pub(crate) use decode::{Decoder, decode_body as decode};
+pub(crate) use encode::{Encoder, encode_body as encode};
 pub(crate) use error::{parse as parse_error, render as render_error};
 pub(crate) use parse::request as parse_request;
 pub(crate) use render::{path, request as render_request};

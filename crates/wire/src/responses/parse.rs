@@ -3,16 +3,16 @@
 use serde_json::Value;
 
 use super::parse_items;
-use crate::carry::link_results;
-use crate::json::{Fields, Path, Result};
-use crate::read::tool_choice;
+use crate::adapt::link_results;
+use crate::json::{Fields, JsonPath, Result};
+use crate::parse_common::tool_choice;
 use crate::{
     Dialect, FreeformTool, FunctionTool, Grammar, JsonSchema, Message, ModelRequest, Opaque,
-    OutputFormat, Part, Role, Route, Text, Tool,
+    OutputFormat, Part, Role, Route, Text, ToolDefinition,
 };
 
 pub(crate) fn request(body: Value, _route: &Route) -> Result<ModelRequest> {
-    let mut fields = Fields::of(body, &Path::ROOT)?;
+    let mut fields = Fields::from_value(body, &JsonPath::ROOT)?;
     let mut request = ModelRequest::new(fields.required("model")?);
     request.origin = Some(Dialect::Responses);
     let instructions = fields
@@ -34,7 +34,7 @@ pub(crate) fn request(body: Value, _route: &Route) -> Result<ModelRequest> {
     request.max_tokens = fields.u64("max_output_tokens")?;
     request.stream = fields.bool("stream")?.unwrap_or_default();
     request.stream_usage = request.stream;
-    request.extra = fields.rest();
+    request.extra = fields.into_extra();
     Ok(request)
 }
 
@@ -61,11 +61,11 @@ fn input(fields: &mut Fields<'_>) -> Result<Vec<Message>> {
     Ok(messages)
 }
 
-fn tool(value: Value, path: &Path<'_>) -> Result<Tool> {
+fn tool(value: Value, path: &JsonPath<'_>) -> Result<ToolDefinition> {
     match value.get("type").and_then(Value::as_str) {
         Some("function") => function(value, path),
         Some("custom") => freeform(value, path),
-        Some(_) => Ok(Tool::Hosted(Opaque {
+        Some(_) => Ok(ToolDefinition::Hosted(Opaque {
             dialect: Dialect::Responses,
             value,
         })),
@@ -73,19 +73,19 @@ fn tool(value: Value, path: &Path<'_>) -> Result<Tool> {
     }
 }
 
-fn function(value: Value, path: &Path<'_>) -> Result<Tool> {
-    let mut fields = Fields::of(value, path)?;
+fn function(value: Value, path: &JsonPath<'_>) -> Result<ToolDefinition> {
+    let mut fields = Fields::from_value(value, path)?;
     fields.take("type");
     let mut tool = FunctionTool::new(fields.required("name")?);
     tool.description = fields.string("description")?;
     tool.strict = fields.bool("strict")?;
     tool.schema = fields.take("parameters").unwrap_or(tool.schema.take());
-    tool.extra = fields.rest();
-    Ok(Tool::Function(tool))
+    tool.extra = fields.into_extra();
+    Ok(ToolDefinition::Function(tool))
 }
 
-fn freeform(value: Value, path: &Path<'_>) -> Result<Tool> {
-    let mut fields = Fields::of(value, path)?;
+fn freeform(value: Value, path: &JsonPath<'_>) -> Result<ToolDefinition> {
+    let mut fields = Fields::from_value(value, path)?;
     fields.take("type");
     let mut grammar = None;
     fields.nested("format", |format| {
@@ -97,11 +97,11 @@ fn freeform(value: Value, path: &Path<'_>) -> Result<Tool> {
         }
         Ok(())
     })?;
-    Ok(Tool::Freeform(FreeformTool {
+    Ok(ToolDefinition::Freeform(FreeformTool {
         name: fields.required("name")?,
         description: fields.string("description")?,
         grammar,
-        extra: fields.rest(),
+        extra: fields.into_extra(),
     }))
 }
 

@@ -6,27 +6,28 @@
 use serde_json::Value;
 
 use super::ITEM;
-use crate::carry::push_message;
-use crate::json::{Fields, Path, Result};
-use crate::read::{content, image_source, text};
+use crate::adapt::push_message;
+use crate::json::{Fields, JsonPath, Result};
+use crate::parse_common::{content, image_source, text};
 use crate::{
-    Dialect, Extra, Image, Message, Opaque, Part, Reasoning, Role, ToolCall, ToolKind, ToolResult,
+    Dialect, Extra, Image, Message, Opaque, Part, Reasoning, Role, ToolCall, ToolInputKind,
+    ToolResult,
 };
 
 /// Reads one item into the conversation.
-pub(super) fn push(item: Value, path: &Path<'_>, messages: &mut Vec<Message>) -> Result<()> {
+pub(super) fn push(item: Value, path: &JsonPath<'_>, messages: &mut Vec<Message>) -> Result<()> {
     let kind = item.get("type").and_then(Value::as_str);
     match kind {
         Some("message") | None => return message(item, path, messages),
         Some("reasoning") => push_assistant(reasoning(item, path)?, messages),
         Some("function_call") => {
-            push_assistant(call(item, path, ToolKind::Function)?, messages);
+            push_assistant(call(item, path, ToolInputKind::Function)?, messages);
         }
         Some("custom_tool_call") => {
-            push_assistant(call(item, path, ToolKind::Freeform)?, messages);
+            push_assistant(call(item, path, ToolInputKind::Freeform)?, messages);
         }
-        Some("function_call_output") => result(item, path, ToolKind::Function, messages)?,
-        Some("custom_tool_call_output") => result(item, path, ToolKind::Freeform, messages)?,
+        Some("function_call_output") => result(item, path, ToolInputKind::Function, messages)?,
+        Some("custom_tool_call_output") => result(item, path, ToolInputKind::Freeform, messages)?,
         Some(_) => push_assistant(opaque(item), messages),
     }
     Ok(())
@@ -46,9 +47,9 @@ fn opaque(value: Value) -> Part {
     })
 }
 
-fn message(item: Value, path: &Path<'_>, messages: &mut Vec<Message>) -> Result<()> {
+fn message(item: Value, path: &JsonPath<'_>, messages: &mut Vec<Message>) -> Result<()> {
     let whole = item.clone();
-    let mut fields = Fields::of(item, path)?;
+    let mut fields = Fields::from_value(item, path)?;
     fields.take("type");
     let role = match fields.required("role")?.as_str() {
         "user" => Role::User,
@@ -58,20 +59,20 @@ fn message(item: Value, path: &Path<'_>, messages: &mut Vec<Message>) -> Result<
         other => return Err(path.key("role").error(format!("unknown role `{other}`"))),
     };
     let parts = content(&mut fields, "content", part)?;
-    let extra = fields.rest();
+    let extra = fields.into_extra();
     if role != Role::Assistant {
         messages.push(Message { role, parts, extra });
     } else if parts.iter().any(|part| matches!(part, Part::Opaque(_))) {
         // Among the assistant's parts an opaque one is an item, so an item with odd content stays whole.
         push_assistant(opaque(whole), messages);
     } else {
-        said(parts, extra, messages);
+        output_text(parts, extra, messages);
     }
     Ok(())
 }
 
 /// The assistant's words of one item.
-fn said(parts: Vec<Part>, mut item: Extra, messages: &mut Vec<Message>) {
+fn output_text(parts: Vec<Part>, mut item: Extra, messages: &mut Vec<Message>) {
     for mut part in parts {
         if let (Part::Text(text), false) = (&mut part, item.is_empty()) {
             let item = std::mem::take(&mut item);
@@ -81,15 +82,15 @@ fn said(parts: Vec<Part>, mut item: Extra, messages: &mut Vec<Message>) {
     }
 }
 
-fn part(value: Value, path: &Path<'_>) -> Result<Part> {
+fn part(value: Value, path: &JsonPath<'_>) -> Result<Part> {
     match value.get("type").and_then(Value::as_str) {
         Some("input_text" | "output_text" | "text") => text(value, path).map(Part::Text),
         Some("input_image") if value.get("image_url").is_some_and(Value::is_string) => {
-            let mut fields = Fields::of(value, path)?;
+            let mut fields = Fields::from_value(value, path)?;
             fields.take("type");
             Ok(Part::Image(Image {
                 source: image_source(fields.required("image_url")?),
-                extra: fields.rest(),
+                extra: fields.into_extra(),
             }))
         }
         Some(_) => Ok(opaque(value)),
@@ -98,8 +99,8 @@ fn part(value: Value, path: &Path<'_>) -> Result<Part> {
 }
 
 /// A thought: its summaries, or the thought itself where a server shows it. The lists stay as they are if they say more.
-fn reasoning(item: Value, path: &Path<'_>) -> Result<Part> {
-    let mut fields = Fields::of(item, path)?;
+fn reasoning(item: Value, path: &JsonPath<'_>) -> Result<Part> {
+    let mut fields = Fields::from_value(item, path)?;
     fields.take("type");
     let texts = |value: Option<&Value>| -> Vec<String> {
         let list = value.and_then(Value::as_array).into_iter().flatten();
@@ -130,16 +131,16 @@ fn reasoning(item: Value, path: &Path<'_>) -> Result<Part> {
         text: text.join("\n\n"),
         signature: fields.string("encrypted_content")?,
         redacted: false,
-        extra: fields.rest(),
+        extra: fields.into_extra(),
     }))
 }
 
-fn call(item: Value, path: &Path<'_>, kind: ToolKind) -> Result<Part> {
-    let mut fields = Fields::of(item, path)?;
+fn call(item: Value, path: &JsonPath<'_>, kind: ToolInputKind) -> Result<Part> {
+    let mut fields = Fields::from_value(item, path)?;
     fields.take("type");
     let input = match kind {
-        ToolKind::Function => "arguments",
-        ToolKind::Freeform => "input",
+        ToolInputKind::Function => "arguments",
+        ToolInputKind::Freeform => "input",
     };
     Ok(Part::ToolCall(ToolCall {
         id: fields.required("call_id")?,
@@ -147,18 +148,23 @@ fn call(item: Value, path: &Path<'_>, kind: ToolKind) -> Result<Part> {
         kind,
         input: fields.string(input)?.unwrap_or_default(),
         signature: None,
-        extra: fields.rest(),
+        extra: fields.into_extra(),
     }))
 }
 
-fn result(item: Value, path: &Path<'_>, kind: ToolKind, messages: &mut Vec<Message>) -> Result<()> {
-    let mut fields = Fields::of(item, path)?;
+fn result(
+    item: Value,
+    path: &JsonPath<'_>,
+    kind: ToolInputKind,
+    messages: &mut Vec<Message>,
+) -> Result<()> {
+    let mut fields = Fields::from_value(item, path)?;
     fields.take("type");
     let result = ToolResult {
         call_id: fields.required("call_id")?,
         kind,
         parts: content(&mut fields, "output", part)?,
-        extra: fields.rest(),
+        extra: fields.into_extra(),
         ..ToolResult::default()
     };
     let message = Message::new(Role::Tool, vec![Part::ToolResult(result)]);

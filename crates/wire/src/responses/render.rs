@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::ITEM;
 use crate::chat::image_url;
-use crate::json::Object;
+use crate::json::ObjectBuilder;
 use crate::{
-    Message, ModelRequest, OutputFormat, Part, Reasoning, Role, Text, Tool, ToolCall, ToolChoice,
-    ToolKind, ToolResult,
+    Message, ModelRequest, OutputFormat, Part, Reasoning, Role, Text, ToolCall, ToolChoice,
+    ToolDefinition, ToolInputKind, ToolResult,
 };
 
 /// Where a client sends a request.
@@ -17,21 +17,21 @@ pub(crate) fn path(_request: &ModelRequest) -> String {
 
 pub(crate) fn request(request: &ModelRequest) -> Value {
     let instructions = request.instructions.first();
-    let text = Object::new().maybe("format", format(&request.output));
-    Object::new()
+    let text = ObjectBuilder::new().set_opt("format", format(&request.output));
+    ObjectBuilder::new()
         .set("model", request.model.as_str())
-        .maybe("instructions", instructions.map(|text| text.text.as_str()))
+        .set_opt("instructions", instructions.map(|text| text.text.as_str()))
         .set("input", input(&request.messages))
-        .list("tools", request.tools.iter().map(tool).collect())
-        .maybe("tool_choice", tool_choice(request))
-        .maybe("parallel_tool_calls", request.parallel_tools)
-        .nest("text", text)
-        .maybe("temperature", request.sampling.temperature)
-        .maybe("top_p", request.sampling.top_p)
-        .maybe("max_output_tokens", request.max_tokens)
-        .maybe("stream", request.stream.then_some(true))
+        .set_list("tools", request.tools.iter().map(tool).collect())
+        .set_opt("tool_choice", tool_choice(request))
+        .set_opt("parallel_tool_calls", request.parallel_tools)
+        .set_object("text", text)
+        .set_opt("temperature", request.sampling.temperature)
+        .set_opt("top_p", request.sampling.top_p)
+        .set_opt("max_output_tokens", request.max_tokens)
+        .set_opt("stream", request.stream.then_some(true))
         .extra(&request.extra)
-        .value()
+        .build()
 }
 
 fn input(messages: &[Message]) -> Vec<Value> {
@@ -43,36 +43,36 @@ fn input(messages: &[Message]) -> Vec<Value> {
                 Part::ToolResult(found) => Some(result(found)),
                 _ => None,
             })),
-            Role::System => items.push(spoken("system", message)),
-            Role::Developer => items.push(spoken("developer", message)),
-            Role::User => items.push(spoken("user", message)),
+            Role::System => items.push(message_item("system", message)),
+            Role::Developer => items.push(message_item("developer", message)),
+            Role::User => items.push(message_item("user", message)),
         }
     }
     items
 }
 
-fn spoken(role: &str, message: &Message) -> Value {
+fn message_item(role: &str, message: &Message) -> Value {
     let content: Vec<Value> = message.parts.iter().filter_map(input_part).collect();
-    Object::new()
+    ObjectBuilder::new()
         .set("type", "message")
         .set("role", role)
         .set("content", content)
         .extra(&message.extra)
-        .value()
+        .build()
 }
 
 fn input_part(part: &Part) -> Option<Value> {
     Some(match part {
-        Part::Text(text) => Object::new()
+        Part::Text(text) => ObjectBuilder::new()
             .set("type", "input_text")
             .set("text", text.text.as_str())
             .extra(&text.extra)
-            .value(),
-        Part::Image(image) => Object::new()
+            .build(),
+        Part::Image(image) => ObjectBuilder::new()
             .set("type", "input_image")
             .set("image_url", image_url(&image.source))
             .extra(&image.extra)
-            .value(),
+            .build(),
         Part::Opaque(opaque) => opaque.value.clone(),
         Part::Reasoning(_) | Part::ToolCall(_) | Part::ToolResult(_) => return None,
     })
@@ -86,7 +86,7 @@ fn assistant(parts: &[Part], items: &mut Vec<Value>) {
         speaking = false;
         match part {
             Part::Text(text) => {
-                said(text, joins, items);
+                push_text_item(text, joins, items);
                 speaking = true;
             }
             Part::Reasoning(thought) => items.push(reasoning(thought)),
@@ -97,14 +97,14 @@ fn assistant(parts: &[Part], items: &mut Vec<Value>) {
     }
 }
 
-fn said(text: &Text, joins: bool, items: &mut Vec<Value>) {
+fn push_text_item(text: &Text, joins: bool, items: &mut Vec<Value>) {
     let mut extra = text.extra.clone();
     let item = extra.shift_remove(ITEM);
-    let part = Object::new()
+    let part = ObjectBuilder::new()
         .set("type", "output_text")
         .set("text", text.text.as_str())
         .extra(&extra)
-        .value();
+        .build();
     let last = items.last_mut().and_then(|last| last.get_mut("content"));
     if let (true, None, Some(Value::Array(content))) = (joins, &item, last) {
         content.push(part);
@@ -112,12 +112,12 @@ fn said(text: &Text, joins: bool, items: &mut Vec<Value>) {
     }
     let item = item.as_ref().and_then(Value::as_object);
     items.push(
-        Object::new()
+        ObjectBuilder::new()
             .set("type", "message")
             .set("role", "assistant")
             .set("content", vec![part])
             .extra(&item.cloned().unwrap_or_default())
-            .value(),
+            .build(),
     );
 }
 
@@ -128,72 +128,72 @@ fn reasoning(reasoning: &Reasoning) -> Value {
         true => json!([]),
         false => json!([{ "type": "summary_text", "text": reasoning.text }]),
     };
-    Object::new()
+    ObjectBuilder::new()
         .set("type", "reasoning")
-        .maybe(
+        .set_opt(
             "summary",
             (!extra.contains_key("summary")).then_some(summary),
         )
-        .maybe("encrypted_content", reasoning.signature.as_deref())
+        .set_opt("encrypted_content", reasoning.signature.as_deref())
         .extra(extra)
-        .value()
+        .build()
 }
 
 fn call(call: &ToolCall) -> Value {
     let (kind, input) = match call.kind {
-        ToolKind::Function => ("function_call", "arguments"),
-        ToolKind::Freeform => ("custom_tool_call", "input"),
+        ToolInputKind::Function => ("function_call", "arguments"),
+        ToolInputKind::Freeform => ("custom_tool_call", "input"),
     };
-    Object::new()
+    ObjectBuilder::new()
         .set("type", kind)
         .set("call_id", call.id.as_str())
         .set("name", call.name.as_str())
         .set(input, call.input.as_str())
         .extra(&call.extra)
-        .value()
+        .build()
 }
 
 fn result(result: &ToolResult) -> Value {
     let kind = match result.kind {
-        ToolKind::Function => "function_call_output",
-        ToolKind::Freeform => "custom_tool_call_output",
+        ToolInputKind::Function => "function_call_output",
+        ToolInputKind::Freeform => "custom_tool_call_output",
     };
     let output: Value = match result.parts.as_slice() {
         [] => "".into(),
         [Part::Text(text)] if text.extra.is_empty() => text.text.as_str().into(),
         parts => parts.iter().filter_map(input_part).collect(),
     };
-    Object::new()
+    ObjectBuilder::new()
         .set("type", kind)
         .set("call_id", result.call_id.as_str())
         .set("output", output)
         .extra(&result.extra)
-        .value()
+        .build()
 }
 
-fn tool(tool: &Tool) -> Value {
+fn tool(tool: &ToolDefinition) -> Value {
     match tool {
-        Tool::Function(tool) => Object::new()
+        ToolDefinition::Function(tool) => ObjectBuilder::new()
             .set("type", "function")
             .set("name", tool.name.as_str())
-            .maybe("description", tool.description.as_deref())
+            .set_opt("description", tool.description.as_deref())
             .set("parameters", tool.schema.clone())
-            .maybe("strict", tool.strict)
+            .set_opt("strict", tool.strict)
             .extra(&tool.extra)
-            .value(),
-        Tool::Freeform(tool) => {
+            .build(),
+        ToolDefinition::Freeform(tool) => {
             let format = tool.grammar.as_ref().map(|grammar| {
                 json!({ "type": "grammar", "syntax": grammar.syntax, "definition": grammar.definition })
             });
-            Object::new()
+            ObjectBuilder::new()
                 .set("type", "custom")
                 .set("name", tool.name.as_str())
-                .maybe("description", tool.description.as_deref())
-                .maybe("format", format)
+                .set_opt("description", tool.description.as_deref())
+                .set_opt("format", format)
                 .extra(&tool.extra)
-                .value()
+                .build()
         }
-        Tool::Hosted(opaque) => opaque.value.clone(),
+        ToolDefinition::Hosted(opaque) => opaque.value.clone(),
     }
 }
 
@@ -203,7 +203,7 @@ fn tool_choice(request: &ModelRequest) -> Option<Value> {
         ToolChoice::None => "none".into(),
         ToolChoice::Required => "required".into(),
         ToolChoice::Named { name } => match request.tool(name) {
-            Some(Tool::Freeform(_)) => json!({ "type": "custom", "name": name }),
+            Some(ToolDefinition::Freeform(_)) => json!({ "type": "custom", "name": name }),
             _ => json!({ "type": "function", "name": name }),
         },
     })
@@ -214,13 +214,13 @@ fn format(output: &OutputFormat) -> Option<Value> {
         OutputFormat::Text => None,
         OutputFormat::Json => Some(json!({ "type": "json_object" })),
         OutputFormat::JsonSchema(schema) => Some(
-            Object::new()
+            ObjectBuilder::new()
                 .set("type", "json_schema")
-                .maybe("name", schema.name.as_deref())
-                .maybe("description", schema.description.as_deref())
+                .set_opt("name", schema.name.as_deref())
+                .set_opt("description", schema.description.as_deref())
                 .set("schema", schema.schema.clone())
-                .maybe("strict", schema.strict)
-                .value(),
+                .set_opt("strict", schema.strict)
+                .build(),
         ),
     }
 }

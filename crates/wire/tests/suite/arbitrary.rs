@@ -93,7 +93,7 @@ fn call() -> impl Strategy<Value = ToolCall> {
         4 => object().prop_map(|value| value.to_string()),
         1 => text(),
     ];
-    let kind = prop_oneof![3 => Just(ToolKind::Function), 1 => Just(ToolKind::Freeform)];
+    let kind = prop_oneof![3 => Just(ToolInputKind::Function), 1 => Just(ToolInputKind::Freeform)];
     let id = "call_[0-9]{1,2}";
     (id, name(), kind, input, option::of("[A-Z]{1,4}"), extra()).prop_map(
         |(id, name, kind, input, signature, extra)| ToolCall {
@@ -123,7 +123,7 @@ fn result() -> impl Strategy<Value = ToolResult> {
         .prop_map(|(call_id, name, parts, is_error, extra)| ToolResult {
             call_id,
             name,
-            kind: ToolKind::Function,
+            kind: ToolInputKind::Function,
             parts,
             is_error,
             extra,
@@ -150,7 +150,7 @@ fn message() -> impl Strategy<Value = Message> {
     (role, vec(part, 0..5), extra()).prop_map(|(role, parts, extra)| Message { role, parts, extra })
 }
 
-fn tool() -> impl Strategy<Value = Tool> {
+fn tool() -> impl Strategy<Value = ToolDefinition> {
     let function = (
         name(),
         option::of(text()),
@@ -159,7 +159,7 @@ fn tool() -> impl Strategy<Value = Tool> {
         extra(),
     );
     let function = function.prop_map(|(name, description, schema, strict, extra)| {
-        Tool::Function(FunctionTool {
+        ToolDefinition::Function(FunctionTool {
             name,
             description,
             schema,
@@ -171,14 +171,14 @@ fn tool() -> impl Strategy<Value = Tool> {
         ("lark|regex", text()).prop_map(|(syntax, definition)| Grammar { syntax, definition });
     let freeform = (name(), option::of(text()), option::of(grammar), extra());
     let freeform = freeform.prop_map(|(name, description, grammar, extra)| {
-        Tool::Freeform(FreeformTool {
+        ToolDefinition::Freeform(FreeformTool {
             name,
             description,
             grammar,
             extra,
         })
     });
-    prop_oneof![3 => function, 1 => freeform, 1 => opaque().prop_map(Tool::Hosted)]
+    prop_oneof![3 => function, 1 => freeform, 1 => opaque().prop_map(ToolDefinition::Hosted)]
 }
 
 fn tool_choice() -> impl Strategy<Value = ToolChoice> {
@@ -276,8 +276,8 @@ pub(super) fn request() -> impl Strategy<Value = ModelRequest> {
     })
 }
 
-fn usage() -> impl Strategy<Value = Usage> {
-    any::<(u16, u16, u16, u16, u16)>().prop_map(|(fresh, read, write, said, thought)| Usage {
+fn usage() -> impl Strategy<Value = TokenUsage> {
+    any::<(u16, u16, u16, u16, u16)>().prop_map(|(fresh, read, write, said, thought)| TokenUsage {
         input_tokens: u64::from(fresh) + u64::from(read) + u64::from(write),
         output_tokens: u64::from(said) + u64::from(thought),
         cache_read_tokens: read.into(),

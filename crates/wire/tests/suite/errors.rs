@@ -57,7 +57,7 @@ fn a_failure_inside_a_stream_comes_back() {
         .filter(|dialect| *dialect != Dialect::Ollama)
     {
         for kind in KINDS {
-            let mut writer = StreamWriter::new(dialect, AnswerStyle::new(dialect, 1));
+            let mut writer = StreamEncoder::new(dialect, ResponseStyle::new(dialect, 1));
             let mut bytes = writer.push(&ModelEvent::Start {
                 id: "i".into(),
                 model: "m".into(),
@@ -67,7 +67,7 @@ fn a_failure_inside_a_stream_comes_back() {
             }));
             bytes.extend(writer.push(&ModelEvent::Error(ModelError::new(kind, "so it is"))));
             assert_eq!(writer.push(&ModelEvent::Done), b"", "nothing follows");
-            let events = StreamReader::new(dialect).push(&bytes);
+            let events = StreamDecoder::new(dialect).push(&bytes);
             let Some(ModelEvent::Error(error)) = events.last() else {
                 panic!("{dialect} hides it: {events:?}");
             };

@@ -58,7 +58,7 @@ fn a_server_may_leave_the_last_mark_out() {
 #[test]
 fn p12_an_endless_event_ends_the_stream() {
     for dialect in Dialect::ALL {
-        let mut reader = StreamReader::new(dialect);
+        let mut reader = StreamDecoder::new(dialect);
         let mut events = reader.push(b"data: {\"a\":\"");
         let piece = vec![b'x'; 1 << 20];
         for _ in 0..17 {
@@ -90,7 +90,7 @@ fn calls_that_arrive_interleaved_are_put_together_in_every_api() {
     let stream = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/corpus/chat/stream.txt");
     let events = read(Dialect::Chat, &std::fs::read(stream).unwrap(), &[11]);
     for dialect in Dialect::ALL {
-        let mut writer = StreamWriter::new(dialect, AnswerStyle::new(dialect, 1));
+        let mut writer = StreamEncoder::new(dialect, ResponseStyle::new(dialect, 1));
         let bytes: Vec<u8> = events.iter().flat_map(|event| writer.push(event)).collect();
         let back = ModelResponse::from_events(&read(dialect, &bytes, &[13])).unwrap();
         let inputs: Vec<String> = back

@@ -34,8 +34,8 @@ fn request() -> ModelRequest {
             Message::new(Role::Tool, vec![Part::ToolResult(result)]),
         ],
         tools: vec![
-            Tool::Function(tool),
-            Tool::Freeform(FreeformTool {
+            ToolDefinition::Function(tool),
+            ToolDefinition::Freeform(FreeformTool {
                 name: "patch".into(),
                 description: None,
                 grammar: None,
@@ -69,7 +69,7 @@ fn answer() -> ModelResponse {
             }),
         ],
         stop: Some(StopReason::ToolUse),
-        usage: Some(Usage {
+        usage: Some(TokenUsage {
             input_tokens: 12,
             output_tokens: 5,
             cache_read_tokens: 8,
@@ -84,7 +84,7 @@ fn every_api_is_written_as_agreed() {
     for dialect in Dialect::ALL {
         let body: Value = serde_json::from_slice(&dialect.render_request(&request())).unwrap();
         expect_file![format!("../golden/{dialect}.request.json")].assert_eq(&format!("{body:#}\n"));
-        let style = AnswerStyle::new(dialect, 1_700_000_000);
+        let style = ResponseStyle::new(dialect, 1_700_000_000);
         let stream = streams::write(dialect, style, &answer().to_events());
         let stream = String::from_utf8(stream).unwrap();
         expect_file![format!("../golden/{dialect}.stream.txt")].assert_eq(&stream);

@@ -17,7 +17,7 @@ fn parse(dialect: Dialect, body: &Value) -> Result<ModelRequest, WireError> {
         stream: true,
         ..ModelRequest::new("m")
     });
-    Route::of(&path)
+    Route::parse(&path)
         .unwrap()
         .parse_request(body.to_string().as_bytes())
 }
@@ -131,7 +131,7 @@ fn an_error_names_the_place() {
 #[test]
 fn hostile_json_is_refused() {
     let refuse = |body: &str| {
-        Route::to(Dialect::Chat)
+        Route::for_dialect(Dialect::Chat)
             .parse_request(body.as_bytes())
             .unwrap_err()
     };
@@ -151,7 +151,7 @@ fn hostile_json_is_refused() {
         WireError::TooDeep { limit: MAX_DEPTH }
     );
     assert!(
-        Route::to(Dialect::Chat)
+        Route::for_dialect(Dialect::Chat)
             .parse_request(deep(MAX_DEPTH - 1).as_bytes())
             .is_ok()
     );
@@ -161,7 +161,7 @@ fn hostile_json_is_refused() {
         "[".repeat(500)
     );
     assert!(
-        Route::to(Dialect::Chat)
+        Route::for_dialect(Dialect::Chat)
             .parse_request(text.as_bytes())
             .is_ok()
     );
@@ -177,7 +177,7 @@ fn hostile_json_is_refused() {
 
 #[test]
 fn a_path_tells_the_api() {
-    let found = |path: &str| Route::of(path).map(|r| (r.dialect, r.model, r.stream, r.framing));
+    let found = |path: &str| Route::parse(path).map(|r| (r.dialect, r.model, r.stream, r.framing));
     let plain = |dialect, framing| Some((dialect, None, None, framing));
     assert_eq!(
         found("/v1/chat/completions"),

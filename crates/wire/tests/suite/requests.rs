@@ -8,7 +8,7 @@ use super::arbitrary;
 
 /// The route by which a request would come to a server.
 pub(super) fn route(dialect: Dialect, request: &ModelRequest) -> Route {
-    Route::of(&dialect.path(request)).unwrap()
+    Route::parse(&dialect.path(request)).unwrap()
 }
 
 /// To the JSON of an API and back.
@@ -26,22 +26,22 @@ proptest! {
 
     #[test]
     fn what_an_api_carries_comes_back(dialect in arbitrary::dialect(), request in arbitrary::request()) {
-        let carried = dialect.carry_request(&request);
+        let carried = dialect.adapt_request(&request);
         prop_assert_eq!(&there_and_back(dialect, &request), &carried, "{}", dialect);
     }
 
     #[test]
     fn carrying_twice_changes_nothing(dialect in arbitrary::dialect(), request in arbitrary::request()) {
-        let carried = dialect.carry_request(&request);
-        prop_assert_eq!(dialect.carry_request(&carried), carried);
+        let carried = dialect.adapt_request(&request);
+        prop_assert_eq!(dialect.adapt_request(&carried), carried);
     }
 }
 
 /// What two APIs both carry survives the way from one to the other and home again.
 fn check_pair(home: Dialect, abroad: Dialect, request: &ModelRequest) -> Result<(), TestCaseError> {
-    let at_home = home.carry_request(request);
+    let at_home = home.adapt_request(request);
     let back = there_and_back(home, &there_and_back(abroad, &at_home));
-    let expected = home.carry_request(&abroad.carry_request(&at_home));
+    let expected = home.adapt_request(&abroad.adapt_request(&at_home));
     prop_assert_eq!(&back, &expected);
     // The heart of it is lost by no pair.
     prop_assert_eq!(heart(&back), heart(&at_home));
@@ -74,7 +74,7 @@ fn heart(request: &ModelRequest) -> Vec<String> {
     }
     heart.retain(|line| !line.is_empty());
     heart.extend(request.tools.iter().filter_map(|tool| match tool {
-        Tool::Hosted(_) => None,
+        ToolDefinition::Hosted(_) => None,
         tool => tool.name().map(str::to_owned),
     }));
     heart

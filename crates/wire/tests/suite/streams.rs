@@ -9,14 +9,14 @@ use super::arbitrary;
 const NOON: u64 = 1_700_000_000;
 
 /// The bytes of a stream.
-pub(super) fn write(dialect: Dialect, style: AnswerStyle, events: &[ModelEvent]) -> Vec<u8> {
-    let mut writer = StreamWriter::new(dialect, style);
+pub(super) fn write(dialect: Dialect, style: ResponseStyle, events: &[ModelEvent]) -> Vec<u8> {
+    let mut writer = StreamEncoder::new(dialect, style);
     events.iter().flat_map(|event| writer.push(event)).collect()
 }
 
 /// The events of a stream that arrives in pieces of the given sizes, over and over.
 pub(super) fn read(dialect: Dialect, mut bytes: &[u8], sizes: &[usize]) -> Vec<ModelEvent> {
-    let mut reader = StreamReader::new(dialect);
+    let mut reader = StreamDecoder::new(dialect);
     let mut events = Vec::new();
     for size in sizes.iter().cycle() {
         if bytes.is_empty() {
@@ -56,7 +56,7 @@ fn in_halves(events: Vec<ModelEvent>) -> Vec<ModelEvent> {
 
 /// Every stream begins with its start, tells calls in order, and ends once.
 pub(super) fn is_well_formed(events: &[ModelEvent]) -> bool {
-    let lasts = events.iter().filter(|event| event.is_last()).count();
+    let lasts = events.iter().filter(|event| event.is_terminal()).count();
     let mut open = Vec::new();
     let mut begun = 0;
     let calls = events.iter().all(|event| match event {
@@ -74,14 +74,14 @@ pub(super) fn is_well_formed(events: &[ModelEvent]) -> bool {
         ModelEvent::Done => open.is_empty(),
         _ => true,
     });
-    lasts == 1 && events.last().is_some_and(ModelEvent::is_last) && calls
+    lasts == 1 && events.last().is_some_and(ModelEvent::is_terminal) && calls
 }
 
-fn styles(dialect: Dialect) -> Vec<AnswerStyle> {
-    let usual = AnswerStyle::new(dialect, NOON);
+fn styles(dialect: Dialect) -> Vec<ResponseStyle> {
+    let usual = ResponseStyle::new(dialect, NOON);
     let mut styles = vec![usual];
     if dialect == Dialect::Gemini {
-        styles.push(AnswerStyle {
+        styles.push(ResponseStyle {
             framing: Framing::Array,
             ..usual
         });
@@ -101,17 +101,17 @@ proptest! {
         prop_assert!(is_well_formed(&events));
         let folded = ModelResponse::from_events(&events).unwrap();
         for dialect in Dialect::ALL {
-            prop_assert_eq!(dialect.carry_response(&folded), dialect.carry_response(&response));
+            prop_assert_eq!(dialect.adapt_response(&folded), dialect.adapt_response(&response));
         }
     }
 
     #[test]
     fn a_whole_answer_comes_back(dialect in arbitrary::dialect(), response in arbitrary::response()) {
-        let body = dialect.render_response(&response, AnswerStyle::new(dialect, NOON));
+        let body = dialect.render_response(&response, ResponseStyle::new(dialect, NOON));
         let events = dialect.parse_response(&body).unwrap();
         prop_assert!(is_well_formed(&events), "{:?}", events);
         let back = ModelResponse::from_events(&events).unwrap();
-        prop_assert_eq!(back, dialect.carry_response(&response), "{}", dialect);
+        prop_assert_eq!(back, dialect.adapt_response(&response), "{}", dialect);
     }
 
     #[test]
@@ -128,8 +128,8 @@ proptest! {
             let back = ModelResponse::from_events(&events).unwrap();
             // Where an API has one field for all words, a stream still tells them in order.
             prop_assert_eq!(
-                dialect.carry_response(&back),
-                dialect.carry_response(&response),
+                dialect.adapt_response(&back),
+                dialect.adapt_response(&response),
                 "{}", dialect
             );
         }
@@ -141,17 +141,17 @@ proptest! {
         response in arbitrary::response(),
         part in 0.0..1.0_f64,
     ) {
-        let bytes = write(dialect, AnswerStyle::new(dialect, NOON), &response.to_events());
+        let bytes = write(dialect, ResponseStyle::new(dialect, NOON), &response.to_events());
         let cut = (bytes.len() as f64 * part) as usize;
         let events = read(dialect, &bytes[..cut], &[64]);
         prop_assert!(is_well_formed(&events));
         match events.last() {
-            Some(ModelEvent::Error(error)) => prop_assert_eq!(error.kind, ErrorKind::Cut),
+            Some(ModelEvent::Error(error)) => prop_assert_eq!(error.kind, ErrorKind::Interrupted),
             // What ends an answer may come a little before the last byte.
             last => {
                 prop_assert_eq!(last, Some(&ModelEvent::Done));
                 let back = ModelResponse::from_events(&events).unwrap();
-                prop_assert_eq!(dialect.carry_response(&back).parts, dialect.carry_response(&response).parts);
+                prop_assert_eq!(dialect.adapt_response(&back).parts, dialect.adapt_response(&response).parts);
             }
         }
     }

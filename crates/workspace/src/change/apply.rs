@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use windlass_core::place::{FileAction, FileChange};
+use windlass_core::workspace::{FileAction, FileChange};
 
 use crate::error::{Error, Result};
-use crate::paths::{Kind, Root, TEMPORARY};
+use crate::paths::{PathKind, Root, TEMP_PREFIX};
 
 /// The largest file that is replaced: its old content is held until all is done.
-const LARGEST: u64 = 64 << 20;
+const MAX_REPLACED_BYTES: u64 = 64 << 20;
 
 /// How to take one step back.
-enum Undo {
+enum UndoStep {
     /// It was not there.
     Remove(String),
     /// It had this content.
@@ -33,7 +33,7 @@ pub(crate) fn apply(folder: &Path, files: Vec<FileChange>) -> Result<Vec<String>
         }
     }
     for step in undo {
-        if let Undo::MoveBack { aside, .. } = step {
+        if let UndoStep::MoveBack { aside, .. } = step {
             root.delete(&aside)?;
         }
     }
@@ -61,28 +61,28 @@ fn check(root: &Root, files: &[FileChange]) -> Result<()> {
         match (file.action, found) {
             (FileAction::Modify, None) => return refuse("cannot be modified: no such file"),
             (FileAction::Delete, None) => return refuse("cannot be deleted: no such file"),
-            (_, Some(found)) if found.kind != Kind::File => return refuse("is not a file"),
+            (_, Some(found)) if found.kind != PathKind::File => return refuse("is not a file"),
             _ => {}
         }
     }
     Ok(())
 }
 
-fn step(root: &Root, file: &FileChange, number: usize, undo: &mut Vec<Undo>) -> Result<()> {
+fn step(root: &Root, file: &FileChange, number: usize, undo: &mut Vec<UndoStep>) -> Result<()> {
     let path = file.path.clone();
     if file.action == FileAction::Delete {
-        let name = format!("{TEMPORARY}deleted-{number}");
+        let name = format!("{TEMP_PREFIX}deleted-{number}");
         let aside = match path.rsplit_once('/') {
             Some((above, _)) => format!("{above}/{name}"),
             None => name,
         };
         root.rename(&path, &aside)?;
-        undo.push(Undo::MoveBack { path, aside });
+        undo.push(UndoStep::MoveBack { path, aside });
         return Ok(());
     }
-    let old = match root.read(&path, LARGEST) {
-        Err(error) if error.is_not_found() => Undo::Remove(path),
-        other => Undo::Restore(path, other?),
+    let old = match root.read(&path, MAX_REPLACED_BYTES) {
+        Err(error) if error.is_not_found() => UndoStep::Remove(path),
+        other => UndoStep::Restore(path, other?),
     };
     root.write(&file.path, file.content.as_bytes())?;
     undo.push(old);
@@ -90,12 +90,12 @@ fn step(root: &Root, file: &FileChange, number: usize, undo: &mut Vec<Undo>) -> 
 }
 
 /// Takes steps back, the last one first. What cannot be taken back goes with the clone.
-fn roll_back(root: &Root, undo: Vec<Undo>) {
+fn roll_back(root: &Root, undo: Vec<UndoStep>) {
     for step in undo.into_iter().rev() {
         let done = match &step {
-            Undo::Remove(path) => root.delete(path),
-            Undo::Restore(path, content) => root.write(path, content).map(drop),
-            Undo::MoveBack { path, aside } => root.rename(aside, path),
+            UndoStep::Remove(path) => root.delete(path),
+            UndoStep::Restore(path, content) => root.write(path, content).map(drop),
+            UndoStep::MoveBack { path, aside } => root.rename(aside, path),
         };
         if let Err(error) = done {
             tracing::warn!(%error, "a change could not be taken back in full");

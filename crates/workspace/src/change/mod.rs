@@ -7,11 +7,11 @@ use std::fs;
 use std::path::Path;
 
 use windlass_core::limits::{EVENT_BYTES, OUTPUT_BYTES};
-use windlass_core::place::Change;
+use windlass_core::workspace::Change;
 
-use crate::clone::Opened;
+use crate::clone::OpenClone;
 use crate::error::Result;
-use crate::git::{Git, OwnGit};
+use crate::git::{Git, PrivateGitDir};
 
 pub(crate) use apply::apply;
 
@@ -19,10 +19,10 @@ pub(crate) use apply::apply;
 const SEARCHED_BYTES: usize = 4 * OUTPUT_BYTES;
 
 /// The mode under which git keeps another repository.
-const REPOSITORY: &str = "160000";
+const GITLINK_MODE: &str = "160000";
 
 /// Flags for every comparison: nothing is started, and nothing is guessed.
-pub(crate) const PLAIN: [&str; 5] = [
+pub(crate) const DIFF_FLAGS: [&str; 5] = [
     "--no-ext-diff",
     "--no-textconv",
     "--no-renames",
@@ -32,7 +32,7 @@ pub(crate) const PLAIN: [&str; 5] = [
 
 /// One file that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Difference {
+pub(crate) struct FileDiff {
     pub(crate) path: String,
     /// `A`, `M`, `D` or `T`.
     pub(crate) kind: char,
@@ -48,45 +48,47 @@ pub(crate) struct Snapshot {
     /// As a tree in our own git folder.
     pub(crate) tree: String,
     /// What is different from the base.
-    pub(crate) differences: Vec<Difference>,
+    pub(crate) differences: Vec<FileDiff>,
 }
 
 /// What differs from the base by now.
-pub(crate) async fn look(git: &Git, opened: &Opened) -> Result<Change> {
+pub(crate) async fn current_change(git: &Git, opened: &OpenClone) -> Result<Change> {
     let Snapshot { tree, differences } = snapshot(git, opened).await?;
     if differences.is_empty() {
         return Ok(Change::default());
     }
     let mut args = vec!["diff-tree", "-p", "-r"];
-    args.extend(PLAIN);
+    args.extend(DIFF_FLAGS);
     args.extend([opened.base.as_str(), &tree]);
-    let call = opened.git.call(git).at_most(SEARCHED_BYTES);
+    let call = opened.git.command(git).max_output(SEARCHED_BYTES);
     let diff = call.run(&args).await?.stdout.text();
     Ok(Change {
-        weakened_tests: weakened::find(&differences, &diff),
+        weakened_tests: weakened::find_weakened(&differences, &diff),
         files: differences.into_iter().map(|one| one.path).collect(),
-        diff: bounded(&diff, EVENT_BYTES),
+        diff: truncate_middle(&diff, EVENT_BYTES),
     })
 }
 
 /// The files as they are now. What ignore files name, and what tests leave behind, is not part of it.
-pub(crate) async fn snapshot(git: &Git, opened: &Opened) -> Result<Snapshot> {
-    remove_ghosts(&opened.work);
+pub(crate) async fn snapshot(git: &Git, opened: &OpenClone) -> Result<Snapshot> {
+    remove_mount_points(&opened.work);
     let own = &opened.git;
-    own.call_in(git, &opened.work).run(&["add", "-A"]).await?;
-    let mut tree = own.call(git).run(&["write-tree"]).await?.text();
+    own.command_in(git, &opened.work)
+        .run(&["add", "-A"])
+        .await?;
+    let mut tree = own.command(git).run(&["write-tree"]).await?.text();
     let mut differences = differences(git, own, &opened.base, &tree).await?;
     // A repository inside the clone: whatever it holds is not the project's.
-    let inner = |one: &Difference| one.old_mode == REPOSITORY || one.new_mode == REPOSITORY;
+    let inner = |one: &FileDiff| one.old_mode == GITLINK_MODE || one.new_mode == GITLINK_MODE;
     if differences.iter().any(inner) {
         let mut lines = String::new();
         for one in differences.iter().filter(|one| inner(one)) {
             let (mode, blob, path) = (&one.old_mode, &one.old_blob, &one.path);
             lines.push_str(&format!("{mode} {blob}\t{path}\0"));
         }
-        let call = own.call(git).input(lines);
+        let call = own.command(git).input(lines);
         call.run(&["update-index", "-z", "--index-info"]).await?;
-        tree = own.call(git).run(&["write-tree"]).await?.text();
+        tree = own.command(git).run(&["write-tree"]).await?.text();
         differences.retain(|one| !inner(one));
     }
     Ok(Snapshot { tree, differences })
@@ -95,24 +97,28 @@ pub(crate) async fn snapshot(git: &Git, opened: &Opened) -> Result<Snapshot> {
 /// The files in which two trees differ, sorted by path.
 pub(crate) async fn differences(
     git: &Git,
-    own: &OwnGit,
+    own: &PrivateGitDir,
     old: &str,
     new: &str,
-) -> Result<Vec<Difference>> {
+) -> Result<Vec<FileDiff>> {
     let mut args = vec!["diff-tree", "-r", "-z", "--raw", "--no-abbrev"];
-    args.extend(PLAIN.iter().filter(|flag| !flag.starts_with("--ignore")));
+    args.extend(
+        DIFF_FLAGS
+            .iter()
+            .filter(|flag| !flag.starts_with("--ignore")),
+    );
     args.extend([old, new]);
-    let said = own.call(git).run(&args).await?;
-    let pieces = said.pieces()?;
-    let mut found: Vec<Difference> = pieces.chunks_exact(2).filter_map(read_raw).collect();
+    let said = own.command(git).run(&args).await?;
+    let pieces = said.nul_separated()?;
+    let mut found: Vec<FileDiff> = pieces.chunks_exact(2).filter_map(read_raw).collect();
     found.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(found)
 }
 
 /// One record of `--raw -z`: `:oldmode newmode oldblob newblob kind`, then the path.
-fn read_raw(pair: &[String]) -> Option<Difference> {
+fn read_raw(pair: &[String]) -> Option<FileDiff> {
     let mut words = pair[0].strip_prefix(':')?.split(' ').map(str::to_owned);
-    Some(Difference {
+    Some(FileDiff {
         old_mode: words.next()?,
         new_mode: words.next()?,
         old_blob: words.next()?,
@@ -124,7 +130,7 @@ fn read_raw(pair: &[String]) -> Option<Difference> {
 
 /// Removes the empty folders that a sandbox leaves where it kept something from being made, if it was
 /// killed before it could. Git keeps no empty folder, so nothing of a project is lost.
-fn remove_ghosts(work: &Path) {
+fn remove_mount_points(work: &Path) {
     let entries = fs::read_dir(work).into_iter().flatten().flatten();
     for entry in entries {
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
@@ -136,7 +142,7 @@ fn remove_ghosts(work: &Path) {
 }
 
 /// Head and tail of a long text, cut at line ends, with a line between that says so.
-pub(crate) fn bounded(text: &str, limit: usize) -> String {
+pub(crate) fn truncate_middle(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();
     }

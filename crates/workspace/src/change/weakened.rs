@@ -5,19 +5,19 @@
 
 use std::collections::BTreeSet;
 
-use super::Difference;
+use super::FileDiff;
 
 /// The most that is told about one change.
-const MOST: usize = 50;
+const MAX_WARNINGS: usize = 50;
 
 /// The hashes of an empty file.
-const EMPTY: [&str; 2] = [
+const EMPTY_BLOBS: [&str; 2] = [
     "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
     "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
 ];
 
 /// What is said before a test that it is not to be run.
-const SKIPS: &[&str] = &[
+const SKIP_MARKERS: &[&str] = &[
     concat!("#[", "ignore"),
     "pytest.mark.skip",
     "pytest.mark.xfail",
@@ -42,7 +42,7 @@ const SKIPS: &[&str] = &[
 ];
 
 /// Each weakened test, with what was done to it.
-pub(crate) fn find(differences: &[Difference], diff: &str) -> Vec<String> {
+pub(crate) fn find_weakened(differences: &[FileDiff], diff: &str) -> Vec<String> {
     let mut found = whole_files(differences);
     let files = read(diff);
     let kept: BTreeSet<&String> = files.iter().flat_map(|file| &file.added).collect();
@@ -59,7 +59,7 @@ pub(crate) fn find(differences: &[Difference], diff: &str) -> Vec<String> {
         if !lost.is_empty() && !is_gone {
             found.push(format!("{}: removes {}", file.path, lost.join(", ")));
         }
-        let is_changed = |one: &Difference| one.kind == 'M' && one.path == file.path;
+        let is_changed = |one: &FileDiff| one.kind == 'M' && one.path == file.path;
         let is_replaced = file.is_replaced() && differences.iter().any(is_changed);
         if is_replaced && lost.is_empty() && !is_gone {
             found.push(format!("{}: no line of it was kept", file.path));
@@ -71,12 +71,12 @@ pub(crate) fn find(differences: &[Difference], diff: &str) -> Vec<String> {
             found.push(format!("{}: changes the test script", file.path));
         }
     }
-    found.truncate(MOST);
+    found.truncate(MAX_WARNINGS);
     found
 }
 
 /// Test files that are deleted, and have not merely moved, or emptied.
-fn whole_files(differences: &[Difference]) -> Vec<String> {
+fn whole_files(differences: &[FileDiff]) -> Vec<String> {
     let arrived: BTreeSet<&str> = differences
         .iter()
         .filter(|one| one.kind == 'A')
@@ -85,7 +85,9 @@ fn whole_files(differences: &[Difference]) -> Vec<String> {
     let tests = differences.iter().filter(|one| is_test_file(&one.path));
     let told = tests.filter_map(|one| match one.kind {
         'D' if !arrived.contains(one.old_blob.as_str()) => Some(format!("{}: deleted", one.path)),
-        'M' if EMPTY.contains(&one.new_blob.as_str()) => Some(format!("{}: emptied", one.path)),
+        'M' if EMPTY_BLOBS.contains(&one.new_blob.as_str()) => {
+            Some(format!("{}: emptied", one.path))
+        }
         _ => None,
     });
     told.collect()
@@ -110,7 +112,7 @@ pub(crate) fn is_test_file(path: &str) -> bool {
 
 /// What the diff of one file says about tests.
 #[derive(Debug, Default)]
-struct File {
+struct FileTestDiff {
     path: String,
     removed: Vec<String>,
     added: Vec<String>,
@@ -121,7 +123,7 @@ struct File {
     keeps: bool,
 }
 
-impl File {
+impl FileTestDiff {
     /// Whether a file of tests has nothing left of what it said: a diff shows lines that stay around those that go.
     fn is_replaced(&self) -> bool {
         self.takes && !self.keeps && is_test_file(&self.path)
@@ -129,17 +131,17 @@ impl File {
 }
 
 /// Reads a diff as far as tests are concerned.
-fn read(diff: &str) -> Vec<File> {
-    let mut files = vec![File::default()];
+fn read(diff: &str) -> Vec<FileTestDiff> {
+    let mut files = vec![FileTestDiff::default()];
     // An attribute that makes the function after it a test; for removed and for added lines.
     let mut marked = [false; 2];
     let mut in_hunk = false;
     for line in diff.lines() {
         if let Some(names) = line.strip_prefix("diff --git a/") {
             let path = names.split(" b/").next().unwrap_or(names).to_owned();
-            files.push(File {
+            files.push(FileTestDiff {
                 path,
-                ..File::default()
+                ..FileTestDiff::default()
             });
             in_hunk = false;
         }
@@ -166,9 +168,12 @@ fn read(diff: &str) -> Vec<File> {
         file.takes |= sign == "-" && speaks;
         file.keeps |= sign == " " && speaks;
         match sign {
-            "+" => file
-                .skips
-                .extend(SKIPS.iter().copied().filter(|skip| says(text, skip))),
+            "+" => file.skips.extend(
+                SKIP_MARKERS
+                    .iter()
+                    .copied()
+                    .filter(|skip| mentions_word(text, skip)),
+            ),
             "-" => {
                 file.script |= file.path.ends_with("package.json") && text.starts_with("\"test\":")
             }
@@ -179,7 +184,7 @@ fn read(diff: &str) -> Vec<File> {
 }
 
 /// Whether a line says the word, and not as the end of a longer one.
-fn says(text: &str, word: &str) -> bool {
+fn mentions_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| {
         let before = text[..at].chars().next_back();
         !before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '"' || c == '\'')

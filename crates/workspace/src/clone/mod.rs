@@ -9,38 +9,38 @@
 //! Submodules and large files kept elsewhere (LFS) are not fetched: the first are empty folders, the
 //! second are the small files that point to them.
 
-mod folder;
+mod attempt_clone;
+mod clones_dir;
 mod open;
-mod own;
 mod scratch;
 
 use std::path::{Path, PathBuf};
 
 use futures::future::BoxFuture;
-use windlass_core::place::{Place, Workspace};
 use windlass_core::task::{AttemptRef, Project};
+use windlass_core::workspace::{WorkingCopy, Workspace};
 use windlass_sandbox::Sandbox;
 
 use crate::blocking;
 use crate::git::{Git, Repository};
 
-pub(crate) use folder::Folder;
-pub(crate) use open::{Opened, cache_of, shared_with, tested_by};
-pub use own::OwnClone;
-pub(crate) use scratch::{Room, Scratch};
+pub use attempt_clone::AttemptClone;
+pub(crate) use clones_dir::ClonesDir;
+pub(crate) use open::{OpenClone, cache_dir, shared_object_dirs, test_command};
+pub(crate) use scratch::{LockedDir, ScratchRepo};
 
 /// Opens a clone for each attempt.
 #[derive(Debug, Clone)]
 pub struct Clones {
     pub(crate) git: Git,
-    pub(crate) folder: Folder,
+    pub(crate) folder: ClonesDir,
 }
 
 impl Clones {
     /// Places under `folder`, which is made if it is missing and must be ours alone. Give each store a
     /// folder of its own: attempts are known by their numbers.
     pub fn new(sandbox: Sandbox, folder: impl Into<PathBuf>) -> crate::Result<Self> {
-        let folder = Folder::new(folder.into())?;
+        let folder = ClonesDir::new(folder.into())?;
         Ok(Self {
             git: Git::new(sandbox, folder.path().to_owned()),
             folder,
@@ -48,8 +48,8 @@ impl Clones {
     }
 
     /// Signs commits with this name and address instead of `Windlass <windlass@localhost>`.
-    pub fn signed(mut self, name: impl Into<String>, email: impl Into<String>) -> Self {
-        self.git = self.git.signed(name.into(), email.into());
+    pub fn with_author(mut self, name: impl Into<String>, email: impl Into<String>) -> Self {
+        self.git = self.git.with_author(name.into(), email.into());
         self
     }
 }
@@ -59,23 +59,26 @@ impl Workspace for Clones {
         &'a self,
         project: &'a Project,
         attempt: AttemptRef,
-    ) -> BoxFuture<'a, windlass_core::Result<Box<dyn Place>>> {
+    ) -> BoxFuture<'a, windlass_core::Result<Box<dyn WorkingCopy>>> {
         Box::pin(async move {
             let repository = Repository::find(&project.root)?;
             let (format, base) = repository.head(&self.git).await?;
-            let name = folder::name(attempt);
-            let opened = Opened::at(self, repository, &format, &base, name).await?;
-            let place: Box<dyn Place> = Box::new(OwnClone::new(self.clone(), opened));
+            let name = clones_dir::clone_name(attempt);
+            let opened = OpenClone::create(self, repository, &format, &base, name).await?;
+            let place: Box<dyn WorkingCopy> = Box::new(AttemptClone::new(self.clone(), opened));
             Ok(place)
         })
     }
 
-    fn clear<'a>(&'a self, living: &'a [AttemptRef]) -> BoxFuture<'a, windlass_core::Result<u32>> {
+    fn remove_stale<'a>(
+        &'a self,
+        living: &'a [AttemptRef],
+    ) -> BoxFuture<'a, windlass_core::Result<u32>> {
         let (folder, living) = (self.folder.clone(), living.to_vec());
-        Box::pin(async move { Ok(blocking(move || folder.clear(&living)).await?) })
+        Box::pin(async move { Ok(blocking(move || folder.remove_stale(&living)).await?) })
     }
 
-    fn branch<'a>(
+    fn branch_commit<'a>(
         &'a self,
         project: &'a Project,
         name: &'a str,
@@ -90,6 +93,6 @@ impl Workspace for Clones {
 
 /// Folders outside of a place that whoever works in it must be able to read: the objects that its clone
 /// borrows. Give them to `Profile::read` when you start a process in `root`. Empty where `root` is no place.
-pub fn reads(root: &Path) -> Vec<PathBuf> {
-    open::shared_with(root)
+pub fn readable_dirs(root: &Path) -> Vec<PathBuf> {
+    open::shared_object_dirs(root)
 }

@@ -3,36 +3,36 @@
 use std::fs::File;
 use std::path::PathBuf;
 
-use super::{Clones, Folder};
+use super::{Clones, ClonesDir};
 use crate::error::Result;
-use crate::git::{OwnGit, Repository};
+use crate::git::{PrivateGitDir, Repository};
 
 /// A private git folder for one piece of work.
 #[derive(Debug)]
-pub(crate) struct Scratch {
-    pub(crate) git: OwnGit,
-    _room: Room,
+pub(crate) struct ScratchRepo {
+    pub(crate) git: PrivateGitDir,
+    _room: LockedDir,
 }
 
-impl Scratch {
+impl ScratchRepo {
     pub(crate) fn new(clones: &Clones, repository: &Repository, format: &str) -> Result<Self> {
-        let room = Room::new(&clones.folder)?;
-        let git = OwnGit::make(&room.path.join("git"), &room.path, repository, format)?;
+        let room = LockedDir::new(&clones.folder)?;
+        let git = PrivateGitDir::create(&room.path.join("git"), &room.path, repository, format)?;
         Ok(Self { git, _room: room })
     }
 }
 
 /// A locked folder among the places.
 #[derive(Debug)]
-pub(crate) struct Room {
-    folder: Folder,
+pub(crate) struct LockedDir {
+    folder: ClonesDir,
     pub(crate) path: PathBuf,
     _lock: File,
 }
 
-impl Room {
-    pub(crate) fn new(folder: &Folder) -> Result<Self> {
-        let (path, lock) = folder.begin("scratch")?;
+impl LockedDir {
+    pub(crate) fn new(folder: &ClonesDir) -> Result<Self> {
+        let (path, lock) = folder.create_temp("scratch")?;
         Ok(Self {
             folder: folder.clone(),
             path,
@@ -41,7 +41,7 @@ impl Room {
     }
 }
 
-impl Drop for Room {
+impl Drop for LockedDir {
     fn drop(&mut self) {
         // What cannot be removed now is removed at the next start.
         let _ = self.folder.remove(&self.path);

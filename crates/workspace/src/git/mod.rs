@@ -7,13 +7,13 @@
 //! commands that start nothing. [`call`] turns off the rest by name. Behind it stand the walls of the sandbox, wherever git
 //! reads more than a folder of ours and objects.
 
-mod call;
-mod own;
+mod command;
+mod private_dir;
 mod refs;
 mod repository;
 
-pub(crate) use call::{Call, Git, Said};
-pub(crate) use own::{OwnGit, write};
-pub use refs::checked_out;
+pub(crate) use command::{Git, GitCommand, GitOutput};
+pub(crate) use private_dir::{PrivateGitDir, write};
 pub(crate) use refs::has_no_tags;
-pub(crate) use repository::{Repository, Standing, check_branch, small_file};
+pub use refs::head_commit;
+pub(crate) use repository::{RefStatus, Repository, check_branch, small_file};

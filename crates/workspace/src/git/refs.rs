@@ -11,7 +11,7 @@ use super::repository::{Repository, check_branch, small_file};
 const PACKED_BYTES: u64 = 4 << 20;
 
 /// The commit that is checked out in the work tree that begins at `root`, where plain files say it.
-pub fn checked_out(root: &Path) -> Option<String> {
+pub fn head_commit(root: &Path) -> Option<String> {
     head(&Repository::find(root).ok()?)
 }
 
@@ -83,7 +83,7 @@ mod tests {
     #[track_caller]
     fn check(files: &[(&str, &str)], expected: Option<&str>) {
         let (folder, _) = repository(files);
-        assert_eq!(checked_out(folder.path()).as_deref(), expected);
+        assert_eq!(head_commit(folder.path()).as_deref(), expected);
     }
 
     #[test]

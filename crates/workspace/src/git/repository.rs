@@ -6,7 +6,7 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::{Git, Said, refs};
+use super::{Git, GitOutput, refs};
 use crate::error::{Error, Result};
 
 /// The longest of the small files that git keeps.
@@ -30,7 +30,7 @@ pub(crate) struct Repository {
 
 /// Where a ref stands, and who has it checked out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct RefStatus {
     pub(crate) commit: String,
     /// The work tree in which it is checked out.
     pub(crate) checked_out: Option<String>,
@@ -60,7 +60,7 @@ impl Repository {
             })?,
             None => git_dir.clone(),
         };
-        refuse_foreign(given, &common)?;
+        reject_foreign(given, &common)?;
         Ok(Self {
             root,
             git_dir,
@@ -93,7 +93,7 @@ impl Repository {
             return Ok((format.to_owned(), commit));
         }
         let said = self
-            .ask(git, &["rev-parse", "--show-object-format", "HEAD^{commit}"])
+            .query(git, &["rev-parse", "--show-object-format", "HEAD^{commit}"])
             .await?;
         let unborn = said.stderr.contains("unknown revision")
             || said.stderr.contains("ambiguous argument 'HEAD");
@@ -103,16 +103,16 @@ impl Repository {
                 "there is no commit yet: make a first one, then try again",
             ));
         }
-        let said = said.or_refused()?.text();
+        let said = said.check()?.text();
         let (format, commit) = said.split_once('\n').unwrap_or(("sha1", &said));
         Ok((format.to_owned(), commit.to_owned()))
     }
 
     /// How it keeps its files on disk, as lines for the section `core`: what git must know to tell an edited
     /// file from one that is not. Only words that can mean nothing else are taken over.
-    pub(crate) async fn habits(&self, git: &Git) -> Result<String> {
+    pub(crate) async fn core_config(&self, git: &Git) -> Result<String> {
         let names = "^core\\.(filemode|symlinks|ignorecase|autocrlf|eol)$";
-        let said = self.ask(git, &["config", "--get-regexp", names]).await?;
+        let said = self.query(git, &["config", "--get-regexp", names]).await?;
         let text = said.text();
         let known =
             |value: &str| ["true", "false", "input", "lf", "crlf", "native"].contains(&value);
@@ -126,23 +126,20 @@ impl Repository {
     }
 
     /// Where a branch stands, if there is one of this name.
-    pub(crate) async fn branch(&self, git: &Git, branch: &str) -> Result<Option<Standing>> {
+    pub(crate) async fn branch(&self, git: &Git, branch: &str) -> Result<Option<RefStatus>> {
         check_branch(branch)?;
         let full = format!("refs/heads/{branch}");
         let args = [
             "for-each-ref",
             "--format=%(refname)%09%(objectname)%09%(worktreepath)",
         ];
-        let said = self
-            .ask(git, &[args[0], args[1], &full])
-            .await?
-            .or_refused()?;
+        let said = self.query(git, &[args[0], args[1], &full]).await?.check()?;
         let lines = said.text();
         // The name is a prefix to git: `a` would find `a/b` as well.
         let mut rows = lines.lines().map(|line| line.splitn(3, '\t'));
         Ok(rows.find_map(|mut row| {
             (row.next()? == full).then_some(())?;
-            Some(Standing {
+            Some(RefStatus {
                 commit: row.next()?.to_owned(),
                 checked_out: row
                     .next()
@@ -154,27 +151,27 @@ impl Repository {
 
     /// Moves a ref from `old` to `new`; refused if it does not stand at `old`. All zeros: it must not
     /// be there yet.
-    pub(crate) async fn swap(
+    pub(crate) async fn update_ref(
         &self,
         git: &Git,
         name: &str,
         new: &str,
         old: &str,
         why: &str,
-    ) -> Result<Said> {
+    ) -> Result<GitOutput> {
         let message = format!("windlass: {why}");
-        let call = git.call(&self.git_dir, git.base()).read(&self.objects());
+        let call = git.command(&self.git_dir, git.base()).read(&self.objects());
         let call = call.write(&self.common).write(&self.git_dir);
-        call.ask(&["update-ref", "-m", &message, "--", name, new, old])
+        call.output(&["update-ref", "-m", &message, "--", name, new, old])
             .await
     }
 
     /// Asks about refs. Only for commands that load no index and start nothing.
-    pub(crate) async fn ask(&self, git: &Git, args: &[&str]) -> Result<Said> {
+    pub(crate) async fn query(&self, git: &Git, args: &[&str]) -> Result<GitOutput> {
         let objects = self.objects();
-        let call = git.call(&self.git_dir, git.base());
+        let call = git.command(&self.git_dir, git.base());
         let call = call.read([&self.git_dir, &self.common]).read(&objects);
-        call.ask(args).await
+        call.output(args).await
     }
 }
 
@@ -213,7 +210,7 @@ fn git_dir(root: &Path) -> Result<(PathBuf, bool)> {
 }
 
 /// Somebody else's repository is not ours to run git in, for the same reason that git itself refuses.
-fn refuse_foreign(given: &Path, git_dir: &Path) -> Result<()> {
+fn reject_foreign(given: &Path, git_dir: &Path) -> Result<()> {
     let owner = git_dir
         .metadata()
         .map_err(|error| Error::io(git_dir, &error))?

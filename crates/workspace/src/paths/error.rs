@@ -5,7 +5,7 @@ use std::io;
 use rustix::io::Errno;
 use windlass_core::{Error, ErrorCode};
 
-use super::kind::Kind;
+use super::kind::PathKind;
 
 /// A result whose error is [`PathError`].
 pub type Result<T, E = PathError> = std::result::Result<T, E>;
@@ -57,9 +57,9 @@ pub enum PathError {
         /// The path as it was named.
         path: String,
         /// What is there.
-        kind: Kind,
+        kind: PathKind,
         /// What was meant.
-        wanted: Kind,
+        wanted: PathKind,
     },
     /// The file is larger than whoever asked wants to hold.
     #[error("{path}: larger than {limit} bytes")]
@@ -117,7 +117,7 @@ impl PathError {
         }
     }
 
-    pub(super) fn wrong_kind(path: &str, kind: Kind, wanted: Kind) -> Self {
+    pub(super) fn wrong_kind(path: &str, kind: PathKind, wanted: PathKind) -> Self {
         Self::WrongKind {
             path: path.to_owned(),
             kind,
@@ -126,7 +126,7 @@ impl PathError {
     }
 
     /// What the kernel's answer means for a path that it resolved beneath a folder.
-    pub(super) fn of(path: &str, errno: Errno) -> Self {
+    pub(super) fn from_errno(path: &str, errno: Errno) -> Self {
         let owned = || path.to_owned();
         match errno {
             Errno::XDEV => Self::escape(path, "a link or `..` leads out of the folder"),
@@ -135,7 +135,7 @@ impl PathError {
             Errno::ACCESS | Errno::PERM | Errno::ROFS => Self::Denied { path: owned() },
             Errno::LOOP => Self::refused(path, "its links go round in a circle"),
             Errno::NAMETOOLONG => Self::refused(path, "the name is too long"),
-            Errno::ISDIR => Self::wrong_kind(path, Kind::Folder, Kind::File),
+            Errno::ISDIR => Self::wrong_kind(path, PathKind::Folder, PathKind::File),
             Errno::NOSYS => Self::Unsupported,
             other => Self::System {
                 path: owned(),
@@ -146,7 +146,7 @@ impl PathError {
 
     pub(super) fn io(path: &str, error: io::Error) -> Self {
         match Errno::from_io_error(&error) {
-            Some(errno) => Self::of(path, errno),
+            Some(errno) => Self::from_errno(path, errno),
             None => Self::System {
                 path: path.to_owned(),
                 source: error,

@@ -7,7 +7,7 @@ use rustix::fs::{FileType, Stat};
 /// What lies at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum PathKind {
     /// A regular file.
     File,
     /// A folder.
@@ -22,8 +22,8 @@ pub enum Kind {
     Device,
 }
 
-impl Kind {
-    pub(super) fn of(stat: &Stat) -> Self {
+impl PathKind {
+    pub(super) fn from_stat(stat: &Stat) -> Self {
         Self::of_type(FileType::from_raw_mode(stat.st_mode))
     }
 
@@ -39,7 +39,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for PathKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::File => "file",
@@ -56,7 +56,7 @@ impl fmt::Display for Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Metadata {
     /// What it is.
-    pub kind: Kind,
+    pub kind: PathKind,
     /// How large it says it is.
     pub bytes: u64,
     /// Its permission bits.
@@ -74,7 +74,7 @@ impl Metadata {
     )]
     pub(super) fn of(stat: &Stat) -> Self {
         Self {
-            kind: Kind::of(stat),
+            kind: PathKind::from_stat(stat),
             bytes: u64::try_from(stat.st_size).unwrap_or(0),
             mode: stat.st_mode & 0o7777,
             links: u64::from(stat.st_nlink),

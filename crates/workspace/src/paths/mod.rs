@@ -22,14 +22,14 @@
 
 mod error;
 mod kind;
-mod look;
-mod name;
-mod place;
+mod list;
 mod root;
+mod target;
+mod validate;
 mod write;
 
 pub use error::{PathError, Result};
-pub use kind::{Kind, Metadata};
-pub use look::{Entry, Listing};
+pub use kind::{Metadata, PathKind};
+pub use list::{DirEntry, Listing};
 pub use root::Root;
-pub use write::{TEMPORARY, Written};
+pub use write::{TEMP_PREFIX, WriteOutcome};

@@ -11,8 +11,8 @@ use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, open, openat2};
 use rustix::io::Errno;
 
 use super::error::{PathError, Result};
-use super::kind::{Kind, Metadata};
-use super::name;
+use super::kind::{Metadata, PathKind};
+use super::validate;
 
 /// How long a path is tried again while folders are renamed or mounted.
 ///
@@ -35,8 +35,8 @@ impl Root {
         let shown = folder.display().to_string();
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let found = open(folder, flags, Mode::empty()).map_err(|errno| match errno {
-            Errno::NOTDIR => PathError::wrong_kind(&shown, Kind::File, Kind::Folder),
-            other => PathError::of(&shown, other),
+            Errno::NOTDIR => PathError::wrong_kind(&shown, PathKind::File, PathKind::Folder),
+            other => PathError::from_errno(&shown, other),
         })?;
         let path = path_of(found.as_fd(), &shown)?;
         let root = Self {
@@ -55,9 +55,9 @@ impl Root {
 
     /// What lies at this path; links inside the folder are followed.
     pub fn metadata(&self, path: &str) -> Result<Metadata> {
-        name::check(path)?;
+        validate::check(path)?;
         let found = self.resolve(path, OFlags::PATH)?;
-        let stat = fstat(&found).map_err(|errno| PathError::of(path, errno))?;
+        let stat = fstat(&found).map_err(|errno| PathError::from_errno(path, errno))?;
         Ok(Metadata::of(&stat))
     }
 
@@ -72,16 +72,16 @@ impl Root {
 
     /// Opens a regular file for reading. Pipes, sockets and devices are not opened at all.
     pub fn open_file(&self, path: &str) -> Result<File> {
-        name::check(path)?;
+        validate::check(path)?;
         let found = self.resolve(path, OFlags::PATH)?;
-        let stat = fstat(&found).map_err(|errno| PathError::of(path, errno))?;
-        match Kind::of(&stat) {
-            Kind::File => {}
-            other => return Err(PathError::wrong_kind(path, other, Kind::File)),
+        let stat = fstat(&found).map_err(|errno| PathError::from_errno(path, errno))?;
+        match PathKind::from_stat(&stat) {
+            PathKind::File => {}
+            other => return Err(PathError::wrong_kind(path, other, PathKind::File)),
         }
         // The very file that was looked at, whatever its name leads to by now.
         reopen(found.as_fd(), OFlags::RDONLY)
-            .map_err(|errno| PathError::of(path, errno))
+            .map_err(|errno| PathError::from_errno(path, errno))
             .map(File::from)
     }
 
@@ -111,12 +111,12 @@ impl Root {
 
     /// Opens what lies beneath the folder at this path, which was checked before.
     pub(super) fn resolve(&self, path: &str, flags: OFlags) -> Result<OwnedFd> {
-        self.ask(path, flags, ResolveFlags::empty())
-            .map_err(|errno| PathError::of(path, errno))
+        self.open_with(path, flags, ResolveFlags::empty())
+            .map_err(|errno| PathError::from_errno(path, errno))
     }
 
     /// The same, with rules of its own and the kernel's own answer.
-    pub(super) fn ask(
+    pub(super) fn open_with(
         &self,
         path: &str,
         flags: OFlags,
@@ -135,7 +135,7 @@ impl Root {
     }
 
     /// Where something opened beneath the folder really lies, as parts from the folder down.
-    pub(super) fn place_of(&self, found: BorrowedFd<'_>, path: &str) -> Result<Vec<String>> {
+    pub(super) fn real_path_parts(&self, found: BorrowedFd<'_>, path: &str) -> Result<Vec<String>> {
         let own = path_of(self.folder.as_fd(), path)?;
         let real = path_of(found, path)?;
         let beneath = real

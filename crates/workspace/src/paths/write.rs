@@ -11,19 +11,19 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::error::{PathError, Result};
-use super::kind::Kind;
-use super::place::{Links, Parents, Place};
+use super::kind::PathKind;
 use super::root::{Root, reopen};
+use super::target::{Links, Parents, WriteTarget};
 
 /// How the name of a file begins that is being written. One that a crash left behind can be removed.
-pub const TEMPORARY: &str = ".windlass-tmp-";
+pub const TEMP_PREFIX: &str = ".windlass-tmp-";
 
 /// How often another temporary name is tried.
-const TRIES: usize = 16;
+const MAX_RETRIES: usize = 16;
 
 /// What a write did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Written {
+pub struct WriteOutcome {
     /// Whether there was no such file before.
     pub created: bool,
 }
@@ -34,32 +34,32 @@ impl Root {
     /// The new content replaces the old in one step and is on the disk when this returns. The mode of
     /// an old file is kept. Other names of the same file (hard links) keep the old content: what they
     /// stand for may lie outside.
-    pub fn write(&self, path: &str, content: &[u8]) -> Result<Written> {
-        let place = self.place(path, Parents::Make, Links::Follow)?;
+    pub fn write(&self, path: &str, content: &[u8]) -> Result<WriteOutcome> {
+        let place = self.write_target(path, Parents::Create, Links::Follow)?;
         must_be_file(path, place.found.as_ref())?;
-        let temporary = Temporary::make(path, &place)?;
+        let temporary = TempFile::make(path, &place)?;
         temporary.fill(path, content, place.found.as_ref())?;
         temporary.put(path, &place)?;
-        Ok(Written {
+        Ok(WriteOutcome {
             created: place.found.is_none(),
         })
     }
 
     /// Removes a file, or a link itself and not what it leads to.
     pub fn delete(&self, path: &str) -> Result<()> {
-        let place = self.place(path, Parents::MustExist, Links::Keep)?;
+        let place = self.write_target(path, Parents::MustExist, Links::NoFollow)?;
         must_be_there(path, &place)?;
-        let fault = |errno| PathError::of(path, errno);
+        let fault = |errno| PathError::from_errno(path, errno);
         unlinkat(&place.folder, &place.name, AtFlags::empty()).map_err(fault)?;
         sync(place.folder.as_fd()).map_err(fault)
     }
 
     /// Gives a file, or a link itself, another name where nothing is yet; makes missing folders.
     pub fn rename(&self, from: &str, to: &str) -> Result<()> {
-        let old = self.place(from, Parents::MustExist, Links::Keep)?;
+        let old = self.write_target(from, Parents::MustExist, Links::NoFollow)?;
         must_be_there(from, &old)?;
-        let new = self.place(to, Parents::Make, Links::Keep)?;
-        let fault = |errno| PathError::of(to, errno);
+        let new = self.write_target(to, Parents::Create, Links::NoFollow)?;
+        let fault = |errno| PathError::from_errno(to, errno);
         let flags = RenameFlags::NOREPLACE;
         renameat_with(&old.folder, &old.name, &new.folder, &new.name, flags).map_err(|errno| {
             match errno {
@@ -74,7 +74,7 @@ impl Root {
 
     /// Sets or clears the right to execute a file, for all who may read it.
     pub fn set_executable(&self, path: &str, executable: bool) -> Result<()> {
-        let place = self.place(path, Parents::MustExist, Links::Follow)?;
+        let place = self.write_target(path, Parents::MustExist, Links::Follow)?;
         must_be_there(path, &place)?;
         let file = File::from(
             openat(
@@ -83,9 +83,9 @@ impl Root {
                 OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC,
                 Mode::empty(),
             )
-            .map_err(|errno| PathError::of(path, errno))?,
+            .map_err(|errno| PathError::from_errno(path, errno))?,
         );
-        let stat = fstat(&file).map_err(|errno| PathError::of(path, errno))?;
+        let stat = fstat(&file).map_err(|errno| PathError::from_errno(path, errno))?;
         must_be_file(path, Some(&stat))?;
         if stat.st_nlink > 1 {
             return Err(PathError::refused(
@@ -99,26 +99,27 @@ impl Root {
         } else {
             stat.st_mode & !0o111
         };
-        fchmod(&file, Mode::from_raw_mode(mode & 0o777)).map_err(|errno| PathError::of(path, errno))
+        fchmod(&file, Mode::from_raw_mode(mode & 0o777))
+            .map_err(|errno| PathError::from_errno(path, errno))
     }
 }
 
 /// A file under a name of its own, gone again unless it was put in its place.
-struct Temporary<'a> {
+struct TempFile<'a> {
     folder: BorrowedFd<'a>,
     name: String,
     file: File,
     is_placed: bool,
 }
 
-impl<'a> Temporary<'a> {
-    fn make(path: &str, place: &'a Place) -> Result<Self> {
+impl<'a> TempFile<'a> {
+    fn make(path: &str, place: &'a WriteTarget) -> Result<Self> {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         // A new file gets what the user's mask leaves; one that replaces another is nobody's till then.
         let mode = Mode::from_raw_mode(if place.found.is_some() { 0o600 } else { 0o666 });
-        for _ in 0..TRIES {
-            let name = format!("{TEMPORARY}{}", uuid::Uuid::new_v4().simple());
+        for _ in 0..MAX_RETRIES {
+            let name = format!("{TEMP_PREFIX}{}", uuid::Uuid::new_v4().simple());
             match openat(&place.folder, &name, flags, mode) {
                 Ok(file) => {
                     return Ok(Self {
@@ -129,14 +130,14 @@ impl<'a> Temporary<'a> {
                     });
                 }
                 Err(Errno::EXIST) => {}
-                Err(errno) => return Err(PathError::of(path, errno)),
+                Err(errno) => return Err(PathError::from_errno(path, errno)),
             }
         }
-        Err(PathError::of(path, Errno::EXIST))
+        Err(PathError::from_errno(path, Errno::EXIST))
     }
 
     fn fill(&self, path: &str, content: &[u8], replaced: Option<&Stat>) -> Result<()> {
-        let fault = |errno| PathError::of(path, errno);
+        let fault = |errno| PathError::from_errno(path, errno);
         (&self.file)
             .write_all(content)
             .map_err(|error| PathError::io(path, error))?;
@@ -152,16 +153,16 @@ impl<'a> Temporary<'a> {
         fsync(&self.file).map_err(fault)
     }
 
-    fn put(mut self, path: &str, place: &Place) -> Result<()> {
+    fn put(mut self, path: &str, place: &WriteTarget) -> Result<()> {
         // Should the name have become a link meanwhile, the link is replaced and not followed.
         renameat(self.folder, &self.name, &place.folder, &place.name)
-            .map_err(|errno| PathError::of(path, errno))?;
+            .map_err(|errno| PathError::from_errno(path, errno))?;
         self.is_placed = true;
-        sync(self.folder).map_err(|errno| PathError::of(path, errno))
+        sync(self.folder).map_err(|errno| PathError::from_errno(path, errno))
     }
 }
 
-impl Drop for Temporary<'_> {
+impl Drop for TempFile<'_> {
     fn drop(&mut self) {
         if !self.is_placed {
             // Nothing more can be done about it; the name says what it is.
@@ -171,19 +172,19 @@ impl Drop for Temporary<'_> {
 }
 
 fn must_be_file(path: &str, found: Option<&Stat>) -> Result<()> {
-    match found.map(Kind::of) {
-        None | Some(Kind::File) => Ok(()),
-        Some(other) => Err(PathError::wrong_kind(path, other, Kind::File)),
+    match found.map(PathKind::from_stat) {
+        None | Some(PathKind::File) => Ok(()),
+        Some(other) => Err(PathError::wrong_kind(path, other, PathKind::File)),
     }
 }
 
-fn must_be_there(path: &str, place: &Place) -> Result<()> {
-    match place.found.as_ref().map(Kind::of) {
+fn must_be_there(path: &str, place: &WriteTarget) -> Result<()> {
+    match place.found.as_ref().map(PathKind::from_stat) {
         None => Err(PathError::NotFound {
             path: path.to_owned(),
         }),
-        Some(Kind::File | Kind::Link) => Ok(()),
-        Some(other) => Err(PathError::wrong_kind(path, other, Kind::File)),
+        Some(PathKind::File | PathKind::Link) => Ok(()),
+        Some(other) => Err(PathError::wrong_kind(path, other, PathKind::File)),
     }
 }
 

@@ -3,16 +3,18 @@
 use serde_json::{Value, json};
 use windlass_core::Capabilities;
 
-use super::COMMON;
-use crate::acp::preset::{Home, Outfit, Preset, Probe, Shims, Wish};
+use super::COMMON_CAPABILITIES;
+use crate::acp::preset::{
+    AcpStatePaths, LaunchConfig, LaunchContext, Preset, Quirks, VersionProbe,
+};
 
 pub(super) const PRESET: Preset = Preset {
     name: "claude-agent-acp",
     programs: &["claude-agent-acp"],
     args: &[],
     install: "install it with `npm install -g @agentclientprotocol/claude-agent-acp` (Node 22 or later), then run `claude` once to log in",
-    probe: Probe::Asked,
-    home: Home {
+    probe: VersionProbe::Protocol,
+    home: AcpStatePaths {
         variable: "CLAUDE_CONFIG_DIR",
         folders: &[".claude"],
         files: &[".claude.json"],
@@ -21,15 +23,15 @@ pub(super) const PRESET: Preset = Preset {
     endpoint: true,
     capabilities: Capabilities {
         cost: true,
-        ..COMMON
+        ..COMMON_CAPABILITIES
     },
-    dress,
+    launch_config,
     words: &["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"],
     meta: Some(meta),
-    shims: Shims {
-        model_at_start: true,
-        complaints: &["API Error: ", "Failed to authenticate. API Error: "],
-        ..Shims::NONE
+    shims: Quirks {
+        model_is_launch_arg: true,
+        error_prefixes: &["API Error: ", "Failed to authenticate. API Error: "],
+        ..Quirks::NONE
     },
 };
 
@@ -43,7 +45,7 @@ fn meta(words: Option<&str>) -> Value {
     meta
 }
 
-fn dress(wish: &Wish<'_>, outfit: &mut Outfit) {
+fn launch_config(wish: &LaunchContext<'_>, outfit: &mut LaunchConfig) {
     let command = &mut outfit.command;
     // It says nothing while it tries again: twice is enough.
     command.env("CLAUDE_CODE_MAX_RETRIES", "2");
@@ -53,7 +55,7 @@ fn dress(wish: &Wish<'_>, outfit: &mut Outfit) {
         command.env("ANTHROPIC_MODEL", model);
     }
     if let Some(endpoint) = wish.endpoint {
-        command.env("ANTHROPIC_BASE_URL", endpoint.bare());
+        command.env("ANTHROPIC_BASE_URL", endpoint.url_without_version());
         if !endpoint.has_key {
             command.env("ANTHROPIC_API_KEY", "none");
         }

@@ -2,38 +2,40 @@
 
 use serde_json::json;
 
-use super::{COMMON, OURS};
-use crate::acp::preset::{Home, Outfit, Preset, Probe, Shims, Wish};
+use super::{COMMON_CAPABILITIES, PROVIDER_NAME};
+use crate::acp::preset::{
+    AcpStatePaths, LaunchConfig, LaunchContext, Preset, Quirks, VersionProbe,
+};
 
 pub(super) const PRESET: Preset = Preset {
     name: "codex-acp",
     programs: &["codex-acp"],
     args: &[],
     install: "install it with `npm install -g @agentclientprotocol/codex-acp` (Node 22 or later), then run `codex login`",
-    probe: Probe::Flag,
-    home: Home {
+    probe: VersionProbe::Flag,
+    home: AcpStatePaths {
         variable: "CODEX_HOME",
         folders: &[".codex"],
         files: &[],
     },
     keys: &["OPENAI_API_KEY", "CODEX_API_KEY"],
     endpoint: true,
-    capabilities: COMMON,
-    dress,
+    capabilities: COMMON_CAPABILITIES,
+    launch_config,
     words: &[],
     meta: None,
-    shims: Shims {
+    shims: Quirks {
         // Our walls hold it; its own could not start inside them everywhere.
-        free_mode: Some("agent-full-access"),
-        asking_mode: Some("read-only"),
-        model_at_start: true,
-        nameless_complaints: true,
-        leaves_tools: true,
-        ..Shims::NONE
+        auto_mode: Some("agent-full-access"),
+        ask_mode: Some("read-only"),
+        model_is_launch_arg: true,
+        errors_lack_message_id: true,
+        tools_survive_cancel: true,
+        ..Quirks::NONE
     },
 };
 
-fn dress(wish: &Wish<'_>, outfit: &mut Outfit) {
+fn launch_config(wish: &LaunchContext<'_>, outfit: &mut LaunchConfig) {
     let mut config = json!({
         "shell_environment_policy": { "ignore_default_excludes": false },
         // Else Codex would obey what a repository says in `.codex`.
@@ -44,8 +46,8 @@ fn dress(wish: &Wish<'_>, outfit: &mut Outfit) {
     }
     if let Some(endpoint) = wish.endpoint {
         let mut provider = json!({
-            "name": OURS,
-            "base_url": endpoint.versioned(),
+            "name": PROVIDER_NAME,
+            "base_url": endpoint.url_with_version(),
             "wire_api": "responses",
             "request_max_retries": 2,
             "stream_max_retries": 2,
@@ -53,13 +55,13 @@ fn dress(wish: &Wish<'_>, outfit: &mut Outfit) {
         if endpoint.has_key {
             provider["env_key"] = "OPENAI_API_KEY".into();
         }
-        config["model_provider"] = OURS.into();
-        config["model_providers"] = json!({ OURS: provider });
-        outfit.command.env("MODEL_PROVIDER", OURS);
+        config["model_provider"] = PROVIDER_NAME.into();
+        config["model_providers"] = json!({ PROVIDER_NAME: provider });
+        outfit.command.env("MODEL_PROVIDER", PROVIDER_NAME);
     }
     outfit.command.env("CODEX_CONFIG", config.to_string());
     outfit.command.env("NO_BROWSER", "1");
-    let mode = if wish.asks {
+    let mode = if wish.asks_permission {
         "read-only"
     } else {
         "agent-full-access"

@@ -1,15 +1,17 @@
 //! GitHub's Copilot CLI.
 
-use super::COMMON;
-use crate::acp::preset::{Home, Outfit, Preset, Probe, Shims, Wish};
+use super::COMMON_CAPABILITIES;
+use crate::acp::preset::{
+    AcpStatePaths, LaunchConfig, LaunchContext, Preset, Quirks, VersionProbe,
+};
 
 pub(super) const PRESET: Preset = Preset {
     name: "copilot",
     programs: &["copilot"],
     args: &["--acp"],
     install: "install it with `npm install -g @github/copilot`, then run `copilot` once to log in",
-    probe: Probe::Flag,
-    home: Home {
+    probe: VersionProbe::Flag,
+    home: AcpStatePaths {
         variable: "HOME",
         // The second is where it unpacks itself.
         folders: &[".copilot", ".cache/copilot"],
@@ -21,29 +23,29 @@ pub(super) const PRESET: Preset = Preset {
         "GH_TOKEN",
     ],
     endpoint: true,
-    capabilities: COMMON,
-    dress,
+    capabilities: COMMON_CAPABILITIES,
+    launch_config,
     words: &[],
     meta: None,
-    shims: Shims {
-        model_at_start: true,
-        notices: &["Info: "],
-        complaints: &["Error: "],
+    shims: Quirks {
+        model_is_launch_arg: true,
+        notice_prefixes: &["Info: "],
+        error_prefixes: &["Error: "],
         running_total: true,
-        input_holds_cached: true,
-        exit_note: Some(" completed with exit code "),
-        ..Shims::NONE
+        input_includes_cached: true,
+        exit_code_prefix: Some(" completed with exit code "),
+        ..Quirks::NONE
     },
 };
 
-fn dress(wish: &Wish<'_>, outfit: &mut Outfit) {
+fn launch_config(wish: &LaunchContext<'_>, outfit: &mut LaunchConfig) {
     let command = &mut outfit.command;
     command.arg("--no-auto-update");
     if let Some(model) = wish.model {
         command.env("COPILOT_MODEL", model);
     }
     if let Some(endpoint) = wish.endpoint {
-        command.env("COPILOT_PROVIDER_BASE_URL", endpoint.versioned());
+        command.env("COPILOT_PROVIDER_BASE_URL", endpoint.url_with_version());
         command.env("COPILOT_PROVIDER_TYPE", "openai");
         command.env("COPILOT_PROVIDER_WIRE_API", "completions");
         command.env("COPILOT_OFFLINE", "true");

@@ -2,16 +2,16 @@
 
 use windlass_core::Capabilities;
 
-use super::COMMON;
-use crate::acp::preset::{Home, Preset, Probe, Shims};
+use super::COMMON_CAPABILITIES;
+use crate::acp::preset::{AcpStatePaths, Preset, Quirks, VersionProbe};
 
 pub(super) const PRESET: Preset = Preset {
     name: "cursor",
     programs: &["cursor-agent", "agent"],
     args: &["acp"],
     install: "see cursor.com/cli for how to install it, then run `cursor-agent login`",
-    probe: Probe::Flag,
-    home: Home {
+    probe: VersionProbe::Flag,
+    home: AcpStatePaths {
         variable: "CURSOR_CONFIG_DIR",
         folders: &[".cursor"],
         files: &[],
@@ -20,14 +20,14 @@ pub(super) const PRESET: Preset = Preset {
     endpoint: false,
     capabilities: Capabilities {
         usage: false,
-        ..COMMON
+        ..COMMON_CAPABILITIES
     },
-    dress: |_, _| {},
+    launch_config: |_, _| {},
     words: &[],
     meta: None,
-    shims: Shims {
+    shims: Quirks {
         // It asks about next to nothing: only the mode for questions keeps it from acting.
-        asking_mode: Some("ask"),
-        ..Shims::NONE
+        ask_mode: Some("ask"),
+        ..Quirks::NONE
     },
 };

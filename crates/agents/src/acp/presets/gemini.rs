@@ -2,36 +2,38 @@
 
 use serde_json::json;
 
-use super::COMMON;
-use crate::acp::preset::{Home, Outfit, Preset, Probe, Shims, UsageIn, Wish};
+use super::COMMON_CAPABILITIES;
+use crate::acp::preset::{
+    AcpStatePaths, LaunchConfig, LaunchContext, Preset, Quirks, UsageSource, VersionProbe,
+};
 
 pub(super) const PRESET: Preset = Preset {
     name: "gemini",
     programs: &["gemini"],
     args: &["--acp"],
     install: "install it with `npm install -g @google/gemini-cli`, then run `gemini` once to log in",
-    probe: Probe::Flag,
-    home: Home {
+    probe: VersionProbe::Flag,
+    home: AcpStatePaths {
         variable: "HOME",
         folders: &[".gemini"],
         files: &[],
     },
     keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
     endpoint: true,
-    capabilities: COMMON,
-    dress,
+    capabilities: COMMON_CAPABILITIES,
+    launch_config,
     words: &[],
     meta: None,
-    shims: Shims {
-        model_at_start: true,
-        notices: &["[MODE_UPDATE]"],
-        usage: UsageIn::Quota,
-        fragile_minute: Some(".gemini/tmp"),
-        ..Shims::NONE
+    shims: Quirks {
+        model_is_launch_arg: true,
+        notice_prefixes: &["[MODE_UPDATE]"],
+        usage: UsageSource::Quota,
+        same_minute_session_dir: Some(".gemini/tmp"),
+        ..Quirks::NONE
     },
 };
 
-fn dress(wish: &Wish<'_>, outfit: &mut Outfit) {
+fn launch_config(wish: &LaunchContext<'_>, outfit: &mut LaunchConfig) {
     let command = &mut outfit.command;
     // Else it starts itself a second time, and waits for a person in a folder that it does not know.
     command.env("GEMINI_CLI_NO_RELAUNCH", "true");
@@ -40,7 +42,7 @@ fn dress(wish: &Wish<'_>, outfit: &mut Outfit) {
         command.option("model", model);
     }
     if let Some(endpoint) = wish.endpoint {
-        command.env("GOOGLE_GEMINI_BASE_URL", endpoint.bare());
+        command.env("GOOGLE_GEMINI_BASE_URL", endpoint.url_without_version());
         if !endpoint.has_key {
             command.env("GEMINI_API_KEY", "none");
         }

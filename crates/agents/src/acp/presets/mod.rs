@@ -11,7 +11,7 @@ mod qwen;
 
 use windlass_core::Capabilities;
 
-use super::preset::{Home, Preset, Probe, Shims};
+use super::preset::{AcpStatePaths, Preset, Quirks, VersionProbe};
 
 /// Every agent that is known by name. Others need a `command`, and no code.
 pub const PRESETS: &[&Preset] = &[
@@ -26,9 +26,9 @@ pub const PRESETS: &[&Preset] = &[
 ];
 
 /// What a provider of ours is called where it needs a name.
-const OURS: &str = "windlass";
+const PROVIDER_NAME: &str = "windlass";
 
-const COMMON: Capabilities = Capabilities {
+const COMMON_CAPABILITIES: Capabilities = Capabilities {
     streaming: true,
     load_session: true,
     tools: true,
@@ -41,13 +41,13 @@ const COMMON: Capabilities = Capabilities {
 };
 
 /// An agent that is known only by its command.
-pub(super) const ANY: Preset = Preset {
+pub(super) const GENERIC: Preset = Preset {
     name: "acp",
     programs: &[],
     args: &[],
     install: "install it, or correct `command`",
-    probe: Probe::Asked,
-    home: Home {
+    probe: VersionProbe::Protocol,
+    home: AcpStatePaths {
         variable: "HOME",
         folders: &[],
         files: &[],
@@ -56,10 +56,10 @@ pub(super) const ANY: Preset = Preset {
     endpoint: false,
     capabilities: Capabilities {
         usage: false,
-        ..COMMON
+        ..COMMON_CAPABILITIES
     },
-    dress: |_, _| {},
+    launch_config: |_, _| {},
     words: &[],
     meta: None,
-    shims: Shims::NONE,
+    shims: Quirks::NONE,
 };

@@ -3,16 +3,18 @@
 use serde_json::{Value, json};
 use windlass_core::Capabilities;
 
-use super::{COMMON, OURS};
-use crate::acp::preset::{Home, Outfit, Preset, Probe, Shims, UsageIn, Wish};
+use super::{COMMON_CAPABILITIES, PROVIDER_NAME};
+use crate::acp::preset::{
+    AcpStatePaths, LaunchConfig, LaunchContext, Preset, Quirks, UsageSource, VersionProbe,
+};
 
 pub(super) const PRESET: Preset = Preset {
     name: "opencode",
     programs: &["opencode"],
     args: &["acp"],
     install: "install it with `npm install -g opencode-ai`, then run `opencode auth login`",
-    probe: Probe::Flag,
-    home: Home {
+    probe: VersionProbe::Flag,
+    home: AcpStatePaths {
         variable: "HOME",
         folders: &[
             ".local/share/opencode",
@@ -26,45 +28,45 @@ pub(super) const PRESET: Preset = Preset {
     endpoint: true,
     capabilities: Capabilities {
         cost: true,
-        ..COMMON
+        ..COMMON_CAPABILITIES
     },
-    dress,
+    launch_config,
     words: &[],
     meta: None,
-    shims: Shims {
-        model_at_start: true,
-        usage: UsageIn::LastStep,
-        lost: &["OpenCode service failure"],
-        ..Shims::NONE
+    shims: Quirks {
+        model_is_launch_arg: true,
+        usage: UsageSource::LastStep,
+        session_lost_phrases: &["OpenCode service failure"],
+        ..Quirks::NONE
     },
 };
 
-fn dress(wish: &Wish<'_>, outfit: &mut Outfit) {
+fn launch_config(wish: &LaunchContext<'_>, outfit: &mut LaunchConfig) {
     // A project's words are read; its settings are not, for they may start programs.
     let words = wish.cwd.join("AGENTS.md");
     let mut config = json!({ "autoupdate": false, "share": "disabled", "instructions": [words] });
-    if wish.asks {
+    if wish.asks_permission {
         config["permission"] =
             json!({ "edit": "ask", "bash": "ask", "webfetch": "ask", "external_directory": "ask" });
     }
     if let Some(endpoint) = wish.endpoint {
         let model = wish.model.unwrap_or("default");
         let model = model.strip_prefix("windlass/").unwrap_or(model);
-        let mut options = json!({ "baseURL": endpoint.versioned() });
+        let mut options = json!({ "baseURL": endpoint.url_with_version() });
         // The key stays in the environment.
         options["apiKey"] = match endpoint.has_key {
             true => "{env:OPENAI_API_KEY}".into(),
             false => "none".into(),
         };
-        config["provider"] = json!({ OURS: {
+        config["provider"] = json!({ PROVIDER_NAME: {
             "npm": "@ai-sdk/openai-compatible",
             "options": options,
             "models": { model: { "limit": { "context": 128_000, "output": 16_000 } } },
         } });
-        let name = Value::from(format!("{OURS}/{model}"));
+        let name = Value::from(format!("{PROVIDER_NAME}/{model}"));
         config["model"] = name.clone();
         config["small_model"] = name;
-        config["enabled_providers"] = json!([OURS]);
+        config["enabled_providers"] = json!([PROVIDER_NAME]);
     } else if let Some(model) = wish.model {
         config["model"] = model.into();
     }

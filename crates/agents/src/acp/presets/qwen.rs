@@ -1,43 +1,45 @@
 //! Qwen Code; its one-shot mode is a profile in [`cli`](crate::cli::qwen).
 
-use super::COMMON;
-use crate::acp::preset::{Home, Outfit, Preset, Probe, Shims, UsageIn, Wish};
+use super::COMMON_CAPABILITIES;
+use crate::acp::preset::{
+    AcpStatePaths, LaunchConfig, LaunchContext, Preset, Quirks, UsageSource, VersionProbe,
+};
 
 pub(super) const PRESET: Preset = Preset {
     name: "qwen",
     programs: &["qwen"],
     args: &["--acp"],
     install: "install it with `npm install -g @qwen-code/qwen-code` (Node 22 or later), then run `qwen` once to log in",
-    probe: Probe::Flag,
-    home: Home {
+    probe: VersionProbe::Flag,
+    home: AcpStatePaths {
         variable: "HOME",
         folders: &[".qwen"],
         files: &[],
     },
     keys: &["OPENAI_API_KEY"],
     endpoint: true,
-    capabilities: COMMON,
-    dress,
+    capabilities: COMMON_CAPABILITIES,
+    launch_config,
     words: &[],
     meta: None,
-    shims: Shims {
-        free_mode: Some("yolo"),
-        asking_mode: Some("default"),
-        model_at_start: true,
-        usage: UsageIn::Pieces,
-        input_holds_cached: true,
-        ..Shims::NONE
+    shims: Quirks {
+        auto_mode: Some("yolo"),
+        ask_mode: Some("default"),
+        model_is_launch_arg: true,
+        usage: UsageSource::Chunks,
+        input_includes_cached: true,
+        ..Quirks::NONE
     },
 };
 
-fn dress(wish: &Wish<'_>, outfit: &mut Outfit) {
+fn launch_config(wish: &LaunchContext<'_>, outfit: &mut LaunchConfig) {
     let command = &mut outfit.command;
     if let Some(model) = wish.model {
         command.option("model", model);
     }
     if let Some(endpoint) = wish.endpoint {
         command.option("auth-type", "openai");
-        command.env("OPENAI_BASE_URL", endpoint.versioned());
+        command.env("OPENAI_BASE_URL", endpoint.url_with_version());
         if !endpoint.has_key {
             command.env("OPENAI_API_KEY", "none");
         }

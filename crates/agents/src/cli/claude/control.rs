@@ -3,18 +3,20 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 use windlass_core::permission::Decision;
-use windlass_core::{AgentEvent, PermissionAsk, ToolKind};
+use windlass_core::{AgentEvent, PermissionRequest, ToolKind};
 
 use super::stream::StreamJson;
-use crate::cli::gate::{self, Waiting};
-use crate::cli::{Dialog, Ended, Gate, Heard, Parser, Question, Total};
+use crate::cli::gate::{self, PendingQuestions};
+use crate::cli::{
+    InteractiveParser, Parsed, Parser, PermissionGate, ProcessEnd, RunningTotal, TurnRequest,
+};
 
 /// One conversation over one process.
 #[derive(Debug)]
-pub struct TwoWay {
+pub struct ControlSession {
     stream: StreamJson,
-    gate: Gate,
-    waiting: Waiting<Open>,
+    gate: PermissionGate,
+    waiting: PendingQuestions<PendingPrompt>,
     requests: u64,
     /// Whether the turn runs; before that it cannot be interrupted.
     running: bool,
@@ -24,15 +26,15 @@ pub struct TwoWay {
 
 /// A line about the conversation itself.
 #[derive(Deserialize)]
-struct Control {
+struct ControlMessage {
     #[serde(rename = "type")]
     kind: String,
     request_id: Option<String>,
-    request: Option<Request>,
+    request: Option<ControlRequest>,
 }
 
 #[derive(Deserialize)]
-struct Request {
+struct ControlRequest {
     subtype: String,
     #[serde(default)]
     tool_name: String,
@@ -40,13 +42,13 @@ struct Request {
     input: Value,
 }
 
-impl TwoWay {
+impl ControlSession {
     /// The other side of a session that had consumed so much before; `None` if nobody knows how much.
-    pub fn new(gate: impl Into<Gate>, before: Option<Total>) -> Self {
+    pub fn new(gate: impl Into<PermissionGate>, before: Option<RunningTotal>) -> Self {
         Self {
             stream: StreamJson::claude(before),
             gate: gate.into(),
-            waiting: Waiting::default(),
+            waiting: PendingQuestions::default(),
             requests: 0,
             running: false,
             unwanted: false,
@@ -60,29 +62,29 @@ impl TwoWay {
     }
 
     /// Nothing is left unanswered: Claude would wait for ever.
-    fn asked(&mut self, request_id: String, request: Request) -> Heard {
+    fn on_control_request(&mut self, request_id: String, request: ControlRequest) -> Parsed {
         if request.subtype != "can_use_tool" {
             let error = format!("{} is not supported", request.subtype);
-            return Heard::reply(response(json!({
+            return Parsed::reply(response(json!({
                 "subtype": "error", "request_id": request_id, "error": error,
             })));
         }
-        let ask = self.question(&request_id, &request);
-        let open = Open {
+        let ask = self.permission_request(&request_id, &request);
+        let open = PendingPrompt {
             request_id,
             input: request.input,
         };
         match self.gate.decide(&ask) {
-            Decision::Allow => Heard::reply(open.answer(true)),
-            Decision::Deny => Heard::reply(open.answer(false)),
-            Decision::AskPerson => match self.waiting.put(ask.id.clone(), open) {
-                Some(open) => Heard::reply(open.answer(false)),
-                None => Heard::ask(ask),
+            Decision::Allow => Parsed::reply(open.answer(true)),
+            Decision::Deny => Parsed::reply(open.answer(false)),
+            Decision::AskApprover => match self.waiting.insert(ask.id.clone(), open) {
+                Some(open) => Parsed::reply(open.answer(false)),
+                None => Parsed::permission(ask),
             },
         }
     }
 
-    fn question(&self, id: &str, request: &Request) -> PermissionAsk {
+    fn permission_request(&self, id: &str, request: &ControlRequest) -> PermissionRequest {
         let kind = match request.tool_name.as_str() {
             "Read" | "Glob" | "Grep" | "LS" | "NotebookRead" => Some(ToolKind::Read),
             "Write" | "Edit" | "MultiEdit" | "NotebookEdit" => Some(ToolKind::Write),
@@ -93,22 +95,22 @@ impl TwoWay {
         let paths = named
             .iter()
             .filter_map(|name| request.input[*name].as_str());
-        PermissionAsk {
-            paths: paths.map(|path| self.gate.seen(path)).collect(),
+        PermissionRequest {
+            paths: paths.map(|path| self.gate.rule_path(path)).collect(),
             input: request.input.clone(),
-            ..gate::ask("claude", id.to_owned(), &request.tool_name, kind)
+            ..gate::permission_request("claude", id.to_owned(), &request.tool_name, kind)
         }
     }
 }
 
 /// A question that waits for a person.
 #[derive(Debug)]
-struct Open {
+struct PendingPrompt {
     request_id: String,
     input: Value,
 }
 
-impl Open {
+impl PendingPrompt {
     fn answer(self, yes: bool) -> String {
         let decision = match yes {
             true => json!({ "behavior": "allow", "updatedInput": self.input }),
@@ -121,9 +123,9 @@ impl Open {
     }
 }
 
-impl Parser for TwoWay {
-    fn line(&mut self, line: &str) -> Heard {
-        if let Some(mut heard) = self.stream.known(line) {
+impl Parser for ControlSession {
+    fn parse_line(&mut self, line: &str) -> Parsed {
+        if let Some(mut heard) = self.stream.parse_known(line) {
             // Every turn begins by saying the session's name.
             if heard.session.is_some() {
                 self.running = true;
@@ -133,30 +135,32 @@ impl Parser for TwoWay {
             }
             return heard;
         }
-        match serde_json::from_str::<Control>(line) {
+        match serde_json::from_str::<ControlMessage>(line) {
             Ok(control) => match (control.kind.as_str(), control.request_id, control.request) {
-                ("control_request", Some(id), Some(request)) => self.asked(id, request),
+                ("control_request", Some(id), Some(request)) => {
+                    self.on_control_request(id, request)
+                }
                 // Answers to what we asked, of which only the effect matters, and questions taken back.
                 ("control_response" | "control_cancel_request" | "keep_alive", ..) => {
-                    Heard::default()
+                    Parsed::default()
                 }
-                _ => Heard::unparsed(line),
+                _ => Parsed::unparsed(line),
             },
-            Err(_) => Heard::unparsed(line),
+            Err(_) => Parsed::unparsed(line),
         }
     }
 
-    fn end(&mut self, ended: &Ended<'_>) -> AgentEvent {
-        self.stream.end(ended)
+    fn finish(&mut self, ended: &ProcessEnd<'_>) -> AgentEvent {
+        self.stream.finish(ended)
     }
 }
 
-impl Dialog for TwoWay {
-    fn open(&mut self) -> Vec<String> {
+impl InteractiveParser for ControlSession {
+    fn on_start(&mut self) -> Vec<String> {
         vec![self.request(json!({ "subtype": "initialize", "hooks": {} }))]
     }
 
-    fn ask(&mut self, question: Question) -> Vec<String> {
+    fn start_turn(&mut self, question: TurnRequest) -> Vec<String> {
         self.running = false;
         self.unwanted = false;
         self.waiting.clear();
@@ -172,7 +176,7 @@ impl Dialog for TwoWay {
         vec![self.request(json!({ "subtype": "interrupt" }))]
     }
 
-    fn answer(&mut self, id: &str, option: Option<&str>) -> Vec<String> {
+    fn answer_permission(&mut self, id: &str, option: Option<&str>) -> Vec<String> {
         let answered = self.waiting.take(id, option);
         let line = answered.map(|(open, yes)| open.answer(yes));
         line.into_iter().collect()

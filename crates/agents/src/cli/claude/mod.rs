@@ -1,18 +1,21 @@
 //! Claude Code: two-way stream-json for sessions, `claude -p` for one answer per process.
 
 mod control;
-mod outcome;
+mod result;
 mod stream;
 
 use serde_json::Value;
 use windlass_core::{AgentHandle, Capabilities, Result};
 
-pub use control::TwoWay;
+pub use control::ControlSession;
 pub use stream::StreamJson;
 
-pub(super) use stream::Accent;
+pub(super) use stream::StreamJsonQuirks;
 
-use super::{Call, Command, Door, Endpoint, Gate, Home, Naming, Paper, Profile, Start, Transport};
+use super::{
+    CliProfile, CliStatePaths, CommandLine, Endpoint, IoMode, PermissionGate, RunContext,
+    SessionNaming, SessionStart, TempFileKind, Transport,
+};
 use crate::{AgentContext, Version};
 
 const KEY: &str = "ANTHROPIC_API_KEY";
@@ -21,11 +24,11 @@ const KEY: &str = "ANTHROPIC_API_KEY";
 const RETRIES: &str = "3";
 
 /// Everything about Claude Code that is not its output.
-pub const PROFILE: Profile = Profile {
+pub const PROFILE: CliProfile = CliProfile {
     name: "claude",
     programs: &["claude"],
     install: "install it with `npm install -g @anthropic-ai/claude-code` (Node 22 or later), then run `claude` once to log in",
-    home: Home {
+    home: CliStatePaths {
         variable: "CLAUDE_CONFIG_DIR",
         folder: ".claude",
         files: &[".claude.json"],
@@ -51,10 +54,10 @@ const TWO_WAY: Transport = Transport {
         usage: true,
         cost: true,
     },
-    naming: CHOSEN,
+    naming: SESSION_NAMING,
     command: two_way_command,
-    papers: &[Paper::Servers],
-    door: Door::Dialog(|call| Box::new(TwoWay::new(call, call.before))),
+    temp_files: &[TempFileKind::McpServers],
+    io: IoMode::Interactive(|call| Box::new(ControlSession::new(call, call.before))),
 };
 
 const PRINT: Transport = Transport {
@@ -64,17 +67,17 @@ const PRINT: Transport = Transport {
         permissions: false,
         ..TWO_WAY.capabilities
     },
-    naming: CHOSEN,
+    naming: SESSION_NAMING,
     command: print_command,
-    papers: &[Paper::Servers],
-    door: Door::Once(|call| Box::new(StreamJson::claude(call.before))),
+    temp_files: &[TempFileKind::McpServers],
+    io: IoMode::OneShot(|call| Box::new(StreamJson::claude(call.before))),
 };
 
-const CHOSEN: Naming = Naming::Chosen {
+const SESSION_NAMING: SessionNaming = SessionNaming::ByClient {
     taken: "is already in use",
 };
 
-const ACCENT: Accent = Accent {
+const QUIRKS: StreamJsonQuirks = StreamJsonQuirks {
     agent: "claude",
     input_holds_cached: false,
     running_total: false,
@@ -88,23 +91,23 @@ pub fn factory(
     super::factory(&PROFILE, context)
 }
 
-fn two_way_command(call: &Call<'_>) -> Command {
+fn two_way_command(call: &RunContext<'_>) -> CommandLine {
     let mut command = common(call);
     command.option("input-format", "stream-json");
     command.option("permission-prompt-tool", "stdio");
     command
 }
 
-fn print_command(call: &Call<'_>) -> Command {
+fn print_command(call: &RunContext<'_>) -> CommandLine {
     let mut command = common(call);
-    if Gate::is_open(call) {
+    if PermissionGate::allows_everything(call) {
         command.option("permission-mode", "bypassPermissions");
     }
     command
 }
 
-fn common(call: &Call<'_>) -> Command {
-    let mut command = Command::new(["-p", "--verbose", "--include-partial-messages"]);
+fn common(call: &RunContext<'_>) -> CommandLine {
+    let mut command = CommandLine::new(["-p", "--verbose", "--include-partial-messages"]);
     command.option("output-format", "stream-json");
     // What a repository says in `.claude` and `.mcp.json` may run commands: it is not obeyed. Its words are heard.
     command
@@ -123,9 +126,9 @@ fn common(call: &Call<'_>) -> Command {
         command.option("json-schema", &schema.to_string());
     }
     match call.start {
-        Start::Fresh => {}
-        Start::Named(id) => _ = command.option("session-id", id),
-        Start::Resume(id) => _ = command.option("resume", id),
+        SessionStart::Fresh => {}
+        SessionStart::Named(id) => _ = command.option("session-id", id),
+        SessionStart::Resume(id) => _ = command.option("resume", id),
     }
     command.env("CLAUDE_CODE_MAX_RETRIES", RETRIES);
     command.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1");
@@ -133,8 +136,8 @@ fn common(call: &Call<'_>) -> Command {
     command
 }
 
-fn endpoint(endpoint: &Endpoint<'_>, command: &mut Command) {
-    command.env("ANTHROPIC_BASE_URL", endpoint.bare());
+fn endpoint(endpoint: &Endpoint<'_>, command: &mut CommandLine) {
+    command.env("ANTHROPIC_BASE_URL", endpoint.url_without_version());
     if !endpoint.has_key {
         // Claude does not start without one.
         command.env(KEY, "none");

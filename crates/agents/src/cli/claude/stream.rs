@@ -5,12 +5,12 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use windlass_core::AgentEvent;
 
-use super::outcome::{Outcome, System};
-use crate::cli::{Ended, Heard, Parser, Total, failure};
+use super::result::{ResultLine, SystemLine};
+use crate::cli::{Parsed, Parser, ProcessEnd, RunningTotal, failure};
 
 /// How an agent's stream-json differs from Claude's.
 #[derive(Debug)]
-pub(in crate::cli) struct Accent {
+pub(in crate::cli) struct StreamJsonQuirks {
     /// The agent's name.
     pub(in crate::cli) agent: &'static str,
     /// Whether the input tokens hold those from the cache.
@@ -24,26 +24,26 @@ pub(in crate::cli) struct Accent {
 /// Reads the lines of a session.
 #[derive(Debug)]
 pub struct StreamJson {
-    pub(super) accent: &'static Accent,
-    pub(super) before: Option<Total>,
+    pub(super) accent: &'static StreamJsonQuirks,
+    pub(super) before: Option<RunningTotal>,
     /// The tools under way, id and name.
     open: Vec<(String, String)>,
     /// The message that is being streamed, and whether anything of it was said.
     streaming: Option<String>,
     said: bool,
     /// The error that came as if it were an answer.
-    pub(super) complaint: Option<Complaint>,
+    pub(super) complaint: Option<ErrorAnswer>,
 }
 
 /// An error in the clothes of an answer.
 #[derive(Debug)]
-pub(super) struct Complaint {
+pub(super) struct ErrorAnswer {
     pub(super) word: String,
     pub(super) text: String,
 }
 
 #[derive(Deserialize)]
-struct Line<'a> {
+struct StreamLine<'a> {
     #[serde(rename = "type")]
     kind: String,
     parent_tool_use_id: Option<String>,
@@ -100,16 +100,16 @@ struct Started {
 
 impl StreamJson {
     /// A parser for Claude's session that had consumed so much before; `None` if nobody knows how much.
-    pub fn claude(before: Option<Total>) -> Self {
-        Self::new(&super::ACCENT, before)
+    pub fn claude(before: Option<RunningTotal>) -> Self {
+        Self::new(&super::QUIRKS, before)
     }
 
     /// The same for Qwen's.
-    pub fn qwen(before: Option<Total>) -> Self {
-        Self::new(&crate::cli::qwen::ACCENT, before)
+    pub fn qwen(before: Option<RunningTotal>) -> Self {
+        Self::new(&crate::cli::qwen::QUIRKS, before)
     }
 
-    pub(super) fn new(accent: &'static Accent, before: Option<Total>) -> Self {
+    pub(super) fn new(accent: &'static StreamJsonQuirks, before: Option<RunningTotal>) -> Self {
         Self {
             accent,
             before,
@@ -120,12 +120,12 @@ impl StreamJson {
         }
     }
 
-    fn assistant(&mut self, line: &Line<'_>, raw: &str) -> Heard {
+    fn assistant(&mut self, line: &StreamLine<'_>, raw: &str) -> Parsed {
         let Some((message, blocks)) = line.message.and_then(read_message) else {
-            return Heard::unparsed(raw);
+            return Parsed::unparsed(raw);
         };
         if let Some(parent) = &line.parent_tool_use_id {
-            return helper(parent, message.content);
+            return subagent_progress(parent, message.content);
         }
         let synthetic = message.model.as_deref() == Some("<synthetic>");
         let said = self.said && message.id.is_some() && message.id == self.streaming;
@@ -134,7 +134,7 @@ impl StreamJson {
             match block.kind.as_str() {
                 "text" if synthetic || line.is_api_error_message => {
                     let word = line.error.as_ref().and_then(Value::as_str);
-                    self.complain(word, block.text);
+                    self.set_error(word, block.text);
                 }
                 "text" if !said => events.extend(self.answer(block.text)),
                 "thinking" if !said => events.push(AgentEvent::Thought(block.thinking)),
@@ -149,7 +149,7 @@ impl StreamJson {
                 _ => {}
             }
         }
-        Heard::events(events)
+        Parsed::events(events)
     }
 
     /// What of a text is an answer; what is an error is said by the end of the turn.
@@ -157,94 +157,95 @@ impl StreamJson {
         let mark = text.find("[API Error: ");
         if let Some(at) = mark.filter(|_| self.accent.errors_in_answers) {
             let error = text.split_off(at);
-            self.complain(None, error);
+            self.set_error(None, error);
         }
         (!text.trim().is_empty()).then_some(AgentEvent::Text(text))
     }
 
-    fn complain(&mut self, word: Option<&str>, text: String) {
-        self.complaint = Some(Complaint {
+    fn set_error(&mut self, word: Option<&str>, text: String) {
+        self.complaint = Some(ErrorAnswer {
             word: word.unwrap_or_default().to_owned(),
             text,
         });
     }
 
     /// Only the results of tools are news; the rest repeats what the agent was told.
-    fn user(&mut self, line: &Line<'_>, raw: &str) -> Heard {
+    fn user(&mut self, line: &StreamLine<'_>, raw: &str) -> Parsed {
         let Some((message, blocks)) = line.message.and_then(read_message) else {
-            return Heard::unparsed(raw);
+            return Parsed::unparsed(raw);
         };
         if let Some(parent) = &line.parent_tool_use_id {
-            return helper(parent, message.content);
+            return subagent_progress(parent, message.content);
         }
         let results = blocks
             .into_iter()
             .filter(|block| block.kind == "tool_result");
-        Heard::events(results.map(|block| {
+        Parsed::events(results.map(|block| {
             let id = block.tool_use_id;
             let at = self.open.iter().position(|(open, _)| *open == id);
             let name = at.map(|at| self.open.swap_remove(at).1).unwrap_or_default();
             AgentEvent::ToolEnd {
                 id,
                 name,
-                output: plain(block.content),
+                output: blocks_text(block.content),
                 success: !block.is_error,
                 duration_ms: 0,
             }
         }))
     }
 
-    fn partial(&mut self, line: &Line<'_>, raw: &str) -> Heard {
+    fn on_stream_event(&mut self, line: &StreamLine<'_>, raw: &str) -> Parsed {
         let Some(event) = line
             .event
             .and_then(|event| serde_json::from_str::<Event>(event.get()).ok())
         else {
-            return Heard::unparsed(raw);
+            return Parsed::unparsed(raw);
         };
         match (event.kind.as_str(), event.delta) {
             ("message_start", _) if line.parent_tool_use_id.is_none() => {
                 self.streaming = event.message.map(|message| message.id);
                 self.said = false;
-                Heard::default()
+                Parsed::default()
             }
             ("content_block_delta", Some(delta)) if line.parent_tool_use_id.is_none() => {
                 let text = delta.text.map(AgentEvent::Text);
                 let piece = text.or(delta.thinking.map(AgentEvent::Thought));
                 self.said |= piece.is_some();
-                Heard::events(piece)
+                Parsed::events(piece)
             }
             // The beginnings and ends of blocks, pieces of a tool's input, and a state that nobody asked for.
-            _ => Heard::default(),
+            _ => Parsed::default(),
         }
     }
 }
 
 impl StreamJson {
     /// What a line means; `None` if it is of a kind that is not ours.
-    pub(super) fn known(&mut self, line: &str) -> Option<Heard> {
-        let read: Line<'_> = serde_json::from_str(line).ok()?;
+    pub(super) fn parse_known(&mut self, line: &str) -> Option<Parsed> {
+        let read: StreamLine<'_> = serde_json::from_str(line).ok()?;
         Some(match read.kind.as_str() {
             "assistant" => self.assistant(&read, line),
             "user" => self.user(&read, line),
-            "stream_event" => self.partial(&read, line),
-            "system" => serde_json::from_str::<System>(line).ok()?.heard(line),
-            "result" => serde_json::from_str::<Outcome>(line).ok()?.heard(self),
+            "stream_event" => self.on_stream_event(&read, line),
+            "system" => serde_json::from_str::<SystemLine>(line).ok()?.parse(line),
+            "result" => serde_json::from_str::<ResultLine>(line).ok()?.parse(self),
             _ => return None,
         })
     }
 }
 
 impl Parser for StreamJson {
-    fn line(&mut self, line: &str) -> Heard {
-        self.known(line).unwrap_or_else(|| Heard::unparsed(line))
+    fn parse_line(&mut self, line: &str) -> Parsed {
+        self.parse_known(line)
+            .unwrap_or_else(|| Parsed::unparsed(line))
     }
 
-    fn end(&mut self, ended: &Ended<'_>) -> AgentEvent {
+    fn finish(&mut self, ended: &ProcessEnd<'_>) -> AgentEvent {
         let said = self
             .complaint
             .as_ref()
             .map(|complaint| complaint.text.as_str());
-        failure::silent(self.accent.agent, said, ended)
+        failure::no_result_error(self.accent.agent, said, ended)
     }
 }
 
@@ -264,16 +265,16 @@ fn read_message(raw: &RawValue) -> Option<(Message<'_>, Vec<Block>)> {
 }
 
 /// What a helper of the agent says is progress of the tool that began it, and no answer to us.
-fn helper(parent: &str, content: &RawValue) -> Heard {
+fn subagent_progress(parent: &str, content: &RawValue) -> Parsed {
     let content: Value = serde_json::from_str(content.get()).unwrap_or_default();
-    Heard::event(AgentEvent::ToolProgress {
+    Parsed::event(AgentEvent::ToolProgress {
         id: parent.to_owned(),
         update: json!({ "content": content }),
     })
 }
 
 /// Blocks of text as the text they are.
-fn plain(content: Value) -> Value {
+fn blocks_text(content: Value) -> Value {
     let Value::Array(blocks) = &content else {
         return content;
     };

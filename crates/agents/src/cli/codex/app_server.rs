@@ -5,18 +5,21 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use windlass_core::{AgentEvent, ErrorCode, PlanEntry};
 
-use super::approvals::Approvals;
-use super::items::{Item, Meaning};
-use super::messages::{Message, Params, TokenUsage, TurnInfo};
+use super::approvals::PendingApprovals;
+use super::items::{Item, ItemKind};
+use super::messages::{Message, Params, ThreadUsage, TurnInfo};
 use super::sandbox;
-use crate::cli::{Call, Dialog, Ended, Heard, Parser, Question, Start, Total, failure};
+use crate::cli::{
+    InteractiveParser, Parsed, Parser, ProcessEnd, RunContext, RunningTotal, SessionStart,
+    TurnRequest, failure,
+};
 
 /// The numbers of our first requests; each turn and each interruption has the next.
 const INITIALIZE: u64 = 1;
 const THREAD: u64 = 2;
 
 /// Notifications that say nothing that other lines do not say better.
-const QUIET: &[&str] = &[
+const IGNORED_METHODS: &[&str] = &[
     "account/rateLimits/updated",
     "item/fileChange/outputDelta",
     "item/fileChange/patchUpdated",
@@ -37,17 +40,17 @@ const QUIET: &[&str] = &[
 pub struct AppServer {
     /// The request that begins or resumes the thread.
     begin: Value,
-    approvals: Approvals,
+    approvals: PendingApprovals,
     thread: Option<String>,
     /// A question that came before the thread was ready.
-    waiting: Option<Question>,
+    waiting: Option<TurnRequest>,
     requests: u64,
-    turn: Turn,
+    turn: TurnState,
 }
 
 /// What is known of the turn under way.
 #[derive(Debug, Default)]
-struct Turn {
+struct TurnState {
     request: u64,
     id: Option<String>,
     /// Whether it runs; before that it cannot be interrupted.
@@ -58,8 +61,8 @@ struct Turn {
     /// The item whose text came in pieces and need not be said again.
     streamed: Option<String>,
     /// What the thread had consumed when the turn began.
-    before: Option<Total>,
-    total: Option<Total>,
+    before: Option<RunningTotal>,
+    total: Option<RunningTotal>,
     diff: String,
     /// What the change that was begun last would touch.
     changed: Vec<PathBuf>,
@@ -67,7 +70,7 @@ struct Turn {
 
 impl AppServer {
     /// The other side of this call's process.
-    pub fn new(call: &Call<'_>) -> Self {
+    pub fn new(call: &RunContext<'_>) -> Self {
         let mut params = json!({
             "cwd": call.cwd,
             "approvalPolicy": "on-request",
@@ -77,7 +80,7 @@ impl AppServer {
             params["model"] = model.into();
         }
         if !call.mcp_servers.is_empty() {
-            let mut servers = call.servers();
+            let mut servers = call.mcp_servers_json();
             for server in servers
                 .as_object_mut()
                 .into_iter()
@@ -89,12 +92,12 @@ impl AppServer {
             params["config"] = json!({ "mcp_servers": servers });
         }
         let method = match call.start {
-            Start::Resume(id) | Start::Named(id) => {
+            SessionStart::Resume(id) | SessionStart::Named(id) => {
                 params["threadId"] = id.into();
                 params["excludeTurns"] = true.into();
                 "thread/resume"
             }
-            Start::Fresh => {
+            SessionStart::Fresh => {
                 if let Some(words) = call.instructions {
                     params["developerInstructions"] = words.into();
                 }
@@ -103,69 +106,71 @@ impl AppServer {
         };
         Self {
             begin: json!({ "id": THREAD, "method": method, "params": params }),
-            approvals: Approvals::new(call.into()),
+            approvals: PendingApprovals::new(call.into()),
             thread: None,
             waiting: None,
             requests: THREAD,
-            turn: Turn::default(),
+            turn: TurnState::default(),
         }
     }
 
-    fn answered(&mut self, id: u64, result: Params<'_>) -> Heard {
+    fn on_response(&mut self, id: u64, result: Params<'_>) -> Parsed {
         match id {
-            INITIALIZE => Heard {
+            INITIALIZE => Parsed {
                 replies: vec![
                     json!({ "method": "initialized" }).to_string(),
                     self.begin.to_string(),
                 ],
-                ..Heard::default()
+                ..Parsed::default()
             },
             THREAD => {
                 self.thread = result.thread.map(|thread| thread.id);
                 let waiting = self.waiting.take();
-                Heard {
+                Parsed {
                     session: self.thread.clone(),
                     replies: waiting
                         .into_iter()
-                        .flat_map(|question| self.ask(question))
+                        .flat_map(|question| self.start_turn(question))
                         .collect(),
-                    ..Heard::default()
+                    ..Parsed::default()
                 }
             }
             _ => {
                 if let Some(turn) = result.turn.filter(|_| id == self.turn.request) {
                     self.turn.id = Some(turn.id);
                 }
-                Heard::default()
+                Parsed::default()
             }
         }
     }
 
-    fn refused(&self, id: u64, message: &str) -> Heard {
+    fn on_error_response(&self, id: u64, message: &str) -> Parsed {
         let is_ours = id <= THREAD || id == self.turn.request;
-        Heard::events(is_ours.then(|| match failure::lost(message) {
-            Some(reason) => AgentEvent::SessionInvalid { reason },
-            None => failure::failed(None, message),
-        }))
+        Parsed::events(
+            is_ours.then(|| match failure::session_lost_message(message) {
+                Some(reason) => AgentEvent::SessionInvalid { reason },
+                None => failure::error_event(None, message),
+            }),
+        )
     }
 
-    fn notified(&mut self, method: &str, params: Params<'_>, line: &str) -> Heard {
+    fn notified(&mut self, method: &str, params: Params<'_>, line: &str) -> Parsed {
         if params.thread_id.is_some() && params.thread_id != self.thread {
             // A thread that the agent began for a helper of its own.
-            return Heard::unparsed(line);
+            return Parsed::unparsed(line);
         }
         let heard = match method.split_once('/') {
             Some(("item", what)) => self.item(what, params, line),
-            _ => self.news(method, params),
+            _ => self.on_turn_notification(method, params),
         };
-        heard.unwrap_or_else(|| match QUIET.contains(&method) {
-            true => Heard::default(),
-            false => Heard::unparsed(line),
+        heard.unwrap_or_else(|| match IGNORED_METHODS.contains(&method) {
+            true => Parsed::default(),
+            false => Parsed::unparsed(line),
         })
     }
 
     /// Something about an item; `None` if it means nothing to us.
-    fn item(&mut self, what: &str, params: Params<'_>, line: &str) -> Option<Heard> {
+    fn item(&mut self, what: &str, params: Params<'_>, line: &str) -> Option<Parsed> {
         let event = match what {
             "agentMessage/delta" => {
                 self.turn.streamed = params.item_id;
@@ -181,71 +186,71 @@ impl AppServer {
             }),
             "started" => {
                 let item = params.item?;
-                let is_tool = item.meaning() == Meaning::Tool;
-                self.turn.changed = item.changed();
+                let is_tool = item.kind() == ItemKind::Tool;
+                self.turn.changed = item.changed_paths();
                 is_tool.then(|| item.tool_start(item.id.to_string()))
             }
             "completed" => return Some(self.completed(params.item?, line)),
             _ => return None,
         };
-        Some(Heard::events(event))
+        Some(Parsed::events(event))
     }
 
     /// Something about the turn or the thread; `None` if it means nothing to us.
-    fn news(&mut self, method: &str, params: Params<'_>) -> Option<Heard> {
+    fn on_turn_notification(&mut self, method: &str, params: Params<'_>) -> Option<Parsed> {
         let event = match method {
             "turn/started" => return Some(self.started(params.turn?.id)),
             "turn/completed" => return Some(self.ended(params.turn?)),
             "turn/plan/updated" => Some(AgentEvent::Plan {
                 entries: params.plan?.into_iter().map(PlanEntry::from).collect(),
             }),
-            "turn/diff/updated" => self.changed(params.diff?),
+            "turn/diff/updated" => self.on_diff(params.diff?),
             "thread/tokenUsage/updated" => {
-                return Some(self.consumed(params.turn_id, &params.token_usage?));
+                return Some(self.on_usage(params.turn_id, &params.token_usage?));
             }
             // One that is final is said again by the end of the turn.
-            "error" => params.will_retry.then_some(params.error?.retry()),
+            "error" => params.will_retry.then_some(params.error?.to_retry_event()),
             _ => return None,
         };
-        Some(Heard::events(event))
+        Some(Parsed::events(event))
     }
 
-    fn started(&mut self, id: String) -> Heard {
+    fn started(&mut self, id: String) -> Parsed {
         if *self.turn.id.get_or_insert(id.clone()) != id {
-            return Heard::default();
+            return Parsed::default();
         }
         self.turn.running = true;
-        Heard {
+        Parsed {
             replies: match self.turn.unwanted {
                 true => self.interrupt(),
                 false => Vec::new(),
             },
-            ..Heard::default()
+            ..Parsed::default()
         }
     }
 
-    fn completed(&mut self, item: Item<'_>, line: &str) -> Heard {
+    fn completed(&mut self, item: Item<'_>, line: &str) -> Parsed {
         let is_said = self.turn.streamed.as_deref() == Some(&*item.id);
-        Heard::events(match item.meaning() {
-            Meaning::Answer => {
+        Parsed::events(match item.kind() {
+            ItemKind::Answer => {
                 self.turn.answer = item.text.unwrap_or_default();
                 (!is_said).then(|| AgentEvent::Text(self.turn.answer.clone()))
             }
-            Meaning::Thought if is_said => None,
-            Meaning::Thought => item.thought().map(AgentEvent::Thought),
-            Meaning::Tool => {
+            ItemKind::Thought if is_said => None,
+            ItemKind::Thought => item.reasoning_text().map(AgentEvent::Thought),
+            ItemKind::Tool => {
                 let id = item.id.to_string();
                 Some(item.tool_end(id))
             }
-            Meaning::Plan => Some(item.plan()),
-            Meaning::Notice => Some(item.notice()),
-            Meaning::Prompt => None,
-            Meaning::Other => return Heard::unparsed(line),
+            ItemKind::Plan => Some(item.plan()),
+            ItemKind::Notice => Some(item.notice()),
+            ItemKind::Prompt => None,
+            ItemKind::Other => return Parsed::unparsed(line),
         })
     }
 
     /// The whole change so far; Codex repeats it after every step.
-    fn changed(&mut self, diff: String) -> Option<AgentEvent> {
+    fn on_diff(&mut self, diff: String) -> Option<AgentEvent> {
         if diff == self.turn.diff {
             return None;
         }
@@ -254,38 +259,40 @@ impl AppServer {
     }
 
     /// The thread's total, from which this turn's part follows: what its first call found is not its own.
-    fn consumed(&mut self, turn: Option<String>, usage: &TokenUsage) -> Heard {
-        let total = Total::from(usage.total);
+    fn on_usage(&mut self, turn: Option<String>, usage: &ThreadUsage) -> Parsed {
+        let total = RunningTotal::from(usage.total);
         if turn.is_some() && turn == self.turn.id {
             let before = total.before(usage.last.into());
             self.turn.before.get_or_insert(before);
             self.turn.total = Some(total);
         }
-        Heard {
+        Parsed {
             total: Some(total),
-            ..Heard::default()
+            ..Parsed::default()
         }
     }
 
-    fn ended(&mut self, turn: TurnInfo) -> Heard {
+    fn ended(&mut self, turn: TurnInfo) -> Parsed {
         if self.turn.id.as_ref().is_some_and(|id| *id != turn.id) {
             // An earlier turn, of which nobody waits for the end any more.
-            return Heard::default();
+            return Parsed::default();
         }
         let mine = std::mem::take(&mut self.turn);
         let usage = mine
             .total
             .zip(mine.before)
-            .map(|(total, before)| total.since(before));
-        Heard::event(match (turn.status.as_deref(), turn.error) {
+            .map(|(total, before)| total.usage_since(before));
+        Parsed::event(match (turn.status.as_deref(), turn.error) {
             (Some("completed"), _) => AgentEvent::Result {
                 text: mine.answer,
                 usage,
                 metadata: json!({ "duration_ms": turn.duration_ms }),
             },
-            (Some("interrupted"), _) => failure::coded(ErrorCode::Cancelled, None, "interrupted"),
-            (_, Some(problem)) => problem.failed(),
-            (status, None) => failure::failed(None, &format!("the turn ended as {status:?}")),
+            (Some("interrupted"), _) => {
+                failure::error_event_with_code(ErrorCode::Cancelled, None, "interrupted")
+            }
+            (_, Some(problem)) => problem.to_error_event(),
+            (status, None) => failure::error_event(None, &format!("the turn ended as {status:?}")),
         })
     }
 
@@ -296,41 +303,41 @@ impl AppServer {
 }
 
 impl Parser for AppServer {
-    fn line(&mut self, line: &str) -> Heard {
+    fn parse_line(&mut self, line: &str) -> Parsed {
         let Ok(message) = serde_json::from_str::<Message<'_>>(line) else {
-            return Heard::unparsed(line);
+            return Parsed::unparsed(line);
         };
         let params = message.params.unwrap_or_default();
         match (message.method, message.id) {
             (Some(method), Some(id)) => {
                 self.approvals
-                    .asked(&method, id, params, &self.turn.changed)
+                    .on_request(&method, id, params, &self.turn.changed)
             }
             (Some(method), None) => self.notified(&method, params, line),
             (None, Some(id)) => {
                 let id = id.as_u64().unwrap_or_default();
                 match message.error {
-                    Some(error) => self.refused(id, &error.message),
-                    None => self.answered(id, message.result.unwrap_or_default()),
+                    Some(error) => self.on_error_response(id, &error.message),
+                    None => self.on_response(id, message.result.unwrap_or_default()),
                 }
             }
-            (None, None) => Heard::unparsed(line),
+            (None, None) => Parsed::unparsed(line),
         }
     }
 
-    fn end(&mut self, ended: &Ended<'_>) -> AgentEvent {
-        failure::silent("codex", None, ended)
+    fn finish(&mut self, ended: &ProcessEnd<'_>) -> AgentEvent {
+        failure::no_result_error("codex", None, ended)
     }
 }
 
-impl Dialog for AppServer {
-    fn open(&mut self) -> Vec<String> {
+impl InteractiveParser for AppServer {
+    fn on_start(&mut self) -> Vec<String> {
         let client = json!({ "name": "windlass", "title": "Windlass", "version": env!("CARGO_PKG_VERSION") });
         let params = json!({ "clientInfo": client });
         vec![json!({ "id": INITIALIZE, "method": "initialize", "params": params }).to_string()]
     }
 
-    fn ask(&mut self, question: Question) -> Vec<String> {
+    fn start_turn(&mut self, question: TurnRequest) -> Vec<String> {
         let Some(thread) = self.thread.clone() else {
             self.waiting = Some(question);
             return Vec::new();
@@ -342,11 +349,11 @@ impl Dialog for AppServer {
         if let Some(schema) = question.schema {
             params["outputSchema"] = schema;
         }
-        self.approvals.begin();
+        self.approvals.clear();
         let line = self.request("turn/start", params);
-        self.turn = Turn {
+        self.turn = TurnState {
             request: self.requests,
-            ..Turn::default()
+            ..TurnState::default()
         };
         vec![line]
     }
@@ -361,7 +368,7 @@ impl Dialog for AppServer {
         vec![self.request("turn/interrupt", params)]
     }
 
-    fn answer(&mut self, id: &str, option: Option<&str>) -> Vec<String> {
+    fn answer_permission(&mut self, id: &str, option: Option<&str>) -> Vec<String> {
         self.approvals.answer(id, option)
     }
 }

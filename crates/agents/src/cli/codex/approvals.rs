@@ -4,37 +4,37 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 use windlass_core::permission::Decision;
-use windlass_core::{PermissionAsk, ToolKind};
+use windlass_core::{PermissionRequest, ToolKind};
 
 use super::messages::Params;
-use crate::cli::Heard;
-use crate::cli::gate::{self, Gate, Waiting};
+use crate::cli::Parsed;
+use crate::cli::gate::{self, PendingQuestions, PermissionGate};
 
 /// The questions of one thread.
 #[derive(Debug, Default)]
-pub(super) struct Approvals {
-    gate: Gate,
-    waiting: Waiting<Open>,
+pub(super) struct PendingApprovals {
+    gate: PermissionGate,
+    waiting: PendingQuestions<PendingApproval>,
 }
 
 /// A question that waits for a person.
 #[derive(Debug)]
-struct Open {
+struct PendingApproval {
     id: Value,
-    answers: Answers,
+    answers: ApprovalStyle,
 }
 
 /// How Codex wants yes and no to be said.
 #[derive(Debug, Clone, Copy)]
-enum Answers {
+enum ApprovalStyle {
     Accept,
     Approved,
     /// A server's question whether its tool may run.
     Action,
 }
 
-impl Answers {
-    fn say(self, yes: bool) -> Value {
+impl ApprovalStyle {
+    fn response_for(self, yes: bool) -> Value {
         match (self, yes) {
             (Self::Accept, true) => json!({ "decision": "accept" }),
             (Self::Accept, false) => json!({ "decision": "decline" }),
@@ -46,28 +46,28 @@ impl Answers {
     }
 }
 
-impl Approvals {
-    pub(super) fn new(gate: Gate) -> Self {
+impl PendingApprovals {
+    pub(super) fn new(gate: PermissionGate) -> Self {
         Self {
             gate,
-            waiting: Waiting::default(),
+            waiting: PendingQuestions::default(),
         }
     }
 
     /// Answers a request, or has a person answer it. Nothing is left unanswered: Codex would wait for ever.
-    pub(super) fn asked(
+    pub(super) fn on_request(
         &mut self,
         method: &str,
         id: Value,
         params: Params<'_>,
         changed: &[PathBuf],
-    ) -> Heard {
+    ) -> Parsed {
         let answers = match method {
             "item/commandExecution/requestApproval" | "item/fileChange/requestApproval" => {
-                Answers::Accept
+                ApprovalStyle::Accept
             }
-            "execCommandApproval" | "applyPatchApproval" => Answers::Approved,
-            "mcpServer/elicitation/request" if is_about_a_tool(&params) => Answers::Action,
+            "execCommandApproval" | "applyPatchApproval" => ApprovalStyle::Approved,
+            "mcpServer/elicitation/request" if is_about_a_tool(&params) => ApprovalStyle::Action,
             // Wider permissions than the session has are never granted: the session's are all that was agreed on.
             "item/permissions/requestApproval" => return result(&id, json!({ "permissions": {} })),
             // A server may ask for anything; only whether its tool may run is ours to say.
@@ -76,18 +76,18 @@ impl Approvals {
             _ => {
                 let error =
                     json!({ "code": -32601, "message": format!("{method} is not supported") });
-                return Heard::reply(json!({ "id": id, "error": error }).to_string());
+                return Parsed::reply(json!({ "id": id, "error": error }).to_string());
             }
         };
         let ask = self.question(method, &id, params, changed);
         match self.gate.decide(&ask) {
-            Decision::Allow => result(&id, answers.say(true)),
-            Decision::Deny => result(&id, answers.say(false)),
-            Decision::AskPerson => {
-                let open = Open { id, answers };
-                match self.waiting.put(ask.id.clone(), open) {
-                    Some(open) => result(&open.id, open.answers.say(false)),
-                    None => Heard::ask(ask),
+            Decision::Allow => result(&id, answers.response_for(true)),
+            Decision::Deny => result(&id, answers.response_for(false)),
+            Decision::AskApprover => {
+                let open = PendingApproval { id, answers };
+                match self.waiting.insert(ask.id.clone(), open) {
+                    Some(open) => result(&open.id, open.answers.response_for(false)),
+                    None => Parsed::permission(ask),
                 }
             }
         }
@@ -96,12 +96,14 @@ impl Approvals {
     /// What a person said to the question of this id.
     pub(super) fn answer(&mut self, id: &str, option: Option<&str>) -> Vec<String> {
         let answered = self.waiting.take(id, option);
-        let line = |(open, yes): (Open, bool)| result(&open.id, open.answers.say(yes)).replies;
+        let line = |(open, yes): (PendingApproval, bool)| {
+            result(&open.id, open.answers.response_for(yes)).replies
+        };
         answered.map(line).unwrap_or_default()
     }
 
     /// A new turn begins; what an earlier one asked is over.
-    pub(super) fn begin(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.waiting.clear();
     }
 
@@ -111,14 +113,14 @@ impl Approvals {
         id: &Value,
         params: Params<'_>,
         changed: &[PathBuf],
-    ) -> PermissionAsk {
+    ) -> PermissionRequest {
         let is_patch = method.contains("fileChange") || method == "applyPatchApproval";
         let (tool, kind) = match method {
             "mcpServer/elicitation/request" => ("mcp", None),
             _ if is_patch => ("apply_patch", Some(ToolKind::Write)),
             _ => ("shell", Some(ToolKind::Execute)),
         };
-        let seen = |path: &PathBuf| self.gate.seen(&path.to_string_lossy());
+        let seen = |path: &PathBuf| self.gate.rule_path(&path.to_string_lossy());
         let paths: Vec<PathBuf> = changed.iter().filter(|_| is_patch).map(seen).collect();
         let mut input = Map::new();
         if is_patch {
@@ -133,16 +135,16 @@ impl Approvals {
                 input.insert(name.to_owned(), said.into());
             }
         }
-        PermissionAsk {
+        PermissionRequest {
             paths,
             input: input.into(),
-            ..gate::ask("codex", id.to_string(), tool, kind)
+            ..gate::permission_request("codex", id.to_string(), tool, kind)
         }
     }
 }
 
-fn result(id: &Value, result: Value) -> Heard {
-    Heard::reply(json!({ "id": id, "result": result }).to_string())
+fn result(id: &Value, result: Value) -> Parsed {
+    Parsed::reply(json!({ "id": id, "result": result }).to_string())
 }
 
 fn is_about_a_tool(params: &Params<'_>) -> bool {

@@ -6,40 +6,40 @@ use serde::Deserialize;
 use serde_json::json;
 use windlass_core::AgentEvent;
 
-use super::items::{Item, Meaning};
+use super::items::{Item, ItemKind};
 use crate::cli::tokens::OpenAiTokens;
-use crate::cli::{Ended, Heard, Parser, Total, failure};
+use crate::cli::{Parsed, Parser, ProcessEnd, RunningTotal, failure};
 
 /// Reads the lines of one run.
 #[derive(Debug)]
-pub struct Exec {
+pub struct ExecParser {
     turn: u64,
-    before: Option<Total>,
+    before: Option<RunningTotal>,
     answer: String,
     open: Vec<String>,
     complaint: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Line<'a> {
+struct ExecLine<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
     thread_id: Option<String>,
     #[serde(borrow)]
     item: Option<Item<'a>>,
     usage: Option<OpenAiTokens>,
-    error: Option<Problem>,
+    error: Option<ExecError>,
     message: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Problem {
+struct ExecError {
     message: String,
 }
 
-impl Exec {
+impl ExecParser {
     /// A parser for this turn of a session that had consumed so much before; `None` if nobody knows how much.
-    pub fn new(turn: u64, before: Option<Total>) -> Self {
+    pub fn new(turn: u64, before: Option<RunningTotal>) -> Self {
         Self {
             turn,
             before,
@@ -55,7 +55,7 @@ impl Exec {
     }
 
     fn started(&mut self, item: &Item<'_>) -> Vec<AgentEvent> {
-        if item.meaning() != Meaning::Tool {
+        if item.kind() != ItemKind::Tool {
             return Vec::new();
         }
         let id = self.id(item);
@@ -63,23 +63,23 @@ impl Exec {
         vec![item.tool_start(id)]
     }
 
-    fn completed(&mut self, item: Item<'_>, line: &str) -> Heard {
-        Heard::events(match item.meaning() {
-            Meaning::Answer => {
+    fn completed(&mut self, item: Item<'_>, line: &str) -> Parsed {
+        Parsed::events(match item.kind() {
+            ItemKind::Answer => {
                 let text = item.text.unwrap_or_default();
                 self.answer.clone_from(&text);
                 vec![AgentEvent::Text(text)]
             }
-            Meaning::Thought => item
-                .thought()
+            ItemKind::Thought => item
+                .reasoning_text()
                 .map(AgentEvent::Thought)
                 .into_iter()
                 .collect(),
-            Meaning::Tool => self.tool_ended(item),
-            Meaning::Plan => vec![item.plan()],
-            Meaning::Notice => vec![item.notice()],
-            Meaning::Prompt => Vec::new(),
-            Meaning::Other => return Heard::unparsed(line),
+            ItemKind::Tool => self.tool_ended(item),
+            ItemKind::Plan => vec![item.plan()],
+            ItemKind::Notice => vec![item.notice()],
+            ItemKind::Prompt => Vec::new(),
+            ItemKind::Other => return Parsed::unparsed(line),
         })
     }
 
@@ -98,14 +98,14 @@ impl Exec {
     }
 
     /// The counts are those of the whole thread: what was known before is not this turn's.
-    fn result(&mut self, usage: Option<OpenAiTokens>) -> Heard {
-        let total = usage.map(Total::from);
+    fn result(&mut self, usage: Option<OpenAiTokens>) -> Parsed {
+        let total = usage.map(RunningTotal::from);
         let known = total
             .zip(self.before)
-            .map(|(total, before)| total.since(before));
-        Heard {
+            .map(|(total, before)| total.usage_since(before));
+        Parsed {
             total,
-            ..Heard::event(AgentEvent::Result {
+            ..Parsed::event(AgentEvent::Result {
                 text: std::mem::take(&mut self.answer),
                 metadata: match (&known, total) {
                     (None, Some(total)) => {
@@ -118,32 +118,32 @@ impl Exec {
         }
     }
 
-    fn complained(&mut self, message: String) -> Heard {
-        match reconnecting(&message) {
-            Some(event) => Heard::event(event),
+    fn on_error(&mut self, message: String) -> Parsed {
+        match parse_reconnect(&message) {
+            Some(event) => Parsed::event(event),
             // The end that follows says it again.
             None => {
                 self.complaint = Some(message);
-                Heard::default()
+                Parsed::default()
             }
         }
     }
 }
 
-impl Parser for Exec {
-    fn line(&mut self, line: &str) -> Heard {
-        let Ok(read) = serde_json::from_str::<Line<'_>>(line) else {
-            return Heard::unparsed(line);
+impl Parser for ExecParser {
+    fn parse_line(&mut self, line: &str) -> Parsed {
+        let Ok(read) = serde_json::from_str::<ExecLine<'_>>(line) else {
+            return Parsed::unparsed(line);
         };
         match (&*read.kind, read.item) {
-            ("thread.started", _) => Heard {
+            ("thread.started", _) => Parsed {
                 session: read.thread_id,
-                ..Heard::default()
+                ..Parsed::default()
             },
-            ("turn.started", _) => Heard::default(),
-            ("item.started", Some(item)) => Heard::events(self.started(&item)),
-            ("item.updated", Some(item)) if item.meaning() == Meaning::Plan => {
-                Heard::event(item.plan())
+            ("turn.started", _) => Parsed::default(),
+            ("item.started", Some(item)) => Parsed::events(self.started(&item)),
+            ("item.updated", Some(item)) if item.kind() == ItemKind::Plan => {
+                Parsed::event(item.plan())
             }
             ("item.completed", Some(item)) => self.completed(item, line),
             ("turn.completed", _) => self.result(read.usage),
@@ -152,20 +152,20 @@ impl Parser for Exec {
                     .error
                     .map(|error| error.message)
                     .or(self.complaint.take());
-                Heard::event(failure::failed(None, &said.unwrap_or_default()))
+                Parsed::event(failure::error_event(None, &said.unwrap_or_default()))
             }
-            ("error", _) => self.complained(read.message.unwrap_or_default()),
-            _ => Heard::unparsed(line),
+            ("error", _) => self.on_error(read.message.unwrap_or_default()),
+            _ => Parsed::unparsed(line),
         }
     }
 
-    fn end(&mut self, ended: &Ended<'_>) -> AgentEvent {
-        failure::silent("codex", self.complaint.as_deref(), ended)
+    fn finish(&mut self, ended: &ProcessEnd<'_>) -> AgentEvent {
+        failure::no_result_error("codex", self.complaint.as_deref(), ended)
     }
 }
 
 /// `Reconnecting... 2/5 (why)`: Codex tries again by itself.
-pub(super) fn reconnecting(message: &str) -> Option<AgentEvent> {
+pub(super) fn parse_reconnect(message: &str) -> Option<AgentEvent> {
     let rest = message.strip_prefix("Reconnecting...")?.trim_start();
     let (count, why) = rest.split_once(' ').unwrap_or((rest, message));
     let (attempt, of) = count.split_once('/').unwrap_or((count, ""));

@@ -33,11 +33,11 @@ pub(super) struct Item<'a> {
     error: Option<Value>,
     query: Option<String>,
     summary: Option<Vec<String>>,
-    items: Option<Vec<Step>>,
+    items: Option<Vec<PlanItem>>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Step {
+struct PlanItem {
     text: String,
     #[serde(default)]
     completed: bool,
@@ -45,7 +45,7 @@ struct Step {
 
 /// What kind of thing an item is to us.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Meaning {
+pub(super) enum ItemKind {
     Answer,
     Thought,
     Tool,
@@ -56,10 +56,10 @@ pub(super) enum Meaning {
 }
 
 impl Item<'_> {
-    pub(super) fn meaning(&self) -> Meaning {
+    pub(super) fn kind(&self) -> ItemKind {
         match &*self.kind {
-            "agent_message" | "agentMessage" => Meaning::Answer,
-            "reasoning" => Meaning::Thought,
+            "agent_message" | "agentMessage" => ItemKind::Answer,
+            "reasoning" => ItemKind::Thought,
             "command_execution"
             | "commandExecution"
             | "file_change"
@@ -70,22 +70,22 @@ impl Item<'_> {
             | "webSearch"
             | "dynamicToolCall"
             | "collab_tool_call"
-            | "collabAgentToolCall" => Meaning::Tool,
-            "todo_list" => Meaning::Plan,
-            "error" => Meaning::Notice,
-            "userMessage" => Meaning::Prompt,
-            _ => Meaning::Other,
+            | "collabAgentToolCall" => ItemKind::Tool,
+            "todo_list" => ItemKind::Plan,
+            "error" => ItemKind::Notice,
+            "userMessage" => ItemKind::Prompt,
+            _ => ItemKind::Other,
         }
     }
 
     /// What the agent thought, whichever way it says so.
-    pub(super) fn thought(self) -> Option<String> {
+    pub(super) fn reasoning_text(self) -> Option<String> {
         let summary = self.summary.map(|parts| parts.join("\n"));
         self.text.or(summary).filter(|text| !text.is_empty())
     }
 
     pub(super) fn plan(self) -> AgentEvent {
-        let step = |step: Step| PlanEntry {
+        let step = |step: PlanItem| PlanEntry {
             step: step.text,
             status: match step.completed {
                 true => PlanStatus::Completed,
@@ -104,7 +104,7 @@ impl Item<'_> {
     }
 
     /// The files that a change is about.
-    pub(super) fn changed(&self) -> Vec<PathBuf> {
+    pub(super) fn changed_paths(&self) -> Vec<PathBuf> {
         let changes = self.changes.as_ref().and_then(Value::as_array);
         let path = |change: &Value| change["path"].as_str().map(PathBuf::from);
         changes.into_iter().flatten().filter_map(path).collect()

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use windlass_core::{AgentEvent, ErrorCode, PlanEntry, PlanStatus};
 
-use super::exec::reconnecting;
+use super::exec::parse_reconnect;
 use super::items::Item;
 use crate::cli::failure;
 use crate::cli::tokens::OpenAiTokens;
@@ -18,7 +18,7 @@ pub(super) struct Message<'a> {
     pub(super) params: Option<Params<'a>>,
     #[serde(borrow)]
     pub(super) result: Option<Params<'a>>,
-    pub(super) error: Option<Refusal>,
+    pub(super) error: Option<RpcError>,
 }
 
 /// The fields of all messages that are read; each name means the same wherever it stands.
@@ -32,10 +32,10 @@ pub(super) struct Params<'a> {
     pub(super) diff: Option<String>,
     #[serde(borrow)]
     pub(super) item: Option<Item<'a>>,
-    pub(super) thread: Option<Named>,
+    pub(super) thread: Option<IdOnly>,
     pub(super) turn: Option<TurnInfo>,
-    pub(super) token_usage: Option<TokenUsage>,
-    pub(super) error: Option<Problem>,
+    pub(super) token_usage: Option<ThreadUsage>,
+    pub(super) error: Option<CodexError>,
     pub(super) will_retry: bool,
     pub(super) plan: Option<Vec<PlanStep>>,
     pub(super) command: Option<String>,
@@ -51,7 +51,7 @@ pub(super) struct Meta {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Named {
+pub(super) struct IdOnly {
     pub(super) id: String,
 }
 
@@ -60,18 +60,18 @@ pub(super) struct Named {
 pub(super) struct TurnInfo {
     pub(super) id: String,
     pub(super) status: Option<String>,
-    pub(super) error: Option<Problem>,
+    pub(super) error: Option<CodexError>,
     pub(super) duration_ms: Option<u64>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct TokenUsage {
+pub(super) struct ThreadUsage {
     pub(super) total: OpenAiTokens,
     pub(super) last: OpenAiTokens,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Refusal {
+pub(super) struct RpcError {
     pub(super) message: String,
 }
 
@@ -97,22 +97,22 @@ impl From<PlanStep> for PlanEntry {
 /// What went wrong, with its type and often with the HTTP status behind it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Problem {
+pub(super) struct CodexError {
     message: String,
     codex_error_info: Option<Value>,
     additional_details: Option<String>,
 }
 
-impl Problem {
+impl CodexError {
     /// Codex tries again by itself.
-    pub(super) fn retry(self) -> AgentEvent {
+    pub(super) fn to_retry_event(self) -> AgentEvent {
         let why = self.additional_details.unwrap_or_default();
-        reconnecting(&format!("{} ({why})", self.message))
+        parse_reconnect(&format!("{} ({why})", self.message))
             .unwrap_or_else(|| failure::retry(None, None, None, None, &self.message))
     }
 
     /// The turn is over.
-    pub(super) fn failed(self) -> AgentEvent {
+    pub(super) fn to_error_event(self) -> AgentEvent {
         let info = self.codex_error_info.unwrap_or_default();
         let status = info
             .as_object()
@@ -125,8 +125,8 @@ impl Problem {
                 ErrorCode::RateLimited
             }
             Some("tooManyDenials") => ErrorCode::PermissionDenied,
-            _ => return failure::failed(status, &self.message),
+            _ => return failure::error_event(status, &self.message),
         };
-        failure::coded(code, status, &self.message)
+        failure::error_event_with_code(code, status, &self.message)
     }
 }

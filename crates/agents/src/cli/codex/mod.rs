@@ -11,9 +11,12 @@ use windlass_core::{AgentHandle, Capabilities, Result};
 use windlass_sandbox::Mechanism;
 
 pub use app_server::AppServer;
-pub use exec::Exec;
+pub use exec::ExecParser;
 
-use super::{Call, Command, Door, Endpoint, Gate, Home, Naming, Paper, Profile, Start, Transport};
+use super::{
+    CliProfile, CliStatePaths, CommandLine, Endpoint, IoMode, PermissionGate, RunContext,
+    SessionNaming, SessionStart, TempFileKind, Transport,
+};
 use crate::{AgentContext, Version};
 
 /// The provider by which Codex knows another endpoint.
@@ -21,11 +24,11 @@ const PROVIDER: &str = "windlass";
 const KEY: &str = "OPENAI_API_KEY";
 
 /// Everything about Codex that is not its output.
-pub const PROFILE: Profile = Profile {
+pub const PROFILE: CliProfile = CliProfile {
     name: "codex",
     programs: &["codex"],
     install: "install it with `npm install -g @openai/codex`, then run `codex login`",
-    home: Home {
+    home: CliStatePaths {
         variable: "CODEX_HOME",
         folder: ".codex",
         files: &[],
@@ -52,10 +55,10 @@ const APP_SERVER: Transport = Transport {
         usage: true,
         cost: false,
     },
-    naming: Naming::Announced,
+    naming: SessionNaming::AtStart,
     command: app_server_command,
-    papers: &[],
-    door: Door::Dialog(|call| Box::new(AppServer::new(call))),
+    temp_files: &[],
+    io: IoMode::Interactive(|call| Box::new(AppServer::new(call))),
 };
 
 const EXEC: Transport = Transport {
@@ -67,10 +70,10 @@ const EXEC: Transport = Transport {
         mcp: false,
         ..APP_SERVER.capabilities
     },
-    naming: Naming::Late,
+    naming: SessionNaming::InFirstTurn,
     command: exec_command,
-    papers: &[Paper::Schema],
-    door: Door::Once(|call| Box::new(Exec::new(call.turn, call.before))),
+    temp_files: &[TempFileKind::Schema],
+    io: IoMode::OneShot(|call| Box::new(ExecParser::new(call.turn, call.before))),
 };
 
 /// Makes Codex agents from their configuration.
@@ -80,24 +83,24 @@ pub fn factory(
     super::factory(&PROFILE, context)
 }
 
-fn app_server_command(call: &Call<'_>) -> Command {
+fn app_server_command(call: &RunContext<'_>) -> CommandLine {
     let mut command = common(call);
     command.arg("app-server");
     command
 }
 
-fn exec_command(call: &Call<'_>) -> Command {
+fn exec_command(call: &RunContext<'_>) -> CommandLine {
     let mut command = common(call);
     command.arg("exec");
-    if let Start::Resume(_) = call.start {
+    if let SessionStart::Resume(_) = call.start {
         command.arg("resume");
     }
     command.arg("--json").arg("--skip-git-repo-check");
     // `resume` has no flag for the sandbox, and a folder that was once trusted changes the default.
-    set(&mut command, "sandbox_mode", &text(sandbox(call)));
-    set(&mut command, "approval_policy", &text("never"));
-    if let (Some(words), Start::Fresh) = (call.instructions, call.start) {
-        set(&mut command, "developer_instructions", &text(words));
+    push_config(&mut command, "sandbox_mode", &toml_string(sandbox(call)));
+    push_config(&mut command, "approval_policy", &toml_string("never"));
+    if let (Some(words), SessionStart::Fresh) = (call.instructions, call.start) {
+        push_config(&mut command, "developer_instructions", &toml_string(words));
     }
     if let Some(model) = call.model {
         command.option("model", model);
@@ -105,7 +108,7 @@ fn exec_command(call: &Call<'_>) -> Command {
     if let Some(file) = call.schema_file {
         command.option("output-schema", &file.display().to_string());
     }
-    if let Start::Resume(id) | Start::Named(id) = call.start {
+    if let SessionStart::Resume(id) | SessionStart::Named(id) = call.start {
         command.arg(id);
     }
     command.arg("-");
@@ -113,17 +116,17 @@ fn exec_command(call: &Call<'_>) -> Command {
 }
 
 /// What both ways of starting Codex share, which stands before the subcommand.
-fn common(call: &Call<'_>) -> Command {
-    let mut command = Command::default();
+fn common(call: &RunContext<'_>) -> CommandLine {
+    let mut command = CommandLine::default();
     // Names that look like keys are kept from the commands that the model runs.
-    set(
+    push_config(
         &mut command,
         "shell_environment_policy.ignore_default_excludes",
         "false",
     );
     // Else Codex would note the folder as trusted, and obey what a repository says in `.codex`.
-    let folder = text(&call.cwd.display().to_string());
-    set(
+    let folder = toml_string(&call.cwd.display().to_string());
+    push_config(
         &mut command,
         "projects",
         &format!("{{{folder}={{trust_level=\"untrusted\"}}}}"),
@@ -134,23 +137,23 @@ fn common(call: &Call<'_>) -> Command {
     command
 }
 
-fn endpoint(endpoint: &Endpoint<'_>, command: &mut Command) {
+fn endpoint(endpoint: &Endpoint<'_>, command: &mut CommandLine) {
     let key = match endpoint.has_key {
-        true => format!(",env_key={}", text(KEY)),
+        true => format!(",env_key={}", toml_string(KEY)),
         false => String::new(),
     };
     let provider = format!(
         "{{name={},base_url={},wire_api=\"responses\"{key}}}",
-        text(PROVIDER),
-        text(&endpoint.versioned()),
+        toml_string(PROVIDER),
+        toml_string(&endpoint.url_with_version()),
     );
-    set(command, "model_provider", &text(PROVIDER));
-    set(command, &format!("model_providers.{PROVIDER}"), &provider);
+    push_config(command, "model_provider", &toml_string(PROVIDER));
+    push_config(command, &format!("model_providers.{PROVIDER}"), &provider);
 }
 
 /// How far Codex's own sandbox lets its tools go. Inside Landlock it could not start at all.
-fn sandbox(call: &Call<'_>) -> &'static str {
-    match Gate::is_open(call) {
+fn sandbox(call: &RunContext<'_>) -> &'static str {
+    match PermissionGate::allows_everything(call) {
         true if call.walls == Mechanism::Landlock => "danger-full-access",
         true => "workspace-write",
         false => "read-only",
@@ -158,13 +161,13 @@ fn sandbox(call: &Call<'_>) -> &'static str {
 }
 
 /// `-c key=value`, in front: there every subcommand takes it.
-fn set(command: &mut Command, key: &str, value: &str) {
+fn push_config(command: &mut CommandLine, key: &str, value: &str) {
     command
         .args
         .splice(..0, ["-c".to_owned(), format!("{key}={value}")]);
 }
 
 /// A TOML string. JSON's is one.
-pub(crate) fn text(value: &str) -> String {
+pub(crate) fn toml_string(value: &str) -> String {
     Value::from(value).to_string()
 }

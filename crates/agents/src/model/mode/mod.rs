@@ -4,10 +4,10 @@
 //! out ([`words`]), and calls are found in the answer on the way in: in its text ([`text`]), or in the JSON that a
 //! schema holds it to ([`schema`]).
 
-mod found;
+mod find_calls;
+mod flatten;
 mod schema;
 mod text;
-mod words;
 
 use std::sync::Arc;
 
@@ -15,14 +15,14 @@ use futures::stream::BoxStream;
 use windlass_wire::{ErrorKind, Message, ModelError, ModelEvent, ModelRequest, Part, ToolChoice};
 
 use super::ToolMode;
-use super::line::Line;
+use super::client::ModelClient;
 
 /// The provider's word for an answer that is no call and no answer either. It goes back to the model.
 const UNUSABLE: &str = "unusable_answer";
 
 /// Asks a model that calls tools in this way. The events are those of a model that has calls of its own.
-pub(super) fn ask(
-    line: &Arc<Line>,
+pub(super) fn stream_request(
+    line: &Arc<ModelClient>,
     mode: ToolMode,
     request: ModelRequest,
 ) -> BoxStream<'static, ModelEvent> {
@@ -30,17 +30,25 @@ pub(super) fn ask(
     match mode {
         ToolMode::Auto if has_tools => {
             let names = names(&request);
-            text::watch(line.ask(request), names, text::Tolerance::Prose)
+            text::extract_calls(
+                line.stream(request),
+                names,
+                text::OnMalformedCall::TreatAsText,
+            )
         }
         ToolMode::Text if has_tools => {
             let names = names(&request);
-            text::watch(line.ask(text::dress(request)), names, text::Tolerance::None)
+            text::extract_calls(
+                line.stream(text::prepare_request(request)),
+                names,
+                text::OnMalformedCall::Error,
+            )
         }
         ToolMode::Schema if has_tools => {
-            let (request, plan) = schema::dress(request);
-            schema::read(line.ask(request), plan)
+            let (request, plan) = schema::prepare_request(request);
+            schema::decode(line.stream(request), plan)
         }
-        _ => line.ask(request),
+        _ => line.stream(request),
     }
 }
 
@@ -58,7 +66,7 @@ pub(super) fn is_unusable(error: &ModelError) -> bool {
 }
 
 /// An answer as it should be remembered: a call that was found in its text stands there only once.
-pub(super) fn remembered(mut message: Message) -> Message {
+pub(super) fn for_history(mut message: Message) -> Message {
     let called: Vec<String> = message
         .parts
         .iter()
@@ -69,7 +77,7 @@ pub(super) fn remembered(mut message: Message) -> Message {
         .collect();
     for part in &mut message.parts {
         if let Part::Text(text) = part
-            && let found::Found::One { place, .. } = found::find(&text.text, &called)
+            && let find_calls::FoundCalls::One { place, .. } = find_calls::find(&text.text, &called)
         {
             text.text.replace_range(place, "");
             text.text.truncate(text.text.trim_end().len());

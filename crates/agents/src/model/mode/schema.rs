@@ -9,27 +9,27 @@ use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use serde_json::{Map, Value, json};
 use windlass_wire::{
-    Fold, JsonSchema, ModelError, ModelEvent, ModelRequest, ModelResponse, OutputFormat,
-    StopReason, Text, Tool, ToolChoice,
+    JsonSchema, ModelError, ModelEvent, ModelRequest, ModelResponse, OutputFormat, ResponseBuilder,
+    StopReason, Text, ToolChoice, ToolDefinition,
 };
 
-use super::{text, unusable, words};
+use super::{flatten, text, unusable};
 
 /// The action that ends the work.
 pub(super) const DONE: &str = "done";
 /// What the model is told about how to act.
-const HOW: &str = include_str!("../prompts/schema.md");
+const INSTRUCTIONS: &str = include_str!("../prompts/schema.md");
 
 /// What an answer may be.
 #[derive(Debug, Clone)]
-pub(super) struct Plan {
+pub(super) struct ActionSchema {
     names: Vec<String>,
     /// Whether the answer itself is an object, which a server that enforces nothing may let through bare.
     wants_object: bool,
 }
 
 /// The request with its tools put into words and its answer held to a schema.
-pub(super) fn dress(mut request: ModelRequest) -> (ModelRequest, Plan) {
+pub(super) fn prepare_request(mut request: ModelRequest) -> (ModelRequest, ActionSchema) {
     let answer = match std::mem::take(&mut request.output) {
         OutputFormat::JsonSchema(wanted) => wanted.schema,
         OutputFormat::Json => json!({ "type": "object" }),
@@ -41,23 +41,23 @@ pub(super) fn dress(mut request: ModelRequest) -> (ModelRequest, Plan) {
         Some(ToolChoice::Required) => (None, false),
         _ => (None, true),
     };
-    let mut shape = Shape::default();
+    let mut shape = SchemaBuilder::default();
     for tool in &request.tools {
-        if let Some((name, parameters)) = offered(tool)
+        if let Some((name, parameters)) = name_and_schema(tool)
             && only.as_ref().is_none_or(|only| *only == name)
         {
             shape.tool(&name, parameters);
         }
     }
-    let plan = Plan {
+    let plan = ActionSchema {
         names: shape.names.clone(),
         wants_object: wants_object && may_end,
     };
     if may_end {
         shape.action(DONE, "answer", answer);
     }
-    let how = words::offer(HOW, &request.tools);
-    let mut request = words::flat(request, words::Dress::Action);
+    let how = flatten::describe_tools(INSTRUCTIONS, &request.tools);
+    let mut request = flatten::flatten(request, flatten::CallFormat::Action);
     request.instructions.push(Text::new(how));
     request.output = OutputFormat::JsonSchema(JsonSchema {
         name: Some("action".to_owned()),
@@ -67,10 +67,10 @@ pub(super) fn dress(mut request: ModelRequest) -> (ModelRequest, Plan) {
     (request, plan)
 }
 
-fn offered(tool: &Tool) -> Option<(String, Value)> {
+fn name_and_schema(tool: &ToolDefinition) -> Option<(String, Value)> {
     match tool {
-        Tool::Function(tool) => Some((tool.name.clone(), tool.schema.clone())),
-        Tool::Freeform(tool) => {
+        ToolDefinition::Function(tool) => Some((tool.name.clone(), tool.schema.clone())),
+        ToolDefinition::Freeform(tool) => {
             let tool = tool.clone().into_function();
             Some((tool.name, tool.schema))
         }
@@ -80,13 +80,13 @@ fn offered(tool: &Tool) -> Option<(String, Value)> {
 
 /// The schema as it grows.
 #[derive(Default)]
-struct Shape {
+struct SchemaBuilder {
     names: Vec<String>,
     actions: Vec<Value>,
     definitions: Map<String, Value>,
 }
 
-impl Shape {
+impl SchemaBuilder {
     fn tool(&mut self, name: &str, mut parameters: Value) {
         self.hoist(name, &mut parameters);
         self.names.push(name.to_owned());
@@ -160,27 +160,27 @@ fn redirect(name: &str, schema: &mut Value) {
 }
 
 /// Hears an answer to its end, and gives what it means.
-pub(super) fn read(
+pub(super) fn decode(
     events: BoxStream<'static, ModelEvent>,
-    plan: Plan,
+    plan: ActionSchema,
 ) -> BoxStream<'static, ModelEvent> {
-    let hearing = Hearing {
+    let hearing = ActionReader {
         events,
         plan,
-        fold: Fold::default(),
+        fold: ResponseBuilder::default(),
         queue: VecDeque::new(),
     };
-    stream::unfold(hearing, Hearing::next).boxed()
+    stream::unfold(hearing, ActionReader::next).boxed()
 }
 
-struct Hearing {
+struct ActionReader {
     events: BoxStream<'static, ModelEvent>,
-    plan: Plan,
-    fold: Fold,
+    plan: ActionSchema,
+    fold: ResponseBuilder,
     queue: VecDeque<ModelEvent>,
 }
 
-impl Hearing {
+impl ActionReader {
     async fn next(mut self) -> Option<(ModelEvent, Self)> {
         loop {
             if let Some(event) = self.queue.pop_front() {
@@ -193,7 +193,7 @@ impl Hearing {
                 | ModelEvent::ReasoningEnd { .. }
                 | ModelEvent::Error(_) => return Some((event, self)),
                 ModelEvent::Done => {
-                    let response = std::mem::take(&mut self.fold).into_response();
+                    let response = std::mem::take(&mut self.fold).build();
                     self.queue.extend(meaning(&response, &self.plan));
                 }
                 // An error is passed on above, so folding cannot fail.
@@ -204,18 +204,18 @@ impl Hearing {
 }
 
 /// The events that an answer means.
-fn meaning(response: &ModelResponse, plan: &Plan) -> Vec<ModelEvent> {
+fn meaning(response: &ModelResponse, plan: &ActionSchema) -> Vec<ModelEvent> {
     let mut events = Vec::new();
     let usage = response.usage.map(ModelEvent::Usage);
     match act(response, plan) {
-        Ok(Act::Call(name, arguments)) => {
+        Ok(ChosenAction::Call(name, arguments)) => {
             events.extend(text::call(&name, arguments));
             events.extend(usage);
             let reason = StopReason::ToolUse;
             events.push(ModelEvent::Stop { reason });
             events.push(ModelEvent::Done);
         }
-        Ok(Act::Done(text)) => {
+        Ok(ChosenAction::Done(text)) => {
             events.push(ModelEvent::TextDelta { text });
             events.extend(usage);
             let reason = StopReason::EndTurn;
@@ -241,12 +241,12 @@ fn unfenced(text: &str) -> &str {
 
 /// What the model chose to do.
 #[derive(Debug, PartialEq)]
-enum Act {
+enum ChosenAction {
     Call(String, Map<String, Value>),
     Done(String),
 }
 
-fn act(response: &ModelResponse, plan: &Plan) -> Result<Act, ModelError> {
+fn act(response: &ModelResponse, plan: &ActionSchema) -> Result<ChosenAction, ModelError> {
     // What was cut may be JSON by chance, and is still not what the model wanted to say.
     if response.stop == Some(StopReason::MaxTokens) {
         return Err(unusable(
@@ -261,7 +261,7 @@ fn act(response: &ModelResponse, plan: &Plan) -> Result<Act, ModelError> {
     })?;
     let is_bare = value.get("action").is_none() && value.get("tool").is_none();
     if plan.wants_object && is_bare && value.is_object() {
-        return Ok(Act::Done(value.to_string()));
+        return Ok(ChosenAction::Done(value.to_string()));
     }
     let action = value.get("action").unwrap_or(&value);
     let name = action
@@ -270,16 +270,18 @@ fn act(response: &ModelResponse, plan: &Plan) -> Result<Act, ModelError> {
         .unwrap_or_default();
     if plan.names.iter().any(|known| known == name) {
         return match action.get("arguments") {
-            Some(Value::Object(arguments)) => Ok(Act::Call(name.to_owned(), arguments.clone())),
-            None | Some(Value::Null) => Ok(Act::Call(name.to_owned(), Map::new())),
+            Some(Value::Object(arguments)) => {
+                Ok(ChosenAction::Call(name.to_owned(), arguments.clone()))
+            }
+            None | Some(Value::Null) => Ok(ChosenAction::Call(name.to_owned(), Map::new())),
             Some(_) => Err(unusable(format!(
                 "the arguments of {name} are not an object"
             ))),
         };
     }
     match action.get("answer") {
-        Some(Value::String(answer)) if name == DONE => Ok(Act::Done(answer.clone())),
-        Some(answer) if name == DONE => Ok(Act::Done(answer.to_string())),
+        Some(Value::String(answer)) if name == DONE => Ok(ChosenAction::Done(answer.clone())),
+        Some(answer) if name == DONE => Ok(ChosenAction::Done(answer.to_string())),
         _ => Err(unusable(format!("no action is called {name:?}"))),
     }
 }
@@ -300,22 +302,22 @@ mod tests {
             "properties": { "at": { "$ref": "#/$defs/Place" } },
             "$defs": { "Place": { "type": "string" } },
         });
-        request.tools.push(Tool::Function(tool));
+        request.tools.push(ToolDefinition::Function(tool));
         request
     }
 
-    fn said(text: &str, stop: StopReason) -> Result<Act, ModelError> {
+    fn said(text: &str, stop: StopReason) -> Result<ChosenAction, ModelError> {
         let response = ModelResponse {
             parts: vec![Part::text(text)],
             stop: Some(stop),
             ..ModelResponse::default()
         };
-        act(&response, &dress(request()).1)
+        act(&response, &prepare_request(request()).1)
     }
 
     #[test]
     fn the_schema_holds_every_tool_and_done_and_its_references_lead_somewhere() {
-        let (dressed, plan) = dress(request());
+        let (dressed, plan) = prepare_request(request());
         assert!(dressed.tools.is_empty());
         assert_eq!(plan.names, ["fs_read"]);
         let OutputFormat::JsonSchema(schema) = dressed.output else {
@@ -333,7 +335,7 @@ mod tests {
     fn a_choice_that_must_be_made_leaves_no_way_out() {
         let mut wanted = request();
         wanted.tool_choice = Some(ToolChoice::Required);
-        let OutputFormat::JsonSchema(schema) = dress(wanted).0.output else {
+        let OutputFormat::JsonSchema(schema) = prepare_request(wanted).0.output else {
             panic!("no schema")
         };
         assert_eq!(
@@ -353,10 +355,15 @@ mod tests {
             end,
         )
         .unwrap();
-        assert!(matches!(call, Act::Call(name, given) if name == "fs_read" && given["at"] == "x"));
+        assert!(
+            matches!(call, ChosenAction::Call(name, given) if name == "fs_read" && given["at"] == "x")
+        );
         let done = r#"{"action":{"tool":"done","answer":"yes"}}"#;
         for dressed in [format!(" {done} "), format!("```json\n{done}\n```")] {
-            assert_eq!(said(&dressed, end).unwrap(), Act::Done("yes".to_owned()));
+            assert_eq!(
+                said(&dressed, end).unwrap(),
+                ChosenAction::Done("yes".to_owned())
+            );
         }
         for bad in [
             "",

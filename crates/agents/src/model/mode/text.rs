@@ -5,40 +5,40 @@ use std::collections::VecDeque;
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use serde_json::{Map, Value};
-use windlass_wire::{ModelEvent, ModelRequest, StopReason, ToolCall, ToolKind, Usage};
+use windlass_wire::{ModelEvent, ModelRequest, StopReason, TokenUsage, ToolCall, ToolInputKind};
 
-use super::found::{Found, find};
-use super::{unusable, words};
+use super::find_calls::{FoundCalls, find};
+use super::{flatten, unusable};
 
 /// What the model is told about how to call.
-const HOW: &str = include_str!("../prompts/text.md");
+const INSTRUCTIONS: &str = include_str!("../prompts/text.md");
 /// How much of a text is kept to look for calls in; a longer one holds none.
 const TEXT_BYTES: usize = 4 << 20;
 
 /// What becomes of a text that holds no call but something like one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tolerance {
+pub(super) enum OnMalformedCall {
     /// It is prose: the model has calls of its own.
-    Prose,
+    TreatAsText,
     /// It is an answer that cannot be used: the model has no other way.
-    None,
+    Error,
 }
 
 /// The request with its tools and calls put into words.
-pub(super) fn dress(mut request: ModelRequest) -> ModelRequest {
-    let how = words::offer(HOW, &request.tools);
-    request = words::flat(request, words::Dress::Fence);
+pub(super) fn prepare_request(mut request: ModelRequest) -> ModelRequest {
+    let how = flatten::describe_tools(INSTRUCTIONS, &request.tools);
+    request = flatten::flatten(request, flatten::CallFormat::Fence);
     request.instructions.push(windlass_wire::Text::new(how));
     request
 }
 
 /// Passes an answer on, and makes the call that its text holds one of its own.
-pub(super) fn watch(
+pub(super) fn extract_calls(
     events: BoxStream<'static, ModelEvent>,
     names: Vec<String>,
-    tolerance: Tolerance,
+    tolerance: OnMalformedCall,
 ) -> BoxStream<'static, ModelEvent> {
-    let watcher = Watcher {
+    let watcher = CallExtractor {
         events,
         names,
         tolerance,
@@ -48,22 +48,22 @@ pub(super) fn watch(
         stop: None,
         queue: VecDeque::new(),
     };
-    stream::unfold(watcher, Watcher::next).boxed()
+    stream::unfold(watcher, CallExtractor::next).boxed()
 }
 
-struct Watcher {
+struct CallExtractor {
     events: BoxStream<'static, ModelEvent>,
     names: Vec<String>,
-    tolerance: Tolerance,
+    tolerance: OnMalformedCall,
     text: String,
     /// Whether the model made a call of its own.
     called: bool,
-    usage: Option<Usage>,
+    usage: Option<TokenUsage>,
     stop: Option<StopReason>,
     queue: VecDeque<ModelEvent>,
 }
 
-impl Watcher {
+impl CallExtractor {
     async fn next(mut self) -> Option<(ModelEvent, Self)> {
         loop {
             if let Some(event) = self.queue.pop_front() {
@@ -75,14 +75,14 @@ impl Watcher {
                 ModelEvent::Stop { reason } => self.stop = Some(reason),
                 ModelEvent::Done => self.end(),
                 event => {
-                    self.note(&event);
+                    self.on_event(&event);
                     return Some((event, self));
                 }
             }
         }
     }
 
-    fn note(&mut self, event: &ModelEvent) {
+    fn on_event(&mut self, event: &ModelEvent) {
         match event {
             ModelEvent::TextDelta { text } if self.text.len() + text.len() <= TEXT_BYTES => {
                 self.text.push_str(text);
@@ -94,25 +94,25 @@ impl Watcher {
 
     fn end(&mut self) {
         let found = match self.called {
-            true => Found::Nothing,
+            true => FoundCalls::NoCall,
             false => find(&self.text, &self.names),
         };
         let problem = match found {
-            Found::One {
+            FoundCalls::One {
                 name, arguments, ..
             } => {
                 self.queue.extend(call(&name, arguments));
                 self.stop = Some(StopReason::ToolUse);
                 None
             }
-            Found::Several => {
+            FoundCalls::Many => {
                 Some("more than one call: make one, and wait for its result".to_owned())
             }
-            Found::Broken(problem) => Some(problem),
-            Found::Nothing => None,
+            FoundCalls::Malformed(problem) => Some(problem),
+            FoundCalls::NoCall => None,
         };
         self.queue.extend(self.usage.map(ModelEvent::Usage));
-        match problem.filter(|_| self.tolerance == Tolerance::None) {
+        match problem.filter(|_| self.tolerance == OnMalformedCall::Error) {
             Some(problem) => self.queue.push_back(ModelEvent::Error(unusable(problem))),
             None => {
                 self.queue
@@ -128,7 +128,7 @@ pub(super) fn call(name: &str, arguments: Map<String, Value>) -> [ModelEvent; 3]
     let index = 0;
     let call = ToolCall {
         name: name.to_owned(),
-        kind: ToolKind::Function,
+        kind: ToolInputKind::Function,
         input: Value::Object(arguments).to_string(),
         ..ToolCall::default()
     };

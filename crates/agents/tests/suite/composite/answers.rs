@@ -2,9 +2,9 @@
 
 use futures::StreamExt;
 use serde_json::{Value, json};
-use windlass_agents::composite::{Kind, Profile};
-use windlass_agents::model::{Answers, answers};
-use windlass_core::{AgentHandle, TraceNode, TraceNodes};
+use windlass_agents::composite::{CompositeKind, CompositeProfile};
+use windlass_agents::model::{CompletionModel, completion_model};
+use windlass_core::{AgentHandle, TraceCollector, TraceNode};
 use windlass_testkit::MockAgent;
 use windlass_wire::{ErrorKind, Message, ModelEvent, ModelRequest, ModelResponse, Part, Role};
 
@@ -21,9 +21,9 @@ fn prices() -> Value {
     json!({ "max_retries": 0, "input_usd_per_mtok": 1.0, "output_usd_per_mtok": 2.0 })
 }
 
-async fn answer(agent: &dyn Answers) -> (Vec<ModelEvent>, Vec<TraceNode>) {
-    let nodes = TraceNodes::default();
-    let events = agent.answer_with(request(), &nodes).collect().await;
+async fn answer(agent: &dyn CompletionModel) -> (Vec<ModelEvent>, Vec<TraceNode>) {
+    let nodes = TraceCollector::default();
+    let events = agent.complete_traced(request(), &nodes).collect().await;
     (events, nodes.take())
 }
 
@@ -38,8 +38,8 @@ async fn a_model_that_refuses_is_passed_over() {
         second,
     );
     let nodes = vec![("a", first.0.handle()), ("b", second.0.handle())];
-    let handle = composite(Kind::Fallback, nodes);
-    let agent = answers(&handle).unwrap();
+    let handle = composite(CompositeKind::Fallback, nodes);
+    let agent = completion_model(&handle).unwrap();
     let (events, steps) = answer(&*agent).await;
     let response = ModelResponse::from_events(&events).unwrap();
     assert_eq!(response.text(), "Hello.");
@@ -65,8 +65,11 @@ async fn where_all_rest_the_caller_is_told_how_long() {
     let refuses = json!([{ "or_more": true, "fault": { "status": { "code": 429, "retry_after_secs": 30 } } }]);
     let model = scripted(refuses).await;
     let desk = Desk::new(Api::Ollama, &model.url(), prices()).await;
-    let agent = made(Profile::new(Kind::Fallback), vec![("a", desk.handle())]);
-    let agent = agent.answers().unwrap();
+    let agent = made(
+        CompositeProfile::new(CompositeKind::Fallback),
+        vec![("a", desk.handle())],
+    );
+    let agent = agent.completion_model().unwrap();
     for _ in 0..2 {
         let (events, _) = answer(&*agent).await;
         let [ModelEvent::Error(error)] = &events[..] else {
@@ -83,9 +86,15 @@ async fn an_answer_that_is_dropped_leaves_its_step() {
     let hangs = json!([{ "or_more": true, "fault": "hang" }]);
     let model = scripted(hangs).await;
     let desk = Desk::new(Api::Chat, &model.url(), prices()).await;
-    let agent = made(Profile::new(Kind::Single), vec![("a", desk.handle())]);
-    let nodes = TraceNodes::default();
-    let mut events = agent.answers().unwrap().answer_with(request(), &nodes);
+    let agent = made(
+        CompositeProfile::new(CompositeKind::Single),
+        vec![("a", desk.handle())],
+    );
+    let nodes = TraceCollector::default();
+    let mut events = agent
+        .completion_model()
+        .unwrap()
+        .complete_traced(request(), &nodes);
     assert!(futures::poll!(events.next()).is_pending());
     drop(events);
     let steps: Vec<String> = nodes.take().iter().map(shown).collect();
@@ -96,14 +105,17 @@ async fn an_answer_that_is_dropped_leaves_its_step() {
 async fn only_models_take_conversations() {
     let model = scripted(json!([{ "answer": [{ "text": "Hi." }] }])).await;
     let desk = Desk::new(Api::Chat, &model.url(), json!({})).await;
-    assert!(answers(&desk.handle()).is_some());
+    assert!(completion_model(&desk.handle()).is_some());
     let mock = || AgentHandle::wrap(MockAgent::new());
-    assert!(answers(&mock()).is_none());
-    let mixed = composite(Kind::Fallback, vec![("a", desk.handle()), ("b", mock())]);
-    assert!(answers(&mixed).is_none());
+    assert!(completion_model(&mock()).is_none());
+    let mixed = composite(
+        CompositeKind::Fallback,
+        vec![("a", desk.handle()), ("b", mock())],
+    );
+    assert!(completion_model(&mixed).is_none());
     let planned = composite(
-        Kind::PlanExecute,
+        CompositeKind::PlanExecute,
         vec![("a", desk.handle()), ("b", desk.handle())],
     );
-    assert!(answers(&planned).is_none());
+    assert!(completion_model(&planned).is_none());
 }

@@ -5,12 +5,12 @@ use std::sync::{Mutex, PoisonError};
 
 use futures::future::BoxFuture;
 use serde_json::json;
-use windlass_agents::composite::Kind;
+use windlass_agents::composite::CompositeKind;
 use windlass_core::{
     AgentBackend, AgentEvent, AgentHandle, Capabilities, Error, ErrorCode, EventStream, Prompt,
     Result, SessionId, SessionOptions, ready_events,
 };
-use windlass_testkit::conformance::{Stage, exercise};
+use windlass_testkit::conformance::{CaseScript, exercise};
 
 use super::{Failing, composite};
 
@@ -18,7 +18,7 @@ use super::{Failing, composite};
 struct Planner(Mutex<VecDeque<String>>);
 
 impl Planner {
-    fn of(stage: &Stage) -> Self {
+    fn of(stage: &CaseScript) -> Self {
         let prompts = stage.scenes.iter().map(|scene| scene.prompt.clone());
         Self(Mutex::new(prompts.collect()))
     }
@@ -65,16 +65,16 @@ impl AgentBackend for Planner {
     }
 }
 
-async fn passes(candidate: impl Fn(&Stage) -> Result<AgentHandle> + Send + Sync) {
+async fn passes(candidate: impl Fn(&CaseScript) -> Result<AgentHandle> + Send + Sync) {
     let report = exercise(&candidate).await;
-    assert!(report.is_passed(), "{report}");
+    assert!(report.passed(), "{report}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn p11_one_under_another_name_is_an_agent() {
     passes(|stage| {
         let node = AgentHandle::wrap(stage.mock());
-        Ok(composite(Kind::Single, vec![("one", node)]))
+        Ok(composite(CompositeKind::Single, vec![("one", node)]))
     })
     .await;
 }
@@ -86,7 +86,7 @@ async fn p11_a_fallback_is_an_agent_when_its_first_node_answers() {
             ("first", AgentHandle::wrap(stage.mock())),
             ("second", AgentHandle::wrap(stage.mock())),
         ];
-        Ok(composite(Kind::Fallback, nodes))
+        Ok(composite(CompositeKind::Fallback, nodes))
     })
     .await;
 }
@@ -99,7 +99,7 @@ async fn p11_a_fallback_is_an_agent_when_its_first_node_fails() {
             ("first", AgentHandle::wrap(Failing(limited))),
             ("second", AgentHandle::wrap(stage.mock())),
         ];
-        Ok(composite(Kind::Fallback, nodes))
+        Ok(composite(CompositeKind::Fallback, nodes))
     })
     .await;
 }
@@ -111,7 +111,7 @@ async fn p11_a_planner_and_a_coder_are_an_agent() {
             ("planner", AgentHandle::wrap(Planner::of(stage))),
             ("coder", AgentHandle::wrap(stage.mock())),
         ];
-        Ok(composite(Kind::PlanExecute, nodes))
+        Ok(composite(CompositeKind::PlanExecute, nodes))
     })
     .await;
 }
@@ -120,10 +120,10 @@ async fn p11_a_planner_and_a_coder_are_an_agent() {
 async fn p11_composites_of_composites_are_agents() {
     passes(|stage| {
         let inner = composite(
-            Kind::Single,
+            CompositeKind::Single,
             vec![("mock", AgentHandle::wrap(stage.mock()))],
         );
-        Ok(composite(Kind::Fallback, vec![("inner", inner)]))
+        Ok(composite(CompositeKind::Fallback, vec![("inner", inner)]))
     })
     .await;
 }

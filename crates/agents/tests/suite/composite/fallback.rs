@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use windlass_agents::composite::{Cause, Kind, Profile};
+use windlass_agents::composite::{CompositeKind, CompositeProfile, FallbackCause};
 use windlass_core::{AgentEvent, AgentHandle, Error, ErrorCode};
 use windlass_testkit::MockAgent;
 
@@ -25,7 +25,7 @@ fn echo() -> AgentHandle {
 #[tokio::test(start_paused = true)]
 async fn a_node_that_fails_is_passed_over_and_rests() {
     let agent = composite(
-        Kind::Fallback,
+        CompositeKind::Fallback,
         vec![("busy", limited(None)), ("echo", echo())],
     );
     let first = ask(&agent, "one").await;
@@ -42,7 +42,7 @@ async fn a_node_that_fails_is_passed_over_and_rests() {
 async fn what_a_provider_asks_for_is_kept_to() {
     let hour = Some(60 * MINUTE);
     let agent = composite(
-        Kind::Fallback,
+        CompositeKind::Fallback,
         vec![("a", limited(hour)), ("b", limited(hour))],
     );
     let first = ask(&agent, "one").await;
@@ -52,7 +52,9 @@ async fn what_a_provider_asks_for_is_kept_to() {
     let second = ask(&agent, "two").await;
     let rest = "RateLimited (again): every node rests: a for 60 s more, b for 60 s more";
     assert_eq!(end(&second), rest);
-    let told = second.iter().find_map(windlass_core::Aftermath::of);
+    let told = second
+        .iter()
+        .find_map(windlass_core::TurnDiagnostics::from_event);
     assert_eq!(told.and_then(|left| left.retry_after()), Some(MINUTE));
 }
 
@@ -64,7 +66,10 @@ async fn where_all_have_failed_they_are_asked_all_the_same() {
             "out of order",
         )))
     };
-    let agent = composite(Kind::Fallback, vec![("a", broken()), ("b", broken())]);
+    let agent = composite(
+        CompositeKind::Fallback,
+        vec![("a", broken()), ("b", broken())],
+    );
     for _ in 0..2 {
         let events = ask(&agent, "one").await;
         let asked = steps(&events);
@@ -86,7 +91,7 @@ async fn nothing_is_shown_of_a_node_that_another_takes_over_from() {
         Error::agent(ErrorCode::BackendError, "out of order").into(),
     ]);
     let agent = composite(
-        Kind::Fallback,
+        CompositeKind::Fallback,
         vec![("thinks", AgentHandle::wrap(thinks)), ("echo", echo())],
     );
     let events = ask(&agent, "go").await;
@@ -104,7 +109,7 @@ async fn a_node_that_has_begun_is_not_replaced() {
         Error::agent(ErrorCode::RateLimited, "too much").into(),
     ]);
     let agent = composite(
-        Kind::Fallback,
+        CompositeKind::Fallback,
         vec![("begins", AgentHandle::wrap(begins)), ("echo", echo())],
     );
     let events = ask(&agent, "go").await;
@@ -118,9 +123,9 @@ async fn a_node_that_has_begun_is_not_replaced() {
 
 #[tokio::test]
 async fn only_what_is_named_is_passed_over() {
-    let profile = Profile {
-        on: vec![Cause::Unavailable],
-        ..Profile::new(Kind::Fallback)
+    let profile = CompositeProfile {
+        on: vec![FallbackCause::Unavailable],
+        ..CompositeProfile::new(CompositeKind::Fallback)
     };
     let agent = made(profile.clone(), vec![("a", limited(None)), ("b", echo())]).handle();
     let events = ask(&agent, "one").await;
@@ -139,7 +144,7 @@ async fn nobody_stands_in_for_one_who_was_cancelled() {
     let waits = MockAgent::new().on_prompt("go").hang_after(vec![]);
     let probe = waits.probe();
     let agent = composite(
-        Kind::Fallback,
+        CompositeKind::Fallback,
         vec![("waits", AgentHandle::wrap(waits)), ("echo", echo())],
     );
     let session = session(&agent).await;
@@ -155,7 +160,7 @@ async fn nobody_stands_in_for_one_who_was_cancelled() {
 
 #[tokio::test]
 async fn a_single_node_fails_in_its_own_words() {
-    let agent = composite(Kind::Single, vec![("a", limited(None))]);
+    let agent = composite(CompositeKind::Single, vec![("a", limited(None))]);
     for _ in 0..2 {
         let events = ask(&agent, "one").await;
         assert_eq!(end(&events), "RateLimited (again): too many requests");

@@ -7,7 +7,7 @@ mod plan;
 mod sessions;
 
 use futures::future::BoxFuture;
-use windlass_agents::composite::{Composite, Kind, Node, Profile};
+use windlass_agents::composite::{Composite, CompositeKind, CompositeProfile, Node};
 use windlass_core::{
     AgentBackend, AgentEvent, AgentHandle, Capabilities, Error, EventStream, Prompt, Result,
     SessionId, SessionOptions, TraceNode,
@@ -52,11 +52,11 @@ impl AgentBackend for Failing {
     }
 }
 
-fn composite(kind: Kind, nodes: Vec<(&str, AgentHandle)>) -> AgentHandle {
-    made(Profile::new(kind), nodes).handle()
+fn composite(kind: CompositeKind, nodes: Vec<(&str, AgentHandle)>) -> AgentHandle {
+    made(CompositeProfile::new(kind), nodes).handle()
 }
 
-fn made(profile: Profile, nodes: Vec<(&str, AgentHandle)>) -> Composite {
+fn made(profile: CompositeProfile, nodes: Vec<(&str, AgentHandle)>) -> Composite {
     let nodes = nodes
         .into_iter()
         .map(|(name, agent)| Node::new(name, agent))

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use windlass_agents::composite::{Composite, Kind, Node, Profile};
+use windlass_agents::composite::{Composite, CompositeKind, CompositeProfile, Node};
 use windlass_core::{
     AgentEvent, AgentHandle, Clock, Error, ErrorCode, PlanEntry, PlanStatus, SystemClock,
     TurnTrace, Usage,
@@ -29,7 +29,11 @@ async fn the_plan_is_shown_and_its_words_are_the_coders_prompt() {
         ("thinker", AgentHandle::wrap(planner)),
         ("doer", AgentHandle::wrap(coder)),
     ];
-    let events = ask(&composite(Kind::PlanExecute, nodes), "Add a greeting.").await;
+    let events = ask(
+        &composite(CompositeKind::PlanExecute, nodes),
+        "Add a greeting.",
+    )
+    .await;
     assert_eq!(end(&events), "Done.");
     assert_eq!(text(&events), "Done.", "the plan is no answer");
     assert_eq!(probe.prompts(), ["Write hello.txt."]);
@@ -57,7 +61,7 @@ async fn the_planner_hears_the_whole_conversation() {
         ("thinker", AgentHandle::wrap(planner)),
         ("doer", AgentHandle::wrap(MockAgent::new())),
     ];
-    let agent = composite(Kind::PlanExecute, nodes);
+    let agent = composite(CompositeKind::PlanExecute, nodes);
     let session = session(&agent).await;
     assert_eq!(end(&turn(&agent, &session, "first wish").await), "one");
     assert_eq!(end(&turn(&agent, &session, "second wish").await), "two");
@@ -74,7 +78,7 @@ async fn without_a_plan_nothing_is_done() {
         ("thinker", AgentHandle::wrap(planner)),
         ("doer", AgentHandle::wrap(coder)),
     ];
-    let events = ask(&composite(Kind::PlanExecute, nodes), "go").await;
+    let events = ask(&composite(CompositeKind::PlanExecute, nodes), "go").await;
     let end = end(&events);
     assert!(end.starts_with("BackendError"), "{end}");
     assert!(end.contains("thinker made no plan"), "{end}");
@@ -106,14 +110,14 @@ async fn p26_what_both_took_is_told_also_where_the_second_fails() {
             ("thinker", AgentHandle::wrap(planner)),
             ("doer", AgentHandle::wrap(coder)),
         ];
-        let events = ask(&composite(Kind::PlanExecute, nodes), "go").await;
+        let events = ask(&composite(CompositeKind::PlanExecute, nodes), "go").await;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-        let mut trace = TurnTrace::begin(&clock, "prompt", "pair");
+        let mut trace = TurnTrace::start(&clock, "prompt", "pair");
         for event in &events {
-            trace.hear(event);
+            trace.on_event(event);
         }
         let expected = if ends_well { 20 } else { 10 };
-        assert_eq!(trace.close().total_usage().output_tokens, expected);
+        assert_eq!(trace.finish().total_usage().output_tokens, expected);
     }
 }
 
@@ -121,19 +125,19 @@ async fn p26_what_both_took_is_told_also_where_the_second_fails() {
 fn the_number_of_nodes_must_fit() {
     let node = || Node::new("a", AgentHandle::wrap(MockAgent::new()));
     let refused = |kind, nodes| {
-        let error = Composite::new(Profile::new(kind), nodes).unwrap_err();
+        let error = Composite::new(CompositeProfile::new(kind), nodes).unwrap_err();
         error.to_string()
     };
     assert_eq!(
-        refused(Kind::Single, vec![node(), node()]),
+        refused(CompositeKind::Single, vec![node(), node()]),
         "nodes: 2 are named, expected one agent"
     );
     assert_eq!(
-        refused(Kind::Fallback, vec![]),
+        refused(CompositeKind::Fallback, vec![]),
         "nodes: 0 are named, expected at least one agent"
     );
     assert_eq!(
-        refused(Kind::PlanExecute, vec![node()]),
+        refused(CompositeKind::PlanExecute, vec![node()]),
         "nodes: 1 are named, expected two agents: one that plans, one that does"
     );
 }

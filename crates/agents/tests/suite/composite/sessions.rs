@@ -1,6 +1,6 @@
 //! A conversation that more than one node takes part in.
 
-use windlass_agents::composite::Kind;
+use windlass_agents::composite::CompositeKind;
 use windlass_core::{AgentEvent, AgentHandle, Error, ErrorCode, SessionId, SessionOptions};
 use windlass_testkit::MockAgent;
 
@@ -31,7 +31,7 @@ async fn whoever_takes_over_is_told_what_was_said() {
         ("first", AgentHandle::wrap(first)),
         ("second", AgentHandle::wrap(second)),
     ];
-    let agent = composite(Kind::Fallback, nodes);
+    let agent = composite(CompositeKind::Fallback, nodes);
     let session = session(&agent).await;
     assert_eq!(end(&turn(&agent, &session, "one").await), "1");
     turn(&agent, &session, "two").await;
@@ -43,7 +43,7 @@ async fn whoever_takes_over_is_told_what_was_said() {
 #[tokio::test]
 async fn another_process_takes_a_session_up_with_the_node_that_has_it() {
     let node = AgentHandle::wrap(MockAgent::new());
-    let here = composite(Kind::Fallback, vec![("echo", node.clone())]);
+    let here = composite(CompositeKind::Fallback, vec![("echo", node.clone())]);
     let first = session(&here).await;
     let told = turn(&here, &first, "one").await;
     let name = renamed(&told).unwrap();
@@ -56,7 +56,7 @@ async fn another_process_takes_a_session_up_with_the_node_that_has_it() {
     let stranger = MockAgent::new();
     let probe = stranger.probe();
     let nodes = vec![("stranger", AgentHandle::wrap(stranger)), ("echo", node)];
-    let elsewhere = composite(Kind::Fallback, nodes);
+    let elsewhere = composite(CompositeKind::Fallback, nodes);
     let options = SessionOptions::default();
     elsewhere
         .load_session(&name, options.clone())
@@ -71,7 +71,7 @@ async fn another_process_takes_a_session_up_with_the_node_that_has_it() {
 #[tokio::test]
 async fn what_not_every_node_can_do_is_refused() {
     let agent = composite(
-        Kind::Fallback,
+        CompositeKind::Fallback,
         vec![("echo", AgentHandle::wrap(MockAgent::new()))],
     );
     let options = SessionOptions {

@@ -3,8 +3,8 @@
 use futures::StreamExt;
 use serde_json::{Value, json};
 use windlass_wire::{
-    Dialect, FunctionTool, Message, ModelRequest, ModelResponse, Part, Role, StopReason, Tool,
-    ToolCall, ToolResult,
+    Dialect, FunctionTool, Message, ModelRequest, ModelResponse, Part, Role, StopReason, ToolCall,
+    ToolDefinition, ToolResult,
 };
 
 use super::world::{Api, Canned, Desk, http, scripted};
@@ -14,7 +14,7 @@ fn request() -> ModelRequest {
     request.origin = Some(Dialect::Chat);
     request
         .tools
-        .push(Tool::Function(FunctionTool::new("look_up")));
+        .push(ToolDefinition::Function(FunctionTool::new("look_up")));
     let call = ToolCall {
         id: "c1".to_owned(),
         name: "look_up".to_owned(),
@@ -93,7 +93,7 @@ async fn p23_no_field_of_a_request_says_where_it_goes() {
         .extra
         .insert("reasoning_effort".to_owned(), json!("low"));
     let events: Vec<_> = desk.agent.answer(request).collect().await;
-    assert!(events.last().unwrap().is_last());
+    assert!(events.last().unwrap().is_terminal());
     assert!(thief.seen().is_empty());
     let sent = &server.seen()[0];
     assert!(

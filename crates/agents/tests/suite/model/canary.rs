@@ -7,7 +7,7 @@ use futures::StreamExt;
 use serde_json::json;
 use tracing_subscriber::fmt::MakeWriter;
 use windlass_core::AgentHandle;
-use windlass_core::cassette::Places;
+use windlass_core::cassette::Substitutions;
 use windlass_testkit::RecordingAgent;
 use windlass_wire::{Message, ModelRequest, Part, Role};
 
@@ -69,7 +69,7 @@ async fn p19_a_key_is_in_no_event_log_error_or_recording() {
         let count = answers.len();
         let server = Canned::start(answers).await;
         let desk = Desk::new(api, server.url(), json!({ "max_retries": 0 })).await;
-        let recorder = RecordingAgent::over(desk.handle());
+        let recorder = RecordingAgent::from_handle(desk.handle());
         let recording = recorder.recording();
         let agent = AgentHandle::wrap(recorder);
         for _ in 0..count {
@@ -89,7 +89,7 @@ async fn p19_a_key_is_in_no_event_log_error_or_recording() {
             count,
             "{api:?}"
         );
-        let cassette = recording.cassette(&Places::new()).unwrap();
+        let cassette = recording.cassette(&Substitutions::new()).unwrap();
         seen += &cassette.to_jsonl().unwrap();
     }
     let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();

@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use futures::future::BoxFuture;
 use serde_json::json;
 use windlass_core::{AgentHandle, Result};
-use windlass_gateway::Running;
-use windlass_testkit::conformance::{Candidate, Stage, exercise};
+use windlass_gateway::RunningModel;
+use windlass_testkit::conformance::{BackendUnderTest, CaseScript, exercise};
 
 use super::super::conformance::script;
 use super::world::{Api, Desk, scripted};
@@ -14,11 +14,11 @@ use super::world::{Api, Desk, scripted};
 /// A model agent, and a scripted model for each case.
 struct Model {
     api: Api,
-    kept: Mutex<Vec<(Desk, Running)>>,
+    kept: Mutex<Vec<(Desk, RunningModel)>>,
 }
 
-impl Candidate for Model {
-    fn agent<'a>(&'a self, stage: &'a Stage) -> BoxFuture<'a, Result<AgentHandle>> {
+impl BackendUnderTest for Model {
+    fn agent<'a>(&'a self, stage: &'a CaseScript) -> BoxFuture<'a, Result<AgentHandle>> {
         Box::pin(async move {
             let model = scripted(script(stage)["turns"].clone()).await;
             let desk = Desk::new(self.api, &model.url(), json!({})).await;
@@ -29,7 +29,7 @@ impl Candidate for Model {
         })
     }
 
-    fn processes(&self) -> Vec<String> {
+    fn live_processes(&self) -> Vec<String> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let pids = kept.iter().flat_map(|(desk, _)| desk.world.processes());
         pids.map(|pid| format!("process {pid}")).collect()
@@ -39,7 +39,7 @@ impl Candidate for Model {
 async fn passes(api: Api) {
     let kept = Mutex::default();
     let report = exercise(&Model { api, kept }).await;
-    assert!(report.is_passed(), "{api:?}: {report}");
+    assert!(report.passed(), "{api:?}: {report}");
 }
 
 #[tokio::test]

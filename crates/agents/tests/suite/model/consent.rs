@@ -4,19 +4,19 @@ use std::sync::{Arc, Mutex};
 
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
-use windlass_core::permission::{Approval, PermissionRule};
-use windlass_core::{AgentEvent, Approver, PermissionAsk, PermissionPolicy, SessionOptions};
+use windlass_core::permission::{PermissionRule, SessionApprover};
+use windlass_core::{AgentEvent, Approver, PermissionPolicy, PermissionRequest, SessionOptions};
 
 use super::world::{Api, Desk, end, scripted, tools};
 
 #[derive(Debug)]
 struct Person {
     answers: Mutex<Vec<Option<&'static str>>>,
-    asked: Mutex<Vec<PermissionAsk>>,
+    asked: Mutex<Vec<PermissionRequest>>,
 }
 
 impl Approver for Person {
-    fn decide(&self, ask: PermissionAsk) -> BoxFuture<'_, Option<String>> {
+    fn decide(&self, ask: PermissionRequest) -> BoxFuture<'_, Option<String>> {
         self.asked.lock().unwrap().push(ask);
         let answer = self.answers.lock().unwrap().remove(0);
         Box::pin(async move { answer.map(str::to_owned) })
@@ -45,7 +45,7 @@ async fn turn(policy: PermissionPolicy, approver: Option<Arc<Person>>) -> (Desk,
     let desk = Desk::new(Api::Chat, &model.url(), json!({ "permissions": null })).await;
     let options = SessionOptions {
         permissions: policy,
-        approver: Approval(approver.map(|person| person as Arc<dyn Approver>)),
+        approver: SessionApprover(approver.map(|person| person as Arc<dyn Approver>)),
         ..desk.options()
     };
     let handle = desk.handle();
@@ -130,7 +130,7 @@ async fn a_rule_for_a_place_holds_for_patches_too() {
     let desk = Desk::new(Api::Chat, &model.url(), json!({ "permissions": null })).await;
     let options = SessionOptions {
         permissions: PermissionPolicy::Allow,
-        permission_rules: vec![PermissionRule::of(PermissionPolicy::Deny).path("closed")],
+        permission_rules: vec![PermissionRule::new(PermissionPolicy::Deny).path("closed")],
         ..desk.options()
     };
     let handle = desk.handle();

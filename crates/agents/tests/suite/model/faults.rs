@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use windlass_agents::http::{Address, Client, Key, Limits};
+use windlass_agents::http::{ApiKey, BaseUrl, Client, HttpLimits};
 use windlass_core::SystemClock;
 use windlass_wire::{Dialect, ErrorKind};
 
@@ -223,14 +223,14 @@ async fn nobody_there_is_said_with_the_address() {
 #[tokio::test]
 async fn p12_an_answer_without_end_is_cut_off() {
     let server = Canned::start(vec![http("200 OK", "", &"x".repeat(10_000))]).await;
-    let limits = Limits {
+    let limits = HttpLimits {
         answer_bytes: 9_999,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
-    let address = Address::parse(server.url()).unwrap();
+    let address = BaseUrl::parse(server.url()).unwrap();
     let client = Client::new(
         address,
-        Key::default(),
+        ApiKey::default(),
         limits,
         Arc::new(SystemClock::new()),
     );
@@ -238,6 +238,6 @@ async fn p12_an_answer_without_end_is_cut_off() {
         .unwrap()
         .post(Dialect::Ollama, "/api/chat", "{}")
         .await;
-    let error = reply.unwrap().whole().await.unwrap_err();
+    let error = reply.unwrap().read_all().await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::TooLarge, "{error}");
 }

@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use windlass_agents::model::{ModelAgent, ModelKind, ModelSettings};
 use windlass_core::{AgentEvent, AgentHandle, Clock, SessionOptions, SystemClock, Timestamp};
-use windlass_gateway::{Running, Script, ScriptedModel};
+use windlass_gateway::{RunningModel, Script, ScriptedModel};
 
 use super::super::world::World;
 use super::tools::Box3;
@@ -43,7 +43,7 @@ impl Api {
         for (key, value) in more.as_object().unwrap() {
             config[key] = value.clone();
         }
-        ModelSettings::read(&config).unwrap()
+        ModelSettings::from_value(&config).unwrap()
     }
 }
 
@@ -104,7 +104,7 @@ impl Desk {
 }
 
 /// A model that says what these turns say.
-pub(crate) async fn scripted(turns: Value) -> Running {
+pub(crate) async fn scripted(turns: Value) -> RunningModel {
     let script = Script::parse(&json!({ "turns": turns }).to_string(), "test").unwrap();
     let listen = "127.0.0.1:0".parse().unwrap();
     ScriptedModel::start(script, listen).await.unwrap()

@@ -43,8 +43,8 @@ fn exchange() -> Exchange {
     }
 }
 
-fn normalised(places: &Places, entries: Vec<Entry>) -> String {
+fn normalised(places: &Substitutions, entries: Vec<Entry>) -> String {
     let mut cassette = Cassette { entries };
-    Normaliser::new(places).cassette(&mut cassette);
+    Normalizer::new(places).normalize_cassette(&mut cassette);
     cassette.to_jsonl().unwrap()
 }

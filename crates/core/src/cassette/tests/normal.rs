@@ -4,20 +4,20 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn places() -> Places {
-    Places::new()
+fn places() -> Substitutions {
+    Substitutions::new()
         .workspace("/home/me/shop")
         .home("/home/me")
-        .at(Place::Tmp, "/tmp")
+        .path(LocalPath::Tmp, "/tmp")
 }
 
 #[track_caller]
-fn check(places: &Places, text: &str, normal: &str) {
-    assert_eq!(Normaliser::new(places).text(text), normal);
+fn check(places: &Substitutions, text: &str, normal: &str) {
+    assert_eq!(Normalizer::new(places).normalize_text(text), normal);
     let mut restored = normal.to_owned();
     places.restore_text(&mut restored);
     assert_eq!(
-        Normaliser::new(places).text(&restored),
+        Normalizer::new(places).normalize_text(&restored),
         normal,
         "restored as {restored:?}"
     );
@@ -68,19 +68,24 @@ fn paths_are_found_in_every_spelling() {
 
 #[test]
 fn nested_and_equal_places_have_one_answer() {
-    let inside = Places::new().workspace("/w").home("/w/home/");
+    let inside = Substitutions::new().workspace("/w").home("/w/home/");
     check(&inside, "/w/home/.rc /w/src", "{home}/.rc {workspace}/src");
-    let same = Places::new().workspace("/w").home("/w");
+    let same = Substitutions::new().workspace("/w").home("/w");
     check(&same, "/w/.rc", "{workspace}/.rc");
-    let linked = Places::new().workspace("/real/w").workspace("/link/w");
+    let linked = Substitutions::new()
+        .workspace("/real/w")
+        .workspace("/link/w");
     check(&linked, "/link/w /real/w", "{workspace} {workspace}");
-    let nowhere = Places::new().home("/").workspace("").at(Place::Tmp, "tmp");
+    let nowhere = Substitutions::new()
+        .home("/")
+        .workspace("")
+        .path(LocalPath::Tmp, "tmp");
     check(&nowhere, "/ a tmp /usr", "/ a tmp /usr");
 }
 
 #[test]
 fn odd_paths_are_found_where_they_are_escaped() {
-    let odd = Places::new().workspace("/tmp/my \"wörk\"");
+    let odd = Substitutions::new().workspace("/tmp/my \"wörk\"");
     check(
         &odd,
         "file:///tmp/my%20%22w%C3%B6rk%22/a",
@@ -96,7 +101,7 @@ fn odd_paths_are_found_where_they_are_escaped() {
         r#"{"p":"/tmp/my \"w\u00f6rk\"/a"}"#,
         r#"{"p":"{workspace}/a"}"#,
     );
-    let windows = Places::new().workspace(r"C:\Users\me\w");
+    let windows = Substitutions::new().workspace(r"C:\Users\me\w");
     check(&windows, r"C:\Users\me\w\a.rs", r"{workspace}\a.rs");
     check(
         &windows,
@@ -108,7 +113,7 @@ fn odd_paths_are_found_where_they_are_escaped() {
 
 #[test]
 fn a_restored_path_fits_its_surroundings() {
-    let odd = Places::new().workspace("/tmp/my \"w\"");
+    let odd = Substitutions::new().workspace("/tmp/my \"w\"");
     let check = |normal: &str, expected: &str| {
         let mut text = normal.to_owned();
         odd.restore_text(&mut text);
@@ -125,7 +130,7 @@ fn a_restored_path_fits_its_surroundings() {
 
 #[test]
 fn ids_and_ports_are_numbered_as_they_appear() {
-    let none = Places::new();
+    let none = Substitutions::new();
     let uuid = "7b0e1f9a-0c3d-4f7a-9a44-0123456789ab";
     check(
         &none,
@@ -176,7 +181,7 @@ fn keys_of_objects_are_texts_too() {
         .unwrap()
         .events
         .clone();
-    Places::new().workspace("/new").restore(&mut entry);
+    Substitutions::new().workspace("/new").restore(&mut entry);
     let AgentEvent::Custom { payload, .. } = &entry.events[0].event else {
         panic!("{entry:?}")
     };
@@ -196,7 +201,7 @@ fn what_is_torn_between_pieces_is_found() {
         .map(|piece| AgentEvent::Text(piece.to_owned()))
         .to_vec();
     let mut cassette = Cassette::from(vec![turn("p", events)]);
-    Normaliser::new(&places()).cassette(&mut cassette);
+    Normalizer::new(&places()).normalize_cassette(&mut cassette);
     let Some(Entry::Interaction(turn)) = cassette.entries.first() else {
         panic!("{cassette:?}")
     };
@@ -217,8 +222,8 @@ fn what_is_torn_between_pieces_is_found() {
 proptest! {
     #[test]
     fn normalising_twice_changes_nothing(text in text()) {
-        let once = Normaliser::new(&places()).text(&text);
-        let twice = Normaliser::new(&places()).text(&once);
+        let once = Normalizer::new(&places()).normalize_text(&text);
+        let twice = Normalizer::new(&places()).normalize_text(&once);
         prop_assert_eq!(twice, once);
     }
 
@@ -226,20 +231,20 @@ proptest! {
     fn normalising_pieces_twice_changes_nothing(texts in prop::collection::vec(text(), 0..5)) {
         let events = texts.into_iter().map(AgentEvent::Text).collect();
         let mut once = Cassette::from(vec![turn("p", events)]);
-        Normaliser::new(&places()).cassette(&mut once);
+        Normalizer::new(&places()).normalize_cassette(&mut once);
         let mut twice = once.clone();
-        Normaliser::new(&places()).cassette(&mut twice);
+        Normalizer::new(&places()).normalize_cassette(&mut twice);
         prop_assert_eq!(twice, once);
     }
 
     #[test]
     fn two_places_record_the_same(text in text()) {
         prop_assume!(!text.contains("{home}"));
-        let there = Places::new().workspace("/srv/w").home("/var/root").at(Place::Tmp, "/run/tmp");
-        let normal = Normaliser::new(&places()).text(&text);
+        let there = Substitutions::new().workspace("/srv/w").home("/var/root").path(LocalPath::Tmp, "/run/tmp");
+        let normal = Normalizer::new(&places()).normalize_text(&text);
         let mut restored = normal.clone();
         there.restore_text(&mut restored);
-        prop_assert_eq!(Normaliser::new(&there).text(&restored), normal);
+        prop_assert_eq!(Normalizer::new(&there).normalize_text(&restored), normal);
     }
 }
 

@@ -8,22 +8,22 @@ use crate::Usage;
 
 const CANARY: &str = "cAnary+9f/Zk==\"42";
 
-fn places() -> Places {
-    Places::new()
+fn places() -> Substitutions {
+    Substitutions::new()
         .workspace("/w")
         .secret("API KEY", SecretString::from(CANARY))
 }
 
 /// The canary in the spellings that a text may have.
 fn spellings() -> Vec<String> {
-    spelling::of_secret(CANARY)
+    encodings::secret_encodings(CANARY)
 }
 
 #[track_caller]
 fn is_clean(text: &str) {
     for spelling in spellings() {
         // The file is JSON: what was in a text is escaped once more in it.
-        for form in [spelling::json(&spelling), spelling] {
+        for form in [encodings::json(&spelling), spelling] {
             assert!(!text.contains(&form), "{form:?} is in {text}");
         }
     }
@@ -87,8 +87,12 @@ fn p19_no_field_of_a_recording_keeps_a_secret() {
 
 #[test]
 fn p19_what_looks_like_a_key_is_left_out_unasked() {
-    let check =
-        |text: &str, normal: &str| assert_eq!(Normaliser::new(&Places::new()).text(text), normal);
+    let check = |text: &str, normal: &str| {
+        assert_eq!(
+            Normalizer::new(&Substitutions::new()).normalize_text(text),
+            normal
+        )
+    };
     check("key=sk-ant-api03-0123456789abcdef!", "key={secret}!");
     check(
         "Authorization: Bearer abc.def-123456",
@@ -104,7 +108,7 @@ fn p19_what_looks_like_a_key_is_left_out_unasked() {
 #[test]
 fn p19_debug_shows_no_secret() {
     let places = places();
-    let shown = format!("{places:?} {:?}", Normaliser::new(&places));
+    let shown = format!("{places:?} {:?}", Normalizer::new(&places));
     is_clean(&shown);
 }
 
@@ -131,7 +135,7 @@ proptest! {
             from = cut;
         }
         let mut cassette = Cassette::from(vec![turn("p", pieces)]);
-        Normaliser::new(&places()).cassette(&mut cassette);
+        Normalizer::new(&places()).normalize_cassette(&mut cassette);
         let mut said = String::new();
         let mut shown = String::new();
         for timed in &cassette.interactions().next().unwrap().events {

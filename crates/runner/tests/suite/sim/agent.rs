@@ -8,11 +8,11 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use futures::{StreamExt, stream};
 use serde_json::json;
-use windlass_core::permission::Approval;
+use windlass_core::permission::SessionApprover;
 use windlass_core::{
-    AgentBackend, AgentEvent, AgentHandle, Capabilities, Emitted, Error, ErrorCode, EventStream,
-    PermissionAsk, PermissionKind, PermissionOption, Prompt, Result, SessionId, SessionOptions,
-    Usage, ready_events,
+    AgentBackend, AgentEvent, AgentHandle, BackendEvent, Capabilities, Error, ErrorCode,
+    EventStream, PermissionKind, PermissionOption, PermissionRequest, Prompt, Result, SessionId,
+    SessionOptions, Usage, ready_events,
 };
 
 use super::place::{GOOD, Repo};
@@ -58,7 +58,7 @@ pub(crate) struct SimAgent {
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub(crate) prompts: Vec<String>,
-    sessions: HashMap<SessionId, (PathBuf, Approval)>,
+    sessions: HashMap<SessionId, (PathBuf, SessionApprover)>,
 }
 
 impl SimAgent {
@@ -199,7 +199,7 @@ impl AgentBackend for SimAgent {
             self.repo.clock.sleep(seconds).await;
             let said = ready_events(self.act(act, &root));
             Ok(match act {
-                Act::Hang => Box::pin(said.chain(stream::pending::<Emitted>())) as EventStream,
+                Act::Hang => Box::pin(said.chain(stream::pending::<BackendEvent>())) as EventStream,
                 _ => said,
             })
         })
@@ -210,8 +210,8 @@ impl AgentBackend for SimAgent {
     }
 }
 
-fn question() -> PermissionAsk {
-    PermissionAsk {
+fn question() -> PermissionRequest {
+    PermissionRequest {
         id: "1".to_owned(),
         agent: "scripted".to_owned(),
         tool: "write".to_owned(),
@@ -221,6 +221,6 @@ fn question() -> PermissionAsk {
             kind: PermissionKind::AllowOnce,
             label: "Yes".to_owned(),
         }],
-        ..PermissionAsk::default()
+        ..PermissionRequest::default()
     }
 }

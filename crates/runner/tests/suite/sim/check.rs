@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use windlass_core::task::{Answer, Broadcast, TaskId, TaskStatus};
-use windlass_runner::branch_of;
+use windlass_runner::branch_name;
 
 use super::place::{GOOD, WEAK};
 use super::world::World;
@@ -119,7 +119,7 @@ fn proven(world: &World) {
         let proof = row.proof.as_ref().expect("completed without a proof");
         let branches = world.repo.branches.lock().unwrap();
         assert_eq!(
-            branches.get(&branch_of(task.id)),
+            branches.get(&branch_name(task.id)),
             Some(&proof.commit),
             "task {}",
             task.id

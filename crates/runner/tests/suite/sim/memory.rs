@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use windlass_core::task::{
     Approval, AttemptRef, Blocker, Broadcast, Claim, Claimed, Correction, Dependency, Enqueued,
-    Issue, Lease, LoggedEvent, NewTask, Outcome, Project, Proof, StoreError, StoreResult, Task,
-    TaskId, TaskStatus, TestResult,
+    Issue, LeaseStatus, LoggedEvent, NewTask, Outcome, Project, Proof, StoreError, StoreResult,
+    Task, TaskId, TaskStatus, TestResult,
 };
 use windlass_core::{Timestamp, TraceNode, Usage};
 
@@ -177,12 +177,12 @@ impl Memory {
         attempt: AttemptRef,
         lease: Duration,
         now: Now,
-    ) -> StoreResult<Lease> {
+    ) -> StoreResult<LeaseStatus> {
         let row = self.fenced(attempt)?;
         row.lease = Some(now.steady + lease);
         Ok(match row.cancel {
-            true => Lease::CancelRequested,
-            false => Lease::Held,
+            true => LeaseStatus::CancelRequested,
+            false => LeaseStatus::Held,
         })
     }
 

@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use windlass_core::place::{
-    Change, Commit, ContextSource, FileChange, Place, RelatedFile, TaskContext, TestPlan, Verifier,
-    Workspace,
-};
 use windlass_core::task::{
     AttemptRef, Issue, Project, Task, TestCase, TestCounts, TestResult, TestStatus,
+};
+use windlass_core::workspace::{
+    Change, Commit, ContextSource, FileChange, RelatedFile, TaskContext, TestPlan, Verifier,
+    WorkingCopy, Workspace,
 };
 use windlass_core::{Clock, Error, ErrorCode, Result};
 
@@ -101,7 +101,7 @@ impl Workspace for SimWorkspace {
         &'a self,
         _: &'a Project,
         attempt: AttemptRef,
-    ) -> BoxFuture<'a, Result<Box<dyn Place>>> {
+    ) -> BoxFuture<'a, Result<Box<dyn WorkingCopy>>> {
         let repo = &self.0;
         Box::pin(repo.call(move || {
             let root = PathBuf::from(format!("/places/{}-{}", attempt.task, attempt.number));
@@ -109,11 +109,11 @@ impl Workspace for SimWorkspace {
             let branch = format!("windlass/task-{}", attempt.task);
             let old = repo.branches.lock().unwrap().get(&branch).cloned();
             let repo = Arc::clone(repo);
-            Ok(Box::new(SimPlace { repo, root, old }) as Box<dyn Place>)
+            Ok(Box::new(SimPlace { repo, root, old }) as Box<dyn WorkingCopy>)
         }))
     }
 
-    fn clear<'a>(&'a self, living: &'a [AttemptRef]) -> BoxFuture<'a, Result<u32>> {
+    fn remove_stale<'a>(&'a self, living: &'a [AttemptRef]) -> BoxFuture<'a, Result<u32>> {
         Box::pin(async move {
             let living: Vec<PathBuf> = living
                 .iter()
@@ -126,7 +126,7 @@ impl Workspace for SimWorkspace {
         })
     }
 
-    fn branch<'a>(
+    fn branch_commit<'a>(
         &'a self,
         _: &'a Project,
         name: &'a str,
@@ -146,7 +146,7 @@ struct SimPlace {
     old: Option<String>,
 }
 
-impl Place for SimPlace {
+impl WorkingCopy for SimPlace {
     fn root(&self) -> &Path {
         &self.root
     }

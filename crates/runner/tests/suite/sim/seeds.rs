@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use windlass_core::Clock;
 use windlass_core::task::{Dependency, NewTask, TaskStatus};
-use windlass_runner::{AgentPoolManager, Settings, Worker};
+use windlass_runner::{AgentPoolManager, RunnerSettings, Worker};
 
 use super::agent::Act;
 use super::check;
@@ -234,7 +234,7 @@ impl Life {
             let stop = self.stop.child_token();
             let worker = Worker {
                 pool: AgentPoolManager::new(self.dice.usize(1..4)),
-                ..Worker::new(Arc::new(self.world.runner(Settings::default())))
+                ..Worker::new(Arc::new(self.world.runner(RunnerSettings::default())))
             };
             let told = stop.clone();
             let work = Box::pin(async move { worker.run(told).await });

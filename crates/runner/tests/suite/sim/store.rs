@@ -6,9 +6,9 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use windlass_core::task::{
     Answer, Approval, ApprovalDecision, Attempt, AttemptRef, Blocker, Broadcast, Claim, Claimed,
-    Correction, Enqueued, EventFilter, Issue, IssueId, Lease, LoggedEvent, NewApproval, NewIssue,
-    NewProject, NewTask, Outcome, Project, ProjectId, Proof, RecordId, Release, StoreError,
-    StoreResult, Stored, Task, TaskFilter, TaskId, TestResult,
+    Correction, Enqueued, EventFilter, Issue, IssueId, LeaseStatus, LoggedEvent, NewApproval,
+    NewIssue, NewProject, NewTask, Outcome, Project, ProjectId, Proof, RecordId, Release,
+    StoreError, StoreFuture, StoreResult, Task, TaskFilter, TaskId, TestResult,
 };
 use windlass_core::{Clock, TaskStore, TraceNode, Usage};
 
@@ -49,7 +49,7 @@ impl SimStore {
     fn call<'a, T: Send + 'a>(
         &'a self,
         apply: impl FnOnce(&mut Memory, Now) -> StoreResult<T> + Send + 'a,
-    ) -> Stored<'a, T> {
+    ) -> StoreFuture<'a, T> {
         Box::pin(async move {
             let fate = self.faults.fate();
             self.clock.sleep(fate.before).await;
@@ -81,7 +81,7 @@ fn found<T: Clone>(
 }
 
 impl TaskStore for SimStore {
-    fn add_project(&self, new: NewProject) -> Stored<'_, Project> {
+    fn add_project(&self, new: NewProject) -> StoreFuture<'_, Project> {
         self.call(move |memory, now| {
             let project = Project {
                 id: memory.projects.len() as i64 + 1,
@@ -94,17 +94,17 @@ impl TaskStore for SimStore {
         })
     }
 
-    fn project(&self, id: ProjectId) -> Stored<'_, Project> {
+    fn project(&self, id: ProjectId) -> StoreFuture<'_, Project> {
         self.call(move |memory, _| {
             found("project", id, &memory.projects, |project| project.id == id)
         })
     }
 
-    fn projects(&self) -> Stored<'_, Vec<Project>> {
+    fn projects(&self) -> StoreFuture<'_, Vec<Project>> {
         self.call(|memory, _| Ok(memory.projects.clone()))
     }
 
-    fn add_issue(&self, new: NewIssue) -> Stored<'_, Issue> {
+    fn add_issue(&self, new: NewIssue) -> StoreFuture<'_, Issue> {
         self.call(move |memory, now| {
             let issue = Issue {
                 id: memory.issues.len() as i64 + 1,
@@ -118,26 +118,26 @@ impl TaskStore for SimStore {
         })
     }
 
-    fn issue(&self, id: IssueId) -> Stored<'_, Issue> {
+    fn issue(&self, id: IssueId) -> StoreFuture<'_, Issue> {
         self.call(move |memory, _| found("issue", id, &memory.issues, |issue| issue.id == id))
     }
 
-    fn enqueue(&self, tasks: Vec<NewTask>) -> Stored<'_, Vec<Enqueued>> {
+    fn enqueue(&self, tasks: Vec<NewTask>) -> StoreFuture<'_, Vec<Enqueued>> {
         self.call(move |memory, now| memory.enqueue(tasks, now))
     }
 
-    fn add_dependency(&self, task: TaskId, on: TaskId) -> Stored<'_, ()> {
+    fn add_dependency(&self, task: TaskId, on: TaskId) -> StoreFuture<'_, ()> {
         self.call(move |memory, _| {
             memory.row(task)?.task.dependencies.push(on);
             Ok(())
         })
     }
 
-    fn task(&self, id: TaskId) -> Stored<'_, Task> {
+    fn task(&self, id: TaskId) -> StoreFuture<'_, Task> {
         self.call(move |memory, _| Ok(memory.row(id)?.task.clone()))
     }
 
-    fn tasks(&self, filter: TaskFilter) -> Stored<'_, Vec<Task>> {
+    fn tasks(&self, filter: TaskFilter) -> StoreFuture<'_, Vec<Task>> {
         self.call(move |memory, _| {
             let all = memory.rows.values().map(|row| &row.task);
             Ok(all
@@ -149,31 +149,31 @@ impl TaskStore for SimStore {
         })
     }
 
-    fn cancel(&self, id: TaskId) -> Stored<'_, Task> {
+    fn cancel(&self, id: TaskId) -> StoreFuture<'_, Task> {
         self.call(move |memory, now| memory.cancel(id, now))
     }
 
-    fn retry(&self, id: TaskId) -> Stored<'_, Task> {
+    fn retry(&self, id: TaskId) -> StoreFuture<'_, Task> {
         self.call(move |memory, now| memory.reopen(id, now))
     }
 
-    fn claim(&self, claim: Claim) -> Stored<'_, Option<Claimed>> {
+    fn claim(&self, claim: Claim) -> StoreFuture<'_, Option<Claimed>> {
         self.call(move |memory, now| Ok(memory.claim(&claim, now)))
     }
 
-    fn heartbeat(&self, attempt: AttemptRef, lease: Duration) -> Stored<'_, Lease> {
+    fn heartbeat(&self, attempt: AttemptRef, lease: Duration) -> StoreFuture<'_, LeaseStatus> {
         self.call(move |memory, now| memory.heartbeat(attempt, lease, now))
     }
 
-    fn release(&self, attempt: AttemptRef, release: Release) -> Stored<'_, ()> {
+    fn release(&self, attempt: AttemptRef, release: Release) -> StoreFuture<'_, ()> {
         self.call(move |memory, now| memory.release(attempt, &release.usage, now))
     }
 
-    fn sweep(&self) -> Stored<'_, Vec<Task>> {
+    fn reclaim_expired(&self) -> StoreFuture<'_, Vec<Task>> {
         self.call(|memory, now| Ok(memory.sweep(now)))
     }
 
-    fn intend(&self, attempt: AttemptRef, commit: String) -> Stored<'_, ()> {
+    fn record_intent(&self, attempt: AttemptRef, commit: String) -> StoreFuture<'_, ()> {
         self.call(move |memory, _| {
             let row = memory.fenced(attempt)?;
             row.intents.insert(attempt.number, commit);
@@ -181,16 +181,16 @@ impl TaskStore for SimStore {
         })
     }
 
-    fn intended(&self, task: TaskId) -> Stored<'_, Option<String>> {
+    fn pending_intent(&self, task: TaskId) -> StoreFuture<'_, Option<String>> {
         self.call(move |memory, _| Ok(memory.row(task)?.intents.values().last().cloned()))
     }
 
-    fn finish(&self, attempt: AttemptRef, outcome: Outcome, usage: Usage) -> Stored<'_, Task> {
+    fn finish(&self, attempt: AttemptRef, outcome: Outcome, usage: Usage) -> StoreFuture<'_, Task> {
         self.call(move |memory, now| memory.finish(attempt, outcome, &usage, now))
     }
 
     /// How many there were is all that this world remembers of them.
-    fn attempts(&self, task: TaskId) -> Stored<'_, Vec<Attempt>> {
+    fn attempts(&self, task: TaskId) -> StoreFuture<'_, Vec<Attempt>> {
         self.call(move |memory, now| {
             let made = memory.row(task)?.task.attempt;
             let attempt = |number| Attempt {
@@ -206,7 +206,7 @@ impl TaskStore for SimStore {
         })
     }
 
-    fn record_test(&self, attempt: AttemptRef, result: TestResult) -> Stored<'_, RecordId> {
+    fn record_test(&self, attempt: AttemptRef, result: TestResult) -> StoreFuture<'_, RecordId> {
         self.call(move |memory, _| {
             let row = memory.fenced(attempt)?;
             row.tests.push((attempt.number, result));
@@ -214,11 +214,15 @@ impl TaskStore for SimStore {
         })
     }
 
-    fn tests(&self, task: TaskId) -> Stored<'_, Vec<(u32, TestResult)>> {
+    fn test_results(&self, task: TaskId) -> StoreFuture<'_, Vec<(u32, TestResult)>> {
         self.call(move |memory, _| Ok(memory.row(task)?.tests.clone()))
     }
 
-    fn record_correction(&self, attempt: AttemptRef, round: Correction) -> Stored<'_, RecordId> {
+    fn record_correction(
+        &self,
+        attempt: AttemptRef,
+        round: Correction,
+    ) -> StoreFuture<'_, RecordId> {
         self.call(move |memory, _| {
             let row = memory.fenced(attempt)?;
             row.corrections.push((attempt.number, round));
@@ -226,15 +230,19 @@ impl TaskStore for SimStore {
         })
     }
 
-    fn corrections(&self, task: TaskId) -> Stored<'_, Vec<(u32, Correction)>> {
+    fn corrections(&self, task: TaskId) -> StoreFuture<'_, Vec<(u32, Correction)>> {
         self.call(move |memory, _| Ok(memory.row(task)?.corrections.clone()))
     }
 
-    fn proof(&self, task: TaskId) -> Stored<'_, Option<Proof>> {
+    fn proof(&self, task: TaskId) -> StoreFuture<'_, Option<Proof>> {
         self.call(move |memory, _| Ok(memory.row(task)?.proof.clone()))
     }
 
-    fn append(&self, attempt: Option<AttemptRef>, messages: Vec<Broadcast>) -> Stored<'_, u64> {
+    fn append_events(
+        &self,
+        attempt: Option<AttemptRef>,
+        messages: Vec<Broadcast>,
+    ) -> StoreFuture<'_, u64> {
         self.call(move |memory, now| {
             if let Some(attempt) = attempt {
                 let ended = &memory.row(attempt.task)?.ended;
@@ -249,7 +257,7 @@ impl TaskStore for SimStore {
         })
     }
 
-    fn events(&self, filter: EventFilter) -> Stored<'_, Vec<LoggedEvent>> {
+    fn events(&self, filter: EventFilter) -> StoreFuture<'_, Vec<LoggedEvent>> {
         self.call(move |memory, _| {
             let all = memory.events.iter();
             Ok(all
@@ -262,7 +270,7 @@ impl TaskStore for SimStore {
         })
     }
 
-    fn changed(&self, after: u64, patience: Duration) -> Stored<'_, u64> {
+    fn wait_for_events(&self, after: u64, patience: Duration) -> StoreFuture<'_, u64> {
         Box::pin(async move {
             let until = self.clock.elapsed() + patience;
             loop {
@@ -281,7 +289,7 @@ impl TaskStore for SimStore {
         })
     }
 
-    fn blockers(&self, _: Option<ProjectId>, open: bool) -> Stored<'_, Vec<Blocker>> {
+    fn blockers(&self, _: Option<ProjectId>, open: bool) -> StoreFuture<'_, Vec<Blocker>> {
         self.call(move |memory, _| {
             let all = memory.blockers.iter();
             Ok(all
@@ -291,7 +299,7 @@ impl TaskStore for SimStore {
         })
     }
 
-    fn questions(&self, task: TaskId) -> Stored<'_, Vec<Blocker>> {
+    fn task_blockers(&self, task: TaskId) -> StoreFuture<'_, Vec<Blocker>> {
         self.call(move |memory, _| {
             let all = memory.blockers.iter();
             Ok(all
@@ -301,7 +309,7 @@ impl TaskStore for SimStore {
         })
     }
 
-    fn answer(&self, id: RecordId, text: String) -> Stored<'_, Task> {
+    fn answer_blocker(&self, id: RecordId, text: String) -> StoreFuture<'_, Task> {
         self.call(move |memory, now| {
             let blocker = memory.blockers.iter_mut().find(|blocker| blocker.id == id);
             let blocker = blocker.ok_or_else(|| StoreError::not_found("blocker", id))?;
@@ -314,7 +322,7 @@ impl TaskStore for SimStore {
         })
     }
 
-    fn ask(&self, asked: NewApproval) -> Stored<'_, Approval> {
+    fn request_approval(&self, asked: NewApproval) -> StoreFuture<'_, Approval> {
         self.call(move |memory, now| {
             let approval = Approval {
                 id: memory.approvals.len() as i64 + 1,
@@ -327,11 +335,11 @@ impl TaskStore for SimStore {
         })
     }
 
-    fn approval(&self, id: RecordId) -> Stored<'_, Approval> {
+    fn approval(&self, id: RecordId) -> StoreFuture<'_, Approval> {
         self.call(move |memory, _| found("approval", id, &memory.approvals, |one| one.id == id))
     }
 
-    fn approvals(&self, open: bool) -> Stored<'_, Vec<Approval>> {
+    fn approvals(&self, open: bool) -> StoreFuture<'_, Vec<Approval>> {
         self.call(move |memory, _| {
             let all = memory.approvals.iter();
             Ok(all
@@ -341,7 +349,7 @@ impl TaskStore for SimStore {
         })
     }
 
-    fn decide(&self, id: RecordId, option: Option<String>) -> Stored<'_, Approval> {
+    fn decide_approval(&self, id: RecordId, option: Option<String>) -> StoreFuture<'_, Approval> {
         self.call(move |memory, now| {
             let approval = memory.approvals.iter_mut().find(|one| one.id == id);
             let approval = approval.ok_or_else(|| StoreError::not_found("approval", id))?;
@@ -354,14 +362,14 @@ impl TaskStore for SimStore {
         })
     }
 
-    fn put_trace(&self, id: String, task: Option<TaskId>, root: TraceNode) -> Stored<'_, ()> {
+    fn put_trace(&self, id: String, task: Option<TaskId>, root: TraceNode) -> StoreFuture<'_, ()> {
         self.call(move |memory, _| {
             memory.traces.insert(id, (task, root));
             Ok(())
         })
     }
 
-    fn trace(&self, id: String) -> Stored<'_, TraceNode> {
+    fn trace(&self, id: String) -> StoreFuture<'_, TraceNode> {
         self.call(move |memory, _| {
             let trace = memory.traces.get(&id);
             let trace = trace.map(|(_, root)| root.clone());
@@ -369,7 +377,7 @@ impl TaskStore for SimStore {
         })
     }
 
-    fn traces(&self, task: Option<TaskId>, _: u32) -> Stored<'_, Vec<String>> {
+    fn traces(&self, task: Option<TaskId>, _: u32) -> StoreFuture<'_, Vec<String>> {
         self.call(move |memory, _| {
             let all = memory.traces.iter();
             let of = |(_, (of, _)): &(&String, &(Option<TaskId>, TraceNode))| {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc;
 use windlass_core::task::{Broadcast, NewTask, Project, Task, TaskId, WorkerKind};
 use windlass_core::{AgentHandle, Clock, Result};
-use windlass_runner::{Bus, Runner, Settings, Signals, TaskResult};
+use windlass_runner::{Bus, Runner, RunnerSettings, StopSignals, TaskResult};
 
 use super::agent::{Act, Script, SimAgent, State};
 use super::clock::SimClock;
@@ -79,7 +79,7 @@ impl World {
         self.store.look().row(id).unwrap().task.clone()
     }
 
-    pub(crate) fn runner(&self, settings: Settings) -> Runner {
+    pub(crate) fn runner(&self, settings: RunnerSettings) -> Runner {
         let agent = SimAgent::handle(
             &self.repo,
             Arc::clone(&self.script),
@@ -95,7 +95,7 @@ impl World {
             context: Arc::new(SimContext),
             agents: Arc::new(find),
             clock: Arc::clone(&self.clock) as _,
-            bus: Bus::silent(),
+            bus: Bus::disabled(),
             settings,
         }
     }
@@ -104,12 +104,15 @@ impl World {
     pub(crate) async fn watch(
         &self,
         task: &Task,
-        settings: Settings,
+        settings: RunnerSettings,
     ) -> (TaskResult, Vec<Broadcast>) {
         let (sender, mut receiver) = mpsc::channel(1000);
         let mut runner = self.runner(settings);
-        runner.bus = Bus::to(Arc::new(sender), runner.clock.clone());
-        let result = runner.execute_task(task, Signals::default()).await.unwrap();
+        runner.bus = Bus::new(Arc::new(sender), runner.clock.clone());
+        let result = runner
+            .execute_task(task, StopSignals::default())
+            .await
+            .unwrap();
         drop(runner);
         let mut told = Vec::new();
         while let Some(message) = receiver.recv().await {
@@ -120,7 +123,7 @@ impl World {
 
     /// Works on a task once.
     pub(crate) async fn run(&self, task: &Task) -> TaskResult {
-        self.watch(task, Settings::default()).await.0
+        self.watch(task, RunnerSettings::default()).await.0
     }
 
     /// The prompts that the agent has seen.

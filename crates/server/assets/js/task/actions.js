@@ -1,4 +1,4 @@
-// What a person can do about a task: merge, retry, cancel.
+// The actions on a task: merge, retry, cancel.
 
 import { api } from '../api.js';
 import { h } from '../dom.js';
@@ -7,7 +7,7 @@ import { putTask } from '../store.js';
 import { plural } from '../text.js';
 import { confirm } from '../widgets/dialog.js';
 import { icon } from '../widgets/icon.js';
-import { act, toast } from '../widgets/toast.js';
+import { runAction, toast } from '../widgets/toast.js';
 
 const can = {
   cancel: (task) => ['pending', 'in_progress', 'blocked'].includes(task.status),
@@ -16,12 +16,12 @@ const can = {
 };
 
 async function cancel(task) {
-  const sure = await confirm(`Cancel task ${task.id}?`, task.status === 'in_progress'
-    ? 'The agent is stopped at its next heartbeat. What it did in its clone is thrown away; your checkout was never touched.'
-    : 'It leaves the queue. It can be tried again later.', 'Cancel the task', { danger: true });
-  if (!sure) return;
+  const confirmed = await confirm(`Cancel task ${task.id}?`, task.status === 'in_progress'
+    ? 'The agent is stopped at its next heartbeat and its clone is discarded. Your checkout is not changed.'
+    : 'The task is removed from the queue. You can retry it later.', 'Cancel task', { danger: true });
+  if (!confirmed) return;
   putTask(await api.cancel(task.id));
-  toast('good', `Task ${task.id} was asked to stop.`);
+  toast('good', `Cancelling task ${task.id}.`);
 }
 
 async function retry(task) {
@@ -30,32 +30,32 @@ async function retry(task) {
 }
 
 async function merge(task) {
-  const sure = await confirm(`Merge ${task.branch}?`, 'The change is brought into what is checked out in the project. Nothing is merged if that would lose an uncommitted edit.', 'Merge');
-  if (!sure) return;
-  const done = await api.merge(task.id);
-  if (done?.status === 'nothing') {
-    toast('good', 'Everything in it was there already.');
+  const confirmed = await confirm(`Merge ${task.branch}?`, 'Merges the branch into the project\'s current branch. Aborts if an uncommitted edit would be overwritten.', 'Merge');
+  if (!confirmed) return;
+  const merged = await api.merge(task.id);
+  if (merged?.status === 'nothing') {
+    toast('good', 'Already up to date.');
   } else {
-    const undo = done?.undo && [' To undo it: ', h('code', {}, done.undo)];
-    toast('good', `${task.branch} is in ${done?.into ?? 'the checkout'}: ${plural(done?.files?.length ?? 0, 'file')}.`, undo);
+    const undo = merged?.undo && [' To undo: ', h('code', {}, merged.undo)];
+    toast('good', `Merged ${task.branch} into ${merged?.into ?? 'the current branch'}: ${plural(merged?.files?.length ?? 0, 'file')}.`, undo);
   }
 }
 
 export function actions(current) {
-  const button = (name, mark, words, work, kind = '') => {
-    const node = h('button', { class: `button ${kind}`, type: 'button', data: { action: name } }, icon(mark), words);
-    node.addEventListener('click', () => act(node, () => work(current())));
+  const button = (name, iconName, label, run, kind = '') => {
+    const node = h('button', { class: `button ${kind}`, type: 'button', data: { action: name } }, icon(iconName), label);
+    node.addEventListener('click', () => runAction(node, () => run(current())));
     return [name, node];
   };
-  const all = new Map([
+  const buttons = new Map([
     button('cancel', 'stop', 'Cancel', cancel),
     button('retry', 'retry', 'Retry', retry),
     button('merge', 'merge', 'Merge', merge, 'main'),
   ]);
-  const press = (name) => () => all.get(name).hidden || all.get(name).click();
+  const press = (name) => () => buttons.get(name).hidden || buttons.get(name).click();
   return {
-    node: h('div', { class: 'row actions' }, [...all.values()]),
-    update: (task) => { for (const [name, node] of all) node.hidden = !can[name](task); },
+    node: h('div', { class: 'row actions' }, [...buttons.values()]),
+    update: (task) => { for (const [name, node] of buttons) node.hidden = !can[name](task); },
     keys: () => [bind('m', press('merge')), bind('r', press('retry')), bind('x', press('cancel'))],
   };
 }

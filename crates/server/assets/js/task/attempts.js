@@ -1,52 +1,52 @@
-// The attempts, and within each what was corrected and what was asked.
+// The attempts, each with its corrections and questions.
 
 import { api } from '../api.js';
 import { h } from '../dom.js';
 import { markdown } from '../markdown.js';
-import { count, money, span, tokens } from '../text.js';
-import { empty, loaded, pill, when } from '../widgets/bits.js';
+import { count, formatCost, formatDuration, tokens } from '../text.js';
+import { emptyState, loadInto, pill, timeElement } from '../widgets/common.js';
 import { icon } from '../widgets/icon.js';
 
-const TONE = { completed: 'good', failed: 'bad', blocked: 'ask', lost: 'bad' };
+const TONE = { completed: 'good', failed: 'bad', blocked: 'warn', lost: 'bad' };
 
 function changedFiles(changes) {
-  const paths = Array.isArray(changes) ? changes.map((one) => one?.path ?? one).filter((one) => typeof one === 'string') : [];
+  const paths = Array.isArray(changes) ? changes.map((entry) => entry?.path ?? entry).filter((entry) => typeof entry === 'string') : [];
   return paths.length > 0 && h('ul', { class: 'chips' }, paths.map((path) => h('li', { class: 'chip mono' }, path)));
 }
 
-function round(correction) {
+function correctionItem(correction) {
   const good = correction.status === 'passed';
   return h('li', { class: 'round' },
-    h('div', { class: 'line' }, icon('retry'), h('b', {}, `Correction ${correction.round}`), pill(good ? 'green' : correction.status, good ? 'good' : 'bad')),
-    h('dl', {}, h('dt', {}, 'What was wrong'), h('dd', {}, markdown(correction.error_analysis)), h('dt', {}, 'What was done'), h('dd', {}, markdown(correction.fix_description))),
+    h('div', { class: 'line' }, icon('retry'), h('b', {}, `Correction ${correction.round}`), pill(correction.status, good ? 'good' : 'bad')),
+    h('dl', {}, h('dt', {}, 'Cause'), h('dd', {}, markdown(correction.error_analysis)), h('dt', {}, 'Fix'), h('dd', {}, markdown(correction.fix_description))),
     changedFiles(correction.code_changes));
 }
 
-function asked(question) {
+function blockerItem(blocker) {
   return h('li', { class: 'round' },
-    h('div', { class: 'line' }, icon('question'), h('b', {}, 'Question'), !question.answer && pill('open', 'ask')),
-    markdown(question.question),
-    question.answer && h('blockquote', {}, markdown(question.answer.text), h('p', { class: 'quiet small' }, 'answered ', when(question.answer.at))));
+    h('div', { class: 'line' }, icon('question'), h('b', {}, 'Question'), !blocker.answer && pill('open', 'warn')),
+    markdown(blocker.question),
+    blocker.answer && h('blockquote', {}, markdown(blocker.answer.text), h('p', { class: 'muted small' }, 'answered ', timeElement(blocker.answer.at))));
 }
 
-function card(attempt, rounds, questions) {
-  const took = attempt.ended_at ? span(attempt.ended_at - attempt.started_at) : 'under way';
+function card(attempt, corrections, blockers) {
+  const duration = attempt.ended_at ? formatDuration(attempt.ended_at - attempt.started_at) : 'running';
   const used = tokens(attempt.usage);
   return h('article', { class: 'panel' },
-    h('header', {}, h('h2', {}, `Attempt ${attempt.number}`), pill(attempt.outcome ?? 'working', attempt.outcome ? TONE[attempt.outcome] ?? 'none' : 'live')),
+    h('header', {}, h('h2', {}, `Attempt ${attempt.number}`), pill(attempt.outcome ?? 'running', attempt.outcome ? TONE[attempt.outcome] ?? 'none' : 'live')),
     h('div', { class: 'body fields' },
-      h('p', { class: 'small quiet num' }, [attempt.worker, took, used > 0 && `${count(used)} tokens`, attempt.usage?.cost_usd != null && money(attempt.usage.cost_usd)].filter(Boolean).join(' · '), ' · ', when(attempt.started_at)),
+      h('p', { class: 'small muted num' }, [attempt.worker, duration, used > 0 && `${count(used)} tokens`, attempt.usage?.cost_usd != null && formatCost(attempt.usage.cost_usd)].filter(Boolean).join(' · '), ' · ', timeElement(attempt.started_at)),
       attempt.error && h('div', { class: 'small' }, markdown(attempt.error)),
-      (rounds.length > 0 || questions.length > 0) && h('ul', { class: 'rounds' }, rounds.map(round), questions.map(asked))));
+      (corrections.length > 0 || blockers.length > 0) && h('ul', { class: 'rounds' }, corrections.map(correctionItem), blockers.map(blockerItem))));
 }
 
 export function attempts({ id }) {
   const node = h('div');
-  const read = () => loaded(node, () => Promise.all([api.attempts(id), api.corrections(id), api.questions(id)]), ([rows, corrections, questions]) => {
-    const of = (list, number) => list.filter((one) => one.attempt === number);
-    if (rows.length === 0) return empty('anchor', 'No attempt yet', h('p', {}, 'A worker takes the task as soon as one is free and what it waits for is done.'));
-    return h('div', { class: 'stack' }, [...rows].reverse().map((attempt) => card(attempt, of(corrections, attempt.number), of(questions, attempt.number))));
+  const refresh = () => loadInto(node, () => Promise.all([api.attempts(id), api.corrections(id), api.taskBlockers(id)]), ([rows, corrections, blockers]) => {
+    const ofAttempt = (list, number) => list.filter((entry) => entry.attempt === number);
+    if (rows.length === 0) return emptyState('anchor', 'No attempts yet', h('p', {}, 'A worker claims the task when one is free and all dependencies are completed.'));
+    return h('div', { class: 'stack' }, [...rows].reverse().map((attempt) => card(attempt, ofAttempt(corrections, attempt.number), ofAttempt(blockers, attempt.number))));
   });
-  read();
-  return { node, changed: read };
+  refresh();
+  return { node, refresh };
 }

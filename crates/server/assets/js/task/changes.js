@@ -1,51 +1,51 @@
-// The change as a diff. Which words have which colour is the server's to say.
+// The change as a diff. The server sends the syntax highlighting.
 
 import { api } from '../api.js';
 import { h } from '../dom.js';
 import { plural } from '../text.js';
-import { empty, loaded, notice, pill } from '../widgets/bits.js';
+import { emptyState, loadInto, notice, pill } from '../widgets/common.js';
 import { icon } from '../widgets/icon.js';
 
 const STYLE = /^[a-z]{1,12}$/;
 const SIGN = { add: '+', del: '−', context: ' ' };
 const TONE = { added: 'good', deleted: 'bad', renamed: 'live' };
 
-function line(one) {
-  const spans = one.spans.map((part) => h('span', { class: STYLE.test(part.style ?? '') ? `s-${part.style}` : '' }, part.text));
-  return h('tr', { class: one.kind }, h('td', { class: 'no' }, one.old == null ? '' : String(one.old)), h('td', { class: 'no' }, one.new == null ? '' : String(one.new)),
-    h('td', { class: 'sign' }, SIGN[one.kind] ?? ' '), h('td', { class: 'text' }, spans));
+function diffLine(row) {
+  const spans = row.spans.map((part) => h('span', { class: STYLE.test(part.style ?? '') ? `s-${part.style}` : '' }, part.text));
+  return h('tr', { class: row.kind }, h('td', { class: 'line-number' }, row.old == null ? '' : String(row.old)), h('td', { class: 'line-number' }, row.new == null ? '' : String(row.new)),
+    h('td', { class: 'sign' }, SIGN[row.kind] ?? ' '), h('td', { class: 'text' }, spans));
 }
 
 function fileCard(file) {
   const name = file.old_path && file.old_path !== file.path ? `${file.old_path} → ${file.path}` : file.path;
-  const rows = file.hunks.flatMap((hunk) => [h('tr', { class: 'hunk' }, h('td', { colspan: '4' }, hunk.header)), ...hunk.lines.map(line)]);
+  const rows = file.hunks.flatMap((hunk) => [h('tr', { class: 'hunk' }, h('td', { colspan: '4' }, hunk.header)), ...hunk.lines.map(diffLine)]);
   return h('details', { class: 'panel file', open: true },
-    h('summary', {}, h('span', { class: 'turn' }, icon('chevron')), h('code', { class: 'cut' }, name), file.change !== 'modified' && pill(file.change, TONE[file.change] ?? 'none'),
-      h('span', { class: 'sums num' }, h('span', { class: 'plus' }, `+${file.added}`), ' ', h('span', { class: 'minus' }, `−${file.removed}`))),
-    rows.length > 0 && h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': `Change of ${file.path}` }, h('table', { class: 'diff' }, h('tbody', {}, rows))),
-    rows.length === 0 && h('p', { class: 'none' }, 'No lines to show: a binary file, an empty one, or another mode.'),
-    file.truncated && h('p', { class: 'none' }, 'The rest of this file is left out.'));
+    h('summary', {}, h('span', { class: 'chevron' }, icon('chevron')), h('code', { class: 'truncate' }, name), file.change !== 'modified' && pill(file.change, TONE[file.change] ?? 'none'),
+      h('span', { class: 'line-counts num' }, h('span', { class: 'plus' }, `+${file.added}`), ' ', h('span', { class: 'minus' }, `−${file.removed}`))),
+    rows.length > 0 && h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': `Changes in ${file.path}` }, h('table', { class: 'diff' }, h('tbody', {}, rows))),
+    rows.length === 0 && h('p', { class: 'placeholder' }, 'No lines to show: binary file, empty file or mode change.'),
+    file.truncated && h('p', { class: 'placeholder' }, 'The rest of this file is omitted.'));
 }
 
-function show(diff) {
-  if (diff.files.length === 0) return empty('file', 'Nothing was changed');
+function diffView(diff) {
+  if (diff.files.length === 0) return emptyState('file', 'No changes');
   const [added, removed] = ['added', 'removed'].map((side) => diff.files.reduce((sum, file) => sum + file[side], 0));
   return h('div', { class: 'stack' },
-    h('p', { class: 'small quiet num' }, `${plural(diff.files.length, 'file')}, ${added} added and ${plural(removed, 'line')} removed`),
-    diff.truncated && notice('ask', 'The change is larger than what is shown.'),
+    h('p', { class: 'small muted num' }, `${plural(diff.files.length, 'file')}, ${added} added and ${plural(removed, 'line')} removed`),
+    diff.truncated && notice('warn', 'The change is too large to show completely.'),
     diff.files.map(fileCard));
 }
 
 export function changes({ id, task }) {
   const node = h('div');
-  const read = () => {
+  const refresh = () => {
     if (!task()?.branch) {
-      node.replaceChildren(empty('file', 'No change yet', h('p', {}, 'When the tests pass, the change is committed to a branch of its own and shown here. Your checkout stays as it is until you merge.')));
+      node.replaceChildren(emptyState('file', 'No changes yet', h('p', {}, 'When the tests pass, the change is committed to a separate branch and shown here. Your checkout is unchanged until you merge.')));
       return;
     }
     node.replaceChildren();
-    loaded(node, () => api.diff(id), show);
+    loadInto(node, () => api.diff(id), diffView);
   };
-  read();
-  return { node, changed: () => task()?.branch && !node.querySelector('.file') && read() };
+  refresh();
+  return { node, refresh: () => task()?.branch && !node.querySelector('.file') && refresh() };
 }

@@ -1,92 +1,92 @@
-// One item of the timeline as an element that follows its item.
+// Renders the items of the timeline.
 
 import { fill, h } from '../dom.js';
 import { markdown } from '../markdown.js';
-import { brief, clock, count, firstLine, moment, money, progress, readable, span, statusTone, statusWord } from '../text.js';
-import { pill, testBar } from '../widgets/bits.js';
+import { count, firstLine, formatCost, formatDateTime, formatDuration, formatTime, inputSummary, progress, statusLabel, statusTone, toText } from '../text.js';
+import { pill, testBar } from '../widgets/common.js';
 import { icon } from '../widgets/icon.js';
 import { patch, toolBody } from './tool.js';
 
-function frame(kind, mark, at, ...body) {
+function row(kind, iconName, at, ...body) {
   return h('li', { class: 'item', data: { kind } },
-    h('span', { class: 'mark' }, icon(mark)), h('div', { class: 'what' }, body), h('time', { class: 'at', title: moment(at) }, clock(at)));
+    h('span', { class: 'mark' }, icon(iconName)), h('div', { class: 'content' }, body), h('time', { class: 'time', title: formatDateTime(at) }, formatTime(at)));
 }
 
-function text(one) {
+function text(item) {
   const body = h('div');
-  const node = frame('text', 'text', one.at, body);
-  let shown = null;
+  const node = row('text', 'text', item.at, body);
+  let rendered = null;
   return {
     node,
-    update(now) {
-      if (shown === now.text) return;
-      shown = now.text;
-      fill(body, markdown(now.text));
+    update(current) {
+      if (rendered === current.text) return;
+      rendered = current.text;
+      fill(body, markdown(current.text));
     },
   };
 }
 
-function thought(one) {
-  const head = h('span', { class: 'cut' });
-  const body = h('div', { class: 'inside' });
-  const node = frame('thought', 'thought', one.at, h('details', {}, h('summary', {}, head), body));
+function thought(item) {
+  const head = h('span', { class: 'truncate' });
+  const body = h('div', { class: 'details-body' });
+  const node = row('thought', 'thought', item.at, h('details', {}, h('summary', {}, head), body));
   return {
     node,
-    update(now) {
+    update(current) {
       head.textContent = '';
-      fill(head, firstLine(now.text) || 'Thinking');
-      fill(body, markdown(now.text));
+      fill(head, firstLine(current.text) || 'Thinking');
+      fill(body, markdown(current.text));
     },
   };
 }
 
-function tool(one) {
-  const name = h('b', {}, one.name);
-  const about = h('span', { class: 'cut mono' }, brief(one.input));
-  const state = h('span', { class: 'took num' });
-  const body = h('div', { class: 'inside' });
-  const details = h('details', {}, h('summary', {}, name, about, state, h('span', { class: 'turn' }, icon('chevron'))), body);
-  const node = frame('tool', 'tool', one.at, details);
-  let now = one;
-  const draw = () => details.open && fill(body, toolBody(now));
-  details.addEventListener('toggle', draw);
+function tool(item) {
+  const name = h('b', {}, item.name);
+  const summary = h('span', { class: 'truncate mono' }, inputSummary(item.input));
+  const state = h('span', { class: 'duration num' });
+  const body = h('div', { class: 'details-body' });
+  const details = h('details', {}, h('summary', {}, name, summary, state, h('span', { class: 'chevron' }, icon('chevron'))), body);
+  const node = row('tool', 'tool', item.at, details);
+  let current = item;
+  const render = () => details.open && fill(body, toolBody(current));
+  details.addEventListener('toggle', render);
   return {
     node,
     update(next) {
-      now = next;
+      current = next;
       node.dataset.state = next.running ? 'running' : next.success === false ? 'bad' : 'good';
-      fill(state, next.running ? pill('running', 'live') : [next.success === false && pill('failed', 'bad'), span(next.took)]);
-      draw();
+      fill(state, next.running ? pill('running', 'live') : [next.success === false && pill('failed', 'bad'), formatDuration(next.durationMs)]);
+      render();
     },
   };
 }
 
-function correction(one) {
+function correction(item) {
   const head = h('span');
   const state = h('span');
   const body = h('div');
-  const node = frame('correction', 'retry', one.at, h('div', { class: 'line' }, head, state), body);
+  const node = row('correction', 'retry', item.at, h('div', { class: 'line' }, head, state), body);
   return {
     node,
-    update(now) {
-      const words = { in_progress: ['under way', 'live'], success: ['passed', 'good'], failed: ['still red', 'bad'] }[now.status] ?? [now.status, 'none'];
-      fill(head, h('b', {}, `Correction ${now.round} of ${now.rounds}`));
-      fill(state, pill(...words));
-      fill(body, now.problem && h('p', { class: 'small quiet' }, now.problem));
+    update(current) {
+      const pillArgs = { in_progress: ['running', 'live'], success: ['passed', 'good'], failed: ['still failing', 'bad'] }[current.status] ?? [current.status, 'none'];
+      fill(head, h('b', {}, `Correction ${current.round} of ${current.rounds}`));
+      fill(state, pill(...pillArgs));
+      fill(body, current.problem && h('p', { class: 'small muted' }, current.problem));
     },
   };
 }
 
-function tests(one) {
-  const { status, passed, failed, errors, total, duration } = one.result;
+function tests(item) {
+  const { status, passed, failed, errors, total, duration } = item.result;
   const tone = status === 'passed' ? 'good' : 'bad';
-  const words = total ? `${passed} of ${total} passed${failed ? `, ${failed} failed` : ''}${errors ? `, ${errors} errors` : ''}` : '';
-  return { node: frame('tests', 'flask', one.at, h('div', { class: 'line' }, h('b', {}, 'Tests'), pill(status, tone), h('span', { class: 'quiet small num' }, words, words && ' · ', span(duration * 1000))), total > 0 && testBar(one.result)) };
+  const summary = total ? `${passed} of ${total} passed${failed ? `, ${failed} failed` : ''}${errors ? `, ${errors} errors` : ''}` : '';
+  return { node: row('tests', 'flask', item.at, h('div', { class: 'line' }, h('b', {}, 'Tests'), pill(status, tone), h('span', { class: 'muted small num' }, summary, summary && ' · ', formatDuration(duration * 1000))), total > 0 && testBar(item.result)) };
 }
 
-function end(one) {
-  const used = one.usage && `${count(one.usage.input_tokens)} tokens in, ${count(one.usage.output_tokens)} out${one.usage.cost_usd != null ? `, ${money(one.usage.cost_usd)}` : ''}`;
-  return { node: frame('end', 'check', one.at, one.text && markdown(one.text), h('p', { class: 'small quiet num' }, 'End of the turn', used && ` · ${used}`)) };
+function end(item) {
+  const used = item.usage && `${count(item.usage.input_tokens)} tokens in, ${count(item.usage.output_tokens)} out${item.usage.cost_usd != null ? `, ${formatCost(item.usage.cost_usd)}` : ''}`;
+  return { node: row('end', 'check', item.at, item.text && markdown(item.text), h('p', { class: 'small muted num' }, 'Turn finished', used && ` · ${used}`)) };
 }
 
 const MAKE = {
@@ -96,17 +96,17 @@ const MAKE = {
   correction,
   tests,
   end,
-  status: (one) => ({ node: frame('status', one.status === 'completed' ? 'seal' : one.status === 'blocked' ? 'question' : 'anchor', one.at, h('div', { class: 'line' }, pill(statusWord(one.status), statusTone(one.status)), h('span', { class: 'quiet small' }, one.who))) }),
-  attempt: (one) => ({ node: h('li', { class: 'attempt-mark' }, h('span', {}, `Attempt ${one.number}`)) }),
-  activity: (one) => ({ node: frame('activity', 'chevron', one.at, h('p', { class: 'small' }, one.text)) }),
-  plan: (one) => ({ node: frame('plan', 'list', one.at, h('p', { class: 'small' }, `Plan: ${progress(one.entries)}`)) }),
-  permission: (one) => ({ node: frame('permission', 'shield', one.at, h('p', {}, 'Asks whether it may use ', h('b', {}, one.tool), ' ', h('code', {}, brief(one.input)))) }),
-  fault: (one) => ({ node: frame('fault', 'warn', one.at, h('div', { class: 'line' }, h('b', {}, one.code)), h('p', {}, one.text)) }),
-  custom: (one) => (typeof one.payload?.diff === 'string' ? { node: frame('custom', 'file', one.at, h('details', {}, h('summary', {}, h('span', { class: 'cut quiet small' }, 'The change so far')), h('div', { class: 'inside' }, patch(one.payload.diff)))) } : { node: frame('custom', 'file', one.at, h('details', {}, h('summary', {}, h('span', { class: 'cut quiet small' }, one.what)), h('pre', { class: 'code' }, readable(one.payload)))) }),
+  status: (item) => ({ node: row('status', item.status === 'completed' ? 'seal' : item.status === 'blocked' ? 'question' : 'anchor', item.at, h('div', { class: 'line' }, pill(statusLabel(item.status), statusTone(item.status)), h('span', { class: 'muted small' }, item.agent))) }),
+  attempt: (item) => ({ node: h('li', { class: 'attempt-mark' }, h('span', {}, `Attempt ${item.number}`)) }),
+  activity: (item) => ({ node: row('activity', 'chevron', item.at, h('p', { class: 'small' }, item.text)) }),
+  plan: (item) => ({ node: row('plan', 'list', item.at, h('p', { class: 'small' }, `Plan: ${progress(item.entries)}`)) }),
+  permission: (item) => ({ node: row('permission', 'shield', item.at, h('p', {}, 'Requests permission to use ', h('b', {}, item.tool), ' ', h('code', {}, inputSummary(item.input)))) }),
+  error: (item) => ({ node: row('error', 'warn', item.at, h('div', { class: 'line' }, h('b', {}, item.code)), h('p', {}, item.text)) }),
+  custom: (item) => (typeof item.payload?.diff === 'string' ? { node: row('custom', 'file', item.at, h('details', {}, h('summary', {}, h('span', { class: 'truncate muted small' }, 'Changes so far')), h('div', { class: 'details-body' }, patch(item.payload.diff)))) } : { node: row('custom', 'file', item.at, h('details', {}, h('summary', {}, h('span', { class: 'truncate muted small' }, item.type)), h('pre', { class: 'code' }, toText(item.payload)))) }),
 };
 
-export function item(one) {
-  const row = MAKE[one.kind](one);
-  row.update?.(one);
-  return row;
+export function timelineItem(item) {
+  const view = MAKE[item.kind](item);
+  view.update?.(item);
+  return view;
 }

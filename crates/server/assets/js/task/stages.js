@@ -1,53 +1,52 @@
-// How far a task is, as a ratchet: each tooth that was passed stays passed.
+// The progress of a task as a row of stages.
 
 import { fill, h } from '../dom.js';
 
-// What has been reached, from the task and from what was heard of its last attempt.
-function reached(task, story) {
-  const from = story.items.findLastIndex((item) => item.kind === 'status' && item.status === 'in_progress');
-  const items = from < 0 ? [] : story.items.slice(from);
+// Returns the state of the last attempt, from its timeline items.
+function attemptState(model) {
+  const from = model.items.findLastIndex((item) => item.kind === 'status' && item.status === 'in_progress');
+  const items = from < 0 ? [] : model.items.slice(from);
   const tests = items.findLast((item) => item.kind === 'tests');
-  const rounds = items.filter((item) => item.kind === 'correction');
-  const last = rounds.at(-1);
-  const worked = items.some((item) => ['text', 'thought', 'tool', 'end', 'plan'].includes(item.kind));
-  return { tests: tests?.result, rounds: rounds.length ? last : null, worked, claimed: from >= 0 };
+  const correction = items.findLast((item) => item.kind === 'correction');
+  const hasOutput = items.some((item) => ['text', 'thought', 'tool', 'end', 'plan'].includes(item.kind));
+  return { tests: tests?.result, correction, hasOutput, started: from >= 0 };
 }
 
-function plan(task, story) {
-  const { tests, rounds, worked, claimed } = reached(task, story);
-  const over = ['completed', 'failed', 'cancelled', 'blocked'].includes(task.status);
+function stageList(task, model) {
+  const { tests, correction, hasOutput, started } = attemptState(model);
+  const ended = ['completed', 'failed', 'cancelled', 'blocked'].includes(task.status);
   const working = task.status === 'in_progress';
-  const proved = task.status === 'completed' && !task.unverified;
-  const green = tests?.status === 'passed' || proved;
+  const verified = task.status === 'completed' && !task.unverified;
+  const testsPassed = tests?.status === 'passed' || verified;
   const stage = (name, state, note) => ({ name, state, note });
-  const mending = rounds && rounds.status === 'in_progress' && working;
-  const list = [stage('Queued', claimed || over ? 'done' : 'now', '')];
-  list.push(stage('Work', tests || proved || (over && worked) ? 'done' : working ? 'now' : 'later', worked && !tests && working ? 'the agent edits' : ''));
-  list.push(stage('Tests', green ? 'done' : tests ? 'bad' : 'later', tests?.total ? `${tests.passed} of ${tests.total}` : ''));
-  if (rounds) list.push(stage('Correction', mending ? 'now' : rounds.status === 'success' || green ? 'done' : 'bad', `${rounds.round} of ${rounds.rounds}`));
-  const ends = {
-    completed: [task.unverified ? 'Unverified' : 'Proof', task.unverified ? 'ask' : 'proof'],
+  const correcting = correction?.status === 'in_progress' && working;
+  const list = [stage('Queued', started || ended ? 'done' : 'current', '')];
+  list.push(stage('Work', tests || verified || (ended && hasOutput) ? 'done' : working ? 'current' : 'pending', hasOutput && !tests && working ? 'editing' : ''));
+  list.push(stage('Tests', testsPassed ? 'done' : tests ? 'bad' : 'pending', tests?.total ? `${tests.passed} of ${tests.total}` : ''));
+  if (correction) list.push(stage('Correction', correcting ? 'current' : correction.status === 'success' || testsPassed ? 'done' : 'bad', `${correction.round} of ${correction.rounds}`));
+  const finalStages = {
+    completed: [task.unverified ? 'Unverified' : 'Proof', task.unverified ? 'warn' : 'proof'],
     failed: ['Failed', 'bad'],
     cancelled: ['Cancelled', 'bad'],
-    blocked: ['Needs you', 'ask'],
+    blocked: ['Needs input', 'warn'],
   };
-  const [name, state] = ends[task.status] ?? ['Proof', 'later'];
+  const [name, state] = finalStages[task.status] ?? ['Proof', 'pending'];
   list.push(stage(name, state, ''));
   return list;
 }
 
 export function stages() {
-  const node = h('ol', { class: 'stages', 'aria-label': 'How far it is' });
-  let shown = '';
+  const node = h('ol', { class: 'stages', 'aria-label': 'Progress' });
+  let rendered = '';
   return {
     node,
-    update(task, story) {
-      const list = plan(task, story);
-      const now = JSON.stringify(list);
-      if (now === shown) return;
-      shown = now;
-      fill(node, list.map(({ name, state, note }) => h('li', { data: { state }, 'aria-current': state === 'now' ? 'step' : null },
-        h('span', { class: 'tooth' }), h('span', { class: 'words' }, name, note && h('span', { class: 'quiet num' }, ` ${note}`)))));
+    update(task, model) {
+      const list = stageList(task, model);
+      const next = JSON.stringify(list);
+      if (next === rendered) return;
+      rendered = next;
+      fill(node, list.map(({ name, state, note }) => h('li', { data: { state }, 'aria-current': state === 'current' ? 'step' : null },
+        h('span', { class: 'stage-dot' }), h('span', { class: 'label' }, name, note && h('span', { class: 'muted num' }, ` ${note}`)))));
     },
   };
 }

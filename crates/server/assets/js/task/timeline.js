@@ -1,15 +1,15 @@
-// The timeline: what happens, as it happens. Told as a story, or as every event with its number.
+// The timeline, updated live: as readable items, or as the list of all events with their numbers.
 
 import { fill, h } from '../dom.js';
-import { readable, brief, clock } from '../text.js';
-import { empty, loading } from '../widgets/bits.js';
+import { formatTime, inputSummary, toText } from '../text.js';
+import { emptyState, loading } from '../widgets/common.js';
 import { icon } from '../widgets/icon.js';
-import { item } from './items.js';
+import { timelineItem } from './items.js';
 
-const SHOWN = 400;
-let every = false;
+const PAGE_SIZE = 400;
+let showAll = false;
 
-function words(event) {
+function eventText(event) {
   switch (event.type) {
     case 'task_status': return event.status;
     case 'test_result': return `${event.status}: ${event.passed} passed, ${event.failed} failed, ${event.errors} errors`;
@@ -17,7 +17,7 @@ function words(event) {
     case 'activity_update': return event.message;
     case 'agent_event': {
       const inner = event.envelope.event;
-      return inner.text ?? inner.message ?? (inner.name ? `${inner.name} ${brief(inner.input ?? inner.output)}` : readable(inner));
+      return inner.text ?? inner.message ?? (inner.name ? `${inner.name} ${inputSummary(inner.input ?? inner.output)}` : toText(inner));
     }
     default: return '';
   }
@@ -26,99 +26,99 @@ function words(event) {
 function eventRow(event) {
   const kind = event.type === 'agent_event' ? event.envelope.event.type : event.type;
   const node = h('li', { data: { seq: event.seq } },
-    h('span', { class: 'num quiet' }, String(event.seq)), h('time', { class: 'quiet' }, clock(event.at)), h('span', { class: 'kind' }, kind), h('span', { class: 'cut' }, words(event).trim().replaceAll('\n', '⏎')));
+    h('span', { class: 'num muted' }, String(event.seq)), h('time', { class: 'muted' }, formatTime(event.at)), h('span', { class: 'kind' }, kind), h('span', { class: 'truncate' }, eventText(event).trim().replaceAll('\n', '⏎')));
   return { key: event.seq, node };
 }
 
-// A list that shows its newest part and gives the older one when asked.
+// A list that shows its newest entries, and older ones on request.
 class Rows {
   constructor(make) {
     this.make = make;
     this.rows = new Map();
     this.list = h('ol', { class: 'rows' });
-    this.older = h('button', { class: 'button plain', type: 'button', hidden: true, on: { click: () => this.more() } });
+    this.older = h('button', { class: 'button plain', type: 'button', hidden: true, on: { click: () => this.showMore() } });
     this.hiddenItems = [];
   }
 
-  begin(items) {
+  render(items) {
     this.rows.clear();
     fill(this.list);
-    this.hiddenItems = items.slice(0, Math.max(0, items.length - SHOWN));
-    for (const one of items.slice(-SHOWN)) this.put(one);
-    this.count();
+    this.hiddenItems = items.slice(0, Math.max(0, items.length - PAGE_SIZE));
+    for (const entry of items.slice(-PAGE_SIZE)) this.upsert(entry);
+    this.updateOlder();
   }
 
-  put(one) {
-    const key = one.key ?? one.seq;
-    const known = this.rows.get(key);
-    if (known) {
-      known.update?.(one);
+  upsert(entry) {
+    const key = entry.key ?? entry.seq;
+    const existing = this.rows.get(key);
+    if (existing) {
+      existing.update?.(entry);
     } else {
-      const row = this.make(one);
+      const row = this.make(entry);
       this.rows.set(key, row);
       this.list.append(row.node);
     }
   }
 
-  more() {
-    const batch = this.hiddenItems.splice(-SHOWN);
-    const nodes = batch.map((one) => {
-      const row = this.make(one);
-      this.rows.set(one.key ?? one.seq, row);
+  showMore() {
+    const batch = this.hiddenItems.splice(-PAGE_SIZE);
+    const nodes = batch.map((entry) => {
+      const row = this.make(entry);
+      this.rows.set(entry.key ?? entry.seq, row);
       return row.node;
     });
     this.list.prepend(...nodes);
-    this.count();
+    this.updateOlder();
   }
 
-  count() {
+  updateOlder() {
     this.older.hidden = this.hiddenItems.length === 0;
-    this.older.textContent = `${this.hiddenItems.length} earlier`;
+    this.older.textContent = `Show ${this.hiddenItems.length} earlier`;
   }
 }
 
-export function timeline({ log, story, task }) {
+export function timeline({ log, model, task }) {
   let rows = null;
   let follow = true;
-  const place = h('div');
-  const toggle = h('button', { class: 'button plain', type: 'button', 'aria-pressed': String(every) }, icon('list'), 'Every event');
+  const container = h('div');
+  const toggle = h('button', { class: 'button plain', type: 'button', 'aria-pressed': String(showAll) }, icon('list'), 'All events');
   const end = h('div', { class: 'end' });
-  const node = h('div', { class: 'timeline' }, h('div', { class: 'timeline-bar' }, toggle), place, end);
+  const node = h('div', { class: 'timeline' }, h('div', { class: 'timeline-bar' }, toggle), container, end);
 
-  const blank = () => (!log.loaded ? loading() : empty('clock', task()?.status === 'pending' ? 'Waiting for a worker' : 'Nothing happened yet',
-    h('p', {}, 'What the agent says and does appears here while it happens.')));
+  const placeholder = () => (!log.loaded ? loading() : emptyState('clock', task()?.status === 'pending' ? 'Waiting for a worker' : 'No events yet',
+    h('p', {}, 'Messages and tool calls of the agent appear here live.')));
 
-  const begin = () => {
-    const items = every ? log.events : story.items;
-    rows = new Rows(every ? eventRow : item);
-    rows.list.dataset.every = every;
-    rows.list.setAttribute('aria-label', every ? 'Every event' : 'What happened');
-    fill(place, items.length ? [rows.older, rows.list] : blank());
-    rows.begin(items);
+  const render = () => {
+    const items = showAll ? log.events : model.items;
+    rows = new Rows(showAll ? eventRow : timelineItem);
+    rows.list.dataset.showAll = showAll;
+    rows.list.setAttribute('aria-label', showAll ? 'All events' : 'Timeline');
+    fill(container, items.length ? [rows.older, rows.list] : placeholder());
+    rows.render(items);
   };
 
   toggle.addEventListener('click', () => {
-    every = !every;
-    toggle.setAttribute('aria-pressed', String(every));
-    begin();
+    showAll = !showAll;
+    toggle.setAttribute('aria-pressed', String(showAll));
+    render();
   });
 
-  // Goes along with what comes while the reader is at the end, and stays where the reader is otherwise.
+  // Scrolls along with new entries only while the user is at the end of the page.
   const onScroll = () => { follow = window.innerHeight + window.scrollY >= document.documentElement.scrollHeight - 120; };
   window.addEventListener('scroll', onScroll, { passive: true });
 
-  begin();
+  render();
   return {
     node,
-    ready: begin,
-    heard(events, items, anew) {
-      if (anew || !rows.list.isConnected) {
-        begin();
+    ready: render,
+    onEvents(events, items, reset) {
+      if (reset || !rows.list.isConnected) {
+        render();
         return;
       }
       const running = task()?.status === 'in_progress';
-      for (const one of every ? events : items) {
-        if (!rows.hiddenItems.includes(one)) rows.put(one);
+      for (const entry of showAll ? events : items) {
+        if (!rows.hiddenItems.includes(entry)) rows.upsert(entry);
       }
       if (follow && running && window.scrollY > 0) window.scrollTo({ top: document.documentElement.scrollHeight });
     },

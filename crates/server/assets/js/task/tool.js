@@ -1,65 +1,65 @@
-// What a tool was given and what it gave back. An edit is shown as one, a command's output as output.
+// Renders the input and output of a tool call. Edits are shown as diffs, and the output of commands as text.
 
 import { h } from '../dom.js';
-import { innerPath, readable, unwrapped } from '../text.js';
+import { pathInClone, toText, unwrapShell } from '../text.js';
 
-const OLD = ['old', 'old_string', 'oldText', 'old_str'];
-const NEW = ['new', 'new_string', 'newText', 'new_str'];
-const SAID = ['output', 'stdout', 'text', 'content', 'aggregated_output'];
-const MOST = 20_000;
+const OLD_KEYS = ['old', 'old_string', 'oldText', 'old_str'];
+const NEW_KEYS = ['new', 'new_string', 'newText', 'new_str'];
+const OUTPUT_KEYS = ['output', 'stdout', 'text', 'content', 'aggregated_output'];
+const MAX_CHARS = 20_000;
 
 const pick = (input, names) => names.map((name) => input?.[name]).find((value) => typeof value === 'string');
 
-function bounded(text) {
-  return text.length > MOST ? `${text.slice(0, MOST)}\n… ${text.length - MOST} more characters` : text;
+function limit(text) {
+  return text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS)}\n… ${text.length - MAX_CHARS} more characters` : text;
 }
 
 function block(title, text, kind = '') {
-  return [h('h4', {}, title), h('pre', { class: `code ${kind}`, tabindex: '0' }, bounded(text))];
+  return [h('h4', {}, title), h('pre', { class: `code ${kind}`, tabindex: '0' }, limit(text))];
 }
 
 function lines(text, kindOf) {
-  const all = bounded(text).replace(/\n$/, '').split('\n');
+  const all = limit(text).replace(/\n$/, '').split('\n');
   return all.map((line) => h('span', { class: kindOf(line) }, line || ' '));
 }
 
-const sheet = (...rows) => h('pre', { class: 'code edit', tabindex: '0' }, rows);
+const codeBlock = (...rows) => h('pre', { class: 'code edit', tabindex: '0' }, rows);
 
-const PATCH = { '+': 'plus', '-': 'minus', '@': 'quiet' };
+const PATCH = { '+': 'plus', '-': 'minus', '@': 'muted' };
 
-// A patch as git or an agent writes it.
-export const patch = (text) => sheet(lines(text, (line) => (/^(\+\+\+|---|diff |index )/.test(line) ? 'quiet' : PATCH[line[0]] ?? '')));
+// Renders a patch as written by git or an agent.
+export const patch = (text) => codeBlock(lines(text, (line) => (/^(\+\+\+|---|diff |index )/.test(line) ? 'muted' : PATCH[line[0]] ?? '')));
 
-function given(input) {
+function inputBlocks(input) {
   if (input == null) return null;
-  const [before, after] = [pick(input, OLD), pick(input, NEW)];
-  if (before != null && after != null) return [h('h4', {}, 'Edit'), sheet(lines(before, () => 'del'), lines(after, () => 'add'))];
-  const patches = Array.isArray(input.changes) ? input.changes.filter((one) => typeof one?.diff === 'string') : [];
-  if (patches.length) return patches.map((one) => [h('h4', {}, innerPath(one.path ?? 'Change')), patch(one.diff)]);
+  const [before, after] = [pick(input, OLD_KEYS), pick(input, NEW_KEYS)];
+  if (before != null && after != null) return [h('h4', {}, 'Edit'), codeBlock(lines(before, () => 'del'), lines(after, () => 'add'))];
+  const patches = Array.isArray(input.changes) ? input.changes.filter((change) => typeof change?.diff === 'string') : [];
+  if (patches.length) return patches.map((change) => [h('h4', {}, pathInClone(change.path ?? 'Change')), patch(change.diff)]);
   if (typeof input.content === 'string') return block('Content', input.content);
   const command = input.command ?? input.cmd;
-  if (command != null) return block('Command', unwrapped(command));
-  return Object.keys(input).length ? block('Input', readable(input)) : null;
+  if (command != null) return block('Command', unwrapShell(command));
+  return Object.keys(input).length ? block('Input', toText(input)) : null;
 }
 
-// Output often comes as an object around one text, with an exit code beside it.
-function gave(output, failed) {
-  const title = failed ? 'Failed with' : 'Output';
+// Output is often an object with one text field and an exit code.
+function outputBlocks(output, failed) {
+  const title = failed ? 'Error' : 'Output';
   const kind = failed ? 'bad' : '';
   if (output == null || output === '') return null;
-  if (typeof output !== 'object' || Array.isArray(output)) return block(title, readable(output), kind);
-  const said = pick(output, SAID);
+  if (typeof output !== 'object' || Array.isArray(output)) return block(title, toText(output), kind);
+  const outputText = pick(output, OUTPUT_KEYS);
   const code = output.exit_code ?? output.exitCode;
-  const only = Object.values(output);
-  const text = said ?? (only.length === 1 && typeof only[0] === 'string' ? only[0] : null);
-  if (text == null) return block(title, readable(output), kind);
+  const values = Object.values(output);
+  const text = outputText ?? (values.length === 1 && typeof values[0] === 'string' ? values[0] : null);
+  if (text == null) return block(title, toText(output), kind);
   const stderr = typeof output.stderr === 'string' && output.stderr ? block('Standard error', output.stderr) : null;
-  return [block(code == null ? title : `${title}, exit code ${code}`, text || '(nothing)', kind), stderr];
+  return [block(code == null ? title : `${title}, exit code ${code}`, text || '(empty)', kind), stderr];
 }
 
 export function toolBody(tool) {
-  const progress = tool.running && tool.updates.length ? readable(tool.updates.at(-1)) : '';
-  // Some agents give back what they were given.
-  const echo = JSON.stringify(tool.output) === JSON.stringify(tool.input);
-  return [given(tool.input), progress && block('So far', progress), !echo && gave(tool.output, tool.success === false)];
+  const progress = tool.running && tool.updates.length ? toText(tool.updates.at(-1)) : '';
+  // Some agents return the input as the output.
+  const echoesInput = JSON.stringify(tool.output) === JSON.stringify(tool.input);
+  return [inputBlocks(tool.input), progress && block('Progress', progress), !echoesInput && outputBlocks(tool.output, tool.success === false)];
 }

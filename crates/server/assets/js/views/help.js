@@ -1,16 +1,16 @@
-// The keys, in a dialog.
+// The dialog with the keyboard shortcuts.
 
 import { h } from '../dom.js';
 import { dialog } from '../widgets/dialog.js';
 
 const KEYS = [
-  ['Anywhere', [['n', 'New task'], ['/', 'Filter'], ['t', 'Theme'], ['?', 'This list'], ['Esc', 'Close, or back to the board']]],
+  ['Anywhere', [['n', 'New task'], ['/', 'Filter'], ['t', 'Theme'], ['?', 'Keyboard shortcuts'], ['Esc', 'Close, or back to the board']]],
   ['Go to', [['g b', 'Board'], ['g i', 'Inbox'], ['g a', 'Agents'], ['g t', 'Traces'], ['g u', 'Usage']]],
   ['On the board', [['← ↑ ↓ →', 'Move between tasks'], ['Enter', 'Open']]],
   ['On a task', [['1 … 5', 'Timeline, changes, tests, attempts, traces'], ['m', 'Merge'], ['r', 'Retry'], ['x', 'Cancel']]],
 ];
 
 export function help() {
-  const rows = (keys) => keys.map(([key, words]) => h('li', {}, words, h('span', {}, key.split(' ').map((one) => ['…'].includes(one) ? ' … ' : h('kbd', {}, one)))));
-  dialog('Keyboard', h('div', { class: 'shortcuts' }, KEYS.map(([title, keys]) => h('section', {}, h('h3', {}, title), h('ul', {}, rows(keys))))));
+  const rows = (keys) => keys.map(([key, label]) => h('li', {}, label, h('span', {}, key.split(' ').map((part) => ['…'].includes(part) ? ' … ' : h('kbd', {}, part)))));
+  dialog('Keyboard shortcuts', h('div', { class: 'shortcuts' }, KEYS.map(([title, keys]) => h('section', {}, h('h3', {}, title), h('ul', {}, rows(keys))))));
 }

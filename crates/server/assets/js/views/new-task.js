@@ -1,18 +1,18 @@
-// Adding a task. What was typed survives a closed dialog and a failed request.
+// The dialog to add a task. The input is kept when the dialog is closed or the request fails.
 
-import { api, key } from '../api.js';
+import { api, newIdempotencyKey } from '../api.js';
 import { fill, h } from '../dom.js';
-import { go, here } from '../router.js';
+import { currentRoute, navigate } from '../router.js';
 import { putTask, state } from '../store.js';
-import { notice } from '../widgets/bits.js';
+import { notice } from '../widgets/common.js';
 import { dialog } from '../widgets/dialog.js';
-import { act, toast } from '../widgets/toast.js';
+import { runAction, toast } from '../widgets/toast.js';
 
-const PRIORITIES = [['0', '0 · first'], ['1', '1 · high'], ['2', '2 · normal'], ['3', '3 · low'], ['4', '4 · last']];
+const PRIORITIES = [['0', '0 · highest'], ['1', '1 · high'], ['2', '2 · normal'], ['3', '3 · low'], ['4', '4 · lowest']];
 const KINDS = [['backend', 'Backend'], ['frontend', 'Frontend'], ['test', 'Tests']];
 
 let draft = {};
-let draftKey = key();
+let draftKey = newIdempotencyKey();
 let open = null;
 
 function field(label, control, hint) {
@@ -21,22 +21,22 @@ function field(label, control, hint) {
   return h('div', { class: 'field' }, h('label', { for: id }, label), control, hint && h('span', { class: 'hint' }, hint));
 }
 
-function select(name, options, chosen) {
-  return h('select', { class: 'input', name }, options.map(([value, words]) => h('option', { value, selected: value === chosen }, words)));
+function select(name, options, selected) {
+  return h('select', { class: 'input', name }, options.map(([value, label]) => h('option', { value, selected: value === selected }, label)));
 }
 
 function agentSelect() {
-  const node = select('agent', [['', 'As configured']], '');
+  const node = select('agent', [['', 'Default']], '');
   api.agents().then((agents) => {
-    for (const agent of agents.filter((one) => one.health === 'ok')) {
+    for (const agent of agents.filter((entry) => entry.health === 'ok')) {
       node.append(h('option', { value: agent.name, selected: agent.name === draft.agent }, agent.name));
     }
   }).catch(() => {});
   return node;
 }
 
-// What was typed, as the API wants it.
-function wish(form) {
+// Converts the form to the request body.
+function requestBody(form) {
   const values = Object.fromEntries(new FormData(form));
   const dependencies = (values.after ?? '').split(/[\s,#]+/).filter(Boolean).map(Number);
   return {
@@ -55,21 +55,21 @@ export function newTask() {
   if (open) return;
   const problem = h('div', { 'aria-live': 'assertive' });
   const title = h('input', { class: 'input', name: 'title', required: true, maxlength: '200', autocomplete: 'off', value: draft.title ?? '', placeholder: 'Greet the world where no name is given' });
-  const description = h('textarea', { class: 'input', name: 'description', rows: '5', value: draft.description ?? '', placeholder: 'What should be different afterwards, and how it can be seen.' });
+  const description = h('textarea', { class: 'input', name: 'description', rows: '5', value: draft.description ?? '', placeholder: 'The expected result, and how to check it.' });
   const projects = [...state.projects.values()].map((project) => [String(project.id), project.name]);
   const button = h('button', { class: 'button main', type: 'submit' }, 'Add task');
   const form = h('form', { class: 'fields' },
     field('Title', title),
-    field('Description', description, 'The agent gets this with the files that probably matter. Windlass runs the tests itself.'),
+    field('Description', description, 'Sent to the agent with a list of relevant files. Windlass runs the tests.'),
     h('div', { class: 'fields two' },
-      projects.length > 1 && field('Project', select('project', [['', 'The one served here'], ...projects], draft.project ?? '')),
+      projects.length > 1 && field('Project', select('project', [['', 'Project of the server'], ...projects], draft.project ?? '')),
       field('Agent', agentSelect()),
       field('Priority', select('priority', PRIORITIES, draft.priority ?? '2')),
       field('Kind', select('kind', KINDS, draft.kind ?? 'backend')),
       field('Attempts', h('input', { class: 'input', name: 'attempts', type: 'number', min: '1', max: '20', value: draft.attempts ?? '3' })),
-      field('After tasks', h('input', { class: 'input', name: 'after', inputmode: 'numeric', pattern: '[0-9#, ]*', value: draft.after ?? '', placeholder: '12, 13' }))),
+      field('Depends on', h('input', { class: 'input', name: 'after', inputmode: 'numeric', pattern: '[0-9#, ]*', value: draft.after ?? '', placeholder: '12, 13' }))),
     problem,
-    h('footer', {}, h('span', { class: 'hint' }, h('kbd', {}, 'Ctrl'), ' ', h('kbd', {}, 'Enter'), ' adds it'), button));
+    h('footer', {}, h('span', { class: 'hint' }, h('kbd', {}, 'Ctrl'), ' ', h('kbd', {}, 'Enter'), ' to add'), button));
 
   form.addEventListener('input', () => { draft = Object.fromEntries(new FormData(form)); });
   form.addEventListener('keydown', (event) => {
@@ -78,17 +78,17 @@ export function newTask() {
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     fill(problem);
-    act(button, async () => {
+    runAction(button, async () => {
       try {
-        const task = await api.add(wish(form), draftKey);
+        const task = await api.add(requestBody(form), draftKey);
         draft = {};
-        draftKey = key();
+        draftKey = newIdempotencyKey();
         putTask(task);
         node.close();
-        toast('good', h('a', { href: `#/tasks/${task.id}` }, `Task ${task.id}`), ' is in the queue.');
+        toast('good', h('a', { href: `#/tasks/${task.id}` }, `Task ${task.id}`), ' was added to the queue.');
       } catch (error) {
-        // Another body needs another key.
-        if (error.status === 409) draftKey = key();
+        // The key was used with another body: use a new key.
+        if (error.status === 409) draftKey = newIdempotencyKey();
         fill(problem, notice('bad', error.message));
       }
     });
@@ -96,7 +96,7 @@ export function newTask() {
   const node = dialog('New task', form, {
     onClose: () => {
       open = null;
-      if (here().path === '/new') go('/');
+      if (currentRoute().path === '/new') navigate('/');
     },
   });
   open = node;

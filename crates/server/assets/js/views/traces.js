@@ -2,21 +2,21 @@
 
 import { api } from '../api.js';
 import { h } from '../dom.js';
-import { span } from '../text.js';
-import { empty, loaded, pill, when } from '../widgets/bits.js';
+import { formatDuration } from '../text.js';
+import { emptyState, loadInto, pill, timeElement } from '../widgets/common.js';
 import { icon } from '../widgets/icon.js';
 
-// A row that leads to the trace. The task page shows the same.
+// Renders a row that links to the trace. Also used by the task page.
 export function traceRow(row, longest) {
   const trace = typeof row === 'string' ? { id: row, name: row } : row;
   const error = trace.error?.code ?? trace.error;
   return h('li', {}, h('a', { class: 'trace-row', href: `#/traces/${encodeURIComponent(trace.id)}` },
-    h('span', { class: 'cut name' }, trace.name, trace.task_id != null && h('span', { class: 'quiet' }, ` #${trace.task_id}`)),
-    h('span', { class: 'cut quiet' }, trace.agent ?? ''),
+    h('span', { class: 'truncate name' }, trace.name, trace.task_id != null && h('span', { class: 'muted' }, ` #${trace.task_id}`)),
+    h('span', { class: 'truncate muted' }, trace.agent ?? ''),
     h('span', { class: 'track' }, h('i', { class: error ? 'bad' : '', vars: { w: `${longest ? Math.max(1, (100 * (trace.duration_ms ?? 0)) / longest) : 0}%` } })),
-    h('span', { class: 'num' }, span(trace.duration_ms)),
-    h('span', { class: 'verdict' }, error ? pill(error, 'bad') : ''),
-    trace.start != null ? when(trace.start) : h('span')));
+    h('span', { class: 'num' }, formatDuration(trace.duration_ms)),
+    h('span', { class: 'status' }, error ? pill(error, 'bad') : ''),
+    trace.start != null ? timeElement(trace.start) : h('span')));
 }
 
 export function traceList(rows) {
@@ -25,11 +25,11 @@ export function traceList(rows) {
 }
 
 export function traces() {
-  const place = h('div');
-  const read = () => loaded(place, () => api.traces(), (rows) => (rows.length
+  const container = h('div');
+  const refresh = () => loadInto(container, () => api.traces(), (rows) => (rows.length
     ? traceList(rows)
-    : empty('traces', 'No trace yet', h('p', {}, 'Every attempt at a task, and every request to an agent that is served as a model, leaves one: where the time went, what it cost, what failed.'))));
-  const again = h('button', { class: 'button', type: 'button', on: { click: read } }, icon('retry'), 'Refresh');
-  read();
-  return { title: 'Traces', node: h('div', {}, h('div', { class: 'head' }, h('h1', {}, 'Traces'), again), place) };
+    : emptyState('traces', 'No traces yet', h('p', {}, 'Each task attempt and each request to an agent served as a model writes a trace with timings, usage and errors.'))));
+  const refreshButton = h('button', { class: 'button', type: 'button', on: { click: refresh } }, icon('retry'), 'Refresh');
+  refresh();
+  return { title: 'Traces', node: h('div', {}, h('div', { class: 'head' }, h('h1', {}, 'Traces'), refreshButton), container) };
 }

@@ -1,43 +1,43 @@
-// What was spent: in all, by agent, by day.
+// Tokens and cost: in total, by agent and by day.
 
 import { api } from '../api.js';
 import { h } from '../dom.js';
-import { count, money, tokens } from '../text.js';
-import { empty, loaded, notice } from '../widgets/bits.js';
+import { count, formatCost, tokens } from '../text.js';
+import { emptyState, loadInto, notice } from '../widgets/common.js';
 
-function figure(value, words) {
-  return h('div', { class: 'figure' }, h('b', { class: 'num' }, value), h('span', {}, words));
+function figure(value, label) {
+  return h('div', { class: 'figure' }, h('b', { class: 'num' }, value), h('span', {}, label));
 }
 
-const named = (sums) => Object.entries(sums).map(([name, sum]) => ({ name, ...sum }));
-const most = (a, b) => tokens(b) - tokens(a) || b.tasks - a.tasks;
+const toRows = (sums) => Object.entries(sums).map(([name, sum]) => ({ name, ...sum }));
+const byTokens = (a, b) => tokens(b) - tokens(a) || b.tasks - a.tasks;
 
 function bars(rows, name) {
   const top = Math.max(1, ...rows.map(tokens));
   return h('table', { class: 'panel bars' },
-    h('thead', {}, h('tr', {}, ['', 'Tokens', 'Cost', 'Tasks'].map((word, at) => h('th', { scope: 'col', class: at ? 'end' : '' }, word || name)))),
+    h('thead', {}, h('tr', {}, ['', 'Tokens', 'Cost', 'Tasks'].map((heading, index) => h('th', { scope: 'col', class: index ? 'end' : '' }, heading || name)))),
     h('tbody', {}, rows.map((row) => h('tr', {},
-      h('th', { scope: 'row' }, h('span', { class: 'cut' }, row.name), h('span', { class: 'track' }, h('i', { vars: { w: `${(100 * tokens(row)) / top}%` } }))),
-      h('td', { class: 'num end' }, count(tokens(row))), h('td', { class: 'num end' }, money(row.cost_usd)), h('td', { class: 'num end' }, String(row.tasks))))));
+      h('th', { scope: 'row' }, h('span', { class: 'truncate' }, row.name), h('span', { class: 'track' }, h('i', { vars: { w: `${(100 * tokens(row)) / top}%` } }))),
+      h('td', { class: 'num end' }, count(tokens(row))), h('td', { class: 'num end' }, formatCost(row.cost_usd)), h('td', { class: 'num end' }, String(row.tasks))))));
 }
 
-function show({ total, by_agent: agents, by_day: days, truncated }) {
+function usageView({ total, by_agent: agents, by_day: days, truncated }) {
   if (!total.tasks) {
-    return empty('usage', 'Nothing was spent yet', h('p', {}, 'Tokens and money show up here as soon as an agent says what it used.'));
+    return emptyState('usage', 'No usage yet', h('p', {}, 'Tokens and cost appear here when an agent reports its usage.'));
   }
   return h('div', { class: 'stack' },
     h('div', { class: 'figures' },
-      figure(count(total.input_tokens), 'tokens read'),
-      figure(count(total.output_tokens), 'tokens written'),
-      figure(money(total.cost_usd), 'cost, where agents say it'),
-      figure(String(total.tasks), total.tasks === 1 ? 'task tried' : 'tasks tried')),
-    truncated && notice('ask', 'There are more tasks than were added up.'),
-    h('section', {}, h('h2', { class: 'section' }, 'By agent'), bars(named(agents).sort(most), 'Agent')),
-    h('section', {}, h('h2', { class: 'section' }, 'By day'), bars(named(days).sort((a, b) => (a.name < b.name ? 1 : -1)), 'Day')));
+      figure(count(total.input_tokens), 'input tokens'),
+      figure(count(total.output_tokens), 'output tokens'),
+      figure(formatCost(total.cost_usd), 'cost, where reported'),
+      figure(String(total.tasks), total.tasks === 1 ? 'task' : 'tasks')),
+    truncated && notice('warn', 'Totals are incomplete: too many tasks.'),
+    h('section', {}, h('h2', { class: 'section' }, 'By agent'), bars(toRows(agents).sort(byTokens), 'Agent')),
+    h('section', {}, h('h2', { class: 'section' }, 'By day'), bars(toRows(days).sort((a, b) => (a.name < b.name ? 1 : -1)), 'Day')));
 }
 
 export function usage() {
-  const place = h('div');
-  loaded(place, api.usage, show);
-  return { title: 'Usage', node: h('div', {}, h('div', { class: 'head' }, h('h1', {}, 'Usage')), place) };
+  const container = h('div');
+  loadInto(container, api.usage, usageView);
+  return { title: 'Usage', node: h('div', {}, h('div', { class: 'head' }, h('h1', {}, 'Usage')), container) };
 }

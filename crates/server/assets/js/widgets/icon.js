@@ -1,4 +1,4 @@
-// The icons: strokes on a grid of 24.
+// The icons: stroke paths on a 24×24 grid.
 
 const PATHS = {
   board: 'M4 5h4v14H4zM10 5h4v9h-4zM16 5h4v11h-4z',
@@ -30,7 +30,7 @@ const PATHS = {
   chevron: 'M9 6l6 6-6 6',
   back: 'M15 6l-6 6 6 6',
   branch: 'M7 6.5v11M7 6.5a1.5 1.5 0 1 0-.1 0M7 20.5a1.5 1.5 0 1 0-.1 0M17 9.5a1.5 1.5 0 1 0-.1 0M17 9.5c0 4-4 4.5-9.5 5.5',
-  leave: 'M14 4.5H6v15h8M10.5 12H20M16.5 8.5L20 12l-3.5 3.5',
+  signOut: 'M14 4.5H6v15h8M10.5 12H20M16.5 8.5L20 12l-3.5 3.5',
   anchor: 'M12 7.5v13M12 7.5a2 2 0 1 0-.1 0M8.5 11h7M4.5 13.5c0 4 3.5 7 7.5 7s7.5-3 7.5-7',
 };
 

@@ -2,17 +2,17 @@
 
 use windlass_core::AgentEvent;
 
-use super::super::case::{Case, Checked, Stop, ensure};
-use super::super::{Act, Scene, Trial};
-use super::{say, scene};
+use super::super::case::{Case, CaseStop, CheckResult, ensure};
+use super::super::{Action, CaseRunner, ScriptedTurn};
+use super::{say_action, turn};
 
 const GROUP: &str = "cancel";
 
 pub(super) fn cases() -> Vec<Case> {
-    let hangs = || scene("Wait.", Act::Hang);
-    let speaks = || scene("Begin.", Act::SayAndHang("I begin.".to_owned()));
-    let goes_on = || scene("Go on.", say("I go on."));
-    let case = |name, scenes: Vec<Scene>, check| Case {
+    let hangs = || turn("Wait.", Action::Hang);
+    let speaks = || turn("Begin.", Action::SayThenHang("I begin.".to_owned()));
+    let goes_on = || turn("Go on.", say_action("I go on."));
+    let case = |name, scenes: Vec<ScriptedTurn>, check| Case {
         group: GROUP,
         name,
         scenes,
@@ -27,13 +27,13 @@ pub(super) fn cases() -> Vec<Case> {
         }),
         case(
             "in a tool",
-            vec![scene("Use a tool.", Act::HangInTool)],
+            vec![turn("Use a tool.", Action::HangInTool)],
             |trial| Box::pin(in_a_tool(trial)),
         ),
         case("twice", vec![hangs()], |trial| Box::pin(at_once(trial, 2))),
         case(
             "after the end",
-            vec![scene("Say hello.", say("Hello.")), goes_on()],
+            vec![turn("Say hello.", say_action("Hello.")), goes_on()],
             |trial| Box::pin(after_the_end(trial)),
         ),
         case("and then a new turn", vec![speaks(), goes_on()], |trial| {
@@ -42,28 +42,28 @@ pub(super) fn cases() -> Vec<Case> {
     ]
 }
 
-async fn at_once(trial: &Trial, times: usize) -> Checked {
-    let session = trial.begin().await?;
+async fn at_once(trial: &CaseRunner, times: usize) -> CheckResult {
+    let session = trial.new_session().await?;
     let turn = trial.start(&session, 0).await?;
     trial.pause().await;
     let told = trial.cancel(&session, turn, times).await?;
-    told.is_well_formed()
+    told.check_grammar()
 }
 
-async fn in_the_text(trial: &Trial) -> Checked {
-    trial.needs(|can| can.streaming, "write its answer in pieces")?;
-    let session = trial.begin().await?;
+async fn in_the_text(trial: &CaseRunner) -> CheckResult {
+    trial.require_capability(|can| can.streaming, "write its answer in pieces")?;
+    let session = trial.new_session().await?;
     let mut turn = trial.start(&session, 0).await?;
-    trial.until(&mut turn, "text", is_text).await?;
+    trial.read_until(&mut turn, "text", is_text).await?;
     trial.cancel(&session, turn, 1).await.map(drop)
 }
 
-async fn in_a_tool(trial: &Trial) -> Checked {
-    trial.needs(|can| can.tools, "report tools")?;
-    let session = trial.begin().await?;
+async fn in_a_tool(trial: &CaseRunner) -> CheckResult {
+    trial.require_capability(|can| can.tools, "report tools")?;
+    let session = trial.new_session().await?;
     let mut turn = trial.start(&session, 0).await?;
     let is_start = |event: &AgentEvent| matches!(event, AgentEvent::ToolStart { .. });
-    trial.until(&mut turn, "a tool", is_start).await?;
+    trial.read_until(&mut turn, "a tool", is_start).await?;
     let told = trial.cancel(&session, turn, 1).await?;
     let succeeded = told
         .events()
@@ -73,20 +73,22 @@ async fn in_a_tool(trial: &Trial) -> Checked {
     })
 }
 
-async fn after_the_end(trial: &Trial) -> Checked {
-    let session = trial.begin().await?;
-    trial.passes(&session, 0).await?;
+async fn after_the_end(trial: &CaseRunner) -> CheckResult {
+    let session = trial.new_session().await?;
+    trial.run_turn_expecting_answer(&session, 0).await?;
     let asked = trial.agent().cancel(&session).await;
-    asked.map_err(|error| Stop::Failed(format!("a cancel without a turn is refused: {error}")))?;
-    trial.passes(&session, 1).await.map(drop)
+    asked.map_err(|error| {
+        CaseStop::Failed(format!("a cancel without a turn is refused: {error}"))
+    })?;
+    trial.run_turn_expecting_answer(&session, 1).await.map(drop)
 }
 
-async fn then_a_new_turn(trial: &Trial) -> Checked {
-    let session = trial.begin().await?;
+async fn then_a_new_turn(trial: &CaseRunner) -> CheckResult {
+    let session = trial.new_session().await?;
     let turn = trial.start(&session, 0).await?;
     trial.pause().await;
     trial.cancel(&session, turn, 1).await?;
-    trial.passes(&session, 1).await.map(drop)
+    trial.run_turn_expecting_answer(&session, 1).await.map(drop)
 }
 
 fn is_text(event: &AgentEvent) -> bool {

@@ -8,7 +8,7 @@ mod session;
 mod time;
 
 use super::case::Case;
-use super::{Act, Scene};
+use super::{Action, ScriptedTurn};
 
 /// Every case, in the order of the report.
 pub(super) fn all() -> Vec<Case> {
@@ -24,18 +24,18 @@ pub(super) fn all() -> Vec<Case> {
 }
 
 /// A scene in the first session.
-fn scene(prompt: &str, act: Act) -> Scene {
-    scene_in(0, prompt, act)
+fn turn(prompt: &str, act: Action) -> ScriptedTurn {
+    turn_in(0, prompt, act)
 }
 
-fn scene_in(session: usize, prompt: &str, act: Act) -> Scene {
-    Scene {
+fn turn_in(session: usize, prompt: &str, act: Action) -> ScriptedTurn {
+    ScriptedTurn {
         session,
         prompt: prompt.to_owned(),
         act,
     }
 }
 
-fn say(text: &str) -> Act {
-    Act::Say(text.to_owned())
+fn say_action(text: &str) -> Action {
+    Action::Say(text.to_owned())
 }

@@ -2,10 +2,10 @@
 
 use windlass_core::Error;
 
-use super::super::case::{Case, Checked, Stop, ensure};
-use super::super::told::difference;
-use super::super::{Act, Trial};
-use super::{say, scene};
+use super::super::case::{Case, CaseStop, CheckResult, ensure};
+use super::super::turn_log::difference;
+use super::super::{Action, CaseRunner};
+use super::{say_action, turn};
 
 const GROUP: &str = "prompts";
 
@@ -34,25 +34,25 @@ pub(super) fn cases() -> Vec<Case> {
     let odd = ODD.into_iter().map(|(name, prompt)| Case {
         group: GROUP,
         name,
-        scenes: vec![scene(prompt, Act::Repeat)],
-        check: |trial| Box::pin(arrives(trial)),
+        scenes: vec![turn(prompt, Action::EchoPrompt)],
+        check: |trial| Box::pin(prompt_arrives_intact(trial)),
     });
     let nothing = NOTHING.into_iter().map(|(name, prompt)| Case {
         group: GROUP,
         name,
-        scenes: vec![scene(prompt, say("You said nothing."))],
+        scenes: vec![turn(prompt, say_action("You said nothing."))],
         check: |trial| Box::pin(answered_or_refused(trial)),
     });
     let large = Case {
         group: GROUP,
         name: "1 MiB",
-        scenes: vec![scene(&large(), Act::Repeat)],
-        check: |trial| Box::pin(arrives(trial)),
+        scenes: vec![turn(&large(), Action::EchoPrompt)],
+        check: |trial| Box::pin(prompt_arrives_intact(trial)),
     };
     let nul = Case {
         group: GROUP,
         name: "NUL",
-        scenes: vec![scene("Say hello.", say("Hello."))],
+        scenes: vec![turn("Say hello.", say_action("Hello."))],
         check: |trial| Box::pin(nul_is_refused(trial)),
     };
     odd.chain(nothing).chain([large, nul]).collect()
@@ -72,9 +72,9 @@ fn large() -> String {
 }
 
 /// The answer repeats the prompt to the byte.
-async fn arrives(trial: &Trial) -> Checked {
-    let session = trial.begin().await?;
-    let told = trial.play(&session, 0).await?;
+async fn prompt_arrives_intact(trial: &CaseRunner) -> CheckResult {
+    let session = trial.new_session().await?;
+    let told = trial.run_turn(&session, 0).await?;
     let (text, _) = told.result()?;
     let prompt = trial.prompt(0).text;
     ensure(text == prompt, || {
@@ -85,23 +85,23 @@ async fn arrives(trial: &Trial) -> Checked {
     })
 }
 
-async fn answered_or_refused(trial: &Trial) -> Checked {
-    let session = trial.begin().await?;
+async fn answered_or_refused(trial: &CaseRunner) -> CheckResult {
+    let session = trial.new_session().await?;
     match trial.agent().prompt(&session, trial.prompt(0)).await {
-        Err(Error::InvalidInput(why)) => Err(Stop::Refused(why)),
-        Err(other) => Err(Stop::Failed(format!(
+        Err(Error::InvalidInput(why)) => Err(CaseStop::Unsupported(why)),
+        Err(other) => Err(CaseStop::Failed(format!(
             "the prompt gives the wrong error: {other}"
         ))),
-        Ok(turn) => trial.rest(turn).await.answers("You said nothing."),
+        Ok(turn) => trial.collect(turn).await.expect_answer("You said nothing."),
     }
 }
 
 /// No agent can take it on a command line: it is refused before it begins, and harms nothing.
-async fn nul_is_refused(trial: &Trial) -> Checked {
-    let session = trial.begin().await?;
+async fn nul_is_refused(trial: &CaseRunner) -> CheckResult {
+    let session = trial.new_session().await?;
     let refused = trial.agent().prompt(&session, "before\0after").await;
     ensure(matches!(refused, Err(Error::InvalidInput(_))), || {
         "a prompt with a NUL character is taken".to_owned()
     })?;
-    trial.passes(&session, 0).await.map(drop)
+    trial.run_turn_expecting_answer(&session, 0).await.map(drop)
 }

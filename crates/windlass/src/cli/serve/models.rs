@@ -3,36 +3,36 @@
 use std::sync::Arc;
 
 use windlass_core::SystemClock;
-use windlass_gateway::{Front, FrontLimits, StoredTraces};
+use windlass_gateway::{AgentApi, AgentApiLimits, StoreTraceSink};
 
-use super::rooms::Rooms;
+use super::request_dirs::RequestDirs;
+use crate::agent_catalog::AgentCatalog;
 use crate::cli::app::App;
-use crate::cli::exit::Failure;
-use crate::cli::queue::Queue;
-use crate::roster::Roster;
-use crate::served::ServedAgents;
+use crate::cli::exit::CliError;
+use crate::cli::queue::TaskQueue;
+use crate::model_catalog::ConfiguredModels;
 
 /// Where requests work.
-pub(super) fn rooms(app: &App<'_>) -> Result<Rooms, Failure> {
-    let state = app.inputs.state_folder().ok_or_else(|| {
-        Failure::usage("there is no place for requests to work in: set HOME or XDG_STATE_HOME")
+pub(super) fn request_dirs(app: &App<'_>) -> Result<RequestDirs, CliError> {
+    let state = app.inputs.state_dir().ok_or_else(|| {
+        CliError::usage("there is no place for requests to work in: set HOME or XDG_STATE_HOME")
     })?;
-    Rooms::take(&state.join("requests"))
+    RequestDirs::create(&state.join("requests"))
 }
 
 /// The surfaces over this roster, which workers may share.
-pub(super) fn front(queue: &Queue, rooms: &Rooms, roster: Roster) -> Front {
+pub(super) fn agent_api(queue: &TaskQueue, rooms: &RequestDirs, roster: AgentCatalog) -> AgentApi {
     let config = &queue.config;
-    let usual = FrontLimits::default();
+    let usual = AgentApiLimits::default();
     let concurrent = config
         .number("gateway.concurrency")
         .and_then(|number| number.try_into().ok());
-    Front::new(
-        Arc::new(ServedAgents::new(roster, config.clone())),
-        Arc::new(StoredTraces(Arc::clone(&queue.store))),
+    AgentApi::new(
+        Arc::new(ConfiguredModels::new(roster, config.clone())),
+        Arc::new(StoreTraceSink(Arc::clone(&queue.store))),
         rooms.path(),
         Arc::new(SystemClock::new()),
-        FrontLimits {
+        AgentApiLimits {
             concurrent: concurrent.unwrap_or(usual.concurrent),
             ..usual
         },

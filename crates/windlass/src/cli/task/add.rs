@@ -4,9 +4,9 @@ use clap::Args;
 use windlass_core::task::{Dependency, MAX_ATTEMPTS, NewTask, TaskId, WorkerKind};
 
 use super::super::app::App;
-use super::super::exit::{Exit, Failure};
+use super::super::exit::{CliError, Exit};
 use super::super::prompt_text;
-use super::super::queue::Queue;
+use super::super::queue::TaskQueue;
 use super::list;
 
 #[derive(Debug, Args)]
@@ -49,11 +49,11 @@ pub(super) struct Add {
 }
 
 impl Add {
-    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let text = prompt_text::read(self.title, std::io::stdin())?;
         let (title, rest) = text.split_once('\n').unwrap_or((&text, ""));
         let description = [self.description.as_str(), rest.trim()].join("\n");
-        let queue = Queue::open(app).await?;
+        let queue = TaskQueue::open(app).await?;
         let task = NewTask {
             description: description.trim().to_owned(),
             priority: self.priority,
@@ -67,7 +67,7 @@ impl Add {
         };
         let added = queue.store.enqueue(vec![task]).await?;
         let Some(added) = added.into_iter().next() else {
-            return Err(Failure::failed(
+            return Err(CliError::failed(
                 "the store took the task and did not say which it is",
             ));
         };

@@ -3,13 +3,13 @@
 use clap::Args;
 use serde_json::json;
 use windlass_core::task::{Task, TaskId, TaskStatus};
-use windlass_core::{TaskStore, visible};
+use windlass_core::{TaskStore, escape_control};
 use windlass_workspace::{self as workspace, Clones};
 
 use super::super::app::App;
-use super::super::crew::{Crew, test_settings};
-use super::super::exit::{Exit, Failure};
-use super::super::queue::Queue;
+use super::super::exit::{CliError, Exit};
+use super::super::queue::TaskQueue;
+use super::super::task_runtime::{TaskRuntime, test_settings};
 
 #[derive(Debug, Args)]
 pub(super) struct Diff {
@@ -30,10 +30,10 @@ pub(super) struct Merge {
 }
 
 impl Diff {
-    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
-        let queue = Queue::open(app).await?;
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
+        let queue = TaskQueue::open(app).await?;
         let task = queue.store.task(self.id).await?;
-        let crew = Crew::gather(app, &queue.config, test_settings(&queue.config)).await?;
+        let crew = TaskRuntime::for_store(app, &queue.config, test_settings(&queue.config)).await?;
         let diff = diff(&*queue.store, &crew.clones, &task).await?;
         app.console.text(&diff)?;
         Ok(Exit::Done)
@@ -45,7 +45,7 @@ pub(in super::super) async fn diff(
     store: &dyn TaskStore,
     clones: &Clones,
     task: &Task,
-) -> Result<String, Failure> {
+) -> Result<String, CliError> {
     let branch = branch(task)?;
     let proof = store.proof(task.id).await?;
     let root = store.project(task.project_id).await?.root;
@@ -62,24 +62,24 @@ pub(in super::super) async fn merge(
     store: &dyn TaskStore,
     clones: &Clones,
     task: &Task,
-) -> Result<serde_json::Value, Failure> {
+) -> Result<serde_json::Value, CliError> {
     let branch = branch(task)?;
     let root = store.project(task.project_id).await?.root;
     let merged = clones.merge(&root, branch).await;
     let merged = merged.map_err(windlass_core::Error::from)?;
-    match unmerged(branch, &merged) {
-        Some(why) => Err(Failure::usage(why)),
+    match not_merged(branch, &merged) {
+        Some(why) => Err(CliError::usage(why)),
         None => Ok(as_json(&merged)),
     }
 }
 
 impl Merge {
-    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
-        let queue = Queue::open(app).await?;
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
+        let queue = TaskQueue::open(app).await?;
         let task = queue.store.task(self.id).await?;
         let branch = branch(&task)?;
         let root = queue.store.project(task.project_id).await?.root;
-        let crew = Crew::gather(app, &queue.config, test_settings(&queue.config)).await?;
+        let crew = TaskRuntime::for_store(app, &queue.config, test_settings(&queue.config)).await?;
         let merged = if self.dry_run {
             crew.clones.preview(&root, branch).await
         } else {
@@ -97,39 +97,41 @@ impl Merge {
 pub(in super::super) fn report(
     app: &App<'_>,
     branch: &str,
-    merged: &workspace::Merge,
+    merged: &workspace::MergeOutcome,
     quiet: bool,
-) -> Result<Exit, Failure> {
+) -> Result<Exit, CliError> {
     match merged {
-        workspace::Merge::Merged(done) if !quiet => {
+        workspace::MergeOutcome::Merged(done) if !quiet => {
             let files = match done.files.join(", ") {
                 files if files.is_empty() => "no file is different".to_owned(),
                 files => files,
             };
-            app.console
-                .line(&visible(&format!("{branch} is in {}: {files}", done.into)))?;
+            app.console.line(&escape_control(&format!(
+                "{branch} is in {}: {files}",
+                done.into
+            )))?;
             app.console.line(&format!("to undo it: {}", done.undo()))?;
             Ok(Exit::Done)
         }
-        workspace::Merge::Nothing if !quiet => {
+        workspace::MergeOutcome::UpToDate if !quiet => {
             app.console.line("everything in it was there already")?;
             Ok(Exit::Done)
         }
-        merged => match unmerged(branch, merged) {
-            Some(why) => Err(Failure::failed(why)),
+        merged => match not_merged(branch, merged) {
+            Some(why) => Err(CliError::failed(why)),
             None => Ok(Exit::Done),
         },
     }
 }
 
 /// Why nothing was merged, where nothing was.
-fn unmerged(branch: &str, merged: &workspace::Merge) -> Option<String> {
+fn not_merged(branch: &str, merged: &workspace::MergeOutcome) -> Option<String> {
     match merged {
-        workspace::Merge::Conflicts(files) => Some(format!(
+        workspace::MergeOutcome::Conflicts(files) => Some(format!(
             "nothing was merged: both sides changed {}; run git merge {branch} to settle it by hand",
             files.join(", ")
         )),
-        workspace::Merge::Overwrites(files) => Some(format!(
+        workspace::MergeOutcome::WouldOverwrite(files) => Some(format!(
             "nothing was merged: your uncommitted edits in {} would be lost; commit or stash them first",
             files.join(", ")
         )),
@@ -137,9 +139,9 @@ fn unmerged(branch: &str, merged: &workspace::Merge) -> Option<String> {
     }
 }
 
-fn as_json(merged: &workspace::Merge) -> serde_json::Value {
+fn as_json(merged: &workspace::MergeOutcome) -> serde_json::Value {
     match merged {
-        workspace::Merge::Merged(done) => json!({
+        workspace::MergeOutcome::Merged(done) => json!({
             "status": "merged",
             "into": done.into,
             "before": done.before,
@@ -148,19 +150,23 @@ fn as_json(merged: &workspace::Merge) -> serde_json::Value {
             "files": done.files,
             "undo": done.undo(),
         }),
-        workspace::Merge::Conflicts(files) => json!({ "status": "conflicts", "files": files }),
-        workspace::Merge::Overwrites(files) => json!({ "status": "overwrites", "files": files }),
+        workspace::MergeOutcome::Conflicts(files) => {
+            json!({ "status": "conflicts", "files": files })
+        }
+        workspace::MergeOutcome::WouldOverwrite(files) => {
+            json!({ "status": "overwrites", "files": files })
+        }
         _ => json!({ "status": "nothing" }),
     }
 }
 
 /// The branch that holds a task's change.
-fn branch(task: &Task) -> Result<&str, Failure> {
+fn branch(task: &Task) -> Result<&str, CliError> {
     task.branch.as_deref().ok_or_else(|| {
         let why = match task.status {
             TaskStatus::Completed => "it changed nothing".to_owned(),
             status => format!("it is {status}"),
         };
-        Failure::usage(format!("task {} has no change to show: {why}", task.id))
+        CliError::usage(format!("task {} has no change to show: {why}", task.id))
     })
 }

@@ -4,8 +4,8 @@ use clap::Args;
 use windlass_core::task::{Task, TaskFilter, TaskStatus};
 
 use super::super::app::App;
-use super::super::exit::{Exit, Failure};
-use super::super::queue::Queue;
+use super::super::exit::{CliError, Exit};
+use super::super::queue::TaskQueue;
 
 #[derive(Debug, Args)]
 pub(super) struct List {
@@ -21,8 +21,8 @@ pub(super) struct List {
 }
 
 impl List {
-    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
-        let queue = Queue::open(app).await?;
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
+        let queue = TaskQueue::open(app).await?;
         let filter = TaskFilter {
             project_id: (!self.all).then_some(queue.project.id),
             status: self.status,
@@ -46,30 +46,30 @@ impl List {
 fn row(task: &Task) -> [String; 5] {
     [
         task.id.to_string(),
-        super::marked(task),
+        super::status_label(task),
         format!("{}.{}", task.priority, task.workflow_step),
-        super::show::counted(task, "/"),
+        super::show::attempt_label(task, "/"),
         task.title.clone(),
     ]
 }
 
 /// One task, as the answer of a command that changed it.
-pub(super) fn show_one(app: &App<'_>, task: &Task, json: bool) -> Result<Exit, Failure> {
+pub(super) fn show_one(app: &App<'_>, task: &Task, json: bool) -> Result<Exit, CliError> {
     if json {
         app.console.pretty_json(task)?;
     } else {
-        let title = windlass_core::visible_line(&task.title);
+        let title = windlass_core::escape_line(&task.title);
         app.console.line(&format!(
             "task {} {}: {title}",
             task.id,
-            super::marked(task)
+            super::status_label(task)
         ))?;
     }
     Ok(Exit::Done)
 }
 
 fn status(text: &str) -> Result<TaskStatus, String> {
-    TaskStatus::named(text).ok_or_else(|| {
+    TaskStatus::from_name(text).ok_or_else(|| {
         let names = TaskStatus::ALL.map(TaskStatus::as_str);
         format!("expected one of {}", names.join(", "))
     })

@@ -5,13 +5,13 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::Value;
 use windlass_core::task::{Broadcast, EventFilter, TaskId};
-use windlass_core::{AgentEvent, visible_line};
+use windlass_core::{AgentEvent, escape_line};
 
 use super::super::app::App;
-use super::super::exit::{Exit, Failure};
+use super::super::exit::{CliError, Exit};
 use super::super::interrupt::Interrupts;
-use super::super::queue::Queue;
-use super::super::transcript::brief;
+use super::super::queue::TaskQueue;
+use super::super::turn_printer::brief;
 
 #[derive(Debug, Args)]
 pub(super) struct Log {
@@ -29,8 +29,8 @@ pub(super) struct Log {
 }
 
 impl Log {
-    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
-        let store = Queue::open(app).await?.store;
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
+        let store = TaskQueue::open(app).await?.store;
         let mut interrupts = Interrupts::listen()?;
         let mut filter = EventFilter {
             task_id: Some(self.id),
@@ -47,7 +47,7 @@ impl Log {
                     app.console.json(event)?;
                 } else if let Some(line) = line(&event.message) {
                     app.console
-                        .line(&format!("{:>6}  {}", event.seq, visible_line(&line)))?;
+                        .line(&format!("{:>6}  {}", event.seq, escape_line(&line)))?;
                 }
             }
             if !events.is_empty() {
@@ -57,7 +57,7 @@ impl Log {
                 return Ok(Exit::Done);
             }
             tokio::select! {
-                changed = store.changed(filter.after, Duration::from_secs(5)) => changed.map(drop)?,
+                changed = store.wait_for_events(filter.after, Duration::from_secs(5)) => changed.map(drop)?,
                 () = interrupts.next() => return Ok(Exit::Interrupted),
             }
         }
@@ -106,8 +106,12 @@ fn event(event: &AgentEvent) -> Option<String> {
             duration_ms,
             ..
         } => match success {
-            true => format!("✓ {name}, {}", took(*duration_ms)),
-            false => format!("✗ {name}, {}: {}", took(*duration_ms), brief(output)),
+            true => format!("✓ {name}, {}", format_duration(*duration_ms)),
+            false => format!(
+                "✗ {name}, {}: {}",
+                format_duration(*duration_ms),
+                brief(output)
+            ),
         },
         AgentEvent::Result { text, .. } => format!("“{}”", first_line(text)),
         AgentEvent::Error { code, message, .. } => format!("{code}: {}", first_line(message)),
@@ -119,7 +123,7 @@ fn event(event: &AgentEvent) -> Option<String> {
     })
 }
 
-fn took(milliseconds: u64) -> String {
+fn format_duration(milliseconds: u64) -> String {
     match milliseconds {
         short @ 0..1000 => format!("{short} ms"),
         long => format!("{:.1} s", Duration::from_millis(long).as_secs_f64()),

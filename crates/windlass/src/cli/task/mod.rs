@@ -11,11 +11,11 @@ use clap::{Args, Subcommand};
 use windlass_core::task::{TaskId, TaskStatus};
 
 use super::app::App;
-use super::exit::{Exit, Failure};
+use super::exit::{CliError, Exit};
 pub(super) use add::kind;
 pub(super) use change::{diff, merge, report};
 pub(super) use log::line as event_line;
-pub(super) use show::{marked, proof_lines};
+pub(super) use show::{proof_lines, status_label};
 
 #[derive(Debug, Args)]
 pub(super) struct Tasks {
@@ -61,7 +61,7 @@ impl Tasks {
         matches!(self.command, Command::Plan(_))
     }
 
-    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         match self.command {
             Command::Add(add) => add.run(app).await,
             Command::List(list) => list.run(app).await,
@@ -70,11 +70,11 @@ impl Tasks {
             Command::Diff(diff) => diff.run(app).await,
             Command::Merge(merge) => merge.run(app).await,
             Command::Retry(one) => {
-                let queue = super::queue::Queue::open(app).await?;
+                let queue = super::queue::TaskQueue::open(app).await?;
                 list::show_one(app, &queue.store.retry(one.id).await?, one.json)
             }
             Command::Cancel(one) => {
-                let queue = super::queue::Queue::open(app).await?;
+                let queue = super::queue::TaskQueue::open(app).await?;
                 let task = queue.store.cancel(one.id).await?;
                 let exit = list::show_one(app, &task, one.json)?;
                 if task.status == TaskStatus::InProgress && !one.json {

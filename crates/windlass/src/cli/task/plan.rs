@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use clap::Args;
 use windlass_core::SessionOptions;
+use windlass_core::escape_line;
 use windlass_core::task::{Dependency, NewIssue, NewTask};
-use windlass_core::visible_line;
-use windlass_runner::{AgentPoolManager, Agents, LeadAgent, Parent, PlanOptions};
+use windlass_runner::{AgentPoolManager, AgentResolver, GoalParent, LeadAgent, PlanOptions};
 
 use super::super::app::App;
 use super::super::console::{QUIET, STRONG};
-use super::super::crew::{Crew, settings, test_settings};
-use super::super::exit::{Exit, Failure};
+use super::super::exit::{CliError, Exit};
 use super::super::prompt_text;
-use super::super::queue::Queue;
+use super::super::queue::TaskQueue;
+use super::super::task_runtime::{TaskRuntime, runner_settings, test_settings};
 
 #[derive(Debug, Args)]
 pub(super) struct Plan {
@@ -31,18 +31,18 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let goal = prompt_text::read(self.goal.clone(), std::io::stdin())?;
-        let queue = Queue::open(app).await?;
+        let queue = TaskQueue::open(app).await?;
         let config = &queue.config;
-        let crew = Crew::gather(app, config, test_settings(config)).await?;
-        let roster = app.roster(config);
-        let planner = roster.agent(self.agent.as_deref(), Default::default())?;
+        let crew = TaskRuntime::for_store(app, config, test_settings(config)).await?;
+        let roster = app.catalog(config);
+        let planner = roster.resolve(self.agent.as_deref(), Default::default())?;
         let runner = crew.runner(
             Arc::clone(&queue.store),
             Arc::new(roster),
             None,
-            settings(config),
+            runner_settings(config),
         );
         let lead = LeadAgent {
             runner: Arc::new(runner),
@@ -53,7 +53,7 @@ impl Plan {
                 ..PlanOptions::default()
             },
         };
-        let parent = Parent {
+        let parent = GoalParent {
             project_id: queue.project.id,
             issue_id: None,
         };
@@ -86,7 +86,7 @@ impl Plan {
         Ok(Exit::Done)
     }
 
-    fn show(&self, app: &App<'_>, tasks: &[NewTask]) -> Result<Exit, Failure> {
+    fn show(&self, app: &App<'_>, tasks: &[NewTask]) -> Result<Exit, CliError> {
         if self.json {
             app.console.pretty_json(&tasks)?;
             return Ok(Exit::Done);
@@ -99,12 +99,12 @@ impl Plan {
     }
 }
 
-fn line(app: &App<'_>, number: &str, title: &str, after: &[String]) -> Result<(), Failure> {
+fn line(app: &App<'_>, number: &str, title: &str, after: &[String]) -> Result<(), CliError> {
     let after = match after {
         [] => String::new(),
         after => format!("  {QUIET}after {}{QUIET:#}", after.join(", ")),
     };
-    let title = visible_line(title);
+    let title = escape_line(title);
     app.console
         .line(&format!("{STRONG}{number:>4}{STRONG:#}  {title}{after}"))?;
     Ok(())

@@ -3,15 +3,16 @@
 use clap::Args;
 use serde_json::json;
 use windlass_core::task::{
-    Approval, Attempt, Blocker, Correction, Ending, Proof, Task, TaskId, TaskStatus, TestResult,
+    Approval, Attempt, AttemptStatus, Blocker, Correction, Proof, Task, TaskId, TaskStatus,
+    TestResult,
 };
-use windlass_core::{TaskStore, visible_line};
+use windlass_core::{TaskStore, escape_line};
 
 use super::super::app::App;
 use super::super::console::{QUIET, STRONG};
-use super::super::exit::{Exit, Failure};
-use super::super::queue::Queue;
-use super::super::transcript::brief;
+use super::super::exit::{CliError, Exit};
+use super::super::queue::TaskQueue;
+use super::super::turn_printer::brief;
 
 #[derive(Debug, Args)]
 pub(super) struct Show {
@@ -23,14 +24,14 @@ pub(super) struct Show {
 }
 
 impl Show {
-    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, Failure> {
-        let store = Queue::open(app).await?.store;
-        let whole = Whole {
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
+        let store = TaskQueue::open(app).await?.store;
+        let whole = TaskDetails {
             task: store.task(self.id).await?,
             attempts: store.attempts(self.id).await?,
-            tests: store.tests(self.id).await?,
+            tests: store.test_results(self.id).await?,
             corrections: store.corrections(self.id).await?,
-            questions: store.questions(self.id).await?,
+            questions: store.task_blockers(self.id).await?,
             approvals: open_approvals(&*store, self.id).await?,
             proof: store.proof(self.id).await?,
         };
@@ -46,7 +47,7 @@ impl Show {
 }
 
 /// A task with all that its attempts left behind.
-struct Whole {
+struct TaskDetails {
     task: Task,
     attempts: Vec<Attempt>,
     tests: Vec<(u32, TestResult)>,
@@ -57,7 +58,7 @@ struct Whole {
     proof: Option<Proof>,
 }
 
-impl Whole {
+impl TaskDetails {
     fn json(&self) -> serde_json::Value {
         let tests: Vec<_> = numbered(&self.tests, "result");
         let corrections: Vec<_> = numbered(&self.corrections, "correction");
@@ -77,16 +78,16 @@ impl Whole {
         let mut lines = vec![format!(
             "{STRONG}task {}: {}{STRONG:#}",
             task.id,
-            visible_line(&task.title)
+            escape_line(&task.title)
         )];
         let mut say = |name: &str, value: &str| {
             lines.push(format!(
                 "{QUIET}{name:>12}{QUIET:#}  {}",
-                visible_line(value)
+                escape_line(value)
             ));
         };
-        say("status", &marked(task));
-        say("attempt", &counted(task, " of "));
+        say("status", &status_label(task));
+        say("attempt", &attempt_label(task, " of "));
         say(
             "priority",
             &format!("{}, step {}", task.priority, task.workflow_step),
@@ -162,14 +163,14 @@ impl Whole {
 }
 
 /// The permission requests of this task that wait.
-async fn open_approvals(store: &dyn TaskStore, task: TaskId) -> Result<Vec<Approval>, Failure> {
+async fn open_approvals(store: &dyn TaskStore, task: TaskId) -> Result<Vec<Approval>, CliError> {
     let mut open = store.approvals(true).await?;
     open.retain(|approval| approval.asked.attempt.task == task);
     Ok(open)
 }
 
 /// The status in words, with what the word alone does not say.
-pub(in super::super) fn marked(task: &Task) -> String {
+pub(in super::super) fn status_label(task: &Task) -> String {
     match task.status {
         TaskStatus::Completed if task.unverified => "completed (unverified)".to_owned(),
         status => status.to_string(),
@@ -177,7 +178,7 @@ pub(in super::super) fn marked(task: &Task) -> String {
 }
 
 /// Which attempt it is, and how many there may be; after a retry they count anew, and the number goes on.
-pub(super) fn counted(task: &Task, of: &str) -> String {
+pub(super) fn attempt_label(task: &Task, of: &str) -> String {
     if task.attempt > task.max_attempts {
         return task.attempt.to_string();
     }
@@ -189,7 +190,7 @@ fn attempt_line(attempt: &Attempt) -> String {
         .outcome
         .map_or("under way", |ending| ending.as_str());
     // What it asked stands among the questions.
-    let asked = attempt.outcome == Some(Ending::Blocked);
+    let asked = attempt.outcome == Some(AttemptStatus::Blocked);
     let why = attempt.error.as_deref().map(str::trim).unwrap_or_default();
     let why = why.lines().next().filter(|_| !asked);
     let why = why.map(|why| format!(": {why}"));
@@ -203,7 +204,11 @@ pub(in super::super) fn proof_lines(proof: &Proof) -> Vec<(&'static str, String)
     let mut lines = vec![
         (
             "proof",
-            format!("commit {} on {}", short(&proof.commit), short(&proof.base)),
+            format!(
+                "commit {} on {}",
+                short_hash(&proof.commit),
+                short_hash(&proof.base)
+            ),
         ),
         ("tree", proof.tree.clone()),
         (
@@ -239,7 +244,7 @@ fn tests_line(result: &TestResult) -> String {
     )
 }
 
-fn short(hash: &str) -> &str {
+fn short_hash(hash: &str) -> &str {
     hash.get(..12).unwrap_or(hash)
 }
 

@@ -1,6 +1,6 @@
 //! A trace as lines: when each step began, a bar for how long it took, what it is, what it took.
 
-use windlass_core::{TraceNode, Usage, visible_line};
+use windlass_core::{TraceNode, Usage, escape_line};
 
 use crate::cli::console::{BAD, GOOD, QUIET, STRONG};
 
@@ -11,7 +11,7 @@ const QUOTED_LINES: usize = 3;
 
 /// The trace, a line for each step and one for each fault.
 pub(super) fn lines(root: &TraceNode) -> Vec<String> {
-    let scale = Scale::of(root);
+    let scale = TimeScale::from_root(root);
     let mut rows = Vec::new();
     gather(root, 0, &mut rows);
     let names = rows.iter().map(|row| row.name.chars().count());
@@ -20,19 +20,19 @@ pub(super) fn lines(root: &TraceNode) -> Vec<String> {
     let mut lines = Vec::new();
     for row in &rows {
         lines.push(row.line(&scale, name, offset));
-        lines.extend(row.asides(offset));
+        lines.extend(row.detail_lines(offset));
     }
     lines
 }
 
 /// From when to when the picture goes.
-struct Scale {
+struct TimeScale {
     start: u64,
     millis: u64,
 }
 
-impl Scale {
-    fn of(root: &TraceNode) -> Self {
+impl TimeScale {
+    fn from_root(root: &TraceNode) -> Self {
         let start = root.start.0;
         Self {
             start,
@@ -67,33 +67,33 @@ fn end(node: &TraceNode) -> u64 {
     node.children.iter().map(end).fold(own, u64::max)
 }
 
-struct Row<'a> {
+struct TraceRow<'a> {
     node: &'a TraceNode,
     depth: usize,
     name: String,
 }
 
-fn gather<'a>(node: &'a TraceNode, depth: usize, rows: &mut Vec<Row<'a>>) {
+fn gather<'a>(node: &'a TraceNode, depth: usize, rows: &mut Vec<TraceRow<'a>>) {
     let agent = node.agent.iter().filter(|agent| !agent.is_empty());
     let words: Vec<&str> = std::iter::once(node.name.as_str())
         .chain(agent.map(String::as_str))
         .collect();
-    rows.push(Row {
+    rows.push(TraceRow {
         node,
         depth,
-        name: format!("{}{}", "  ".repeat(depth), visible_line(&words.join(" "))),
+        name: format!("{}{}", "  ".repeat(depth), escape_line(&words.join(" "))),
     });
     for child in &node.children {
         gather(child, depth + 1, rows);
     }
 }
 
-impl Row<'_> {
-    fn offset(&self, scale: &Scale) -> String {
+impl TraceRow<'_> {
+    fn offset(&self, scale: &TimeScale) -> String {
         format!("+{}", time(self.node.start.0.saturating_sub(scale.start)))
     }
 
-    fn line(&self, scale: &Scale, name: usize, offset: usize) -> String {
+    fn line(&self, scale: &TimeScale, name: usize, offset: usize) -> String {
         let style = match self.node.error {
             Some(_) => BAD,
             None => GOOD,
@@ -110,23 +110,23 @@ impl Row<'_> {
             "{QUIET}{when:>offset$}{QUIET:#} {style}{bar}{style:#} {strong}{}{strong:#}{}  {QUIET}{}{QUIET:#}",
             self.name,
             " ".repeat(name.saturating_sub(self.name.chars().count())),
-            visible_line(&about),
+            escape_line(&about),
         );
         line.trim_end().to_owned()
     }
 
     /// The fault, and the end of what a process that failed said.
-    fn asides(&self, offset: usize) -> Vec<String> {
+    fn detail_lines(&self, offset: usize) -> Vec<String> {
         let indent = " ".repeat(offset + BAR + 4 + 2 * self.depth);
         let mut lines = Vec::new();
         if let Some(error) = &self.node.error {
-            let message = visible_line(&error.message);
+            let message = escape_line(&error.message);
             lines.push(format!("{indent}{BAD}{}{BAD:#} {message}", error.code));
         }
         if let Some(stderr) = &self.node.stderr {
             let all: Vec<&str> = stderr.lines().collect();
             for said in all.iter().skip(all.len().saturating_sub(QUOTED_LINES)) {
-                lines.push(format!("{indent}{QUIET}│ {}{QUIET:#}", visible_line(said)));
+                lines.push(format!("{indent}{QUIET}│ {}{QUIET:#}", escape_line(said)));
             }
         }
         lines

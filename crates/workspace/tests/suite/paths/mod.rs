@@ -68,7 +68,7 @@ impl Ground {
         for entry in std::fs::read_dir(self.inside(folder)).unwrap() {
             let name = entry.unwrap().file_name().into_string().unwrap();
             assert!(
-                !name.starts_with(windlass_workspace::paths::TEMPORARY),
+                !name.starts_with(windlass_workspace::paths::TEMP_PREFIX),
                 "{name}"
             );
         }

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use windlass_workspace::paths::{Kind, PathError, Root};
+use windlass_workspace::paths::{PathError, PathKind, Root};
 
 use super::Ground;
 
@@ -20,7 +20,7 @@ fn a_file_is_written_with_its_folders_read_listed_renamed_and_deleted() {
         .iter()
         .map(|entry| (entry.name.as_str(), entry.kind))
         .collect();
-    assert_eq!(names, [("b", Kind::Folder), ("x", Kind::File)]);
+    assert_eq!(names, [("b", PathKind::Folder), ("x", PathKind::File)]);
     root.rename("a/b/c.txt", "d/e.txt").unwrap();
     assert!(!root.exists("a/b/c.txt").unwrap());
     root.delete("d/e.txt").unwrap();

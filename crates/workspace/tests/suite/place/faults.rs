@@ -2,7 +2,7 @@
 
 use std::task::Poll;
 
-use windlass_core::place::Workspace;
+use windlass_core::workspace::Workspace;
 use windlass_core::{ErrorCode, Retry};
 
 use super::world::{BRANCH, World, attempt, message, publish, put};
@@ -46,7 +46,10 @@ async fn p4_a_publish_that_is_broken_off_anywhere_is_done_again_and_once() {
     while !broken_off(place.publish(&commit, BRANCH), polls).await {
         polls += 1;
         let clones = world.clones().await;
-        let standing = clones.branch(&world.project(), BRANCH).await.unwrap();
+        let standing = clones
+            .branch_commit(&world.project(), BRANCH)
+            .await
+            .unwrap();
         assert!(standing.is_none_or(|found| found == commit.id));
         world.git(&["fsck", "--strict"]);
     }

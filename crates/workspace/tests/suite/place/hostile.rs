@@ -3,9 +3,9 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use windlass_core::place::Workspace;
+use windlass_core::workspace::Workspace;
 use windlass_sandbox::Mechanism;
-use windlass_workspace::Merge;
+use windlass_workspace::MergeOutcome;
 
 use super::world::{BRANCH, World, attempt, git_in, message, put};
 
@@ -112,7 +112,7 @@ async fn live(world: &World, mechanism: Mechanism) {
     let commit = place.commit(message(1)).await.unwrap();
     place.publish(&commit, BRANCH).await.unwrap();
     let merge = clones.merge(&world.root(), BRANCH).await.unwrap();
-    assert!(matches!(merge, Merge::Merged(_)), "{merge:?}");
+    assert!(matches!(merge, MergeOutcome::Merged(_)), "{merge:?}");
     assert_eq!(world.read("notes.txt"), "one\n2\nthree\n");
     place.close().await.unwrap();
     let run = std::fs::read_to_string(world.at("canary")).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::MetadataExt;
 
-use windlass_core::place::{FileAction, FileChange, Workspace};
+use windlass_core::workspace::{FileAction, FileChange, Workspace};
 
 use super::world::{BRANCH, World, attempt, git_in, message, publish, put};
 
@@ -192,7 +192,7 @@ async fn p4_an_earlier_attempt_is_replaced_and_a_later_one_is_not() {
     let second = clones.open(&project, attempt(2)).await.unwrap();
     let early = publish(&*first, 1, "first\n").await;
     assert_eq!(
-        clones.branch(&project, BRANCH).await.unwrap(),
+        clones.branch_commit(&project, BRANCH).await.unwrap(),
         Some(early.id)
     );
     let late = publish(&*second, 2, "second\n").await;
@@ -204,11 +204,14 @@ async fn p4_an_earlier_attempt_is_replaced_and_a_later_one_is_not() {
         "{error}"
     );
     assert_eq!(
-        clones.branch(&project, BRANCH).await.unwrap(),
+        clones.branch_commit(&project, BRANCH).await.unwrap(),
         Some(late.id)
     );
     assert_eq!(
-        clones.branch(&project, "windlass/task").await.unwrap(),
+        clones
+            .branch_commit(&project, "windlass/task")
+            .await
+            .unwrap(),
         None
     );
 }
@@ -242,7 +245,7 @@ async fn p27_places_are_private_and_swept() {
     }
     // As after a crash: the places stay, and nobody closes them.
     drop((first, second));
-    assert_eq!(clones.clear(&[attempt(2)]).await.unwrap(), 1);
+    assert_eq!(clones.remove_stale(&[attempt(2)]).await.unwrap(), 1);
     assert_eq!(world.places(), ["task-7-attempt-2"]);
     let again = clones.open(&project, attempt(2)).await.unwrap();
     assert!(again.change().await.unwrap().is_empty());

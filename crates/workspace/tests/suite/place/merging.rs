@@ -1,6 +1,6 @@
 //! A finished branch comes into the user's checkout, and no edit is lost on the way.
 
-use windlass_workspace::{Clones, Merge, Merged};
+use windlass_workspace::{Clones, MergeOutcome, Merged};
 
 use super::world::{BRANCH, World, publish};
 
@@ -14,7 +14,7 @@ async fn with_branch(text: &str) -> (World, Clones) {
     (world, clones)
 }
 
-async fn merge(world: &World, clones: &Clones) -> Merge {
+async fn merge(world: &World, clones: &Clones) -> MergeOutcome {
     let preview = clones.preview(&world.root(), BRANCH).await.unwrap();
     let done = clones.merge(&world.root(), BRANCH).await.unwrap();
     assert_eq!(kind(&preview), kind(&done));
@@ -22,14 +22,14 @@ async fn merge(world: &World, clones: &Clones) -> Merge {
     done
 }
 
-fn kind(merge: &Merge) -> std::mem::Discriminant<Merge> {
+fn kind(merge: &MergeOutcome) -> std::mem::Discriminant<MergeOutcome> {
     std::mem::discriminant(merge)
 }
 
 #[track_caller]
-fn merged(merge: Merge) -> Merged {
+fn merged(merge: MergeOutcome) -> Merged {
     match merge {
-        Merge::Merged(merged) => merged,
+        MergeOutcome::Merged(merged) => merged,
         other => panic!("{other:?}"),
     }
 }
@@ -50,7 +50,7 @@ async fn a_branch_ahead_is_moved_to_and_other_edits_stay() {
         " M src/lib.txt\n?? untracked.txt"
     );
     assert_eq!(world.git(&["rev-parse", "main"]), done.after);
-    assert_eq!(merge(&world, &clones).await, Merge::Nothing);
+    assert_eq!(merge(&world, &clones).await, MergeOutcome::UpToDate);
 
     let undo: Vec<&str> = Vec::from_iter(done.undo().leak().split(' ').skip(1));
     world.git(&undo);
@@ -78,7 +78,7 @@ async fn a_base_that_moved_is_merged_with_two_parents() {
 #[tokio::test]
 async fn an_uncommitted_edit_is_never_overwritten() {
     let (world, clones) = with_branch("one\n2\nthree\n").await;
-    let refused = Merge::Overwrites(vec!["notes.txt".into()]);
+    let refused = MergeOutcome::WouldOverwrite(vec!["notes.txt".into()]);
     let head = world.git(&["rev-parse", "HEAD"]);
     for staged in [false, true] {
         world.write("notes.txt", "mine\n");
@@ -103,7 +103,7 @@ async fn an_untracked_or_ignored_file_is_never_overwritten() {
     let clones = world.clones().await;
     place.close().await.unwrap();
     world.write("new.txt", "mine\n");
-    let refused = Merge::Overwrites(vec!["new.txt".into()]);
+    let refused = MergeOutcome::WouldOverwrite(vec!["new.txt".into()]);
     assert_eq!(merge(&world, &clones).await, refused);
     world.write(".git/info/exclude", "new.txt\n");
     assert_eq!(merge(&world, &clones).await, refused);
@@ -115,7 +115,7 @@ async fn conflicts_are_shown_and_nothing_is_touched() {
     let (world, clones) = with_branch("one\n2\nthree\n").await;
     world.write("notes.txt", "one\nII\nthree\n");
     let head = world.commit("meanwhile");
-    let expected = Merge::Conflicts(vec!["notes.txt".into()]);
+    let expected = MergeOutcome::Conflicts(vec!["notes.txt".into()]);
     assert_eq!(merge(&world, &clones).await, expected);
     assert_eq!(world.read("notes.txt"), "one\nII\nthree\n");
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);

@@ -1,7 +1,7 @@
 //! Repositories of every shape: each works, or one sentence says why not.
 
-use windlass_core::place::Workspace;
 use windlass_core::task::Project;
+use windlass_core::workspace::Workspace;
 
 use super::world::{BRANCH, World, attempt, git_in, publish};
 

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use windlass_core::place::{Place, TestPlan, Verifier, Workspace};
 use windlass_core::task::{TestResult, TestStatus};
+use windlass_core::workspace::{TestPlan, Verifier, WorkingCopy, Workspace};
 use windlass_sandbox::{Host, Sandbox};
-use windlass_workspace::{TestSettings, Tests};
+use windlass_workspace::{TestRunner, TestSettings};
 
 use super::world::{World, attempt, put};
 
@@ -22,12 +22,12 @@ fn shell(script: &str) -> TestSettings {
 }
 
 /// As the person who runs this suite, whose toolchains are real.
-async fn real_tests(settings: TestSettings) -> Tests {
-    Tests::new(Sandbox::detect(Host::current()).await.unwrap(), settings)
+async fn real_tests(settings: TestSettings) -> TestRunner {
+    TestRunner::new(Sandbox::detect(Host::current()).await.unwrap(), settings)
 }
 
 /// A place with these files, in a world of its own.
-async fn place_with(world: &World, files: &[(&str, &str)]) -> Box<dyn Place> {
+async fn place_with(world: &World, files: &[(&str, &str)]) -> Box<dyn WorkingCopy> {
     for (name, text) in files {
         world.write(name, text);
     }
@@ -131,7 +131,7 @@ async fn real_npm_with_nodes_own_runner() {
     let place = place_with(&world, &[("package.json", package), ("a.test.js", test)]).await;
     let tests = real_tests(TestSettings::default()).await;
     assert_eq!(
-        tests.plan_for(place.root()),
+        tests.plan_in(place.root()),
         TestPlan::Command(words("npm test"))
     );
     let red = tests.verify(place.root()).await.unwrap();
@@ -152,7 +152,7 @@ async fn a_change_does_not_choose_its_own_judge() {
         &[("tests/test_a.py", "def test_a(): assert False\n")],
     )
     .await;
-    let tests = Tests::new(world.sandbox().await, TestSettings::default());
+    let tests = TestRunner::new(world.sandbox().await, TestSettings::default());
     let judge = TestPlan::Command(words("python3 -m pytest"));
     assert_eq!(tests.plan(place.root()).await.unwrap(), judge);
     put(place.root(), "Cargo.toml", "[package]\n");
@@ -165,7 +165,7 @@ async fn a_change_does_not_choose_its_own_judge() {
     assert!(tests.verify(place.root()).await.is_err());
     put(place.root(), "go.mod", "module x\n");
     assert_eq!(
-        tests.plan_for(place.root()),
+        tests.plan_in(place.root()),
         TestPlan::Command(words("go test -v ./..."))
     );
 }
@@ -178,7 +178,7 @@ async fn p5_a_run_that_does_not_end_is_ended_with_all_it_started() {
         timeout: Duration::from_secs(1),
         ..shell("echo begun; setsid sleep 8471 & sleep 8471")
     };
-    let tests = Tests::new(world.sandbox().await, settings);
+    let tests = TestRunner::new(world.sandbox().await, settings);
     let result = tests.verify(place.root()).await.unwrap();
     assert_eq!(
         (result.status, result.exit_code),
@@ -198,7 +198,7 @@ async fn p12_a_flood_is_hashed_in_full_and_kept_at_both_ends() {
     let world = World::new();
     let place = world.open().await;
     let settings = shell("seq 1 200000; echo 2 passed, 0 failed");
-    let tests = Tests::new(world.sandbox().await, settings);
+    let tests = TestRunner::new(world.sandbox().await, settings);
     let first = tests.verify(place.root()).await.unwrap();
     assert_eq!(first.status, TestStatus::Passed);
     assert_eq!(first.counts.passed, 2);
@@ -217,7 +217,7 @@ async fn a_command_that_is_not_there_and_one_that_says_nothing() {
         command: Some(vec!["no-such-runner".into()]),
         ..TestSettings::default()
     };
-    let result = Tests::new(sandbox.clone(), missing)
+    let result = TestRunner::new(sandbox.clone(), missing)
         .verify(place.root())
         .await
         .unwrap();
@@ -229,7 +229,7 @@ async fn a_command_that_is_not_there_and_one_that_says_nothing() {
         result.failures[0].message.contains("not found"),
         "{result:?}"
     );
-    let result = Tests::new(sandbox, shell("echo last words >&2; exit 3"))
+    let result = TestRunner::new(sandbox, shell("echo last words >&2; exit 3"))
         .verify(place.root())
         .await
         .unwrap();
@@ -254,7 +254,7 @@ async fn setup_comes_first_with_network_and_its_failure_is_told() {
             "test $({links}) -lt $(cat node_modules/links) && echo 1 passed"
         ))
     };
-    let result = Tests::new(sandbox.clone(), settings.clone())
+    let result = TestRunner::new(sandbox.clone(), settings.clone())
         .verify(place.root())
         .await
         .unwrap();
@@ -268,7 +268,7 @@ async fn setup_comes_first_with_network_and_its_failure_is_told() {
         ),
         ..settings
     };
-    let result = Tests::new(sandbox, broken)
+    let result = TestRunner::new(sandbox, broken)
         .verify(place.root())
         .await
         .unwrap();
@@ -297,9 +297,9 @@ async fn p16_tests_see_the_history_of_their_clone_and_not_the_rest_of_the_home_f
         .open(&project, attempt(1))
         .await
         .unwrap();
-    assert_eq!(windlass_workspace::reads(place.root()).len(), 1);
+    assert_eq!(windlass_workspace::readable_dirs(place.root()).len(), 1);
     let script = format!("git log --format=%s && ! cat {}/diary.txt", home.display());
-    let result = Tests::new(world.sandbox().await, shell(&script))
+    let result = TestRunner::new(world.sandbox().await, shell(&script))
         .verify(place.root())
         .await
         .unwrap();

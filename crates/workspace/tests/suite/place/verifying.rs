@@ -1,9 +1,9 @@
 //! A proof is checked again from scratch.
 
 use windlass_core::Timestamp;
-use windlass_core::place::Verifier;
 use windlass_core::task::{Proof, TestCounts, TestStatus};
-use windlass_workspace::{TestSettings, Tests};
+use windlass_core::workspace::Verifier;
+use windlass_workspace::{TestRunner, TestSettings};
 
 use super::world::{World, publish};
 
@@ -16,7 +16,7 @@ fn settings() -> TestSettings {
     }
 }
 
-async fn proven(world: &World, tests: &Tests) -> Proof {
+async fn proven(world: &World, tests: &TestRunner) -> Proof {
     let place = world.open().await;
     let commit = publish(&*place, 1, "good\n").await;
     let result = tests.verify(place.root()).await.unwrap();
@@ -40,12 +40,12 @@ async fn proven(world: &World, tests: &Tests) -> Proof {
 #[tokio::test]
 async fn a_proof_that_holds_and_proofs_that_do_not() {
     let world = World::new();
-    let tests = Tests::new(world.sandbox().await, settings());
+    let tests = TestRunner::new(world.sandbox().await, settings());
     let clones = world.clones().await;
     let proof = proven(&world, &tests).await;
     world.write("notes.txt", "the checkout has nothing to do with it\n");
     let verified = clones.verify(&world.root(), &proof, &tests).await.unwrap();
-    assert!(verified.holds(), "{:?}", verified.differences);
+    assert!(verified.is_valid(), "{:?}", verified.differences);
     let result = verified.result.unwrap();
     assert_eq!(result.output_sha256, proof.log_sha256);
 
@@ -84,7 +84,7 @@ async fn a_proof_that_holds_and_proofs_that_do_not() {
 #[tokio::test]
 async fn a_commit_that_is_gone_is_said_to_be() {
     let world = World::new();
-    let tests = Tests::new(world.sandbox().await, settings());
+    let tests = TestRunner::new(world.sandbox().await, settings());
     let clones = world.clones().await;
     let proof = proven(&world, &tests).await;
     for commit in ["0".repeat(40), "--all".into(), "main".into()] {

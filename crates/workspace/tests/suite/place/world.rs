@@ -5,8 +5,8 @@ use std::process::Command;
 
 use tempfile::TempDir;
 use windlass_core::Timestamp;
-use windlass_core::place::{Commit, Place, Workspace};
 use windlass_core::task::{AttemptRef, Project};
+use windlass_core::workspace::{Commit, WorkingCopy, Workspace};
 use windlass_sandbox::{Host, Mechanism, Sandbox};
 use windlass_workspace::Clones;
 
@@ -99,11 +99,13 @@ impl World {
 
     /// Places behind one mechanism. With none, what is not obeyed is not obeyed at all.
     pub(crate) async fn clones_with(&self, mechanism: Mechanism) -> Clones {
-        let sandbox = Sandbox::with(self.host(), mechanism).await.unwrap();
+        let sandbox = Sandbox::with_mechanism(self.host(), mechanism)
+            .await
+            .unwrap();
         Clones::new(sandbox, self.at("places")).unwrap()
     }
 
-    pub(crate) async fn open(&self) -> Box<dyn Place> {
+    pub(crate) async fn open(&self) -> Box<dyn WorkingCopy> {
         let clones = self.clones().await;
         clones.open(&self.project(), attempt(1)).await.unwrap()
     }
@@ -136,7 +138,7 @@ pub(crate) fn put(folder: &Path, name: &str, text: &str) {
 }
 
 /// Makes a change in a place, and publishes it.
-pub(crate) async fn publish(place: &dyn Place, number: u32, text: &str) -> Commit {
+pub(crate) async fn publish(place: &dyn WorkingCopy, number: u32, text: &str) -> Commit {
     put(place.root(), "notes.txt", text);
     let commit = place.commit(message(number)).await.unwrap();
     place.publish(&commit, BRANCH).await.unwrap();

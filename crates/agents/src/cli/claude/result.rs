@@ -1,0 +1,264 @@
+//! The lines of stream-json that are about the turn itself: notices, and its end.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use windlass_core::{AgentEvent, ErrorCode, Usage};
+
+use super::stream::{StreamJson, StreamJsonQuirks};
+use crate::cli::{Parsed, RunningTotal, failure};
+
+/// A line of type `system`.
+#[derive(Deserialize)]
+pub(super) struct SystemLine {
+    subtype: String,
+    session_id: Option<String>,
+    attempt: Option<u64>,
+    max_retries: Option<u64>,
+    retry_delay_ms: Option<f64>,
+    error_status: Option<u16>,
+    error: Option<String>,
+    tool_name: Option<String>,
+    tool_use_id: Option<String>,
+    message: Option<String>,
+    data: Option<Value>,
+}
+
+impl SystemLine {
+    pub(super) fn parse(self, line: &str) -> Parsed {
+        match self.subtype.as_str() {
+            "init" => Parsed {
+                session: self.session_id,
+                ..Parsed::default()
+            },
+            "api_retry" => {
+                let wait = self
+                    .retry_delay_ms
+                    .map(|ms| Duration::try_from_secs_f64(ms / 1000.0));
+                Parsed::event(failure::retry(
+                    self.attempt,
+                    self.max_retries,
+                    wait.and_then(Result::ok),
+                    self.error_status,
+                    &self.error.unwrap_or_default(),
+                ))
+            }
+            "retry" => {
+                let why = self
+                    .data
+                    .as_ref()
+                    .and_then(|data| data.get("reason")?.as_str());
+                let why = why.unwrap_or_default();
+                Parsed::event(failure::retry(None, None, None, None, why))
+            }
+            "permission_denied" => Parsed::event(AgentEvent::custom(
+                "permission_denied",
+                json!({ "tool": self.tool_name, "id": self.tool_use_id, "message": self.message }),
+            )),
+            // A count of what the thoughts, which come as text, add up to.
+            "thinking_tokens" | "status" => Parsed::default(),
+            _ => Parsed::unparsed(line),
+        }
+    }
+}
+
+/// A line of type `result`. The word `success` in it does not mean success.
+#[derive(Deserialize)]
+pub(super) struct ResultLine {
+    subtype: Option<String>,
+    #[serde(default)]
+    is_error: bool,
+    api_error_status: Option<u16>,
+    terminal_reason: Option<String>,
+    result: Option<Value>,
+    error: Option<Value>,
+    errors: Option<Vec<Value>>,
+    usage: Option<Tokens>,
+    total_cost_usd: Option<f64>,
+    model_usage_since_last_result: Option<BTreeMap<String, ModelUsage>>,
+    duration_ms: Option<Value>,
+    num_turns: Option<u64>,
+    stop_reason: Option<String>,
+    permission_denials: Option<Value>,
+    #[serde(alias = "structured_result")]
+    structured_output: Option<Value>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Tokens {
+    input_tokens: u64,
+    output_tokens: u64,
+    cache_read_input_tokens: Option<u64>,
+    cache_creation_input_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct ModelUsage {
+    #[serde(rename = "costUSD")]
+    cost_usd: Option<f64>,
+}
+
+impl ResultLine {
+    pub(super) fn parse(self, stream: &mut StreamJson) -> Parsed {
+        let total = self.total(stream.accent);
+        let usage = self.consumed(stream);
+        stream.before = total.or(stream.before);
+        let complaint = stream.complaint.take();
+        let failed = self.is_error
+            || self
+                .subtype
+                .as_deref()
+                .is_some_and(|it| it.starts_with("error"));
+        let event = match failed {
+            true => {
+                let (word, text) = complaint.map(|it| (it.word, it.text)).unwrap_or_default();
+                self.failure(&word, text)
+            }
+            false => self.success(usage),
+        };
+        Parsed {
+            total,
+            ..Parsed::event(event)
+        }
+    }
+
+    /// What the session consumed so far, as far as the line says it. A turn that failed may count nothing at all.
+    fn total(&self, accent: &StreamJsonQuirks) -> Option<RunningTotal> {
+        if !accent.running_total {
+            return self.total_cost_usd.map(|cost| RunningTotal {
+                cost,
+                ..RunningTotal::default()
+            });
+        }
+        let tokens = self.usage.as_ref()?;
+        let total = RunningTotal {
+            input: tokens.input_tokens,
+            cached: tokens.cache_read_input_tokens.unwrap_or(0),
+            output: tokens.output_tokens,
+            ..RunningTotal::default()
+        };
+        (total.input > 0).then_some(total)
+    }
+
+    /// What this turn consumed; `None` where only the session's total is known, and not what came before.
+    fn consumed(&self, stream: &StreamJson) -> Option<Usage> {
+        let tokens = self.usage.as_ref()?;
+        if stream.accent.running_total {
+            let turn = self.total(stream.accent)?.usage_since(stream.before?);
+            return Some(Usage {
+                cache_write_tokens: tokens.cache_creation_input_tokens,
+                ..turn
+            });
+        }
+        Some(Usage {
+            cost_usd: self.cost(stream.before),
+            ..tokens.usage(stream.accent.input_holds_cached)
+        })
+    }
+
+    /// What this turn cost. The sum that every version gives is the session's.
+    fn cost(&self, before: Option<RunningTotal>) -> Option<f64> {
+        if let Some(models) = &self.model_usage_since_last_result {
+            return Some(models.values().filter_map(|model| model.cost_usd).sum());
+        }
+        let total = self.total_cost_usd?;
+        let before = before?.cost;
+        Some(if total < before {
+            total
+        } else {
+            total - before
+        })
+    }
+
+    fn success(self, usage: Option<Usage>) -> AgentEvent {
+        let mut metadata = json!({
+            "duration_ms": self.duration_ms,
+            "num_turns": self.num_turns,
+            "stop_reason": self.stop_reason,
+        });
+        let denials = self
+            .permission_denials
+            .filter(|denials| *denials != json!([]));
+        for (key, value) in [
+            ("structured_output", self.structured_output),
+            ("permission_denials", denials),
+        ] {
+            if let Some(value) = value {
+                metadata[key] = value;
+            }
+        }
+        AgentEvent::Result {
+            text: match self.result {
+                Some(Value::String(text)) => text,
+                Some(other) => other.to_string(),
+                None => String::new(),
+            },
+            usage,
+            metadata,
+        }
+    }
+
+    fn failure(self, word: &str, complaint: String) -> AgentEvent {
+        let text = |value: &Value| match value.as_str() {
+            Some(text) => text.to_owned(),
+            None => value
+                .get("message")
+                .and_then(Value::as_str)
+                .map_or(value.to_string(), str::to_owned),
+        };
+        let errors = self
+            .errors
+            .iter()
+            .flatten()
+            .map(text)
+            .collect::<Vec<_>>()
+            .join("; ");
+        let said = [
+            self.result.as_ref().map(text),
+            self.error.as_ref().map(text),
+            Some(errors),
+            Some(complaint),
+            self.subtype,
+        ];
+        let message = said
+            .into_iter()
+            .flatten()
+            .find(|said| !said.is_empty())
+            .unwrap_or_default();
+        if let Some(reason) = failure::session_lost_message(&message) {
+            return AgentEvent::SessionInvalid { reason };
+        }
+        let aborted = self
+            .terminal_reason
+            .is_some_and(|reason| reason.starts_with("aborted"));
+        if aborted {
+            return failure::error_event_with_code(ErrorCode::Cancelled, None, "interrupted");
+        }
+        let code = match word {
+            "authentication_failed" => ErrorCode::AuthFailed,
+            "rate_limit" | "billing_error" => ErrorCode::RateLimited,
+            _ => return failure::error_event(self.api_error_status, &message),
+        };
+        failure::error_event_with_code(code, self.api_error_status, &message)
+    }
+}
+
+impl Tokens {
+    fn usage(&self, input_holds_cached: bool) -> Usage {
+        let cached = self.cache_read_input_tokens.unwrap_or(0);
+        Usage {
+            input_tokens: match input_holds_cached {
+                true => self.input_tokens.saturating_sub(cached),
+                false => self.input_tokens,
+            },
+            output_tokens: self.output_tokens,
+            cache_read_tokens: self.cache_read_input_tokens,
+            cache_write_tokens: self.cache_creation_input_tokens,
+            cost_usd: None,
+            extra: None,
+        }
+    }
+}

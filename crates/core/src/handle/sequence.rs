@@ -1,0 +1,196 @@
+//! The grammar of a turn, kept in one place for every backend.
+//!
+//! What comes out: tools begin before they end and end exactly once, no event is larger than the limit,
+//! and one terminal event is the last. What a backend got wrong is mended where the meaning is clear and
+//! shown as a `Custom` event where it is not; nothing is dropped.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::truncate;
+use crate::{AgentEvent, BackendEvent};
+
+/// What is open in a turn.
+#[derive(Debug)]
+pub(super) struct EventSequencer {
+    open: Vec<OpenTool>,
+    ended: Vec<String>,
+    event_bytes: usize,
+}
+
+#[derive(Debug)]
+struct OpenTool {
+    id: String,
+    name: String,
+    since: Duration,
+}
+
+impl OpenTool {
+    /// The end of a tool that did not end itself.
+    fn unfinished(self, now: Duration, why: &str) -> AgentEvent {
+        AgentEvent::ToolEnd {
+            id: self.id,
+            name: self.name,
+            output: json!({ "error": why }),
+            success: false,
+            duration_ms: millis(now.saturating_sub(self.since)),
+        }
+    }
+}
+
+/// How many ended tools are remembered to recognise a second end.
+const MAX_ENDED_TOOLS: usize = 64;
+/// How many tools may be open at once; the oldest is ended to make room for another.
+const MAX_OPEN_TOOLS: usize = 256;
+/// The longest id or name of a tool that is kept whole.
+const NAME_BYTES: usize = 1024;
+
+impl EventSequencer {
+    pub(super) fn new(event_bytes: usize) -> Self {
+        Self {
+            open: Vec::new(),
+            ended: Vec::new(),
+            event_bytes,
+        }
+    }
+
+    /// Passes an event on in good form, at the time `now`, through `out`.
+    pub(super) fn push(
+        &mut self,
+        emitted: BackendEvent,
+        now: Duration,
+        out: &mut VecDeque<BackendEvent>,
+    ) {
+        let BackendEvent { event, raw } = emitted;
+        let first = out.len();
+        if event.is_terminal() {
+            self.close_open_tools(now, "the turn ended before the tool did", out);
+        }
+        match event {
+            AgentEvent::Text(text) => {
+                truncate::split_text(text, self.event_bytes, AgentEvent::Text, out)
+            }
+            AgentEvent::Thought(text) => {
+                truncate::split_text(text, self.event_bytes, AgentEvent::Thought, out);
+            }
+            AgentEvent::ToolStart { id, name, input } => {
+                self.start(truncate_name(id), truncate_name(name), input, now, out);
+            }
+            AgentEvent::ToolProgress { id, update } => {
+                self.progress(truncate_name(id), update, out)
+            }
+            end @ AgentEvent::ToolEnd { .. } => self.end(end, now, out),
+            other => out.push_back(other.into()),
+        }
+        for emitted in out.range_mut(first..) {
+            truncate::truncate_event(&mut emitted.event, self.event_bytes);
+        }
+        // The line belongs to the last of what was made of it.
+        if let Some(last) = out.back_mut().filter(|_| raw.is_some()) {
+            last.raw = raw.map(|line| truncate::truncate_text(line, self.event_bytes));
+        }
+    }
+
+    /// Ends every open tool, for the reason given.
+    pub(super) fn close_open_tools(
+        &mut self,
+        now: Duration,
+        why: &str,
+        out: &mut VecDeque<BackendEvent>,
+    ) {
+        for tool in self.open.drain(..) {
+            out.push_back(tool.unfinished(now, why).into());
+        }
+    }
+
+    fn start(
+        &mut self,
+        id: String,
+        name: String,
+        input: Value,
+        now: Duration,
+        out: &mut VecDeque<BackendEvent>,
+    ) {
+        if self.open.iter().any(|tool| tool.id == id) {
+            // Some agents announce a tool twice, the second time with its whole input.
+            let update = json!({ "name": name, "input": input });
+            out.push_back(AgentEvent::ToolProgress { id, update }.into());
+            return;
+        }
+        self.ended.retain(|ended| *ended != id);
+        if self.open.len() == MAX_OPEN_TOOLS {
+            let oldest = self.open.remove(0);
+            let why = "too many tools are open";
+            out.push_back(oldest.unfinished(now, why).into());
+        }
+        self.open.push(OpenTool {
+            id: id.clone(),
+            name: name.clone(),
+            since: now,
+        });
+        out.push_back(AgentEvent::ToolStart { id, name, input }.into());
+    }
+
+    fn progress(&mut self, id: String, update: Value, out: &mut VecDeque<BackendEvent>) {
+        let event = if self.open.iter().any(|tool| tool.id == id) {
+            AgentEvent::ToolProgress { id, update }
+        } else {
+            let payload = json!({ "id": id, "update": update });
+            AgentEvent::custom("unpaired_tool_progress", payload)
+        };
+        out.push_back(event.into());
+    }
+
+    fn end(&mut self, event: AgentEvent, now: Duration, out: &mut VecDeque<BackendEvent>) {
+        let AgentEvent::ToolEnd {
+            id,
+            name,
+            output,
+            success,
+            duration_ms,
+        } = event
+        else {
+            return;
+        };
+        let (id, name) = (truncate_name(id), truncate_name(name));
+        if self.ended.contains(&id) {
+            let payload = json!({ "id": id, "name": name, "output": output, "success": success });
+            out.push_back(AgentEvent::custom("repeated_tool_end", payload).into());
+            return;
+        }
+        if !self.open.iter().any(|tool| tool.id == id) {
+            // An agent that reports only ends: the start is supplied.
+            self.start(id.clone(), name.clone(), Value::Null, now, out);
+        }
+        let Some(at) = self.open.iter().position(|tool| tool.id == id) else {
+            return;
+        };
+        let tool = self.open.remove(at);
+        if self.ended.len() == MAX_ENDED_TOOLS {
+            self.ended.remove(0);
+        }
+        self.ended.push(id.clone());
+        let end = AgentEvent::ToolEnd {
+            id,
+            name: if name.is_empty() { tool.name } else { name },
+            output,
+            success,
+            // Most agents do not say how long a tool ran: then our own clock does.
+            duration_ms: match duration_ms {
+                0 => millis(now.saturating_sub(tool.since)),
+                said => said,
+            },
+        };
+        out.push_back(end.into());
+    }
+}
+
+fn truncate_name(text: String) -> String {
+    truncate::truncate_text(text, NAME_BYTES)
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

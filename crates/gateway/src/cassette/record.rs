@@ -1,0 +1,199 @@
+//! Writes down every request and its answer, as they pass.
+
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::body::{Body, BodyDataStream, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures::Stream;
+use serde_json::Value;
+use windlass_core::Clock;
+use windlass_core::cassette::{
+    Cassette, CassetteError, Chunk, Entry, Exchange, FILE_BYTES, Normalizer, Substitutions,
+};
+use windlass_wire::Route;
+
+use crate::respond::BODY_BYTES;
+use crate::workdir::AgentWorkdir;
+
+/// The headers of an answer that change what an agent does.
+const HEADERS: [&str; 2] = ["content-type", "retry-after"];
+
+/// What passed so far.
+#[derive(Debug, Clone)]
+pub(crate) struct ExchangeRecorder {
+    clock: Arc<dyn Clock>,
+    passed: Arc<Mutex<RecordedExchange>>,
+}
+
+#[derive(Debug, Default)]
+struct RecordedExchange {
+    /// In the order the requests came; an answer that is under way has its place already.
+    exchanges: Vec<Option<Exchange>>,
+    bytes: usize,
+}
+
+impl ExchangeRecorder {
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
+        Self {
+            clock,
+            passed: Arc::default(),
+        }
+    }
+
+    /// All that passed and came to an end, with nothing in it that belongs to this machine.
+    pub(crate) fn cassette(&self, places: &Substitutions) -> Result<String, CassetteError> {
+        let exchanges: Vec<Exchange> = self.lock().exchanges.iter().flatten().cloned().collect();
+        let places = match exchanges.iter().find_map(folder) {
+            Some(folder) => places.with_workspace(folder),
+            None => places.clone(),
+        };
+        let entries = exchanges.into_iter().map(Entry::Exchange).collect();
+        let mut cassette = Cassette { entries };
+        Normalizer::new(&places).normalize_cassette(&mut cassette);
+        cassette.to_jsonl()
+    }
+
+    /// Keeps a place, unless there is no more room.
+    fn reserve_slot(&self, bytes: usize) -> Option<usize> {
+        let mut passed = self.lock();
+        passed.bytes += bytes;
+        if passed.bytes > FILE_BYTES {
+            return None;
+        }
+        passed.exchanges.push(None);
+        Some(passed.exchanges.len() - 1)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, RecordedExchange> {
+        self.passed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where the asker works, as far as it says so.
+fn folder(exchange: &Exchange) -> Option<String> {
+    let body = exchange.body.to_string();
+    AgentWorkdir::from_raw(&exchange.path, body.as_bytes())
+        .folder()
+        .map(str::to_owned)
+}
+
+/// Lets a request pass, and keeps it with its answer.
+pub(crate) async fn record(
+    State(recorder): State<ExchangeRecorder>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let started = recorder.clock.elapsed();
+    let (head, body) = request.into_parts();
+    let Ok(body) = to_bytes(body, BODY_BYTES).await else {
+        return StatusCode::PAYLOAD_TOO_LARGE.into_response();
+    };
+    let target = head
+        .uri
+        .path_and_query()
+        .map_or("/", |target| target.as_str())
+        .to_owned();
+    let mut exchange = Exchange {
+        dialect: Route::parse(&target)
+            .map_or_else(String::new, |route| route.dialect.as_str().to_owned()),
+        method: head.method.to_string(),
+        path: target,
+        body: value(&body),
+        status: 0,
+        headers: BTreeMap::new(),
+        chunks: Vec::new(),
+        cut: None,
+    };
+    let place = recorder.reserve_slot(body.len());
+    let response = next.run(Request::from_parts(head, Body::from(body))).await;
+    let Some(place) = place else {
+        return response;
+    };
+    let (head, body) = response.into_parts();
+    exchange.status = head.status.as_u16();
+    for name in HEADERS {
+        if let Some(value) = head.headers.get(name).and_then(|value| value.to_str().ok()) {
+            exchange.headers.insert(name.to_owned(), value.to_owned());
+        }
+    }
+    let tapped = RecordedBody {
+        body: body.into_data_stream(),
+        exchange: Some(exchange),
+        place,
+        started,
+        recorder,
+    };
+    Response::from_parts(head, Body::from_stream(tapped))
+}
+
+/// The body of a request: JSON where it is JSON.
+fn value(body: &Bytes) -> Value {
+    match serde_json::from_slice(body) {
+        Ok(value) => value,
+        Err(_) if body.is_empty() => Value::Null,
+        Err(_) => Value::String(String::from_utf8_lossy(body).into_owned()),
+    }
+}
+
+/// An answer on its way through.
+struct RecordedBody {
+    body: BodyDataStream,
+    /// Until it is kept.
+    exchange: Option<Exchange>,
+    place: usize,
+    started: Duration,
+    recorder: ExchangeRecorder,
+}
+
+impl RecordedBody {
+    fn offset(&self) -> Duration {
+        self.recorder.clock.elapsed().saturating_sub(self.started)
+    }
+
+    fn store_exchange(&mut self, cut: Option<Duration>) {
+        if let Some(mut exchange) = self.exchange.take() {
+            exchange.cut = cut;
+            self.recorder.lock().exchanges[self.place] = Some(exchange);
+        }
+    }
+}
+
+impl Stream for RecordedBody {
+    type Item = Result<Bytes, axum::Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let next = ready!(Pin::new(&mut self.body).poll_next(cx));
+        match &next {
+            Some(Ok(bytes)) => {
+                let at = self.offset();
+                let text = String::from_utf8_lossy(bytes).into_owned();
+                self.recorder.lock().bytes += text.len();
+                if let Some(exchange) = &mut self.exchange {
+                    exchange.chunks.push(Chunk { at, text });
+                }
+            }
+            Some(Err(_)) => {
+                let cut = Some(self.offset());
+                self.store_exchange(cut);
+            }
+            None => self.store_exchange(None),
+        }
+        Poll::Ready(next)
+    }
+}
+
+impl Drop for RecordedBody {
+    /// The asker went away, or the server stopped: the answer broke off here.
+    fn drop(&mut self) {
+        let cut = Some(self.offset());
+        self.store_exchange(cut);
+    }
+}

@@ -1,0 +1,73 @@
+//! References between files: who uses what the likely files define, and what they use themselves.
+
+use std::collections::HashMap;
+
+use crate::bag::IdentityBuildHasher;
+use crate::record::FileRecord;
+use crate::words::{self, WordHash};
+
+/// A name that more files define says nothing about any of them.
+const MAX_DEFINERS: usize = 5;
+/// A shorter name is everybody's.
+const NAME_BYTES: usize = 4;
+
+/// Who defines what.
+#[derive(Debug)]
+pub(super) struct ReferenceGraph<'a> {
+    records: &'a [FileRecord],
+    definers: HashMap<WordHash, Vec<u32>, IdentityBuildHasher>,
+}
+
+impl<'a> ReferenceGraph<'a> {
+    pub(super) fn new(records: &'a [FileRecord]) -> Self {
+        let mut definers: HashMap<WordHash, Vec<u32>, IdentityBuildHasher> = HashMap::default();
+        for (at, record) in records.iter().enumerate() {
+            for symbol in &record.symbols {
+                if symbol.name.len() < NAME_BYTES {
+                    continue;
+                }
+                let files = definers
+                    .entry(words::hash_name(symbol.name.as_bytes()))
+                    .or_default();
+                if files.last() != Some(&(at as u32)) && files.len() <= MAX_DEFINERS {
+                    files.push(at as u32);
+                }
+            }
+        }
+        definers.retain(|_, files| files.len() <= MAX_DEFINERS);
+        Self { records, definers }
+    }
+
+    /// How much the seeds refer to each file.
+    pub(super) fn spread(&self, seeds: &[(usize, f32)]) -> Vec<f32> {
+        let mut used = vec![0.0; self.records.len()];
+        for (seed, weight) in seeds {
+            for (file, share) in self.reference_shares(*seed) {
+                used[file as usize] += weight * share;
+            }
+        }
+        used
+    }
+
+    /// Which other files a file uses, as shares of all that it uses.
+    fn reference_shares(&self, at: usize) -> Vec<(u32, f32)> {
+        let mut shares: Vec<(u32, f32)> = Vec::new();
+        let mut total = 0.0;
+        let uses = self.records.get(at).and_then(FileRecord::uses);
+        for (name, count) in uses.iter().flat_map(|bag| bag.iter()) {
+            let Some(files) = self.definers.get(&name) else {
+                continue;
+            };
+            if files.contains(&(at as u32)) {
+                continue;
+            }
+            let weight = f32::from(count).sqrt() / files.len() as f32;
+            total += weight * files.len() as f32;
+            shares.extend(files.iter().map(|file| (*file, weight)));
+        }
+        for (_, share) in &mut shares {
+            *share /= total;
+        }
+        shares
+    }
+}

@@ -1,0 +1,131 @@
+// Converts events to timeline items: joins text chunks, and merges a tool's start and end. Has no side effects.
+
+export class TimelineModel {
+  constructor() {
+    this.items = [];
+    this.tools = new Map();
+    this.attempt = 0;
+    this.plan = null;
+    this.open = null;
+    this.answerText = '';
+  }
+
+  // Applies an event. Returns the items that are new or changed.
+  add(event) {
+    const before = this.items.length;
+    const updated = this.apply(event);
+    const fresh = this.items.slice(before);
+    return updated && !fresh.includes(updated) ? [...fresh, updated] : fresh;
+  }
+
+  push(kind, event, fields = {}) {
+    if (kind !== 'text' && kind !== 'thought') this.close();
+    const item = { key: event.seq, kind, at: event.at, ...fields };
+    this.items.push(item);
+    return item;
+  }
+
+  close() {
+    if (this.open) this.open.done = true;
+    this.open = null;
+  }
+
+  apply(event) {
+    switch (event.type) {
+      case 'task_status':
+        if (event.status === 'in_progress') this.answerText = '';
+        return this.push('status', event, { status: event.status, agent: event.agent_id });
+      case 'test_result': return this.push('tests', event, { result: event });
+      case 'correction_attempt': return this.correction(event);
+      // The agent's PermissionRequest event is shown instead.
+      case 'activity_update': return event.activity_type === 'approval_requested' ? null
+        : this.push('activity', event, { type: event.activity_type, text: event.message });
+      case 'agent_event': return this.agentEvent(event);
+      default: return this.push('activity', event, { type: event.type, text: event.type });
+    }
+  }
+
+  // Updates the item of the round when the round ends.
+  correction(event) {
+    const known = this.items.findLast((item) => item.kind === 'correction');
+    const same = known && known.round === event.attempt_num && known.status === 'in_progress';
+    if (same && event.status !== 'in_progress') {
+      known.status = event.status;
+      known.problem = event.error_summary ?? known.problem;
+      return known;
+    }
+    return this.push('correction', event, {
+      round: event.attempt_num, rounds: event.max_attempts, status: event.status, problem: event.error_summary,
+    });
+  }
+
+  agentEvent(logged) {
+    if (logged.attempt !== this.attempt) {
+      this.attempt = logged.attempt;
+      if (logged.attempt > 1) this.push('attempt', { seq: `attempt-${logged.attempt}-${logged.seq}`, at: logged.at }, { number: logged.attempt });
+    }
+    const event = logged.envelope.event;
+    const turn = logged.envelope.turn;
+    switch (event.type) {
+      case 'Text': return this.appendText('text', logged, event.text);
+      case 'Thought': return this.appendText('thought', logged, event.text);
+      case 'Plan':
+        this.plan = event.entries;
+        return this.push('plan', logged, { entries: event.entries });
+      case 'ToolStart': {
+        const tool = this.push('tool', logged, { name: event.name, input: event.input, updates: [], running: true });
+        this.tools.set(`${turn} ${event.id}`, tool);
+        return tool;
+      }
+      case 'ToolProgress': {
+        const tool = this.tools.get(`${turn} ${event.id}`);
+        if (tool) tool.updates = [...tool.updates.slice(-19), event.update];
+        return tool ?? null;
+      }
+      case 'ToolEnd': return this.toolEnd(logged, event, turn);
+      case 'PermissionRequest': return this.push('permission', logged, { tool: event.tool, input: event.input });
+      case 'Result': return this.result(logged, event);
+      case 'Error': return this.push('error', logged, { code: event.code, text: event.message });
+      case 'SessionInvalid': return this.push('error', logged, { code: 'SessionInvalid', text: event.reason });
+      case 'SessionChanged': return null;
+      default: return this.customEvent(logged, event);
+    }
+  }
+
+  // Handles agent-specific events. Steps are not shown, because their content is; a composite node gets one line.
+  customEvent(logged, { type, kind = type, payload }) {
+    if (kind === 'step') return null;
+    if (kind === 'trace' && payload?.name) {
+      const outcome = payload.error ? `failed: ${payload.error.message}` : `took ${(payload.duration_ms / 1000).toFixed(1)} s`;
+      return this.push('activity', logged, { type: kind, text: `${payload.agent ?? payload.name} ${outcome}` });
+    }
+    return this.push('custom', logged, { type: kind, payload: payload ?? {} });
+  }
+
+  toolEnd(logged, event, turn) {
+    const name = `${turn} ${event.id}`;
+    const tool = this.tools.get(name) ?? this.push('tool', logged, { name: event.name, input: null, updates: [] });
+    this.tools.delete(name);
+    Object.assign(tool, { running: false, output: event.output, success: event.success, durationMs: event.duration_ms });
+    return tool;
+  }
+
+  appendText(kind, logged, text) {
+    if (kind === 'text') this.answerText += text;
+    if (this.open?.kind === kind) {
+      this.open.text += text;
+      return this.open;
+    }
+    this.close();
+    this.open = this.push(kind, logged, { text, done: false });
+    return this.open;
+  }
+
+  // Adds the final answer. Its text is omitted if the streamed chunks already showed it.
+  result(logged, event) {
+    const withoutSpace = (text) => text.replace(/\s+/g, '');
+    const known = withoutSpace(this.answerText).includes(withoutSpace(event.text ?? ''));
+    this.answerText = '';
+    return this.push('end', logged, { text: known ? '' : event.text, usage: event.usage });
+  }
+}

@@ -1,0 +1,84 @@
+//! What a request says, checked before anybody acts on it.
+
+use std::str::FromStr;
+
+use axum::body::to_bytes;
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
+use serde::de::DeserializeOwned;
+
+use crate::error::ApiError;
+use crate::state::AppState;
+
+/// The number in a path.
+pub(crate) struct PathId(pub(crate) i64);
+
+/// The fields behind the question mark.
+pub(crate) struct QueryParams<T>(pub(crate) T);
+
+/// The JSON in the body.
+pub(crate) struct JsonBody<T>(pub(crate) T);
+
+impl FromRequestParts<AppState> for PathId {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, shared: &AppState) -> Result<Self, ApiError> {
+        let found = Path::<String>::from_request_parts(parts, shared).await;
+        let Path(text) = found.map_err(|error| ApiError::bad_request(error.body_text()))?;
+        parse_id(&text).map(Self)
+    }
+}
+
+/// A number of ours, as we write it.
+pub(crate) fn parse_id<T: FromStr>(text: &str) -> Result<T, ApiError> {
+    let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let found = plain.then(|| text.parse().ok()).flatten();
+    found.ok_or_else(|| {
+        ApiError::new(
+            StatusCode::NOT_FOUND,
+            "not_found",
+            "expected a number in the path",
+        )
+    })
+}
+
+impl<T: DeserializeOwned> FromRequestParts<AppState> for QueryParams<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, shared: &AppState) -> Result<Self, ApiError> {
+        let found = Query::from_request_parts(parts, shared).await;
+        let Query(fields) =
+            found.map_err(|error| ApiError::bad_request(bad_query(&error.body_text())))?;
+        Ok(Self(fields))
+    }
+}
+
+/// What is wrong with a query, in the words that a body gets.
+fn bad_query(said: &str) -> String {
+    let (_, why) = said.split_once(": ").unwrap_or(("", said));
+    format!("the query does not fit: {why}")
+}
+
+impl<T: DeserializeOwned> FromRequest<AppState> for JsonBody<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, shared: &AppState) -> Result<Self, ApiError> {
+        let kind = request.headers().get(header::CONTENT_TYPE);
+        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let kind = kind.split(';').next().unwrap_or_default().trim();
+        if !kind.eq_ignore_ascii_case("application/json") {
+            return Err(ApiError::new(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "not_json",
+                "send JSON, with `Content-Type: application/json`",
+            ));
+        }
+        // The guard has read it already.
+        let bytes = to_bytes(request.into_body(), shared.limits.body_bytes).await;
+        let bytes = bytes.map_err(|error| ApiError::bad_request(error.to_string()))?;
+        let told = serde_json::from_slice(&bytes);
+        told.map(Self)
+            .map_err(|error| ApiError::bad_request(format!("the body does not fit: {error}")))
+    }
+}

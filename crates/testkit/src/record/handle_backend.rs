@@ -1,0 +1,61 @@
+//! A handle in the place of a backend.
+
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use windlass_core::{
+    AgentBackend, AgentHandle, BackendEvent, Capabilities, EventStream, Prompt, Result, SessionId,
+    SessionOptions,
+};
+
+/// An agent behind a handle, as a backend that others can wrap. The limits of the handle stay in force.
+#[derive(Debug, Clone)]
+pub struct HandleBackend {
+    handle: AgentHandle,
+}
+
+impl HandleBackend {
+    /// The agent behind this handle.
+    pub fn new(handle: AgentHandle) -> Self {
+        Self { handle }
+    }
+}
+
+impl AgentBackend for HandleBackend {
+    fn name(&self) -> &'static str {
+        self.handle.name()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.handle.capabilities()
+    }
+
+    fn new_session(&self, options: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
+        Box::pin(self.handle.new_session(options))
+    }
+
+    fn load_session<'a>(
+        &'a self,
+        id: &'a SessionId,
+        options: SessionOptions,
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(self.handle.load_session(id, options))
+    }
+
+    fn prompt<'a>(
+        &'a self,
+        id: &'a SessionId,
+        prompt: Prompt,
+    ) -> BoxFuture<'a, Result<EventStream>> {
+        Box::pin(async move {
+            let events = self.handle.prompt(id, prompt).await?;
+            Ok(Box::pin(events.map(|envelope| BackendEvent {
+                event: envelope.event,
+                raw: envelope.raw,
+            })) as EventStream)
+        })
+    }
+
+    fn cancel<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<()>> {
+        Box::pin(self.handle.cancel(id))
+    }
+}

@@ -1,0 +1,243 @@
+//! One turn of an agent that plays a script: model answer, tools, model answer, until nothing is left to do.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures::StreamExt;
+use serde_json::Value;
+use tokio::sync::mpsc;
+use windlass_core::{AgentEvent, BackendEvent, Clock, Error, ErrorCode, EventStream, Usage};
+use windlass_gateway::script::{
+    ErrorStatus, Fault, Intent, IntentKind, RequestFeatures, ScriptCursor, ScriptPart, ScriptTurn,
+    ScriptedUsage,
+};
+
+use super::tools::{ScriptTools, ToolOutcome};
+use super::{ScriptedSession, lock};
+
+/// How many events may wait for the turn's reader.
+const EVENT_QUEUE: usize = 64;
+/// How many answers one prompt may take; a script that wants more goes round in circles.
+const MAX_ANSWERS: usize = 100;
+
+/// Everything one turn needs.
+pub(super) struct ScriptedAgentTurn {
+    pub(super) play: Arc<Mutex<ScriptCursor>>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) session: ScriptedSession,
+}
+
+/// How a model's answer went.
+enum StepOutcome {
+    /// It wanted tools; this is what they said.
+    Tools(String),
+    /// It was the last one.
+    Done(String),
+    /// It failed.
+    Fault(Fault),
+}
+
+/// The reader went away.
+struct ReaderDropped;
+
+impl ScriptedAgentTurn {
+    /// Performs in the background; dropping the stream ends it.
+    pub(super) fn spawn(self, prompt: String) -> EventStream {
+        let (sender, receiver) = mpsc::channel(EVENT_QUEUE);
+        let cancelled = self.session.cancelled.clone();
+        let dropped = cancelled.clone().drop_guard();
+        tokio::spawn(async move {
+            tokio::select! {
+                // An error means that nobody is left to perform for.
+                _ = self.run(prompt, &sender) => {}
+                () = cancelled.cancelled() => {}
+            }
+        });
+        let events = futures::stream::unfold((receiver, dropped), |(mut receiver, guard)| async {
+            let event: AgentEvent = receiver.recv().await?;
+            Some((BackendEvent::from(event), (receiver, guard)))
+        });
+        events.boxed()
+    }
+
+    async fn run(
+        &self,
+        prompt: String,
+        out: &mpsc::Sender<AgentEvent>,
+    ) -> Result<(), ReaderDropped> {
+        let mut tools = match ScriptTools::open(&self.session).await {
+            Ok(tools) => tools,
+            Err(error) => return send(out, error.into()).await,
+        };
+        let mut usage = Usage::default();
+        let mut news = prompt;
+        for _ in 0..MAX_ANSWERS {
+            let turn = match self.next_turn(news, &tools) {
+                Ok(turn) => turn,
+                Err(error) => return send(out, error.into()).await,
+            };
+            usage += &to_usage(turn.usage.unwrap_or_default());
+            match self.answer(turn, &mut tools, out).await? {
+                StepOutcome::Tools(results) => news = results,
+                StepOutcome::Done(text) => return send(out, result(text, usage)).await,
+                StepOutcome::Fault(fault) => {
+                    return match failure(&fault) {
+                        Some(error) => send(out, error.into()).await,
+                        None => std::future::pending().await,
+                    };
+                }
+            }
+        }
+        let message = format!("the script went on for more than {MAX_ANSWERS} answers");
+        send(out, Error::agent(ErrorCode::BackendError, message).into()).await
+    }
+
+    /// What the model says next.
+    fn next_turn(&self, news: String, tools: &ScriptTools) -> Result<ScriptTurn, Error> {
+        let mut answers = lock(&self.session.answers);
+        *answers += 1;
+        let asked = RequestFeatures {
+            news,
+            tools: tools.names(),
+            intents: IntentKind::NATIVE.to_vec(),
+            turn: *answers,
+        };
+        let mut play = lock(&self.play);
+        let found = play.find(&asked).map_err(|why| {
+            let message = format!("the script has no answer to this request: {why}");
+            Error::agent(ErrorCode::BackendError, message)
+        })?;
+        play.mark_used(found);
+        Ok(play.turn(found).cloned().unwrap_or_default())
+    }
+
+    async fn answer(
+        &self,
+        turn: ScriptTurn,
+        tools: &mut ScriptTools,
+        out: &mpsc::Sender<AgentEvent>,
+    ) -> Result<StepOutcome, ReaderDropped> {
+        if let Some(fault) = turn
+            .fault
+            .clone()
+            .filter(|fault| !fault.comes_after_parts())
+        {
+            return Ok(StepOutcome::Fault(fault));
+        }
+        let mut text = String::new();
+        let mut results = Vec::new();
+        for part in turn.answer {
+            if let Some(pause) = turn.delay_ms {
+                self.clock.sleep(Duration::from_millis(pause)).await;
+            }
+            match part {
+                ScriptPart::Text(said) => {
+                    text.push_str(&said);
+                    send(out, AgentEvent::Text(said)).await?;
+                }
+                ScriptPart::Json(value) => {
+                    text.push_str(&value.to_string());
+                    send(out, AgentEvent::Text(value.to_string())).await?;
+                }
+                ScriptPart::Reasoning(thought) => send(out, AgentEvent::Thought(thought)).await?,
+                ScriptPart::Wait(pause) => self.clock.sleep(pause).await,
+                ScriptPart::Call(intent) => results.push(self.call(&intent, tools, out).await?),
+                _ => {}
+            }
+        }
+        Ok(match turn.fault {
+            Some(fault) => StepOutcome::Fault(fault),
+            None if results.is_empty() => StepOutcome::Done(text),
+            None => StepOutcome::Tools(results.join("\n")),
+        })
+    }
+
+    /// Does what an intent says, and tells what came of it.
+    async fn call(
+        &self,
+        intent: &Intent,
+        tools: &mut ScriptTools,
+        out: &mpsc::Sender<AgentEvent>,
+    ) -> Result<String, ReaderDropped> {
+        let (id, name, input) = tools.announce(intent);
+        let started = self.clock.elapsed();
+        send(
+            out,
+            AgentEvent::ToolStart {
+                id: id.clone(),
+                name: name.clone(),
+                input,
+            },
+        )
+        .await?;
+        let ToolOutcome { output, success } = tools.call(intent).await;
+        let told = match &output {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let took = self.clock.elapsed().saturating_sub(started);
+        let end = AgentEvent::ToolEnd {
+            id,
+            name,
+            output,
+            success,
+            duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        };
+        send(out, end).await?;
+        Ok(told)
+    }
+}
+
+async fn send(out: &mpsc::Sender<AgentEvent>, event: AgentEvent) -> Result<(), ReaderDropped> {
+    out.send(event).await.map_err(|_| ReaderDropped)
+}
+
+fn result(text: String, usage: Usage) -> AgentEvent {
+    AgentEvent::Result {
+        text,
+        usage: Some(usage),
+        metadata: Value::Null,
+    }
+}
+
+/// What the script claims, in our terms: tokens from the cache are counted apart.
+fn to_usage(tokens: ScriptedUsage) -> Usage {
+    Usage {
+        input_tokens: tokens.input.saturating_sub(tokens.cached),
+        output_tokens: tokens.output,
+        cache_read_tokens: Some(tokens.cached),
+        ..Usage::default()
+    }
+}
+
+/// What an agent would say of a fault of its model; nothing if the model hangs.
+fn failure(fault: &Fault) -> Option<Error> {
+    let error = |code, message: &str| Some(Error::agent(code, message));
+    match fault {
+        Fault::Status(refusal) => Some(error_event(refusal)),
+        Fault::Hang | Fault::HangMidStream => None,
+        Fault::ContextOverflow => error(
+            ErrorCode::BackendError,
+            "the conversation is too long for the model",
+        ),
+        Fault::Cut => error(ErrorCode::BackendError, "the model's answer broke off"),
+        _ => error(
+            ErrorCode::BackendError,
+            "the model's answer could not be read",
+        ),
+    }
+}
+
+fn error_event(refusal: &ErrorStatus) -> Error {
+    let code = match refusal.code {
+        401 | 403 => ErrorCode::AuthFailed,
+        429 => ErrorCode::RateLimited,
+        _ => ErrorCode::BackendError,
+    };
+    let said = refusal.message.clone();
+    Error::Agent {
+        code,
+        message: said.unwrap_or_else(|| format!("the model refused with status {}", refusal.code)),
+        retry_after: refusal.retry_after_secs.map(Duration::from_secs),
+    }
+}

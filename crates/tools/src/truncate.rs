@@ -1,0 +1,55 @@
+//! Texts within a limit: the beginning and the end are kept, and what fell out is counted.
+
+/// The text, or its first and last halves of the limit with a mark between them.
+pub(crate) fn truncate_middle(text: String, limit: usize) -> String {
+    if text.len() <= limit {
+        return text;
+    }
+    let head = floor(&text, limit - limit / 2);
+    let tail = ceil(&text, text.len() - limit / 2);
+    join(&text[..head], (tail - head) as u64, &text[tail..])
+}
+
+/// Two ends and the mark for what is missing between them.
+pub(crate) fn join(head: &str, cut: u64, tail: &str) -> String {
+    format!("{head}[… {cut} bytes cut …]{tail}")
+}
+
+/// One line that is not too long to be read among others.
+pub(crate) fn truncate_line(text: &str, limit: usize) -> String {
+    if text.len() <= limit {
+        return text.to_owned();
+    }
+    let end = floor(text, limit);
+    format!("{}[… {} bytes cut …]", &text[..end], text.len() - end)
+}
+
+fn floor(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+fn ceil(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at += 1;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn p12_the_middle_goes_and_says_so() {
+        assert_eq!(truncate_middle("abcdef".into(), 6), "abcdef");
+        assert_eq!(
+            truncate_middle("abcdefgh".into(), 4),
+            "ab[… 4 bytes cut …]gh"
+        );
+        assert_eq!(truncate_middle("ééé".into(), 3), "é[… 4 bytes cut …]");
+        assert_eq!(truncate_line("abcdef", 3), "abc[… 3 bytes cut …]");
+    }
+}

@@ -1,0 +1,95 @@
+//! What the server asks for that needs a repository or this machine: the same that the commands use.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use serde_json::Value;
+use tokio::sync::Mutex;
+use windlass_agents::AgentContext;
+use windlass_core::task::Task;
+use windlass_core::{AgentRegistry, TaskStore};
+use windlass_server::{AgentCard, HostOps, HostOpsError};
+use windlass_workspace::Clones;
+
+use super::super::app::App;
+use super::super::console::Console;
+use super::super::exit::CliError;
+use super::super::queue::TaskQueue;
+use super::super::task_runtime::TaskRuntime;
+use super::super::{agents, task};
+use crate::config::{Config, Inputs};
+
+/// The desk of this machine.
+pub(super) struct LocalHostOps {
+    store: Arc<dyn TaskStore>,
+    clones: Clones,
+    registry: Arc<AgentRegistry>,
+    machine: Result<AgentContext, String>,
+    inputs: Inputs,
+    config: Config,
+    console: Console,
+    /// One merge at a time: they all touch what is checked out.
+    merging: Mutex<()>,
+}
+
+impl std::fmt::Debug for LocalHostOps {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LocalDesk").finish_non_exhaustive()
+    }
+}
+
+impl LocalHostOps {
+    pub(super) fn new(app: &App<'_>, queue: &TaskQueue, crew: &TaskRuntime) -> Self {
+        Self {
+            store: Arc::clone(&queue.store),
+            clones: crew.clones.clone(),
+            registry: Arc::clone(&app.registry),
+            machine: app.machine.clone(),
+            inputs: app.inputs.clone(),
+            config: queue.config.clone(),
+            console: *app.console,
+            merging: Mutex::new(()),
+        }
+    }
+}
+
+impl HostOps for LocalHostOps {
+    fn diff<'a>(&'a self, task: &'a Task) -> BoxFuture<'a, Result<String, HostOpsError>> {
+        Box::pin(async move {
+            let diff = task::diff(&*self.store, &self.clones, task).await;
+            diff.map_err(to_host_error)
+        })
+    }
+
+    fn merge<'a>(&'a self, task: &'a Task) -> BoxFuture<'a, Result<Value, HostOpsError>> {
+        Box::pin(async move {
+            let _alone = self.merging.lock().await;
+            let merged = task::merge(&*self.store, &self.clones, task).await;
+            // Whatever git says about the checkout is for its owner.
+            merged.map_err(|failure| HostOpsError::Refused(failure.to_string()))
+        })
+    }
+
+    fn agents(&self) -> BoxFuture<'_, Result<Vec<AgentCard>, HostOpsError>> {
+        Box::pin(async move {
+            let app = App {
+                registry: Arc::clone(&self.registry),
+                machine: self.machine.clone(),
+                inputs: self.inputs.clone(),
+                console: &self.console,
+            };
+            let rows = agents::rows(&app, &self.config)
+                .await
+                .map_err(to_host_error)?;
+            Ok(rows.into_iter().map(agents::AgentRow::to_card).collect())
+        })
+    }
+}
+
+fn to_host_error(failure: CliError) -> HostOpsError {
+    if failure.is_usage() {
+        HostOpsError::Refused(failure.to_string())
+    } else {
+        HostOpsError::Internal(failure.to_string())
+    }
+}

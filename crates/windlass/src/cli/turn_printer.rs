@@ -1,0 +1,301 @@
+//! A turn as it is shown: as text while it happens, as one object, or as events.
+
+use serde::Serialize;
+use serde_json::Value;
+use windlass_core::structured::{self, StructuredAnswer};
+use windlass_core::{AgentEvent, Envelope, ErrorCode, SessionId, TraceNode, Usage};
+
+use super::ask::OutputMode;
+use super::console::{BAD, Console, QUIET};
+use super::exit::{CliError, Exit};
+use super::spinner::Spinner;
+
+/// What was shown so far, and what the turn came to.
+pub(super) struct TurnPrinter<'a> {
+    console: &'a Console,
+    output: OutputMode,
+    spinner: Spinner,
+    mid_line: bool,
+    streamed: bool,
+    /// The answer is not shown as it is written: it is for a program, which wants it whole and right.
+    held: bool,
+    report: TurnReport,
+    end: Option<AgentEvent>,
+}
+
+/// The turn as one object.
+#[derive(Debug, Serialize)]
+struct TurnReport {
+    agent: String,
+    session: Option<SessionId>,
+    status: &'static str,
+    text: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    structured: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rounds: Option<u32>,
+    tools: Vec<ToolReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<Usage>,
+    #[serde(skip_serializing_if = "Value::is_null")]
+    metadata: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ErrorReport>,
+    events: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct ToolReport {
+    name: String,
+    success: bool,
+    duration_ms: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct ErrorReport {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<ErrorCode>,
+    message: String,
+    recoverable: bool,
+}
+
+impl<'a> TurnPrinter<'a> {
+    pub(super) fn new(console: &'a Console, output: OutputMode, agent: &str) -> Self {
+        let drawn = console.is_interactive() && output == OutputMode::Text;
+        Self {
+            console,
+            output,
+            spinner: Spinner::new(drawn, agent),
+            mid_line: false,
+            streamed: false,
+            held: false,
+            report: TurnReport {
+                agent: agent.to_owned(),
+                session: None,
+                status: "error",
+                text: String::new(),
+                structured: None,
+                rounds: None,
+                tools: Vec::new(),
+                usage: None,
+                metadata: Value::Null,
+                error: None,
+                events: 0,
+            },
+            end: None,
+        }
+    }
+
+    /// Takes the next event in.
+    pub(super) fn show(&mut self, envelope: &Envelope) -> Result<(), CliError> {
+        // An agent that went on in another session has said so itself.
+        let session = &mut self.report.session;
+        session.get_or_insert_with(|| envelope.session.clone());
+        self.report.events += 1;
+        match self.output {
+            OutputMode::Events => self.console.json(envelope)?,
+            OutputMode::Json => {}
+            OutputMode::Text => self.show_text(&envelope.event)?,
+        }
+        self.record(&envelope.event);
+        Ok(())
+    }
+
+    /// From now on the answer is not shown before it is accepted.
+    pub(super) fn buffer_answer(&mut self) {
+        self.held = true;
+    }
+
+    /// Says that the interrupt was heard.
+    pub(super) fn print_interrupting(&self) {
+        if self.output == OutputMode::Text {
+            self.console
+                .progress(QUIET, "stopping; interrupt again to leave at once");
+        }
+    }
+
+    /// Ends the showing with the value that was asked for.
+    pub(super) fn finish_with_value(mut self, found: StructuredAnswer) -> Result<Exit, CliError> {
+        self.spinner.clear();
+        if self.output == OutputMode::Text {
+            self.console.value(&found.value)?;
+        }
+        self.report.text = found.text;
+        self.report.structured = Some(found.value);
+        self.report.rounds = Some(found.rounds);
+        self.report.usage = found.usage;
+        self.finish()
+    }
+
+    /// Ends the showing without the value that was asked for.
+    pub(super) fn finish_with_error(mut self, error: structured::Error) -> Result<Exit, CliError> {
+        self.report.rounds = Some(error.rounds);
+        self.report.usage = error.usage.as_deref().cloned();
+        if self.report.error.is_none() {
+            // The agent did its turns and thinks that all is well.
+            let event = AgentEvent::Error {
+                code: error.code(),
+                message: error.to_string(),
+                recoverable: true,
+            };
+            self.report.status = "error";
+            self.record(&event);
+        }
+        self.finish()
+    }
+
+    /// Ends the showing, and says how the program ends.
+    pub(super) fn finish(mut self) -> Result<Exit, CliError> {
+        self.spinner.clear();
+        if self.output == OutputMode::Json {
+            self.console.json(&self.report)?;
+        } else if let Some(fault) = &self.report.error {
+            self.console.error(&fault.message);
+        }
+        Ok(self.end.as_ref().map_or(Exit::Failed, Exit::of_turn))
+    }
+
+    fn show_text(&mut self, event: &AgentEvent) -> Result<(), CliError> {
+        match event {
+            AgentEvent::Text(_) | AgentEvent::Result { .. } if self.held => {}
+            AgentEvent::Text(text) => {
+                self.spinner.clear();
+                self.console.text(text)?;
+                self.streamed = true;
+                self.mid_line = !text.ends_with('\n');
+            }
+            AgentEvent::Result { text, .. } if !self.streamed => {
+                self.spinner.clear();
+                self.console.line(&windlass_core::escape_control(text))?;
+            }
+            AgentEvent::ToolStart { name, input, .. } => {
+                self.end_line()?;
+                let line = format!("→ {name} {}", brief(input));
+                self.spinner.suspend(|| self.console.progress(QUIET, &line));
+                self.spinner.show(name);
+            }
+            AgentEvent::ToolEnd {
+                name,
+                success: false,
+                output,
+                ..
+            } => {
+                self.end_line()?;
+                let line = format!("✗ {name} {}", brief(output));
+                self.spinner.suspend(|| self.console.progress(BAD, &line));
+            }
+            AgentEvent::SessionChanged { new_session_id } => {
+                self.end_line()?;
+                self.console
+                    .notice(&format!("the agent goes on in session {new_session_id}"));
+            }
+            AgentEvent::Custom { kind, payload } if kind == "trace" => {
+                if let Some(line) = failed_node_line(payload) {
+                    self.end_line()?;
+                    self.spinner.suspend(|| self.console.progress(QUIET, &line));
+                }
+            }
+            AgentEvent::Custom { kind, payload } if kind == "retry" => {
+                self.end_line()?;
+                let line = retry_line(payload);
+                self.spinner.suspend(|| self.console.progress(QUIET, &line));
+            }
+            event if event.is_terminal() => self.end_line()?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn end_line(&mut self) -> Result<(), CliError> {
+        if std::mem::take(&mut self.mid_line) {
+            self.console.line("")?;
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, event: &AgentEvent) {
+        let report = &mut self.report;
+        match event {
+            AgentEvent::ToolEnd {
+                name,
+                success,
+                duration_ms,
+                ..
+            } => report.tools.push(ToolReport {
+                name: name.clone(),
+                success: *success,
+                duration_ms: *duration_ms,
+            }),
+            AgentEvent::Result {
+                text,
+                usage,
+                metadata,
+            } => {
+                report.status = "result";
+                report.text.clone_from(text);
+                report.usage.clone_from(usage);
+                report.metadata.clone_from(metadata);
+            }
+            AgentEvent::Error {
+                code,
+                message,
+                recoverable,
+            } => {
+                report.error = Some(ErrorReport {
+                    code: Some(*code),
+                    message: message.clone(),
+                    recoverable: *recoverable,
+                });
+            }
+            AgentEvent::SessionInvalid { reason } => {
+                report.status = "session_invalid";
+                report.error = Some(ErrorReport {
+                    code: None,
+                    message: reason.clone(),
+                    recoverable: true,
+                });
+            }
+            AgentEvent::SessionChanged { new_session_id } => {
+                report.session = Some(new_session_id.as_str().into());
+            }
+            _ => {}
+        }
+        if event.is_terminal() {
+            self.end = Some(event.clone());
+        }
+    }
+}
+
+/// What to say of a step inside a turn: only of one that failed.
+fn failed_node_line(payload: &Value) -> Option<String> {
+    let node: TraceNode = serde_json::from_value(payload.clone()).ok()?;
+    let error = node.error?;
+    let message = brief(&Value::String(error.message));
+    Some(format!("✗ {} {}: {message}", node.agent?, error.code))
+}
+
+/// What to say of an agent that tries again by itself.
+fn retry_line(payload: &Value) -> String {
+    let number = |key: &str| payload[key].as_u64();
+    let which = match (number("attempt"), number("of")) {
+        (Some(attempt), Some(of)) => format!(" ({attempt} of {of})"),
+        (Some(attempt), None) => format!(" ({attempt})"),
+        _ => String::new(),
+    };
+    let code = payload["code"].as_str().unwrap_or_default();
+    format!("↻ again{which}: {code} {}", brief(&payload["message"]))
+}
+
+/// The beginning of a value, as one short line.
+pub(super) fn brief(value: &Value) -> String {
+    const LENGTH: usize = 120;
+    let text = match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    match text.char_indices().nth(LENGTH) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text,
+    }
+}

@@ -1,0 +1,84 @@
+//! Collects failing cases: a name, then the lines that tell about it, within limits.
+
+use windlass_core::task::TestCase;
+
+/// The most cases that are kept.
+pub(super) const MAX_CASES: usize = 50;
+/// The longest message that is kept.
+const MESSAGE_BYTES: usize = 8 << 10;
+/// The longest name that is kept.
+const NAME_CHARS: usize = 400;
+
+/// Cases in the order in which they were told.
+#[derive(Debug, Default)]
+pub(super) struct CaseCollector {
+    all: Vec<TestCase>,
+    open: bool,
+}
+
+impl CaseCollector {
+    /// Begins a case; lines belong to it until the next begins or it is closed.
+    pub(super) fn start(&mut self, name: &str) {
+        let name: String = name.trim().chars().take(NAME_CHARS).collect();
+        self.open = self.all.len() < MAX_CASES && !self.all.iter().any(|case| case.name == name);
+        if self.open {
+            let message = String::new();
+            self.all.push(TestCase { name, message });
+        }
+    }
+
+    /// A line about the open case, if there is one.
+    pub(super) fn line(&mut self, line: &str) {
+        let Some(case) = self.all.last_mut().filter(|_| self.open) else {
+            return;
+        };
+        if case.message.is_empty() && line.trim().is_empty() {
+            return;
+        }
+        if case.message.len() + line.len() > MESSAGE_BYTES {
+            case.message.push_str("[… cut …]\n");
+            self.open = false;
+            return;
+        }
+        case.message.push_str(line);
+        case.message.push('\n');
+    }
+
+    /// The open case is told.
+    pub(super) fn close(&mut self) {
+        self.open = false;
+    }
+
+    /// The case that was begun last.
+    pub(super) fn last(&mut self) -> Option<&mut TestCase> {
+        self.all.last_mut()
+    }
+
+    pub(super) fn find(&mut self, is_it: impl Fn(&TestCase) -> bool) -> Option<&mut TestCase> {
+        self.all.iter_mut().find(|case| is_it(case))
+    }
+
+    /// Leaves out the open case.
+    pub(super) fn discard(&mut self) {
+        if std::mem::take(&mut self.open) {
+            self.all.pop();
+        }
+    }
+
+    /// All cases, their messages without common indentation and without empty lines at the end.
+    pub(super) fn take(self) -> Vec<TestCase> {
+        let tidy = |case: TestCase| TestCase {
+            message: dedent(case.message.trim_end()),
+            ..case
+        };
+        self.all.into_iter().map(tidy).collect()
+    }
+}
+
+fn dedent(text: &str) -> String {
+    let depth = |line: &str| line.len() - line.trim_start_matches(' ').len();
+    let filled = text.lines().filter(|line| !line.trim().is_empty());
+    let common = filled.map(depth).min().unwrap_or(0);
+    let shorter = |line: &str| line.get(common..).unwrap_or("").trim_end().to_owned();
+    text.lines().map(shorter).collect::<Vec<_>>().join("\n")
+}
