@@ -11,6 +11,7 @@ mod call;
 mod own;
 mod refs;
 mod repository;
+pub(crate) mod stale_lock;
 
 pub(crate) use call::{Call, Git, Said};
 pub(crate) use own::{OwnGit, write};
