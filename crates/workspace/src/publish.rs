@@ -8,7 +8,7 @@ use windlass_core::workspace::Commit;
 
 use crate::clone::OpenClone;
 use crate::error::{Error, Result};
-use crate::git::{Git, RefStatus, check_branch};
+use crate::git::{Git, RefStatus, check_branch, stale_lock};
 
 /// How often a branch is tried: once as if it were new, then as it stands, again where it moves under us.
 const MAX_ATTEMPTS: u32 = 4;
@@ -58,6 +58,9 @@ pub(crate) async fn publish(
             return Ok(());
         }
         said = answer.into_error().to_string();
+        stale_lock::wait_or_remove(&repository.common, branch)
+            .await
+            .map_err(|error| Error::branch(branch, format!("stays locked: {error}")))?;
     }
     Err(Error::branch(branch, format!("cannot be moved: {said}")))
 }

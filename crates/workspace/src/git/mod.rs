@@ -11,6 +11,7 @@ mod command;
 mod private_dir;
 mod refs;
 mod repository;
+pub(crate) mod stale_lock;
 
 pub(crate) use command::{Git, GitCommand, GitOutput};
 pub(crate) use private_dir::{PrivateGitDir, write};

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, open, openat2};
 use rustix::io::Errno;
@@ -14,11 +14,13 @@ use super::error::{PathError, Result};
 use super::kind::{Metadata, PathKind};
 use super::validate;
 
-/// How long a path is tried again while folders are renamed or mounted.
+/// How often a path is tried again while folders are renamed or mounted.
 ///
-/// Any rename or mount on the machine counts for the kernel, and a busy machine has many: a number of
-/// tries would be used up in microseconds.
-const RETRY_FOR: Duration = Duration::from_secs(5);
+/// Any rename or mount on the machine counts for the kernel, and a busy machine has many. The first retries
+/// follow at once; without a pause, all of them would be used up in a few milliseconds.
+const MAX_RETRIES: u32 = 2000;
+const RETRIES_WITHOUT_PAUSE: u32 = 32;
+const RETRY_PAUSE: Duration = Duration::from_millis(1);
 
 /// A folder, and the right to use what lies beneath it. Clones share the folder.
 ///
@@ -124,11 +126,16 @@ impl Root {
     ) -> Result<OwnedFd, Errno> {
         let rules = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | more;
         let flags = flags | OFlags::CLOEXEC;
-        let started = Instant::now();
+        let mut retries = 0;
         loop {
             match openat2(&*self.folder, path, flags, Mode::empty(), rules) {
                 // Something was renamed under way, and the kernel will not vouch for the answer.
-                Err(Errno::AGAIN) if started.elapsed() < RETRY_FOR => std::thread::yield_now(),
+                Err(Errno::AGAIN) if retries < MAX_RETRIES => {
+                    retries += 1;
+                    if retries > RETRIES_WITHOUT_PAUSE {
+                        std::thread::sleep(RETRY_PAUSE);
+                    }
+                }
                 answer => return answer,
             }
         }

@@ -8,16 +8,47 @@ use windlass_core::{ErrorCode, Retry};
 use super::world::{BRANCH, World, attempt, message, publish, put};
 
 #[tokio::test]
-async fn a_lock_that_somebody_holds_is_said_and_nothing_is_lost() {
+async fn lock_of_another_branch_is_reported_and_nothing_is_lost() {
     let world = World::new();
     let place = world.open().await;
     put(place.root(), "notes.txt", "agent\n");
     let commit = place.commit(message(1)).await.unwrap();
-    world.write(&format!(".git/refs/heads/{BRANCH}.lock"), "");
-    let error = place.publish(&commit, BRANCH).await.unwrap_err();
+    let lock = world.root().join(".git/refs/heads/feature.lock");
+    std::fs::write(&lock, "").unwrap();
+    let error = place.publish(&commit, "feature").await.unwrap_err();
     assert!(error.to_string().contains("cannot be moved"), "{error}");
-    std::fs::remove_file(world.root().join(format!(".git/refs/heads/{BRANCH}.lock"))).unwrap();
+    std::fs::remove_file(&lock).unwrap();
+    place.publish(&commit, "feature").await.unwrap();
+    assert_eq!(world.git(&["rev-parse", "feature"]), commit.id);
+}
+
+#[tokio::test]
+async fn p4_lock_of_a_killed_worker_does_not_block_the_branch() {
+    let world = World::new();
+    let place = world.open().await;
+    put(place.root(), "notes.txt", "agent\n");
+    let commit = place.commit(message(1)).await.unwrap();
+    let lock = format!(".git/refs/heads/{BRANCH}.lock");
+    world.write(&lock, "");
     place.publish(&commit, BRANCH).await.unwrap();
+    assert_eq!(world.git(&["rev-parse", BRANCH]), commit.id);
+    assert!(!world.root().join(&lock).exists());
+}
+
+#[tokio::test]
+async fn p4_lock_that_is_released_in_time_is_waited_for() {
+    let world = World::new();
+    let place = world.open().await;
+    put(place.root(), "notes.txt", "agent\n");
+    let commit = place.commit(message(1)).await.unwrap();
+    let lock = world.root().join(format!(".git/refs/heads/{BRANCH}.lock"));
+    world.write(&format!(".git/refs/heads/{BRANCH}.lock"), "");
+    let released = tokio::spawn(async move {
+        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+        std::fs::remove_file(lock).unwrap();
+    });
+    place.publish(&commit, BRANCH).await.unwrap();
+    released.await.unwrap();
     assert_eq!(world.git(&["rev-parse", BRANCH]), commit.id);
 }
 
