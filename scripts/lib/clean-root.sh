@@ -60,6 +60,7 @@ make_root() { # BASE ROOT PERSON
   copy_file "$HOME/.npmrc" "$2$home/.npmrc"
   copy_file "$HOME/.config/pip/pip.conf" "$2$home/.config/pip/pip.conf"
   mkdir -p "$2$cargo_home/bin"
+  chmod a+x "$2$(dirname "$cargo_home")"
   copy_file "${CARGO_HOME:-$HOME/.cargo}/config.toml" "$2$cargo_home/config.toml"
   if [ -n "$rustup" ]; then
     for name in rustup cargo rustc rustdoc rustfmt cargo-fmt clippy-driver cargo-clippy; do
