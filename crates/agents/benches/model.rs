@@ -1,4 +1,4 @@
-//! How fast a model's stream comes through the client: HTTP, frames, JSON, events. The bare client is the measure.
+//! Throughput of a model's stream through the client: HTTP, frames, JSON, events. The baseline is HTTP alone.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -35,9 +35,9 @@ fn runtime() -> &'static tokio::runtime::Runtime {
     })
 }
 
-/// A long answer as it stands on the wire.
+/// Returns the bytes of a long streamed response.
 fn stream(dialect: Dialect) -> Vec<u8> {
-    let mut writer = StreamEncoder::new(dialect, ResponseStyle::new(dialect, 0));
+    let mut encoder = StreamEncoder::new(dialect, ResponseStyle::new(dialect, 0));
     let start = ModelEvent::Start {
         id: "a".to_owned(),
         model: "m".to_owned(),
@@ -48,10 +48,10 @@ fn stream(dialect: Dialect) -> Vec<u8> {
     let reason = StopReason::EndTurn;
     let end = [ModelEvent::Stop { reason }, ModelEvent::Done];
     let events = std::iter::once(start).chain(words).chain(end);
-    events.flat_map(|event| writer.push(&event)).collect()
+    events.flat_map(|event| encoder.push(&event)).collect()
 }
 
-/// A server that answers everything with these bytes.
+/// Starts a server that answers every request with these bytes, and returns its URL.
 #[expect(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 fn serve(dialect: Dialect, body: Vec<u8>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -67,7 +67,7 @@ fn serve(dialect: Dialect, body: Vec<u8>) -> String {
             let (head, body) = (head.clone(), body.clone());
             std::thread::spawn(move || {
                 let mut buffer = [0; 65_536];
-                // Requests are small: each comes in one piece.
+                // Requests are small: each arrives in one read.
                 while stream.read(&mut buffer).is_ok_and(|read| read > 0) {
                     let _ = stream.write_all(head.as_bytes());
                     let _ = stream.write_all(&body);
@@ -122,17 +122,17 @@ fn events(bencher: Bencher<'_, '_>, dialect: Dialect) {
 
 #[divan::bench(args = DIALECTS)]
 #[expect(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
-fn bytes_alone(bencher: Bencher<'_, '_>, dialect: Dialect) {
+fn bytes_only(bencher: Bencher<'_, '_>, dialect: Dialect) {
     let body = stream(dialect);
     let bytes = body.len();
-    let address = BaseUrl::parse(&serve(dialect, body)).unwrap();
+    let url = BaseUrl::parse(&serve(dialect, body)).unwrap();
     let clock = Arc::new(SystemClock::new());
-    let client = Client::new(address, ApiKey::default(), HttpLimits::default(), clock).unwrap();
+    let client = Client::new(url, ApiKey::default(), HttpLimits::default(), clock).unwrap();
     bencher.counter(BytesCount::new(bytes)).bench(|| {
         runtime().block_on(async {
-            let mut reply = client.post(dialect, "/x", "{}").await.unwrap();
+            let mut body = client.post(dialect, "/x", "{}").await.unwrap();
             let mut read = 0;
-            while let Some(chunk) = reply.chunk().await.unwrap() {
+            while let Some(chunk) = body.chunk().await.unwrap() {
                 read += chunk.len();
             }
             assert_eq!(read, bytes);

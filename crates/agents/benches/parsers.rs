@@ -1,4 +1,4 @@
-//! How fast each parser reads what its agent really said: all recordings of the agent in one go.
+//! Throughput of each parser on all recordings of its agent.
 
 use std::path::Path;
 
@@ -13,17 +13,17 @@ fn main() {
     divan::main();
 }
 
-/// The lines of every recording in one direction, often enough to be worth measuring.
+/// Returns the lines of all one-way recordings of an agent, repeated to get a measurable duration.
 fn lines(agent: &str) -> Vec<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("fixtures")
         .join(agent);
-    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let files = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let texts = files.filter_map(|file| {
         let name = file.file_name().into_string().ok()?;
         let one_way = !name.starts_with("appserver-") && !name.starts_with("stdio-");
-        let wanted = name.ends_with(".jsonl") && one_way;
-        wanted
+        let included = name.ends_with(".jsonl") && one_way;
+        included
             .then(|| std::fs::read_to_string(file.path()).ok())
             .flatten()
     });
@@ -33,7 +33,7 @@ fn lines(agent: &str) -> Vec<String> {
     vec![lines; 20].concat()
 }
 
-fn read(bencher: Bencher<'_, '_>, agent: &str, parser: impl Fn() -> Box<dyn Parser> + Sync) {
+fn parse(bencher: Bencher<'_, '_>, agent: &str, parser: impl Fn() -> Box<dyn Parser> + Sync) {
     let lines = lines(agent);
     let bytes: usize = lines.iter().map(String::len).sum();
     bencher.counter(BytesCount::new(bytes)).bench(|| {
@@ -46,27 +46,27 @@ fn read(bencher: Bencher<'_, '_>, agent: &str, parser: impl Fn() -> Box<dyn Pars
 
 #[divan::bench]
 fn codex(bencher: Bencher<'_, '_>) {
-    read(bencher, "codex", || Box::new(ExecParser::new(1, None)));
+    parse(bencher, "codex", || Box::new(ExecParser::new(1, None)));
 }
 
 #[divan::bench]
 fn claude(bencher: Bencher<'_, '_>) {
-    read(bencher, "claude", || Box::new(StreamJson::claude(None)));
+    parse(bencher, "claude", || Box::new(StreamJson::claude(None)));
 }
 
 #[divan::bench]
 fn qwen(bencher: Bencher<'_, '_>) {
-    read(bencher, "qwen", || Box::new(StreamJson::qwen(None)));
+    parse(bencher, "qwen", || Box::new(StreamJson::qwen(None)));
 }
 
 #[divan::bench]
 fn cursor(bencher: Bencher<'_, '_>) {
-    read(bencher, "cursor", || Box::new(CursorParser::default()));
+    parse(bencher, "cursor", || Box::new(CursorParser::default()));
 }
 
-/// What a parser that does nothing but read the JSON would take: the measure for the others.
+/// The baseline: a parser that only parses the JSON.
 #[divan::bench]
-fn json_alone(bencher: Bencher<'_, '_>) {
+fn json_only(bencher: Bencher<'_, '_>) {
     let lines = lines("claude");
     let bytes: usize = lines.iter().map(String::len).sum();
     bencher.counter(BytesCount::new(bytes)).bench(|| {

@@ -1,7 +1,7 @@
-//! Asks an agent in the current folder: `ask AGENT STATE CONFIG PROMPT`, with the configuration as JSON.
+//! Sends a prompt to an agent in the current directory: `ask AGENT STATE CONFIG PROMPT`. The configuration is JSON.
 //!
-//! `ask codex ~/.local/state/windlass '{"model": "gpt-5.5"}' 'What is this?'` prints one event per line. The tests use it
-//! to be killed.
+//! `ask codex ~/.local/state/windlass '{"model": "gpt-5.5"}' 'What is this?'` prints one event per line. A test
+//! kills it to check that no process survives.
 
 use std::io::Write;
 
@@ -16,8 +16,8 @@ fn main() -> Result<()> {
 }
 
 async fn run() -> Result<()> {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let [name, state, config, prompt] = words.as_slice() else {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let [name, state, config, prompt] = args.as_slice() else {
         bail!("usage: ask AGENT STATE CONFIG PROMPT");
     };
     let context = AgentContext::new(Sandbox::detect(Host::current()).await?, state);
@@ -27,7 +27,7 @@ async fn run() -> Result<()> {
         Some(profile) => cli::factory(profile, context)(&config)?,
         None => {
             let preset = acp::preset(name);
-            let preset = preset.with_context(|| format!("no agent is called {name}"))?;
+            let preset = preset.with_context(|| format!("unknown agent {name}"))?;
             acp::factory(Some(preset), context)(&config)?
         }
     };

@@ -1,6 +1,6 @@
-//! How long an agent takes to its first event, cold and warm, in milliseconds: the medians of some rounds.
+//! Measures the time to an agent's first text, cold and warm, in milliseconds (median of several rounds).
 //!
-//! `warm AGENT STATE CONFIG ROUNDS`, in the folder to work in; the configuration is JSON.
+//! Run `warm AGENT STATE CONFIG ROUNDS` in the working directory; the configuration is JSON.
 
 use std::io::Write;
 use std::time::Duration;
@@ -16,14 +16,14 @@ fn main() -> Result<()> {
 }
 
 async fn run() -> Result<()> {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let [name, state, config, rounds] = words.as_slice() else {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let [name, state, config, rounds] = args.as_slice() else {
         bail!("usage: warm AGENT STATE CONFIG ROUNDS");
     };
     let config: serde_json::Value = serde_json::from_str(config)?;
     let rounds: usize = rounds.parse()?;
     let known = cli::PROFILES.iter().find(|profile| profile.name == name);
-    let profile = known.with_context(|| format!("no agent is called {name}"))?;
+    let profile = known.with_context(|| format!("unknown agent {name}"))?;
     let sandbox = Sandbox::detect(Host::current()).await?;
     let make = cli::factory(profile, AgentContext::new(sandbox, state));
     let warm = WarmSessionManager::new(move || make(&config));
@@ -44,20 +44,20 @@ async fn run() -> Result<()> {
     Ok(())
 }
 
-/// From the wish to the first piece of an answer, session included.
+/// Measures the time from the request to the first chunk of the answer, including the session start.
 async fn first_event(warm: &WarmSessionManager, clock: &dyn Clock, key: &str) -> Result<Duration> {
     let options = SessionOptions::in_dir(std::env::current_dir()?);
-    let begun = clock.elapsed();
+    let started = clock.elapsed();
     let mut turn = warm.prompt(key, options, "Hello").await?;
     let mut first = None;
     while let Some(event) = turn.recv().await {
         match event {
-            AgentEvent::Text(_) => _ = first.get_or_insert_with(|| clock.elapsed() - begun),
+            AgentEvent::Text(_) => _ = first.get_or_insert_with(|| clock.elapsed() - started),
             AgentEvent::Error { message, .. } => bail!("{message}"),
             _ => {}
         }
     }
-    first.context("the agent said nothing")
+    first.context("the agent sent no text")
 }
 
 fn median(mut times: Vec<Duration>) -> u128 {

@@ -1,4 +1,4 @@
-//! What an agent needs from the program around it.
+//! Resources that agents get from the surrounding program.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,29 +8,29 @@ use std::time::Duration;
 use windlass_core::{Clock, SecretString, SystemClock};
 use windlass_sandbox::Sandbox;
 
-/// Finds a secret by the name of its variable.
+/// Looks up a secret by the name of its environment variable.
 type SecretLookup = dyn Fn(&str) -> Option<SecretString> + Send + Sync;
 
-/// How long a process waits for a next prompt, where nobody says.
+/// Default time that an agent process waits for the next prompt.
 const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What every agent of a program shares: the sandbox, the secrets, and a folder for what must be kept.
+/// Resources shared by all agents of a program: the sandbox, the secrets and a state directory.
 #[derive(Clone)]
 pub struct AgentContext {
     sandbox: Sandbox,
-    state: PathBuf,
+    state_dir: PathBuf,
     secrets: Arc<SecretLookup>,
-    folder: Option<PathBuf>,
+    dir: Option<PathBuf>,
     clock: Arc<dyn Clock>,
-    warm: Duration,
+    idle_timeout: Duration,
 }
 
 impl AgentContext {
-    /// Agents behind this sandbox, whose own homes and sessions are kept under `state`.
+    /// Creates a context whose agents run in this sandbox and store their homes and sessions under `state`.
     ///
-    /// Secrets are looked for in the environment of the sandbox's host. The folder is made when it is needed; it must
-    /// not lie in a folder for temporary files, which agents see an empty one of.
-    pub fn new(sandbox: Sandbox, state: impl Into<PathBuf>) -> Self {
+    /// Secrets are read from the environment of the sandbox's host. The state directory is created on first
+    /// use. It must not be in a directory for temporary files, because agents see an empty one in its place.
+    pub fn new(sandbox: Sandbox, state_dir: impl Into<PathBuf>) -> Self {
         let host = sandbox.host().clone();
         let secrets = move |name: &str| {
             let value = host.variable(name)?.to_str()?;
@@ -38,36 +38,37 @@ impl AgentContext {
         };
         Self {
             sandbox,
-            state: state.into(),
+            state_dir: state_dir.into(),
             secrets: Arc::new(secrets),
-            folder: None,
+            dir: None,
             clock: Arc::new(SystemClock::new()),
-            warm: DEFAULT_IDLE_TIMEOUT,
+            idle_timeout: DEFAULT_IDLE_TIMEOUT,
         }
     }
 
-    /// Where agents work whose session does not say; otherwise where this program does.
+    /// Sets the working directory of sessions that do not name one. The default is the current directory of
+    /// this program.
     #[must_use]
-    pub fn in_dir(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.folder = Some(folder.into());
+    pub fn in_dir(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.dir = Some(dir.into());
         self
     }
 
-    /// Takes the time from this clock.
+    /// Uses this clock.
     #[must_use]
     pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
         self
     }
 
-    /// Lets a process wait so long for the next prompt of its session; a minute where nobody says.
+    /// Sets how long an agent process waits for the next prompt of its session. The default is one minute.
     #[must_use]
-    pub fn with_idle_timeout(mut self, idle: Duration) -> Self {
-        self.warm = idle;
+    pub fn with_idle_timeout(mut self, idle_timeout: Duration) -> Self {
+        self.idle_timeout = idle_timeout;
         self
     }
 
-    /// Looks for secrets elsewhere.
+    /// Looks up secrets with this function instead of the host's environment.
     #[must_use]
     pub fn with_secrets(
         mut self,
@@ -77,32 +78,32 @@ impl AgentContext {
         self
     }
 
-    /// What starts the agents' processes.
+    /// Returns the sandbox that starts the agents' processes.
     pub fn sandbox(&self) -> &Sandbox {
         &self.sandbox
     }
 
-    /// Where agents keep what is theirs.
+    /// Returns the directory that holds the agents' state.
     pub fn state_dir(&self) -> &Path {
-        &self.state
+        &self.state_dir
     }
 
-    /// What time it is.
+    /// Returns the clock.
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
     }
 
-    /// How long a process waits for a next prompt.
+    /// Returns how long an agent process waits for the next prompt.
     pub(crate) fn idle_timeout(&self) -> Duration {
-        self.warm
+        self.idle_timeout
     }
 
-    /// Where agents work whose session does not say.
+    /// Returns the working directory of sessions that do not name one.
     pub(crate) fn working_dir(&self) -> std::io::Result<PathBuf> {
-        self.folder.clone().map_or_else(std::env::current_dir, Ok)
+        self.dir.clone().map_or_else(std::env::current_dir, Ok)
     }
 
-    /// The secret in this variable.
+    /// Returns the secret in this environment variable, if it is set and not empty.
     pub fn secret(&self, variable: &str) -> Option<SecretString> {
         (self.secrets)(variable)
     }
@@ -112,7 +113,7 @@ impl fmt::Debug for AgentContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AgentContext")
             .field("sandbox", &self.sandbox.mechanism())
-            .field("state", &self.state)
+            .field("state", &self.state_dir)
             .finish_non_exhaustive()
     }
 }

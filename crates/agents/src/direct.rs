@@ -1,13 +1,13 @@
-//! `direct`: Claude Code under the name and with the keys by which it was configured first.
+//! `direct`: Claude Code under its original backend name and configuration keys.
 //!
-//! `binary` is `bin`, `sdk_url` is `endpoint`; all else is [`claude`].
+//! The key `binary` means `bin` and `sdk_url` means `endpoint`; everything else is as in [`claude`].
 
 use serde_json::Value;
 use windlass_core::{AgentHandle, Result};
 
 use crate::{AgentContext, claude};
 
-/// Makes Claude agents from their configuration.
+/// Returns a factory that creates Claude agents from their configuration.
 pub fn factory(
     context: AgentContext,
 ) -> impl Fn(&Value) -> Result<AgentHandle> + Send + Sync + 'static {

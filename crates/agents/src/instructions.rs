@@ -1,28 +1,30 @@
-//! What a project says to every agent that works in it: words, and nothing that runs.
+//! A project's instructions for agents, passed as plain text.
 //!
-//! An agent that reads a project's instructions by itself obeys the rest of the project's settings too, and those may
-//! start programs. So it is kept from both, and handed the words.
+//! An agent that reads a project's instructions on its own also applies the rest of the project's settings, and
+//! those may start programs. So agents are kept from reading either, and get the text of the instructions
+//! instead.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// What is handed on at most, of all files together.
+/// Maximum size of the text, for all files together.
 const MAX_BYTES: usize = 32 << 10;
 
-/// The text of the files of these names, from the top of the work tree down to this folder; `None` if there is none.
+/// Returns the text of the files with these names, from the top of the work tree down to `cwd`, or `None` if
+/// there is none.
 pub(crate) fn read(cwd: &Path, names: &[&str]) -> Option<String> {
     let cwd = cwd.canonicalize().ok()?;
     let top = cwd.ancestors().find(|above| above.join(".git").exists());
     let top = top.unwrap_or(&cwd);
-    let mut folders: Vec<&Path> = cwd
+    let mut dirs: Vec<&Path> = cwd
         .ancestors()
-        .take_while(|folder| folder.starts_with(top))
+        .take_while(|dir| dir.starts_with(top))
         .collect();
-    folders.reverse();
+    dirs.reverse();
     let mut all = String::new();
-    for folder in folders {
-        for path in names.iter().map(|name| folder.join(name)) {
+    for dir in dirs {
+        for path in names.iter().map(|name| dir.join(name)) {
             if let Some(text) = inside(&path, top).and_then(|file| read_file(&file)) {
                 let shown = path.strip_prefix(top).unwrap_or(&path).display();
                 all.push_str(&format!("## From {shown}\n\n{}\n\n", text.trim()));
@@ -30,10 +32,10 @@ pub(crate) fn read(cwd: &Path, names: &[&str]) -> Option<String> {
         }
     }
     let all = truncate(all.trim_end());
-    (!all.is_empty()).then(|| format!("# What this project asks of agents\n\n{all}"))
+    (!all.is_empty()).then(|| format!("# Project instructions for agents\n\n{all}"))
 }
 
-/// Where the file really is, if that is in the project: a link may lead to what nobody should be told.
+/// Resolves a path, and returns `None` if it leads outside the project: a symlink could point to a secret.
 fn inside(path: &Path, top: &Path) -> Option<PathBuf> {
     let real = path.canonicalize().ok()?;
     (real.starts_with(top) && real.is_file()).then_some(real)
@@ -56,7 +58,7 @@ fn truncate(text: &str) -> String {
         return text.to_owned();
     }
     let end = text.floor_char_boundary(MAX_BYTES);
-    format!("{}\n\n[… the rest is cut …]", &text[..end])
+    format!("{}\n\n[… truncated …]", &text[..end])
 }
 
 #[cfg(test)]
@@ -64,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_gathered_from_the_top_down() {
+    fn instructions_are_collected_from_the_top_down() {
         let home = tempfile::tempdir().unwrap();
         let at = |name: &str| home.path().join(name);
         std::fs::create_dir_all(at("repo/.git")).unwrap();
@@ -72,8 +74,8 @@ mod tests {
         std::fs::write(at("AGENTS.md"), "not of this project").unwrap();
         std::fs::write(at("repo/AGENTS.md"), "Be kind.\n").unwrap();
         std::fs::write(at("repo/src/AGENTS.md"), "Be brief.\n").unwrap();
-        let read = |folder: &str| super::read(&at(folder), &["AGENTS.md"]);
-        let expected = "# What this project asks of agents\n\n## From AGENTS.md\n\nBe kind.";
+        let read = |dir: &str| super::read(&at(dir), &["AGENTS.md"]);
+        let expected = "# Project instructions for agents\n\n## From AGENTS.md\n\nBe kind.";
         assert_eq!(read("repo").as_deref(), Some(expected));
         let deep = read("repo/src").unwrap();
         assert_eq!(
@@ -86,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn p20_a_link_that_leads_out_tells_nothing() {
+    fn p20_symlink_out_of_the_project_is_ignored() {
         let home = tempfile::tempdir().unwrap();
         let repo = home.path().join("repo");
         std::fs::create_dir_all(repo.join(".git")).unwrap();
@@ -100,12 +102,12 @@ mod tests {
     }
 
     #[test]
-    fn too_many_words_are_cut_and_say_so() {
+    fn long_instructions_are_truncated_with_a_note() {
         let repo = tempfile::tempdir().unwrap();
         std::fs::write(repo.path().join("AGENTS.md"), "é".repeat(MAX_BYTES)).unwrap();
         let text = read(repo.path(), &["AGENTS.md"]).unwrap();
         assert!(
-            text.len() < MAX_BYTES + 200 && text.ends_with("cut …]"),
+            text.len() < MAX_BYTES + 200 && text.ends_with("truncated …]"),
             "{}",
             text.len()
         );

@@ -1,12 +1,12 @@
-//! Every way to reach an agent: as a program, or as a model behind HTTP.
+//! Agent backends: programs, ACP servers, models behind HTTP, and composites of other agents.
 //!
-//! An agent that is a program is a profile, which is data, and a parser, which is a pure function from lines to events;
-//! [`cli`] holds both for each agent, and the one driver that they share. [`invoke`] is the plain call underneath: one
-//! command, its output, its duration. [`model`] makes an agent of a model, over the one HTTP client in [`http`].
-//! [`composite`] makes one agent of several.
+//! A program is described by a profile, which is data, and a parser, which is a pure function from lines to
+//! events. [`cli`] has both for each program, and the one driver that they share. [`invoke`] is the lower-level
+//! call: one command, its output, its duration. [`model`] turns a model into an agent, over the one HTTP client
+//! in [`http`]. [`composite`] combines several agents into one.
 //!
-//! What it does not do: it starts no process itself (that is `sandbox`), downloads no agent, and does not repair what
-//! an agent gets wrong about the order of events (that is the handle in `core`).
+//! This crate does not start processes itself (that is `sandbox`), does not download agents, and does not
+//! repair the order of an agent's events (that is the handle in `core`).
 //!
 //! ```no_run
 //! use windlass_agents::{AgentContext, codex};

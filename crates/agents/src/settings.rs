@@ -1,4 +1,4 @@
-//! What `[agents.NAME]` may say about an agent that is a program.
+//! The keys of `[agents.NAME]` for an agent that is a program.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,50 +9,51 @@ use serde_json::Value;
 use windlass_core::registry::parse_config;
 use windlass_core::{Error, Permissions, Result};
 
-/// The settings of one agent. Keys of other kinds of agents are accepted and mean nothing here.
+/// Settings of one agent. Keys of other kinds of agents are accepted and ignored.
 #[derive(Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct ProgramSettings {
-    /// The program, where it is not the usual one on the `PATH`.
+    /// The program to start instead of the default one in `PATH`.
     #[serde(alias = "binary")]
     pub bin: Option<String>,
-    /// Which of the agent's transports to use, where it is not the best that the installed version has.
+    /// The transport to use instead of the best one of the installed version.
     pub transport: Option<String>,
-    /// The model, by the name that the agent gives it.
+    /// The model, by the agent's name for it.
     pub model: Option<String>,
-    /// Codex only: which of the user's own configurations to use.
+    /// Codex only: which of the user's Codex profiles to use.
     pub profile: Option<String>,
-    /// ACP only: the program that speaks the protocol, with its arguments.
+    /// ACP only: the ACP server's program and its arguments.
     pub command: Vec<String>,
-    /// ACP only: the agent among those known by name.
+    /// ACP only: the name of a built-in preset.
     pub preset: Option<String>,
-    /// ACP only: the mode that a session is set to, by the name that the agent gives it.
+    /// ACP only: the session mode, by the agent's name for it.
     pub mode: Option<String>,
-    /// ACP only: further options of a session, by the names that the agent gives them.
+    /// ACP only: further session options, by the agent's names for them.
     pub options: BTreeMap<String, String>,
-    /// Folders where the agent keeps sessions and settings, where we do not know them; made if missing.
+    /// Directories where the agent stores sessions and settings, if it is not a known agent. They are created
+    /// if missing.
     pub writable: Vec<String>,
-    /// Paths that the agent must be able to read although the sandbox hides what is around them.
+    /// Paths that the agent must be able to read although the sandbox hides their surroundings.
     pub readable: Vec<String>,
-    /// Arguments after our own.
+    /// Arguments appended to the built-in ones.
     pub extra_args: Vec<String>,
-    /// Variables over our own. The values may be secret.
+    /// Environment variables that override the built-in ones. The values may be secret.
     pub extra_env: BTreeMap<String, String>,
-    /// How long one turn may take.
+    /// The time limit of one turn.
     #[serde(alias = "timeout_seconds")]
     pub timeout_secs: Option<u64>,
-    /// Who answers when the agent asks; over what the session's options say.
+    /// How permission requests are answered; overrides the session's options.
     pub permissions: Option<Permissions>,
-    /// The model endpoint that the agent itself should call, with or without the `/v1` at its end.
+    /// The model endpoint that the agent itself should call, with or without a trailing `/v1`.
     #[serde(alias = "sdk_url")]
     pub endpoint: Option<String>,
-    /// The variable that holds the key for it.
+    /// The environment variable that holds the endpoint's API key.
     pub api_key_env: Option<String>,
 }
 
 impl ProgramSettings {
-    /// Reads the settings, and refuses what could be taken for something else on a command line.
+    /// Parses the settings, and rejects values that could be mistaken for a flag on a command line.
     pub fn from_value(config: &Value) -> Result<Self> {
         let settings: Self = parse_config(config)?;
         for (key, value) in [
@@ -70,23 +71,23 @@ impl ProgramSettings {
         Ok(settings)
     }
 
-    /// The preset of this name, if the agent is to be reached by ACP.
+    /// Returns the ACP preset of this name, if the transport is `acp`.
     #[cfg(feature = "acp")]
     pub fn acp_preset(&self, name: &str) -> Option<&'static crate::acp::Preset> {
         let wanted = self.transport.as_deref() == Some("acp");
         wanted.then(|| crate::acp::preset(name)).flatten()
     }
 
-    /// How long one turn may take, where that is set.
+    /// Returns the time limit of one turn, if it is set.
     pub fn timeout(&self) -> Option<Duration> {
         self.timeout_secs.map(Duration::from_secs)
     }
 }
 
 impl fmt::Debug for ProgramSettings {
-    /// The variables' values are left out.
+    /// Omits the values of environment variables.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settings")
+        f.debug_struct("ProgramSettings")
             .field("bin", &self.bin)
             .field("transport", &self.transport)
             .field("model", &self.model)
@@ -97,14 +98,14 @@ impl fmt::Debug for ProgramSettings {
     }
 }
 
-/// A value that becomes an argument must not be able to become a flag.
+/// Checks that a value cannot be parsed as a flag when it is passed as an argument.
 pub(crate) fn check_argument(value: &str) -> Result<(), String> {
     let problem = if value.is_empty() {
-        "is empty: leave it out, or say what it should be"
+        "is empty: remove it or set a value"
     } else if value.starts_with('-') {
-        "starts with a dash, and so would be read as a flag"
+        "starts with a dash and would be parsed as a flag"
     } else if value.chars().any(char::is_control) {
-        "has a control character in it"
+        "contains a control character"
     } else {
         return Ok(());
     };
@@ -115,10 +116,10 @@ pub(crate) fn check_endpoint(url: &str) -> Result<(), String> {
     let rest = url
         .strip_prefix("http://")
         .or_else(|| url.strip_prefix("https://"))
-        .ok_or("expected an address that begins with http:// or https://")?;
+        .ok_or("expected an address that starts with http:// or https://")?;
     let host = rest.split('/').next().unwrap_or_default();
     if host.is_empty() || host.contains('@') || url.chars().any(|c| c.is_control() || c == ' ') {
-        return Err("expected scheme, host and path; a key belongs into api_key_env".to_owned());
+        return Err("expected scheme, host and path; put a key into api_key_env".to_owned());
     }
     Ok(())
 }
@@ -130,12 +131,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn p21_no_value_becomes_a_flag() {
-        let check = |config: Value, said: &str| {
+    fn p21_values_that_look_like_flags_are_rejected() {
+        let check = |config: Value, expected: &str| {
             let error = ProgramSettings::from_value(&config)
                 .unwrap_err()
                 .to_string();
-            assert!(error.starts_with(said), "{error}");
+            assert!(error.starts_with(expected), "{error}");
         };
         check(json!({ "model": "--help" }), "model: starts with a dash");
         check(json!({ "bin": "" }), "bin: is empty");
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn other_spellings_mean_the_same() {
+    fn key_aliases_are_accepted() {
         let config =
             json!({ "binary": "c", "sdk_url": "http://h", "timeout_seconds": 3, "command": ["x"] });
         let settings = ProgramSettings::from_value(&config).unwrap();
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn p19_debug_shows_no_value_of_a_variable() {
+    fn p19_debug_omits_variable_values() {
         let config = json!({ "extra_env": { "TOKEN": "canary" } });
         let shown = format!("{:?}", ProgramSettings::from_value(&config).unwrap());
         assert!(

@@ -1,23 +1,23 @@
-//! Where agents keep what is theirs: no agent sees the places of another, which hold keys.
+//! Paths where agents store their state. No agent can see the paths of another, because they contain API keys.
 
-/// Every folder and file of an agent in the user's home.
+/// Returns every directory and file of a known agent in the user's home.
 pub(crate) fn all_state_paths() -> impl Iterator<Item = &'static str> {
-    let programs = crate::cli::PROFILES.iter().flat_map(|profile| {
+    let cli_paths = crate::cli::PROFILES.iter().flat_map(|profile| {
         let home = &profile.home;
-        home.files.iter().copied().chain([home.folder])
+        home.files.iter().copied().chain([home.dir])
     });
-    programs.chain(presets())
+    cli_paths.chain(acp_paths())
 }
 
 #[cfg(feature = "acp")]
-fn presets() -> impl Iterator<Item = &'static str> {
+fn acp_paths() -> impl Iterator<Item = &'static str> {
     crate::acp::PRESETS.iter().flat_map(|preset| {
         let home = &preset.home;
-        home.files.iter().chain(home.folders).copied()
+        home.files.iter().chain(home.dirs).copied()
     })
 }
 
 #[cfg(not(feature = "acp"))]
-fn presets() -> impl Iterator<Item = &'static str> {
+fn acp_paths() -> impl Iterator<Item = &'static str> {
     std::iter::empty()
 }

@@ -1,17 +1,17 @@
-//! Which version of an agent is installed.
+//! Version numbers of agents.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// A version number, of which three parts are compared.
+/// A version number of three parts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version(pub u32, pub u32, pub u32);
 
 impl Version {
-    /// The first version number in what a program says of itself, such as `codex-cli 0.166.0`.
+    /// Returns the first version number in the version output of a program, such as `codex-cli 0.166.0`.
     ///
-    /// A date such as `2026.10.01-e373342` counts as one.
+    /// A date such as `2026.10.01-e373342` counts as a version number.
     pub fn find_in(text: &str) -> Option<Self> {
         text.split(|c: char| c.is_whitespace() || matches!(c, '/' | '(' | ')'))
             .find_map(Self::parse)
@@ -51,8 +51,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_programs_say_of_themselves() {
-        let check = |text: &str, found| assert_eq!(Version::find_in(text), found, "{text}");
+    fn version_is_found_in_program_output() {
+        let check = |text: &str, expected| assert_eq!(Version::find_in(text), expected, "{text}");
         check("codex-cli 0.166.0", Some(Version(0, 166, 0)));
         check("2.1.325 (Claude Code)", Some(Version(2, 1, 325)));
         check("0.24.4\n", Some(Version(0, 24, 4)));

@@ -1,9 +1,9 @@
-//! Everything `agents` promises, on recordings, on stand-ins, and on the real programs.
+//! Tests of `agents`: on recordings, on fake agents, and on the real programs.
 #![cfg_attr(
     test,
     expect(
         clippy::disallowed_methods,
-        reason = "a test may start what it looks at from outside"
+        reason = "a test may start the programs that it inspects from outside"
     )
 )]
 

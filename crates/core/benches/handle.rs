@@ -1,4 +1,4 @@
-//! What the handle costs: events through it, beside the same events through a bare channel.
+//! The cost of the handle: events through it, compared with events through a bare channel.
 
 #![expect(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 
@@ -29,7 +29,7 @@ fn runtime() -> Runtime {
         .unwrap()
 }
 
-/// A task that sends, a task that reads, a bounded channel between them.
+/// One task sends and one task receives, over a bounded channel.
 #[divan::bench]
 fn bare_channel(bencher: Bencher<'_, '_>) {
     let runtime = runtime();

@@ -1,4 +1,4 @@
-//! What an agent must be able to do, and what is asked of it.
+//! The interface of an agent backend and the inputs it receives.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,45 +13,45 @@ use serde_json::Value;
 use crate::permission::{PermissionRule, Permissions, SessionApprover};
 use crate::{AgentEvent, Result, SessionId};
 
-/// Whatever can answer a prompt.
+/// An implementation of an agent.
 ///
-/// A backend may be careless: it may panic, hang, end without a terminal event or send two. The
-/// [`AgentHandle`](crate::AgentHandle) around it makes the turn well-formed. A backend that cannot
-/// leave its thread implements [`LocalBackend`](crate::LocalBackend) instead.
+/// A backend may misbehave: it may panic, hang, end without a terminal event or send two. The
+/// [`AgentHandle`](crate::AgentHandle) around it still emits a well-formed turn. A backend that is not
+/// `Send` implements [`LocalBackend`](crate::LocalBackend) instead.
 pub trait AgentBackend: Send + Sync {
-    /// A short name for logs and messages.
+    /// Returns a short name for logs and messages.
     fn name(&self) -> &'static str;
 
-    /// What the agent can do.
+    /// Returns what the agent supports.
     fn capabilities(&self) -> Capabilities;
 
-    /// Begins a conversation.
+    /// Starts a session.
     fn new_session(&self, options: SessionOptions) -> BoxFuture<'_, Result<SessionId>>;
 
-    /// Takes up an earlier conversation.
+    /// Resumes an earlier session.
     fn load_session<'a>(
         &'a self,
         id: &'a SessionId,
         options: SessionOptions,
     ) -> BoxFuture<'a, Result<()>>;
 
-    /// Begins a turn. The stream ends when the turn does; dropping it stops the turn at once.
+    /// Starts a turn. The stream ends with the turn. Dropping the stream stops the turn immediately.
     fn prompt<'a>(
         &'a self,
         id: &'a SessionId,
         prompt: Prompt,
     ) -> BoxFuture<'a, Result<EventStream>>;
 
-    /// Asks the agent to end the turn under way. The turn's stream then comes to its end.
+    /// Asks the agent to stop the running turn. The turn's stream then ends.
     fn cancel<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<()>>;
 }
 
-/// An event on its way from a backend, with the line it was read from where there is one.
+/// An event sent by a backend, with the output line it was parsed from, if any.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BackendEvent {
     /// What happened.
     pub event: AgentEvent,
-    /// The agent's own line.
+    /// The agent's own output line.
     pub raw: Option<String>,
 }
 
@@ -64,7 +64,7 @@ impl From<AgentEvent> for BackendEvent {
 /// The events of one turn.
 pub type EventStream = Pin<Box<dyn Stream<Item = BackendEvent> + Send>>;
 
-/// A stream of events that are all known already.
+/// Creates a stream from events that are already known.
 pub fn ready_events(
     events: impl IntoIterator<Item = AgentEvent, IntoIter: Send + 'static>,
 ) -> EventStream {
@@ -73,16 +73,16 @@ pub fn ready_events(
     ))
 }
 
-/// What an agent can do: one value, so that a caller can decide before it asks.
+/// What an agent supports, as one value, so that a caller can check it before a call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Capabilities {
-    /// Text comes in pieces while it is written.
+    /// The answer is streamed in chunks.
     pub streaming: bool,
-    /// An earlier session can be taken up again.
+    /// An earlier session can be resumed.
     pub load_session: bool,
-    /// The agent uses tools of its own and reports them.
+    /// The agent has its own tools and reports their calls.
     pub tools: bool,
-    /// The agent asks before it acts, and takes an answer.
+    /// The agent asks for permission before it acts, and accepts a decision.
     pub permissions: bool,
     /// The agent enforces an output schema itself.
     pub native_schema: bool,
@@ -90,14 +90,14 @@ pub struct Capabilities {
     pub mcp: bool,
     /// The model can be chosen per session.
     pub model_choice: bool,
-    /// Token counts come with the result.
+    /// The result contains token counts.
     pub usage: bool,
-    /// Cost comes with the result.
+    /// The result contains the cost.
     pub cost: bool,
 }
 
 impl Capabilities {
-    /// The names of what is there, in a fixed order.
+    /// Returns the names of the supported capabilities, in a fixed order.
     pub fn names(&self) -> Vec<&'static str> {
         [
             (self.streaming, "streaming"),
@@ -111,36 +111,36 @@ impl Capabilities {
             (self.cost, "cost"),
         ]
         .into_iter()
-        .filter_map(|(there, name)| there.then_some(name))
+        .filter_map(|(supported, name)| supported.then_some(name))
         .collect()
     }
 }
 
-/// What a session is begun with.
+/// The options of a session.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SessionOptions {
-    /// Where the agent works. `None`: where the backend was told to.
+    /// The agent's working directory. `None` selects the backend's default.
     pub cwd: Option<PathBuf>,
-    /// The model to use, in the agent's own words.
+    /// The model to use, in the agent's own notation.
     pub model: Option<String>,
-    /// MCP servers that the agent should connect to.
+    /// MCP servers for the agent to connect to.
     pub mcp_servers: Vec<McpServer>,
     /// What the agent may do without asking.
     pub permissions: PermissionPolicy,
-    /// Exceptions from that: the first that fits is the answer.
+    /// Exceptions from `permissions`. The first rule that applies decides.
     pub permission_rules: Vec<PermissionRule>,
-    /// Whether the agent must change nothing, whatever is set for it.
+    /// Whether the agent must not change anything, regardless of its configured permissions.
     pub read_only: bool,
-    /// Who decides where the policy is to ask.
+    /// Answers permission requests when the policy is to ask.
     pub approver: SessionApprover,
-    /// The JSON schema that the answers must fit.
+    /// The JSON schema that the answers must match.
     pub output_schema: Option<Value>,
-    /// Whether it is for one prompt: then no process waits for another one.
+    /// Whether the session is for one prompt only. If so, no process is kept for a second prompt.
     pub once: bool,
 }
 
 impl SessionOptions {
-    /// Options for work in this folder.
+    /// Creates options for work in the given directory.
     pub fn in_dir(cwd: impl Into<PathBuf>) -> Self {
         Self {
             cwd: Some(cwd.into()),
@@ -148,60 +148,60 @@ impl SessionOptions {
         }
     }
 
-    /// What the agent may do, and the exceptions: what its user set for it goes over what the caller asks for, and that it
-    /// must change nothing over both.
+    /// Returns the policy and the rules in effect. The user's setting for the agent has precedence over the
+    /// caller's, and `read_only` has precedence over both.
     pub fn effective_permissions<'a>(
         &'a self,
-        set: Option<&'a Permissions>,
+        configured: Option<&'a Permissions>,
     ) -> (PermissionPolicy, &'a [PermissionRule]) {
-        match set {
+        match configured {
             _ if self.read_only => (PermissionPolicy::Deny, &[]),
-            Some(set) => (set.default, &set.rules),
+            Some(configured) => (configured.default, &configured.rules),
             None => (self.permissions, &self.permission_rules),
         }
     }
 }
 
-/// An MCP server that is a program speaking over its standard input and output.
+/// An MCP server: a program that communicates over stdin and stdout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpServer {
-    /// How the agent will call it.
+    /// The name of the server for the agent.
     pub name: String,
     /// The program.
     pub command: String,
     /// Its arguments.
     #[serde(default)]
     pub args: Vec<String>,
-    /// Its environment, on top of the allow-list.
+    /// Its environment variables, in addition to the allow-list.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
 }
 
-/// Who answers when an agent asks for permission.
+/// How permission requests are answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum PermissionPolicy {
-    /// Everything inside the sandbox is allowed.
+    /// Allow everything inside the sandbox.
     Allow,
-    /// Nothing that needs asking is allowed.
+    /// Deny everything that needs permission.
     #[default]
     Deny,
-    /// A person decides.
+    /// Ask a person.
     Ask,
 }
 
-/// What the agent is told, and how long it may take.
+/// The input of a turn, with an optional time limit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Prompt {
     /// The text.
     pub text: String,
-    /// The time from prompt to terminal event. `None`: the handle's own limit.
+    /// The time limit from prompt to terminal event. `None` selects the handle's limit.
     pub timeout: Option<Duration>,
 }
 
 impl Prompt {
-    /// Limits the time of the turn.
+    /// Sets the time limit of the turn.
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
@@ -223,8 +223,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_user_set_goes_over_the_callers_wish_and_nothing_over_read_only() {
-        let set = Permissions {
+    fn configured_permissions_override_the_callers_and_read_only_overrides_both() {
+        let configured = Permissions {
             default: PermissionPolicy::Allow,
             rules: vec![PermissionRule::new(PermissionPolicy::Deny)],
         };
@@ -237,13 +237,13 @@ mod tests {
             (PermissionPolicy::Ask, &[][..])
         );
         assert_eq!(
-            options.effective_permissions(Some(&set)),
-            (set.default, &set.rules[..])
+            options.effective_permissions(Some(&configured)),
+            (configured.default, &configured.rules[..])
         );
         options.read_only = true;
-        for set in [None, Some(&set)] {
+        for configured in [None, Some(&configured)] {
             assert_eq!(
-                options.effective_permissions(set),
+                options.effective_permissions(configured),
                 (PermissionPolicy::Deny, &[][..])
             );
         }

@@ -1,4 +1,4 @@
-//! What time it is, as a question that a test can answer.
+//! The clock, as a trait that tests can replace.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
-/// A moment, in milliseconds since 1970.
+/// A point in time, in milliseconds since the Unix epoch.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -19,28 +19,28 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// Where time comes from.
+/// A source of time.
 ///
-/// Wall time is for people and may jump; whatever is measured or waited for uses the two others.
+/// Wall-clock time is for display and may jump. Measure and wait with `elapsed` and `sleep`.
 pub trait Clock: fmt::Debug + Send + Sync {
-    /// The wall clock. It may jump either way.
+    /// Returns the wall-clock time. It may jump in either direction.
     fn now(&self) -> Timestamp;
 
-    /// Time since some fixed moment. It never goes back.
+    /// Returns the time since a fixed point. It never decreases.
     fn elapsed(&self) -> Duration;
 
-    /// Waits.
+    /// Waits for the given duration.
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
 }
 
-/// The machine's clock.
+/// The system clock.
 #[derive(Debug, Clone, Copy)]
 pub struct SystemClock {
     start: tokio::time::Instant,
 }
 
 impl SystemClock {
-    /// A clock that starts now.
+    /// Creates a clock whose elapsed time starts at zero.
     pub fn new() -> Self {
         Self {
             start: tokio::time::Instant::now(),
@@ -57,7 +57,7 @@ impl Default for SystemClock {
 impl Clock for SystemClock {
     #[expect(
         clippy::disallowed_methods,
-        reason = "the one place that asks the machine"
+        reason = "the only code that reads the system clock"
     )]
     fn now(&self) -> Timestamp {
         let since = std::time::SystemTime::now()

@@ -1,4 +1,4 @@
-//! What can go wrong, under which stable code, and whether trying again may help.
+//! Errors, their stable codes, and whether a retry may help.
 
 use std::time::Duration;
 
@@ -6,39 +6,39 @@ use serde::{Deserialize, Serialize};
 
 use crate::SessionId;
 
-/// A result whose error is [`Error`].
+/// A [`Result`](std::result::Result) with [`Error`] as the default error.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The stable name of a failure, the same for every agent.
+/// The stable code of a failure, the same for every agent.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorCode {
-    /// The time allowed ran out.
+    /// A time limit was exceeded.
     Timeout,
-    /// The provider asked for fewer requests.
+    /// The provider limits the request rate.
     RateLimited,
-    /// The credentials are missing or were refused.
+    /// The credentials are missing or were rejected.
     AuthFailed,
-    /// The agent that held the session is gone.
+    /// The agent that held the session no longer runs.
     SessionOrphaned,
     /// A tool failed in a way that ended the turn.
     ToolFailed,
-    /// A policy or a person said no.
+    /// A policy or a person denied the permission.
     PermissionDenied,
     /// The agent itself failed.
     BackendError,
-    /// Somebody asked for the turn to stop.
+    /// The caller cancelled the turn.
     Cancelled,
-    /// More output came than the limits allow.
+    /// The output exceeded a limit.
     OutputLimit,
-    /// The steps, tokens or money allowed are used up.
+    /// The budget of steps, tokens or cost is exhausted.
     BudgetExceeded,
-    /// Nothing better is known.
+    /// The cause is unknown.
     Unknown,
 }
 
 impl ErrorCode {
-    /// The name as it appears in JSON.
+    /// Returns the name as it appears in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Timeout => "Timeout",
@@ -62,111 +62,111 @@ impl std::fmt::Display for ErrorCode {
     }
 }
 
-/// Whether doing the same thing again may end differently.
+/// Whether repeating the same operation may succeed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Retry {
     /// The same request will fail the same way.
     Never,
-    /// Worth another try.
+    /// A retry may succeed.
     Now,
-    /// Worth another try after this long.
+    /// A retry may succeed after this delay.
     After(Duration),
 }
 
 impl Retry {
-    /// Whether another try may help at all.
+    /// Returns `true` if a retry may succeed.
     pub fn is_worthwhile(self) -> bool {
         self != Self::Never
     }
 }
 
-/// Everything that reaching an agent can fail with.
+/// An error of an agent operation.
 ///
-/// Messages are fragments that read well after "failed:"; they name the thing and the next step.
+/// Messages are fragments that can follow "failed:". They name the subject and the next step.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// A configuration value does not fit.
+    /// A configuration value is invalid.
     #[error("{key}: {problem}")]
     Config {
-        /// Where the value stands, as a dotted path.
+        /// The dotted path of the value.
         key: String,
-        /// What was found, what was expected.
+        /// The value found and the value expected.
         problem: String,
     },
     /// No backend has this name.
     #[error("{0}")]
     UnknownBackend(crate::registry::UnknownName),
-    /// A backend reference such as `module:attr` leads nowhere.
+    /// A backend reference such as `module:attr` cannot be resolved.
     #[error(transparent)]
     Reference(#[from] crate::registry::ReferenceError),
     /// The backend does not know this session.
     #[error("session {session} is not known to {backend}: start a new one")]
     SessionNotFound {
-        /// The backend that was asked.
+        /// The name of the backend.
         backend: String,
-        /// The session it does not have.
+        /// The unknown session.
         session: SessionId,
     },
-    /// A turn is under way in this session.
+    /// The session already runs a turn.
     #[error("session {session} is busy with another prompt: wait for it to end, or cancel it")]
     SessionBusy {
         /// The busy session.
         session: SessionId,
     },
-    /// The backend cannot do this, and its capabilities say so.
+    /// The backend does not support the operation. Its capabilities say the same.
     #[error("{backend} cannot {what}")]
     Unsupported {
-        /// The backend that was asked.
+        /// The name of the backend.
         backend: String,
-        /// What it cannot do, as a verb phrase.
+        /// The unsupported operation, as a verb phrase.
         what: String,
     },
-    /// The agent is not there to be asked: not installed, or not of a version that can be used.
+    /// The agent is not installed, or its version is not supported.
     #[error("{backend} is not available: {problem}")]
     Unavailable {
-        /// The backend that was asked.
+        /// The name of the backend.
         backend: String,
-        /// What is missing and how to get it.
+        /// What is missing and how to install it.
         problem: String,
     },
-    /// The input was refused before any agent saw it.
+    /// The input was rejected before it reached an agent.
     #[error("{0}")]
     InvalidInput(String),
-    /// The time allowed ran out.
+    /// A time limit was exceeded.
     #[error("{what} took longer than {} s", after.as_secs_f64())]
     Timeout {
-        /// What was being waited for.
+        /// The operation that did not finish.
         what: String,
-        /// How long it was given.
+        /// The time limit.
         after: Duration,
     },
-    /// Somebody asked for the work to stop.
+    /// The caller cancelled the operation.
     #[error("cancelled")]
     Cancelled,
-    /// The backend's own code panicked; the caller is unharmed.
+    /// The code of the backend panicked. The panic was caught.
     #[error("the {backend} backend panicked: {message}")]
     Panicked {
-        /// The backend whose code panicked.
+        /// The name of the backend.
         backend: String,
-        /// What the panic said.
+        /// The panic message.
         message: String,
     },
-    /// The agent failed for the reason in the code.
+    /// The agent failed with the given code.
     #[error("{message}")]
     Agent {
-        /// The reason.
+        /// The cause.
         code: ErrorCode,
-        /// What the agent said.
+        /// The message from the agent.
         message: String,
-        /// How long the agent or its provider asked us to wait.
+        /// How long the agent or its provider asked to wait before a retry.
         retry_after: Option<Duration>,
     },
 }
 
 impl Error {
-    /// An agent's failure without a waiting time.
+    /// Creates an agent error without a retry delay.
     pub fn agent(code: ErrorCode, message: impl Into<String>) -> Self {
         Self::Agent {
             code,
@@ -175,7 +175,7 @@ impl Error {
         }
     }
 
-    /// A configuration value that does not fit.
+    /// Creates an error for an invalid configuration value.
     pub fn config(key: impl Into<String>, problem: impl Into<String>) -> Self {
         Self::Config {
             key: key.into(),
@@ -183,7 +183,7 @@ impl Error {
         }
     }
 
-    /// The stable name of this failure.
+    /// Returns the stable code of this error.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Config { .. }
@@ -201,7 +201,7 @@ impl Error {
         }
     }
 
-    /// Whether doing the same thing again may help.
+    /// Returns whether repeating the same operation may succeed.
     pub fn retry(&self) -> Retry {
         match self {
             Self::Agent {

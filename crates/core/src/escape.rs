@@ -1,11 +1,11 @@
-//! Text from agents, tools and files, made safe to look at.
+//! Escaping of text from agents, tools and files, for safe display.
 //!
-//! What a terminal or a reader's eye would act on instead of showing is written out: escape sequences,
-//! other control characters, marks that turn the direction of writing, marks without width.
+//! Characters that a terminal would interpret or that a reader would not see are escaped: escape
+//! sequences, other control characters, bidirectional controls and zero-width characters.
 
 use std::borrow::Cow;
 
-/// The text with everything that hides or commands written out as `\u{…}`. Tabs and line ends stay.
+/// Escapes control characters and invisible characters as `\u{…}`. Tabs and line ends stay.
 pub fn escape_control(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_unsafe_char) {
         return Cow::Borrowed(text);
@@ -15,9 +15,9 @@ pub fn escape_control(text: &str) -> Cow<'_, str> {
     let mut before = ' ';
     while let Some(c) = chars.next() {
         match c {
-            // A line end of another system is a line end.
+            // CRLF becomes LF.
             '\r' if chars.peek() == Some(&'\n') => {}
-            // Emoji and several scripts need their joiners; between plain letters they only hide.
+            // Emoji and several scripts need joiners. Between ASCII letters they only hide text.
             '\u{200c}' | '\u{200d}' if !before.is_ascii() => shown.push(c),
             _ if is_unsafe_char(c) => shown.extend(c.escape_unicode()),
             _ => shown.push(c),
@@ -27,7 +27,7 @@ pub fn escape_control(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// The text on one line: line ends and tabs are written out too.
+/// Like [`escape_control`], but also escapes line ends and tabs, so that the text fits on one line.
 pub fn escape_line(text: &str) -> Cow<'_, str> {
     let shown = escape_control(text);
     if !shown.contains(['\n', '\t']) {
@@ -36,7 +36,7 @@ pub fn escape_line(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown.replace('\n', "\\n").replace('\t', "\\t"))
 }
 
-/// JSON in which nothing hides: the same value, with such characters as escapes of JSON itself.
+/// Escapes the same characters in JSON text with JSON escapes. The value does not change.
 pub fn escape_json(json: &str) -> Cow<'_, str> {
     if !json.chars().any(is_unsafe_char) {
         return Cow::Borrowed(json);
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn p24_commands_and_disguises_are_written_out() {
+    fn p24_control_and_invisible_chars_are_escaped() {
         let check = |text: &str, shown: &str| assert_eq!(escape_control(text), shown);
         check("plain\ttext\nnext", "plain\ttext\nnext");
         check("a\r\nb", "a\nb");
@@ -90,13 +90,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn p24_no_control_survives(text in any::<String>()) {
+        fn p24_escaped_text_has_no_control_chars(text in any::<String>()) {
             let shown = escape_control(&text);
             prop_assert!(!shown.chars().any(|c| c.is_control() && c != '\t' && c != '\n'));
         }
 
         #[test]
-        fn p24_json_keeps_its_value(text in any::<String>()) {
+        fn p24_escaped_json_has_the_same_value(text in any::<String>()) {
             let json = serde_json::to_string(&text).unwrap();
             let shown = escape_json(&json);
             prop_assert!(!shown.chars().any(is_unsafe_char));

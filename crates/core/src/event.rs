@@ -1,103 +1,103 @@
-//! What happens in a turn, in one vocabulary for every agent.
+//! The events of a turn, in one format for every agent.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{Error, ErrorCode, SessionId, Timestamp, TurnId, Usage};
 
-/// One thing that happened while an agent worked on a prompt.
+/// One event of a turn.
 ///
 /// In JSON an event is an object whose `type` is the variant's name. Every turn ends with exactly one
-/// [terminal](Self::is_terminal) event, and every `ToolStart` has its `ToolEnd`: whoever reads from an
-/// [`AgentHandle`](crate::AgentHandle) can rely on it, whatever the agent did.
+/// [terminal](Self::is_terminal) event, and every `ToolStart` has a `ToolEnd`.
+/// [`AgentHandle`](crate::AgentHandle) guarantees both for every backend.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type")]
 #[non_exhaustive]
 pub enum AgentEvent {
-    /// A piece of the answer, for display as it comes.
+    /// A chunk of the answer, for display while it is streamed.
     Text(#[serde(with = "text_field")] String),
-    /// A piece of the agent's reasoning.
+    /// A chunk of the agent's reasoning.
     Thought(#[serde(with = "text_field")] String),
-    /// The agent's own plan, whole each time it changes.
+    /// The agent's own plan. Each event contains the complete plan.
     Plan {
         /// The steps in order.
         entries: Vec<PlanEntry>,
     },
-    /// A tool began to run.
+    /// A tool call started.
     ToolStart {
         /// Unique among the open tools of the turn.
         id: String,
         /// The tool's name, as the agent calls it.
         name: String,
-        /// What the tool was given.
+        /// The input of the tool.
         input: Value,
     },
-    /// A running tool has something to say.
+    /// A running tool reported progress.
     ToolProgress {
         /// The tool's id.
         id: String,
-        /// In the agent's own shape.
+        /// The update, in the agent's own format.
         update: Value,
     },
-    /// A tool came to its end.
+    /// A tool call ended.
     ToolEnd {
-        /// The id of its start.
+        /// The id from the `ToolStart`.
         id: String,
-        /// The name of its start.
+        /// The name from the `ToolStart`.
         name: String,
-        /// What the tool gave back.
+        /// The output of the tool.
         output: Value,
-        /// Whether the tool did what it was asked.
+        /// Whether the tool call succeeded.
         success: bool,
-        /// How long it ran.
+        /// The run time of the tool in milliseconds.
         duration_ms: u64,
     },
-    /// The agent asks whether it may do something.
+    /// The agent asks for permission before it acts.
     PermissionRequest {
-        /// Names the question in the answer.
+        /// Identifies the request in the decision.
         id: String,
-        /// The tool that wants to run.
+        /// The tool that needs the permission.
         tool: String,
-        /// What the tool would be given.
+        /// The input of the tool.
         input: Value,
-        /// The answers that the agent offers.
+        /// The options that the agent offers.
         options: Vec<PermissionOption>,
     },
-    /// The end, as hoped. Terminal.
+    /// The turn succeeded. Terminal event.
     Result {
-        /// The whole answer.
+        /// The complete answer.
         text: String,
-        /// What the turn consumed, where the agent says so.
+        /// Tokens and cost of the turn, if the agent reports them.
         #[serde(default)]
         usage: Option<Usage>,
-        /// What else the agent says about the turn.
+        /// Additional data from the agent about the turn.
         #[serde(default)]
         metadata: Value,
     },
-    /// The end, by a fault. Terminal.
+    /// The turn failed. Terminal event.
     Error {
-        /// The kind of fault.
+        /// The cause of the failure.
         code: ErrorCode,
         /// What happened and what to do next.
         message: String,
-        /// Whether trying again may help.
+        /// Whether a retry may succeed.
         recoverable: bool,
     },
-    /// The end, because the session is gone and must be made anew. Terminal.
+    /// The session no longer exists and must be recreated. Terminal event.
     SessionInvalid {
-        /// Why.
+        /// Why the session is invalid.
         reason: String,
     },
-    /// The backend went on in another session.
+    /// The backend continued in another session.
     SessionChanged {
         /// The session to use from now on.
         new_session_id: String,
     },
-    /// Something that only this agent has. A line that no parser knows has the kind `unparsed`.
+    /// An event specific to one agent. A line that no parser recognizes has the kind `unparsed`.
     Custom {
-        /// What it is.
+        /// The name of the event kind.
         kind: String,
-        /// In the agent's own shape.
+        /// The data, in the agent's own format.
         payload: Value,
     },
 }
@@ -105,53 +105,53 @@ pub enum AgentEvent {
 /// A step of an agent's plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanEntry {
-    /// What is to be done.
+    /// The description of the step.
     pub step: String,
-    /// How far it is.
+    /// The status of the step.
     pub status: PlanStatus,
 }
 
-/// How far a step of a plan is.
+/// The status of a step in an agent's plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum PlanStatus {
-    /// Not begun.
+    /// Not started.
     Pending,
-    /// Under way.
+    /// In progress.
     InProgress,
     /// Done.
     Completed,
 }
 
-/// One of the answers an agent offers to its permission request.
+/// One of the options an agent offers in a permission request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PermissionOption {
-    /// Names the option in the answer.
+    /// Identifies the option in the decision.
     pub id: String,
     /// What choosing it means.
     pub kind: PermissionKind,
-    /// How the agent words it.
+    /// The agent's label for the option.
     pub label: String,
 }
 
-/// What choosing a permission option means.
+/// The meaning of a permission option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum PermissionKind {
-    /// Yes, this time.
+    /// Allow this time.
     AllowOnce,
-    /// Yes, from now on.
+    /// Allow from now on.
     AllowAlways,
-    /// No, this time.
+    /// Reject this time.
     RejectOnce,
-    /// No, from now on.
+    /// Reject from now on.
     RejectAlways,
 }
 
 impl AgentEvent {
-    /// Whether the turn ends with this event.
+    /// Returns `true` if this event ends the turn.
     pub fn is_terminal(&self) -> bool {
         matches!(
             self,
@@ -159,7 +159,7 @@ impl AgentEvent {
         )
     }
 
-    /// A successful end without usage or metadata.
+    /// Creates a `Result` event without usage or metadata.
     pub fn result(text: impl Into<String>) -> Self {
         Self::Result {
             text: text.into(),
@@ -168,7 +168,7 @@ impl AgentEvent {
         }
     }
 
-    /// An event of an agent's own kind.
+    /// Creates a `Custom` event.
     pub fn custom(kind: impl Into<String>, payload: Value) -> Self {
         Self::Custom {
             kind: kind.into(),
@@ -178,7 +178,7 @@ impl AgentEvent {
 }
 
 impl From<Error> for AgentEvent {
-    /// The terminal event that says what the error says.
+    /// Converts an error to the terminal event that reports it.
     fn from(error: Error) -> Self {
         match error {
             Error::SessionNotFound { .. } => Self::SessionInvalid {
@@ -193,25 +193,25 @@ impl From<Error> for AgentEvent {
     }
 }
 
-/// An event with its place in the world: the form in which events are sent, stored and recorded.
+/// An event with its number, time, session and turn: the form in which events are sent, stored and recorded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Envelope {
     /// The position in the turn, counted from one, without gaps.
     pub seq: u64,
-    /// When the event left the handle.
+    /// When the handle sent the event.
     pub at: Timestamp,
-    /// The session it belongs to.
+    /// The session of the event.
     pub session: SessionId,
-    /// The turn it belongs to.
+    /// The turn of the event.
     pub turn: TurnId,
-    /// What happened.
+    /// The event.
     pub event: AgentEvent,
-    /// The agent's own line that the event was read from.
+    /// The agent's output line from which the event was parsed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<String>,
 }
 
-/// Lets a variant that holds only text be an object with a `text` field beside its `type`.
+/// Serializes a variant that holds only text as an object with a `text` field next to its `type`.
 mod text_field {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

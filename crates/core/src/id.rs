@@ -1,17 +1,17 @@
-//! Names of things that have an identity, each with a type of its own.
+//! Identifiers, each with a separate type.
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// The name of a conversation, as its backend gave it. Cheap to clone: every event carries one.
+/// The id of a session, as assigned by its backend. Cheap to clone, because every event has one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SessionId(Arc<str>);
 
 impl SessionId {
-    /// The name as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -29,7 +29,7 @@ impl fmt::Display for SessionId {
     }
 }
 
-/// The number of a turn: unique for one handle, counted from one.
+/// The number of a turn: unique per handle, counted from one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TurnId(pub u64);

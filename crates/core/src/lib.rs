@@ -1,10 +1,9 @@
-//! The words that every part of Windlass shares.
+//! The types and traits that all crates of Windlass share.
 //!
-//! Whatever can answer a prompt is an [`AgentBackend`]. Everything else sees only an [`AgentHandle`] and
-//! the [`AgentEvent`]s of its turns, of which one thing is certain: each turn ends with exactly one
-//! terminal event, and it is the last.
+//! An [`AgentBackend`] answers prompts. All other code uses an [`AgentHandle`] and the [`AgentEvent`]s of
+//! its turns. Each turn ends with exactly one terminal event, which is the last event.
 //!
-//! This crate starts no process, opens no file and no socket.
+//! This crate starts no process and opens no file or socket.
 //!
 //! ```
 //! use windlass_core::{AgentEvent, AgentHandle, SessionOptions};

@@ -1,41 +1,41 @@
-//! The limit on everything, in one place.
+//! The limits on sizes and times.
 
 use std::time::Duration;
 
-/// The longest line of plain text kept whole.
+/// The maximum length of a line of plain text. Longer lines are truncated.
 pub const PLAIN_LINE_BYTES: usize = 1 << 20;
-/// The longest line of a protocol kept whole: a cut JSON line loses an answer.
+/// The maximum length of a line of a protocol. It is larger because a truncated JSON line loses an answer.
 pub const PROTOCOL_LINE_BYTES: usize = 16 << 20;
-/// The largest event that leaves a handle; longer strings in it are cut and marked.
+/// The maximum size of an event sent by a handle. Longer strings in it are truncated and marked.
 pub const EVENT_BYTES: usize = 256 << 10;
-/// What all events of one turn may add up to.
+/// The maximum total size of all events of a turn.
 pub const TURN_BYTES: u64 = 64 << 20;
-/// What is kept of one tool's or one test run's output, head and tail.
+/// The maximum stored output of one tool call or test run, from its head and tail.
 pub const OUTPUT_BYTES: usize = 1 << 20;
-/// The largest prompt that is accepted.
+/// The maximum size of a prompt.
 pub const PROMPT_BYTES: usize = 16 << 20;
-/// How many events may wait for a reader before the backend has to wait too.
+/// The number of events that are queued for a reader before the backend has to wait.
 pub const EVENT_QUEUE: usize = 256;
 
-/// How long and how much a session's beginning and one turn may take.
+/// The limits on the start of a session and on one turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TurnLimits {
-    /// The time to begin or take up a session.
+    /// The time limit to start or resume a session.
     pub open: Duration,
-    /// The time from prompt to terminal event.
+    /// The time limit from prompt to terminal event.
     pub deadline: Duration,
-    /// The time between two events, while nobody keeps the backend waiting.
+    /// The time limit between two events. Time in which the reader blocks the backend does not count.
     pub stall: Option<Duration>,
-    /// How long a backend may take to end a turn that was cancelled.
+    /// How long a backend may take to end a cancelled turn.
     pub grace: Duration,
-    /// The largest single event.
+    /// The maximum size of a single event.
     pub event_bytes: usize,
-    /// All events of the turn together.
+    /// The maximum total size of all events of the turn.
     pub turn_bytes: u64,
 }
 
 impl Default for TurnLimits {
-    /// A minute to begin, ten for a turn, no stall clock, five seconds to stop.
+    /// One minute to start a session, ten minutes for a turn, no stall limit, five seconds to stop.
     fn default() -> Self {
         Self {
             open: Duration::from_secs(60),

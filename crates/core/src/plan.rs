@@ -1,38 +1,38 @@
-//! A plan before the work: steps, instructions for whoever does it, tests to think of.
+//! A plan that is made before the work: steps, instructions for the coder, tests.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// What a planner is told before the task.
+/// The instructions for a planner.
 const INSTRUCTIONS: &str = include_str!("planner.md");
 
-/// What is to be done, thought through beforehand.
+/// The plan of a task.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// The steps in their order.
+    /// The steps in order.
     pub plan: Vec<String>,
-    /// All that whoever does the work must be told.
+    /// Everything that the coder needs to know.
     pub coder_prompt: String,
-    /// Tests that would show that it is done.
+    /// Tests that would show that the task is done.
     pub tests: Vec<String>,
 }
 
 impl Plan {
-    /// What a planner is to know before it is told a task: a model's system prompt.
+    /// Returns the instructions for a planner, for use as a model's system prompt.
     pub fn instructions() -> &'static str {
         INSTRUCTIONS.trim_end()
     }
 
-    /// The same and the task in one text, for whoever hears only prompts.
+    /// Returns the instructions and the task as one text, for agents without a separate system prompt.
     pub fn prompt(task: &str) -> String {
         format!("{}\n\n# Task\n\n{task}", Self::instructions())
     }
 
-    /// The shape of the answer.
+    /// Returns the JSON schema of the answer.
     pub fn schema() -> Value {
-        let list = |of: &str| {
+        let list = |description: &str| {
             json!({
-                "description": of,
+                "description": description,
                 "anyOf": [
                     { "type": "array", "items": { "type": "string" } },
                     { "type": "string" },
@@ -42,10 +42,10 @@ impl Plan {
         json!({
             "type": "object",
             "properties": {
-                "plan": list("the steps in their order"),
+                "plan": list("the steps in order"),
                 "coder_prompt": {
                     "type": "string",
-                    "description": "all that the engineer who does the work must be told",
+                    "description": "everything that the engineer who does the work must know",
                 },
                 "tests": list("tests that would show that the task is done"),
             },
@@ -53,9 +53,9 @@ impl Plan {
         })
     }
 
-    /// The plan that an answer of that shape means, or why it is none.
+    /// Parses an answer that matches the schema. On failure, returns the reason.
     ///
-    /// A text where a list was asked for becomes a list.
+    /// A text where a list is expected is split into a list.
     pub fn from_value(answer: &Value) -> Result<Self, String> {
         let raw = RawPlan::deserialize(answer).map_err(|error| error.to_string())?;
         let plan = Self {
@@ -64,7 +64,7 @@ impl Plan {
             tests: raw.tests.into_steps(),
         };
         if plan.plan.is_empty() || plan.coder_prompt.trim().is_empty() {
-            return Err("it has no steps, or nothing for whoever does the work".to_owned());
+            return Err("it has no steps, or an empty coder_prompt".to_owned());
         }
         Ok(plan)
     }
@@ -78,7 +78,7 @@ struct RawPlan {
     tests: Steps,
 }
 
-/// A list, or a text that stands for one.
+/// A list, or a text with one item per line.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Steps {
@@ -93,7 +93,7 @@ impl Default for Steps {
 }
 
 impl Steps {
-    /// One step per line; numbers and bullets before them are taken off.
+    /// Returns one step per line, without leading numbers and bullets.
     fn into_steps(self) -> Vec<String> {
         let lines: Vec<String> = match self {
             Self::List(list) => list,
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_becomes_a_list() {
+    fn text_is_split_into_steps() {
         let steps = |text: &str| Steps::Text(text.to_owned()).into_steps();
         assert_eq!(
             steps("1. read\n2) write\n\n- run"),

@@ -1,3 +1,3 @@
-//! Secrets never leave their type: `Debug` says only that there is one, and nothing serialises it.
+//! Secrets: `Debug` prints a placeholder, and they cannot be serialized.
 
 pub use secrecy::{ExposeSecret, SecretString};

@@ -1,4 +1,4 @@
-//! What a model may be offered to do.
+//! The tools that a model is offered.
 
 use std::fmt;
 use std::path::Path;
@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 
 use crate::Result;
 
-/// What a tool does to the world: the ground on which it is allowed, denied or asked about.
+/// The effect of a tool, used to allow, deny or ask about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolKind {
-    /// Only looks.
+    /// Only reads.
     Read,
     /// Changes files.
     Write,
@@ -23,21 +23,21 @@ pub enum ToolKind {
     Execute,
 }
 
-/// A tool as a model sees it.
+/// The description of a tool that a model receives.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
-    /// What the model calls it.
+    /// The name that the model uses.
     pub name: String,
-    /// What it is for.
+    /// The purpose of the tool.
     pub description: String,
     /// The JSON schema of its input.
     pub parameters: Value,
-    /// What it does to the world.
+    /// The effect of the tool.
     pub kind: ToolKind,
 }
 
 impl ToolSpec {
-    /// The tool in the shape that OpenAI's API made common.
+    /// Returns the tool in the format of OpenAI's API, which other APIs also use.
     pub fn to_openai(&self) -> Value {
         json!({
             "type": "function",
@@ -50,35 +50,37 @@ impl ToolSpec {
     }
 }
 
-/// Something that a model may do.
+/// A tool that a model can call.
 pub trait Tool: fmt::Debug + Send + Sync {
-    /// How a model sees it.
+    /// Returns the description for the model.
     fn spec(&self) -> &ToolSpec;
 
-    /// The files that a call with this input is about, for the rules that name places. Not those that a program may touch.
+    /// Returns the files that a call with this input names, for permission rules with paths. Files that a
+    /// program may touch are not included.
     fn paths(&self, input: &Value) -> Vec<String> {
         let path = input.get("path").and_then(Value::as_str);
         path.map(str::to_owned).into_iter().collect()
     }
 
-    /// Does it. Bad input and faults of the system are outputs without success; an error is for what breaks
-    /// a rule, such as a path that leaves the workspace. Dropping the future stops it.
+    /// Calls the tool. Invalid input and system errors are outputs with `success` set to `false`. An `Err`
+    /// is returned when the call violates a rule, e.g. when a path leaves the workspace. Dropping the
+    /// future stops the call.
     fn call(&self, input: Value) -> BoxFuture<'_, Result<ToolOutput>>;
 }
 
-/// What a tool gave back.
+/// The output of a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolOutput {
-    /// Whether it did what it was asked.
+    /// Whether the call succeeded.
     pub success: bool,
-    /// What the model is told.
+    /// The text for the model.
     pub text: String,
-    /// The same in fields, for whoever watches.
+    /// The same result as structured data, for observers of the turn.
     pub output: Value,
 }
 
-/// Gives out the tools for work in a folder.
+/// Provides the tools for a directory.
 pub trait Toolbox: fmt::Debug + Send + Sync {
-    /// The tools, bound to this folder.
+    /// Returns the tools, bound to this directory.
     fn tools(&self, root: &Path) -> Result<Vec<Arc<dyn Tool>>>;
 }

@@ -1,4 +1,4 @@
-//! What a request or an attempt went through, as a tree of the same nodes for every kind of agent.
+//! The trace of a request or an attempt: a tree with the same nodes for every kind of agent.
 
 mod collector;
 mod diagnostics;
@@ -14,51 +14,51 @@ pub use turn::TurnTrace;
 
 use crate::{ErrorCode, Timestamp, Usage};
 
-/// One step and the steps inside it.
+/// One step with the steps inside it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TraceNode {
-    /// What was done, such as `prompt` or `verify`.
+    /// The name of the step, such as `prompt` or `verify`.
     pub name: String,
-    /// The agent that did it, where one did.
+    /// The agent that performed the step, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// When it began.
+    /// When the step started.
     pub start: Timestamp,
-    /// How long it took.
+    /// The duration of the step.
     pub duration_ms: u64,
-    /// The exit code, where a process ran.
+    /// The exit code, if a process ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// The end of what the process said on stderr.
+    /// The tail of the process's stderr.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr: Option<String>,
-    /// The HTTP status, where a provider refused.
+    /// The HTTP status, if a provider returned an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// What it consumed; cost included.
+    /// Tokens and cost of the step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// How it failed, where it did.
+    /// The error, if the step failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<TraceError>,
-    /// The steps inside this one, in the order they began.
+    /// The steps inside this one, in the order they started.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<TraceNode>,
 }
 
-/// How a step failed.
+/// The error of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceError {
-    /// The kind of fault.
+    /// The error code.
     pub code: ErrorCode,
-    /// What happened.
+    /// The error message.
     pub message: String,
 }
 
 impl TraceNode {
-    /// The usage of this step and of all steps inside it.
+    /// Returns the usage of this step and of all steps inside it.
     ///
-    /// A step that reports its own usage is taken at its word: its children are part of it.
+    /// The usage that a step reports itself already includes its children.
     pub fn total_usage(&self) -> Usage {
         if let Some(usage) = &self.usage {
             return usage.clone();

@@ -1,12 +1,12 @@
-//! What a turn consumed.
+//! Tokens and cost of a turn.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Tokens and money of one turn, never a running total.
+/// The tokens and the cost of one turn, never a running total.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
-    /// Tokens the model read, those from the cache not counted.
+    /// Tokens the model read, excluding those from the cache.
     pub input_tokens: u64,
     /// Tokens the model wrote.
     pub output_tokens: u64,
@@ -16,16 +16,16 @@ pub struct Usage {
     /// Tokens written to the provider's cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_write_tokens: Option<u64>,
-    /// What it cost, where the agent says so.
+    /// The cost in US dollars, if the agent reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
-    /// Whatever else the agent counts.
+    /// Other counters from the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extra: Option<Value>,
 }
 
 impl std::ops::AddAssign<&Usage> for Usage {
-    /// Adds up turns. `extra` is an agent's own and is not added.
+    /// Adds the usage of another turn. `extra` is specific to an agent and is not added.
     fn add_assign(&mut self, other: &Usage) {
         fn add<T: std::ops::Add<Output = T>>(a: Option<T>, b: Option<T>) -> Option<T> {
             match (a, b) {

@@ -1,6 +1,6 @@
-//! Where a task is worked on, how it is tested, and what an agent should know before it begins.
+//! Traits for working copies, test runs and task context.
 //!
-//! The runner sees these traits only, so that a simulator can stand behind them.
+//! The runner depends only on these traits, so that tests can replace them with a simulator.
 
 use std::fmt;
 use std::path::Path;
@@ -11,19 +11,19 @@ use serde::{Deserialize, Serialize};
 use crate::Result;
 use crate::task::{AttemptRef, Issue, Project, Task, TestResult};
 
-/// Opens a place for each attempt, and clears away what crashes left behind.
+/// Creates a working copy for each attempt and removes those left over after a crash.
 pub trait Workspace: fmt::Debug + Send + Sync {
-    /// A fresh place for this attempt, at the project's present commit.
+    /// Creates a fresh working copy for the attempt, at the project's current commit.
     fn open<'a>(
         &'a self,
         project: &'a Project,
         attempt: AttemptRef,
     ) -> BoxFuture<'a, Result<Box<dyn WorkingCopy>>>;
 
-    /// Removes the places of attempts that are not among the living.
-    fn remove_stale<'a>(&'a self, living: &'a [AttemptRef]) -> BoxFuture<'a, Result<u32>>;
+    /// Removes the working copies of attempts that are not in `live`, and returns their number.
+    fn remove_stale<'a>(&'a self, live: &'a [AttemptRef]) -> BoxFuture<'a, Result<u32>>;
 
-    /// The commit that a branch of the project stands at, where there is such a branch.
+    /// Returns the commit that a branch of the project points to, or `None` if there is no such branch.
     fn branch_commit<'a>(
         &'a self,
         project: &'a Project,
@@ -31,32 +31,32 @@ pub trait Workspace: fmt::Debug + Send + Sync {
     ) -> BoxFuture<'a, Result<Option<String>>>;
 }
 
-/// An attempt's own clone. Dropping it leaves the files to [`Workspace::clear`].
+/// The private clone of an attempt. Dropping it does not delete the files; [`Workspace::remove_stale`] does.
 pub trait WorkingCopy: fmt::Debug + Send + Sync {
-    /// The folder in which the agent works.
+    /// Returns the directory in which the agent works.
     fn root(&self) -> &Path;
 
-    /// The commit the work began from.
+    /// Returns the commit that the attempt started from.
     fn base(&self) -> &str;
 
-    /// The text of a file of at most so many bytes, for a model that cannot read by itself. `None`: there is no such
-    /// file, or it is larger, or it is not text, or it cannot be shown without leaving the place.
+    /// Returns the text of a file of at most `limit` bytes, for a model without its own file access. Returns
+    /// `None` if the file does not exist, is larger, is not text, or is outside the working copy.
     fn read<'a>(&'a self, path: &'a str, limit: usize) -> BoxFuture<'a, Result<Option<String>>> {
         let _ = (path, limit);
         Box::pin(async { Ok(None) })
     }
 
-    /// Applies generated files, all or nothing, and gives the changed paths, relative to the root.
+    /// Applies generated files, all or none, and returns the changed paths relative to the root.
     fn apply(&self, files: Vec<FileChange>) -> BoxFuture<'_, Result<Vec<String>>>;
 
-    /// What differs from the base by now.
+    /// Returns the difference from the base.
     fn change(&self) -> BoxFuture<'_, Result<Change>>;
 
-    /// Makes one commit of all that differs from the base, under this message.
+    /// Commits all differences from the base with the given message.
     fn commit(&self, message: String) -> BoxFuture<'_, Result<Commit>>;
 
-    /// Brings the commit into the user's repository as this branch, compare-and-swap; the checkout stays
-    /// untouched. Doing it again with the same commit changes nothing.
+    /// Publishes the commit as this branch in the user's repository, with compare-and-swap. The checkout
+    /// is not changed. Repeating the call with the same commit has no effect.
     fn publish<'a>(&'a self, commit: &'a Commit, branch: &'a str) -> BoxFuture<'a, Result<()>>;
 
     /// Removes the clone.
@@ -66,40 +66,40 @@ pub trait WorkingCopy: fmt::Debug + Send + Sync {
 /// A file that a model wants created, modified or deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
-    /// Relative to the project's root.
+    /// The path relative to the project's root.
     pub path: String,
-    /// The whole new content; empty for a deletion.
+    /// The complete new content; empty for a deletion.
     #[serde(default)]
     pub content: String,
-    /// What to do.
+    /// The action to perform.
     pub action: FileAction,
 }
 
-/// What to do with a file.
+/// An action on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileAction {
-    /// Make it, parents included.
+    /// Create the file and its parent directories.
     Create,
-    /// Give it another content. It must be there.
+    /// Replace the content of an existing file.
     Modify,
-    /// Remove it. It must be there.
+    /// Delete an existing file.
     Delete,
 }
 
-/// What an attempt did to the files.
+/// The changes an attempt made to the files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// The changed paths, relative to the root, sorted.
     pub files: Vec<String>,
-    /// As a unified diff, bounded.
+    /// The change as a unified diff, limited in size.
     pub diff: String,
-    /// Test files that the change deletes or empties, each with what was done to it.
+    /// Test files that the change deletes or empties, each with a description of the change.
     pub weakened_tests: Vec<String>,
 }
 
 impl Change {
-    /// Whether nothing differs from the base.
+    /// Returns `true` if the working copy equals the base.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
@@ -108,35 +108,35 @@ impl Change {
 /// A commit and its tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Commit {
-    /// The commit's hash.
+    /// The hash of the commit.
     pub id: String,
-    /// Its tree's hash.
+    /// The hash of its tree.
     pub tree: String,
 }
 
-/// Knows how a project is tested, and does it.
+/// Runs a project's tests.
 pub trait Verifier: fmt::Debug + Send + Sync {
-    /// What would be run in this folder.
+    /// Returns how the project in this directory would be tested.
     fn plan<'a>(&'a self, root: &'a Path) -> BoxFuture<'a, Result<TestPlan>>;
 
-    /// Runs it to its end or its deadline. Red tests are a result, not an error.
+    /// Runs the tests until they finish or reach the deadline. Failing tests are a result, not an error.
     fn verify<'a>(&'a self, root: &'a Path) -> BoxFuture<'a, Result<TestResult>>;
 }
 
 /// How a project is tested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TestPlan {
-    /// By this command.
+    /// With this command.
     Command(Vec<String>),
-    /// Not at all, and its trusted configuration says so.
+    /// Not at all: the trusted configuration says that there are no tests.
     None,
-    /// Nobody knows: a person must say.
+    /// Unknown: a person must configure the command.
     Unknown,
 }
 
-/// Knows which parts of a project a task is about.
+/// Selects the parts of a project that are relevant to a task.
 pub trait ContextSource: fmt::Debug + Send + Sync {
-    /// What an agent should know before it begins; `build_context` of the worker's contract.
+    /// Builds the context for an agent before it starts; `build_context` of the worker's contract.
     fn build_context<'a>(
         &'a self,
         root: &'a Path,
@@ -145,49 +145,49 @@ pub trait ContextSource: fmt::Debug + Send + Sync {
     ) -> BoxFuture<'a, Result<TaskContext>>;
 }
 
-/// What an agent should know before it begins.
+/// The context that an agent receives before it starts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TaskContext {
     /// The task.
     pub task: Task,
-    /// The files it is probably about, best first, at most [`Self::MAX_FILES`].
+    /// The files most likely relevant, best first, at most [`Self::MAX_FILES`].
     pub related_files: Vec<RelatedFile>,
-    /// The symbols it is probably about, best first, at most [`Self::MAX_SYMBOLS`].
+    /// The symbols most likely relevant, best first, at most [`Self::MAX_SYMBOLS`].
     pub related_symbols: Vec<RelatedSymbol>,
-    /// What it is part of.
+    /// The issue that the task belongs to.
     pub issue_context: Option<Issue>,
 }
 
 impl TaskContext {
-    /// The most files a context names.
+    /// The maximum number of files in a context.
     pub const MAX_FILES: usize = 10;
-    /// The most symbols a context names.
+    /// The maximum number of symbols in a context.
     pub const MAX_SYMBOLS: usize = 20;
 }
 
-/// A file that a task is probably about.
+/// A file that is likely relevant to a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RelatedFile {
-    /// Relative to the root.
+    /// The path relative to the root.
     pub path: String,
-    /// Comparable within one context only.
+    /// The relevance, comparable within one context only.
     pub score: f64,
     /// Why it was chosen.
     pub why: String,
 }
 
-/// A symbol that a task is probably about.
+/// A symbol that is likely relevant to a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RelatedSymbol {
-    /// As it is written.
+    /// The name as written in the source.
     pub name: String,
-    /// Function, class and the like.
+    /// The kind, such as function or class.
     pub kind: String,
     /// The file that defines it, relative to the root.
     pub path: String,
-    /// The line of its definition, from one.
+    /// The line of its definition, counted from one.
     pub line: u32,
-    /// Comparable within one context only.
+    /// The relevance, comparable within one context only.
     pub score: f64,
     /// Why it was chosen.
     pub why: String,

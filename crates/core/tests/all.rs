@@ -1,4 +1,4 @@
-//! The contract of the core, from outside.
+//! Integration tests of the core crate.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,7 +1,7 @@
-//! What a scripted answer costs, beside a bare handler that sends the same bytes.
+//! Benchmarks a scripted response, compared with a bare handler that sends the same bytes.
 //!
-//! One connection is kept open, as a client would. `first_byte` stops at the first piece of the body; what is left is read
-//! outside of the measured time, which is why each sample is one request.
+//! One connection is kept open, as by a client. `first_byte` stops at the first chunk of the body; the rest
+//! is read outside of the measured time, which is why each sample is one request.
 
 #![expect(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 
@@ -24,15 +24,15 @@ fn main() {
 }
 
 const SCRIPT: &str = r#"{"turns": [{"or_more": true, "answer": [
-    {"text": "A sentence of the usual length, so that there is something to send in pieces."},
+    {"text": "A sentence of the usual length, so that there is something to send in chunks."},
     {"shell": {"command": "cargo test"}}
 ]}]}"#;
 
-/// A question of about the size of a first prompt, with one tool.
-fn question(stream: bool) -> Vec<u8> {
-    let told = "You are a careful engineer. ".repeat(400);
+/// Returns a request of about the size of a first prompt, with one tool.
+fn request_bytes(stream: bool) -> Vec<u8> {
+    let instructions = "You are a careful engineer. ".repeat(400);
     let body = format!(
-        r#"{{"model":"m","stream":{stream},"max_tokens":100,"system":"{told}","messages":[{{"role":"user","content":"go"}}],"tools":[{{"name":"Bash","input_schema":{{"type":"object","properties":{{"command":{{"type":"string"}}}},"required":["command"]}}}}]}}"#
+        r#"{{"model":"m","stream":{stream},"max_tokens":100,"system":"{instructions}","messages":[{{"role":"user","content":"go"}}],"tools":[{{"name":"Bash","input_schema":{{"type":"object","properties":{{"command":{{"type":"string"}}}},"required":["command"]}}}}]}}"#
     );
     let head = format!(
         "POST /v1/messages HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
@@ -41,7 +41,7 @@ fn question(stream: bool) -> Vec<u8> {
     [head.into_bytes(), body.into_bytes()].concat()
 }
 
-/// One kept connection that reads answers of both kinds.
+/// A persistent connection that reads responses of both kinds.
 struct Client(RefCell<BufReader<TcpStream>>);
 
 impl Client {
@@ -51,10 +51,10 @@ impl Client {
         Self(RefCell::new(BufReader::new(stream)))
     }
 
-    /// Sends a question and reads the head; gives the length of the body, if it has one.
-    fn ask(&self, question: &[u8]) -> Option<usize> {
+    /// Sends a request and reads the headers. Returns the length of the body, if it has one.
+    fn send(&self, request_bytes: &[u8]) -> Option<usize> {
         let mut stream = self.0.borrow_mut();
-        stream.get_mut().write_all(question).unwrap();
+        stream.get_mut().write_all(request_bytes).unwrap();
         let mut length = None;
         loop {
             let line = line(&mut *stream);
@@ -67,8 +67,8 @@ impl Client {
         }
     }
 
-    /// Reads a body of this length, or one in chunks up to its last.
-    fn rest(&self, length: Option<usize>) {
+    /// Reads a body of this length, or a chunked body to its end.
+    fn read_body(&self, length: Option<usize>) {
         let mut stream = self.0.borrow_mut();
         if let Some(length) = length {
             return stream.read_exact(&mut vec![0; length]).unwrap();
@@ -83,7 +83,7 @@ impl Client {
     }
 
     /// Waits for the first byte of the body.
-    fn first(&self) {
+    fn wait_first_byte(&self) {
         self.0.borrow_mut().fill_buf().unwrap();
     }
 }
@@ -102,11 +102,11 @@ fn scripted(runtime: &Runtime) -> RunningModel {
         .unwrap()
 }
 
-/// A handler that reads the request and sends bytes that were made before.
+/// A handler that reads the request and sends prepared bytes.
 fn bare(runtime: &Runtime, stream: bool) -> SocketAddr {
     let model = scripted(runtime);
     let client = Client::new(model.addr());
-    let length = client.ask(&question(stream));
+    let length = client.send(&request_bytes(stream));
     let mut bytes = vec![0; length.unwrap_or(2048)];
     if length.is_some() {
         client.0.borrow_mut().read_exact(&mut bytes).unwrap();
@@ -115,7 +115,7 @@ fn bare(runtime: &Runtime, stream: bool) -> SocketAddr {
         let bytes = bytes.clone();
         async move {
             let _ = to_bytes(request.into_body(), 1 << 20).await;
-            answer(bytes, stream)
+            respond(bytes, stream)
         }
     };
     runtime.block_on(async move {
@@ -128,7 +128,7 @@ fn bare(runtime: &Runtime, stream: bool) -> SocketAddr {
     })
 }
 
-fn answer(bytes: Vec<u8>, stream: bool) -> Response {
+fn respond(bytes: Vec<u8>, stream: bool) -> Response {
     if !stream {
         return ([(CONTENT_TYPE, "application/json")], bytes).into_response();
     }
@@ -139,27 +139,27 @@ fn answer(bytes: Vec<u8>, stream: bool) -> Response {
 }
 
 fn whole(bencher: Bencher<'_, '_>, addr: SocketAddr) {
-    let (client, question) = (Client::new(addr), question(false));
+    let (client, request_bytes) = (Client::new(addr), request_bytes(false));
     bencher
         .counter(divan::counter::ItemsCount::new(1_u32))
         .bench_local(|| {
-            let length = client.ask(&question);
-            client.rest(length);
+            let length = client.send(&request_bytes);
+            client.read_body(length);
         });
 }
 
 fn first(bencher: Bencher<'_, '_>, addr: SocketAddr) {
-    let (client, question) = (Client::new(addr), question(true));
+    let (client, request_bytes) = (Client::new(addr), request_bytes(true));
     let open = std::cell::Cell::new(false);
     bencher
         .with_inputs(|| {
             if open.replace(true) {
-                client.rest(None);
+                client.read_body(None);
             }
         })
         .bench_local_values(|()| {
-            client.ask(&question);
-            client.first();
+            client.send(&request_bytes);
+            client.wait_first_byte();
         });
 }
 

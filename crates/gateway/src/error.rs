@@ -1,23 +1,23 @@
-//! What can go wrong before the first request comes.
+//! Errors before the first request.
 
 use std::net::SocketAddr;
 
-/// Why a model cannot be served.
+/// Error when a model cannot be served.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GatewayError {
-    /// The address is not of this machine alone.
-    #[error("{listen} can be reached from other machines: use 127.0.0.1 or [::1]")]
+    /// The address is not a loopback address.
+    #[error("{listen} is not a loopback address: use 127.0.0.1 or [::1]")]
     NotLoopback {
         /// The address.
         listen: SocketAddr,
     },
-    /// Nobody can listen there.
+    /// The address cannot be bound.
     #[error("cannot listen on {listen}: {source}")]
     Bind {
         /// The address.
         listen: SocketAddr,
-        /// What the system says.
+        /// The operating system's error.
         source: std::io::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! What was asked of a scripted model, and what became of it.
+//! The log of requests to a scripted model and their outcomes.
 
 use serde::{Deserialize, Serialize};
 use windlass_core::escape_line;
@@ -6,29 +6,31 @@ use windlass_wire::Dialect;
 
 use crate::script::UnusedTurn;
 
-/// How many exchanges are kept; later ones are only counted.
+/// The maximum number of stored exchanges; later ones are only counted.
 pub(crate) const MAX_EXCHANGES: usize = 10_000;
-/// How much of what was asked is kept.
+/// The maximum length of a stored prompt.
 const MAX_PROMPT_CHARS: usize = 2_000;
-/// How much of it stands in a line.
+/// The maximum length of a prompt in a line of output.
 const MAX_SHOWN_CHARS: usize = 200;
 
-/// One request and what became of it.
+/// One request and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServedExchange {
-    /// Its number, counted from 1.
+    /// The number of the request, counted from 1.
     pub number: u64,
     /// The method and the path with its query.
     pub request: String,
-    /// The API, where the path names one.
+    /// The API, if the path determines it.
     pub dialect: Option<Dialect>,
-    /// The model asked for.
+    /// The requested model.
     pub model: String,
-    /// What was new in it, at most the last 2,000 characters: agents put their reminders before the prompt.
-    pub news: String,
-    /// The tools on offer.
+    /// The new text in the request, at most the last 2,000 characters: agents put their reminders before the
+    /// prompt.
+    #[serde(alias = "news")]
+    pub prompt: String,
+    /// The offered tools.
     pub tools: Vec<String>,
-    /// What answered it.
+    /// What answered the request.
     pub outcome: ExchangeOutcome,
 }
 
@@ -39,9 +41,9 @@ pub struct ServedExchange {
 pub enum ExchangeOutcome {
     /// A turn of the script, counted from 1.
     Turn(usize),
-    /// A default answer, for what agents ask besides.
+    /// A default answer to a side call.
     SideCall(String),
-    /// Nothing: the script does not expect it. This is why.
+    /// Nothing: the script does not expect the request, for this reason.
     Unexpected(String),
 }
 
@@ -52,66 +54,67 @@ impl ServedExchange {
             request,
             dialect: None,
             model: String::new(),
-            news: String::new(),
+            prompt: String::new(),
             tools: Vec::new(),
-            outcome: ExchangeOutcome::Unexpected("not looked at".to_owned()),
+            outcome: ExchangeOutcome::Unexpected("not processed".to_owned()),
         }
     }
 
-    pub(crate) fn with_news(mut self, news: &str) -> Self {
-        self.news = last(news, MAX_PROMPT_CHARS).to_owned();
+    pub(crate) fn with_prompt(mut self, prompt: &str) -> Self {
+        self.prompt = last(prompt, MAX_PROMPT_CHARS).to_owned();
         self
     }
 
-    /// Whether the script did not expect it.
+    /// Returns `true` if the script did not expect the request.
     pub fn is_unexpected(&self) -> bool {
         matches!(self.outcome, ExchangeOutcome::Unexpected(_))
     }
 }
 
 impl std::fmt::Display for ServedExchange {
-    /// One line, safe to look at.
+    /// Formats the exchange as one line without control characters.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let request = escape_line(&self.request);
         match &self.outcome {
             ExchangeOutcome::Turn(turn) => write!(f, "{request}: turn {turn}"),
             ExchangeOutcome::SideCall(name) => write!(f, "{request}: side call ({name})"),
             ExchangeOutcome::Unexpected(why) => {
-                let news = last(&self.news, MAX_SHOWN_CHARS);
+                let prompt = last(&self.prompt, MAX_SHOWN_CHARS);
                 write!(f, "{request}: unexpected: {}", escape_line(why))?;
-                write!(f, "; it ends: {}", escape_line(news))
+                write!(f, "; the prompt ends with: {}", escape_line(prompt))
             }
         }
     }
 }
 
-/// The end of a text.
+/// Returns the end of a text.
 fn last(text: &str, chars: usize) -> &str {
     let start = text.char_indices().rev().nth(chars.saturating_sub(1));
     start.map_or(text, |(at, _)| &text[at..])
 }
 
-/// What became of a whole script.
+/// The outcome of a script.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScriptReport {
-    /// How many requests came.
+    /// The number of requests.
     pub requests: u64,
-    /// How many of them the script answered.
+    /// The number of requests that the script answered.
     pub turns: u64,
-    /// How many got a default answer.
+    /// The number of requests that got a default answer.
     pub side_calls: u64,
-    /// How many the script did not expect.
+    /// The number of requests that the script did not expect.
     pub unexpected: u64,
-    /// Those, as far as they were kept.
+    /// The unexpected requests, as far as they were stored.
     pub unexpected_requests: Vec<ServedExchange>,
-    /// The turns that nothing asked for, or not often enough.
-    pub unmet: Vec<UnusedTurn>,
+    /// The turns that were not used, or not often enough.
+    #[serde(alias = "unmet")]
+    pub unused_turns: Vec<UnusedTurn>,
 }
 
 impl ScriptReport {
-    /// Whether every request was expected and every turn asked for.
+    /// Returns `true` if every request was expected and every turn was used.
     pub fn is_clean(&self) -> bool {
-        self.unexpected == 0 && self.unmet.is_empty()
+        self.unexpected == 0 && self.unused_turns.is_empty()
     }
 }
 
@@ -131,8 +134,8 @@ impl std::fmt::Display for ScriptReport {
         for exchange in &self.unexpected_requests {
             write!(f, "\n{exchange}")?;
         }
-        for unmet in &self.unmet {
-            write!(f, "\n{unmet}")?;
+        for turn in &self.unused_turns {
+            write!(f, "\n{turn}")?;
         }
         Ok(())
     }

@@ -1,14 +1,16 @@
-//! Model APIs served: agents as models, and a model that says what a script says, or what a recording says.
+//! Servers for model APIs: agents as models, and a scripted model that plays a script or a recording.
 //!
-//! [`front`] is the first: whatever can answer, behind the APIs that every client speaks.
+//! [`agent_api`] serves agents as models over the APIs that common clients support.
 //!
-//! An unmodified Codex or Claude Code that is pointed at a [`ScriptedModel`] runs offline, and does for real what the script's
-//! intents say with its own tools. One [`script`] drives any agent: [`script::Intent`]s name a wish, and each request is answered
-//! with a call of the tool that its agent offers for it. All five dialects of `windlass-wire` are spoken, streaming and not,
-//! under any base path; what agents ask besides (lists of models, titles, token counts) is answered without using up a turn.
+//! An unmodified Codex or Claude Code with a [`ScriptedModel`] as its model runs offline, and executes the
+//! script's intents with its own tools. One [`script`] drives any agent: a [`script::Intent`] names an
+//! action, and each request is answered with a call of the tool that the agent offers for it. All five
+//! dialects of `windlass-wire` are supported, streaming and not, under any base path. Other requests of
+//! agents (model lists, titles, token counts) are answered without using a turn.
 //!
-//! The scripted model is served on loopback only and needs no key. It keeps nothing on disk and has no global state: any number of models can be
-//! served by one process. `docs/testing-with-scripts.md` shows the format by example.
+//! The scripted model is served on loopback only and needs no key. It stores nothing on disk and has no
+//! global state: one process can serve any number of models. `docs/testing-with-scripts.md` shows the format
+//! by example.
 
 pub mod agent_api;
 mod cassette;

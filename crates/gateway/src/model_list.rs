@@ -1,59 +1,59 @@
-//! Lists of models, in the words of every API that asks for one.
+//! Model lists, in the format of each API.
 
 use serde_json::{Value, json};
 
-/// When a model was made that has no date: long ago, and always the same.
+/// The creation date of a model without one. It is constant.
 pub(crate) const DEFAULT_CREATED: &str = "2024-01-01T00:00:00Z";
 const DEFAULT_CREATED_SECS: u64 = 1_704_067_200;
 
-/// A model as it stands in a list.
+/// An entry of a model list.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ModelEntry<'a> {
-    /// The name to ask for.
+    /// The name used in requests.
     pub(crate) id: &'a str,
-    /// The name for people.
+    /// The display name.
     pub(crate) title: &'a str,
-    /// Whose it is.
+    /// The owner.
     pub(crate) owner: &'a str,
 }
 
-/// A list that the clients of OpenAI, Anthropic and Google can all read: they ask at the same address.
-pub(crate) fn models(lines: &[ModelEntry<'_>]) -> Value {
-    let data: Vec<Value> = lines.iter().map(model).collect();
+/// Renders a list that OpenAI, Anthropic and Google clients can all read: they use the same path.
+pub(crate) fn models(entries: &[ModelEntry<'_>]) -> Value {
+    let data: Vec<Value> = entries.iter().map(model).collect();
     json!({
         "object": "list", "data": data, "models": data, "has_more": false,
-        "first_id": lines.first().map(|line| line.id), "last_id": lines.last().map(|line| line.id),
+        "first_id": entries.first().map(|entry| entry.id), "last_id": entries.last().map(|entry| entry.id),
     })
 }
 
-/// One model, for the same clients.
-pub(crate) fn model(line: &ModelEntry<'_>) -> Value {
+/// Renders one model, for OpenAI, Anthropic and Google clients.
+pub(crate) fn model(entry: &ModelEntry<'_>) -> Value {
     json!({
         // OpenAI
-        "id": line.id, "object": "model", "created": DEFAULT_CREATED_SECS, "owned_by": line.owner,
+        "id": entry.id, "object": "model", "created": DEFAULT_CREATED_SECS, "owned_by": entry.owner,
         // Anthropic
-        "type": "model", "display_name": line.title, "created_at": DEFAULT_CREATED, "lifecycle": "active",
+        "type": "model", "display_name": entry.title, "created_at": DEFAULT_CREATED, "lifecycle": "active",
         // Google
-        "name": format!("models/{}", line.id), "version": "1", "displayName": line.title,
+        "name": format!("models/{}", entry.id), "version": "1", "displayName": entry.title,
         "inputTokenLimit": 1_000_000, "outputTokenLimit": 65_536,
         "supportedGenerationMethods": ["generateContent", "countTokens"],
     })
 }
 
-/// Ollama's list.
-pub(crate) fn tags(lines: &[ModelEntry<'_>]) -> Value {
-    let models: Vec<Value> = lines.iter().map(tag).collect();
+/// Renders Ollama's model list.
+pub(crate) fn tags(entries: &[ModelEntry<'_>]) -> Value {
+    let models: Vec<Value> = entries.iter().map(tag).collect();
     json!({ "models": models })
 }
 
-fn tag(line: &ModelEntry<'_>) -> Value {
+fn tag(entry: &ModelEntry<'_>) -> Value {
     json!({
-        "name": line.id, "model": line.id, "modified_at": DEFAULT_CREATED, "size": 0, "digest": "0",
-        "details": details(line.owner),
+        "name": entry.id, "model": entry.id, "modified_at": DEFAULT_CREATED, "size": 0, "digest": "0",
+        "details": details(entry.owner),
     })
 }
 
-/// What Ollama's clients are told of one model.
+/// Renders one model, for Ollama clients.
 pub(crate) fn show_response(family: &str, capabilities: &[&str]) -> Value {
     json!({
         "modelfile": "", "parameters": "", "template": "", "modified_at": DEFAULT_CREATED,

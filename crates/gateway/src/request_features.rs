@@ -1,35 +1,36 @@
-//! What a request looks like to a script.
+//! The features of a request that a script can match.
 
 use windlass_wire::{Message, ModelRequest, Part, Role};
 
 use crate::intent::{OfferedTools, offered_tools};
 use crate::script::RequestFeatures;
 
-/// A request as a matcher sees it.
+/// Returns the features of a request.
 pub(crate) fn request_features(
     request: &ModelRequest,
-    toolbox: &OfferedTools<'_>,
+    offered: &OfferedTools<'_>,
 ) -> RequestFeatures {
     RequestFeatures {
         news: new_text(request),
         tools: offered_tools(request)
             .iter()
-            .map(|offer| offer.name.to_owned())
+            .map(|tool| tool.name.to_owned())
             .collect(),
-        intents: toolbox.intents(),
+        intents: offered.intents(),
         turn: answer_count(request) + 1,
     }
 }
 
-/// The words of users and tools since the model's last answer. Operators' reminders are not news, wherever they stand.
+/// Returns the text of users and tools since the model's last answer. System messages are not included, at
+/// any position.
 fn new_text(request: &ModelRequest) -> String {
     let last = request.messages.iter().rposition(is_model_answer);
     let since = request
         .messages
         .iter()
         .skip(last.map_or(0, |last| last + 1));
-    let told = since.filter(|message| matches!(message.role, Role::User | Role::Tool));
-    told.map(message_text).collect::<Vec<_>>().join("\n")
+    let messages = since.filter(|message| matches!(message.role, Role::User | Role::Tool));
+    messages.map(message_text).collect::<Vec<_>>().join("\n")
 }
 
 fn message_text(message: &Message) -> String {
@@ -41,24 +42,25 @@ fn message_text(message: &Message) -> String {
     parts.collect::<Vec<_>>().join("\n")
 }
 
-/// How many answers of the model the conversation holds: messages of the model that follow one another are one.
+/// Counts the model's answers in the conversation. Consecutive messages of the model are one answer.
 fn answer_count(request: &ModelRequest) -> usize {
-    let mut speaking = false;
+    let mut in_answer = false;
     let mut count = 0;
     for message in &request.messages {
         match message.role {
             _ if is_model_answer(message) => {
-                count += usize::from(!speaking);
-                speaking = true;
+                count += usize::from(!in_answer);
+                in_answer = true;
             }
-            Role::User | Role::Tool => speaking = false,
+            Role::User | Role::Tool => in_answer = false,
             _ => {}
         }
     }
     count
 }
 
-/// Whether the model says something in it; Codex puts other things between its lines.
+/// Returns `true` if the message has content of the model; Codex inserts other items between the model's
+/// messages.
 fn is_model_answer(message: &Message) -> bool {
     message.role == Role::Assistant
         && message

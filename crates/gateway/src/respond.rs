@@ -1,4 +1,4 @@
-//! One request: found out what it is, answered, written down.
+//! Handling of one request: classify, respond, record.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,20 +24,20 @@ use crate::send::{ResponseEnd, StopTimer, send_recorded, send_response};
 use crate::side::{endpoint, side_call};
 use crate::workdir::AgentWorkdir;
 
-/// The largest request: the largest prompt that Windlass takes, and as much again for what JSON makes of it.
+/// The maximum request size: the maximum prompt size, and the same again for JSON escaping.
 pub const BODY_BYTES: usize = 2 * limits::PROMPT_BYTES;
 
-/// What every request needs.
+/// State that every request needs.
 #[derive(Debug, Clone)]
 pub(crate) struct ScriptedServer {
-    pub(crate) room: Arc<ScriptState>,
-    /// A recording to answer from, in place of the script.
-    pub(crate) tape: Option<Arc<CassettePlayer>>,
-    pub(crate) patience: StopTimer,
+    pub(crate) state: Arc<ScriptState>,
+    /// A recording to answer from instead of the script.
+    pub(crate) cassette: Option<Arc<CassettePlayer>>,
+    pub(crate) timer: StopTimer,
 }
 
-/// Answers one request.
-pub(crate) async fn respond(State(host): State<ScriptedServer>, request: Request) -> Response {
+/// Handles one request.
+pub(crate) async fn respond(State(server): State<ScriptedServer>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let target = head
         .uri
@@ -45,112 +45,113 @@ pub(crate) async fn respond(State(host): State<ScriptedServer>, request: Request
         .map_or("/", |target| target.as_str());
     let mut exchange = ServedExchange::new(format!("{} {target}", head.method));
     let Ok(body) = to_bytes(body, BODY_BYTES).await else {
-        let error = ModelError::new(ErrorKind::TooLarge, format!("more than {BODY_BYTES} bytes"));
-        return host.unexpected(exchange, Route::parse(target).as_ref(), error);
+        let message = format!("request body larger than {BODY_BYTES} bytes");
+        let error = ModelError::new(ErrorKind::TooLarge, message);
+        return server.unexpected(exchange, Route::parse(target).as_ref(), error);
     };
-    if let Some(tape) = &host.tape {
-        return match tape.answer(head.method.as_str(), target, &body) {
-            Ok((place, recorded)) => {
-                exchange.outcome = ExchangeOutcome::Turn(place);
-                host.room.record(exchange);
-                send_recorded(recorded, &substitutions(target, &body), &host.patience)
+    if let Some(cassette) = &server.cassette {
+        return match cassette.answer(head.method.as_str(), target, &body) {
+            Ok((number, recorded)) => {
+                exchange.outcome = ExchangeOutcome::Turn(number);
+                server.state.record(exchange);
+                send_recorded(recorded, &substitutions(target, &body), &server.timer)
             }
             Err(why) => {
                 let error = ModelError::new(ErrorKind::InvalidRequest, why);
-                host.unexpected(exchange, Route::parse(target).as_ref(), error)
+                server.unexpected(exchange, Route::parse(target).as_ref(), error)
             }
         };
     }
     if let Some(plain) = endpoint(&head.method, head.uri.path(), body.len()) {
         exchange.outcome = ExchangeOutcome::SideCall(plain.name.to_owned());
-        host.room.record(exchange);
+        server.state.record(exchange);
         return plain_body(plain.body);
     }
     let Some(route) = Route::parse(target) else {
-        let error = ModelError::new(ErrorKind::NotFound, "no model API lives at this address");
-        return host.unexpected(exchange, None, error);
+        let error = ModelError::new(ErrorKind::NotFound, "no model API at this path");
+        return server.unexpected(exchange, None, error);
     };
     exchange.dialect = Some(route.dialect);
     match route.parse_request(&body) {
-        Ok(request) => host.model(exchange, &route, &request).await,
-        Err(error) => host.unexpected(exchange, Some(&route), error.into()),
+        Ok(request) => server.model(exchange, &route, &request).await,
+        Err(error) => server.unexpected(exchange, Some(&route), error.into()),
     }
 }
 
-/// Where the asker works, as far as it says so.
+/// Returns the agent's working directory as a substitution, if the request contains it.
 fn substitutions(target: &str, body: &[u8]) -> Substitutions {
-    match AgentWorkdir::from_raw(target, body).folder() {
-        Some(folder) => Substitutions::new().workspace(folder),
+    match AgentWorkdir::from_raw(target, body).dir() {
+        Some(dir) => Substitutions::new().workspace(dir),
         None => Substitutions::new(),
     }
 }
 
 impl ScriptedServer {
-    /// Answers a question to the model.
+    /// Handles a completion request.
     async fn model(
         &self,
         exchange: ServedExchange,
         route: &Route,
         request: &ModelRequest,
     ) -> Response {
-        let toolbox = OfferedTools::new(request, self.room.workspace());
-        let asked = request_features(request, &toolbox);
-        let mut exchange = exchange.with_news(&asked.news);
+        let offered = OfferedTools::new(request, self.state.workspace());
+        let features = request_features(request, &offered);
+        let mut exchange = exchange.with_prompt(&features.news);
         exchange.model.clone_from(&request.model);
-        exchange.tools.clone_from(&asked.tools);
+        exchange.tools.clone_from(&features.tools);
         if let Some(side) = side_call(request) {
             exchange.outcome = ExchangeOutcome::SideCall(side.name.to_owned());
-            self.room.record(exchange);
-            let answer = ScriptedResponse::new(request, asked.turn, Duration::ZERO)
-                .side_reply(side.reply, &toolbox);
-            let beats = answer.finish(ScriptedUsage::default());
-            return send_response(route, request, beats, ResponseEnd::Complete, &self.patience)
-                .await;
+            self.state.record(exchange);
+            let response = ScriptedResponse::new(request, features.turn, Duration::ZERO)
+                .side_reply(side.reply, &offered);
+            let steps = response.finish(ScriptedUsage::default());
+            return send_response(route, request, steps, ResponseEnd::Complete, &self.timer).await;
         }
-        let made = self.room.answer(&asked, |turn| {
+        let found = self.state.answer(&features, |turn| {
             let delay = Duration::from_millis(turn.delay_ms.unwrap_or_default());
-            ScriptedResponse::new(request, asked.turn, delay).parts(turn, &toolbox)
+            ScriptedResponse::new(request, features.turn, delay).parts(turn, &offered)
         });
-        let (place, turn, answer) = match made {
-            Ok(made) => made,
+        let (index, turn, response) = match found {
+            Ok(found) => found,
             Err(why) => {
                 let error = ModelError::new(ErrorKind::InvalidRequest, why);
                 return self.unexpected(exchange, Some(route), error);
             }
         };
-        exchange.outcome = ExchangeOutcome::Turn(place + 1);
-        self.room.record(exchange);
-        self.respond_with_turn(route, request, &turn, answer).await
+        exchange.outcome = ExchangeOutcome::Turn(index + 1);
+        self.state.record(exchange);
+        self.respond_with_turn(route, request, &turn, response)
+            .await
     }
 
-    /// Gives the turn's answer, or its fault.
+    /// Sends the turn's answer, or its fault.
     async fn respond_with_turn(
         &self,
         route: &Route,
         request: &ModelRequest,
         turn: &ScriptTurn,
-        answer: ScriptedResponse,
+        response: ScriptedResponse,
     ) -> Response {
-        let ending = ResponseEnd::from_fault(turn.fault.as_ref());
+        let end = ResponseEnd::from_fault(turn.fault.as_ref());
         match &turn.fault {
-            Some(Fault::Status(refusal)) => error_response(route.dialect, &scripted_error(refusal)),
+            Some(Fault::Status(status)) => error_response(route.dialect, &scripted_error(status)),
             Some(Fault::ContextOverflow) => error_response(route.dialect, &context_overflow()),
             Some(Fault::Hang) => {
-                self.patience.stopped.cancelled().await;
+                self.timer.stopped.cancelled().await;
                 StatusCode::SERVICE_UNAVAILABLE.into_response()
             }
             Some(_) => {
-                let beats = answer.truncated();
-                send_response(route, request, beats, ending, &self.patience).await
+                let steps = response.truncated();
+                send_response(route, request, steps, end, &self.timer).await
             }
             None => {
-                let beats = answer.finish(turn.usage.unwrap_or_default());
-                send_response(route, request, beats, ending, &self.patience).await
+                let steps = response.finish(turn.usage.unwrap_or_default());
+                send_response(route, request, steps, end, &self.timer).await
             }
         }
     }
 
-    /// Refuses what the script does not expect, so that neither the agent nor the reader can overlook it.
+    /// Rejects a request that the script does not expect, so that the agent fails and the report shows it.
     fn unexpected(
         &self,
         mut exchange: ServedExchange,
@@ -159,25 +160,25 @@ impl ScriptedServer {
     ) -> Response {
         exchange.outcome = ExchangeOutcome::Unexpected(error.message.clone());
         tracing::warn!(%exchange, "unexpected request");
-        self.room.record(exchange);
+        self.state.record(exchange);
         let dialect = route.map_or(Dialect::Chat, |route| route.dialect);
         error_response(dialect, &error)
     }
 }
 
-fn scripted_error(refusal: &ErrorStatus) -> ModelError {
-    let kind = ErrorKind::from_status(refusal.code);
-    let message = match (&refusal.message, refusal.code) {
+fn scripted_error(status: &ErrorStatus) -> ModelError {
+    let kind = ErrorKind::from_status(status.code);
+    let message = match (&status.message, status.code) {
         (Some(message), _) => message,
         (_, 401) => "the key is not valid (scripted)",
         (_, 403) => "this key may not do that (scripted)",
         (_, 429) => "too many requests (scripted)",
         (_, 503 | 529) => "overloaded (scripted)",
-        _ => "it failed (scripted)",
+        _ => "internal error (scripted)",
     };
     ModelError {
-        status: refusal.code,
-        retry_after: refusal.retry_after_secs.map(Duration::from_secs),
+        status: status.code,
+        retry_after: status.retry_after_secs.map(Duration::from_secs),
         ..ModelError::new(kind, message)
     }
 }
@@ -189,7 +190,7 @@ fn context_overflow() -> ModelError {
     )
 }
 
-/// A sentence, an object, or nothing.
+/// Responds with a text, an object, or an empty body.
 fn plain_body(body: Value) -> Response {
     match body {
         Value::Null => StatusCode::OK.into_response(),

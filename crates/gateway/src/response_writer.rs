@@ -1,4 +1,4 @@
-//! Events as bytes, and bytes as a response: what all answers have in common, a script's and an agent's.
+//! Encoding of events as HTTP responses, shared by scripted models and agents.
 
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -12,35 +12,35 @@ use windlass_wire::{
     StreamEncoder,
 };
 
-/// Writes one answer in its asker's dialect.
+/// Writes one response in the client's dialect.
 #[derive(Debug)]
 pub(crate) struct ResponseWriter {
     route: Route,
     style: ResponseStyle,
-    writer: StreamEncoder,
+    encoder: StreamEncoder,
 }
 
 impl ResponseWriter {
-    /// For the answer to this request, begun now.
+    /// Creates a writer for the response to this request, which starts now.
     pub(crate) fn new(route: &Route, request: &ModelRequest, clock: &dyn Clock) -> Self {
         let style = route.style(request, clock.now().0 / 1000);
         Self {
             route: route.clone(),
             style,
-            writer: StreamEncoder::new(route.dialect, style),
+            encoder: StreamEncoder::new(route.dialect, style),
         }
     }
 
-    /// The bytes of one event of a streamed answer, where it has any.
+    /// Returns the bytes of one event of a streamed response, if it has any.
     pub(crate) fn write_event(&mut self, event: &ModelEvent) -> Option<Bytes> {
-        let bytes = self.writer.push(event);
+        let bytes = self.encoder.push(event);
         (!bytes.is_empty()).then(|| bytes.into())
     }
 
-    /// What says that somebody is still there, and nothing else. Lines have no comments: there it is an empty piece.
+    /// Returns the bytes of a keep-alive. NDJSON has no comments, so there it is an empty text delta.
     pub(crate) fn keep_alive(&mut self) -> Option<Bytes> {
         match self.route.framing {
-            Framing::Sse => Some(Bytes::from_static(b": still there\n\n")),
+            Framing::Sse => Some(Bytes::from_static(b": keep-alive\n\n")),
             Framing::Lines => self.write_event(&ModelEvent::TextDelta {
                 text: String::new(),
             }),
@@ -48,7 +48,8 @@ impl ResponseWriter {
         }
     }
 
-    /// A frame that no reader of this stream understands. It has a name where frames have one: a nameless one would be skipped.
+    /// Returns a frame that no decoder of this stream can parse. It has a name where frames have one, because
+    /// a nameless one would be skipped.
     pub(crate) fn malformed_frame(&self) -> Bytes {
         Bytes::from_static(match (self.route.framing, self.route.dialect) {
             (Framing::Sse, Dialect::Messages) => {
@@ -63,37 +64,37 @@ impl ResponseWriter {
         })
     }
 
-    /// The body of a whole answer.
+    /// Returns the body of a complete response.
     pub(crate) fn write_body(&self, response: &ModelResponse) -> Bytes {
-        let whole = self.route.dialect.render_response(response, self.style);
-        whole.into()
+        let body = self.route.dialect.render_response(response, self.style);
+        body.into()
     }
 
-    /// The response to a request for a stream.
+    /// Creates the HTTP response for a streamed body.
     pub(crate) fn stream_response(&self, body: Body) -> Response {
-        answer(self.route.framing.content_type(), body)
+        with_content_type(self.route.framing.content_type(), body)
     }
 
-    /// The response to a request for a whole answer.
+    /// Creates the HTTP response for a complete body.
     pub(crate) fn json_response(&self, body: Body) -> Response {
-        answer("application/json", body)
+        with_content_type("application/json", body)
     }
 }
 
-fn answer(content_type: &'static str, body: Body) -> Response {
+fn with_content_type(content_type: &'static str, body: Body) -> Response {
     let headers = [(CONTENT_TYPE, content_type), (CACHE_CONTROL, "no-cache")];
     (headers, body).into_response()
 }
 
-/// A failure in the asker's dialect.
+/// Renders an error in the client's dialect.
 pub(crate) fn error_response(dialect: Dialect, error: &ModelError) -> Response {
-    let reply = dialect.render_error(error);
-    let mut response = Response::new(Body::from(reply.body));
+    let rendered = dialect.render_error(error);
+    let mut response = Response::new(Body::from(rendered.body));
     *response.status_mut() =
-        StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        StatusCode::from_u16(rendered.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    for (name, value) in reply.headers {
+    for (name, value) in rendered.headers {
         if let Ok(value) = HeaderValue::from_str(&value) {
             headers.insert(name, value);
         }
@@ -101,7 +102,7 @@ pub(crate) fn error_response(dialect: Dialect, error: &ModelError) -> Response {
     response
 }
 
-/// An object that belongs to no conversation.
+/// Responds with a JSON object.
 pub(crate) fn json(body: &Value) -> Response {
     let headers = [(CONTENT_TYPE, "application/json")];
     (headers, Bytes::from(body.to_string())).into_response()

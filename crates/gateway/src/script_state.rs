@@ -1,4 +1,4 @@
-//! What all requests to one scripted model share: the script as far as it is played, and the book of what came.
+//! State shared by all requests to one scripted model: the script's progress and the log of requests.
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,60 +7,62 @@ use crate::exchange_log::{ExchangeOutcome, MAX_EXCHANGES, ScriptReport, ServedEx
 use crate::intent::NoTool;
 use crate::script::{RequestFeatures, Script, ScriptCursor, ScriptTurn, UnusedTurn};
 
-/// Told of every exchange.
+/// A function that is called for every exchange.
 pub type ExchangeCallback = Box<dyn Fn(&ServedExchange) + Send + Sync>;
 
 /// The shared state of one scripted model.
 pub(crate) struct ScriptState {
     workspace: Option<String>,
     state: Mutex<ScriptStateInner>,
-    watch: Option<ExchangeCallback>,
+    on_exchange: Option<ExchangeCallback>,
 }
 
 #[derive(Debug)]
 struct ScriptStateInner {
-    play: ScriptCursor,
+    cursor: ScriptCursor,
     counts: ScriptReport,
     exchanges: Vec<ServedExchange>,
 }
 
 impl ScriptState {
-    pub(crate) fn new(script: Script, watch: Option<ExchangeCallback>) -> Self {
+    pub(crate) fn new(script: Script, on_exchange: Option<ExchangeCallback>) -> Self {
         Self {
             workspace: script.workspace.clone(),
             state: Mutex::new(ScriptStateInner {
-                play: ScriptCursor::new(script),
+                cursor: ScriptCursor::new(script),
                 counts: ScriptReport::default(),
                 exchanges: Vec::new(),
             }),
-            watch,
+            on_exchange,
         }
     }
 
-    /// The script's own word on where the agent works.
+    /// Returns the script's setting for the agent's working directory.
     pub(crate) fn workspace(&self) -> Option<&str> {
         self.workspace.as_deref()
     }
 
-    /// Makes an answer of the turn that answers, and gives its place, the turn and the answer.
+    /// Finds the turn for a request and makes an answer from it. Returns the turn's index, the turn and the
+    /// answer.
     ///
-    /// A turn of which no answer can be made is not used up, so that a second try of the agent hears the same.
+    /// If no answer can be made from a turn, the turn is not used up, so that a retry of the agent gets the
+    /// same error.
     pub(crate) fn answer<T>(
         &self,
-        asked: &RequestFeatures,
+        features: &RequestFeatures,
         make: impl FnOnce(&ScriptTurn) -> Result<T, NoTool>,
     ) -> Result<(usize, ScriptTurn, T), String> {
         let mut state = self.lock();
-        let misfit = |why| format!("the script does not expect this request: {why}");
-        let place = state.play.find(asked).map_err(misfit)?;
-        let turn = state.play.turn(place).cloned().unwrap_or_default();
-        let unplayable = |why| format!("turn {} cannot be played here: {why}", place + 1);
+        let unexpected = |why| format!("the script does not expect this request: {why}");
+        let index = state.cursor.find(features).map_err(unexpected)?;
+        let turn = state.cursor.turn(index).cloned().unwrap_or_default();
+        let unplayable = |why| format!("turn {} cannot be played: {why}", index + 1);
         let answer = make(&turn).map_err(unplayable)?;
-        state.play.mark_used(place);
-        Ok((place, turn, answer))
+        state.cursor.mark_used(index);
+        Ok((index, turn, answer))
     }
 
-    /// Writes an exchange down and tells whoever watches.
+    /// Records an exchange and calls the callback.
     pub(crate) fn record(&self, mut exchange: ServedExchange) {
         let mut state = self.lock();
         state.counts.requests += 1;
@@ -75,8 +77,8 @@ impl ScriptState {
         }
         drop(state);
         tracing::debug!(%exchange, "scripted model");
-        if let Some(watch) = &self.watch {
-            watch(&exchange);
+        if let Some(on_exchange) = &self.on_exchange {
+            on_exchange(&exchange);
         }
     }
 
@@ -85,7 +87,7 @@ impl ScriptState {
     }
 
     pub(crate) fn unused_turns(&self) -> Vec<UnusedTurn> {
-        self.lock().play.unused()
+        self.lock().cursor.unused()
     }
 
     pub(crate) fn report(&self) -> ScriptReport {
@@ -96,7 +98,7 @@ impl ScriptState {
             .filter(|exchange| exchange.is_unexpected());
         ScriptReport {
             unexpected_requests: unexpected.cloned().collect(),
-            unmet: state.play.unused(),
+            unused_turns: state.cursor.unused(),
             ..state.counts.clone()
         }
     }
@@ -108,7 +110,7 @@ impl ScriptState {
 
 impl fmt::Debug for ScriptState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Room")
+        f.debug_struct("ScriptState")
             .field("state", &self.state)
             .finish_non_exhaustive()
     }

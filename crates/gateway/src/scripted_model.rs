@@ -1,4 +1,4 @@
-//! A model that says what a script says, on a port of its own.
+//! A model that plays a script, on its own port.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::script::{Script, UnusedTurn};
 use crate::script_state::{ExchangeCallback, ScriptState};
 use crate::send::StopTimer;
 
-/// How long a stop waits for answers that are under way.
+/// How long a stop waits for active responses.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A scripted model that is not yet served.
@@ -34,7 +34,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 /// let script = Script::parse(r#"{"turns": [{"answer": [{"text": "pong"}]}]}"#, "example")?;
 /// let model = ScriptedModel::start(script, "127.0.0.1:0".parse()?).await?;
 /// println!("point any agent at {}", model.url());
-/// assert_eq!(model.unmet().len(), 1);
+/// assert_eq!(model.unused_turns().len(), 1);
 /// let report = model.stop().await;
 /// assert_eq!(report.requests, 0);
 /// # Ok(())
@@ -42,9 +42,9 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 /// ```
 pub struct ScriptedModel {
     script: Script,
-    tape: Option<CassettePlayer>,
+    cassette_player: Option<CassettePlayer>,
     clock: Arc<dyn Clock>,
-    watch: Option<ExchangeCallback>,
+    on_exchange: Option<ExchangeCallback>,
     records: bool,
 }
 
@@ -57,52 +57,56 @@ impl std::fmt::Debug for ScriptedModel {
 }
 
 impl ScriptedModel {
-    /// A model for this script.
+    /// Creates a model for this script.
     pub fn new(script: Script) -> Self {
         Self {
             script,
-            tape: None,
+            cassette_player: None,
             clock: Arc::new(SystemClock::new()),
-            watch: None,
+            on_exchange: None,
             records: false,
         }
     }
 
-    /// A model that says what another one said while it was recorded.
+    /// Creates a model that replays the recorded responses of another one.
     pub fn from_cassette(cassette: &Cassette) -> Self {
         Self {
-            tape: Some(CassettePlayer::new(cassette)),
+            cassette_player: Some(CassettePlayer::new(cassette)),
             ..Self::new(Script::default())
         }
     }
 
-    /// Keeps every request and its answer, for [`Running::cassette`].
+    /// Records every request and response, for [`RunningModel::cassette`].
     #[must_use]
     pub fn recording(mut self) -> Self {
         self.records = true;
         self
     }
 
-    /// Takes time from elsewhere.
+    /// Sets the clock.
     #[must_use]
     pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
         self
     }
 
-    /// Has every exchange told, from the task that answers it.
+    /// Sets a function that is called for every exchange, from the task that handles it.
     #[must_use]
-    pub fn on_exchange(mut self, watch: impl Fn(&ServedExchange) + Send + Sync + 'static) -> Self {
-        self.watch = Some(Box::new(watch));
+    pub fn on_exchange(
+        mut self,
+        on_exchange: impl Fn(&ServedExchange) + Send + Sync + 'static,
+    ) -> Self {
+        self.on_exchange = Some(Box::new(on_exchange));
         self
     }
 
-    /// Serves a script on this address; port 0 takes any that is free.
+    /// Serves a script on this address. Port 0 selects a free port.
     pub async fn start(script: Script, listen: SocketAddr) -> Result<RunningModel, GatewayError> {
         Self::new(script).listen(listen).await
     }
 
-    /// Serves it on this address, which must be of this machine: a script has no key, and anybody may use up its turns.
+    /// Serves the model on this address, which must be a loopback address: a script has no key, so any client
+    /// could use its turns.
     pub async fn listen(self, listen: SocketAddr) -> Result<RunningModel, GatewayError> {
         if !listen.ip().is_loopback() {
             return Err(GatewayError::NotLoopback { listen });
@@ -113,23 +117,23 @@ impl ScriptedModel {
             .local_addr()
             .map_err(|source| GatewayError::Bind { listen, source })?;
         let stopped = CancellationToken::new();
-        let room = Arc::new(ScriptState::new(self.script, self.watch));
+        let state = Arc::new(ScriptState::new(self.script, self.on_exchange));
         let recorder = self
             .records
             .then(|| ExchangeRecorder::new(Arc::clone(&self.clock)));
-        let host = ScriptedServer {
-            room: Arc::clone(&room),
-            tape: self.tape.map(Arc::new),
-            patience: StopTimer {
+        let server_state = ScriptedServer {
+            state: Arc::clone(&state),
+            cassette: self.cassette_player.map(Arc::new),
+            timer: StopTimer {
                 clock: Arc::clone(&self.clock),
                 stopped: stopped.clone(),
             },
         };
-        let mut router = Router::new().fallback(respond).with_state(host);
+        let mut router = Router::new().fallback(respond).with_state(server_state);
         if let Some(recorder) = &recorder {
             router = router.layer(from_fn_with_state(recorder.clone(), record));
         }
-        // Small pieces must not wait for the reader's acknowledgement of the ones before.
+        // Small chunks must not wait until the client acknowledges the previous ones.
         let listener = listener.tap_io(|stream| {
             let _ = stream.set_nodelay(true);
         });
@@ -138,7 +142,7 @@ impl ScriptedModel {
             .into_future();
         Ok(RunningModel {
             addr,
-            room,
+            state,
             recorder,
             clock: self.clock,
             server: tokio::spawn(server),
@@ -147,11 +151,11 @@ impl ScriptedModel {
     }
 }
 
-/// A scripted model that is served. Dropping it ends it, without waiting.
+/// A running scripted model. Dropping it stops it without waiting.
 #[derive(Debug)]
 pub struct RunningModel {
     addr: SocketAddr,
-    room: Arc<ScriptState>,
+    state: Arc<ScriptState>,
     recorder: Option<ExchangeRecorder>,
     clock: Arc<dyn Clock>,
     server: JoinHandle<std::io::Result<()>>,
@@ -159,46 +163,47 @@ pub struct RunningModel {
 }
 
 impl RunningModel {
-    /// Where it is served.
+    /// Returns the address.
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
 
-    /// The same as a URL, to which an agent adds `/v1` or whatever it is used to.
+    /// Returns the base URL, to which an agent appends `/v1` or another path.
     pub fn url(&self) -> String {
         format!("http://{}", self.addr)
     }
 
-    /// Every request so far and what became of it, the first 10,000 of them.
+    /// Returns every request so far and its outcome, at most the first 10,000.
     pub fn requests(&self) -> Vec<ServedExchange> {
-        self.room.exchanges()
+        self.state.exchanges()
     }
 
-    /// The requests that the script did not expect.
+    /// Returns the requests that the script did not expect.
     pub fn unexpected(&self) -> Vec<ServedExchange> {
-        self.room.report().unexpected_requests
+        self.state.report().unexpected_requests
     }
 
-    /// The turns that nothing asked for yet, or not often enough.
+    /// Returns the turns that were not used yet, or not often enough.
     pub fn unused_turns(&self) -> Vec<UnusedTurn> {
-        self.room.unused_turns()
+        self.state.unused_turns()
     }
 
-    /// What became of the script so far.
+    /// Returns the outcome of the script so far.
     pub fn report(&self) -> ScriptReport {
-        self.room.report()
+        self.state.report()
     }
 
-    /// Every request and answer so far as a cassette's text, without what belongs to this machine; none if they were not kept.
-    pub fn cassette(&self, places: &Substitutions) -> Option<Result<String, CassetteError>> {
+    /// Returns all recorded exchanges as the text of a cassette, without machine-specific values; `None` if
+    /// they were not recorded.
+    pub fn cassette(&self, substitutions: &Substitutions) -> Option<Result<String, CassetteError>> {
         let recorder = self.recorder.as_ref()?;
-        Some(recorder.cassette(places))
+        Some(recorder.cassette(substitutions))
     }
 
-    /// Stops: no new requests, an end to every hanging one, a moment for the others.
+    /// Stops the model: accepts no new requests, ends hanging ones, and waits a short time for the others.
     pub async fn stop(self) -> ScriptReport {
         let Self {
-            room,
+            state,
             clock,
             mut server,
             stopped,
@@ -209,6 +214,6 @@ impl RunningModel {
             _ = &mut server => {}
             () = clock.sleep(STOP_TIMEOUT) => server.abort(),
         }
-        room.report()
+        state.report()
     }
 }

@@ -1,4 +1,4 @@
-//! A turn of the script as the events of an answer, and the silences between them.
+//! A turn of the script as the events of a response, with the waits between them.
 
 use std::time::Duration;
 
@@ -9,86 +9,87 @@ use crate::intent::{NAMESPACE, NoTool, OfferedTools};
 use crate::script::{ScriptPart, ScriptTurn, ScriptedUsage};
 use crate::side::SideReply;
 
-/// The shortest piece that words and inputs are streamed in.
+/// The minimum length of the chunks in which text and inputs are streamed.
 const MIN_CHUNK_BYTES: usize = 24;
-/// The most pieces that one part is streamed in.
+/// The maximum number of chunks per part.
 const MAX_CHUNKS: usize = 64;
 
-/// What happens next in an answer.
+/// The next step of a response.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ResponseStep {
-    /// The model says something.
+    /// Emit an event.
     Emit(ModelEvent),
-    /// It says nothing for a while.
+    /// Wait.
     Wait(Duration),
 }
 
-/// An answer in the making.
+/// A response that is being built.
 #[derive(Debug)]
 pub(crate) struct ScriptedResponse {
-    beats: Vec<ResponseStep>,
+    steps: Vec<ResponseStep>,
     delay: Duration,
     calls: usize,
-    /// Which answer of the conversation this is: it makes the calls' ids unique in the conversation, and the same every time.
+    /// The number of this answer in the conversation. It makes the calls' ids unique in the conversation and
+    /// reproducible.
     number: usize,
-    /// Items that must go out as they are were calls, too.
-    waiting: bool,
+    /// `true` if the response has calls, including those that are sent as opaque items.
+    has_calls: bool,
 }
 
 impl ScriptedResponse {
-    /// The beginning of an answer to this request.
+    /// Starts a response to this request.
     pub(crate) fn new(request: &ModelRequest, number: usize, delay: Duration) -> Self {
         let start = ModelEvent::Start {
             id: format!("scripted-{number}"),
             model: request.model.clone(),
         };
         Self {
-            beats: vec![ResponseStep::Emit(start)],
+            steps: vec![ResponseStep::Emit(start)],
             delay,
             calls: 0,
             number,
-            waiting: false,
+            has_calls: false,
         }
     }
 
-    /// The parts of a turn, with the agent's own tools for its intents.
+    /// Adds the parts of a turn, with the agent's own tools for its intents.
     pub(crate) fn parts(
         mut self,
         turn: &ScriptTurn,
-        toolbox: &OfferedTools<'_>,
+        offered: &OfferedTools<'_>,
     ) -> Result<Self, NoTool> {
         for part in &turn.answer {
             match part {
                 ScriptPart::Text(text) => self.text(text),
                 ScriptPart::Reasoning(text) => self.reasoning(text),
-                ScriptPart::Json(value) => self.json(value, toolbox),
-                ScriptPart::Wait(time) => self.beats.push(ResponseStep::Wait(*time)),
-                ScriptPart::Call(intent) => self.call(toolbox.call(intent)?),
+                ScriptPart::Json(value) => self.json(value, offered),
+                ScriptPart::Wait(time) => self.steps.push(ResponseStep::Wait(*time)),
+                ScriptPart::Call(intent) => self.call(offered.call(intent)?),
             }
         }
         Ok(self)
     }
 
-    /// The answer to a side call.
-    pub(crate) fn side_reply(mut self, reply: SideReply, toolbox: &OfferedTools<'_>) -> Self {
+    /// Adds the answer to a side call.
+    pub(crate) fn side_reply(mut self, reply: SideReply, offered: &OfferedTools<'_>) -> Self {
         match reply {
             SideReply::Text(text) => self.text(text),
             SideReply::Json(json) => match serde_json::from_str(json) {
-                Ok(value) => self.json(&value, toolbox),
+                Ok(value) => self.json(&value, offered),
                 Err(_) => self.text(json),
             },
         }
         self
     }
 
-    /// The answer so far, for one that breaks off.
+    /// Returns the steps so far, for a response that is truncated.
     pub(crate) fn truncated(self) -> Vec<ResponseStep> {
-        self.beats
+        self.steps
     }
 
-    /// The whole answer.
+    /// Completes the response.
     pub(crate) fn finish(mut self, tokens: ScriptedUsage) -> Vec<ResponseStep> {
-        let reason = if self.waiting {
+        let reason = if self.has_calls {
             StopReason::ToolUse
         } else {
             StopReason::EndTurn
@@ -102,37 +103,37 @@ impl ScriptedResponse {
         }));
         self.emit(ModelEvent::Stop { reason });
         self.emit(ModelEvent::Done);
-        self.beats
+        self.steps
     }
 
     fn emit(&mut self, event: ModelEvent) {
-        self.beats.push(ResponseStep::Emit(event));
+        self.steps.push(ResponseStep::Emit(event));
     }
 
-    /// Says a text piece by piece.
-    fn pieces(&mut self, text: &str, event: impl Fn(String) -> ModelEvent) {
-        for piece in chunks(text) {
+    /// Emits a text in chunks.
+    fn emit_chunks(&mut self, text: &str, event: impl Fn(String) -> ModelEvent) {
+        for chunk in chunks(text) {
             if !self.delay.is_zero() {
-                self.beats.push(ResponseStep::Wait(self.delay));
+                self.steps.push(ResponseStep::Wait(self.delay));
             }
-            self.emit(event(piece.to_owned()));
+            self.emit(event(chunk.to_owned()));
         }
     }
 
     fn text(&mut self, text: &str) {
-        self.pieces(text, |text| ModelEvent::TextDelta { text });
+        self.emit_chunks(text, |text| ModelEvent::TextDelta { text });
     }
 
     fn reasoning(&mut self, text: &str) {
-        self.pieces(text, |text| ModelEvent::ReasoningDelta { text });
+        self.emit_chunks(text, |text| ModelEvent::ReasoningDelta { text });
         self.emit(ModelEvent::ReasoningEnd {
             signature: Some("scripted".to_owned()),
             redacted: false,
         });
     }
 
-    fn json(&mut self, value: &Value, toolbox: &OfferedTools<'_>) {
-        match toolbox.structured(value) {
+    fn json(&mut self, value: &Value, offered: &OfferedTools<'_>) {
+        match offered.structured(value) {
             Some(call) => self.call(call),
             None => self.text(&value.to_string()),
         }
@@ -142,7 +143,7 @@ impl ScriptedResponse {
         let index = self.calls;
         let id = format!("call_{}_{}", self.number, index + 1);
         self.calls += 1;
-        self.waiting = true;
+        self.has_calls = true;
         if let Some(namespace) = call.extra.get(NAMESPACE) {
             return self.emit(namespaced(&call, &id, namespace));
         }
@@ -153,7 +154,7 @@ impl ScriptedResponse {
             kind: call.kind,
             signature: None,
         });
-        self.pieces(&call.input, |input| ModelEvent::ToolCallDelta {
+        self.emit_chunks(&call.input, |input| ModelEvent::ToolCallDelta {
             index,
             input,
         });
@@ -161,7 +162,7 @@ impl ScriptedResponse {
     }
 }
 
-/// A call that only Codex understands.
+/// Returns a call that only Codex understands.
 fn namespaced(call: &ToolCall, id: &str, namespace: &Value) -> ModelEvent {
     ModelEvent::Opaque(Opaque {
         dialect: Dialect::Responses,
@@ -172,18 +173,19 @@ fn namespaced(call: &ToolCall, id: &str, namespace: &Value) -> ModelEvent {
     })
 }
 
-/// A text in pieces as a model streams it: neither letter by letter nor all at once, and never too many.
+/// Splits a text into chunks as a model streams it: neither single letters nor the whole text, and never too
+/// many.
 fn chunks(text: &str) -> Vec<&str> {
-    let least = MIN_CHUNK_BYTES.max(text.len() / MAX_CHUNKS);
+    let size = MIN_CHUNK_BYTES.max(text.len() / MAX_CHUNKS);
     let mut found = Vec::new();
     let mut rest = text;
-    while rest.len() > least {
-        let mut end = least;
+    while rest.len() > size {
+        let mut end = size;
         while !rest.is_char_boundary(end) {
             end += 1;
         }
-        let (piece, after) = rest.split_at(end);
-        found.push(piece);
+        let (chunk, after) = rest.split_at(end);
+        found.push(chunk);
         rest = after;
     }
     if !rest.is_empty() {
@@ -197,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_add_up_and_are_few() {
+    fn chunks_join_to_the_text_and_are_few() {
         for text in [
             "",
             "a",

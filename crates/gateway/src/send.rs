@@ -1,4 +1,4 @@
-//! A script's answer on its way, with every silence and every accident.
+//! Sending of a script's response, with its waits and faults.
 
 use std::io;
 use std::sync::Arc;
@@ -18,21 +18,21 @@ use crate::response_writer::ResponseWriter;
 use crate::script::Fault;
 use crate::scripted_response::ResponseStep;
 
-/// How an answer ends.
+/// How a response ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResponseEnd {
-    /// As it should.
+    /// Regularly.
     Complete,
-    /// In silence.
+    /// The connection stays open and nothing more is sent.
     Hang,
-    /// With the connection.
+    /// The connection is closed early.
     Cut,
-    /// With something that is not what it should be.
+    /// With a malformed frame.
     Malformed,
 }
 
 impl ResponseEnd {
-    /// The ending that a fault means for an answer that has begun.
+    /// Returns the end that a fault means for a response that has started.
     pub(crate) fn from_fault(fault: Option<&Fault>) -> Self {
         match fault {
             Some(Fault::HangMidStream) => Self::Hang,
@@ -43,7 +43,7 @@ impl ResponseEnd {
     }
 }
 
-/// The time, and the end of all waiting.
+/// A clock with a stop signal that ends all waiting.
 #[derive(Debug, Clone)]
 pub(crate) struct StopTimer {
     pub(crate) clock: Arc<dyn Clock>,
@@ -51,7 +51,8 @@ pub(crate) struct StopTimer {
 }
 
 impl StopTimer {
-    /// Waits; `false` says that the server stops. Timers count in milliseconds, so nothing must not become one.
+    /// Waits for the given time. Returns `false` if the server is stopping. Timers have millisecond
+    /// resolution, so a zero wait returns immediately.
     pub(crate) async fn wait(&self, time: Duration) -> bool {
         if time.is_zero() {
             return true;
@@ -63,54 +64,54 @@ impl StopTimer {
     }
 }
 
-/// One thing that happens on the wire.
+/// One step of sending.
 #[derive(Debug, PartialEq, Eq)]
 enum SendStep {
     Send(Bytes),
-    Rest(Duration),
+    Wait(Duration),
     Hang,
     Cut,
 }
 
-/// Sends an answer as the asker wants it, piece by piece or whole.
+/// Sends a response as the client requested it, streamed or whole.
 pub(crate) async fn send_response(
     route: &Route,
     request: &ModelRequest,
-    beats: Vec<ResponseStep>,
-    ending: ResponseEnd,
-    patience: &StopTimer,
+    response_steps: Vec<ResponseStep>,
+    end: ResponseEnd,
+    timer: &StopTimer,
 ) -> Response {
-    let mut scribe = ResponseWriter::new(route, request, &*patience.clock);
+    let mut writer = ResponseWriter::new(route, request, &*timer.clock);
     if request.stream {
-        let steps = stream_steps(&mut scribe, beats, ending);
-        return scribe.stream_response(body(steps, patience.clone()));
+        let steps = stream_steps(&mut writer, response_steps, end);
+        return writer.stream_response(body(steps, timer.clone()));
     }
-    let (events, rests) = split_waits(beats);
-    if !patience.wait(rests).await {
-        return Response::new(body(vec![SendStep::Cut], patience.clone()));
+    let (events, total_wait) = split_waits(response_steps);
+    if !timer.wait(total_wait).await {
+        return Response::new(body(vec![SendStep::Cut], timer.clone()));
     }
-    // The events are ours, and none of them is an error.
+    // The events are from the script, and none of them is an error.
     let response = ModelResponse::from_events(&events).unwrap_or_default();
-    let steps = body_steps(&scribe.write_body(&response), ending);
-    scribe.json_response(body(steps, patience.clone()))
+    let steps = body_steps(&writer.write_body(&response), end);
+    writer.json_response(body(steps, timer.clone()))
 }
 
-/// Sends an answer as it was recorded, with the places of this request in it.
+/// Sends a recorded response, with the substitutions of this request.
 pub(crate) fn send_recorded(
     recorded: Exchange,
-    places: &Substitutions,
-    patience: &StopTimer,
+    substitutions: &Substitutions,
+    timer: &StopTimer,
 ) -> Response {
-    let restored = |chunk: Chunk| {
+    let restore = |chunk: Chunk| {
         let mut text = chunk.text;
-        places.restore_text(&mut text);
+        substitutions.restore_text(&mut text);
         SendStep::Send(text.into())
     };
-    let mut steps: Vec<SendStep> = recorded.chunks.into_iter().map(restored).collect();
+    let mut steps: Vec<SendStep> = recorded.chunks.into_iter().map(restore).collect();
     if recorded.cut.is_some() {
         steps.push(SendStep::Cut);
     }
-    let mut response = Response::new(body(steps, patience.clone()));
+    let mut response = Response::new(body(steps, timer.clone()));
     *response.status_mut() =
         StatusCode::from_u16(recorded.status).unwrap_or(StatusCode::BAD_GATEWAY);
     for (name, value) in recorded.headers {
@@ -122,78 +123,78 @@ pub(crate) fn send_recorded(
 }
 
 fn stream_steps(
-    scribe: &mut ResponseWriter,
-    beats: Vec<ResponseStep>,
-    ending: ResponseEnd,
+    writer: &mut ResponseWriter,
+    response_steps: Vec<ResponseStep>,
+    end: ResponseEnd,
 ) -> Vec<SendStep> {
-    let mut steps: Vec<SendStep> = Vec::with_capacity(beats.len() + 1);
-    for beat in beats {
-        match beat {
-            ResponseStep::Wait(time) => steps.push(SendStep::Rest(time)),
+    let mut steps: Vec<SendStep> = Vec::with_capacity(response_steps.len() + 1);
+    for step in response_steps {
+        match step {
+            ResponseStep::Wait(time) => steps.push(SendStep::Wait(time)),
             ResponseStep::Emit(event) => {
-                steps.extend(scribe.write_event(&event).map(SendStep::Send))
+                steps.extend(writer.write_event(&event).map(SendStep::Send))
             }
         }
     }
-    match ending {
+    match end {
         ResponseEnd::Complete => {}
         ResponseEnd::Hang => steps.push(SendStep::Hang),
         ResponseEnd::Cut => steps.push(SendStep::Cut),
-        ResponseEnd::Malformed => steps.push(SendStep::Send(scribe.malformed_frame())),
+        ResponseEnd::Malformed => steps.push(SendStep::Send(writer.malformed_frame())),
     }
     steps
 }
 
-/// A whole answer; one that ends badly gets half way.
-fn body_steps(whole: &Bytes, ending: ResponseEnd) -> Vec<SendStep> {
-    let half = whole.slice(..whole.len() / 2);
-    match ending {
-        ResponseEnd::Complete => vec![SendStep::Send(whole.clone())],
+/// Returns the steps of a complete body. With a fault, only half of it is sent.
+fn body_steps(body: &Bytes, end: ResponseEnd) -> Vec<SendStep> {
+    let half = body.slice(..body.len() / 2);
+    match end {
+        ResponseEnd::Complete => vec![SendStep::Send(body.clone())],
         ResponseEnd::Hang => vec![SendStep::Send(half), SendStep::Hang],
         ResponseEnd::Cut => vec![SendStep::Send(half), SendStep::Cut],
         ResponseEnd::Malformed => vec![SendStep::Send(half)],
     }
 }
 
-fn split_waits(beats: Vec<ResponseStep>) -> (Vec<ModelEvent>, Duration) {
-    let mut rests = Duration::ZERO;
-    let events = beats.into_iter().filter_map(|beat| match beat {
+fn split_waits(steps: Vec<ResponseStep>) -> (Vec<ModelEvent>, Duration) {
+    let mut total_wait = Duration::ZERO;
+    let events = steps.into_iter().filter_map(|step| match step {
         ResponseStep::Emit(event) => Some(event),
         ResponseStep::Wait(time) => {
-            rests += time;
+            total_wait += time;
             None
         }
     });
-    (events.collect(), rests)
+    (events.collect(), total_wait)
 }
 
-/// The steps as a body. Whole answers have a length; what takes its time is sent in chunks.
-fn body(mut steps: Vec<SendStep>, patience: StopTimer) -> Body {
+/// Returns the steps as a body. A complete response has a length; one with waits or faults is chunked.
+fn body(mut steps: Vec<SendStep>, timer: StopTimer) -> Body {
     if let [SendStep::Send(bytes)] = steps.as_mut_slice() {
         return Body::from(std::mem::take(bytes));
     }
-    Body::from_stream(stream::unfold((steps.into_iter(), patience), next_chunk))
+    Body::from_stream(stream::unfold((steps.into_iter(), timer), next_chunk))
 }
 
-/// What is sent next: an error takes the connection away.
+/// Returns the next chunk. An error closes the connection.
 async fn next_chunk<Steps: Iterator<Item = SendStep>>(
-    (mut steps, patience): (Steps, StopTimer),
+    (mut steps, timer): (Steps, StopTimer),
 ) -> Option<(io::Result<Bytes>, (Steps, StopTimer))> {
     loop {
         let sent = match steps.next()? {
             SendStep::Send(bytes) => Ok(bytes),
-            SendStep::Rest(time) if patience.wait(time).await => continue,
-            SendStep::Rest(_) => Err(io::Error::other("the model stops")),
+            SendStep::Wait(time) if timer.wait(time).await => continue,
+            SendStep::Wait(_) => Err(io::Error::other("the model is shutting down")),
             SendStep::Hang => {
-                patience.stopped.cancelled().await;
-                Err(io::Error::other("the model stops"))
+                timer.stopped.cancelled().await;
+                Err(io::Error::other("the model is shutting down"))
             }
             SendStep::Cut => {
-                // What was sent before leaves the machine only while the server has to wait for us.
+                // Yield, because the server flushes the preceding chunks only while it waits for the body.
                 tokio::task::yield_now().await;
-                Err(io::Error::other("cut by the script"))
+                Err(io::Error::other("interrupted by the script"))
             }
         };
-        return Some((sent, (steps, patience)));
+        return Some((sent, (steps, timer)));
     }
 }

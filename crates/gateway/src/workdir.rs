@@ -1,9 +1,9 @@
-//! Where an agent works, read from what it tells its model.
+//! An agent's working directory, read from its request to the model.
 
 use memchr::memmem;
 use windlass_wire::{ModelRequest, Part, Route};
 
-/// The words before the folder, and the text that ends it. Each agent says it in its own way.
+/// The text before the directory, and the text after it. Each agent has its own format.
 const WORKDIR_MARKERS: [(&str, &str); 6] = [
     ("<cwd>", "</cwd>"),                            // Codex
     ("Primary working directory: ", "\n"),          // Claude Code
@@ -13,55 +13,52 @@ const WORKDIR_MARKERS: [(&str, &str); 6] = [
     ("Workspace Directories:**\n  - ", "\n"),       // Gemini
 ];
 
-/// The folder that an agent works in, if it is known.
+/// The working directory of an agent, if it is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AgentWorkdir(Option<String>);
 
 impl AgentWorkdir {
-    /// The folder that the request speaks of, or else the one that the script names.
+    /// Returns the directory in the request, or else the one in the script.
     pub(crate) fn from_request(request: &ModelRequest, script: Option<&str>) -> Self {
         let instructions = request.instructions.iter().map(|text| text.text.as_str());
-        let said = request.parts().filter_map(|part| match part {
+        let messages = request.parts().filter_map(|part| match part {
             Part::Text(text) => Some(text.text.as_str()),
             _ => None,
         });
-        let found = instructions.chain(said).find_map(folder);
+        let found = instructions.chain(messages).find_map(find_dir);
         Self(
             found
                 .or(script)
-                .map(|folder| folder.trim_end_matches('/').to_owned()),
+                .map(|dir| dir.trim_end_matches('/').to_owned()),
         )
     }
 
-    /// The folder, if it is known.
-    pub(crate) fn folder(&self) -> Option<&str> {
+    /// Returns the directory, if it is known.
+    pub(crate) fn dir(&self) -> Option<&str> {
         self.0.as_deref()
     }
 
-    /// The folder that the asker of a raw request works in, as far as it says so.
+    /// Returns the working directory in a raw request, if it contains one.
     pub(crate) fn from_raw(target: &str, body: &[u8]) -> Self {
         let request = Route::parse(target).and_then(|route| route.parse_request(body).ok());
         request.map_or(Self(None), |request| Self::from_request(&request, None))
     }
 
-    /// The whole path, as far as the folder is known.
+    /// Returns the absolute path, if the directory is known.
     pub(crate) fn join(&self, path: &str) -> String {
         match &self.0 {
-            Some(folder) if !path.starts_with('/') => format!("{folder}/{path}"),
+            Some(dir) if !path.starts_with('/') => format!("{dir}/{path}"),
             _ => path.to_owned(),
         }
     }
 }
 
-/// The folder that a text speaks of.
-fn folder(text: &str) -> Option<&str> {
+/// Finds the working directory in a text.
+fn find_dir(text: &str) -> Option<&str> {
     WORKDIR_MARKERS.iter().find_map(|(before, after)| {
         let at = memmem::find(text.as_bytes(), before.as_bytes())?;
         let rest = text.get(at + before.len()..)?;
-        let folder = rest
-            .split_once(after)
-            .map_or(rest, |(folder, _)| folder)
-            .trim();
-        folder.starts_with('/').then_some(folder)
+        let dir = rest.split_once(after).map_or(rest, |(dir, _)| dir).trim();
+        dir.starts_with('/').then_some(dir)
     })
 }

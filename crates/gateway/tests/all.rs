@@ -1,10 +1,10 @@
-//! The scripted model from outside: curl, the providers' own SDKs, and real agents.
+//! Tests of the scripted model over HTTP: with curl, the providers' SDKs, and real agents.
 
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
     clippy::disallowed_methods,
-    reason = "a test fails by panicking, and starts the programs that it is about"
+    reason = "a test fails by panicking, and starts the programs under test"
 )]
 
 mod suite;

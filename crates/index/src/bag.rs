@@ -1,16 +1,16 @@
-//! Words and how often each occurs, packed.
+//! Packed bags of words with their counts.
 //!
-//! A bag is `count`, `total`, then the words in ascending order, then their counts: a reader looks for a few words
-//! among many, and never builds anything.
+//! A bag is `count`, `total`, then the words in ascending order, then their counts. A reader searches for a
+//! few words among many and allocates nothing.
 
 use std::collections::HashMap;
 
 use crate::words::WordHash;
 
-/// The bytes before the words.
-const HEAD: usize = 8;
+/// Size of the header before the words.
+const HEADER_BYTES: usize = 8;
 
-/// Collects words.
+/// Counts words.
 #[derive(Debug, Default)]
 pub(crate) struct BagBuilder {
     counts: HashMap<WordHash, u32, IdentityBuildHasher>,
@@ -23,7 +23,7 @@ impl BagBuilder {
         self.total += 1;
     }
 
-    /// Packs what was collected behind `into`, and begins anew.
+    /// Appends the packed bag to `into`, and resets the builder.
     pub(crate) fn pack(&mut self, into: &mut Vec<u8>) {
         let mut counts: Vec<(WordHash, u32)> = self.counts.drain().collect();
         counts.sort_unstable();
@@ -40,15 +40,16 @@ impl BagBuilder {
 pub(crate) struct Bag<'a> {
     words: &'a [[u8; 4]],
     counts: &'a [u8],
-    /// How many words went in, each as often as it occurred.
+    /// Total number of words, with repetitions.
     pub(crate) total: u32,
 }
 
 impl<'a> Bag<'a> {
-    /// The first bag of the bytes, and what follows it; `None` at the end, and where the bytes are none of ours.
+    /// Returns the first bag of the bytes and the rest. Returns `None` at the end, or if the bytes are not a
+    /// bag.
     pub(crate) fn first(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
-        let (head, rest) = bytes.split_at_checked(HEAD)?;
-        let (count, total) = head.split_at_checked(4)?;
+        let (header, rest) = bytes.split_at_checked(HEADER_BYTES)?;
+        let (count, total) = header.split_at_checked(4)?;
         let count = u32::from_le_bytes(count.try_into().ok()?) as usize;
         let (words, rest) = rest.split_at_checked(count.checked_mul(4)?)?;
         let (counts, rest) = rest.split_at_checked(count)?;
@@ -60,7 +61,7 @@ impl<'a> Bag<'a> {
         Some((bag, rest))
     }
 
-    /// Every bag of the bytes.
+    /// Returns all bags of the bytes.
     pub(crate) fn all(bytes: &'a [u8]) -> impl Iterator<Item = Self> {
         let mut rest = bytes;
         std::iter::from_fn(move || {
@@ -70,33 +71,34 @@ impl<'a> Bag<'a> {
         })
     }
 
-    /// Gives the place of each wanted word that is here, with its count. `wanted` is in ascending order.
+    /// Calls `each` with the index and the count of each wanted word that is in the bag. `wanted` must be in
+    /// ascending order.
     pub(crate) fn find(&self, wanted: &[WordHash], mut each: impl FnMut(usize, u8)) {
         let mut from = 0;
-        for (place, word) in wanted.iter().enumerate() {
+        for (index, word) in wanted.iter().enumerate() {
             let rest = &self.words[from..];
             from += rest.partition_point(|bytes| u32::from_le_bytes(*bytes) < *word);
             match self.words.get(from) {
                 None => return,
                 Some(found) if u32::from_le_bytes(*found) == *word => {
-                    each(place, self.counts[from])
+                    each(index, self.counts[from])
                 }
                 Some(_) => {}
             }
         }
     }
 
-    /// Every word with its count.
+    /// Returns all words with their counts.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (WordHash, u8)> {
         let words = self.words.iter().map(|bytes| u32::from_le_bytes(*bytes));
         words.zip(self.counts.iter().copied())
     }
 }
 
-/// Words are hashes already.
+/// A hash builder for words, which are hashes already.
 pub(crate) type IdentityBuildHasher = std::hash::BuildHasherDefault<IdentityHasher>;
 
-/// A hasher for what is a hash.
+/// A hasher for values that are hashes already.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct IdentityHasher(u64);
 
@@ -112,7 +114,7 @@ impl std::hash::Hasher for IdentityHasher {
     }
 
     fn write_u32(&mut self, word: u32) {
-        // The table looks at the upper bits too.
+        // The hash table uses the upper bits too.
         self.0 = u64::from(word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 }

@@ -1,7 +1,7 @@
-//! The index as a file, so that a second start reads it and parses nothing.
+//! The index cache file, so that a second start parses nothing.
 //!
-//! The file is a head of fixed length, the records, and their bags one after another. A file that is not exactly what
-//! was written (another version, cut off, a bit turned over) counts as not there.
+//! The file has a header of fixed length, the records, and their bags. A file that is not exactly as written
+//! (another version, truncated, corrupted) is treated as missing.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
@@ -14,41 +14,41 @@ use sha2::{Digest, Sha256};
 use crate::history::History;
 use crate::record::FileRecord;
 
-/// Says what the file is. The number changes with everything that changes what is kept of a file.
+/// Identifies the format. The number changes whenever the stored data of a file changes.
 const MAGIC: &[u8; 16] = b"windlass-index 1";
-/// The largest cache that is read.
+/// Maximum size of a cache that is read.
 const MAX_CACHE_BYTES: u64 = 2 << 30;
 /// Magic and hash.
 const HEADER_BYTES: usize = 16 + 32;
 
-/// What is in the file beside the bags.
+/// The file content without the bags.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Body {
     records: Vec<FileRecord>,
-    /// The length of each record's bags.
+    /// The size of each record's bags.
     lengths: Vec<u32>,
     history: History,
 }
 
-/// A cache as it was read.
+/// A cache that was read.
 #[derive(Debug, Default)]
 pub(crate) struct Cached {
     pub(crate) records: Vec<FileRecord>,
     pub(crate) history: History,
-    /// When it was written, by the file system's clock.
+    /// When the cache was written, by the file system's clock.
     pub(crate) written: (i64, i64),
 }
 
-/// Reads a cache; `None` where there is none that can be used.
+/// Reads a cache. Returns `None` if there is no usable one.
 pub(crate) fn read(path: &Path) -> Option<Cached> {
     let file = File::open(path).ok()?;
     let metadata = file.metadata().ok()?;
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len().min(MAX_CACHE_BYTES)).ok()?);
     file.take(MAX_CACHE_BYTES).read_to_end(&mut bytes).ok()?;
-    let (head, rest) = bytes.split_at_checked(HEADER_BYTES)?;
-    let (magic, hash) = head.split_at_checked(MAGIC.len())?;
+    let (header, rest) = bytes.split_at_checked(HEADER_BYTES)?;
+    let (magic, hash) = header.split_at_checked(MAGIC.len())?;
     if magic != MAGIC || hash != Sha256::digest(rest).as_slice() {
-        tracing::debug!(path = %path.display(), "the cache is not usable and is built again");
+        tracing::debug!(path = %path.display(), "the cache is invalid and is rebuilt");
         return None;
     }
     let (mut body, mut bags): (Body, &[u8]) = postcard::take_from_bytes(rest).ok()?;
@@ -67,7 +67,8 @@ pub(crate) fn read(path: &Path) -> Option<Cached> {
     })
 }
 
-/// Writes the cache whole or not at all, for its owner only, and says when that was by the file system's clock.
+/// Writes the cache atomically, readable by its owner only. Returns the time of the write by the file
+/// system's clock.
 pub(crate) fn write(
     path: &Path,
     records: &[FileRecord],
@@ -90,12 +91,12 @@ pub(crate) fn write(
     for record in records {
         hash.update(&record.bags);
     }
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    fs::create_dir_all(folder)?;
+    let dir = path.parent().unwrap_or(Path::new("/"));
+    fs::create_dir_all(dir)?;
     let mut file = tempfile::Builder::new()
         .prefix(".index-")
         .permissions(Permissions::from_mode(0o600))
-        .tempfile_in(folder)?;
+        .tempfile_in(dir)?;
     {
         let mut out = io::BufWriter::with_capacity(1 << 20, file.as_file_mut());
         out.write_all(MAGIC)?;

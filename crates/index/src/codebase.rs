@@ -1,4 +1,4 @@
-//! The index of one folder: opened, brought up to date, asked.
+//! The index of one directory.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -12,21 +12,21 @@ use crate::symbols::SymbolParser;
 use crate::walk::{self, FoundFile, IndexLimits};
 use crate::{Error, Result, cache};
 
-/// What bringing an index up to date came to.
+/// Result of an index update.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Refresh {
-    /// The files that are known now.
+    /// Number of indexed files.
     pub files: usize,
-    /// Of these, how many were read and parsed.
+    /// Number of files that were read and parsed.
     pub parsed: usize,
-    /// How many are gone since.
+    /// Number of files that no longer exist.
     pub removed: usize,
-    /// How many files and folders a limit, their name or their permissions left out.
+    /// Number of files and directories skipped because of a limit, their name or their permissions.
     pub left_out: usize,
 }
 
-/// Files and symbols of one folder.
+/// The index of the files and symbols of one directory.
 #[derive(Debug)]
 pub struct CodebaseIndex {
     root: PathBuf,
@@ -34,33 +34,29 @@ pub struct CodebaseIndex {
     limits: IndexLimits,
     pub(crate) records: Vec<FileRecord>,
     pub(crate) history: History,
-    /// A file that changed since may have changed again without another stamp.
+    /// When the cache was written. A file that changed later may have changed again with the same stamp.
     written: (i64, i64),
     last: Refresh,
-    /// Whether the cache holds all this.
-    is_kept: bool,
+    /// The cache is up to date.
+    is_saved: bool,
 }
 
 impl CodebaseIndex {
-    /// The index of `root`, from its cache in `cache_folder` and up to date.
-    pub fn open(root: &Path, cache_folder: &Path) -> Result<Self> {
-        Self::open_with(root, Some(cache_folder), IndexLimits::default())
+    /// Opens the index of `root` with its cache in `cache_dir`, and updates it.
+    pub fn open(root: &Path, cache_dir: &Path) -> Result<Self> {
+        Self::open_with(root, Some(cache_dir), IndexLimits::default())
     }
 
-    /// The same with other limits, and without a cache if there is no folder for one.
-    pub fn open_with(
-        root: &Path,
-        cache_folder: Option<&Path>,
-        limits: IndexLimits,
-    ) -> Result<Self> {
-        let mut index = Self::load(root, cache_folder, limits);
+    /// Like [`open`](Self::open), with the given limits, and without a cache if `cache_dir` is `None`.
+    pub fn open_with(root: &Path, cache_dir: Option<&Path>, limits: IndexLimits) -> Result<Self> {
+        let mut index = Self::load(root, cache_dir, limits);
         index.refresh()?;
         Ok(index)
     }
 
-    /// What the cache holds, be it up to date or not.
-    pub(crate) fn load(root: &Path, cache_folder: Option<&Path>, limits: IndexLimits) -> Self {
-        let cache = cache_folder.map(|folder| folder.join(cache_name(root)));
+    /// Loads the cached index without an update.
+    pub(crate) fn load(root: &Path, cache_dir: Option<&Path>, limits: IndexLimits) -> Self {
+        let cache = cache_dir.map(|dir| dir.join(cache_name(root)));
         let cached = cache.as_deref().and_then(cache::read).unwrap_or_default();
         Self {
             root: root.to_owned(),
@@ -70,28 +66,29 @@ impl CodebaseIndex {
             history: cached.history,
             written: cached.written,
             last: Refresh::default(),
-            is_kept: true,
+            is_saved: true,
         }
     }
 
-    /// Brings the index up to date: only files that changed are read, only those with another content are parsed.
+    /// Updates the index. Only files whose metadata changed are read, and only those with new content are
+    /// parsed.
     pub fn refresh(&mut self) -> Result<Refresh> {
-        let (found, left_out) = walk::walk(&self.root, &self.limits)?;
+        let (found, skipped) = walk::walk(&self.root, &self.limits)?;
         let before = self.records.len();
         let mut known: HashMap<String, FileRecord> = std::mem::take(&mut self.records)
             .into_iter()
             .map(|record| (record.path.clone(), record))
             .collect();
-        let (mut records, mut open) = (Vec::with_capacity(found.len()), Vec::new());
+        let (mut records, mut changed_files) = (Vec::with_capacity(found.len()), Vec::new());
         for file in found {
             match known.remove(&file.path) {
                 Some(record) if self.is_unchanged(&record, &file) => records.push(record),
-                other => open.push((file, other)),
+                other => changed_files.push((file, other)),
             }
         }
-        let kept = records.len();
-        let changed = !open.is_empty() || kept != before;
-        let (read, parsed) = self.read_all(open)?;
+        let unchanged = records.len();
+        let changed = !changed_files.is_empty() || unchanged != before;
+        let (read, parsed) = self.read_all(changed_files)?;
         records.extend(read);
         records.sort_unstable_by(|one, other| one.path.cmp(&other.path));
         self.records = records;
@@ -99,50 +96,50 @@ impl CodebaseIndex {
             files: self.records.len(),
             parsed,
             removed: known.len(),
-            left_out,
+            left_out: skipped,
         };
-        self.is_kept &= !changed;
-        if !self.is_kept {
+        self.is_saved &= !changed;
+        if !self.is_saved {
             self.save();
         }
         Ok(self.last)
     }
 
-    /// What the last refresh came to.
+    /// Returns the result of the last update.
     pub fn last_refresh(&self) -> Refresh {
         self.last
     }
 
-    /// The folder that is indexed.
+    /// Returns the indexed directory.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// How many symbols are known.
+    /// Returns the number of indexed symbols.
     pub fn symbol_count(&self) -> usize {
         self.records.iter().map(|record| record.symbols.len()).sum()
     }
 
-    /// The commit up to which the past is known, if any of it is.
+    /// Returns the newest known commit, if any.
     pub fn history_head(&self) -> Option<&str> {
         Some(self.history.head.as_str()).filter(|head| !head.is_empty())
     }
 
-    /// Learns past commits, newest first, up to the commit `head`. With `since` they follow upon what is known already,
-    /// which must end at that commit; otherwise they replace it.
+    /// Adds commits, newest first, up to the commit `head`. With `since` they extend the known history, which
+    /// must end at that commit; otherwise they replace it.
     pub fn add_history(&mut self, head: &str, commits: &[PastCommit], since: Option<&str>) {
         self.stage_history(head, commits, since);
-        if !self.is_kept {
+        if !self.is_saved {
             self.save();
         }
     }
 
-    /// How many past commits are known.
+    /// Returns the number of known commits.
     pub fn commit_count(&self) -> usize {
         self.history.files.len()
     }
 
-    /// Learns past commits, to be kept with the next refresh.
+    /// Like [`add_history`](Self::add_history), but the cache is written by the next refresh.
     pub(crate) fn stage_history(
         &mut self,
         head: &str,
@@ -154,12 +151,12 @@ impl CodebaseIndex {
             return;
         }
         self.history = History::new(head, commits, before);
-        self.is_kept = false;
+        self.is_saved = false;
     }
 
-    /// Forgets past commits: what they belong to is not there any more.
+    /// Removes the known history, because the repository has none any more.
     pub(crate) fn clear_history(&mut self) {
-        self.is_kept &= self.history == History::default();
+        self.is_saved &= self.history == History::default();
         self.history = History::default();
     }
 
@@ -171,18 +168,18 @@ impl CodebaseIndex {
         record.stamp == file.stamp && file.stamp.changed() < self.written
     }
 
-    /// Reads files on every core. A file that vanished meanwhile is left out.
+    /// Reads and parses files on all cores. Files that were deleted in the meantime are skipped.
     fn read_all(
         &self,
-        open: Vec<(FoundFile, Option<FileRecord>)>,
+        files: Vec<(FoundFile, Option<FileRecord>)>,
     ) -> Result<(Vec<FileRecord>, usize)> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = cores.min(open.len().div_ceil(16)).max(1);
+        let threads = cores.min(files.len().div_ceil(16)).max(1);
         let (next, parsed) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let work = || {
-            let mut reader = SymbolParser::new();
+            let mut parser = SymbolParser::new();
             let mut records = Vec::new();
-            while let Some((file, before)) = open.get(next.fetch_add(1, Ordering::Relaxed)) {
+            while let Some((file, before)) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let Some(text) = walk::read(&self.root, &file.path, &self.limits) else {
                     continue;
                 };
@@ -195,7 +192,7 @@ impl CodebaseIndex {
                     }
                 } else {
                     parsed.fetch_add(1, Ordering::Relaxed);
-                    FileRecord::read(file.path.clone(), file.stamp, content, &text, &mut reader)
+                    FileRecord::read(file.path.clone(), file.stamp, content, &text, &mut parser)
                 });
             }
             records
@@ -205,14 +202,14 @@ impl CodebaseIndex {
             let mut records = work();
             for other in others {
                 let more = other.join();
-                records.extend(more.map_err(|_| Error::Stopped("a file broke the parser".into()))?);
+                records.extend(more.map_err(|_| Error::Stopped("the parser panicked".into()))?);
             }
             Ok::<_, Error>(records)
         })?;
         Ok((records, parsed.into_inner()))
     }
 
-    /// Writes the cache. Without one the next start is slower, and nothing else.
+    /// Writes the cache. If that fails, only the next start is slower.
     fn save(&mut self) {
         let newest = self.records.iter().map(|record| record.stamp.changed());
         self.written = newest.max().unwrap_or_default();
@@ -222,17 +219,17 @@ impl CodebaseIndex {
         match cache::write(path, &self.records, &self.history) {
             Ok(written) => {
                 self.written = written;
-                self.is_kept = true;
+                self.is_saved = true;
             }
             Err(error) => {
-                tracing::warn!(path = %path.display(), %error, "the index could not be kept");
+                tracing::warn!(path = %path.display(), %error, "the index cache could not be written");
             }
         }
     }
 }
 
-/// The name of a folder's cache. Clones that share the objects of one repository share its cache too: their files have
-/// the same contents, and only contents are parsed.
+/// Returns the name of a directory's cache file. Clones that share the objects of one repository share its
+/// cache: their files have the same contents, and only contents are parsed.
 fn cache_name(root: &Path) -> String {
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     let objects = shared_objects(&root).unwrap_or_else(|| root.join(".git/objects"));
@@ -245,7 +242,7 @@ fn cache_name(root: &Path) -> String {
     format!("{name}.index")
 }
 
-/// Where a clone has the objects that it shares with another repository, if it does.
+/// Returns the directory of the objects that a clone shares with another repository, if it does.
 pub fn shared_objects(root: &Path) -> Option<PathBuf> {
     walk::first_line(&root.join(".git/objects/info/alternates"))
 }

@@ -1,4 +1,4 @@
-//! `build_context` of the worker's contract, on an index.
+//! `build_context` of the worker's contract, based on an index.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ use crate::related::Related;
 use crate::walk::IndexLimits;
 use crate::{Error, Result};
 
-/// Knows a repository's past commits. This crate starts no process, so somebody else must.
+/// Provides the commit history of a repository. This crate starts no processes, so the caller must run git.
 pub trait HistorySource: fmt::Debug + Send + Sync {
-    /// The past of the repository at `root`; `None` where there is none to be had. `known` is the commit up to which it
-    /// is known already, and `commits` the most that are wanted.
+    /// Returns the history of the repository at `root`, or `None` if there is none. `known` is the newest
+    /// commit that is already known, and `commits` is the maximum number of commits.
     fn history<'a>(
         &'a self,
         root: &'a Path,
@@ -27,59 +27,59 @@ pub trait HistorySource: fmt::Debug + Send + Sync {
     ) -> BoxFuture<'a, Option<NewHistory>>;
 }
 
-/// Past commits that were not known yet.
+/// Commits that were not known yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewHistory {
-    /// The commit that the repository stands at.
+    /// The current commit of the repository.
     pub head: String,
-    /// The commits up to it, newest first.
+    /// The commits up to `head`, newest first.
     pub commits: Vec<PastCommit>,
-    /// The commit upon which they follow, if that was known; otherwise they replace what is known.
+    /// The commit that they follow, if it was known; otherwise they replace the known history.
     pub since: Option<String>,
 }
 
-/// Knows which parts of a project a task is about, for any project.
+/// Finds the relevant parts of a project for a task, in any project.
 #[derive(Debug, Clone)]
 pub struct CodebaseContext {
-    cache_folder: Option<PathBuf>,
+    cache_dir: Option<PathBuf>,
     limits: IndexLimits,
     history: Option<Arc<dyn HistorySource>>,
 }
 
 impl CodebaseContext {
-    /// Keeps its caches in this folder, one file for each repository.
-    pub fn new(cache_folder: impl Into<PathBuf>) -> Self {
+    /// Creates a context source with its caches in this directory, one file per repository.
+    pub fn new(cache_dir: impl Into<PathBuf>) -> Self {
         Self {
-            cache_folder: Some(cache_folder.into()),
+            cache_dir: Some(cache_dir.into()),
             ..Self::without_cache()
         }
     }
 
-    /// Keeps nothing: every start is a first one.
+    /// Creates a context source without a cache: every call indexes from scratch.
     pub fn without_cache() -> Self {
         Self {
-            cache_folder: None,
+            cache_dir: None,
             limits: IndexLimits::default(),
             history: None,
         }
     }
 
-    /// Looks at past commits too.
+    /// Also uses the commit history.
     pub fn with_history(mut self, history: impl HistorySource + 'static) -> Self {
         self.history = Some(Arc::new(history));
         self
     }
 
-    /// Looks at so much and no more.
+    /// Sets the limits of the index.
     pub fn with_limits(mut self, limits: IndexLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// The index of a folder, up to date, its past included.
+    /// Opens and updates the index of a directory, including its history.
     pub async fn open(&self, root: &Path) -> Result<CodebaseIndex> {
-        let (root, folder, limits) = (root.to_owned(), self.cache_folder.clone(), self.limits);
-        let load = move || CodebaseIndex::load(&root, folder.as_deref(), limits);
+        let (root, cache_dir, limits) = (root.to_owned(), self.cache_dir.clone(), self.limits);
+        let load = move || CodebaseIndex::load(&root, cache_dir.as_deref(), limits);
         let mut index = blocking(load).await?;
         if let Some(source) = &self.history {
             let known = index.history_head();
@@ -96,7 +96,7 @@ impl CodebaseContext {
         .await?
     }
 
-    /// The files and symbols that a task, told in these words, is probably about.
+    /// Returns the files and symbols that are probably relevant to a task description.
     pub async fn related(&self, root: &Path, task: &str) -> Result<Related> {
         let (index, task) = (self.open(root).await?, task.to_owned());
         blocking(move || index.related(&task)).await
@@ -123,7 +123,7 @@ impl ContextSource for CodebaseContext {
     }
 }
 
-/// A task in words. What it is part of is told last: a long text is cut at its end.
+/// Returns the text of a task. The issue comes last, because a long text is truncated at its end.
 fn task_text(task: &Task, issue: Option<&Issue>) -> String {
     let mut text = format!("{}\n{}", task.title, task.description);
     if let Some(issue) = issue {

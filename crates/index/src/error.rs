@@ -1,4 +1,4 @@
-//! What can go wrong. A cache never does: what cannot be read is built again.
+//! Errors of the index. A broken cache is not an error: it is rebuilt.
 
 use std::io;
 use std::path::Path;
@@ -8,20 +8,20 @@ use windlass_core::ErrorCode;
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why there is no index.
+/// Error of an index operation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The folder to be indexed cannot be read.
-    #[error("{folder}: {problem}: name a folder that can be read")]
+    /// The directory to index cannot be read.
+    #[error("{folder}: {problem}: give a directory that can be read")]
     Folder {
-        /// The folder.
+        /// The directory.
         folder: String,
-        /// Why not.
+        /// The reason.
         problem: String,
     },
-    /// A thread of the indexer ended before its work did.
-    #[error("the indexer stopped halfway: {0}")]
+    /// A thread of the indexer panicked or was cancelled.
+    #[error("the indexer stopped: {0}")]
     Stopped(String),
 }
 
@@ -33,7 +33,7 @@ impl Error {
         }
     }
 
-    /// The stable name of this failure.
+    /// Returns the stable error code.
     pub fn code(&self) -> ErrorCode {
         ErrorCode::BackendError
     }

@@ -1,6 +1,6 @@
-//! What past commits say: which words went with which files, and which files change together.
+//! The commit history: which words occur with which files, and which files change together.
 //!
-//! This crate starts no process. Whoever can run git hands the commits in.
+//! This crate starts no processes; the caller runs git and passes the commits.
 
 use std::collections::HashMap;
 
@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use crate::bag::BagBuilder;
 use crate::words::for_each_word;
 
-/// A commit that changed more files than this was about none of them.
+/// Commits that changed more files than this are ignored: they are not about any of them.
 const MAX_COMMIT_FILES: usize = 20;
-/// A longer message is a document.
+/// Maximum number of bytes read from a commit message.
 const MESSAGE_BYTES: usize = 4_000;
 
-/// A commit of the past.
+/// A commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastCommit {
     /// Its message.
@@ -23,31 +23,31 @@ pub struct PastCommit {
     pub files: Vec<String>,
 }
 
-/// What is kept of past commits, newest first.
+/// The stored part of the commit history, newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct History {
-    /// The commit up to which it is known.
+    /// The newest known commit.
     pub(crate) head: String,
-    /// The paths that commits name.
+    /// The paths that the commits changed.
     pub(crate) paths: Vec<String>,
-    /// For each commit the places of its files among the paths.
+    /// For each commit, the indices of its files in `paths`.
     pub(crate) files: Vec<Vec<u32>>,
-    /// For each commit the words of its message, packed one after another.
+    /// For each commit, the packed bag of words of its message.
     #[serde(with = "bytes")]
     pub(crate) bags: Vec<u8>,
 }
 
 impl History {
-    /// The most commits that are kept.
+    /// Maximum number of stored commits.
     pub(crate) const MAX_COMMITS: usize = 3_000;
 
-    /// The history of these commits, newest first, followed by what was known before.
+    /// Creates a history of these commits, newest first, followed by the earlier history.
     pub(crate) fn new(head: &str, commits: &[PastCommit], before: Option<&Self>) -> Self {
         let mut history = Self {
             head: head.to_owned(),
             ..Self::default()
         };
-        let mut places = HashMap::new();
+        let mut indices = HashMap::new();
         let mut bag = BagBuilder::default();
         for commit in commits {
             if history.files.len() >= Self::MAX_COMMITS {
@@ -62,15 +62,15 @@ impl History {
             });
             bag.pack(&mut history.bags);
             let files = commit.files.iter().map(String::as_str);
-            history.push(files, &mut places);
+            history.push(files, &mut indices);
         }
         if let Some(before) = before {
-            history.append(before, &mut places);
+            history.append(before, &mut indices);
         }
         history
     }
 
-    fn append<'a>(&mut self, before: &'a Self, places: &mut HashMap<&'a str, u32>) {
+    fn append<'a>(&mut self, before: &'a Self, indices: &mut HashMap<&'a str, u32>) {
         let mut rest = before.bags.as_slice();
         for files in &before.files {
             let Some((_, after)) = crate::bag::Bag::first(rest) else {
@@ -82,27 +82,27 @@ impl History {
             self.bags.extend(&rest[..rest.len() - after.len()]);
             rest = after;
             let paths = files.iter().filter_map(|at| before.paths.get(*at as usize));
-            self.push(paths.map(String::as_str), places);
+            self.push(paths.map(String::as_str), indices);
         }
     }
 
     fn push<'a>(
         &mut self,
         files: impl Iterator<Item = &'a str>,
-        places: &mut HashMap<&'a str, u32>,
+        indices: &mut HashMap<&'a str, u32>,
     ) {
-        let places = files.map(|path| {
-            *places.entry(path).or_insert_with(|| {
+        let indices = files.map(|path| {
+            *indices.entry(path).or_insert_with(|| {
                 self.paths.push(path.to_owned());
                 self.paths.len() as u32 - 1
             })
         });
-        let files = places.collect();
+        let files = indices.collect();
         self.files.push(files);
     }
 }
 
-/// Bytes as bytes, not as a list of numbers.
+/// Serializes bytes as bytes, not as a list of numbers.
 mod bytes {
     use serde::{Deserialize, Deserializer, Serializer};
 

@@ -1,6 +1,6 @@
-//! The languages whose symbols are known. A language is a row of the table and a query.
+//! The supported languages. A language is a row of the table and a query.
 //!
-//! In a query a capture is the kind of symbol that its node names, and `@use` is a name that is referred to.
+//! In a query, the name of a capture is the kind of the symbol, and `@use` is a name that is referred to.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use tree_sitter::Query;
 use tree_sitter_language::LanguageFn;
 
-/// One language.
+/// A language.
 pub(crate) struct Language {
     pub(crate) name: &'static str,
     extensions: &'static [&'static str],
@@ -17,7 +17,7 @@ pub(crate) struct Language {
     compiled: OnceLock<Option<Query>>,
 }
 
-/// A row of the table.
+/// Creates a row of the table.
 macro_rules! language {
     ($name:literal, [$($extension:literal),+], $grammar:expr, $($query:literal),+) => {
         Language {
@@ -30,7 +30,7 @@ macro_rules! language {
     };
 }
 
-/// C++ stands after C, and its place is known: a header is C unless it says otherwise.
+/// C++ comes after C and has a fixed index: a header is C unless it looks like C++.
 #[rustfmt::skip]
 static LANGUAGES: [Language; 9] = [
     language!("Rust", ["rs"], tree_sitter_rust::LANGUAGE, "rust"),
@@ -46,7 +46,7 @@ static LANGUAGES: [Language; 9] = [
 const CPP: usize = 8;
 
 impl Language {
-    /// The language of a file, by its name and, where that leaves it open, by its text.
+    /// Detects the language of a file by its extension and, for headers, by its text.
     pub(crate) fn detect(path: &str, text: &[u8]) -> Option<&'static Self> {
         let extension = Path::new(path).extension()?.to_str()?;
         if extension == "h" && looks_like_cpp(text) {
@@ -61,14 +61,14 @@ impl Language {
         self.grammar.into()
     }
 
-    /// Its query, made at first need. A test makes all of them.
+    /// Returns the query, which is compiled on first use. A test compiles all queries.
     pub(crate) fn query(&self) -> Option<&Query> {
-        let make = || Query::new(&self.grammar(), self.query);
+        let compile = || Query::new(&self.grammar(), self.query);
         self.compiled
-            .get_or_init(|| match make() {
+            .get_or_init(|| match compile() {
                 Ok(query) => Some(query),
                 Err(error) => {
-                    tracing::error!(language = self.name, %error, "no symbols: the query does not fit the grammar");
+                    tracing::error!(language = self.name, %error, "no symbols: the query does not match the grammar");
                     None
                 }
             })
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_query_fits_its_grammar() {
+    fn every_query_matches_its_grammar() {
         for language in &LANGUAGES {
             let query = Query::new(&language.grammar(), language.query);
             assert!(query.is_ok(), "{}: {}", language.name, query.unwrap_err());

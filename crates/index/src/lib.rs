@@ -1,9 +1,9 @@
-//! Files and symbols of a repository, ranked for a task.
+//! Ranks the files and symbols of a repository for a task.
 //!
-//! An index knows the words of every file that git would track, the symbols that each file defines and the names it
-//! refers to. It is kept in one file and brought up to date at each start: only what changed is parsed again. It does
-//! not watch files, starts no process and knows nothing of meaning: what it finds is found by words, names, references
-//! and the past.
+//! An index has the words of every file that git would track, the symbols that each file defines and the
+//! names it refers to. It is stored in one cache file and updated at each start: only changed files are
+//! parsed again. It does not watch files, starts no processes and has no semantic model. Files are found by
+//! words, names, references and the commit history.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,4 +1,4 @@
-//! What is kept of one file.
+//! The index data of one file.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -11,14 +11,14 @@ use crate::languages::Language;
 use crate::symbols::{Symbol, SymbolParser};
 use crate::words::for_each_word;
 
-/// The lines of one piece of a file. A long file is about many things; a piece is about one.
+/// Number of lines per chunk of a file. A long file is about many things; a chunk is about one.
 pub(crate) const CHUNK_LINES: usize = 60;
-/// A file with longer lines on average was made by a program: only its path is looked at.
+/// Files with longer lines on average are generated: only their path is indexed.
 const LINE_BYTES: usize = 500;
-/// Where a file that is no text gives itself away.
+/// Number of bytes checked to detect binary files.
 const HEAD_BYTES: usize = 8_000;
 
-/// What says that a file is probably the same as before.
+/// Metadata that shows whether a file is probably unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileStamp {
     size: u64,
@@ -35,16 +35,16 @@ impl FileStamp {
         }
     }
 
-    /// When the file's content or name last changed, by the file system's clock.
+    /// Returns when the file's content or name last changed, by the file system's clock.
     pub(crate) fn changed(&self) -> (i64, i64) {
         self.changed
     }
 }
 
-/// A content, by its hash.
+/// Hash of a file's content.
 pub(crate) type ContentHash = [u8; 16];
 
-/// What is kept of one file. Records are compared by path.
+/// The index data of one file. Records are compared by path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileRecord {
     /// Relative to the root, with slashes.
@@ -52,19 +52,19 @@ pub(crate) struct FileRecord {
     pub(crate) stamp: FileStamp,
     pub(crate) content: ContentHash,
     pub(crate) symbols: Vec<Symbol>,
-    /// Packed bags: the names referred to, then the parts of the defined names, then each piece of the text.
+    /// Packed bags: the names referred to, then the parts of the defined names, then each chunk of the text.
     #[serde(skip)]
     pub(crate) bags: Vec<u8>,
 }
 
 impl FileRecord {
-    /// Reads what is to be known from a file's text.
+    /// Creates the record of a file from its text.
     pub(crate) fn read(
         path: String,
         stamp: FileStamp,
         content: ContentHash,
         text: &[u8],
-        reader: &mut SymbolParser,
+        parser: &mut SymbolParser,
     ) -> Self {
         let mut record = Self {
             path,
@@ -73,12 +73,12 @@ impl FileRecord {
             symbols: Vec::new(),
             bags: Vec::new(),
         };
-        if !is_docs(text) {
+        if !is_handwritten_text(text) {
             return record;
         }
         let mut bag = BagBuilder::default();
         if let Some(language) = Language::detect(&record.path, text) {
-            let mut outline = reader.outline(language, text);
+            let mut outline = parser.outline(language, text);
             outline.uses.pack(&mut record.bags);
             record.symbols = outline.symbols;
         } else {
@@ -88,31 +88,31 @@ impl FileRecord {
             for_each_word(symbol.name.as_bytes(), |word, _| bag.add(word));
         }
         bag.pack(&mut record.bags);
-        for piece in chunks(text) {
-            for_each_word(piece, |word, _| bag.add(word));
+        for chunk in chunks(text) {
+            for_each_word(chunk, |word, _| bag.add(word));
             bag.pack(&mut record.bags);
         }
         record.bags.shrink_to_fit();
         record
     }
 
-    /// The names that the file refers to.
+    /// Returns the names that the file refers to.
     pub(crate) fn uses(&self) -> Option<Bag<'_>> {
         Bag::all(&self.bags).next()
     }
 
-    /// The parts of the names that the file defines.
+    /// Returns the parts of the names that the file defines.
     pub(crate) fn names(&self) -> Option<Bag<'_>> {
         Bag::all(&self.bags).nth(1)
     }
 
-    /// The words of each piece of the text, in order.
-    pub(crate) fn pieces(&self) -> impl Iterator<Item = Bag<'_>> {
+    /// Returns the words of each chunk of the text, in order.
+    pub(crate) fn chunks(&self) -> impl Iterator<Item = Bag<'_>> {
         Bag::all(&self.bags).skip(2)
     }
 }
 
-/// The hash of a content.
+/// Returns the hash of a content.
 pub(crate) fn content_hash(text: &[u8]) -> ContentHash {
     let hash: [u8; 32] = Sha256::digest(text).into();
     let mut content = ContentHash::default();
@@ -120,14 +120,14 @@ pub(crate) fn content_hash(text: &[u8]) -> ContentHash {
     content
 }
 
-/// Whether this is text that somebody wrote in lines.
-fn is_docs(text: &[u8]) -> bool {
+/// Returns `true` if this is text in lines of usual length, not binary or generated data.
+fn is_handwritten_text(text: &[u8]) -> bool {
     let head = &text[..text.len().min(HEAD_BYTES)];
     let lines = text.iter().filter(|byte| **byte == b'\n').count() + 1;
     !head.contains(&0) && text.len() / lines <= LINE_BYTES
 }
 
-/// The text in pieces of so many lines.
+/// Splits the text into chunks of [`CHUNK_LINES`] lines.
 pub(crate) fn chunks(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -136,8 +136,8 @@ pub(crate) fn chunks(text: &[u8]) -> impl Iterator<Item = &[u8]> {
         }
         let ends = rest.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
         let end = ends.map(|(at, _)| at + 1).nth(CHUNK_LINES - 1);
-        let (piece, after) = rest.split_at(end.unwrap_or(rest.len()));
+        let (chunk, after) = rest.split_at(end.unwrap_or(rest.len()));
         rest = after;
-        Some(piece)
+        Some(chunk)
     })
 }

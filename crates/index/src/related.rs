@@ -1,4 +1,4 @@
-//! The answer: a few files and symbols, each with why it was chosen.
+//! The ranking result: a few files and symbols, each with the reason.
 
 use serde::Serialize;
 use windlass_core::workspace::{RelatedFile, RelatedSymbol, TaskContext};
@@ -7,7 +7,7 @@ use crate::codebase::CodebaseIndex;
 use crate::rank::{self, RankQuery, Ranked};
 use crate::walk;
 
-/// What a task is probably about.
+/// The code that is probably relevant to a task.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Related {
@@ -18,7 +18,7 @@ pub struct Related {
 }
 
 impl CodebaseIndex {
-    /// The files and symbols that a task, told in these words, is probably about.
+    /// Returns the files and symbols that are probably relevant to a task description.
     pub fn related(&self, task: &str) -> Related {
         let query = RankQuery::new(task);
         let mut ranked = rank::rank(self, &query);
@@ -48,26 +48,26 @@ impl CodebaseIndex {
             let Some(text) = walk::read(self.root(), &record.path, self.limits()) else {
                 continue;
             };
-            for place in rank::symbol_hits(&record.symbols, &text, query, ranked) {
-                let symbol = &record.symbols[place.at];
+            for hit in rank::symbol_hits(&record.symbols, &text, query, ranked) {
+                let symbol = &record.symbols[hit.at];
                 all.push(RelatedSymbol {
                     name: symbol.name.clone(),
                     kind: symbol.kind.as_str().to_owned(),
                     path: record.path.clone(),
                     line: symbol.line,
-                    score: rounded(scored.score * place.score),
-                    why: place.why,
+                    score: rounded(scored.score * hit.score),
+                    why: hit.why,
                 });
             }
         }
-        // The sort is stable: among equals the better file, then the earlier line comes first.
+        // The sort is stable: among equal scores the better file, then the earlier line comes first.
         all.sort_by(|one, other| other.score.total_cmp(&one.score));
         all.truncate(TaskContext::MAX_SYMBOLS);
         all
     }
 }
 
-/// Three places are enough to compare, and the same everywhere.
+/// Rounds to three decimals: enough to compare, and the same on every machine.
 fn rounded(score: f32) -> f64 {
     (f64::from(score) * 1_000.0).round() / 1_000.0
 }

@@ -1,4 +1,4 @@
-//! Which files there are: what git would track, within limits.
+//! Lists the files of a tree that git would track, within limits.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -11,21 +11,21 @@ use ignore::{DirEntry, WalkBuilder};
 use crate::record::FileStamp;
 use crate::{Error, Result};
 
-/// How much of a tree is looked at.
+/// Limits of the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexLimits {
-    /// The most files.
+    /// Maximum number of files.
     pub files: usize,
-    /// The largest file, in bytes.
+    /// Maximum size of a file, in bytes.
     pub file_bytes: u64,
-    /// All files together, in bytes.
+    /// Maximum total size, in bytes.
     pub bytes: u64,
-    /// The deepest folder.
+    /// Maximum directory depth.
     pub depth: usize,
 }
 
 impl Default for IndexLimits {
-    /// 100,000 files, 1 MiB each, 512 MiB together, 64 folders deep.
+    /// 100,000 files, 1 MiB each, 512 MiB in total, 64 levels deep.
     fn default() -> Self {
         Self {
             files: 100_000,
@@ -36,7 +36,7 @@ impl Default for IndexLimits {
     }
 }
 
-/// A file that is to be known.
+/// A file to index.
 #[derive(Debug, Clone)]
 pub(crate) struct FoundFile {
     /// Relative to the root, with slashes.
@@ -44,12 +44,12 @@ pub(crate) struct FoundFile {
     pub(crate) stamp: FileStamp,
 }
 
-/// The files of a tree in the order of their paths, and how many were left out by a limit or for their name.
+/// Returns the files of a tree, sorted by path, and the number of skipped entries.
 pub(crate) fn walk(root: &Path, limits: &IndexLimits) -> Result<(Vec<FoundFile>, usize)> {
     std::fs::read_dir(root).map_err(|error| Error::folder(root, &error))?;
     let walk = WalkBuilder::new(root)
         .hidden(false)
-        // A repository knows nothing of what one around it ignores.
+        // The ignore files of an enclosing repository do not apply to a repository.
         .parents(!root.join(".git").exists())
         .require_git(false)
         .follow_links(false)
@@ -57,32 +57,32 @@ pub(crate) fn walk(root: &Path, limits: &IndexLimits) -> Result<(Vec<FoundFile>,
         .filter_entry(|entry| entry.file_name() != ".git")
         .sort_by_file_name(Ord::cmp)
         .build();
-    let (mut found, mut left_out, mut bytes) = (Vec::new(), 0, 0);
+    let (mut found, mut skipped, mut bytes) = (Vec::new(), 0, 0);
     for entry in walk {
-        // A folder that cannot be read is one that the task cannot be about.
+        // An unreadable directory is skipped: an agent cannot read it either.
         let Ok(entry) = entry else {
-            left_out += 1;
+            skipped += 1;
             continue;
         };
         if !entry.file_type().is_some_and(|kind| kind.is_file()) {
             continue;
         }
         let (Some(path), Some((stamp, size))) = (relative(root, &entry), stamp(&entry)) else {
-            left_out += 1;
+            skipped += 1;
             continue;
         };
         if size > limits.file_bytes || bytes + size > limits.bytes || found.len() >= limits.files {
-            left_out += 1;
+            skipped += 1;
             continue;
         }
         bytes += size;
         found.push(FoundFile { path, stamp });
     }
     found.sort_unstable_by(|one, other| one.path.cmp(&other.path));
-    Ok((found, left_out))
+    Ok((found, skipped))
 }
 
-/// The path as the index writes it; `None` where it is not UTF-8, since nothing could be said about it in JSON.
+/// Returns the path as stored in the index, or `None` if it is not UTF-8, because JSON cannot represent it.
 fn relative(root: &Path, entry: &DirEntry) -> Option<String> {
     let path = entry.path().strip_prefix(root).ok()?;
     Some(path.to_str()?.to_owned())
@@ -93,7 +93,7 @@ fn stamp(entry: &DirEntry) -> Option<(FileStamp, u64)> {
     Some((FileStamp::from_metadata(&metadata), metadata.len()))
 }
 
-/// Reads a file, but no more of it than the limit: it may have grown since.
+/// Reads a file up to the size limit: it may have grown since.
 pub(crate) fn read(root: &Path, path: &str, limits: &IndexLimits) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     let file = File::open(root.join(path)).ok()?;
@@ -101,7 +101,7 @@ pub(crate) fn read(root: &Path, path: &str, limits: &IndexLimits) -> Option<Vec<
     Some(text)
 }
 
-/// The first line of a small file, as a path.
+/// Returns the first line of a small file as a path.
 pub(crate) fn first_line(path: &Path) -> Option<PathBuf> {
     let mut text = Vec::new();
     let file = File::open(path).ok()?;

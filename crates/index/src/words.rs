@@ -1,30 +1,31 @@
-//! The words of a text: identifiers whole and in parts, in one form whatever their case or number.
+//! Splits text into words: whole identifiers and their parts, normalized in case and number.
 //!
-//! A word is kept as a hash of 32 bits. Two different words fall together once in billions, and an index without a
-//! dictionary can be built by many threads and changed file by file.
+//! A word is stored as a 32-bit hash. Collisions are very rare, and an index without a dictionary can be
+//! built by many threads and updated file by file.
 
-/// A word, by its hash.
+/// Hash of a word.
 pub(crate) type WordHash = u32;
 
-/// Shorter parts of identifiers say nothing.
+/// Minimum length of a word; shorter parts of identifiers are not useful.
 const MIN_PART_LEN: usize = 2;
-/// What is longer is data, not a word.
+/// Maximum length of a word; longer tokens are data.
 const MAX_WORD_LEN: usize = 48;
 
-/// Gives every word of the text with how it was written: each identifier whole, and its parts where it has several.
+/// Calls `each` for every word of the text with its hash and spelling: each whole identifier, and its parts
+/// if it has several.
 pub(crate) fn for_each_word(text: &[u8], mut each: impl FnMut(WordHash, &[u8])) {
     let mut buffer = Vec::with_capacity(MAX_WORD_LEN);
     for token in text.split(|byte| !is_part(*byte)) {
-        of_token(token, &mut buffer, &mut each);
+        for_each_part(token, &mut buffer, &mut each);
     }
 }
 
-/// The hash of a name exactly as it is written.
+/// Returns the hash of a name exactly as it is spelled.
 pub(crate) fn hash_name(name: &[u8]) -> WordHash {
     hash(name)
 }
 
-fn of_token(token: &[u8], buffer: &mut Vec<u8>, each: &mut impl FnMut(WordHash, &[u8])) {
+fn for_each_part(token: &[u8], buffer: &mut Vec<u8>, each: &mut impl FnMut(WordHash, &[u8])) {
     if token.len() < MIN_PART_LEN
         || token
             .iter()
@@ -35,7 +36,7 @@ fn of_token(token: &[u8], buffer: &mut Vec<u8>, each: &mut impl FnMut(WordHash, 
     let mut parts = 0;
     let mut start = 0;
     for at in 1..=token.len() {
-        if at < token.len() && !breaks(token, at) {
+        if at < token.len() && !starts_part(token, at) {
             continue;
         }
         let part = trim(&token[start..at]);
@@ -66,9 +67,9 @@ fn trim(part: &[u8]) -> &[u8] {
     part.get(start..part.len() - end).unwrap_or_default()
 }
 
-/// Whether a new part begins here: after an underscore, at a capital after a small letter, and at the last capital of
-/// several before a small letter.
-fn breaks(token: &[u8], at: usize) -> bool {
+/// Returns `true` if a new part starts here: after an underscore, at an uppercase letter after a lowercase
+/// letter, and at the last of several uppercase letters before a lowercase letter.
+fn starts_part(token: &[u8], at: usize) -> bool {
     let (before, here) = (token[at - 1], token[at]);
     if (before == b'_') != (here == b'_') {
         return true;
@@ -76,20 +77,20 @@ fn breaks(token: &[u8], at: usize) -> bool {
     if !here.is_ascii_uppercase() {
         return false;
     }
-    let next_is_small = token.get(at + 1).is_some_and(u8::is_ascii_lowercase);
+    let next_is_lowercase = token.get(at + 1).is_some_and(u8::is_ascii_lowercase);
     before.is_ascii_lowercase()
         || before.is_ascii_digit()
-        || (before.is_ascii_uppercase() && next_is_small)
+        || (before.is_ascii_uppercase() && next_is_lowercase)
 }
 
-/// The hash of a word in its one form: small letters, without the endings of number and tense.
+/// Returns the hash of the stem of a word: lowercase, without the endings of number and tense.
 fn hash_stem(word: &[u8], buffer: &mut Vec<u8>) -> WordHash {
     buffer.clear();
     buffer.extend(word.iter().map(u8::to_ascii_lowercase));
     hash(stem(buffer))
 }
 
-/// Takes off the endings that tell one use of a word from another. It need not be right, only the same everywhere.
+/// Removes common endings. The stem need not be correct, only the same everywhere.
 fn stem(word: &[u8]) -> &[u8] {
     if word.contains(&b'_') || word.len() < 4 {
         return word;
@@ -118,7 +119,7 @@ fn stem(word: &[u8]) -> &[u8] {
     }
 }
 
-/// FNV-1a of 64 bits, folded: the same on every machine and in every version.
+/// 64-bit FNV-1a, folded to 32 bits: the same on every machine and in every version.
 fn hash(bytes: &[u8]) -> WordHash {
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
     for byte in bytes {

@@ -1,4 +1,4 @@
-//! Everything `index` promises, on folders of its own.
+//! Tests of the index on temporary directories.
 
 #[cfg(test)]
 mod suite;

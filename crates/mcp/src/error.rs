@@ -1,126 +1,126 @@
-//! Why a server could not be started, or did not do what was asked of it.
+//! Errors of MCP servers.
 
 use std::time::Duration;
 
 use windlass_core::limits::PROTOCOL_LINE_BYTES;
 use windlass_core::{ErrorCode, Retry};
 
-/// A result whose error is [`Error`].
+/// A [`Result`](std::result::Result) with [`Error`] as the default error.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What talking to MCP servers can fail with. Every message but a tool's own names the server it is about.
+/// An error of an MCP server. Every message except a tool's own names the server.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A server's name that cannot be part of a tool's name.
+    /// The name of a server cannot be part of a tool's name.
     #[error("mcp server {name:?}: {problem}")]
     InvalidName {
-        /// The name as it was given.
+        /// The given name.
         name: String,
-        /// What is wrong with it.
+        /// Why it is invalid.
         problem: &'static str,
     },
-    /// The server's program was not started.
+    /// The program of the server could not be started.
     #[error("mcp server {server}: {source}")]
     Start {
         /// The server.
         server: String,
-        /// What the sandbox said.
+        /// The error of the sandbox.
         source: windlass_sandbox::Error,
     },
-    /// The server is no longer there.
+    /// The server no longer runs.
     #[error("mcp server {server} {how}")]
     ServerExited {
         /// The server.
         server: String,
-        /// How it ended, and what it said last.
+        /// How it ended, with the tail of its stderr.
         how: String,
     },
-    /// The server took too long.
-    #[error("mcp server {server}: {what} took longer than {} s{said}", after.as_secs_f64())]
+    /// The server exceeded a time limit.
+    #[error("mcp server {server}: {what} took longer than {} s{stderr}", after.as_secs_f64())]
     Timeout {
         /// The server.
         server: String,
-        /// What was being waited for.
+        /// The operation that did not finish.
         what: String,
-        /// How long it was given.
+        /// The time limit.
         after: Duration,
-        /// What the server said meanwhile on standard error, as the end of the sentence; empty if nothing.
-        said: String,
+        /// The tail of the server's stderr, as the end of the sentence; empty if there is none.
+        stderr: String,
     },
-    /// The server said more at once than a line of the protocol may hold, and was stopped.
+    /// The server sent a line that exceeds the protocol's limit, and was stopped.
     #[error(
-        "mcp server {server} sent a line of more than {} MiB and was stopped: ask it for less at once",
+        "mcp server {server} sent a line of more than {} MiB and was stopped: request less data per call",
         PROTOCOL_LINE_BYTES >> 20
     )]
     LineTooLong {
         /// The server.
         server: String,
     },
-    /// The server lists more than we are ready to remember.
+    /// The server lists too many items.
     #[error("mcp server {server} lists more than {limit} of {what}")]
     TooMany {
         /// The server.
         server: String,
-        /// What it lists.
+        /// The kind of items.
         what: &'static str,
-        /// How much it may list, with its unit.
+        /// The limit, with its unit.
         limit: String,
     },
     /// No server of the session has this name.
-    #[error("no mcp server {server:?}: there is {known}")]
+    #[error("no mcp server {server:?}: available: {known}")]
     UnknownServer {
-        /// The name that was asked for.
+        /// The requested name.
         server: String,
-        /// The names there are.
+        /// The available names.
         known: String,
     },
     /// The server has no tool of this name.
-    #[error("mcp server {server} has no tool {tool:?}: there is {known}")]
+    #[error("mcp server {server} has no tool {tool:?}: available: {known}")]
     UnknownTool {
         /// The server.
         server: String,
-        /// The name that was asked for.
+        /// The requested name.
         tool: String,
-        /// The names there are.
+        /// The available names.
         known: String,
     },
-    /// The tool ran and failed; the message is for whoever called it.
+    /// The tool ran and failed. The message is for the caller of the tool.
     #[error("{message}")]
     ToolFailed {
         /// The server.
         server: String,
         /// The tool that failed.
         tool: String,
-        /// What the tool said.
+        /// The message from the tool.
         message: String,
     },
-    /// The server answered a request with an error.
+    /// The server returned an error to a request.
     #[error("mcp server {server}: {what}: {message} ({code})")]
     ErrorResponse {
         /// The server.
         server: String,
-        /// What was asked of it.
+        /// The request.
         what: String,
-        /// The error's number in the protocol.
+        /// The error code of the protocol.
         code: i32,
-        /// What the server said.
+        /// The message from the server.
         message: String,
     },
-    /// The server does not keep to the protocol.
+    /// The server violated the protocol.
     #[error("mcp server {server}: {what}: {problem}")]
     Protocol {
         /// The server.
         server: String,
-        /// What was asked of it.
+        /// The request.
         what: String,
-        /// What is wrong with its answer.
+        /// The violation.
         problem: String,
     },
 }
 
 impl Error {
-    /// The stable name of this failure.
+    /// Returns the stable code of this error.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Start { source, .. } => source.code(),
@@ -135,7 +135,8 @@ impl Error {
         }
     }
 
-    /// Whether doing the same thing again may help. A server that is gone stays gone for its [`Servers`](crate::Servers).
+    /// Returns whether a retry may succeed. A server that exited is not restarted by its
+    /// [`McpServers`](crate::McpServers).
     pub fn retry(&self) -> Retry {
         match self {
             Self::Start { source, .. } => source.retry(),
@@ -145,11 +146,11 @@ impl Error {
     }
 }
 
-/// Names as a phrase: what there is, or that there is none.
+/// Joins names for a message; `none` if there are no names.
 pub(crate) fn join_names(names: &[&str]) -> String {
-    // A server may have a thousand tools; a message needs no more than a screen of them.
-    const SHOWN: usize = 40;
-    match names.split_at_checked(SHOWN) {
+    // A server may have a thousand tools. Limit the length of the message.
+    const MAX_SHOWN: usize = 40;
+    match names.split_at_checked(MAX_SHOWN) {
         _ if names.is_empty() => "none".to_owned(),
         Some((shown, rest @ [_, ..])) => format!("{} and {} more", shown.join(", "), rest.len()),
         _ => names.join(", "),
@@ -161,7 +162,7 @@ mod tests {
     use super::join_names;
 
     #[test]
-    fn a_list_of_names_fits_a_screen() {
+    fn long_list_of_names_is_shortened() {
         assert_eq!(join_names(&[]), "none");
         assert_eq!(join_names(&["a", "b"]), "a, b");
         assert!(join_names(&["a"; 40]).ends_with(", a"));

@@ -1,4 +1,4 @@
-//! Says what went wrong with a server, in our words and with its own.
+//! Builds errors with the name of the server, the reason of its end and its stderr.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,21 +10,21 @@ use crate::error::Error;
 use crate::listing::ListError;
 use crate::stdio::{TransportEnd, TransportState};
 
-/// How long a wire that broke may take to say why.
+/// How long to wait for the reason after the connection closed.
 const END_REASON_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Knows a server's name and what became of its wire.
+/// The name of a server and the state of its transport.
 #[derive(Debug)]
 pub(crate) struct ErrorContext {
     pub(crate) name: String,
-    pub(crate) record: Arc<TransportState>,
+    pub(crate) transport: Arc<TransportState>,
 }
 
 impl ErrorContext {
     pub(crate) fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
-            record: Arc::default(),
+            transport: Arc::default(),
         }
     }
 
@@ -66,18 +66,18 @@ impl ErrorContext {
     }
 
     pub(crate) async fn timeout_error(&self, what: &str, after: Duration) -> Error {
-        let said = timeout(END_REASON_TIMEOUT, self.record.said.wait()).await;
+        let stderr = timeout(END_REASON_TIMEOUT, self.transport.stderr.wait()).await;
         Error::Timeout {
             server: self.name.clone(),
             what: what.to_owned(),
             after,
-            said: said.cloned().unwrap_or_default(),
+            stderr: stderr.cloned().unwrap_or_default(),
         }
     }
 
     async fn exited_error(&self) -> Error {
         let server = self.name.clone();
-        match timeout(END_REASON_TIMEOUT, self.record.end.wait()).await {
+        match timeout(END_REASON_TIMEOUT, self.transport.end.wait()).await {
             Ok(TransportEnd::LineTooLong) => Error::LineTooLong { server },
             Ok(TransportEnd::Exited(how)) => Error::ServerExited {
                 server,
@@ -85,7 +85,7 @@ impl ErrorContext {
             },
             Err(_) => Error::ServerExited {
                 server,
-                how: "no longer listens".to_owned(),
+                how: "no longer reads its input".to_owned(),
             },
         }
     }

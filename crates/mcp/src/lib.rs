@@ -1,26 +1,26 @@
-//! A session's MCP servers: started behind walls, their tools and resources listed, called and read.
+//! The MCP servers of a session: starts them in the sandbox, lists their tools and resources, and calls them.
 //!
-//! [`Servers`] starts each [`McpServer`](windlass_core::McpServer) through the sandbox and speaks the protocol with it
-//! over its standard input and output, within [`Limits`]. A server may be careless or worse: it may never answer, print
-//! noise, flood, or die in the middle of a call; each is an [`Error`] that names the server, and nothing waits for ever.
-//! [`demo`] is a small server that does all of this on request.
+//! [`McpServers`] starts each [`McpServer`](windlass_core::McpServer) in the sandbox and speaks the protocol
+//! over its stdin and stdout, within [`McpLimits`]. A server may misbehave: it may never respond, print
+//! non-protocol output, flood, or exit during a call. Each case is an [`Error`] that names the server, and no
+//! operation waits forever. [`demo`] is a small server that does all of this on request.
 //!
-//! What it does not do: it decides neither which servers a session has nor whether a tool may be called, and it speaks
-//! to no server over HTTP.
+//! This crate does not decide which servers a session has or whether a tool may be called, and it does not
+//! support servers over HTTP.
 //!
 //! ```no_run
 //! use windlass_core::McpServer;
-//! use windlass_mcp::Servers;
+//! use windlass_mcp::McpServers;
 //! use windlass_sandbox::{Host, Sandbox};
 //!
-//! # async fn example(wanted: Vec<McpServer>) -> Result<(), Box<dyn std::error::Error>> {
+//! # async fn example(configured: Vec<McpServer>) -> Result<(), Box<dyn std::error::Error>> {
 //! let sandbox = Sandbox::detect(Host::current()).await?;
-//! let servers = Servers::connect(&sandbox, &wanted, "/home/me/project".as_ref()).await?;
+//! let servers = McpServers::connect(&sandbox, &configured, "/home/me/project".as_ref()).await?;
 //! for tool in servers.tools() {
-//!     println!("{}: {}", tool.joined(), tool.description);
+//!     println!("{}: {}", tool.qualified_name(), tool.description);
 //! }
-//! let answer = servers.call("demo", "echo", serde_json::from_str(r#"{ "text": "hello" }"#)?).await?;
-//! assert_eq!(answer, "hello");
+//! let result = servers.call("demo", "echo", serde_json::from_str(r#"{ "text": "hello" }"#)?).await?;
+//! assert_eq!(result, "hello");
 //! # Ok(())
 //! # }
 //! ```

@@ -1,28 +1,29 @@
-//! How long and how much a server may take.
+//! Limits on servers.
 
 use std::time::Duration;
 
-/// How many tools, and how many resources, one server may list.
+/// The maximum number of tools, and of resources, of one server.
 pub(crate) const MAX_ITEMS: usize = 1_000;
-/// What a list of tools or of resources may add up to, over all of its pages.
+/// The maximum size of a list of tools or resources, over all of its pages.
 pub(crate) const LIST_BYTES: usize = 16 << 20;
-/// What is kept of a server's standard error, and what of that an error repeats.
+/// How much of a server's stderr is stored.
 pub(crate) const STDERR_BYTES: usize = 64 << 10;
+/// How much of a server's stderr is repeated in an error.
 pub(crate) const STDERR_TAIL: usize = 2 << 10;
-/// A server lives as long as its session; a day is longer than any.
+/// The maximum run time of a server. A server runs as long as its session, which is shorter than a day.
 pub(crate) const MAX_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long a server may take.
+/// The time limits of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct McpLimits {
-    /// The time from its start until its tools and resources are listed.
+    /// From the start until the tools and resources are listed.
     pub start: Duration,
-    /// The time for one call of a tool or one read of a resource.
+    /// One call of a tool, or one read of a resource.
     pub call: Duration,
 }
 
 impl Default for McpLimits {
-    /// Thirty seconds to start, a minute for a call.
+    /// Thirty seconds to start, one minute for a call.
     fn default() -> Self {
         Self {
             start: Duration::from_secs(30),

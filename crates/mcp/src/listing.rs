@@ -1,4 +1,4 @@
-//! What a server offers: its tools and resources, all pages of them, within limits.
+//! Lists the tools and resources of a server, over all pages and within limits.
 
 use futures::future::{BoxFuture, FutureExt};
 use rmcp::model::PaginatedRequestParams;
@@ -11,39 +11,39 @@ use crate::limits::{LIST_BYTES, MAX_ITEMS};
 /// A tool of a server.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct McpTool {
-    /// The server's name.
+    /// The name of the server.
     pub server: String,
-    /// The tool's name, as its server knows it.
+    /// The name of the tool on its server.
     pub name: String,
-    /// What it does, in its server's words; empty if it has none.
+    /// The server's description of the tool; empty if there is none.
     pub description: String,
     /// The JSON schema of its arguments.
     pub input_schema: Value,
 }
 
 impl McpTool {
-    /// The name under which agents know it: `mcp__<server>__<tool>`.
+    /// Returns the name that agents use: `mcp__<server>__<tool>`.
     pub fn qualified_name(&self) -> String {
         format!("mcp__{}__{}", self.server, self.name)
     }
 }
 
-/// Something a server lets us read.
+/// A resource of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct McpResource {
-    /// Where it is, in its server's own scheme.
+    /// The URI, in the server's own scheme.
     pub uri: String,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What it is, in its server's words; empty if it has none.
+    /// The server's description of the resource; empty if there is none.
     pub description: String,
-    /// Its media type, if the server knows it.
+    /// The media type, if the server reports it.
     pub mime_type: Option<String>,
 }
 
-/// Why there is no list.
+/// The error of a list request.
 pub(crate) enum ListError {
-    /// It is longer than we are ready to remember.
+    /// The list exceeds the limits.
     TooMany { what: &'static str, limit: String },
     Service {
         what: &'static str,
@@ -55,12 +55,12 @@ pub(crate) async fn tools(
     peer: &Peer<RoleClient>,
     server: &str,
 ) -> Result<Vec<McpTool>, ListError> {
-    if !offers(peer, |can| can.tools.is_some()) {
+    if !offers(peer, |capabilities| capabilities.tools.is_some()) {
         return Ok(Vec::new());
     }
-    let page = |at| {
-        let turned = peer.list_tools(at);
-        async { turned.await.map(|page| (page.tools, page.next_cursor)) }.boxed()
+    let page = |cursor| {
+        let request = peer.list_tools(cursor);
+        async { request.await.map(|page| (page.tools, page.next_cursor)) }.boxed()
     };
     let tool = |tool: rmcp::model::Tool| McpTool {
         server: server.to_owned(),
@@ -72,12 +72,12 @@ pub(crate) async fn tools(
 }
 
 pub(crate) async fn resources(peer: &Peer<RoleClient>) -> Result<Vec<McpResource>, ListError> {
-    if !offers(peer, |can| can.resources.is_some()) {
+    if !offers(peer, |capabilities| capabilities.resources.is_some()) {
         return Ok(Vec::new());
     }
-    let page = |at| {
-        let turned = peer.list_resources(at);
-        async { turned.await.map(|page| (page.resources, page.next_cursor)) }.boxed()
+    let page = |cursor| {
+        let request = peer.list_resources(cursor);
+        async { request.await.map(|page| (page.resources, page.next_cursor)) }.boxed()
     };
     let resource = |resource: rmcp::model::Resource| McpResource {
         uri: resource.uri,
@@ -88,29 +88,26 @@ pub(crate) async fn resources(peer: &Peer<RoleClient>) -> Result<Vec<McpResource
     pages("resources", page, resource).await
 }
 
-/// Whether the server said so when it was greeted; asking for what it does not offer is an error to many.
-fn offers(
-    peer: &Peer<RoleClient>,
-    what: impl Fn(&rmcp::model::ServerCapabilities) -> bool,
-) -> bool {
-    peer.peer_info()
-        .is_some_and(|info| what(&info.capabilities))
+/// Returns `true` if the server announced the capability in its handshake. Many servers return an error to a
+/// list request for something they do not offer.
+fn offers(peer: &Peer<RoleClient>, has: impl Fn(&rmcp::model::ServerCapabilities) -> bool) -> bool {
+    peer.peer_info().is_some_and(|info| has(&info.capabilities))
 }
 
 type Page<T> = Result<(Vec<T>, Option<String>), ServiceError>;
 
-/// Turns pages until there is no next one. Pages without end and without items are left to the caller's clock.
+/// Reads pages until the last one. Endless empty pages are stopped by the caller's time limit.
 async fn pages<'a, T, U: Serialize>(
     what: &'static str,
-    // Not an async closure: of that, the compiler does not see that its future can move between threads.
+    // Not an async closure: the compiler cannot prove that its future is `Send`.
     page: impl Fn(Option<PaginatedRequestParams>) -> BoxFuture<'a, Page<T>>,
     convert: impl Fn(T) -> U,
 ) -> Result<Vec<U>, ListError> {
     let mut all = Vec::new();
     let mut bytes = 0;
-    let mut at = None;
+    let mut cursor = None;
     loop {
-        let (items, next) = page(at)
+        let (items, next) = page(cursor)
             .await
             .map_err(|error| ListError::Service { what, error })?;
         for item in items.into_iter().map(&convert) {
@@ -122,7 +119,7 @@ async fn pages<'a, T, U: Serialize>(
             }
         }
         match next {
-            Some(cursor) => at = Some(PaginatedRequestParams::default().with_cursor(Some(cursor))),
+            Some(next) => cursor = Some(PaginatedRequestParams::default().with_cursor(Some(next))),
             None => return Ok(all),
         }
     }

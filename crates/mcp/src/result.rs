@@ -1,33 +1,33 @@
-//! What a server answered, as a value for whoever asked.
+//! Converts results of a server.
 
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde::Serialize;
 use serde_json::Value;
 use windlass_core::limits::OUTPUT_BYTES;
 
-/// One part of a resource, whole.
+/// One part of a resource.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ResourceContent {
-    /// Where it is; a resource may be made of others.
+    /// The URI of the part; a resource may consist of several.
     pub uri: String,
-    /// Its media type, if the server knows it.
+    /// The media type, if the server reports it.
     pub mime_type: Option<String>,
-    /// What is in it.
+    /// The content.
     pub body: ResourceBody,
 }
 
-/// What is in a resource.
+/// The content of a resource.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResourceBody {
     /// Text.
     Text(String),
-    /// Bytes, in base64 as the server sent them.
+    /// Bytes, in base64 as sent by the server.
     Base64(String),
 }
 
 impl ResourceContent {
-    /// What came from the server; `None` for a kind that a later protocol may bring.
+    /// Converts a part. Returns `None` for a kind that this version does not know.
     pub(crate) fn new(contents: ResourceContents) -> Option<Self> {
         let (uri, mime_type, body) = match contents {
             ResourceContents::TextResourceContents {
@@ -52,14 +52,14 @@ impl ResourceContent {
     }
 }
 
-/// A tool's answer: its structured content if it has any, a string if all of it is text, else its blocks as they came;
-/// or, if the tool says that it failed, what it said.
+/// Returns the result of a tool: its structured content if there is any, a string if all of it is text,
+/// otherwise its content blocks. Returns the message as `Err` if the tool failed.
 pub(crate) fn tool_result(result: CallToolResult) -> Result<Value, String> {
     let failed = result.is_error == Some(true);
-    let words = || text_content(&result.content);
+    let text = || text_content(&result.content);
     let value = match result.structured_content {
         Some(value) if !failed => value,
-        _ => words().map_or_else(
+        _ => text().map_or_else(
             || serde_json::to_value(&result.content).unwrap_or_default(),
             Value::String,
         ),
@@ -79,7 +79,7 @@ fn text_content(blocks: &[ContentBlock]) -> Option<String> {
     texts.map(|texts| texts.join("\n"))
 }
 
-/// Cuts what is longer than a tool's output may be; what is no longer whole is no longer JSON, so it becomes text.
+/// Truncates a value that exceeds the output limit. Truncated JSON is no longer valid, so it becomes text.
 fn within_limit(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(truncate(text)),
@@ -114,50 +114,50 @@ mod tests {
 
     use super::*;
 
-    fn answer(result: Value) -> Result<Value, String> {
+    fn convert(result: Value) -> Result<Value, String> {
         tool_result(serde_json::from_value(result).unwrap())
     }
 
     #[test]
-    fn text_is_a_string_and_structure_goes_before_it() {
+    fn text_is_a_string_and_structured_content_has_precedence() {
         let texts = json!([{ "type": "text", "text": "one" }, { "type": "text", "text": "two" }]);
-        assert_eq!(answer(json!({ "content": texts })), Ok(json!("one\ntwo")));
+        assert_eq!(convert(json!({ "content": texts })), Ok(json!("one\ntwo")));
         assert_eq!(
-            answer(json!({ "content": texts, "structuredContent": { "sum": 5 } })),
+            convert(json!({ "content": texts, "structuredContent": { "sum": 5 } })),
             Ok(json!({ "sum": 5 }))
         );
     }
 
     #[test]
-    fn what_is_not_text_stays_as_it_is() {
+    fn non_text_content_is_unchanged() {
         let image = json!([{ "type": "image", "data": "AAAA", "mimeType": "image/png" }]);
-        assert_eq!(answer(json!({ "content": image })), Ok(image));
+        assert_eq!(convert(json!({ "content": image })), Ok(image));
     }
 
     #[test]
-    fn a_failure_is_its_words() {
+    fn tool_failure_returns_its_message() {
         let failure =
             json!({ "content": [{ "type": "text", "text": "no such row" }], "isError": true });
-        assert_eq!(answer(failure), Err("no such row".to_owned()));
+        assert_eq!(convert(failure), Err("no such row".to_owned()));
         assert_eq!(
-            answer(json!({ "content": [], "isError": true })),
+            convert(json!({ "content": [], "isError": true })),
             Err(String::new())
         );
     }
 
     #[test]
-    fn p12_a_long_answer_keeps_its_head_and_its_tail() {
+    fn p12_long_result_keeps_head_and_tail() {
         let text = format!("head{}tail", "é".repeat(OUTPUT_BYTES));
         let long = json!({ "content": [{ "type": "text", "text": text }] });
-        let Ok(Value::String(kept)) = answer(long) else {
+        let Ok(Value::String(text)) = convert(long) else {
             panic!("no text")
         };
         assert!(
-            kept.starts_with("head") && kept.ends_with("tail") && kept.contains(" bytes cut …]")
+            text.starts_with("head") && text.ends_with("tail") && text.contains(" bytes cut …]")
         );
-        assert!(kept.len() < OUTPUT_BYTES + 64);
+        assert!(text.len() < OUTPUT_BYTES + 64);
 
         let wide = json!({ "structuredContent": vec!["x".repeat(100); OUTPUT_BYTES / 50] });
-        assert!(matches!(answer(wide), Ok(Value::String(kept)) if kept.len() < OUTPUT_BYTES + 64));
+        assert!(matches!(convert(wide), Ok(Value::String(text)) if text.len() < OUTPUT_BYTES + 64));
     }
 }

@@ -1,4 +1,4 @@
-//! One server: started, greeted, asked.
+//! The connection to one server.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,53 +22,53 @@ use crate::listing::{self, McpResource, McpTool};
 use crate::result::{self, ResourceContent};
 use crate::stdio::StdioTransport;
 
-/// A server that runs until this value is dropped.
+/// A running server. Dropping it stops the server.
 #[derive(Debug)]
 pub(crate) struct McpConnection {
     pub(crate) resources: Vec<McpResource>,
     client: RmcpClient,
-    witness: ErrorContext,
+    context: ErrorContext,
     limits: McpLimits,
 }
 
 type RmcpClient = RunningService<RoleClient, ClientConfig>;
 
 impl McpConnection {
-    /// Starts a server, greets it and asks what it offers.
+    /// Starts a server, performs the handshake and lists its tools and resources.
     pub(crate) async fn start(
         sandbox: &Sandbox,
         server: &McpServer,
         cwd: &Path,
         limits: McpLimits,
     ) -> Result<(Self, Vec<McpTool>)> {
-        let witness = ErrorContext::new(&server.name);
+        let context = ErrorContext::new(&server.name);
         let child = sandbox.spawn(spec(server, cwd));
-        let child = child.map_err(|error| witness.start_error(error))?;
-        let pipes = StdioTransport::new(child, Arc::clone(&witness.record), limits.call);
-        let Ok(greeted) = timeout(limits.start, handshake(pipes, &witness)).await else {
-            return Err(witness.timeout_error("starting", limits.start).await);
+        let child = child.map_err(|error| context.start_error(error))?;
+        let transport = StdioTransport::new(child, Arc::clone(&context.transport), limits.call);
+        let Ok(connected) = timeout(limits.start, handshake(transport, &context)).await else {
+            return Err(context.timeout_error("starting", limits.start).await);
         };
-        let (client, tools, resources) = greeted?;
+        let (client, tools, resources) = connected?;
         tracing::debug!(server = server.name, tools = tools.len(), "connected");
         let server = Self {
             resources,
             client,
-            witness,
+            context,
             limits,
         };
         Ok((server, tools))
     }
 
     pub(crate) fn name(&self) -> &str {
-        &self.witness.name
+        &self.context.name
     }
 
-    /// Lines on its standard output that were no messages.
+    /// Returns the number of lines on stdout that were not protocol messages.
     pub(crate) fn stray_line_count(&self) -> u64 {
-        self.witness.record.noise.load(Ordering::Relaxed)
+        self.context.transport.stray_lines.load(Ordering::Relaxed)
     }
 
-    /// Calls a tool. Dropping the future tells the server that nobody waits any more.
+    /// Calls a tool. Dropping the future cancels the request on the server.
     pub(crate) async fn call(&self, tool: &str, arguments: Map<String, Value>) -> Result<Value> {
         let call = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         let result = self.request(tool, self.client.call_tool(call)).await?;
@@ -95,39 +95,41 @@ impl McpConnection {
         request: impl Future<Output = Result<T, ServiceError>>,
     ) -> Result<T> {
         match timeout(self.limits.call, request).await {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => Err(self.witness.request_error(what, error).await),
+            Ok(Ok(result)) => Ok(result),
+            Ok(Err(error)) => Err(self.context.request_error(what, error).await),
             Err(_) => Err(Error::Timeout {
                 server: self.name().to_owned(),
                 what: what.to_owned(),
                 after: self.limits.call,
-                said: String::new(),
+                stderr: String::new(),
             }),
         }
     }
 }
 
 async fn handshake(
-    pipes: StdioTransport,
-    witness: &ErrorContext,
+    transport: StdioTransport,
+    context: &ErrorContext,
 ) -> Result<(RmcpClient, Vec<McpTool>, Vec<McpResource>)> {
-    let client = match rmcp::serve_client(client_config(), pipes).await {
+    let client = match rmcp::serve_client(client_config(), transport).await {
         Ok(client) => client,
-        Err(error) => return Err(witness.handshake_error(error).await),
+        Err(error) => return Err(context.handshake_error(error).await),
     };
     let lists = async {
-        let tools = listing::tools(&client, &witness.name).await?;
+        let tools = listing::tools(&client, &context.name).await?;
         Ok((tools, listing::resources(&client).await?))
     };
     match lists.await {
         Ok((tools, resources)) => Ok((client, tools, resources)),
-        Err(problem) => Err(witness.list_error(problem).await),
+        Err(error) => Err(context.list_error(error).await),
     }
 }
 
-/// A server is chosen by the user's trusted configuration and not by a model. Like an agent it needs the way to its own
-/// provider and the home folder to read its program from, and like an agent it may write nowhere but here. What a tool
-/// is given would keep most servers from starting.
+/// Returns the command to run in the sandbox.
+///
+/// The user's trusted configuration chooses a server, not a model. Like an agent it needs network access to
+/// its provider and read access to the home directory, and it may write to its working directory only. The
+/// profile of a tool is too strict: most servers would not start.
 fn spec(server: &McpServer, cwd: &Path) -> CommandSpec {
     let mut spec = CommandSpec::new(&server.command, cwd, Profile::agent()).args(&server.args);
     for (name, value) in &server.env {
@@ -142,9 +144,10 @@ fn spec(server: &McpServer, cwd: &Path) -> CommandSpec {
     spec.stdin(Stdin::Pipe).limits(limits)
 }
 
-/// The newest protocol has no greeting, and today's servers wait for one.
+/// Returns the client configuration. The newest protocol version has no initialize request, but current
+/// servers wait for one.
 fn client_config() -> ClientConfig {
-    let us = Implementation::new("windlass", env!("CARGO_PKG_VERSION"));
-    ClientConfig::new(ClientCapabilities::default(), us)
+    let info = Implementation::new("windlass", env!("CARGO_PKG_VERSION"));
+    ClientConfig::new(ClientCapabilities::default(), info)
         .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
 }

@@ -1,4 +1,4 @@
-//! All servers of one session.
+//! The servers of one session.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,10 +14,10 @@ use crate::listing::{McpResource, McpTool};
 use crate::result::ResourceContent;
 use crate::server::McpConnection;
 
-/// The longest name of a server.
+/// The maximum length of a server's name.
 const NAME_BYTES: usize = 64;
 
-/// The running servers of one session. Dropping it ends them all.
+/// The running servers of one session. Dropping it stops all of them.
 #[derive(Debug)]
 pub struct McpServers {
     running: Vec<McpConnection>,
@@ -25,12 +25,12 @@ pub struct McpServers {
 }
 
 impl McpServers {
-    /// Starts all servers at once, in `cwd`, and learns what they offer. If one fails, none is left running.
+    /// Starts all servers concurrently in `cwd` and lists what they offer. If one fails, all are stopped.
     pub async fn connect(sandbox: &Sandbox, servers: &[McpServer], cwd: &Path) -> Result<Self> {
         Self::connect_with_limits(sandbox, servers, cwd, McpLimits::default()).await
     }
 
-    /// The same, within limits of the caller's own.
+    /// Like [`connect`](Self::connect), with the given limits.
     pub async fn connect_with_limits(
         sandbox: &Sandbox,
         servers: &[McpServer],
@@ -38,7 +38,7 @@ impl McpServers {
         limits: McpLimits,
     ) -> Result<Self> {
         check_names(servers)?;
-        // A loop, not a closure: with one, the compiler does not see that the future can move between threads.
+        // A loop instead of a closure: with one, the compiler cannot prove that the future is `Send`.
         let mut starts = Vec::new();
         for server in servers {
             starts.push(McpConnection::start(sandbox, server, cwd, limits));
@@ -49,28 +49,28 @@ impl McpServers {
         Ok(Self { running, tools })
     }
 
-    /// The names of the servers, in the order they were given.
+    /// Returns the names of the servers, in the given order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.running.iter().map(McpConnection::name)
     }
 
-    /// The tools of all servers.
+    /// Returns the tools of all servers.
     pub fn tools(&self) -> &[McpTool] {
         &self.tools
     }
 
-    /// The tool that agents know under this name: `mcp__<server>__<tool>`.
-    pub fn find_tool(&self, joined: &str) -> Option<&McpTool> {
+    /// Returns the tool with the name that agents use: `mcp__<server>__<tool>`.
+    pub fn find_tool(&self, qualified_name: &str) -> Option<&McpTool> {
         self.tools
             .iter()
-            .find(|tool| tool.qualified_name() == joined)
+            .find(|tool| tool.qualified_name() == qualified_name)
     }
 
-    /// Calls a tool and waits for its answer.
+    /// Calls a tool and waits for its result.
     ///
-    /// The answer is the tool's structured content if it has any, a string if all of it is text, else its blocks as they
-    /// came; of a long one, head and tail are kept. A tool that says it failed is [`Error::Failed`]. Dropping the future
-    /// tells the server that nobody waits any more.
+    /// The result is the tool's structured content if there is any, a string if all of it is text, otherwise
+    /// its content blocks. A long result is truncated to its head and tail. A failure of the tool is
+    /// [`Error::ToolFailed`]. Dropping the future cancels the request on the server.
     pub async fn call(
         &self,
         server: &str,
@@ -90,17 +90,18 @@ impl McpServers {
         running.call(tool, arguments).await
     }
 
-    /// What a server listed for reading.
+    /// Returns the resources that a server lists.
     pub fn resources(&self, server: &str) -> Result<&[McpResource]> {
         Ok(&self.server(server)?.resources)
     }
 
-    /// Reads a resource. It need not be listed: many servers know more than they list.
+    /// Reads a resource. It need not be listed: many servers have more resources than they list.
     pub async fn read(&self, server: &str, uri: &str) -> Result<Vec<ResourceContent>> {
         self.server(server)?.read(uri).await
     }
 
-    /// How many lines a server printed that were no messages. Some print banners; they do no harm.
+    /// Returns how many lines a server printed that were not protocol messages, such as banners. They are
+    /// ignored.
     pub fn stray_line_count(&self, server: &str) -> Result<u64> {
         Ok(self.server(server)?.stray_line_count())
     }
@@ -114,12 +115,14 @@ impl McpServers {
     }
 }
 
-/// A name is part of its tools' names, and those must be names to every model API.
+/// Checks the names of the servers. A name is part of the names of its tools, which every model API must
+/// accept.
 fn check_names(servers: &[McpServer]) -> Result<()> {
     let mut seen = BTreeSet::new();
     for McpServer { name, .. } in servers {
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-        let problem = if name.is_empty() || name.len() > NAME_BYTES || !name.bytes().all(plain) {
+        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        let problem = if name.is_empty() || name.len() > NAME_BYTES || !name.bytes().all(is_allowed)
+        {
             "use 1 to 64 letters, digits, '-' and '_'"
         } else if !seen.insert(name) {
             "two servers have this name: rename one"

@@ -1,4 +1,4 @@
-//! The wire to one server: its standard input and output, line by line and within limits.
+//! The stdio transport of one server, line by line and within limits.
 
 use std::io;
 use std::sync::Arc;
@@ -16,61 +16,67 @@ use windlass_sandbox::{Child, ExitReason};
 
 use crate::limits::STDERR_TAIL;
 
-/// How many requests of the server may wait for our answer. It has little to ask: we offer it nothing but `ping`.
+/// The maximum number of server requests that wait for a response. Servers need few: the client offers only
+/// `ping`.
 const MAX_PENDING_RESPONSES: usize = 16;
 
-/// How long a server may take to end once its input has ended, or once it has closed its output.
+/// How long a server may take to exit after its stdin was closed, or after it closed its stdout.
 const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How a wire came to its end.
+/// Why a transport ended.
 #[derive(Debug, Clone)]
 pub(crate) enum TransportEnd {
-    /// The server ended, in these words.
+    /// The server exited, with a description.
     Exited(String),
-    /// The server sent a line longer than a line may be.
+    /// The server sent a line that exceeds the limit.
     LineTooLong,
 }
 
-/// What is to be known about a wire while it is used, and after.
+/// The state of a transport, readable during and after its use.
 #[derive(Debug, Default)]
 pub(crate) struct TransportState {
-    /// Lines that were no messages.
-    pub(crate) noise: AtomicU64,
+    /// The number of lines that were not protocol messages.
+    pub(crate) stray_lines: AtomicU64,
     pub(crate) end: SetOnce<TransportEnd>,
-    /// What the server had said on standard error when the wire was cut.
-    pub(crate) said: SetOnce<String>,
+    /// The server's stderr when the transport was closed.
+    pub(crate) stderr: SetOnce<String>,
 }
 
-/// One server's standard input and output. Dropping it ends the server.
+/// The stdin and stdout of one server. Dropping it stops the server.
 pub(crate) struct StdioTransport {
     child: Child,
     input: Arc<Mutex<Option<pipe::Sender>>>,
-    /// How long a message may wait for the server to read it.
-    patience: Duration,
-    /// One permit for each further request that we are ready to answer.
-    answers: Arc<Semaphore>,
-    /// A message that was read and not yet handed on.
-    held: Option<RxJsonRpcMessage<RoleClient>>,
-    record: Arc<TransportState>,
+    /// How long a write may wait for the server to read.
+    write_timeout: Duration,
+    /// One permit for each further request that will be answered.
+    response_permits: Arc<Semaphore>,
+    /// A received message that was not yet returned.
+    received: Option<RxJsonRpcMessage<RoleClient>>,
+    state: Arc<TransportState>,
 }
 
 impl StdioTransport {
-    pub(crate) fn new(mut child: Child, record: Arc<TransportState>, patience: Duration) -> Self {
+    pub(crate) fn new(
+        mut child: Child,
+        state: Arc<TransportState>,
+        write_timeout: Duration,
+    ) -> Self {
         Self {
             input: Arc::new(Mutex::new(child.stdin.take())),
             child,
-            patience,
-            answers: Arc::new(Semaphore::new(MAX_PENDING_RESPONSES)),
-            held: None,
-            record,
+            write_timeout,
+            response_permits: Arc::new(Semaphore::new(MAX_PENDING_RESPONSES)),
+            received: None,
+            state,
         }
     }
 
-    /// The next message that asks or answers something.
+    /// Returns the next request or response.
     async fn next(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
             let line = match self.child.stdout.next().await {
-                // The answer in it is lost, and whose it was; going on would leave somebody waiting.
+                // The response in the line is lost, and its request is unknown. Continuing would leave a caller
+                // waiting.
                 Ok(Some(line)) if line.is_truncated() => {
                     return self.end(TransportEnd::LineTooLong);
                 }
@@ -81,26 +87,26 @@ impl StdioTransport {
                 }
             };
             match serde_json::from_slice(line.bytes()) {
-                // Nobody here listens to news: tools are listed once, and progress sets back no clock.
+                // Notifications are ignored: tools are listed once, and progress does not extend a deadline.
                 Ok(JsonRpcMessage::Notification(_)) => {}
                 Ok(message) => return Some(message),
                 Err(_) => {
-                    self.record.noise.fetch_add(1, Ordering::Relaxed);
+                    self.state.stray_lines.fetch_add(1, Ordering::Relaxed);
                 }
             }
         }
     }
 
     fn end<T>(&self, end: TransportEnd) -> Option<T> {
-        // Only the first end counts.
-        let _ = self.record.end.set(end);
+        // Only the first end is recorded.
+        let _ = self.state.end.set(end);
         None
     }
 
     async fn end_reason(&mut self) -> String {
         let how = match timeout(EXIT_TIMEOUT, self.child.wait()).await {
             Ok(Ok(exit)) if exit.why == ExitReason::Deadline => {
-                "lived longer than it may".to_owned()
+                "exceeded its maximum run time".to_owned()
             }
             Ok(Ok(exit)) => format!("ended with code {}", exit.code),
             Ok(Err(error)) => format!("did not run: {error}"),
@@ -118,60 +124,63 @@ impl Transport<RoleClient> for StdioTransport {
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let input = Arc::clone(&self.input);
-        let answers = Arc::clone(&self.answers);
-        let patience = self.patience;
+        let response_permits = Arc::clone(&self.response_permits);
+        let write_timeout = self.write_timeout;
         async move {
             let mut line = serde_json::to_vec(&message)?;
             line.push(b'\n');
             let mut input = input.lock().await;
             let open = input.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
-            let Ok(written) = timeout(patience, open.write_all(&line)).await else {
-                // After half a line there is no other; whoever waits for its turn is told at once.
+            let Ok(written) = timeout(write_timeout, open.write_all(&line)).await else {
+                // After a partial line no other line can follow. Senders that wait for the lock fail
+                // immediately.
                 *input = None;
                 return Err(io::ErrorKind::TimedOut.into());
             };
             written?;
             if let JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) = message {
-                answers.add_permits(1);
+                response_permits.add_permits(1);
             }
             Ok(())
         }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
-        if self.held.is_none() {
-            self.held = Some(self.next().await?);
+        if self.received.is_none() {
+            self.received = Some(self.next().await?);
         }
-        // A server that asks without reading our answers is not read either, so they cannot pile up.
-        if let Some(JsonRpcMessage::Request(_)) = self.held {
-            self.answers.acquire().await.ok()?.forget();
+        // A server that sends requests without reading the responses is not read either, so that responses
+        // cannot accumulate.
+        if let Some(JsonRpcMessage::Request(_)) = self.received {
+            self.response_permits.acquire().await.ok()?.forget();
         }
-        self.held.take()
+        self.received.take()
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        // A server that ends when its input does can tidy up first; one that does not ends when this value is dropped.
-        let gently = async {
+        // A server that exits at the end of its stdin can clean up first. Any other server is stopped on
+        // drop.
+        let exit = async {
             self.input.lock().await.take();
             self.child.wait().await
         };
-        let _ = timeout(EXIT_TIMEOUT, gently).await;
+        let _ = timeout(EXIT_TIMEOUT, exit).await;
         Ok(())
     }
 }
 
 impl Drop for StdioTransport {
     fn drop(&mut self) {
-        let _ = self.record.said.set(stderr_suffix(&self.child));
+        let _ = self.state.stderr.set(stderr_suffix(&self.child));
     }
 }
 
-/// The last of what the server said on standard error, as the end of a sentence; empty if it said nothing.
+/// Returns the tail of the server's stderr, as the end of a sentence; empty if there is none.
 fn stderr_suffix(child: &Child) -> String {
     let text = child.stderr().text();
     let tail = text.ceil_char_boundary(text.len().saturating_sub(STDERR_TAIL));
     match text[tail..].trim() {
         "" => String::new(),
-        words => format!("; it said: {words}"),
+        stderr => format!("; stderr: {stderr}"),
     }
 }

@@ -1,6 +1,7 @@
-//! Everything `mcp` promises, tried on the demonstration server behind the real walls.
+//! Integration tests with the demo server in the real sandbox.
 //!
-//! It needs the sandbox's init program beside it: alone, build that first with `cargo build -p windlass-sandbox`.
+//! They need the init program of the sandbox in the build directory: build it first with
+//! `cargo build -p windlass-sandbox` if you run only these tests.
 
 #[cfg(test)]
 mod suite;

@@ -1,4 +1,4 @@
-//! Tells watchers what happens, and never keeps the work waiting for them.
+//! Sends broadcasts to a listener without making the sender wait.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,15 +10,16 @@ use tokio::sync::mpsc;
 use windlass_core::Clock;
 use windlass_core::task::Broadcast;
 
-/// How long a listener may take over one message.
+/// How long a listener may take for one message.
 pub const LISTENER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How many messages may wait for a slow listener.
+/// Maximum number of messages that wait for a slow listener.
 const QUEUE_CAPACITY: usize = 1024;
 
-/// Somebody who is told: a hub of WebSockets, a terminal, a test.
+/// Receives broadcasts, e.g. to forward them to WebSockets or to a terminal.
 pub trait Listener: Send + Sync {
-    /// Takes one message. What it does not take within [`PATIENCE`] is dropped; `false` says that it was not taken.
+    /// Handles one message. A message that is not handled within [`LISTENER_TIMEOUT`] is dropped. Returns
+    /// `false` if the message was not handled.
     fn on_broadcast(&self, message: Broadcast) -> BoxFuture<'_, bool>;
 }
 
@@ -28,7 +29,8 @@ impl Listener for mpsc::Sender<Broadcast> {
     }
 }
 
-/// The way to the listener. Sending never waits: what does not fit is dropped and counted.
+/// The sender side of the bus. Sending never waits: messages that do not fit into the queue are dropped and
+/// counted.
 #[derive(Clone, Default)]
 pub struct Bus {
     queue: Option<mpsc::Sender<Broadcast>>,
@@ -36,12 +38,13 @@ pub struct Bus {
 }
 
 impl Bus {
-    /// A bus that nobody listens to.
+    /// Creates a bus without a listener.
     pub fn disabled() -> Self {
         Self::default()
     }
 
-    /// A bus to this listener. Must be called inside a runtime; its task ends with the last clone of the bus.
+    /// Creates a bus to this listener. Must be called inside a runtime; its task ends with the last clone of
+    /// the bus.
     pub fn new(listener: Arc<dyn Listener>, clock: Arc<dyn Clock>) -> Self {
         let (sender, receiver) = mpsc::channel(QUEUE_CAPACITY);
         let dropped = Arc::new(AtomicU64::new(0));
@@ -52,7 +55,7 @@ impl Bus {
         }
     }
 
-    /// Tells the listener, in its own time.
+    /// Queues a message for the listener.
     pub fn send(&self, message: Broadcast) {
         if let Some(queue) = &self.queue
             && queue.try_send(message).is_err()
@@ -61,7 +64,7 @@ impl Bus {
         }
     }
 
-    /// How many messages were dropped so far.
+    /// Returns the number of messages dropped so far.
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
@@ -82,12 +85,12 @@ async fn forward(
     dropped: Arc<AtomicU64>,
 ) {
     while let Some(message) = queue.recv().await {
-        let heard = tokio::select! {
+        let handled = tokio::select! {
             biased;
-            heard = listener.on_broadcast(message) => heard,
+            handled = listener.on_broadcast(message) => handled,
             () = clock.sleep(LISTENER_TIMEOUT) => false,
         };
-        if !heard {
+        if !handled {
             dropped.fetch_add(1, Ordering::Relaxed);
         }
     }

@@ -1,41 +1,41 @@
-//! Why a task was not worked on at all.
+//! Errors of tasks that were not started.
 
 use windlass_core::ErrorCode;
 use windlass_core::task::{StoreError, TaskId};
 
-/// A refusal: nothing was begun, and no status has changed.
+/// A rejected task: nothing was started, and no status has changed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The task's own fields do not fit.
+    /// A field of the task is invalid.
     #[error("task {task} is malformed: {problem}")]
     Malformed {
         /// The task.
         task: TaskId,
-        /// What does not fit.
+        /// The validation error.
         problem: String,
     },
-    /// The task cannot be taken as things stand.
-    #[error("task {task} cannot be taken: {why}")]
+    /// The task cannot be claimed in its current state.
+    #[error("task {task} cannot be claimed: {why}")]
     NotClaimable {
         /// The task.
         task: TaskId,
-        /// What stands in the way.
+        /// The reason.
         why: String,
     },
-    /// An agent did not answer, or not as it was asked to.
+    /// An agent failed or gave an invalid answer.
     #[error(transparent)]
     Agent(#[from] windlass_core::Error),
-    /// An agent's plan is none.
+    /// An agent's plan is invalid.
     #[error(transparent)]
     Plan(#[from] crate::PlanError),
-    /// The store does not know the task or its project, or cannot be used.
+    /// The store does not have the task or its project, or cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl Error {
-    /// The stable name of this failure.
+    /// Returns the stable error code.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Agent(error) => error.code(),

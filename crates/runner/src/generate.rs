@@ -1,4 +1,4 @@
-//! Code from a model that only talks: it is told what matters and gives whole files back.
+//! Code generation with a model without tools: it gets the relevant context and returns complete files.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::attempt::{PromptContext, call};
 use crate::plan::structured_call;
 use crate::{PlanError, PlanOptions, RunnerSettings};
 
-/// What a model gives back.
+/// The generated code.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Generated {
     /// The files to create, modify or delete.
@@ -18,13 +18,13 @@ pub struct Generated {
     pub explanation: String,
 }
 
-/// Has any agent write code for a task, and changes nothing by itself. Without a time in the options it has the five
-/// minutes of the worker's contract.
+/// Generates code for a task with any agent. Changes no files. Without a timeout in the options, the call
+/// gets the five minutes of the worker's contract.
 ///
 /// # Errors
 ///
-/// An answer that is not the JSON that was asked for is [`PlanError::Invalid`] and shown; an agent that failed or took too
-/// long is [`PlanError::Agent`].
+/// An answer that is not the requested JSON is [`PlanError::Invalid`], which contains the answer. An agent
+/// that failed or timed out is [`PlanError::Agent`].
 pub async fn generate_code(
     agent: &AgentHandle,
     context: TaskContext,
@@ -32,12 +32,12 @@ pub async fn generate_code(
 ) -> Result<Generated, PlanError> {
     let timeout = RunnerSettings::default().generate_timeout;
     options.timeout.get_or_insert(timeout);
-    let material = PromptContext {
+    let prompt_context = PromptContext {
         context,
         answers: Vec::new(),
         command: None,
     };
-    let prompt = material.generate_prompt(&[]);
+    let prompt = prompt_context.generate_prompt(&[]);
     let task = call(agent, "generate_code", prompt, schema(false));
     let value = structured_call(agent, task, options).await?;
     let answer = crate::template::truncate_end(&value.to_string(), 2000);
@@ -47,7 +47,8 @@ pub async fn generate_code(
     })
 }
 
-/// The schema of generated code; of a correction, with what went wrong and how it is mended.
+/// Returns the schema of generated code. The schema of a correction also has an error analysis and a fix
+/// description.
 pub(crate) fn schema(correction: bool) -> Value {
     let file = json!({
         "type": "object",
@@ -65,7 +66,7 @@ pub(crate) fn schema(correction: bool) -> Value {
             "type": "object",
             "properties": {
                 "error_analysis": { "type": "string", "description": "what went wrong" },
-                "fix_description": { "type": "string", "description": "what the change does about it" },
+                "fix_description": { "type": "string", "description": "how the change fixes it" },
                 "files": files,
             },
             "required": ["error_analysis", "fix_description", "files"],

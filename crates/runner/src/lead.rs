@@ -1,4 +1,4 @@
-//! Turns a goal into tasks, and sees them through.
+//! Turns a goal into tasks, and runs them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,28 +17,28 @@ use crate::plan::structured_call;
 use crate::template::render;
 use crate::{AgentPoolManager, Error, PlanError, PlanOptions, Runner, StopSignals, TaskResult};
 
-/// The most tasks that one goal may become.
+/// Maximum number of tasks per goal.
 pub const MAX_TASKS: usize = 50;
 
-/// Plans with one agent, and has the tasks done by whichever agents they are for.
+/// Plans with one agent, and runs the tasks with the agents they are for.
 #[derive(Debug, Clone)]
 pub struct LeadAgent {
-    /// Works on each task.
+    /// Runs each task.
     pub runner: Arc<Runner>,
-    /// Room for so many at once.
+    /// Limits the number of concurrent attempts.
     pub pool: AgentPoolManager,
     /// The agent that plans.
     pub planner: AgentHandle,
-    /// How the plan is asked for.
+    /// Options of the plan request.
     pub options: PlanOptions,
 }
 
-/// What the tasks of a goal belong to.
+/// The project and issue that the tasks of a goal belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GoalParent {
     /// The project.
     pub project_id: ProjectId,
-    /// The issue, where there is one.
+    /// The issue, if any.
     pub issue_id: Option<IssueId>,
 }
 
@@ -58,11 +58,11 @@ impl LeadAgent {
         tasks(planned.tasks, parent).map_err(invalid)
     }
 
-    /// Stores the tasks, all or none, and works on them as their dependencies allow, several at a time, until none is
-    /// left that could be worked on. Gives each task as it stands then.
+    /// Stores the tasks, all or none, and runs them as their dependencies allow, several concurrently, until
+    /// no task is left that could run. Returns the final state of each task.
     ///
-    /// Other workers may take some of them meanwhile; that is no matter. Once told to stop, no further task is begun, and
-    /// those under way get the grace of the settings.
+    /// Other workers may claim some of the tasks in the meantime. Once `stop` is cancelled, no further task
+    /// is started, and running tasks get the grace period of the settings.
     pub async fn run(
         &self,
         tasks: Vec<NewTask>,
@@ -73,44 +73,44 @@ impl LeadAgent {
         self.run_stored(&ids, stop).await
     }
 
-    /// The same for tasks that are in the store.
+    /// Like [`run`](Self::run), for tasks that are already in the store.
     pub async fn run_stored(
         &self,
         ids: &[TaskId],
         stop: CancellationToken,
     ) -> Result<Vec<Task>, Error> {
         let mut running = FuturesUnordered::new();
-        let mut begun = BTreeSet::new();
+        let mut started = BTreeSet::new();
         let mut seen = 0;
         loop {
             let tasks = self.reload(ids).await?;
             if !stop.is_cancelled() {
                 for task in ready(&tasks) {
-                    if begun.insert(task.id) {
+                    if started.insert(task.id) {
                         running.push(self.run_one(task.clone(), stop.clone()));
                     }
                 }
             }
-            let elsewhere = tasks
+            let others_running = tasks
                 .iter()
-                .any(|task| task.status == TaskStatus::InProgress && !begun.contains(&task.id));
-            if running.is_empty() && (!elsewhere || stop.is_cancelled()) {
+                .any(|task| task.status == TaskStatus::InProgress && !started.contains(&task.id));
+            if running.is_empty() && (!others_running || stop.is_cancelled()) {
                 return Ok(tasks);
             }
-            let patience = self.runner.settings.sweep;
+            let interval = self.runner.settings.sweep;
             tokio::select! {
                 biased;
                 Some((id, result)) = running.next() => {
-                    begun.remove(&id);
+                    started.remove(&id);
                     if let Some(Err(error)) = result {
-                        tracing::debug!(task = id, %error, "not taken");
+                        tracing::debug!(task = id, %error, "not claimed");
                     }
                 }
-                last = self.runner.store.wait_for_events(seen, patience) => {
+                last = self.runner.store.wait_for_events(seen, interval) => {
                     seen = last.unwrap_or(seen);
-                    // Takes back what other workers have lost.
+                    // Reclaims tasks of other workers whose leases expired.
                     let _ = self.runner.store.reclaim_expired().await;
-                    self.runner.clock.sleep(patience / 100).await;
+                    self.runner.clock.sleep(interval / 100).await;
                 }
             }
         }
@@ -131,7 +131,8 @@ impl LeadAgent {
         };
         let result = self.runner.execute_task(&task, signals).await;
         if result.is_err() {
-            // Somebody else has it, or the store is in trouble: neither is helped by asking again at once.
+            // Another worker has the task, or the store has a problem: an immediate retry helps in neither
+            // case.
             let pause = self.runner.settings.sweep / 5;
             self.runner.clock.sleep(pause).await;
         }
@@ -148,7 +149,7 @@ impl LeadAgent {
     }
 }
 
-/// Those that wait for nothing more, in the order in which they would be claimed.
+/// Returns the tasks without unmet dependencies, in claim order.
 fn ready(tasks: &[Task]) -> Vec<&Task> {
     let status: BTreeMap<TaskId, TaskStatus> =
         tasks.iter().map(|task| (task.id, task.status)).collect();
@@ -193,11 +194,11 @@ fn default_step() -> u8 {
     1
 }
 
-/// The planned tasks, each waiting only for earlier ones: so there is no cycle.
+/// Converts the planned tasks. Each may depend only on earlier tasks, so there are no cycles.
 fn tasks(planned: Vec<PlannedTask>, parent: GoalParent) -> Result<Vec<NewTask>, String> {
     if planned.is_empty() || planned.len() > MAX_TASKS {
         return Err(format!(
-            "it has {} tasks: one to {MAX_TASKS} are asked for",
+            "it has {} tasks; it must have 1 to {MAX_TASKS}",
             planned.len()
         ));
     }
@@ -208,7 +209,7 @@ fn tasks(planned: Vec<PlannedTask>, parent: GoalParent) -> Result<Vec<NewTask>, 
         }
         if let Some(on) = task.depends_on.iter().find(|on| **on == 0 || **on > at) {
             return Err(format!(
-                "task {} depends on task {on}: only tasks before it can be waited for",
+                "task {} depends on task {on}: a task can depend only on earlier tasks",
                 at + 1
             ));
         }
@@ -240,9 +241,9 @@ fn schema() -> Value {
     let task = json!({
         "type": "object",
         "properties": {
-            "title": { "type": "string", "description": "in a few words" },
-            "description": { "type": "string", "description": "all that whoever does it must know" },
-            "priority": { "type": "integer", "minimum": 0, "maximum": 4, "description": "0 comes first" },
+            "title": { "type": "string", "description": "a short title" },
+            "description": { "type": "string", "description": "everything that the engineer must know" },
+            "priority": { "type": "integer", "minimum": 0, "maximum": 4, "description": "0 is the highest" },
             "workflow_step": { "type": "integer", "minimum": 1, "maximum": 15 },
             "kind": { "type": "string", "enum": kinds },
             "depends_on": {

@@ -1,10 +1,10 @@
-//! The life of a task: claim, context, plan, edit, verify, correct, prove.
+//! The lifecycle of a task: claim, context, plan, edit, verify, correct, prove.
 //!
-//! A [`Runner`] works on one task, from claim to proof; a [`Worker`] takes one after the other from the store, several
-//! at a time. Both see the store, the place to work, the tests and the agents only through the traits of
-//! [`windlass_core`], so that a simulator can stand behind them, with a clock of its own and any fault it likes.
+//! A [`Runner`] runs one task, from claim to proof. A [`Worker`] claims tasks from the store and runs several
+//! of them concurrently. Both use the store, the workspace, the tests and the agents only through the traits
+//! of [`windlass_core`], so that a simulator can replace them, with its own clock and injected faults.
 //!
-//! This crate opens no file, starts no process and knows no database.
+//! This crate opens no files, starts no processes and does not depend on a database.
 
 mod agent_resolver;
 mod attempt;

@@ -1,4 +1,4 @@
-//! A plan before the work: steps, instructions for whoever does it, tests to think of.
+//! Plans: steps, instructions for the agent that executes them, and tests to consider.
 
 use std::time::Duration;
 
@@ -11,41 +11,41 @@ pub use windlass_core::Plan;
 use crate::attempt::{Conversation, StructuredCallError, call};
 use crate::template::truncate_end;
 
-/// How much of an answer that is no plan is shown.
+/// Maximum size of the excerpt of an invalid answer.
 const MAX_ANSWER_EXCERPT: usize = 2000;
 
-/// How a plan is asked for.
+/// Options of a plan request.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PlanOptions {
-    /// How often the planner may try, and how closely it is held to the form.
+    /// How often the planner may retry, and how strictly its answer is validated.
     pub rules: ValidationPolicy,
-    /// The time of each try. `None`: the handle's own limit.
+    /// Time limit of each attempt. `None`: the handle's own limit.
     pub timeout: Option<Duration>,
-    /// What the planner's session is begun with: its folder, its model, what it may do.
+    /// Options of the planner's session: directory, model, permissions.
     pub session: SessionOptions,
-    /// Whether the planner knows from [`Plan::instructions`] what a plan is. Then it is told the task and nothing else.
+    /// The planner already has [`Plan::instructions`], so the prompt contains only the task.
     pub is_instructed: bool,
 }
 
-/// Why there is no plan.
+/// Error of a plan request.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// The planner answered, and its answer is no plan.
-    #[error("the planner's answer is not a plan: {problem}\nit said: {answer}")]
+    /// The planner's answer is not a valid plan.
+    #[error("the planner's answer is not a valid plan: {problem}\nanswer: {answer}")]
     Invalid {
-        /// What does not fit.
+        /// The validation error.
         problem: String,
-        /// The answer as it came, its beginning at least.
+        /// The answer, truncated if it is long.
         answer: String,
     },
-    /// The planner did not answer: not there, refused, too slow, or its server said no.
+    /// The planner did not answer: it is missing, refused, timed out, or its server returned an error.
     #[error(transparent)]
     Agent(#[from] windlass_core::Error),
 }
 
 impl PlanError {
-    /// The stable name of this failure.
+    /// Returns the stable error code.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Invalid { .. } => ErrorCode::BackendError,
@@ -54,15 +54,15 @@ impl PlanError {
     }
 }
 
-/// Has any agent make a plan for a task. Nothing is changed by it.
+/// Requests a plan for a task from any agent. Changes nothing.
 ///
-/// Code fences are taken off, JSON is found in prose, and a string where a list was asked for becomes a list.
+/// Code fences are removed, JSON is found in prose, and a string in place of a list becomes a list.
 pub async fn get_plan(
     task: &str,
     planner: &AgentHandle,
     options: PlanOptions,
 ) -> Result<Plan, PlanError> {
-    let asking = if options.is_instructed {
+    let request = if options.is_instructed {
         StructuredAgentTask {
             name: "plan".to_owned(),
             prompt: task.to_owned(),
@@ -72,14 +72,14 @@ pub async fn get_plan(
     } else {
         call(planner, "plan", Plan::prompt(task), Plan::schema())
     };
-    let value = structured_call(planner, asking, options).await?;
+    let value = structured_call(planner, request, options).await?;
     Plan::from_value(&value).map_err(|problem| PlanError::Invalid {
         problem,
         answer: truncate_end(&value.to_string(), MAX_ANSWER_EXCERPT),
     })
 }
 
-/// A structured answer, or why it is none.
+/// Makes a structured call and returns the validated value.
 pub(crate) async fn structured_call(
     agent: &AgentHandle,
     task: StructuredAgentTask,
@@ -93,13 +93,13 @@ pub(crate) async fn structured_call(
         Ok(Ok(structured)) => Ok(structured.value),
         Ok(Err(StructuredCallError { error, answer })) => Err(match *error.fault {
             StructuredErrorKind::Agent(error) => PlanError::Agent(error),
-            fault => PlanError::Invalid {
-                problem: fault.to_string(),
+            kind => PlanError::Invalid {
+                problem: kind.to_string(),
                 answer: truncate_end(&answer, MAX_ANSWER_EXCERPT),
             },
         }),
-        Err(fault) => {
-            let error = windlass_core::Error::agent(ErrorCode::BackendError, fault.to_string());
+        Err(error) => {
+            let error = windlass_core::Error::agent(ErrorCode::BackendError, error.to_string());
             Err(error.into())
         }
     }

@@ -1,54 +1,54 @@
-//! How many attempts may be under way at once.
+//! Limits the number of concurrent attempts.
 
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The most attempts at once, unless somebody says otherwise.
+/// Default maximum number of concurrent attempts.
 pub const MAX_CONCURRENT: usize = 10;
 
-/// Room for so many attempts at once, shared by all who make them.
+/// A limit on concurrent attempts, shared by all clones.
 #[derive(Debug, Clone)]
 pub struct AgentPoolManager {
-    room: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
     size: usize,
 }
 
-/// A place in the pool; dropping it gives the place back.
+/// A slot in the pool; dropping it releases the slot.
 #[derive(Debug)]
 pub struct PoolPermit {
     _permit: OwnedSemaphorePermit,
 }
 
 impl AgentPoolManager {
-    /// Room for so many, at least one.
+    /// Creates a pool with this number of slots, at least one.
     pub fn new(size: usize) -> Self {
         let size = size.clamp(1, Semaphore::MAX_PERMITS);
         Self {
-            room: Arc::new(Semaphore::new(size)),
+            slots: Arc::new(Semaphore::new(size)),
             size,
         }
     }
 
-    /// How many there is room for in all.
+    /// Returns the total number of slots.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// How many there is still room for.
+    /// Returns the number of free slots.
     pub fn available(&self) -> usize {
-        self.room.available_permits()
+        self.slots.available_permits()
     }
 
-    /// A place, as soon as there is one. `None` never comes, as nobody closes the pool.
+    /// Waits for a free slot. Never returns `None`, because the pool is never closed.
     pub async fn acquire(&self) -> Option<PoolPermit> {
-        let permit = Arc::clone(&self.room).acquire_owned().await.ok()?;
+        let permit = Arc::clone(&self.slots).acquire_owned().await.ok()?;
         Some(PoolPermit { _permit: permit })
     }
 
-    /// A place, if there is one now.
+    /// Returns a slot if one is free now.
     pub fn try_acquire(&self) -> Option<PoolPermit> {
-        let permit = Arc::clone(&self.room).try_acquire_owned().ok()?;
+        let permit = Arc::clone(&self.slots).try_acquire_owned().ok()?;
         Some(PoolPermit { _permit: permit })
     }
 }

@@ -1,42 +1,42 @@
-//! What became of an attempt, as its caller is told.
+//! The result of an attempt.
 
 use serde::{Deserialize, Serialize};
 
 /// The result of one attempt: the four fields of the worker's contract.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskResult {
-    /// How it ended.
+    /// The status.
     pub status: ResultStatus,
     /// The changed paths, relative to the project's root.
     pub files_modified: Vec<String>,
-    /// What was changed and why, the question, or the error once more.
+    /// The agent's explanation, the question, or a copy of the error.
     pub output: String,
-    /// What went wrong, where something did. A turn that took too long is `Timeout`; a budget that is used up
-    /// begins with `BudgetExhausted`.
+    /// The error, if any. A turn that timed out is `Timeout`; an exhausted budget starts with
+    /// `BudgetExhausted`.
     pub error: Option<String>,
 }
 
-/// How an attempt ended.
+/// Status of a finished attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ResultStatus {
-    /// The change passed, or the project expressly has no tests.
+    /// The change passed the tests, or the project is configured to have none.
     Completed,
-    /// It failed. The store decides whether another attempt follows.
+    /// The attempt failed. The store decides whether another attempt follows.
     Failed,
-    /// It needs a person's answer.
+    /// The attempt needs a person's answer.
     Blocked,
-    /// Somebody asked for it to stop.
+    /// The task was cancelled.
     Cancelled,
-    /// The worker stopped, and gave the attempt back.
+    /// The worker stopped and released the attempt.
     Released,
-    /// The lease was lost: whatever this attempt would still write counts for nothing.
+    /// The lease was lost: later writes of this attempt are rejected.
     Superseded,
 }
 
 impl ResultStatus {
-    /// The name as it appears in JSON.
+    /// Returns the name used in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Completed => "completed",
@@ -55,15 +55,16 @@ impl std::fmt::Display for ResultStatus {
     }
 }
 
-/// How an attempt consumes no more than it may. Checked before each call of an agent; time also between.
+/// Limits of one attempt. They are checked before each turn of the agent; the time limit also interrupts a
+/// turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Budget {
-    /// From the claim to the end.
+    /// Time from the claim to the end.
     pub wall: Option<std::time::Duration>,
-    /// Tokens read and written together, those of the cache not counted.
+    /// Input and output tokens together, without cached tokens.
     pub tokens: Option<u64>,
-    /// Money, where the agent says what it costs.
+    /// Cost in US dollars, if the agent reports it.
     pub cost_usd: Option<f64>,
-    /// Turns of the agent, corrections and repeated answers included.
+    /// Turns of the agent, including corrections and repeated answers.
     pub turns: Option<u32>,
 }

@@ -1,4 +1,4 @@
-//! Everything an attempt needs, and the way into one.
+//! The runner: the dependencies of an attempt, and the entry points that start one.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,58 +11,60 @@ use windlass_core::{Clock, ContextSource, TaskStore, Verifier, Workspace};
 use crate::attempt::{self, retry_transient};
 use crate::{AgentResolver, Bus, Error, RunnerSettings, TaskResult};
 
-/// Everything an attempt needs, each behind a trait so that a simulator can stand there.
+/// The dependencies of an attempt. Each is behind a trait, so that a simulator can replace it.
 #[derive(Clone)]
 pub struct Runner {
-    /// Keeps the tasks.
+    /// Stores the tasks.
     pub store: Arc<dyn TaskStore>,
     /// Opens a clone for each attempt.
     pub workspace: Arc<dyn Workspace>,
     /// Runs the tests.
     pub verifier: Arc<dyn Verifier>,
-    /// Knows which files a task is about.
+    /// Finds the files relevant to a task.
     pub context: Arc<dyn ContextSource>,
     /// Finds the agent for a task.
     pub agents: Arc<dyn AgentResolver>,
-    /// Where time comes from.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Where watchers are told.
+    /// Sends broadcasts to subscribers.
     pub bus: Bus,
-    /// How attempts are made.
+    /// Settings of attempts.
     pub settings: RunnerSettings,
 }
 
-/// What may end an attempt from outside, besides a request in the store.
+/// Signals that end an attempt from outside, in addition to a cancel request in the store.
 #[derive(Debug, Clone, Default)]
 pub struct StopSignals {
-    /// The worker stops: the attempt gets its grace, then is given back without being used up.
+    /// The worker stops: the attempt gets its grace period, then is released without counting towards the
+    /// limit.
     pub stop: CancellationToken,
-    /// Somebody wants this task to end now: it becomes `cancelled`.
+    /// The caller cancels the attempt: the task becomes `cancelled`.
     pub cancel: CancellationToken,
 }
 
-/// A task that is ours, and since when.
+/// A task claimed by this runner, and the time of the claim.
 #[derive(Debug, Clone)]
 pub struct ClaimedTask {
     /// The task and the token for its writes.
     pub claimed: Claimed,
     /// The project it belongs to.
     pub project: Project,
-    /// The clock's [`elapsed`](Clock::elapsed) before the claim was sent: the lease is no younger.
+    /// The clock's [`elapsed`](Clock::elapsed) before the claim was sent: the lease did not start earlier.
     pub since: Duration,
 }
 
 impl Runner {
-    /// Works on one task from claim to end.
+    /// Runs one task from claim to end.
     ///
-    /// The claim makes it `in_progress`; context is built; an agent edits, or generates code, which is applied; the tests
-    /// run; what they show is corrected, at most three times; and it ends as `completed`, `failed`, `blocked` or
-    /// `cancelled`, with proof, error, question or nothing.
+    /// The claim sets the task to `in_progress`. The context is built. An agent edits the files, or generates
+    /// code that is applied. The tests run, and failures are corrected, at most three times. The task ends as
+    /// `completed`, `failed`, `blocked` or `cancelled`, with a proof, an error, a question or nothing.
     ///
     /// # Errors
     ///
-    /// A malformed task, an unknown project, a store that cannot be used, a task that is not to be had: refused before
-    /// any status changes. Whatever happens afterwards is a result. Dropping the future is a crash: the lease runs out.
+    /// Returns an error before any status changes if the task is malformed, the project is unknown, the store
+    /// cannot be used or the task cannot be claimed. Everything after that is a [`TaskResult`]. Dropping the
+    /// future has the effect of a crash: the lease expires.
     pub async fn execute_task(
         &self,
         task: &Task,
@@ -76,7 +78,7 @@ impl Runner {
             ..self.next_claim()
         };
         match self.claim_task(claim).await? {
-            Some(taken) => Ok(self.run_attempt(taken, signals).await),
+            Some(claimed) => Ok(self.run_attempt(claimed, signals).await),
             None => Err(Error::NotClaimable {
                 task: task.id,
                 why: self.not_claimable_reason(task).await?,
@@ -84,7 +86,7 @@ impl Runner {
         }
     }
 
-    /// A claim for whatever comes next, under this runner's settings.
+    /// Creates a claim for the next task, with this runner's settings.
     pub fn next_claim(&self) -> Claim {
         Claim {
             worker: self.settings.worker.clone(),
@@ -95,7 +97,7 @@ impl Runner {
         }
     }
 
-    /// Takes the next task that fits the claim; `fetch_next_task` of the worker's contract.
+    /// Claims the next task that matches the claim. This is `fetch_next_task` of the worker's contract.
     pub async fn claim_task(&self, claim: Claim) -> Result<Option<ClaimedTask>, Error> {
         let since = self.clock.elapsed();
         let Some(claimed) = self.store.claim(claim).await? else {
@@ -110,18 +112,18 @@ impl Runner {
         }))
     }
 
-    /// Works on a task that was taken, to its end.
-    pub async fn run_attempt(&self, taken: ClaimedTask, signals: StopSignals) -> TaskResult {
-        attempt::run(self, taken, signals).await
+    /// Runs an attempt at a claimed task to its end.
+    pub async fn run_attempt(&self, claimed: ClaimedTask, signals: StopSignals) -> TaskResult {
+        attempt::run(self, claimed, signals).await
     }
 
-    /// Why a task that was asked for by number was not to be had.
+    /// Returns why a task could not be claimed.
     async fn not_claimable_reason(&self, task: &Task) -> Result<String, Error> {
         let now = self.store.task(task.id).await?;
         Ok(match now.status {
-            TaskStatus::Pending => "it waits for tasks that are not completed".to_owned(),
-            TaskStatus::InProgress => "another worker has it".to_owned(),
-            status => format!("it is {status}: retry it to have it done again"),
+            TaskStatus::Pending => "it depends on tasks that are not completed".to_owned(),
+            TaskStatus::InProgress => "another worker has claimed it".to_owned(),
+            status => format!("it is {status}: retry it to run it again"),
         })
     }
 }
@@ -135,7 +137,7 @@ impl fmt::Debug for Runner {
     }
 }
 
-/// Refuses a task that no store would have accepted.
+/// Rejects a task that no store would have accepted.
 fn validate(task: &Task) -> Result<(), Error> {
     let problem = if task.id < 1 {
         "its id must be at least 1"

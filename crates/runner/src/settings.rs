@@ -1,4 +1,4 @@
-//! How attempts are made.
+//! Settings of attempts.
 
 use std::time::Duration;
 
@@ -8,30 +8,30 @@ use windlass_core::task::MAX_CORRECTIONS;
 
 use crate::Budget;
 
-/// How attempts are made. The default is what the worker's contract says.
+/// Settings of attempts. The defaults are those of the worker's contract.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunnerSettings {
-    /// How this worker calls itself; shown to people, trusted for nothing.
+    /// Name of this worker. It is only displayed; no decision depends on it.
     pub worker: String,
-    /// How long a claim holds without a heartbeat. Heartbeats come three times as often.
+    /// Lease duration: how long a claim is valid without a heartbeat. Heartbeats are sent every third of it.
     pub lease: Duration,
-    /// How often tasks are taken back whose lease has run out.
+    /// How often expired leases are reclaimed.
     pub sweep: Duration,
-    /// How long running attempts may go on once the worker is asked to stop.
+    /// Grace period of running attempts after the worker is asked to stop.
     pub stop_grace: Duration,
-    /// The rounds in which an attempt may mend what its tests showed.
+    /// Maximum number of correction rounds per attempt.
     pub rounds: u32,
-    /// The time of one call that generates code.
+    /// Time limit of one code generation call.
     pub generate_timeout: Duration,
-    /// The time of one turn in which an agent edits by itself. `None`: the handle's own limit.
+    /// Time limit of one turn of an agent with tools. `None`: the handle's own limit.
     pub turn_timeout: Option<Duration>,
-    /// What one attempt may consume.
+    /// Budget of one attempt.
     pub budget: Budget,
-    /// What agents may do without asking: inside their sandbox everything, unless somebody says otherwise.
+    /// What agents may do without asking. By default everything that the sandbox allows.
     pub permissions: PermissionPolicy,
-    /// Who decides where the policy is to ask.
+    /// Answers permission requests if the policy is to ask.
     pub approver: SessionApprover,
-    /// The model to use, in the agent's own words.
+    /// The model to use, by the agent's name for it.
     pub model: Option<String>,
 }
 
@@ -54,12 +54,13 @@ impl Default for RunnerSettings {
 }
 
 impl RunnerSettings {
-    /// How often the lease is renewed.
+    /// Returns the interval between heartbeats.
     pub fn heartbeat_interval(&self) -> Duration {
         self.lease / 3
     }
 
-    /// How long after its last renewal the lease is still surely held: a sixth is kept back for stopping.
+    /// Returns how long after its last renewal the lease is certainly held. A sixth of the lease is reserved
+    /// for stopping.
     pub fn safe_lease(&self) -> Duration {
         self.lease - self.lease / 6
     }

@@ -1,21 +1,21 @@
-//! Prompts are files with holes; here the holes are filled.
+//! Renders prompt templates.
 
-/// Puts each value where its `{{name}}` stands. Values are not looked at again, so that what a task or a test
-/// says cannot fill further holes; a hole without a value stays as it is.
+/// Replaces each `{{name}}` with its value. Values are not scanned again, so text of a task or a test cannot
+/// insert other values. A placeholder without a value stays unchanged.
 pub(crate) fn render(template: &str, values: &[(&str, &str)]) -> String {
     let mut text = String::with_capacity(template.len());
     let mut rest = template;
     while let Some(at) = rest.find("{{") {
         let (before, after) = rest.split_at(at);
         text.push_str(before);
-        let filled = after[2..].split_once("}}").and_then(|(name, beyond)| {
+        let placeholder = after[2..].split_once("}}").and_then(|(name, remainder)| {
             let (_, value) = values.iter().find(|(known, _)| *known == name)?;
-            Some((value, beyond))
+            Some((value, remainder))
         });
-        match filled {
-            Some((value, beyond)) => {
+        match placeholder {
+            Some((value, remainder)) => {
                 text.push_str(value);
-                rest = beyond;
+                rest = remainder;
             }
             None => {
                 text.push_str("{{");
@@ -27,7 +27,7 @@ pub(crate) fn render(template: &str, values: &[(&str, &str)]) -> String {
     collapse_blank_lines(&text)
 }
 
-/// No more than one empty line in a row, none at the ends: holes that were filled with nothing leave no trace.
+/// Collapses runs of empty lines into one and trims the ends, so that empty values leave no gaps.
 fn collapse_blank_lines(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut empty = 0;
@@ -42,7 +42,7 @@ fn collapse_blank_lines(text: &str) -> String {
     out
 }
 
-/// The beginning and the end of a text that is too long, with a mark between.
+/// Truncates a long text in the middle and marks the gap.
 pub(crate) fn truncate_middle(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();
@@ -50,14 +50,14 @@ pub(crate) fn truncate_middle(text: &str, limit: usize) -> String {
     let head = text.floor_char_boundary(limit / 2);
     let tail = text.ceil_char_boundary(text.len() - limit / 2);
     format!(
-        "{}\n[{} bytes left out]\n{}",
+        "{}\n[{} bytes omitted]\n{}",
         &text[..head],
         tail - head,
         &text[tail..]
     )
 }
 
-/// The beginning of a text that is too long, with a mark at its end.
+/// Truncates a long text at the end and adds an ellipsis.
 pub(crate) fn truncate_end(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_put_in_once_and_never_read_again() {
+    fn values_are_inserted_once_and_not_rescanned() {
         let text = render(
             "a {{x}} b {{y}} {{none}}",
             &[("x", "{{y}}"), ("y", "{{x}}")],
@@ -81,10 +81,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_says_so_and_stays_text() {
+    fn truncation_is_marked_and_keeps_valid_utf8() {
         assert_eq!(truncate_middle("short", 10), "short");
-        let cut_text = truncate_middle(&"ä".repeat(100), 20);
-        assert!(cut_text.contains("bytes left out"), "{cut_text}");
+        let truncated = truncate_middle(&"ä".repeat(100), 20);
+        assert!(truncated.contains("bytes omitted"), "{truncated}");
         assert_eq!(truncate_end("äöü", 3), "ä…");
     }
 }

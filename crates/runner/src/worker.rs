@@ -1,6 +1,7 @@
-//! Takes one task after the other from the store, several at a time.
+//! Claims tasks from the store and runs several of them concurrently.
 //!
-//! The worker is one future: the claims, the sweeps and all its attempts. Dropping it is exactly a crash of the worker.
+//! The worker is a single future: the claims, the reclaims and all attempts. Dropping it has the same effect
+//! as a crash of the worker.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -14,43 +15,45 @@ use windlass_core::task::{AttemptRef, ProjectId, TaskFilter, TaskId, TaskStatus,
 use crate::pool::PoolPermit;
 use crate::{AgentPoolManager, ClaimedTask, Error, ResultStatus, Runner, StopSignals, TaskResult};
 
-/// How soon after an empty queue it is looked at again, however often the store says that something changed.
+/// Minimum pause before the queue is checked again after it was empty, however often the store reports new
+/// events.
 const DEBOUNCE: Duration = Duration::from_millis(10);
-/// How long no task is taken after the store or the place to work was in trouble.
+/// How long no task is claimed after an error of the store or the workspace.
 const ERROR_PAUSE: Duration = Duration::from_secs(2);
 
-/// How many tasks are looked at to learn whose clones must stay: so many at a time, so many times.
+/// Page size and maximum number of pages when listing the tasks whose clones must be kept.
 const PAGE_SIZE: u32 = 500;
 const MAX_PAGES: u32 = 20;
 
-/// A loop over the store's tasks.
+/// Claims and runs the tasks of a store.
 #[derive(Debug, Clone)]
 pub struct Worker {
-    /// Works on each task.
+    /// Runs each task.
     pub runner: Arc<Runner>,
-    /// Room for so many attempts at once.
+    /// Limits the number of concurrent attempts.
     pub pool: AgentPoolManager,
-    /// Ends when nothing is left to be taken, instead of waiting for more.
+    /// Stops when no task can be claimed, instead of waiting for more.
     pub once: bool,
-    /// Only tasks of this project.
+    /// Restricts the worker to tasks of this project.
     pub project: Option<ProjectId>,
-    /// Only tasks for these kinds of worker. Empty: any.
+    /// Restricts the worker to tasks of these kinds. Empty: all kinds.
     pub kinds: Vec<WorkerKind>,
 }
 
-/// What a worker did, until it stopped.
+/// Summary of a worker's run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WorkerReport {
-    /// The last [`KEPT`](Self::KEPT) attempts, each with its task and result, in the order they ended.
+    /// The last [`MAX_RESULTS`](Self::MAX_RESULTS) attempts, each with its task and result, in the order they
+    /// ended.
     pub results: VecDeque<(TaskId, TaskResult)>,
     counts: HashMap<ResultStatus, u64>,
 }
 
 impl WorkerReport {
-    /// How many results are kept: a worker may live for months.
+    /// Maximum number of stored results: a worker may run for months.
     pub const MAX_RESULTS: usize = 1000;
 
-    /// How many attempts ended like this.
+    /// Returns the number of attempts that ended with this status.
     pub fn count(&self, status: ResultStatus) -> u64 {
         self.counts.get(&status).copied().unwrap_or_default()
     }
@@ -65,7 +68,7 @@ impl WorkerReport {
 }
 
 impl Worker {
-    /// A worker for every task, with room for ten at once.
+    /// Creates a worker for all tasks, with ten concurrent attempts.
     pub fn new(runner: Arc<Runner>) -> Self {
         Self {
             runner,
@@ -76,34 +79,34 @@ impl Worker {
         }
     }
 
-    /// Works until there is nothing left, with `once`, or until it is told to stop: then no further task is taken, and
-    /// those under way get the grace of the settings, after which they are given back.
+    /// Runs until no task is left, with `once`, or until `stop` is cancelled. Then no further task is
+    /// claimed, and running attempts get the grace period of the settings, after which they are released.
     ///
     /// # Errors
     ///
-    /// Where the store cannot be used at the very start. Later trouble is waited out.
+    /// Returns an error if the store cannot be used at the start. Later errors are retried.
     pub async fn run(&self, stop: CancellationToken) -> Result<WorkerReport, Error> {
         self.clean_up().await?;
-        let mut work = WorkerRun {
+        let mut run = WorkerRun {
             worker: self,
             stop: stop.clone(),
             running: FuturesUnordered::new(),
             claiming: None,
-            sweeping: Some(self.reclaim_expired()),
+            reclaiming: Some(self.reclaim_expired()),
             waiting: None,
             seen: 0,
             empty: false,
             report: WorkerReport::default(),
         };
-        work.run_loop().await;
-        Ok(work.report)
+        run.run_loop().await;
+        Ok(run.report)
     }
 
-    /// Takes back what a crash left: leases that ran out, and clones of attempts that are no more.
+    /// Cleans up after a crash: reclaims expired leases and removes the clones of ended attempts.
     async fn clean_up(&self) -> Result<(), Error> {
         let store = &self.runner.store;
         store.reclaim_expired().await?;
-        let mut living = Vec::new();
+        let mut live = Vec::new();
         for status in [TaskStatus::InProgress, TaskStatus::Pending] {
             let mut filter = TaskFilter {
                 status: Some(status),
@@ -113,8 +116,8 @@ impl Worker {
             for _ in 0..MAX_PAGES {
                 let page = store.tasks(filter.clone()).await?;
                 filter.after = page.last().map(|task| task.id);
-                // The attempt under way, and the next one: another worker may begin it while we clear.
-                living.extend(page.iter().flat_map(|task| {
+                // The running attempt and the next one, which another worker may start during the cleanup.
+                live.extend(page.iter().flat_map(|task| {
                     [task.attempt, task.attempt + 1].map(|number| AttemptRef {
                         task: task.id,
                         number,
@@ -125,15 +128,15 @@ impl Worker {
                 }
             }
         }
-        match self.runner.workspace.remove_stale(&living).await {
+        match self.runner.workspace.remove_stale(&live).await {
             Ok(0) => {}
-            Ok(cleared) => tracing::info!(cleared, "clones of dead attempts were removed"),
-            Err(error) => tracing::warn!(%error, "clones of dead attempts were not removed"),
+            Ok(removed) => tracing::info!(removed, "stale clones were removed"),
+            Err(error) => tracing::warn!(%error, "stale clones were not removed"),
         }
         Ok(())
     }
 
-    /// Waits until the next sweep is due, and sweeps. Gives how many tasks were taken back.
+    /// Waits for the reclaim interval, then reclaims expired leases. Returns the number of reclaimed tasks.
     fn reclaim_expired(&self) -> BoxFuture<'static, usize> {
         let runner = Arc::clone(&self.runner);
         Box::pin(async move {
@@ -141,7 +144,7 @@ impl Worker {
             match runner.store.reclaim_expired().await {
                 Ok(tasks) => tasks.len(),
                 Err(error) => {
-                    tracing::warn!(%error, "the store was not swept");
+                    tracing::warn!(%error, "expired leases were not reclaimed");
                     0
                 }
             }
@@ -156,12 +159,12 @@ impl Worker {
         Box::pin(async move { (runner.claim_task(claim).await, slot) })
     }
 
-    /// Waits until there may be tasks again, and gives the number to wait from next time.
+    /// Waits until there may be new tasks, and returns the sequence number to wait from next time.
     fn wait(&self, seen: u64) -> BoxFuture<'static, u64> {
         let runner = Arc::clone(&self.runner);
         Box::pin(async move {
-            let patience = runner.settings.sweep;
-            match runner.store.wait_for_events(seen, patience).await {
+            let timeout = runner.settings.sweep;
+            match runner.store.wait_for_events(seen, timeout).await {
                 Ok(last) => {
                     runner.clock.sleep(DEBOUNCE).await;
                     last
@@ -183,7 +186,7 @@ impl Worker {
     }
 }
 
-/// What a claim brought, and the place in the pool that it was made for.
+/// The result of a claim, and the pool slot it was made for.
 type ClaimOutcome = (Result<Option<ClaimedTask>, Error>, PoolPermit);
 
 /// One run of a worker.
@@ -192,11 +195,11 @@ struct WorkerRun<'a> {
     stop: CancellationToken,
     running: FuturesUnordered<BoxFuture<'static, (TaskId, TaskResult)>>,
     claiming: Option<BoxFuture<'static, ClaimOutcome>>,
-    sweeping: Option<BoxFuture<'static, usize>>,
+    reclaiming: Option<BoxFuture<'static, usize>>,
     waiting: Option<BoxFuture<'static, u64>>,
-    /// The number of the last message that this worker knows of.
+    /// The last sequence number that this worker knows.
     seen: u64,
-    /// Whether the last look found nothing to take.
+    /// The last claim found no task.
     empty: bool,
     report: WorkerReport,
 }
@@ -217,10 +220,10 @@ impl WorkerRun<'_> {
             tokio::select! {
                 biased;
                 Some((task, result)) = self.running.next() => self.on_result(task, result),
-                taken = take_ready(&mut self.claiming) => self.on_claim(taken),
-                swept = take_ready(&mut self.sweeping) => {
-                    self.sweeping = Some(self.worker.reclaim_expired());
-                    self.empty &= swept == 0;
+                claim = take_ready(&mut self.claiming) => self.on_claim(claim),
+                reclaimed = take_ready(&mut self.reclaiming) => {
+                    self.reclaiming = Some(self.worker.reclaim_expired());
+                    self.empty &= reclaimed == 0;
                 }
                 seen = take_ready(&mut self.waiting) => {
                     self.seen = seen;
@@ -231,36 +234,36 @@ impl WorkerRun<'_> {
         }
     }
 
-    /// Asks for a task where there is room for one, and waits where there is none.
+    /// Starts a claim if the pool has a free slot; otherwise waits.
     fn next(&mut self) {
         if self.empty {
             self.waiting = Some(self.worker.wait(self.seen));
         } else if let Some(slot) = self.worker.pool.try_acquire() {
             self.claiming = Some(self.worker.claim(slot));
         } else if self.running.is_empty() {
-            // Somebody else who shares the pool has all of it.
+            // Other users of the pool have all slots.
             self.waiting = Some(self.worker.pause(self.seen));
         }
     }
 
-    fn on_claim(&mut self, (taken, slot): ClaimOutcome) {
-        match taken {
-            Ok(Some(taken)) => {
+    fn on_claim(&mut self, (result, slot): ClaimOutcome) {
+        match result {
+            Ok(Some(claimed)) => {
                 let runner = Arc::clone(&self.worker.runner);
                 let signals = StopSignals {
                     stop: self.stop.clone(),
                     ..StopSignals::default()
                 };
                 self.running.push(Box::pin(async move {
-                    let task = taken.claimed.attempt.task;
-                    let result = runner.run_attempt(taken, signals).await;
+                    let task = claimed.claimed.attempt.task;
+                    let result = runner.run_attempt(claimed, signals).await;
                     drop(slot);
                     (task, result)
                 }));
             }
             Ok(None) => self.empty = true,
             Err(error) => {
-                tracing::warn!(%error, "no task could be taken");
+                tracing::warn!(%error, "claiming a task failed");
                 self.waiting = Some(self.worker.pause(self.seen));
             }
         }
@@ -268,23 +271,23 @@ impl WorkerRun<'_> {
 
     fn on_result(&mut self, task: TaskId, result: TaskResult) {
         tracing::info!(task, status = %result.status, "attempt ended");
-        // What ended may have made room for those that waited for it.
+        // The end of this attempt may have unblocked other tasks.
         self.empty = false;
         if result.status == ResultStatus::Superseded || result.status == ResultStatus::Failed {
-            // A store or a disk in trouble is not helped by taking the same task again at once.
+            // If the store or the disk has a problem, claiming the same task again immediately does not help.
             self.waiting = Some(self.worker.pause(self.seen));
         }
         self.report.add(task, result);
     }
 }
 
-/// The future's end, and an empty place after it. Without a future there is no end.
-async fn take_ready<T>(place: &mut Option<BoxFuture<'static, T>>) -> T {
-    match place {
+/// Waits for the future in the slot, takes it out and returns its output. Never returns if the slot is empty.
+async fn take_ready<T>(slot: &mut Option<BoxFuture<'static, T>>) -> T {
+    match slot {
         Some(future) => {
-            let done = future.await;
-            *place = None;
-            done
+            let output = future.await;
+            *slot = None;
+            output
         }
         None => std::future::pending().await,
     }

@@ -1,11 +1,12 @@
-//! The life of a task, from outside: what each attempt does, and what a thousand interleaved ones may not do.
+//! Tests of the task lifecycle through the public API: single attempts, and a thousand simulated runs with
+//! faults.
 
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::print_stderr,
-    reason = "a test fails by panicking, and a seed that fails is printed"
+    reason = "a test fails by panicking, and a failing seed is printed"
 )]
 
 mod suite;

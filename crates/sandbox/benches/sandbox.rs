@@ -1,4 +1,5 @@
-//! What a process costs under each mechanism beside a bare one, and how fast lines are read.
+//! Measures the cost of a process under each mechanism, compared with an unsandboxed one, and how
+//! fast lines are read.
 //!
 //! Run with `cargo bench -p windlass-sandbox`.
 

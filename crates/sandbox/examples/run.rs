@@ -1,8 +1,8 @@
-//! Runs one command in the current folder: `run MECHANISM PROFILE [--state=FOLDER] PROGRAM
+//! Runs one command in the current directory: `run MECHANISM PROFILE [--state=DIR] PROGRAM
 //! [ARGUMENT…]`.
 //!
-//! `run bubblewrap tool sh -c 'ls ~'` shows what a tool would see. The tests use it to be killed,
-//! and to be another user.
+//! `run bubblewrap tool sh -c 'ls ~'` shows what a tool would see. The tests kill this program, and
+//! run it as another user.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use windlass_sandbox::{CommandSpec, Host, Mechanism, Profile, Sandbox, init};
 
-const USAGE: &str = "run MECHANISM PROFILE [--state=FOLDER] PROGRAM [ARGUMENT…]";
+const USAGE: &str = "run MECHANISM PROFILE [--state=DIR] PROGRAM [ARGUMENT…]";
 
 fn main() -> Result<ExitCode> {
     init::run_if_invoked();
@@ -21,27 +21,27 @@ fn main() -> Result<ExitCode> {
 }
 
 async fn run() -> Result<ExitCode> {
-    let mut words = std::env::args().skip(1).peekable();
+    let mut args = std::env::args().skip(1).peekable();
     let host = Host::current();
-    let sandbox = match words.next().as_deref() {
+    let sandbox = match args.next().as_deref() {
         Some("bubblewrap") => Sandbox::with_mechanism(host, Mechanism::Bubblewrap).await?,
         Some("landlock") => Sandbox::with_mechanism(host, Mechanism::Landlock).await?,
         Some("none") => Sandbox::with_mechanism(host, Mechanism::None).await?,
         Some("auto") => Sandbox::detect(host).await?,
         _ => bail!("{USAGE}: the mechanism is bubblewrap, landlock, none or auto"),
     };
-    let mut profile = match words.next().as_deref() {
+    let mut profile = match args.next().as_deref() {
         Some("agent") => Profile::agent(),
         Some("tool") => Profile::tool(),
         Some("test") => Profile::test(),
         _ => bail!("{USAGE}: the profile is agent, tool or test"),
     };
-    while let Some(option) = words.next_if(|word| word.starts_with("--")) {
-        let folder = option.strip_prefix("--state=").context(USAGE)?;
-        profile = profile.state(folder);
+    while let Some(option) = args.next_if(|arg| arg.starts_with("--")) {
+        let dir = option.strip_prefix("--state=").context(USAGE)?;
+        profile = profile.state(dir);
     }
-    let program = words.next().context(USAGE)?;
-    let spec = CommandSpec::new(program, std::env::current_dir()?, profile).args(words);
+    let program = args.next().context(USAGE)?;
+    let spec = CommandSpec::new(program, std::env::current_dir()?, profile).args(args);
     writeln!(std::io::stderr(), "starting under {}", sandbox.mechanism())?;
     let output = sandbox.run(spec).await?;
     std::io::stdout().write_all(output.stdout.text().as_bytes())?;

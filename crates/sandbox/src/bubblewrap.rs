@@ -1,9 +1,10 @@
-//! The view as arguments for bubblewrap.
+//! Translates an [`FsPolicy`] into arguments for bubblewrap.
 //!
-//! `unshare` makes a PID namespace with a `/proc` of its own, the init program is process 1 in it,
-//! and starts bubblewrap for the view. So the init program stays outside of the walls it guards: it
-//! cannot be traced or starved from inside, needs not be visible there, and an ordinary user's
-//! agent still has the uncovered `/proc` that a sandbox of its own needs.
+//! `unshare` creates a PID namespace with its own `/proc`. The init process is process 1 in it and
+//! starts bubblewrap, which applies the policy. The init process therefore stays outside the
+//! sandbox it guards: sandboxed processes can neither trace nor starve it, and it need not be
+//! visible to them. An agent started by an ordinary user also keeps the uncovered `/proc` that it
+//! needs to create a sandbox itself.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -15,14 +16,14 @@ use crate::path_lists;
 use crate::profile::ProfileKind;
 use crate::protect::ProtectedPath;
 
-/// What a private folder may hold; it lives in memory.
+/// Maximum size of a private directory, which is kept in memory.
 const PRIVATE_DIR_BYTES: u64 = 2 << 30;
 
-/// Whom an agent believes to be when root starts it: several refuse to work as root, and the kernel
-/// lets no process that is root without capabilities build a sandbox of its own.
+/// User and group ID of an agent that root starts. Several agents refuse to run as root, and the
+/// kernel does not let a root process without capabilities create a sandbox itself.
 const UNPRIVILEGED_UID: u32 = 1000;
 
-/// What comes before the init program.
+/// Returns the `unshare` command line that precedes the init program.
 pub(crate) fn unshare_args(unshare: &Path) -> Vec<OsString> {
     let flags = [
         "--user",
@@ -38,10 +39,14 @@ pub(crate) fn unshare_args(unshare: &Path) -> Vec<OsString> {
         .collect()
 }
 
-/// What comes before the command.
-pub(crate) fn bwrap_args(bwrap: &Path, view: &FsPolicy, covers: &[ProtectedPath]) -> Vec<OsString> {
+/// Returns the bubblewrap command line that precedes the command.
+pub(crate) fn bwrap_args(
+    bwrap: &Path,
+    policy: &FsPolicy,
+    protected: &[ProtectedPath],
+) -> Vec<OsString> {
     let mut args = ArgBuilder(vec![bwrap.into()]);
-    args.identity(view);
+    args.identity(policy);
     args.push(&[
         &"--ro-bind",
         &"/",
@@ -52,12 +57,12 @@ pub(crate) fn bwrap_args(bwrap: &Path, view: &FsPolicy, covers: &[ProtectedPath]
         &"/proc",
         &"/proc",
     ]);
-    if view.kind != ProfileKind::Agent || getuid().is_root() {
+    if policy.kind != ProfileKind::Agent || getuid().is_root() {
         args.cover_kernel_settings();
     }
-    args.rules(view);
-    args.covers(covers);
-    args.push(&[&"--chdir", &view.cwd, &"--"]);
+    args.rules(policy);
+    args.protect(protected);
+    args.push(&[&"--chdir", &policy.cwd, &"--"]);
     args.0
 }
 
@@ -71,11 +76,12 @@ impl ArgBuilder {
         );
     }
 
-    fn identity(&mut self, view: &FsPolicy) {
-        let as_other = view.kind == ProfileKind::Agent && getuid().is_root();
-        let (uid, gid) = match as_other {
-            true => (UNPRIVILEGED_UID, UNPRIVILEGED_UID),
-            false => (getuid().as_raw(), getgid().as_raw()),
+    fn identity(&mut self, policy: &FsPolicy) {
+        let as_other = policy.kind == ProfileKind::Agent && getuid().is_root();
+        let (uid, gid) = if as_other {
+            (UNPRIVILEGED_UID, UNPRIVILEGED_UID)
+        } else {
+            (getuid().as_raw(), getgid().as_raw())
         };
         self.push(&[
             &"--unshare-user",
@@ -85,7 +91,7 @@ impl ArgBuilder {
             &gid.to_string(),
         ]);
         self.push(&[&"--unshare-ipc", &"--cap-drop", &"ALL", &"--new-session"]);
-        if !view.network {
+        if !policy.network {
             self.push(&[&"--unshare-net"]);
         }
     }
@@ -96,11 +102,11 @@ impl ArgBuilder {
         }
     }
 
-    fn rules(&mut self, view: &FsPolicy) {
+    fn rules(&mut self, policy: &FsPolicy) {
         let mut sealed = Vec::new();
-        for (path, &access) in &view.rules {
-            // The root and what repeats the rule above it need no mount.
-            if path.parent().is_none() || view.inherited_access(path) == access {
+        for (path, &access) in &policy.rules {
+            // The root, and a path with the same access as its parent, need no mount.
+            if path.parent().is_none() || policy.inherited_access(path) == access {
                 continue;
             }
             match access {
@@ -109,7 +115,7 @@ impl ArgBuilder {
                 Access::Private => {
                     self.push(&[&"--size", &PRIVATE_DIR_BYTES.to_string(), &"--tmpfs", path]);
                 }
-                Access::Hidden if view.inherited_access(path) == Access::Private => {}
+                Access::Hidden if policy.inherited_access(path) == Access::Private => {}
                 Access::Hidden if path.is_dir() => {
                     self.push(&[&"--tmpfs", path]);
                     sealed.push(path);
@@ -117,15 +123,15 @@ impl ArgBuilder {
                 Access::Hidden => self.push(&[&"--ro-bind", &"/dev/null", path]),
             }
         }
-        // Last, because what is shown inside a hidden folder has to be mounted there first.
+        // Last, because paths shown inside a hidden directory must be mounted there first.
         for path in sealed {
             self.push(&[&"--remount-ro", path]);
         }
     }
 
-    fn covers(&mut self, covers: &[ProtectedPath]) {
-        for cover in covers {
-            match cover {
+    fn protect(&mut self, protected: &[ProtectedPath]) {
+        for entry in protected {
+            match entry {
                 ProtectedPath::Existing(path) => self.push(&[&"--ro-bind", path, path]),
                 ProtectedPath::Pinned(path) => self.push(&[&"--bind", path, path]),
                 ProtectedPath::Link { .. } => {}

@@ -1,4 +1,4 @@
-//! A running command and the ways to talk to it, watch it and end it.
+//! A running command: its input and output, its exit status, and the means to stop it.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,62 +15,62 @@ use crate::error::{Error, Result};
 use crate::head_tail::{CappedOutput, HeadTailBuffer};
 use crate::lines::BoundedLines;
 
-/// How long to wait for the rest of the output once the tree has ended.
+/// How long to wait for the rest of the output once the process tree has ended.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Why a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ExitReason {
-    /// By itself.
+    /// The command exited.
     Exited,
-    /// It took longer than it was given.
+    /// The command exceeded its deadline.
     Deadline,
-    /// No event came for too long.
+    /// The stall timer was not reset within its limit.
     Stalled,
-    /// Somebody asked for it.
+    /// The caller stopped the command.
     Stopped,
 }
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExitStatus {
-    /// The exit code; 128 + n if signal n ended it, as a shell would say.
+    /// The exit code; 128 + n if signal n ended the command, as in a shell.
     pub code: i32,
-    /// Whose doing it was.
+    /// Why it ended.
     pub why: ExitReason,
     /// The time from start to end.
     pub duration: Duration,
 }
 
 impl ExitStatus {
-    /// Whether the command ended by itself with code 0.
+    /// Returns `true` if the command exited on its own with code 0.
     pub fn success(&self) -> bool {
         self.code == 0 && self.why == ExitReason::Exited
     }
 }
 
-/// A running command. Dropping it ends the whole tree of its processes.
+/// A running command. Dropping it kills its whole process tree.
 #[derive(Debug)]
 pub struct Child {
-    /// Its standard input, if [`Stdin::Pipe`](crate::Stdin::Pipe) was asked for; drop it to end the
+    /// Standard input, if [`Stdin::Pipe`](crate::Stdin::Pipe) was requested. Drop it to close the
     /// input.
     pub stdin: Option<pipe::Sender>,
-    /// Its standard output. Read it to the end before [`wait`](Self::wait): a full pipe stops the
-    /// command.
+    /// Standard output. Read it to the end before calling [`wait`](Self::wait): a full pipe blocks
+    /// the command.
     pub stdout: BoundedLines,
     pub(crate) program: String,
     pub(crate) control: ChildControl,
     pub(crate) stderr: Stderr,
-    /// Until it has ended.
+    /// `None` once the command has ended.
     pub(crate) supervisor: Option<JoinHandle<Result<ExitStatus>>>,
     pub(crate) exit: Option<ExitStatus>,
 }
 
 impl Child {
-    /// Waits until the command and everything it started have ended.
+    /// Waits until the command and every process it started have ended.
     ///
-    /// Dropping the future loses nothing. An error here means that the command was never run.
+    /// The method is cancel safe. An error means that the command never ran.
     pub async fn wait(&mut self) -> Result<ExitStatus> {
         let Some(supervisor) = &mut self.supervisor else {
             return self
@@ -81,23 +81,23 @@ impl Child {
         self.drain_and_wait(ended).await
     }
 
-    /// Reads everything and waits. Whoever still holds the output once the tree has ended is not
-    /// waited for.
+    /// Reads all output and waits. Once the tree has ended, the method does not wait for other
+    /// processes that still hold the output open.
     pub(crate) async fn output(&mut self, limit: usize) -> Result<(CappedOutput, ExitStatus)> {
-        let mut kept = HeadTailBuffer::new(limit);
+        let mut output = HeadTailBuffer::new(limit);
         let Some(supervisor) = &mut self.supervisor else {
             return Err(self.watch_error(io::Error::other("it has ended already")));
         };
         let ended = tokio::select! {
-            // Broken or at its end: either way there is nothing more to read.
-            _ = self.stdout.drain(&mut kept) => supervisor.await,
+            // On an error or at the end of the output there is nothing more to read.
+            _ = self.stdout.drain(&mut output) => supervisor.await,
             ended = &mut *supervisor => {
-                let _ = timeout(DRAIN_TIMEOUT, self.stdout.drain(&mut kept)).await;
+                let _ = timeout(DRAIN_TIMEOUT, self.stdout.drain(&mut output)).await;
                 ended
             }
         };
         let exit = self.drain_and_wait(ended).await?;
-        Ok((kept.take(), exit))
+        Ok((output.take(), exit))
     }
 
     async fn drain_and_wait(
@@ -111,17 +111,17 @@ impl Child {
         Ok(exit)
     }
 
-    /// Standard error so far, within its limit.
+    /// Returns what the command has written to standard error so far, within the limit.
     pub fn stderr(&self) -> CappedOutput {
         self.stderr.snapshot()
     }
 
-    /// Asks the tree to end, and makes it end when the grace is over.
+    /// Asks the process tree to exit, and kills it after the grace period.
     pub fn stop(&self) {
         self.control.stop();
     }
 
-    /// A handle for other tasks to stop the command or to say that it is alive.
+    /// Returns a handle with which other tasks can stop the command or reset its stall timer.
     pub fn control(&self) -> ChildControl {
         self.control.clone()
     }
@@ -136,14 +136,14 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        // With the supervisor goes our end of the lifeline, and with that the tree.
+        // Aborting the supervisor closes this side of the lifeline, which kills the tree.
         if let Some(supervisor) = &self.supervisor {
             supervisor.abort();
         }
     }
 }
 
-/// Stops a command or keeps its stall clock from running out. It does not keep the command alive.
+/// Stops a command or resets its stall timer. It does not keep the command alive.
 #[derive(Debug, Clone)]
 pub struct ChildControl {
     pub(crate) stop: Arc<Notify>,
@@ -158,28 +158,29 @@ impl ChildControl {
         }
     }
 
-    /// Asks the tree to end, and makes it end when the grace is over.
+    /// Asks the process tree to exit, and kills it after the grace period.
     pub fn stop(&self) {
         self.stop.notify_one();
     }
 
-    /// Sets the stall clock back: something happened that counts as progress. Mere bytes do not.
+    /// Resets the stall timer. Call it when the command made progress; output alone is not
+    /// progress.
     pub fn reset_stall_timer(&self) {
         self.pulse.send_replace(Instant::now());
     }
 }
 
-/// Standard error, read as it comes so that it can never stop the command.
+/// Standard error, read continuously so that a full pipe never blocks the command.
 #[derive(Debug)]
 pub(crate) struct Stderr {
-    kept: Arc<Mutex<HeadTailBuffer>>,
+    buffer: Arc<Mutex<HeadTailBuffer>>,
     reader: JoinHandle<()>,
 }
 
 impl Stderr {
     pub(crate) fn collect(mut source: ChildStderr, limit: usize) -> Self {
-        let kept = Arc::new(Mutex::new(HeadTailBuffer::new(limit)));
-        let shared = Arc::clone(&kept);
+        let buffer = Arc::new(Mutex::new(HeadTailBuffer::new(limit)));
+        let shared = Arc::clone(&buffer);
         let reader = tokio::spawn(async move {
             let mut chunk = vec![0; 16 << 10];
             while let Ok(count @ 1..) = source.read(&mut chunk).await {
@@ -189,16 +190,16 @@ impl Stderr {
                     .push(&chunk[..count]);
             }
         });
-        Self { kept, reader }
+        Self { buffer, reader }
     }
 
     async fn finish(&mut self) {
-        // Late or broken, what has been read by then is what there is.
+        // After the timeout or an error, only the output read so far is available.
         let _ = timeout(DRAIN_TIMEOUT, &mut self.reader).await;
     }
 
     fn snapshot(&self) -> CappedOutput {
-        self.kept
+        self.buffer
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .snapshot()

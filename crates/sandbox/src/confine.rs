@@ -1,7 +1,8 @@
-//! The view as Landlock rules, and the network as a seccomp filter, for the thread that asks.
+//! Applies the file policy as Landlock rules and the network policy as a seccomp filter to the
+//! calling thread.
 //!
-//! Landlock can only allow. What is hidden inside something readable is left out by allowing its
-//! siblings one by one.
+//! Landlock can only grant access. To hide a path inside a readable directory, the siblings of that
+//! path are allowed one by one.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -18,11 +19,11 @@ use crate::fs_policy::Access;
 use crate::init_protocol::Confinement;
 use crate::network;
 
-/// Below this, `truncate` is not guarded, and any file could be emptied.
+/// Older versions do not control `truncate`, so any file could be emptied.
 const MIN_ABI: ABI = ABI::V3;
 const TARGET_ABI: ABI = ABI::V6;
 
-/// Devices that harm nobody and that everybody needs.
+/// Harmless devices that most programs need.
 const DEVICES: &[&str] = &[
     "/dev/null",
     "/dev/zero",
@@ -34,17 +35,17 @@ const DEVICES: &[&str] = &[
     "/dev/tty",
 ];
 
-/// Binds this thread, and everything it starts, for good.
-pub(crate) fn apply(walls: &Confinement) -> Result<(), String> {
-    restrict_files(walls).map_err(|error| format!("landlock: {error}"))?;
+/// Permanently restricts this thread and every process it starts.
+pub(crate) fn apply(confinement: &Confinement) -> Result<(), String> {
+    restrict_files(confinement).map_err(|error| format!("landlock: {error}"))?;
     drop_capabilities().map_err(|error| format!("capabilities: {error}"))?;
-    network::restrict_sockets(walls.network, walls.unix_sockets)
+    network::restrict_sockets(confinement.network, confinement.unix_sockets)
         .map_err(|error| format!("seccomp: {error}"))
 }
 
-/// Root keeps its files and loses its powers: with them it could read other processes' memory,
-/// which no rule for files forbids. As the thread may gain no privileges either, a new program does
-/// not bring them back.
+/// Drops all capabilities. Root still owns its files, but without capabilities it cannot read other
+/// processes' memory, which no file rule forbids. The thread also cannot gain privileges, so
+/// executing another program does not restore them.
 fn drop_capabilities() -> rustix::io::Result<()> {
     let none = CapabilitySets {
         effective: CapabilitySet::empty(),
@@ -54,32 +55,32 @@ fn drop_capabilities() -> rustix::io::Result<()> {
     set_capabilities(None, none)
 }
 
-fn restrict_files(walls: &Confinement) -> Result<(), Box<dyn std::error::Error>> {
+fn restrict_files(confinement: &Confinement) -> Result<(), Box<dyn std::error::Error>> {
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(MIN_ABI))?
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(TARGET_ABI))?
         .scope(Scope::from_all(TARGET_ABI))?;
-    if !walls.network {
+    if !confinement.network {
         ruleset = ruleset.handle_access(AccessNet::from_all(TARGET_ABI))?;
     }
-    let rules = walls
+    let rules = confinement
         .rules
         .iter()
         .map(|(path, access)| (PathBuf::from(path), *access))
         .collect();
-    let mut allowance = RulesetBuilder {
+    let mut builder = RulesetBuilder {
         ruleset: ruleset.create()?,
         rules,
     };
-    for (path, access) in allowance.rules.clone() {
-        allowance.allow(&path, access)?;
+    for (path, access) in builder.rules.clone() {
+        builder.allow(&path, access)?;
     }
     for device in DEVICES {
-        allowance.add(Path::new(device), AccessFs::from_all(TARGET_ABI))?;
+        builder.add(Path::new(device), AccessFs::from_all(TARGET_ABI))?;
     }
-    let status = allowance.ruleset.restrict_self()?;
+    let status = builder.ruleset.restrict_self()?;
     if status.ruleset == RulesetStatus::NotEnforced {
         return Err("the kernel does not enforce it".into());
     }
@@ -92,15 +93,15 @@ struct RulesetBuilder {
 }
 
 impl RulesetBuilder {
-    /// Allows a path and what is below it, but for what has a rule of its own.
+    /// Allows a path and everything under it, except paths with their own rule.
     fn allow(&mut self, path: &Path, access: Access) -> Result<(), Box<dyn std::error::Error>> {
         let rights = match access {
-            // What is private has another place under Landlock, said in HOME and TMPDIR.
+            // Under Landlock, private directories are elsewhere; HOME and TMPDIR name them.
             Access::Hidden | Access::Private => return Ok(()),
             Access::Read => AccessFs::from_read(TARGET_ABI),
             Access::Write => AccessFs::from_all(TARGET_ABI),
         };
-        // New names cannot be allowed one by one, so a writable folder is allowed as a whole.
+        // New names cannot be allowed one by one, so a writable directory is allowed as a whole.
         if access == Access::Write || !self.has_rules_below(path) {
             return self.add(path, rights);
         }
@@ -109,7 +110,7 @@ impl RulesetBuilder {
         };
         for entry in entries.flatten() {
             let child = entry.path();
-            // A link is judged by where it leads, when it is followed.
+            // A link needs no rule: the kernel checks its target when the link is followed.
             let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
             if !is_link && !self.rules.contains_key(&child) {
                 self.allow(&child, access)?;
@@ -130,7 +131,7 @@ impl RulesetBuilder {
         path: &Path,
         rights: BitFlags<AccessFs>,
     ) -> Result<(), Box<dyn std::error::Error>> {
-        // What has vanished or may not be opened needs no permission.
+        // A path that has vanished or cannot be opened needs no rule.
         let Ok(opened) = PathFd::new(path) else {
             return Ok(());
         };
@@ -144,7 +145,7 @@ impl RulesetBuilder {
     }
 }
 
-/// The rules in the form they are sent in.
+/// Converts the rules for [`Confinement`].
 pub(crate) fn encode(rules: &BTreeMap<PathBuf, Access>) -> Vec<(OsString, Access)> {
     rules
         .iter()
@@ -152,7 +153,7 @@ pub(crate) fn encode(rules: &BTreeMap<PathBuf, Access>) -> Vec<(OsString, Access
         .collect()
 }
 
-/// A rule that takes away again inside a writable folder cannot be expressed.
+/// Rejects rules that restrict a path inside a writable directory: Landlock cannot express them.
 pub(crate) fn reject_unenforceable(rules: &BTreeMap<PathBuf, Access>) -> Result<(), Error> {
     let above = |path: &Path| {
         path.ancestors()
@@ -160,15 +161,14 @@ pub(crate) fn reject_unenforceable(rules: &BTreeMap<PathBuf, Access>) -> Result<
             .find_map(|above| rules.get(above))
             .copied()
     };
-    let lost = rules
+    let unenforceable = rules
         .iter()
         .find(|(path, access)| **access != Access::Write && above(path) == Some(Access::Write));
-    match lost {
+    match unenforceable {
         Some((path, _)) => Err(Error::Path {
             path: path.clone(),
-            problem:
-                "cannot be kept from a process that may write around it: landlock has no such rule"
-                    .into(),
+            problem: "cannot be protected inside a writable directory: landlock has no such rule"
+                .into(),
         }),
         None => Ok(()),
     }

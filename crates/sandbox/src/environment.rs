@@ -1,7 +1,8 @@
-//! The one place that says which variables a child is given.
+//! Composes the environment of a child.
 //!
-//! A child starts with nothing. It gets the names below that the user has set, the places the
-//! sandbox made for it, and what the caller named for this one command.
+//! The environment starts empty. A child gets the variables listed below if the user has set them,
+//! the directories that the sandbox created for it, and the variables that the caller gave for this
+//! command.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -10,10 +11,11 @@ use std::path::Path;
 use crate::host::Host;
 use crate::profile::ProfileKind;
 
-/// What every child is given if the user has it.
+/// Variables that every child gets if the user has set them.
 const COMMON_VARS: &[&str] = &["PATH", "LANG", "TERM", "CARGO_HOME", "RUSTUP_HOME"];
 
-/// What an agent is given besides: the way to its provider. Its key is named by the caller.
+/// Variables that only an agent gets: what it needs to reach its provider. The caller passes the
+/// API key.
 const AGENT_VARS: &[&str] = &[
     "HTTP_PROXY",
     "HTTPS_PROXY",
@@ -30,14 +32,14 @@ const AGENT_VARS: &[&str] = &[
     "CURL_CA_BUNDLE",
 ];
 
-/// Toolchains that are found through the home folder unless a variable says where they are.
+/// Toolchains that are in the home directory unless a variable names another directory.
 ///
-/// A child with a private home folder would look for them there.
+/// A child with a private home directory would not find them there.
 const TOOLCHAIN_HOMES: &[(&str, &str)] = &[("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")];
 
 pub(crate) type EnvVars = BTreeMap<OsString, OsString>;
 
-/// The environment of a child of this kind, before the caller's own variables.
+/// Returns the environment of a child of this kind, before the caller's own variables.
 pub(crate) fn compose(kind: ProfileKind, host: &Host, home: &Path, tmp: &Path) -> EnvVars {
     let mut variables = EnvVars::new();
     let extra = if kind == ProfileKind::Agent {
@@ -50,8 +52,8 @@ pub(crate) fn compose(kind: ProfileKind, host: &Host, home: &Path, tmp: &Path) -
             set(&mut variables, name, value);
         }
     }
-    for (name, folder) in TOOLCHAIN_HOMES {
-        let real = host.home().join(folder);
+    for (name, dir) in TOOLCHAIN_HOMES {
+        let real = host.home().join(dir);
         if host.variable(name).is_none() && real.is_dir() {
             set(&mut variables, name, real);
         }
@@ -87,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn p18_tools_and_tests_get_the_written_list_and_nothing_else() {
+    fn p18_tools_and_tests_get_only_listed_variables() {
         let list = [
             "CARGO_HOME",
             "HOME",
@@ -102,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn p18_agents_get_proxies_but_no_key() {
+    fn p18_agents_get_proxy_variables_but_no_keys() {
         let names = names(ProfileKind::Agent);
         assert!(names.contains(&"HTTPS_PROXY".to_owned()));
         assert!(

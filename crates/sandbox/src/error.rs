@@ -1,4 +1,4 @@
-//! Why a process could not be started, or could not be kept within its walls.
+//! Errors of starting, sandboxing and watching a process.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,33 +9,33 @@ use windlass_core::{ErrorCode, Retry};
 use crate::mechanism::Mechanism;
 use crate::profile::ProfileKind;
 
-/// A result whose error is [`Error`].
+/// A result with [`Error`] as its default error type.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What starting or watching a process can fail with; a command that ran and failed is an
-/// [`Exit`](crate::Exit), not an error.
+/// An error of starting or watching a process. A command that ran and failed is an
+/// [`ExitStatus`](crate::ExitStatus), not an error.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No such program on the `PATH` that the child would have.
+    /// The program is not on the `PATH` of the child.
     #[error("{program}: not found in PATH ({path}): install it, or give its full path")]
     ProgramNotFound {
-        /// The name that was looked for.
+        /// The program name.
         program: String,
-        /// The folders that were searched.
+        /// The `PATH` that was searched.
         path: String,
     },
-    /// A path was given, and there is nothing there that can be run.
+    /// The program was given as a path that cannot be executed.
     #[error("{}: {problem}", program.display())]
     ProgramUnusable {
         /// The path that was given.
         program: PathBuf,
-        /// What is wrong with it.
+        /// Why it cannot be executed.
         problem: &'static str,
     },
-    /// The program is there, but the profile hides it from the child.
+    /// The program exists, but the profile hides it from the child.
     #[error(
-        "{}: profile {} hides {}: add the program's folder to `sandbox.readable`, or install the program elsewhere",
+        "{}: profile {} hides {}: add the program's directory to `sandbox.readable`, or install the program elsewhere",
         program.display(), kind.as_str(), hidden.display()
     )]
     ProgramHidden {
@@ -43,7 +43,7 @@ pub enum Error {
         program: PathBuf,
         /// The path whose rule hides it.
         hidden: PathBuf,
-        /// The profile's kind.
+        /// The kind of the profile.
         kind: ProfileKind,
     },
     /// The working directory cannot be used.
@@ -51,7 +51,7 @@ pub enum Error {
     WorkingDirectory {
         /// The directory that was given.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Why it cannot be used.
         problem: String,
     },
     /// A path of the profile cannot be used.
@@ -59,54 +59,54 @@ pub enum Error {
     Path {
         /// The path that was given.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Why it cannot be used.
         problem: String,
     },
-    /// An argument or a variable that no process can be given.
+    /// An argument or a variable contains a NUL byte, which no process can receive.
     #[error("{what} contains a NUL byte: remove it")]
     Nul {
         /// Which argument or variable.
         what: String,
     },
-    /// Nothing on this machine can hold the child in.
+    /// No isolation mechanism works on this machine.
     #[error("no isolation: {reason}")]
     NoIsolation {
-        /// The mechanism that was tried; none in particular if none is to be had.
+        /// The mechanism that was tried; [`Mechanism::None`] if none is available.
         mechanism: Mechanism,
-        /// What is missing, and what to do about it.
+        /// What is missing, and how to fix it.
         reason: String,
     },
-    /// The init program, which every child is started by, is not to be found.
+    /// The init program, which starts every child, was not found.
     #[error("the init program is missing: {0}")]
     NoInit(String),
     /// The operating system refused to start a process.
     #[error("starting {program}: {source}")]
     Spawn {
-        /// What was to be started.
+        /// The program to start.
         program: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The walls stood, but the command behind them did not start.
+    /// The sandbox was set up, but the command in it did not start.
     #[error("starting {program}: {problem}")]
     Start {
-        /// What was to be started.
+        /// The program to start.
         program: String,
-        /// What the init program said.
+        /// The error that the init process reported.
         problem: String,
     },
-    /// Reading from or watching the child failed.
+    /// Reading from the child or watching it failed.
     #[error("watching {program}: {source}")]
     Watch {
-        /// What is being watched.
+        /// The program being watched.
         program: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 impl Error {
-    /// The stable name of this failure.
+    /// Returns the stable code of this error.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::NoIsolation { .. } | Self::ProgramHidden { .. } => ErrorCode::PermissionDenied,
@@ -114,7 +114,7 @@ impl Error {
         }
     }
 
-    /// Whether doing the same thing again may help.
+    /// Returns whether repeating the operation may help.
     pub fn retry(&self) -> Retry {
         match self {
             Self::Spawn { source, .. } if is_shortage(source) => {
@@ -126,7 +126,7 @@ impl Error {
     }
 }
 
-/// Whether the machine ran out of processes, memory or file handles for the moment.
+/// Returns `true` if the machine is temporarily out of processes, memory or file descriptors.
 fn is_shortage(error: &io::Error) -> bool {
     use rustix::io::Errno;
     [Errno::AGAIN, Errno::NOMEM, Errno::MFILE, Errno::NFILE]
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_shortage_is_worth_another_try() {
+    fn only_resource_shortage_is_retryable() {
         assert!(
             spawn_failure(rustix::io::Errno::AGAIN)
                 .retry()

@@ -1,4 +1,4 @@
-//! What a process may see and change, as rules for paths, before any mechanism has a say.
+//! What a process may read and write, as path rules that are independent of the mechanism.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,27 +10,27 @@ use crate::host::Host;
 use crate::profile::{Profile, ProfileKind};
 use crate::{path_lists, working_dir};
 
-/// What may be done with a path and all below it.
+/// The access to a path and everything under it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Access {
-    /// Nothing: not even its content can be seen.
+    /// No access: not even the content is visible.
     Hidden,
-    /// Everything, in an empty folder of the process's own that vanishes with it.
+    /// Full access to an empty private directory that is removed when the process ends.
     Private,
-    /// Reading and running.
+    /// Read and execute.
     Read,
-    /// Reading, running and changing.
+    /// Read, execute and write.
     Write,
 }
 
-/// The rules for one process. The rule for the deepest path holds.
+/// The rules for one process. The rule for the deepest path applies.
 #[derive(Debug)]
 pub(crate) struct FsPolicy {
-    /// Real paths; a folder comes before what is in it.
+    /// Canonical paths; a directory sorts before its content.
     pub(crate) rules: BTreeMap<PathBuf, Access>,
-    /// The working directory, if it is writable and so has things to protect.
-    pub(crate) workplace: Option<PathBuf>,
-    /// Where the process starts.
+    /// The working directory, if it is writable and therefore has paths to protect.
+    pub(crate) protected_dir: Option<PathBuf>,
+    /// The initial working directory of the process.
     pub(crate) cwd: PathBuf,
     pub(crate) network: bool,
     pub(crate) kind: ProfileKind,
@@ -39,29 +39,29 @@ pub(crate) struct FsPolicy {
 impl FsPolicy {
     pub(crate) fn new(profile: &Profile, host: &Host, cwd: &Path) -> Result<Self> {
         let cwd = working_dir::canonical_dir(cwd)?;
-        let mut view = Self {
+        let mut policy = Self {
             rules: BTreeMap::new(),
-            workplace: None,
+            protected_dir: None,
             cwd,
             network: profile.network,
             kind: profile.kind,
         };
-        view.add_system_rules(host);
-        view.add_home_rules(host);
-        view.toolchains(host);
-        view.add_profile_rules(profile)?;
-        view.allow_working_dir(host);
-        view.widen_only();
-        Ok(view)
+        policy.add_system_rules(host);
+        policy.add_home_rules(host);
+        policy.toolchains(host);
+        policy.add_profile_rules(profile)?;
+        policy.allow_working_dir(host);
+        policy.widen_only();
+        Ok(policy)
     }
 
-    /// The rule that holds for a path.
+    /// Returns the access to a path.
     pub(crate) fn access(&self, path: &Path) -> Access {
         let nearest = path.ancestors().find_map(|above| self.rules.get(above));
         nearest.copied().unwrap_or(Access::Hidden)
     }
 
-    /// The rule that would hold for a path if it had none of its own.
+    /// Returns the access that a path would have without its own rule.
     pub(crate) fn inherited_access(&self, path: &Path) -> Access {
         path.parent()
             .map_or(Access::Hidden, |parent| self.access(parent))
@@ -78,30 +78,30 @@ impl FsPolicy {
         for path in path_lists::RUN_NEEDED {
             self.set(path, Access::Read);
         }
-        // Name look-ups read this, and it is often a link into `/run`.
+        // Name resolution reads this file, which is often a link into `/run`.
         self.set("/etc/resolv.conf", Access::Read);
-        if let Some(folder) = host.variable("XDG_RUNTIME_DIR") {
-            self.set(folder, Access::Hidden);
+        if let Some(dir) = host.variable("XDG_RUNTIME_DIR") {
+            self.set(dir, Access::Hidden);
         }
     }
 
     fn add_home_rules(&mut self, host: &Host) {
         let home = host.home();
         if self.kind == ProfileKind::Agent {
-            // It may be under a temporary folder, which is hidden.
+            // The home directory may be under a temporary directory, which is hidden.
             self.set(home, Access::Read);
         } else {
             for path in path_lists::HOME_ROOTS {
                 self.set(path, Access::Hidden);
             }
             self.set(home, Access::Private);
-            for folder in path_lists::TOOLCHAINS {
-                self.set(home.join(folder), Access::Read);
+            for dir in path_lists::TOOLCHAINS {
+                self.set(home.join(dir), Access::Read);
             }
         }
         if self.kind == ProfileKind::Test {
-            for folder in path_lists::BUILD_CACHES {
-                self.set(home.join(folder), Access::Read);
+            for dir in path_lists::BUILD_CACHES {
+                self.set(home.join(dir), Access::Read);
             }
         }
         for path in path_lists::HOME_SECRETS {
@@ -109,23 +109,23 @@ impl FsPolicy {
         }
     }
 
-    /// Shows toolchains in unusual places: those that the user names, and those that are on the
-    /// `PATH` and would vanish with the temporary folders.
+    /// Makes toolchains in unusual directories readable: those that the user's variables name, and
+    /// those on the `PATH` that are under a temporary directory.
     fn toolchains(&mut self, host: &Host) {
         for name in ["CARGO_HOME", "RUSTUP_HOME"] {
-            if let Some(folder) = host.variable(name) {
-                self.show(Path::new(folder));
+            if let Some(dir) = host.variable(name) {
+                self.show(Path::new(dir));
             }
         }
         let temp_dirs = path_lists::TEMP_DIRS.iter().map(Path::new);
         let temp_dirs: Vec<PathBuf> = temp_dirs
             .filter_map(|dir| dir.canonicalize().ok())
             .collect();
-        for folder in std::env::split_paths(host.path()).filter(|folder| folder.is_absolute()) {
-            let Ok(real) = folder.canonicalize() else {
+        for dir in std::env::split_paths(host.path()).filter(|dir| dir.is_absolute()) {
+            let Ok(real) = dir.canonicalize() else {
                 continue;
             };
-            // A home folder below has its own rule.
+            // A home directory under a temporary directory has its own rule.
             if temp_dirs.iter().any(|dir| dir == self.rule_for(&real)) {
                 self.show_installation(&real);
             }
@@ -135,20 +135,21 @@ impl FsPolicy {
         }
     }
 
-    /// Makes the folder of a program readable, and what was installed along with it: for
+    /// Makes the directory of a program readable, together with the rest of its installation: for
     /// `PREFIX/bin` that is `PREFIX`.
-    pub(crate) fn show_installation(&mut self, folder: &Path) {
-        let is_bin = folder
+    pub(crate) fn show_installation(&mut self, dir: &Path) {
+        let is_bin = dir
             .file_name()
             .is_some_and(|name| name == "bin" || name == ".bin" || name == "sbin");
-        let prefix = folder.parent().filter(|_| is_bin);
+        let prefix = dir.parent().filter(|_| is_bin);
         if !prefix.is_some_and(|prefix| self.show(prefix)) {
-            self.show(folder);
+            self.show(dir);
         }
     }
 
-    /// Makes a path readable if it is only hidden along with everything around it: a rule for this
-    /// very path holds, and so does one that hides a secret. Returns whether it can be read now.
+    /// Makes a path readable if only the rule for a parent directory hides it. A rule for the path
+    /// itself still applies, and so does one that hides a secret. Returns `true` if the path is
+    /// readable now.
     pub(crate) fn show(&mut self, path: &Path) -> bool {
         let Ok(real) = path.canonicalize() else {
             return false;
@@ -165,7 +166,7 @@ impl FsPolicy {
         can_be_shown
     }
 
-    /// Returns the path whose rule holds for this one.
+    /// Returns the path whose rule applies to `path`.
     pub(crate) fn rule_for<'a>(&self, path: &'a Path) -> &'a Path {
         let mut above = path.ancestors();
         above
@@ -182,7 +183,7 @@ impl FsPolicy {
         }
         for path in &profile.state {
             std::fs::create_dir_all(path)
-                .map_err(|error| bad_path(path, format!("cannot be made: {error}")))?;
+                .map_err(|error| bad_path(path, format!("cannot be created: {error}")))?;
         }
         for path in profile.write.iter().chain(&profile.state) {
             let real = path
@@ -193,20 +194,20 @@ impl FsPolicy {
         Ok(())
     }
 
-    /// Lets the working directory be written to, unless that would open the whole home folder or
-    /// the machine.
+    /// Makes the working directory writable, unless it contains the home directory or is the file
+    /// system root.
     fn allow_working_dir(&mut self, host: &Host) {
         let cwd = self.cwd.clone();
         if host.home().starts_with(&cwd) || !working_dir::is_writable(&cwd) {
             self.rules.insert(cwd, Access::Read);
         } else {
             self.rules.insert(cwd.clone(), Access::Write);
-            self.workplace = Some(cwd);
+            self.protected_dir = Some(cwd);
         }
     }
 
-    /// What is readable somewhere hidden is no less writable for it: a project may hold its own
-    /// toolchain.
+    /// Removes rules that would make a path under a writable directory read-only: a project may
+    /// contain its own toolchain.
     fn widen_only(&mut self) {
         let is_narrower = |(path, access): (&PathBuf, &Access)| {
             *access == Access::Read && self.inherited_access(path) == Access::Write
@@ -222,7 +223,8 @@ impl FsPolicy {
         }
     }
 
-    /// A rule for where the path really is; a missing path needs none, as nobody can make it.
+    /// Adds a rule for the canonical path. A missing path needs no rule: the process cannot create
+    /// it.
     fn set(&mut self, path: impl AsRef<Path>, access: Access) {
         if let Ok(real) = path.as_ref().canonicalize() {
             self.rules.insert(real, access);
@@ -230,7 +232,7 @@ impl FsPolicy {
     }
 }
 
-/// Returns whether this folder is hidden only because there are homes in it.
+/// Returns `true` if this directory is hidden only because it contains home directories.
 fn is_home_root(path: &Path) -> bool {
     path_lists::HOME_ROOTS
         .iter()
@@ -248,18 +250,18 @@ fn bad_path(path: &Path, problem: String) -> Error {
 mod tests {
     use super::*;
 
-    fn view(profile: Profile, variables: &[(&str, &Path)], cwd: &Path) -> FsPolicy {
+    fn policy(profile: Profile, variables: &[(&str, &Path)], cwd: &Path) -> FsPolicy {
         FsPolicy::new(&profile, &Host::new(variables.iter().copied()), cwd).unwrap()
     }
 
     #[test]
-    fn the_deepest_rule_holds() {
+    fn deepest_rule_applies() {
         let home = tempfile::tempdir().unwrap();
-        for folder in [".cargo/registry", ".ssh", "project"] {
-            std::fs::create_dir_all(home.path().join(folder)).unwrap();
+        for dir in [".cargo/registry", ".ssh", "project"] {
+            std::fs::create_dir_all(home.path().join(dir)).unwrap();
         }
         std::fs::write(home.path().join(".cargo/credentials.toml"), "").unwrap();
-        let view = view(
+        let policy = policy(
             Profile::tool(),
             &[("HOME", home.path())],
             &home.path().join("project"),
@@ -272,35 +274,35 @@ mod tests {
             ("project/src", Access::Write),
         ] {
             assert_eq!(
-                view.access(&home.path().canonicalize().unwrap().join(path)),
+                policy.access(&home.path().canonicalize().unwrap().join(path)),
                 access,
                 "{path}"
             );
         }
-        assert_eq!(view.access(Path::new("/usr/bin")), Access::Read);
+        assert_eq!(policy.access(Path::new("/usr/bin")), Access::Read);
     }
 
     #[test]
-    fn a_toolchain_in_the_workplace_stays_writable() {
+    fn toolchain_in_working_dir_stays_writable() {
         let project = tempfile::tempdir().unwrap();
         let toolchain = project.path().join("cargo");
         std::fs::create_dir(&toolchain).unwrap();
-        let view = view(
+        let policy = policy(
             Profile::test(),
             &[("CARGO_HOME", &toolchain)],
             project.path(),
         );
         assert_eq!(
-            view.access(&toolchain.canonicalize().unwrap()),
+            policy.access(&toolchain.canonicalize().unwrap()),
             Access::Write
         );
     }
 
     #[test]
-    fn p16_the_root_of_the_machine_is_no_workplace() {
+    fn p16_filesystem_root_is_not_a_writable_working_dir() {
         assert!(
-            view(Profile::agent(), &[], Path::new("/"))
-                .workplace
+            policy(Profile::agent(), &[], Path::new("/"))
+                .protected_dir
                 .is_none()
         );
     }

@@ -1,9 +1,9 @@
-//! Keeps the beginning and the end of something too long, and counts what fell out between.
+//! Keeps the beginning and the end of long output, and counts the bytes dropped in between.
 
 use std::collections::VecDeque;
 
-/// A buffer that takes any amount and holds at most `limit` bytes: the first half and the latest
-/// half.
+/// A buffer that accepts any amount of data and holds at most `limit` bytes: the first half and the
+/// most recent half.
 #[derive(Debug)]
 pub(crate) struct HeadTailBuffer {
     limit: usize,
@@ -42,63 +42,63 @@ impl HeadTailBuffer {
         self.dropped += (skipped + overflow) as u64;
     }
 
-    /// What is held now, leaving the buffer empty for the next use.
+    /// Returns the content and empties the buffer.
     pub(crate) fn take(&mut self) -> CappedOutput {
         let mut bytes = std::mem::take(&mut self.head);
-        let cut_at = bytes.len();
+        let head_len = bytes.len();
         let (front, back) = self.tail.as_slices();
         bytes.extend_from_slice(front);
         bytes.extend_from_slice(back);
         self.tail = VecDeque::new();
         CappedOutput {
             bytes,
-            cut_at,
+            head_len,
             dropped: std::mem::take(&mut self.dropped),
         }
     }
 
-    /// A copy of what is held now.
+    /// Returns a copy of the content.
     pub(crate) fn snapshot(&self) -> CappedOutput {
         let mut bytes = self.head.clone();
         bytes.extend(&self.tail);
         CappedOutput {
             bytes,
-            cut_at: self.head.len(),
+            head_len: self.head.len(),
             dropped: self.dropped,
         }
     }
 }
 
-/// Output that was read in full and kept within a limit.
+/// Output that was read completely but retained only up to a limit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CappedOutput {
     bytes: Vec<u8>,
-    cut_at: usize,
+    head_len: usize,
     dropped: u64,
 }
 
 impl CappedOutput {
-    /// How many bytes are missing from the middle; zero when everything is here.
+    /// Returns the number of bytes missing from the middle; zero if the output is complete.
     pub fn dropped_bytes(&self) -> u64 {
         self.dropped
     }
 
-    /// Whether anything is missing.
+    /// Returns `true` if bytes are missing.
     pub fn is_truncated(&self) -> bool {
         self.dropped > 0
     }
 
-    /// The bytes that were kept, head and tail joined without a mark.
+    /// Returns the retained bytes: head and tail, joined without a marker.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The text, with U+FFFD for what is not UTF-8 and a mark where bytes are missing.
+    /// Returns the text, with U+FFFD for invalid UTF-8 and a marker where bytes are missing.
     pub fn text(&self) -> String {
         if !self.is_truncated() {
             return String::from_utf8_lossy(&self.bytes).into_owned();
         }
-        let (head, tail) = self.bytes.split_at(self.cut_at);
+        let (head, tail) = self.bytes.split_at(self.head_len);
         format!(
             "{}[… {} bytes cut …]{}",
             String::from_utf8_lossy(head),
@@ -107,11 +107,11 @@ impl CappedOutput {
         )
     }
 
-    /// Removes a carriage return left at the very end by a CRLF line.
+    /// Removes the carriage return that a CRLF line leaves at the end.
     pub(crate) fn trim_cr(&mut self) {
         if self.bytes.last() == Some(&b'\r') {
             self.bytes.pop();
-            self.cut_at = self.cut_at.min(self.bytes.len());
+            self.head_len = self.head_len.min(self.bytes.len());
         }
     }
 }
@@ -120,43 +120,43 @@ impl CappedOutput {
 mod tests {
     use super::*;
 
-    fn kept(limit: usize, pieces: &[&str]) -> String {
+    fn capped(limit: usize, chunks: &[&str]) -> String {
         let mut buffer = HeadTailBuffer::new(limit);
-        for piece in pieces {
-            buffer.push(piece.as_bytes());
+        for chunk in chunks {
+            buffer.push(chunk.as_bytes());
         }
         assert_eq!(buffer.snapshot().text(), {
             let mut twin = HeadTailBuffer::new(limit);
-            pieces.iter().for_each(|piece| twin.push(piece.as_bytes()));
+            chunks.iter().for_each(|chunk| twin.push(chunk.as_bytes()));
             twin.take().text()
         });
         buffer.take().text()
     }
 
     #[test]
-    fn everything_is_kept_up_to_the_limit() {
-        assert_eq!(kept(8, &["abcd", "efgh"]), "abcdefgh");
+    fn content_within_limit_is_complete() {
+        assert_eq!(capped(8, &["abcd", "efgh"]), "abcdefgh");
     }
 
     #[test]
-    fn p12_the_middle_is_cut_and_said_so() {
-        assert_eq!(kept(8, &["abcdefghij"]), "abcd[… 2 bytes cut …]ghij");
+    fn p12_middle_is_dropped_and_marked() {
+        assert_eq!(capped(8, &["abcdefghij"]), "abcd[… 2 bytes cut …]ghij");
         assert_eq!(
-            kept(8, &["abc", "def", "ghi", "jkl"]),
+            capped(8, &["abc", "def", "ghi", "jkl"]),
             "abcd[… 4 bytes cut …]ijkl"
         );
     }
 
     #[test]
-    fn p12_a_character_split_by_the_cut_survives_as_a_replacement() {
+    fn p12_split_character_becomes_replacement_character() {
         assert_eq!(
-            kept(4, &["aé", "xx", "é."]),
+            capped(4, &["aé", "xx", "é."]),
             "a\u{fffd}[… 4 bytes cut …]\u{fffd}."
         );
     }
 
     #[test]
-    fn taking_empties_the_buffer() {
+    fn take_empties_the_buffer() {
         let mut buffer = HeadTailBuffer::new(4);
         buffer.push(b"abcdefgh");
         buffer.take();

@@ -1,4 +1,4 @@
-//! The machine as its user sees it: environment, home folder, identity.
+//! The host as the user sees it: environment and home directory.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -7,10 +7,11 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Where programs are looked for when the user has no `PATH`.
+/// The `PATH` used when the user has none.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// The environment that children may be given parts of, and whose home folder is to be guarded.
+/// The user's environment, from which children get selected variables, and the home directory to
+/// protect.
 #[derive(Clone)]
 pub struct Host {
     variables: BTreeMap<OsString, OsString>,
@@ -19,12 +20,12 @@ pub struct Host {
 }
 
 impl Host {
-    /// The host of this process.
+    /// Returns the host of this process.
     pub fn current() -> Self {
         Self::new(std::env::vars_os())
     }
 
-    /// A host with these variables; `HOME` among them names the home folder.
+    /// Creates a host with these variables; `HOME` names the home directory.
     pub fn new<K: Into<OsString>, V: Into<OsString>>(
         variables: impl IntoIterator<Item = (K, V)>,
     ) -> Self {
@@ -33,8 +34,8 @@ impl Host {
             .map(|(name, value)| (name.into(), value.into()))
             .collect();
         let named = variables.get(OsStr::new("HOME")).map(PathBuf::from);
-        // Mounts land on real paths; a home folder behind a link must be guarded where it really
-        // is.
+        // Mounts apply to canonical paths, so a home directory reached through a link is protected
+        // at its target.
         let home = named
             .map(|home| home.canonicalize().unwrap_or(home))
             .filter(|home| home.is_absolute() && home.parent().is_some());
@@ -45,15 +46,15 @@ impl Host {
         }
     }
 
-    /// Lets every process read these paths, whatever its profile, such as a toolchain in an unusual
-    /// place. `~/` stands for the home folder; a missing path is no error.
+    /// Lets every process read these paths, whatever its profile, e.g. a toolchain in an unusual
+    /// directory. `~/` means the home directory; a missing path is not an error.
     pub fn with_readable<P: AsRef<Path>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
         let paths = paths.into_iter().map(|path| self.expand(path));
         self.readable = paths.collect();
         self
     }
 
-    /// Returns the path with `~/` replaced by the home folder.
+    /// Returns the path with `~/` replaced by the home directory.
     pub fn expand(&self, path: impl AsRef<Path>) -> PathBuf {
         match path.as_ref().strip_prefix("~") {
             Ok(below) => self.home.join(below),
@@ -65,12 +66,12 @@ impl Host {
         &self.readable
     }
 
-    /// The value of a variable of the user's environment.
+    /// Returns the value of a variable in the user's environment.
     pub fn variable(&self, name: impl AsRef<OsStr>) -> Option<&OsStr> {
         self.variables.get(name.as_ref()).map(OsString::as_os_str)
     }
 
-    /// The home folder, by its real path.
+    /// Returns the canonical path of the home directory.
     pub fn home(&self) -> &Path {
         &self.home
     }
@@ -79,7 +80,7 @@ impl Host {
         self.variable("PATH").unwrap_or(OsStr::new(DEFAULT_PATH))
     }
 
-    /// Returns the folder with the records of what running sandboxes will have to clean up.
+    /// Returns the directory with the cleanup records of running sandboxes.
     pub(crate) fn cleanup_records(&self) -> PathBuf {
         let state = self.variable("XDG_STATE_HOME").map(PathBuf::from);
         let state = state.filter(|path| path.is_absolute());
@@ -87,7 +88,7 @@ impl Host {
         state.join("windlass/cleanup")
     }
 
-    /// Returns the path for a new record, if the kernel has a random name for it.
+    /// Returns the path for a new record, or `None` if the kernel provides no random name.
     pub(crate) fn new_cleanup_record(&self) -> Option<PathBuf> {
         let mut name = String::new();
         let random = File::open("/proc/sys/kernel/random/uuid").ok()?;
@@ -95,19 +96,19 @@ impl Host {
         Some(self.cleanup_records().join(name.trim()))
     }
 
-    /// The first program of this name on `path`.
+    /// Returns the first program with this name on `path`.
     ///
-    /// Relative entries are passed over: they would let the working directory choose the program.
+    /// Relative entries are skipped: they would let the working directory choose the program.
     pub(crate) fn find(path: &OsStr, program: &OsStr) -> Option<PathBuf> {
         std::env::split_paths(path)
-            .filter(|folder| folder.is_absolute())
-            .map(|folder| folder.join(program))
+            .filter(|dir| dir.is_absolute())
+            .map(|dir| dir.join(program))
             .find(|candidate| is_executable(candidate))
     }
 }
 
 impl fmt::Debug for Host {
-    /// Names only: the values are the user's secrets as often as not.
+    /// Prints only names: the values may be secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Host")
             .field("variables", &self.variables.keys())

@@ -1,9 +1,10 @@
-//! What the parent tells the init program, and what that answers.
+//! Messages between the parent and the init process.
 //!
-//! Both talk over a socket that is the init program's standard input. It carries the orders, the
-//! child's own standard input as a passed file handle, then one byte for each gentle stop; its end
-//! means: end everything now. So no secret and no path stands on a command line, and no file handle
-//! has to be found by its number.
+//! Both use a socket that is the init process's standard input. The parent sends the request,
+//! passes the child's standard input as a file descriptor, and then sends one byte for each
+//! graceful stop. When the socket closes, the init process kills everything. With this protocol no
+//! secret and no path appears on a command line, and no file descriptor has to be found by its
+//! number.
 
 use std::ffi::OsString;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -18,18 +19,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::fs_policy::Access;
 
-/// More than the kernel takes as arguments and environment together.
+/// More than the kernel accepts as arguments and environment together.
 const MAX_REQUEST_BYTES: usize = 16 << 20;
 
-/// One command for the init program.
+/// A request to the init process to run one command.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct InitRequest {
     pub(crate) argv: Vec<OsString>,
     pub(crate) variables: Vec<(OsString, OsString)>,
     pub(crate) cwd: OsString,
     pub(crate) scope: KillScope,
-    /// Walls the init program puts up itself; bubblewrap brings its own.
-    pub(crate) walls: Option<Confinement>,
+    /// Restrictions that the init process applies itself; bubblewrap applies its own.
+    pub(crate) confinement: Option<Confinement>,
     pub(crate) processes: u64,
     pub(crate) file_bytes: Option<u64>,
     /// What to clean up when the command has ended.
@@ -38,16 +39,16 @@ pub(crate) struct InitRequest {
     pub(crate) record: Option<OsString>,
 }
 
-/// What belongs to the tree that must die.
+/// Which processes belong to the tree to kill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum KillScope {
-    /// Everything in the init program's own PID namespace.
+    /// All processes in the init process's own PID namespace.
     Namespace,
-    /// Everything descended from the init program.
+    /// All descendants of the init process.
     Descendants,
 }
 
-/// What Landlock and seccomp have to enforce.
+/// What Landlock and seccomp enforce.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Confinement {
     pub(crate) rules: Vec<(OsString, Access)>,
@@ -58,25 +59,25 @@ pub(crate) struct Confinement {
 /// What one sandbox has to clean up.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Cleanup {
-    /// The working directory, which other sandboxes may be using at the same time.
+    /// The working directory, which other sandboxes may use at the same time.
     pub(crate) working_dir: Option<OsString>,
     pub(crate) items: Vec<CleanupItem>,
 }
 
-/// Something on disk that must not stay as the command left it.
+/// Something on disk to remove or restore after the command has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum CleanupItem {
-    /// An empty folder of ours, over which something was mounted.
+    /// An empty directory that the sandbox created as a mount point.
     MountPoint(OsString),
     /// A file that did not exist before and must not exist afterwards.
     MustNotExist(OsString),
     /// A link that must have this target.
     RestoreLink(OsString, OsString),
-    /// A private folder with all its content.
+    /// A private directory, to be removed with its content.
     PrivateDir(OsString),
 }
 
-/// The init program's last words.
+/// The init process's report on the outcome.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum InitReport {
     /// The command ended with this code; 128 + n if signal n ended it.
@@ -86,7 +87,7 @@ pub(crate) enum InitReport {
 }
 
 impl InitRequest {
-    /// The orders with their length in front, to be sent after [`greet`].
+    /// Encodes the request with its length in front, to be sent after [`send_handshake`].
     pub(crate) fn encode(&self) -> io::Result<Vec<u8>> {
         let body = serde_json::to_vec(self)?;
         let length = u32::try_from(body.len())
@@ -98,13 +99,13 @@ impl InitRequest {
     }
 }
 
-/// The first byte on the socket, with the child's standard input if it has one.
+/// Sends the first byte on the socket, with the child's standard input if it has one.
 pub(crate) fn send_handshake(socket: impl AsFd, stdin: Option<&OwnedFd>) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
-    let handles = stdin.map(|handle| [handle.as_fd()]);
-    if let Some(handles) = &handles {
-        ancillary.push(SendAncillaryMessage::ScmRights(handles));
+    let fds = stdin.map(|fd| [fd.as_fd()]);
+    if let Some(fds) = &fds {
+        ancillary.push(SendAncillaryMessage::ScmRights(fds));
     }
     rustix::net::sendmsg(
         socket,
@@ -115,12 +116,12 @@ pub(crate) fn send_handshake(socket: impl AsFd, stdin: Option<&OwnedFd>) -> io::
     Ok(())
 }
 
-/// The orders and the child's standard input, or `None` if the parent has gone.
+/// Receives the request and the child's standard input. Returns `None` if the parent is gone.
 pub(crate) fn receive(socket: impl AsFd) -> io::Result<Option<(InitRequest, Option<OwnedFd>)>> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-    let mut greeting = [0];
-    let mut slices = [IoSliceMut::new(&mut greeting)];
+    let mut handshake = [0];
+    let mut slices = [IoSliceMut::new(&mut handshake)];
     let received = rustix::net::recvmsg(
         &socket,
         &mut slices,
@@ -131,7 +132,7 @@ pub(crate) fn receive(socket: impl AsFd) -> io::Result<Option<(InitRequest, Opti
         return Ok(None);
     }
     let stdin = ancillary.drain().find_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(mut handles) => handles.next(),
+        RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
         _ => None,
     });
     let mut length = [0; 4];
@@ -142,7 +143,7 @@ pub(crate) fn receive(socket: impl AsFd) -> io::Result<Option<(InitRequest, Opti
     if length > MAX_REQUEST_BYTES {
         return Err(io::Error::new(
             io::ErrorKind::InvalidData,
-            "orders too long",
+            "request too long",
         ));
     }
     let mut body = vec![0; length];
@@ -152,7 +153,7 @@ pub(crate) fn receive(socket: impl AsFd) -> io::Result<Option<(InitRequest, Opti
     Ok(Some((serde_json::from_slice(&body)?, stdin)))
 }
 
-/// Fills `buffer`; false if the socket ended first.
+/// Fills `buffer`. Returns `false` if the socket closed first.
 fn read_exact(socket: impl AsFd, mut buffer: &mut [u8]) -> io::Result<bool> {
     while !buffer.is_empty() {
         match rustix::io::retry_on_intr(|| rustix::io::read(&socket, &mut *buffer))? {

@@ -1,4 +1,4 @@
-//! From a spec to a running tree: sockets, pipes and the first process.
+//! Launches a command: creates sockets and pipes and starts the init process.
 
 use std::ffi::OsString;
 use std::io;
@@ -20,34 +20,34 @@ use crate::sandbox::Sandbox;
 use crate::spec::{CommandSpec, Stdin};
 use crate::supervise::Supervisor;
 
-/// Starts the init program with its orders, and a supervisor that holds its lifeline.
+/// Starts the init process with its request, and a supervisor that holds its lifeline.
 pub(crate) fn launch(sandbox: &Sandbox, spec: CommandSpec) -> Result<Child> {
     let plan = LaunchPlan::new(sandbox, &spec)?;
     let program = spec.program.display().to_string();
     let child =
         start(&plan, spec, program.clone()).map_err(|source| Error::Spawn { program, source })?;
     tracing::debug!(program = child.program, mechanism = %sandbox.mechanism(), "started");
-    // From here on the init program sees to the private folders.
+    // From here on the init process removes the private directories.
     plan.release_dirs();
     Ok(child)
 }
 
 fn start(plan: &LaunchPlan, spec: CommandSpec, program: String) -> io::Result<Child> {
-    let orders = plan.orders.encode()?;
-    let (near, far) = StdStream::pair()?;
+    let request = plan.request.encode()?;
+    let (ours, theirs) = StdStream::pair()?;
     let (reader, writer) = input(&spec.stdin)?;
-    let mut init = start_init(&plan.init, far)?;
-    init_protocol::send_handshake(&near, reader.as_ref())?;
-    near.set_nonblocking(true)?;
-    let missing = || io::Error::other("its output is not piped");
+    let mut init = start_init(&plan.init, theirs)?;
+    init_protocol::send_handshake(&ours, reader.as_ref())?;
+    ours.set_nonblocking(true)?;
+    let missing = || io::Error::other("the init process has no output pipe");
     let stdout = init.stdout.take().ok_or_else(missing)?;
     let stderr = init.stderr.take().ok_or_else(missing)?;
     let control = ChildControl::new();
     let supervisor = Supervisor {
         program: program.clone(),
         init,
-        lifeline: UnixStream::from_std(near)?,
-        orders,
+        lifeline: UnixStream::from_std(ours)?,
+        request,
         limits: spec.limits.clone(),
         control: control.clone(),
     };
@@ -62,10 +62,11 @@ fn start(plan: &LaunchPlan, spec: CommandSpec, program: String) -> io::Result<Ch
     })
 }
 
-/// The init program knows nothing of our environment, and our terminal's signals do not reach it.
+/// Starts the init process with an empty environment, in a process group that the terminal's
+/// signals do not reach.
 #[expect(
     clippy::disallowed_methods,
-    reason = "this is the place that starts a process"
+    reason = "the sandbox is the crate that starts processes"
 )]
 fn start_init(argv: &[OsString], lifeline: StdStream) -> io::Result<Process> {
     let (program, args) = argv
@@ -82,7 +83,7 @@ fn start_init(argv: &[OsString], lifeline: StdStream) -> io::Result<Process> {
         .spawn()
 }
 
-/// The two ends of the child's standard input, unless that is to be empty.
+/// Creates the pipe for the child's standard input, or returns `None`s if the input is empty.
 fn input(stdin: &Stdin) -> io::Result<(Option<OwnedFd>, Option<OwnedFd>)> {
     if let Stdin::Null = stdin {
         return Ok((None, None));
@@ -91,7 +92,7 @@ fn input(stdin: &Stdin) -> io::Result<(Option<OwnedFd>, Option<OwnedFd>)> {
     Ok((Some(reader), Some(writer)))
 }
 
-/// Writes what is to be written, or leaves the writing to the caller.
+/// Writes the given bytes in the background, or returns the writer to the caller.
 fn write_stdin(stdin: Stdin, writer: Option<OwnedFd>) -> io::Result<Option<pipe::Sender>> {
     let Some(writer) = writer else {
         return Ok(None);
@@ -101,7 +102,7 @@ fn write_stdin(stdin: Stdin, writer: Option<OwnedFd>) -> io::Result<Option<pipe:
         return Ok(Some(sender));
     };
     tokio::spawn(async move {
-        // A command may end without having read all of it.
+        // The command may exit without reading all of it.
         let _ = sender.write_all(&bytes).await;
     });
     Ok(None)

@@ -1,4 +1,4 @@
-//! From a spec to the orders for the init program: which program, in which view, with which
+//! Turns a [`CommandSpec`] into a request to the init process: the program, its file policy and its
 //! environment.
 
 use std::ffi::{OsStr, OsString};
@@ -16,81 +16,84 @@ use crate::sandbox::Sandbox;
 use crate::spec::CommandSpec;
 use crate::{bubblewrap, confine, environment, init, path_lists, program, protect};
 
-/// Everything decided, nothing done but for the private folders.
+/// All decisions about a launch. Creating a plan has no effect except that it creates the private
+/// directories.
 #[derive(Debug)]
 pub(crate) struct LaunchPlan {
-    /// The init program with what comes before it.
+    /// The command line of the init process.
     pub(crate) init: Vec<OsString>,
-    pub(crate) orders: InitRequest,
+    pub(crate) request: InitRequest,
     scratch: Option<TempDir>,
 }
 
 impl LaunchPlan {
     pub(crate) fn new(sandbox: &Sandbox, spec: &CommandSpec) -> Result<Self> {
         reject_nul(spec)?;
-        let mut view = FsPolicy::new(&spec.profile, &sandbox.host, &spec.cwd)?;
-        let places = PrivateDirs::new(sandbox, &view)?;
-        let mut variables =
-            environment::compose(view.kind, &sandbox.host, &places.home, &places.tmp);
+        let mut policy = FsPolicy::new(&spec.profile, &sandbox.host, &spec.cwd)?;
+        let dirs = PrivateDirs::new(sandbox, &policy)?;
+        let mut variables = environment::compose(policy.kind, &sandbox.host, &dirs.home, &dirs.tmp);
         variables.extend(spec.variables.clone());
         let path = variables
             .get(OsStr::new("PATH"))
             .map(OsString::as_os_str)
             .unwrap_or_default();
-        let program = program::resolve(&spec.program, path, &view.cwd)?;
+        let program = program::resolve(&spec.program, path, &policy.cwd)?;
         if sandbox.mechanism != Mechanism::None {
-            program::show(&program, &mut view);
+            program::show(&program, &mut policy);
             let others = spec.profile.programs.iter();
             let others: Vec<PathBuf> = others
-                .filter_map(|name| program::resolve(name, path, &view.cwd).ok())
+                .filter_map(|name| program::resolve(name, path, &policy.cwd).ok())
                 .collect();
             for other in others {
-                program::show(&other, &mut view);
+                program::show(&other, &mut policy);
             }
-            program::ensure_visible(&program, &view)?;
+            program::ensure_visible(&program, &policy)?;
         }
-        let mut orders = InitRequest {
+        let mut request = InitRequest {
             argv: std::iter::once(program.into())
                 .chain(spec.args.iter().cloned())
                 .collect(),
             variables: variables.into_iter().collect(),
-            cwd: view.cwd.clone().into(),
+            cwd: policy.cwd.clone().into(),
             scope: KillScope::Descendants,
-            walls: None,
+            confinement: None,
             processes: spec.limits.processes,
             file_bytes: spec.limits.file_bytes,
             cleanup: Cleanup {
                 working_dir: None,
-                items: places.cleanup_items(),
+                items: dirs.cleanup_items(),
             },
             record: None,
         };
         let mut init = vec![sandbox.init.clone().into(), init::INIT_ARG.into()];
         match sandbox.mechanism {
             Mechanism::Bubblewrap => {
-                let covers = protect::protected_paths(&view);
-                let walls = bubblewrap::bwrap_args(&sandbox.bwrap, &view, &covers);
-                orders.argv.splice(..0, walls);
-                orders.cwd = "/".into();
-                orders.scope = KillScope::Namespace;
-                orders.cleanup.working_dir = view.workplace.clone().map(Into::into);
-                orders.cleanup.items.extend(protect::cleanup_items(&covers));
+                let protected = protect::protected_paths(&policy);
+                let bwrap = bubblewrap::bwrap_args(&sandbox.bwrap, &policy, &protected);
+                request.argv.splice(..0, bwrap);
+                request.cwd = "/".into();
+                request.scope = KillScope::Namespace;
+                request.cleanup.working_dir = policy.protected_dir.clone().map(Into::into);
+                request
+                    .cleanup
+                    .items
+                    .extend(protect::cleanup_items(&protected));
                 init.splice(..0, bubblewrap::unshare_args(&sandbox.unshare));
             }
-            Mechanism::Landlock => orders.walls = Some(confinement(&view, &places)?),
+            Mechanism::Landlock => request.confinement = Some(confinement(&policy, &dirs)?),
             Mechanism::None => {}
         }
-        if !orders.cleanup.items.is_empty() {
-            orders.record = sandbox.host.new_cleanup_record().map(Into::into);
+        if !request.cleanup.items.is_empty() {
+            request.record = sandbox.host.new_cleanup_record().map(Into::into);
         }
         Ok(Self {
             init,
-            orders,
-            scratch: places.scratch,
+            request,
+            scratch: dirs.scratch,
         })
     }
 
-    /// Leaves the private folders to the init program, which removes them when all is over.
+    /// Leaves the private directories to the init process, which removes them at the end.
     pub(crate) fn release_dirs(self) {
         if let Some(scratch) = self.scratch {
             let _ = scratch.keep();
@@ -98,7 +101,7 @@ impl LaunchPlan {
     }
 }
 
-/// Where a process has its home and its temporary files.
+/// The home directory and temporary directory of a process.
 struct PrivateDirs {
     home: PathBuf,
     tmp: PathBuf,
@@ -106,12 +109,12 @@ struct PrivateDirs {
 }
 
 impl PrivateDirs {
-    /// Bubblewrap mounts empty folders over the usual places; otherwise there must be real ones
-    /// elsewhere.
-    fn new(sandbox: &Sandbox, view: &FsPolicy) -> Result<Self> {
+    /// Bubblewrap mounts empty directories over the usual paths; without it, real directories are
+    /// created elsewhere.
+    fn new(sandbox: &Sandbox, policy: &FsPolicy) -> Result<Self> {
         let real_home = sandbox.host.home().to_owned();
         if sandbox.mechanism == Mechanism::Bubblewrap {
-            let tmp = temp_dir(view);
+            let tmp = temp_dir(policy);
             return Ok(Self {
                 home: if real_home.is_dir() {
                     real_home
@@ -126,7 +129,7 @@ impl PrivateDirs {
             .host
             .variable("TMPDIR")
             .map_or_else(|| "/tmp".into(), PathBuf::from);
-        let made = tempfile::Builder::new()
+        let created = tempfile::Builder::new()
             .prefix("windlass-")
             .tempdir_in(&usual)
             .and_then(|scratch| {
@@ -134,12 +137,12 @@ impl PrivateDirs {
                 std::fs::create_dir(scratch.path().join("tmp"))?;
                 Ok(scratch)
             });
-        let scratch = made.map_err(|error| Error::Path {
+        let scratch = created.map_err(|error| Error::Path {
             path: usual,
-            problem: format!("no private folder can be made here: {error}"),
+            problem: format!("cannot create a private directory here: {error}"),
         })?;
         Ok(Self {
-            home: if view.kind == ProfileKind::Agent {
+            home: if policy.kind == ProfileKind::Agent {
                 real_home
             } else {
                 scratch.path().join("home")
@@ -157,11 +160,14 @@ impl PrivateDirs {
     }
 }
 
-/// Returns the temporary folder to name in `TMPDIR`: one that has nothing of the user in it, if
-/// there is one. Some programs refuse to use a state folder below their temporary folder.
-fn temp_dir(view: &FsPolicy) -> PathBuf {
+/// Returns the temporary directory for `TMPDIR`: if possible one with no writable path under it.
+/// Some programs refuse to use a state directory below their temporary directory.
+fn temp_dir(policy: &FsPolicy) -> PathBuf {
     let is_written_below = |dir: &Path| {
-        let mut below = view.rules.iter().filter(|(path, _)| path.starts_with(dir));
+        let mut below = policy
+            .rules
+            .iter()
+            .filter(|(path, _)| path.starts_with(dir));
         below.any(|(_, access)| *access == Access::Write)
     };
     let mut dirs = path_lists::TEMP_DIRS.iter().map(Path::new);
@@ -169,9 +175,9 @@ fn temp_dir(view: &FsPolicy) -> PathBuf {
     unused.unwrap_or(Path::new("/tmp")).to_owned()
 }
 
-fn confinement(view: &FsPolicy, places: &PrivateDirs) -> Result<Confinement> {
-    let mut rules = view.rules.clone();
-    if let Some(scratch) = &places.scratch {
+fn confinement(policy: &FsPolicy, dirs: &PrivateDirs) -> Result<Confinement> {
+    let mut rules = policy.rules.clone();
+    if let Some(scratch) = &dirs.scratch {
         let real = scratch
             .path()
             .canonicalize()
@@ -181,26 +187,26 @@ fn confinement(view: &FsPolicy, places: &PrivateDirs) -> Result<Confinement> {
     confine::reject_unenforceable(&rules)?;
     Ok(Confinement {
         rules: confine::encode(&rules),
-        network: view.network,
-        unix_sockets: view.kind == ProfileKind::Agent,
+        network: policy.network,
+        unix_sockets: policy.kind == ProfileKind::Agent,
     })
 }
 
 fn reject_nul(spec: &CommandSpec) -> Result<()> {
     let has_nul = |text: &OsStr| text.as_bytes().contains(&0);
-    let refuse = |what: String| Err(Error::Nul { what });
+    let reject = |what: String| Err(Error::Nul { what });
     if has_nul(&spec.program) {
-        return refuse("the program's name".into());
+        return reject("the program's name".into());
     }
-    if let Some(at) = spec.args.iter().position(|arg| has_nul(arg)) {
-        return refuse(format!("argument {}", at + 1));
+    if let Some(index) = spec.args.iter().position(|arg| has_nul(arg)) {
+        return reject(format!("argument {}", index + 1));
     }
     match spec
         .variables
         .iter()
         .find(|(name, value)| has_nul(name) || has_nul(value))
     {
-        Some((name, _)) => refuse(format!("variable {}", name.display())),
+        Some((name, _)) => reject(format!("variable {}", name.display())),
         None => Ok(()),
     }
 }

@@ -1,26 +1,26 @@
-//! The only place in Windlass that starts a process.
+//! Starts processes. No other crate of Windlass does.
 //!
-//! A command gets an explicit working directory, an environment that starts empty, walls that fit
-//! its [`Profile`], output within limits and a deadline. Everything it starts ends with it,
-//! detached grandchildren included: when it ends, when it is stopped, when its [`Child`] is
-//! dropped, and when we are killed.
+//! A command gets an explicit working directory, an environment that starts empty, a sandbox that
+//! matches its [`Profile`], bounded output and a deadline. When the command exits, when it is
+//! stopped, when its [`Child`] is dropped and when this process is killed, every process it started
+//! is killed too, including detached grandchildren.
 //!
-//! The major parts are: [`Spec`], what to run; [`Profile`], what it may touch; [`Sandbox`], the
-//! mechanism that sees to it; [`Child`], the running command; [`init`], the small program between
-//! us and every command.
+//! The main types are [`CommandSpec`], the command to run; [`Profile`], what it may access;
+//! [`Sandbox`], the mechanism that enforces the profile; [`Child`], the running command. [`init`]
+//! is the small program between this process and every command.
 //!
-//! What it does not do: it knows no shell and no agent, judges no command by its name, and does not
-//! decide whether a command should run. It does not promise that a process with network keeps to
-//! one provider.
+//! Out of scope: the crate knows no shell and no agent, does not inspect command names, and does
+//! not decide whether a command should run. It does not restrict a process that has network access
+//! to one provider.
 //!
 //! ```no_run
-//! use windlass_sandbox::{Host, Profile, Sandbox, Spec, init};
+//! use windlass_sandbox::{CommandSpec, Host, Profile, Sandbox, init};
 //!
 //! fn main() -> anyhow::Result<()> {
-//!     init::main_if_asked(); // first thing: this program is also its own init program
+//!     init::run_if_invoked(); // must come first: this program is also its own init program
 //!     tokio::runtime::Runtime::new()?.block_on(async {
 //!         let sandbox = Sandbox::detect(Host::current()).await?;
-//!         let tests = Spec::new("cargo", "/home/me/project", Profile::test()).arg("test");
+//!         let tests = CommandSpec::new("cargo", "/home/me/project", Profile::test()).arg("test");
 //!         let output = sandbox.run(tests).await?;
 //!         println!("{} with {}", output.stdout.text(), output.exit.code);
 //!         Ok(())

@@ -1,4 +1,4 @@
-//! Lines from a child, each within a limit however long the child makes it.
+//! Lines from a child, each within a size limit.
 
 use std::io;
 
@@ -7,24 +7,25 @@ use tokio::process::ChildStdout;
 
 use crate::head_tail::{CappedOutput, HeadTailBuffer};
 
-/// How much is read from the pipe at once: as much as a pipe holds.
+/// How much to read from the pipe in one call: the capacity of a pipe.
 const CHUNK: usize = 64 << 10;
 
-/// One line without its line end; [`Kept::is_cut`] says whether it was over-long.
+/// One line without its line ending; [`CappedOutput::is_truncated`] reports whether it was too
+/// long.
 pub type OutputLine = CappedOutput;
 
-/// Reads lines only when asked, so a child that floods waits for its reader.
+/// Reads lines on demand, so that a child with too much output blocks until the reader catches up.
 #[derive(Debug)]
 pub struct BoundedLines<R = ChildStdout> {
     source: R,
     chunk: Box<[u8]>,
-    /// The part of `chunk` not yet handed out.
+    /// The part of `chunk` that has not been consumed.
     unread: std::ops::Range<usize>,
     line: HeadTailBuffer,
 }
 
 impl<R: AsyncRead + Unpin> BoundedLines<R> {
-    /// Lines of `source`, of which at most `limit` bytes each are kept.
+    /// Creates a reader of the lines of `source` that retains at most `limit` bytes of each line.
     pub fn new(source: R, limit: usize) -> Self {
         Self {
             source,
@@ -34,9 +35,9 @@ impl<R: AsyncRead + Unpin> BoundedLines<R> {
         }
     }
 
-    /// The next line, or `None` at the end. A last line without a newline counts.
+    /// Returns the next line, or `None` at the end. A last line without a newline counts.
     ///
-    /// Dropping the future loses nothing: what was read stays for the next call.
+    /// The method is cancel safe: data read so far is kept for the next call.
     pub async fn next(&mut self) -> io::Result<Option<OutputLine>> {
         loop {
             if self.unread.is_empty() {
@@ -46,13 +47,13 @@ impl<R: AsyncRead + Unpin> BoundedLines<R> {
                 }
                 self.unread = 0..count;
             }
-            let waiting = &self.chunk[self.unread.clone()];
-            let Some(end) = memchr::memchr(b'\n', waiting) else {
-                self.line.push(waiting);
+            let unread = &self.chunk[self.unread.clone()];
+            let Some(end) = memchr::memchr(b'\n', unread) else {
+                self.line.push(unread);
                 self.unread = 0..0;
                 continue;
             };
-            self.line.push(&waiting[..end]);
+            self.line.push(&unread[..end]);
             self.unread.start += end + 1;
             let mut line = self.line.take();
             line.trim_cr();
@@ -88,7 +89,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_last_line_needs_no_newline() {
+    async fn last_line_needs_no_newline() {
         assert_eq!(
             read(b"one\r\ntwo\n\nlast", 64).await,
             ["one", "two", "", "last"]
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn p12_an_over_long_line_is_cut_and_said_so() {
+    async fn p12_too_long_line_is_truncated_and_marked() {
         let lines = read(b"0123456789abcdef\nnext\n", 8).await;
         assert_eq!(lines, ["0123[… 8 bytes cut …]cdef", "next"]);
     }
@@ -109,27 +110,27 @@ mod tests {
 
     proptest! {
         #[test]
-        fn p12_any_bytes_in_any_pieces_give_the_same_lines(
-            pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..40), 0..20),
+        fn p12_lines_do_not_depend_on_chunking(
+            chunks in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..40), 0..20),
         ) {
             let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
             runtime.block_on(async {
-                let whole = pieces.concat();
+                let whole = chunks.concat();
                 let (mut near, far) = tokio::io::duplex(7);
                 let writer = tokio::spawn(async move {
                     use tokio::io::AsyncWriteExt;
-                    for piece in pieces {
-                        near.write_all(&piece).await.unwrap();
+                    for chunk in chunks {
+                        near.write_all(&chunk).await.unwrap();
                     }
                 });
                 let mut lines = BoundedLines::new(far, 16);
-                let mut found = Vec::new();
+                let mut actual = Vec::new();
                 while let Some(line) = lines.next().await.unwrap() {
                     assert!(line.bytes().len() <= 16);
-                    found.push(line.text());
+                    actual.push(line.text());
                 }
                 writer.await.unwrap();
-                assert_eq!(found, read(&whole, 16).await);
+                assert_eq!(actual, read(&whole, 16).await);
             });
         }
     }

@@ -1,21 +1,22 @@
-//! The ways to hold a process in.
+//! The isolation mechanisms.
 
 use std::fmt;
 
-/// What holds a process in.
+/// The mechanism that isolates a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Mechanism {
-    /// Namespaces through bubblewrap: the strongest, and the first choice.
+    /// Namespaces through bubblewrap: the strongest mechanism and the first choice.
     Bubblewrap,
-    /// Landlock and seccomp: file rights and sockets, no namespaces.
+    /// Landlock and seccomp: file access and sockets, but no namespaces.
     Landlock,
-    /// Nothing: a scrubbed environment, limits and the death of the tree, but no walls.
+    /// No isolation. The environment is still composed, limits apply and the process tree is
+    /// killed.
     None,
 }
 
 impl Mechanism {
-    /// The name as it appears in messages and on a command line.
+    /// Returns the name used in messages and on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Bubblewrap => "bubblewrap",
@@ -24,22 +25,22 @@ impl Mechanism {
         }
     }
 
-    /// What this mechanism does not do, in sentences for people who rely on it.
+    /// Returns what this mechanism does not enforce, as text for users.
     pub fn limitations(self) -> &'static [&'static str] {
         match self {
-            Self::Bubblewrap => &[
-                "an agent can reach every host on the network, and abstract sockets on this machine",
-            ],
+            Self::Bubblewrap => {
+                &["an agent can reach every network host, and abstract sockets on this machine"]
+            }
             Self::Landlock => &[
                 "hooks and settings inside the working directory can be written",
-                "names and sizes of hidden files can be seen, their content cannot",
+                "names and sizes of hidden files are visible, their content is not",
                 "an agent can reach sockets of other programs",
-                "no agent can build a sandbox of its own: turn that off in the agent's settings",
+                "an agent cannot create its own sandbox: turn that off in the agent's settings",
                 "the number of processes is not limited",
             ],
             Self::None => &[
                 "nothing is hidden, nothing is read-only, the network is open",
-                "a process that kills its init program first outlives us",
+                "a process that first kills its init process survives",
                 "the number of processes is not limited",
             ],
         }

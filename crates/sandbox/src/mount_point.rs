@@ -1,27 +1,27 @@
-//! Empty folders that the sandbox makes in a working directory, to mount something over a path that
-//! does not exist.
+//! Empty directories that the sandbox creates in a working directory, to mount something over a
+//! path that does not exist.
 //!
-//! They carry a mark, so that a folder of the user is never taken for one of ours, and one of ours
-//! is recognized by the next sandbox even if the first one was killed.
+//! They have a marker, so that a user's directory is never mistaken for a mount point, and the next
+//! sandbox recognizes a mount point even if the first sandbox was killed.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 
-/// The mode of a mount point. The sticky bit is the mark: it has no effect on a folder that only
-/// its owner can write to, so it is hardly ever set there, and `mkdir` sets it in the same step.
+/// The mode of a mount point. The sticky bit is the marker: it has no effect on a directory that
+/// only its owner can write to, so it is rarely set there, and `mkdir` sets it atomically.
 const MARKED: u32 = 0o1755;
 
-/// Creates a mount point, unless something is there already.
+/// Creates a mount point, unless the path exists.
 pub(crate) fn create(path: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(MARKED).create(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        made => made,
+        created => created,
     }
 }
 
-/// Returns whether this is an empty folder that a sandbox made.
+/// Returns `true` if the path is an empty directory that a sandbox created.
 pub(crate) fn is_ours(path: &Path) -> bool {
     let is_marked = path
         .symlink_metadata()
@@ -32,7 +32,7 @@ pub(crate) fn is_ours(path: &Path) -> bool {
             .is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// Removes a mount point. If a file was put into it meanwhile, only the mark is removed.
+/// Removes a mount point. If it contains a file by now, only the marker is removed.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     let found = path.symlink_metadata()?;
     if !found.is_dir() || !is_marked(found.mode()) {
@@ -46,7 +46,7 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// A umask may have taken bits away, but not the sticky bit.
+/// A umask may have cleared permission bits, but not the sticky bit.
 fn is_marked(mode: u32) -> bool {
     mode & 0o1000 != 0 && mode & 0o022 == 0
 }
@@ -56,9 +56,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_marked_empty_folder_is_removed() {
-        let folder = tempfile::tempdir().unwrap();
-        let [ours, users, used] = ["ours", "users", "used"].map(|name| folder.path().join(name));
+    fn only_marked_empty_dir_is_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let [ours, users, used] = ["ours", "users", "used"].map(|name| dir.path().join(name));
         create(&ours).unwrap();
         create(&ours).unwrap();
         create(&used).unwrap();
@@ -74,9 +74,9 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_folder_with_the_sticky_bit_is_not_ours() {
-        let folder = tempfile::tempdir().unwrap();
-        fs::set_permissions(folder.path(), Permissions::from_mode(0o1777)).unwrap();
-        assert!(!is_ours(folder.path()));
+    fn shared_dir_with_sticky_bit_is_not_a_mount_point() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::set_permissions(dir.path(), Permissions::from_mode(0o1777)).unwrap();
+        assert!(!is_ours(dir.path()));
     }
 }

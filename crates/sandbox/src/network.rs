@@ -1,5 +1,4 @@
-//! No network, where there is no network namespace to take it away with: a filter on making
-//! sockets.
+//! Blocks the network without a network namespace: a seccomp filter on socket creation.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +10,18 @@ use seccompiler::{
 const AF_UNIX: u64 = 1;
 const EPERM: u32 = 1;
 
-/// The same calls in the x32 form of an x86-64 kernel carry this bit.
+/// Set in the number of a system call that uses the x32 ABI of an x86-64 kernel.
 const X32: i64 = 0x4000_0000;
 
 #[cfg(target_arch = "x86_64")]
 const SOCKET: i64 = 41;
 #[cfg(not(target_arch = "x86_64"))]
 const SOCKET: i64 = 198;
-/// Its requests make sockets without the call that is filtered.
+/// io_uring requests can create sockets without the filtered call.
 const IO_URING_SETUP: i64 = 425;
 
-/// Forbids this thread, and everything it starts, the sockets it has no business with.
+/// Forbids this thread and every process it starts to create network sockets, and Unix sockets too
+/// unless `unix_sockets` is set.
 pub(crate) fn restrict_sockets(
     network: bool,
     unix_sockets: bool,
@@ -29,12 +29,12 @@ pub(crate) fn restrict_sockets(
     if network {
         return Ok(());
     }
-    let refused = if unix_sockets {
+    let forbidden = if unix_sockets {
         vec![non_unix_rule()?]
     } else {
         Vec::new()
     };
-    let calls = [(SOCKET, refused), (IO_URING_SETUP, Vec::new())];
+    let calls = [(SOCKET, forbidden), (IO_URING_SETUP, Vec::new())];
     let rules: BTreeMap<i64, Vec<SeccompRule>> = calls
         .into_iter()
         .flat_map(|(call, rules)| [(call, rules.clone()), (call | X32, rules)])

@@ -1,6 +1,6 @@
-//! The lists: what is secret, what a toolchain is, and what no process may change.
+//! Path lists: secrets, toolchains, caches and protected files.
 
-/// Under the home folder: keys, passwords and tokens. Hidden from every kind of process.
+/// Keys, passwords and tokens in the home directory. Hidden from every kind of process.
 pub(crate) const HOME_SECRETS: &[&str] = &[
     ".ssh",
     ".gnupg",
@@ -32,7 +32,8 @@ pub(crate) const HOME_SECRETS: &[&str] = &[
     ".python_history",
 ];
 
-/// Secrets of the machine that root could read, and folders full of sockets that lead out.
+/// Secrets of the system that root could read, and directories with sockets that lead out of the
+/// sandbox.
 pub(crate) const SYSTEM_SECRETS: &[&str] = &[
     "/etc/shadow",
     "/etc/gshadow",
@@ -41,20 +42,20 @@ pub(crate) const SYSTEM_SECRETS: &[&str] = &[
     "/run",
 ];
 
-/// What name look-ups and some distributions need of `/run`.
+/// Parts of `/run` that name resolution and some distributions need.
 pub(crate) const RUN_NEEDED: &[&str] = &[
     "/run/systemd/resolve",
     "/run/current-system",
     "/run/opengl-driver",
 ];
 
-/// Folders for temporary files, of which every process has its own.
+/// Temporary directories. Every process has its own.
 pub(crate) const TEMP_DIRS: &[&str] = &["/tmp", "/var/tmp"];
 
-/// Homes of all users, hidden from tools and tests.
+/// Home directories of all users, hidden from tools and tests.
 pub(crate) const HOME_ROOTS: &[&str] = &["/home", "/root"];
 
-/// Under the home folder: programs, readable by tools and tests.
+/// Programs in the home directory, readable by tools and tests.
 pub(crate) const TOOLCHAINS: &[&str] = &[
     ".cargo",
     ".rustup",
@@ -73,7 +74,7 @@ pub(crate) const TOOLCHAINS: &[&str] = &[
     "go",
 ];
 
-/// Under the home folder: what build tools have fetched before, readable by tests.
+/// Caches of build tools in the home directory, readable by tests.
 pub(crate) const BUILD_CACHES: &[&str] = &[
     ".npm",
     ".cache/pip",
@@ -85,7 +86,7 @@ pub(crate) const BUILD_CACHES: &[&str] = &[
     ".gradle",
 ];
 
-/// In a working directory: what a shell, git, an editor or an agent obeys.
+/// Files in a working directory that a shell, git, an editor or an agent executes or applies.
 pub const PROTECTED_NAMES: &[&str] = &[
     ".bashrc",
     ".bash_profile",
@@ -108,7 +109,7 @@ pub const PROTECTED_NAMES: &[&str] = &[
     ".vscode",
 ];
 
-/// Where the kernel takes orders; root could write there even without capabilities.
+/// Kernel settings, which root could write even without capabilities.
 pub(crate) const KERNEL_SETTINGS: &[&str] = &[
     "/proc/sys",
     "/proc/sysrq-trigger",

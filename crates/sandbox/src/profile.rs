@@ -1,23 +1,24 @@
-//! What kind of process this is, and what it may touch beyond what its kind allows.
+//! Sandbox profiles: the kind of a process, and what it may access beyond what its kind allows.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The three kinds of process, each with its own idea of what is needed.
+/// The kind of a process, which determines its default access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ProfileKind {
-    /// A coding agent: network, the real home folder for reading, its own state folder for writing.
+    /// A coding agent: network, read access to the real home directory, write access to its own
+    /// state directory.
     Agent,
-    /// A command a model asked for: no network, a home folder of its own that is empty but for
+    /// A command requested by a model: no network, and a private home directory that contains only
     /// toolchains.
     Tool,
-    /// A project's tests: like a tool, and the caches of build tools for reading.
+    /// A project's tests: like a tool, plus read access to the caches of build tools.
     Test,
 }
 
 impl ProfileKind {
-    /// The name as it appears in messages and on a command line.
+    /// Returns the name used in messages and on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Agent => "agent",
@@ -27,10 +28,10 @@ impl ProfileKind {
     }
 }
 
-/// What one process may touch.
+/// What one process may access.
 ///
-/// The working directory and a private `/tmp` are always writable, and everything the kind does not
-/// hide is readable. Where two rules meet, the one for the deeper path holds.
+/// The working directory and a private `/tmp` are always writable, and everything that the kind
+/// does not hide is readable. If two rules overlap, the one for the deeper path applies.
 #[derive(Debug, Clone)]
 pub struct Profile {
     pub(crate) kind: ProfileKind,
@@ -43,17 +44,17 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// For a coding agent: with network.
+    /// Creates a profile for a coding agent, with network access.
     pub fn agent() -> Self {
         Self::with_kind(ProfileKind::Agent, true)
     }
 
-    /// For a command a model asked for: without network.
+    /// Creates a profile for a command requested by a model, without network access.
     pub fn tool() -> Self {
         Self::with_kind(ProfileKind::Tool, false)
     }
 
-    /// For a project's tests: without network.
+    /// Creates a profile for a project's tests, without network access.
     pub fn test() -> Self {
         Self::with_kind(ProfileKind::Test, false)
     }
@@ -70,43 +71,43 @@ impl Profile {
         }
     }
 
-    /// Which kind of process this is for.
+    /// Returns the kind of process this profile is for.
     pub fn kind(&self) -> ProfileKind {
         self.kind
     }
 
-    /// Whether the process may reach the network.
+    /// Sets whether the process may access the network.
     pub fn network(mut self, allowed: bool) -> Self {
         self.network = allowed;
         self
     }
 
-    /// Lets the process write here as well; the path must exist.
+    /// Makes a path writable; it must exist.
     pub fn write(mut self, path: impl Into<PathBuf>) -> Self {
         self.write.push(path.into());
         self
     }
 
-    /// Lets the process read here although something above is hidden; a missing path is no error.
+    /// Makes a path readable even if a parent is hidden; a missing path is not an error.
     pub fn read(mut self, path: impl Into<PathBuf>) -> Self {
         self.read.push(path.into());
         self
     }
 
-    /// Makes a program that the process will start itself as readable as the one it is started
-    /// from: a name on the `PATH`, or a path. A missing program is no error.
+    /// Makes a program that the process will start itself as readable as the started program. It is
+    /// a name on the `PATH` or a path. A missing program is not an error.
     pub fn program(mut self, program: impl Into<OsString>) -> Self {
         self.programs.push(program.into());
         self
     }
 
-    /// Hides this path; a missing path is no error.
+    /// Hides a path; a missing path is not an error.
     pub fn hide(mut self, path: impl Into<PathBuf>) -> Self {
         self.hide.push(path.into());
         self
     }
 
-    /// A folder where an agent keeps its sessions and settings: writable, and made if it is
+    /// Makes an agent's directory for sessions and settings writable, and creates it if it is
     /// missing.
     pub fn state(mut self, path: impl Into<PathBuf>) -> Self {
         self.state.push(path.into());

@@ -1,5 +1,5 @@
-//! What in a working directory nobody may change, there or not: it would be obeyed later, outside
-//! of any sandbox.
+//! Paths in a working directory that no process may change or create, because programs outside the
+//! sandbox would apply them later.
 
 use std::path::{Path, PathBuf};
 
@@ -8,54 +8,53 @@ use crate::init_protocol::CleanupItem;
 use crate::mount_point;
 use crate::path_lists;
 
-/// One thing to cover.
+/// One path to protect.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ProtectedPath {
-    /// It holds something to cover: keep it where it is, or it could be moved away and replaced as
-    /// a whole.
+    /// A directory that contains protected paths: mount it over itself, or it could be moved away
+    /// and replaced as a whole.
     Pinned(PathBuf),
-    /// It exists: show it, read-only.
+    /// An existing path: make it read-only.
     Existing(PathBuf),
-    /// It does not exist: put an unwritable empty folder there, even where a file is meant. Git
-    /// takes no notice of an empty folder, while it stumbles over a device on a file (`git add -A`
-    /// then fails as a whole).
+    /// A missing path: mount a read-only empty directory there, even where a file would be. Git
+    /// ignores an empty directory, but `git add -A` fails completely if there is a device file.
     Missing(PathBuf),
-    /// It is a link, over which nothing can be mounted: put it back afterwards.
+    /// A link, over which nothing can be mounted: restore it afterwards.
     Link { path: PathBuf, target: PathBuf },
 }
 
-/// Everything to cover in the workplace of this view, in the order in which to do it.
-pub(crate) fn protected_paths(view: &FsPolicy) -> Vec<ProtectedPath> {
-    let Some(workplace) = &view.workplace else {
+/// Returns the paths to protect in the writable working directory, in mount order.
+pub(crate) fn protected_paths(policy: &FsPolicy) -> Vec<ProtectedPath> {
+    let Some(working_dir) = &policy.protected_dir else {
         return Vec::new();
     };
-    let mut covers = Vec::new();
-    let git = workplace.join(".git");
+    let mut protected = Vec::new();
+    let git = working_dir.join(".git");
     if git.is_dir() && !git.is_symlink() && !mount_point::is_ours(&git) && !is_empty(&git) {
-        // The rest of it stays writable, or nobody could commit.
-        covers.extend([ProtectedPath::Pinned(git.clone())]);
-        covers.extend(protect(git.join("config"), workplace));
-        covers.extend(protect(git.join("hooks"), workplace));
+        // The rest of it stays writable; otherwise commits would fail.
+        protected.extend([ProtectedPath::Pinned(git.clone())]);
+        protected.extend(protect(git.join("config"), working_dir));
+        protected.extend(protect(git.join("hooks"), working_dir));
     } else {
-        // A worktree's file, or nothing: an own repository made here would bring its own hooks.
-        covers.extend(protect(git, workplace));
+        // A worktree's file, or nothing: a repository created here would bring its own hooks.
+        protected.extend(protect(git, working_dir));
     }
     for name in path_lists::PROTECTED_NAMES {
-        let path = workplace.join(name);
-        // A caller that opens one of these by name knows why.
-        if view.rules.get(&path) != Some(&Access::Write) {
-            covers.extend(protect(path, workplace));
+        let path = working_dir.join(name);
+        // The caller made this path writable on purpose.
+        if policy.rules.get(&path) != Some(&Access::Write) {
+            protected.extend(protect(path, working_dir));
         }
     }
-    covers
+    protected
 }
 
-/// What the sandbox leaves in the workplace by covering, and what it has to put right, afterwards.
-pub(crate) fn cleanup_items(covers: &[ProtectedPath]) -> Vec<CleanupItem> {
-    let left = covers.iter().filter_map(|cover| match cover {
+/// Returns what to clean up or restore in the working directory after the command.
+pub(crate) fn cleanup_items(protected: &[ProtectedPath]) -> Vec<CleanupItem> {
+    let items = protected.iter().filter_map(|path| match path {
         ProtectedPath::Existing(_) => None,
-        // A file with which git takes its settings from elsewhere. It cannot be covered: empty, it
-        // breaks git.
+        // Git reads its settings from the directory that this file names. It cannot be covered: an
+        // empty one breaks git.
         ProtectedPath::Pinned(git) => Some(git.join("commondir"))
             .filter(|file| file.symlink_metadata().is_err())
             .map(|file| CleanupItem::MustNotExist(file.into())),
@@ -64,23 +63,23 @@ pub(crate) fn cleanup_items(covers: &[ProtectedPath]) -> Vec<CleanupItem> {
             Some(CleanupItem::RestoreLink(path.into(), target.into()))
         }
     });
-    left.collect()
+    items.collect()
 }
 
-fn protect(path: PathBuf, workplace: &Path) -> Vec<ProtectedPath> {
-    // The mount point of another sandbox will be removed: it counts as missing.
+fn protect(path: PathBuf, working_dir: &Path) -> Vec<ProtectedPath> {
+    // The mount point of another sandbox will be removed, so it counts as missing.
     if path.symlink_metadata().is_err() || mount_point::is_ours(&path) {
         return vec![ProtectedPath::Missing(path)];
     }
     let Ok(target) = path.read_link() else {
         return vec![ProtectedPath::Existing(path)];
     };
-    // Where it leads out of the workplace, or around to it, nothing more can be written than
-    // elsewhere.
+    // If the target is outside the working directory, or is that directory itself, the link gives
+    // no additional write access.
     let inside = path
         .canonicalize()
         .ok()
-        .filter(|real| real.starts_with(workplace) && real != workplace);
+        .filter(|real| real.starts_with(working_dir) && real != working_dir);
     let link = ProtectedPath::Link { path, target };
     inside
         .map(ProtectedPath::Existing)
@@ -89,8 +88,7 @@ fn protect(path: PathBuf, workplace: &Path) -> Vec<ProtectedPath> {
         .collect()
 }
 
-fn is_empty(folder: &Path) -> bool {
-    folder
-        .read_dir()
+fn is_empty(dir: &Path) -> bool {
+    dir.read_dir()
         .is_ok_and(|mut entries| entries.next().is_none())
 }

@@ -1,4 +1,4 @@
-//! The door: one mechanism, found to work on this machine, behind which every command is run.
+//! Entry point of the crate: runs commands with a mechanism that works on this machine.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,21 +12,21 @@ use crate::profile::Profile;
 use crate::spec::CommandSpec;
 use crate::{init, launch};
 
-/// How long a mechanism may take to show that it works.
+/// How long the probe of a mechanism may take.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What a command said and how it ended.
+/// The output and exit status of a command.
 #[derive(Debug, Clone)]
 pub struct Output {
     /// Standard output, within its limit.
     pub stdout: CappedOutput,
     /// Standard error, within its limit.
     pub stderr: CappedOutput,
-    /// How it ended.
+    /// The exit status.
     pub exit: ExitStatus,
 }
 
-/// Runs commands behind one mechanism.
+/// Runs commands with one isolation mechanism.
 #[derive(Debug, Clone)]
 pub struct Sandbox {
     pub(crate) mechanism: Mechanism,
@@ -34,41 +34,39 @@ pub struct Sandbox {
     pub(crate) init: PathBuf,
     pub(crate) bwrap: PathBuf,
     pub(crate) unshare: PathBuf,
-    passed_over: Vec<(Mechanism, String)>,
+    rejected: Vec<(Mechanism, String)>,
 }
 
 impl Sandbox {
-    /// The strongest mechanism that works here; an error, and not a weaker promise, if none does.
+    /// Selects the strongest mechanism that works on this machine. Returns an error if none works,
+    /// instead of falling back to no isolation.
     pub async fn detect(host: Host) -> Result<Self> {
-        let mut passed_over = Vec::new();
+        let mut rejected = Vec::new();
         for mechanism in [Mechanism::Bubblewrap, Mechanism::Landlock] {
             match Self::with_mechanism(host.clone(), mechanism).await {
-                Ok(found) => {
+                Ok(sandbox) => {
                     return Ok(Self {
-                        passed_over,
-                        ..found
+                        rejected,
+                        ..sandbox
                     });
                 }
-                Err(Error::NoIsolation { reason, .. }) => passed_over.push((mechanism, reason)),
+                Err(Error::NoIsolation { reason, .. }) => rejected.push((mechanism, reason)),
                 Err(other) => return Err(other),
             }
         }
-        let reasons: Vec<&str> = passed_over
-            .iter()
-            .map(|(_, reason)| reason.as_str())
-            .collect();
+        let reasons: Vec<&str> = rejected.iter().map(|(_, reason)| reason.as_str()).collect();
         Err(Error::NoIsolation {
             mechanism: Mechanism::None,
             reason: format!(
-                "{}: until then only an unsafe mode can run this",
+                "{}: until this is fixed, only mechanism `none` can run commands",
                 reasons.join("; ")
             ),
         })
     }
 
-    /// This mechanism and no other, tried out on a command that does nothing.
+    /// Uses this mechanism only, after probing it with a command that does nothing.
     ///
-    /// [`Mechanism::None`] is for those who were told what it means.
+    /// [`Mechanism::None`] must be requested explicitly by a user who knows its consequences.
     pub async fn with_mechanism(host: Host, mechanism: Mechanism) -> Result<Self> {
         init::sweep(&host.cleanup_records());
         let mut sandbox = Self {
@@ -77,7 +75,7 @@ impl Sandbox {
             bwrap: PathBuf::new(),
             unshare: PathBuf::new(),
             host,
-            passed_over: Vec::new(),
+            rejected: Vec::new(),
         };
         if mechanism == Mechanism::Bubblewrap {
             sandbox.bwrap = sandbox.find("bwrap", "bubblewrap")?;
@@ -89,27 +87,27 @@ impl Sandbox {
         Ok(sandbox)
     }
 
-    /// What is in force.
+    /// Returns the active mechanism.
     pub fn mechanism(&self) -> Mechanism {
         self.mechanism
     }
 
-    /// What would have been stronger, and why it is not in force.
+    /// Returns the stronger mechanisms that do not work here, with the reasons.
     pub fn rejected_mechanisms(&self) -> &[(Mechanism, String)] {
-        &self.passed_over
+        &self.rejected
     }
 
-    /// The machine whose environment and home folder the commands are kept from.
+    /// Returns the host whose environment and home directory the commands are isolated from.
     pub fn host(&self) -> &Host {
         &self.host
     }
 
-    /// Starts a command. Call it within a tokio runtime.
+    /// Starts a command. Call it within a Tokio runtime.
     pub fn spawn(&self, spec: CommandSpec) -> Result<Child> {
         launch::launch(self, spec)
     }
 
-    /// Runs a command to its end and keeps what it says, within its limits.
+    /// Runs a command to completion and returns its output, within the limits.
     pub async fn run(&self, spec: CommandSpec) -> Result<Output> {
         let limit = spec.limits.output_bytes;
         let mut child = self.spawn(spec)?;
@@ -129,9 +127,9 @@ impl Sandbox {
         })
     }
 
-    /// The real way, for a command that does nothing: what works for it works for others.
+    /// Runs a command that does nothing on the normal path: if it works, other commands work too.
     async fn probe(&self) -> Result<()> {
-        // The one program that is at the same place everywhere.
+        // The only program with the same path everywhere.
         let shell = CommandSpec::new("/bin/sh", Path::new("/"), Profile::tool()).args(["-c", ":"]);
         let spec = shell.deadline(PROBE_TIMEOUT);
         let output = match self.run(spec).await {
@@ -142,14 +140,14 @@ impl Sandbox {
         if output.exit.success() {
             return Ok(());
         }
-        let said = output.stderr.text();
-        let said = said.trim().lines().next().unwrap_or("no reason given");
+        let stderr = output.stderr.text();
+        let stderr = stderr.trim().lines().next().unwrap_or("no reason given");
         let hint = match self.mechanism {
             Mechanism::Bubblewrap => ": allow unprivileged user namespaces",
             _ => "",
         };
         Err(self.missing(format!(
-            "{} does not work here: {said}{hint}",
+            "{} does not work here: {stderr}{hint}",
             self.mechanism
         )))
     }

@@ -1,4 +1,4 @@
-//! One command to run: what, where, with which input, and within which limits.
+//! A command to run: program, working directory, input and limits.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -10,22 +10,22 @@ use windlass_core::limits::{OUTPUT_BYTES, PLAIN_LINE_BYTES};
 use crate::environment::EnvVars;
 use crate::profile::Profile;
 
-/// What the child reads on its standard input.
+/// The child's standard input.
 ///
-/// The default is nothing: several agents wait for ever on an input that is open and empty.
+/// The default is empty: several agents wait forever on an input that is open and has no data.
 #[derive(Clone, Default)]
 pub enum Stdin {
-    /// Nothing: `/dev/null`.
+    /// No input: `/dev/null`.
     #[default]
     Null,
-    /// These bytes, then the end.
+    /// These bytes, then end of file.
     Bytes(Vec<u8>),
-    /// Whatever is written to [`Child::stdin`](crate::Child::stdin), until that is dropped.
+    /// The data written to [`Child::stdin`](crate::Child::stdin), until that is dropped.
     Pipe,
 }
 
 impl fmt::Debug for Stdin {
-    /// A prompt does not belong in a log.
+    /// Omits the content: a prompt must not appear in a log.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Null => f.write_str("Null"),
@@ -35,23 +35,25 @@ impl fmt::Debug for Stdin {
     }
 }
 
-/// What one command may use up.
+/// Resource limits of one command.
 #[derive(Debug, Clone)]
 pub struct ProcessLimits {
     /// The time from start to end.
     pub deadline: Duration,
-    /// The time between two calls of [`Control::pulse`](crate::Control::pulse); no limit if `None`.
+    /// The time between two calls of
+    /// [`ChildControl::reset_stall_timer`](crate::ChildControl::reset_stall_timer); no limit if
+    /// `None`.
     pub stall: Option<Duration>,
-    /// How long the tree may take to end by itself after SIGTERM.
+    /// How long the process tree may take to exit after SIGTERM.
     pub grace: Duration,
-    /// The longest line kept whole.
+    /// The maximum length of a line that is not truncated.
     pub line_bytes: usize,
-    /// What is kept of standard error, and of standard output by
+    /// How much of standard error is retained, and how much of standard output by
     /// [`Sandbox::run`](crate::Sandbox::run).
     pub output_bytes: usize,
-    /// How many processes and threads there may be at once, where the mechanism can count them.
+    /// The maximum number of concurrent processes and threads, where the mechanism can limit it.
     pub processes: u64,
-    /// The largest file that may be written; no limit if `None`.
+    /// The maximum size of a written file; no limit if `None`.
     pub file_bytes: Option<u64>,
 }
 
@@ -83,8 +85,8 @@ pub struct CommandSpec {
 }
 
 impl CommandSpec {
-    /// Runs `program` in `cwd`. No shell is involved: a name is looked for on `PATH`, a path is
-    /// taken as it is.
+    /// Runs `program` in `cwd`. No shell is involved: a name is searched for on `PATH`, a path is
+    /// used as is.
     pub fn new(program: impl Into<OsString>, cwd: impl Into<PathBuf>, profile: Profile) -> Self {
         Self {
             program: program.into(),
@@ -109,13 +111,13 @@ impl CommandSpec {
         self
     }
 
-    /// Sets a variable, over what the profile would give.
+    /// Sets a variable; it takes precedence over the profile's.
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.variables.insert(name.into(), value.into());
         self
     }
 
-    /// Says what the child reads.
+    /// Sets the child's standard input.
     pub fn stdin(mut self, stdin: Stdin) -> Self {
         self.stdin = stdin;
         self
@@ -127,27 +129,28 @@ impl CommandSpec {
         self
     }
 
-    /// Sets only the time from start to end.
+    /// Sets only the deadline: the time from start to end.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.limits.deadline = deadline;
         self
     }
 
-    /// The program as it was given.
+    /// Returns the program as it was given.
     pub fn program(&self) -> &OsStr {
         &self.program
     }
 
-    /// The working directory as it was given.
+    /// Returns the working directory as it was given.
     pub fn cwd(&self) -> &Path {
         &self.cwd
     }
 }
 
 impl fmt::Debug for CommandSpec {
-    /// Neither arguments nor values: both may carry what must not reach a log.
+    /// Omits arguments and values of variables: they may contain secrets that must not appear in a
+    /// log.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Spec")
+        f.debug_struct("CommandSpec")
             .field("program", &self.program)
             .field("args", &self.args.len())
             .field("cwd", &self.cwd)

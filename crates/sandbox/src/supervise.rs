@@ -1,5 +1,5 @@
-//! Holds the lifeline of one command: gives the orders, watches the clocks, stops gently and then
-//! firmly.
+//! Supervises one command: sends the request, enforces the time limits, and stops the command
+//! gracefully, then forcefully.
 
 use std::io;
 use std::time::Duration;
@@ -15,24 +15,24 @@ use crate::error::{Error, Result};
 use crate::init_protocol::InitReport;
 use crate::spec::ProcessLimits;
 
-/// How long the init program may take to end the tree once the lifeline is cut.
+/// How long the init process may take to kill the tree once the lifeline is closed.
 const KILL_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// The init program's last words are one short sentence.
+/// The init process's report is one short sentence.
 const MAX_REPORT_BYTES: u64 = 64 << 10;
 
-/// One command under supervision. Dropping it cuts the lifeline.
+/// A supervised command. Dropping the supervisor closes the lifeline.
 pub(crate) struct Supervisor {
     pub(crate) program: String,
     pub(crate) init: process::Child,
     pub(crate) lifeline: UnixStream,
-    pub(crate) orders: Vec<u8>,
+    pub(crate) request: Vec<u8>,
     pub(crate) limits: ProcessLimits,
     pub(crate) control: ChildControl,
 }
 
 impl Supervisor {
-    /// From the orders to the end of the tree.
+    /// Runs from sending the request to the end of the tree.
     pub(crate) async fn run(mut self) -> Result<ExitStatus> {
         let started = Instant::now();
         self.control.reset_stall_timer();
@@ -46,19 +46,19 @@ impl Supervisor {
         })?
     }
 
-    /// Until the command ends or somebody has had enough of it.
+    /// Waits until the command ends, a time limit expires or the caller stops it.
     async fn watch(&mut self, started: Instant) -> io::Result<ExitReason> {
         let Self {
             init,
             lifeline,
-            orders,
+            request,
             limits,
             control,
             ..
         } = self;
-        let give_orders = async {
-            // If the init program has gone, waiting for it says so better than this does.
-            let _ = lifeline.write_all(orders).await;
+        let send_request = async {
+            // If the init process is gone, waiting for it reports that better than this error.
+            let _ = lifeline.write_all(request).await;
             std::future::pending::<()>().await;
         };
         tokio::select! {
@@ -66,7 +66,7 @@ impl Supervisor {
             () = sleep_until(deadline_after(started, limits.deadline)) => Ok(ExitReason::Deadline),
             () = stalled(control.pulse.subscribe(), limits.stall) => Ok(ExitReason::Stalled),
             () = control.stop.notified() => Ok(ExitReason::Stopped),
-            () = give_orders => Ok(ExitReason::Exited),
+            () = send_request => Ok(ExitReason::Exited),
         }
     }
 
@@ -77,7 +77,8 @@ impl Supervisor {
     ) -> io::Result<Result<ExitStatus>> {
         if why != ExitReason::Exited {
             tracing::debug!(program = self.program, ?why, "stopping");
-            // One byte asks for a gentle stop; it fails only if there is nobody left to stop.
+            // One byte requests a graceful stop. Sending it fails only if there is nothing left to
+            // stop.
             let _ = self.lifeline.write_all(b"t").await;
             let _ = timeout(self.limits.grace, self.init.wait()).await;
         }
@@ -102,17 +103,17 @@ impl Supervisor {
     }
 
     async fn read_report(&mut self) -> Option<InitReport> {
-        let mut words = Vec::new();
+        let mut json = Vec::new();
         (&mut self.lifeline)
             .take(MAX_REPORT_BYTES)
-            .read_to_end(&mut words)
+            .read_to_end(&mut json)
             .await
             .ok()?;
-        serde_json::from_slice(&words).ok()
+        serde_json::from_slice(&json).ok()
     }
 }
 
-/// Ends when no pulse has come for `limit`; never, if there is no limit.
+/// Completes when the timer was not reset for `limit`; never if there is no limit.
 async fn stalled(pulse: watch::Receiver<Instant>, limit: Option<Duration>) {
     let Some(limit) = limit else {
         return std::future::pending().await;
@@ -126,7 +127,7 @@ async fn stalled(pulse: watch::Receiver<Instant>, limit: Option<Duration>) {
     }
 }
 
-/// The end of a wait; one too long to be reckoned with ends in the far future.
+/// Returns the end of a wait, limited to the far future so that the addition cannot overflow.
 fn deadline_after(start: Instant, wait: Duration) -> Instant {
     const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
     start + wait.min(FAR)

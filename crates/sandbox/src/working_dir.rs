@@ -1,4 +1,4 @@
-//! The folder a process is started in: whether it can be, and whether it could be written to.
+//! Checks of a process's working directory: whether it exists, and whether it is writable.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -9,32 +9,32 @@ use rustix::process::getuid;
 
 use crate::error::{Error, Result};
 
-/// Where a working directory really is, if it is one.
+/// Returns the canonical path of a working directory, or an error if it is not a directory.
 pub(crate) fn canonical_dir(path: &Path) -> Result<PathBuf> {
     let problem = |problem: String| Error::WorkingDirectory {
         path: path.to_owned(),
         problem,
     };
     if path.is_file() {
-        return Err(problem("is a file: name the folder it is in".into()));
+        return Err(problem("is a file: give the directory it is in".into()));
     }
     let real = path.canonicalize().map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => {
-            problem("does not exist: make it first, or name another".into())
+            problem("does not exist: create it first, or give another".into())
         }
         _ => problem(error.to_string()),
     })?;
     if real.is_dir() {
         Ok(real)
     } else {
-        Err(problem("is not a folder".into()))
+        Err(problem("is not a directory".into()))
     }
 }
 
-/// Whether the process could write here if the sandbox let it. Root's powers do not count: it will
-/// not have them.
-pub(crate) fn is_writable(folder: &Path) -> bool {
-    let may_write = access(folder, Access::WRITE_OK).is_ok();
+/// Returns `true` if the process could write here with the sandbox's permission. Root's
+/// capabilities do not count, because the process will not have them.
+pub(crate) fn is_writable(dir: &Path) -> bool {
+    let may_write = access(dir, Access::WRITE_OK).is_ok();
     if !getuid().is_root() {
         return may_write;
     }
@@ -44,7 +44,7 @@ pub(crate) fn is_writable(folder: &Path) -> bool {
         _ => 0o002,
     };
     may_write
-        && folder
+        && dir
             .metadata()
             .is_ok_and(|found| found.mode() & needed(&found) != 0)
 }

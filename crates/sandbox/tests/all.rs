@@ -1,5 +1,5 @@
-//! Everything `sandbox` promises, tried on this machine. Nothing is skipped: what is missing is a
-//! failure that says so.
+//! Tests of everything that `sandbox` promises, on this machine. No test is skipped: a missing
+//! program is a failure that names it.
 
 #[cfg(test)]
 mod suite;

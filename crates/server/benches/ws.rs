@@ -1,12 +1,14 @@
-//! Many readers of one server's messages, one of them never reading: how late they hear, and what that costs the server.
+//! Benchmarks many subscribers of one server, one of which never reads: the delay of events, and the server's
+//! resource usage.
 //!
-//! `scripts/bench-ws` starts the server as a process of its own and runs this beside it. Messages are written into the store
-//! from here, as a worker elsewhere would, so the figures hold the whole way: store, pump, ring, socket.
+//! `scripts/bench-ws` starts the server as a separate process and then this benchmark. Events are written to
+//! the store from here, as another worker would, so the delay covers the whole path: store, pump, ring,
+//! socket.
 
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "a benchmark fails by panicking, and its figures are its output"
+    reason = "a benchmark fails by panicking, and prints its results"
 )]
 
 use std::sync::Arc;
@@ -21,11 +23,11 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use windlass_core::task::{Broadcast, NewProject};
 use windlass_core::{Clock, SystemClock, TaskStore};
 
-/// What marks the time of sending in a message.
+/// The text before the send time in an event.
 const MARK: &str = "sent at ";
 
 fn main() {
-    // Without a server there is nothing to measure, as when all benchmarks are only tried out.
+    // Without a server there is nothing to measure, as when `cargo bench` runs all benchmarks.
     let Ok(addr) = std::env::var("WINDLASS_BENCH_ADDR") else {
         println!("ws: run scripts/bench-ws");
         return;
@@ -42,8 +44,8 @@ fn setting(name: &str) -> String {
     std::env::var(format!("WINDLASS_BENCH_{name}")).unwrap_or_default()
 }
 
-fn number(name: &str, usual: usize) -> usize {
-    setting(name).parse().unwrap_or(usual)
+fn number(name: &str, default: usize) -> usize {
+    setting(name).parse().unwrap_or(default)
 }
 
 async fn measure(addr: String) {
@@ -60,34 +62,34 @@ async fn measure(addr: String) {
     };
     let project_id = store.add_project(project).await.unwrap().id;
     let _never = connect(&addr).await;
-    let (late, mut heard) = mpsc::channel(10_000);
+    let (delays, mut received) = mpsc::channel(10_000);
     let ready = Arc::new(Barrier::new(readers + 1));
     for _ in 0..readers {
         let socket = connect(&addr).await;
-        let (late, ready) = (late.clone(), Arc::clone(&ready));
+        let (delays, ready) = (delays.clone(), Arc::clone(&ready));
         tokio::spawn(async move {
             ready.wait().await;
-            listen(socket, clock, late).await;
+            listen(socket, clock, delays).await;
         });
     }
-    drop(late);
+    drop(delays);
     ready.wait().await;
-    let before = Cost::of_server();
+    let before = ServerUsage::read();
     let total = rate * seconds;
-    let sending = tell(&*store, clock, project_id, (rate, total));
+    let sending = send_events(&*store, clock, project_id, (rate, total));
     let expected = readers * total;
-    let hearing = async {
+    let receiving = async {
         let mut all: Vec<u64> = Vec::with_capacity(expected);
         while all.len() < expected {
-            match tokio::time::timeout(Duration::from_secs(20), heard.recv()).await {
+            match tokio::time::timeout(Duration::from_secs(20), received.recv()).await {
                 Ok(Some(micros)) => all.push(micros),
                 _ => break,
             }
         }
         all
     };
-    let ((), mut all) = tokio::join!(sending, hearing);
-    let after = Cost::of_server();
+    let ((), mut all) = tokio::join!(sending, receiving);
+    let after = ServerUsage::read();
     all.sort_unstable();
     let at = |share: f64| {
         all.get((all.len() as f64 * share) as usize)
@@ -95,23 +97,23 @@ async fn measure(addr: String) {
             .unwrap_or(0) as f64
             / 1000.0
     };
-    println!("readers            {readers}, and one that never reads");
+    println!("subscribers        {readers}, and one that never reads");
     println!(
-        "messages           {total} at {rate} /s, {} of {expected} heard",
+        "events             {total} at {rate} /s, {} of {expected} received",
         all.len()
     );
-    println!("late p50           {:.1} ms", at(0.5));
-    println!("late p99           {:.1} ms", at(0.99));
-    println!("late worst         {:.1} ms", at(0.999_999));
+    println!("delay p50          {:.1} ms", at(0.5));
+    println!("delay p99          {:.1} ms", at(0.99));
+    println!("delay max          {:.1} ms", at(0.999_999));
     println!("server memory      {} MiB", after.memory_kib / 1024);
     println!(
-        "server processor   {:.1} % of one core",
+        "server CPU         {:.1} % of one core",
         (after.ticks - before.ticks) as f64 / seconds as f64
     );
 }
 
-/// Writes so many messages at this rate, each with the time of its sending.
-async fn tell(
+/// Writes `total` events at this rate, each with its send time.
+async fn send_events(
     store: &dyn TaskStore,
     clock: SystemClock,
     project_id: i64,
@@ -145,11 +147,11 @@ async fn connect(addr: &str) -> WebSocketStream<TcpStream> {
     socket
 }
 
-/// Says how late each message is.
+/// Sends the delay of each event.
 async fn listen(
     mut socket: WebSocketStream<TcpStream>,
     clock: SystemClock,
-    late: mpsc::Sender<u64>,
+    delays: mpsc::Sender<u64>,
 ) {
     while let Some(Ok(message)) = socket.next().await {
         let Message::Text(text) = message else {
@@ -161,21 +163,21 @@ async fn listen(
         let sent: u128 = rest.split(' ').next().unwrap().parse().unwrap();
         let micros = clock.elapsed().as_micros().saturating_sub(sent);
         let micros = u64::try_from(micros).unwrap_or(u64::MAX);
-        if late.send(micros).await.is_err() {
+        if delays.send(micros).await.is_err() {
             return;
         }
     }
 }
 
-/// What the server has used so far.
-struct Cost {
-    /// Hundredths of a second.
+/// The server's resource usage so far.
+struct ServerUsage {
+    /// CPU time in hundredths of a second.
     ticks: u64,
     memory_kib: u64,
 }
 
-impl Cost {
-    fn of_server() -> Self {
+impl ServerUsage {
+    fn read() -> Self {
         let read = |name: &str| {
             std::fs::read_to_string(format!("/proc/{}/{name}", setting("PID"))).unwrap_or_default()
         };

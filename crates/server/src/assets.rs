@@ -1,4 +1,4 @@
-//! The dashboard's files, which are part of the program.
+//! The dashboard's files, which are embedded in the program.
 
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -12,18 +12,18 @@ use crate::guard::hex;
 #[folder = "assets/"]
 struct Assets;
 
-/// A file of the dashboard; every page of it is the same one.
+/// Serves a file of the dashboard. Every page is `index.html`.
 pub(crate) async fn file(request: Request) -> Response {
     if request.method() != Method::GET && request.method() != Method::HEAD {
         return not_found();
     }
     let path = request.uri().path();
     let path = path.strip_prefix('/').unwrap_or(path);
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
     if path.contains("..")
         || path.starts_with('/')
         || path.contains("//")
-        || !path.chars().all(plain)
+        || !path.chars().all(is_allowed)
     {
         return not_found();
     }
@@ -36,17 +36,17 @@ pub(crate) async fn file(request: Request) -> Response {
     }
 }
 
-fn send(asked: &HeaderMap, name: &str, found: EmbeddedFile) -> Response {
-    let tag = format!("\"{}\"", hex(&found.metadata.sha256_hash()[..16]));
-    let known = asked.get(header::IF_NONE_MATCH);
+fn send(request_headers: &HeaderMap, name: &str, file: EmbeddedFile) -> Response {
+    let tag = format!("\"{}\"", hex(&file.metadata.sha256_hash()[..16]));
+    let known = request_headers.get(header::IF_NONE_MATCH);
     let mut response = if known.is_some_and(|known| known.as_bytes() == tag.as_bytes()) {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
         let kind = [(header::CONTENT_TYPE, content_type(name))];
-        (kind, found.data.into_owned()).into_response()
+        (kind, file.data.into_owned()).into_response()
     };
     let headers = response.headers_mut();
-    // Kept, but asked for again each time: another version of the program has other files.
+    // Cached, but revalidated each time: another version of the program has other files.
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     if let Ok(tag) = HeaderValue::from_str(&tag) {
         headers.insert(header::ETAG, tag);
@@ -69,5 +69,5 @@ fn content_type(name: &str) -> &'static str {
 }
 
 pub(crate) fn not_found() -> Response {
-    ApiError::new(StatusCode::NOT_FOUND, "not_found", "there is nothing here").into_response()
+    ApiError::new(StatusCode::NOT_FOUND, "not_found", "not found").into_response()
 }

@@ -1,4 +1,4 @@
-//! Why a request is not done, in two sentences: one for the caller, and one for the log of whoever runs the server.
+//! Errors of the API, with one message for the caller and one for the server's log.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,17 +10,17 @@ use windlass_core::escape_json;
 use windlass_core::task::StoreError;
 use windlass_gateway::{ErrorKind, ModelError, error_response};
 
-/// A request that is not done.
+/// The error of a request.
 #[derive(Debug, Clone)]
 pub(crate) struct ApiError {
     status: StatusCode,
     code: &'static str,
-    /// For the caller.
+    /// The message for the caller.
     message: String,
-    /// For the log alone.
+    /// The message for the log only.
     internal: Option<String>,
-    /// When to try again, in seconds.
-    again: Option<u32>,
+    /// When to retry, in seconds.
+    retry_after_secs: Option<u32>,
 }
 
 impl ApiError {
@@ -30,44 +30,44 @@ impl ApiError {
             code,
             message: message.into(),
             internal: None,
-            again: None,
+            retry_after_secs: None,
         }
     }
 
-    /// What the caller sent does not fit.
+    /// Creates the error for invalid input.
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "bad_request", message)
     }
 
-    /// It does not fit the state of things.
+    /// Creates the error for a request that the current state does not allow.
     pub(crate) fn conflict(message: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, "conflict", message)
     }
 
-    /// A fault of ours. The caller learns nothing but the number to ask for.
+    /// Creates the error for an internal failure. The caller gets only the request id.
     pub(crate) fn internal(why: impl Into<String>) -> Self {
-        let message = "something broke here; its id is in the server's log";
+        let message = "internal error; the server's log has the details under this id";
         Self {
             internal: Some(why.into()),
             ..Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
         }
     }
 
-    /// The same with what only the log should know.
+    /// Adds a message that only the log may contain.
     #[must_use]
     pub(crate) fn with_cause(mut self, why: impl fmt::Display) -> Self {
         self.internal = Some(why.to_string());
         self
     }
 
-    /// The same with a time to wait.
+    /// Sets the time to wait before a retry.
     #[must_use]
     pub(crate) fn with_retry_after(mut self, seconds: u32) -> Self {
-        self.again = Some(seconds);
+        self.retry_after_secs = Some(seconds);
         self
     }
 
-    /// What the store refused because of what it was sent, and not because of the state of things.
+    /// Converts a store error that was caused by the input, not by the current state.
     pub(crate) fn from_input_error(error: StoreError) -> Self {
         match error {
             StoreError::Refused(message) => Self::bad_request(message),
@@ -75,19 +75,19 @@ impl ApiError {
         }
     }
 
-    /// The answer, in the words that callers of this path understand.
+    /// Renders the error in the format that callers of this path expect.
     pub(crate) fn into_response_for(self, path: &str, id: &str) -> Response {
         if let Some(internal) = &self.internal {
-            tracing::warn!(%id, code = self.code, internal, "refused");
+            tracing::warn!(%id, code = self.code, internal, "request failed");
         }
-        let mut response = if is_model_surface(path) {
+        let mut response = if is_model_endpoint(path) {
             error_response(path, &self.as_model_error())
         } else {
-            self.into_api_response(id)
+            self.to_api_response(id)
         };
         let headers = response.headers_mut();
-        if let Some(again) = self.again {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(again));
+        if let Some(retry_after_secs) = self.retry_after_secs {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(retry_after_secs));
         }
         if self.status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
@@ -95,7 +95,7 @@ impl ApiError {
         response
     }
 
-    /// The same as clients of models know it.
+    /// Converts to an error of a model API.
     fn as_model_error(&self) -> ModelError {
         let kind = match self.status.as_u16() {
             401 => ErrorKind::Authentication,
@@ -110,31 +110,33 @@ impl ApiError {
         ModelError {
             status: self.status.as_u16(),
             code: Some(self.code.to_owned()),
-            retry_after: self.again.map(|again| Duration::from_secs(again.into())),
+            retry_after: self
+                .retry_after_secs
+                .map(|retry_after_secs| Duration::from_secs(retry_after_secs.into())),
             ..ModelError::new(kind, self.message.clone())
         }
     }
 
-    fn into_api_response(&self, id: &str) -> Response {
+    fn to_api_response(&self, id: &str) -> Response {
         let error = json!({"code": self.code, "message": self.message, "id": id});
         (self.status, JsonResponse(json!({ "error": error }))).into_response()
     }
 }
 
-/// Whether clients of models ask here.
-fn is_model_surface(path: &str) -> bool {
-    let is_ours = path == "/api/v1" || path.starts_with("/api/v1/");
-    !is_ours && ["/v1", "/api"].iter().any(|root| is_below(path, root))
+/// Returns `true` if the path belongs to the model APIs.
+fn is_model_endpoint(path: &str) -> bool {
+    let is_own_api = path == "/api/v1" || path.starts_with("/api/v1/");
+    !is_own_api && ["/v1", "/api"].iter().any(|root| is_below(path, root))
 }
 
-/// Whether a path is this one, or one below it.
+/// Returns `true` if a path is this one or below it.
 pub(crate) fn is_below(path: &str, root: &str) -> bool {
     let rest = path.strip_prefix(root);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 impl IntoResponse for ApiError {
-    /// Written when its number and its path are known.
+    /// Stores the error in the response. It is rendered when the request id and the path are known.
     fn into_response(self) -> Response {
         let mut response = self.status.into_response();
         response.extensions_mut().insert(self);
@@ -144,36 +146,38 @@ impl IntoResponse for ApiError {
 
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
-        let said = error.to_string();
+        let message = error.to_string();
         match error {
-            StoreError::NotFound { .. } => Self::new(StatusCode::NOT_FOUND, "not_found", said),
-            StoreError::IdempotencyConflict { .. } => Self::new(StatusCode::CONFLICT, "key_taken", said),
-            StoreError::Refused(_) | StoreError::Superseded { .. } => Self::conflict(said),
+            StoreError::NotFound { .. } => Self::new(StatusCode::NOT_FOUND, "not_found", message),
+            StoreError::IdempotencyConflict { .. } => {
+                Self::new(StatusCode::CONFLICT, "key_taken", message)
+            }
+            StoreError::Refused(_) | StoreError::Superseded { .. } => Self::conflict(message),
             StoreError::Full(_) => Self::new(
                 StatusCode::INSUFFICIENT_STORAGE,
                 "full",
-                "the store has no room left: reading still works, and writing does again once there is room",
+                "the store is full: reads still work, and writes work again once there is space",
             )
-            .with_cause(said),
+            .with_cause(message),
             StoreError::Timeout { .. } => Self::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "store_slow",
-                "the store did not answer in time: try again",
+                "the store timed out: try again",
             )
-            .with_cause(said)
+            .with_cause(message)
             .with_retry_after(1),
             _ => Self::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "store_unavailable",
                 "the store cannot be reached: try again",
             )
-            .with_cause(said)
+            .with_cause(message)
             .with_retry_after(5),
         }
     }
 }
 
-/// A value as JSON in which nothing hides, on a terminal either.
+/// A value as JSON without control or invisible characters, so that it is safe on a terminal.
 #[derive(Debug)]
 pub(crate) struct JsonResponse<T>(pub(crate) T);
 

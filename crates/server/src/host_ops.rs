@@ -1,4 +1,4 @@
-//! What the server asks of whoever runs it: git and agents are not its business.
+//! Operations that the server delegates to the program around it: git and agents.
 
 use std::fmt;
 
@@ -7,50 +7,50 @@ use serde::Serialize;
 use serde_json::Value;
 use windlass_core::task::Task;
 
-/// Does for the server what needs a repository or a machine.
+/// Operations that need a repository or the machine.
 pub trait HostOps: fmt::Debug + Send + Sync {
-    /// The change that a task made, as git prints it.
+    /// Returns the change of a task, as git prints it.
     fn diff<'a>(&'a self, task: &'a Task) -> BoxFuture<'a, Result<String, HostOpsError>>;
-    /// Brings a task's change into what is checked out, and says what that did.
+    /// Merges a task's branch into the current branch, and returns the result.
     fn merge<'a>(&'a self, task: &'a Task) -> BoxFuture<'a, Result<Value, HostOpsError>>;
-    /// The agents with what they can do and how they are.
+    /// Returns the agents with their capabilities and health.
     fn agents(&self) -> BoxFuture<'_, Result<Vec<AgentCard>, HostOpsError>>;
 }
 
-/// Why something was not done.
+/// Error of a host operation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostOpsError {
-    /// The state of things does not allow it; the reason is for the caller.
+    /// The current state does not allow it; the message is for the caller.
     #[error("{0}")]
     Refused(String),
-    /// It broke; the reason is for the log.
+    /// It failed; the message is for the log.
     #[error("{0}")]
     Internal(String),
 }
 
-/// An agent as others see it.
+/// Information about an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AgentCard {
     /// Its name.
     pub name: String,
-    /// The backend behind it.
+    /// Its backend.
     pub backend: String,
-    /// How it is talked to.
+    /// Its transport.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transport: Option<String>,
-    /// Its version, where it has one.
+    /// Its version, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// What it can do.
+    /// Its capabilities.
     pub capabilities: Vec<String>,
-    /// Whether it works where nobody is named.
+    /// `true` if it is used for tasks without an agent.
     pub default: bool,
-    /// Whether the configuration names it.
+    /// `true` if it is in the configuration.
     pub configured: bool,
     /// `ok` or `problem`.
     pub health: &'static str,
-    /// What is wrong, and what to do.
+    /// The problem, and how to solve it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }

@@ -1,10 +1,11 @@
-//! The server: HTTP API, WebSocket, dashboard, and the guard before them.
+//! The server: HTTP API, WebSocket, dashboard, and the guard in front of them.
 //!
-//! [`Server`] serves a store of tasks to people and programs who know its [`Token`]. Every request passes the guard first:
-//! the name by which the server is called, the page that calls, the token, the size. Messages go from the store through one
-//! pump into a bounded ring, and from there to every WebSocket; a reader that is too slow harms itself only.
+//! [`Server`] serves a task store to clients that have its [`Token`]. Every request passes the guard first,
+//! which checks host, origin, token and size. Events go from the store through one pump into a bounded ring,
+//! and from there to every WebSocket; a subscriber that is too slow affects only itself.
 //!
-//! What is not here: git and agents, for which it asks its [`Desk`], and encryption, for which it needs a proxy in front.
+//! Not part of this crate: git and agents, which are delegated to [`HostOps`], and encryption, which needs a
+//! proxy.
 
 mod api;
 mod assets;

@@ -1,38 +1,38 @@
-//! A limit on everything that a client can make the server do.
+//! Limits on everything that a client can make the server do.
 
 use std::time::Duration;
 
-/// How much the server takes from anybody.
+/// Limits of the server.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ServerLimits {
-    /// How many connections may be open at once. Further ones wait to be accepted.
+    /// The maximum number of open connections. Further ones wait to be accepted.
     pub connections: usize,
-    /// The longest head of a request: its first line and its headers.
+    /// The maximum size of a request's first line and headers.
     pub head_bytes: usize,
-    /// The most headers of a request.
+    /// The maximum number of headers of a request.
     pub headers: usize,
-    /// How long a head may take to arrive; also how long an unused connection is kept.
+    /// How long the headers may take to arrive; also how long an idle connection stays open.
     pub head_time: Duration,
-    /// The longest body of a request.
+    /// The maximum size of a request body.
     pub body_bytes: usize,
     /// How long a body may take to arrive.
     pub body_time: Duration,
-    /// How long an answer of the API may take to be made.
+    /// How long a response of the API may take.
     pub answer_time: Duration,
-    /// How many messages are kept for those who read live.
+    /// The maximum number of events in the ring, for live subscribers.
     pub ring_events: usize,
-    /// How many bytes of messages are kept for them.
+    /// The maximum size of the events in the ring.
     pub ring_bytes: usize,
-    /// How long a reader may be behind before it is closed.
+    /// How long a subscriber may be behind before it is closed.
     pub behind: Duration,
-    /// How often a reader is asked whether it is still there. One that is silent for three times as long is closed.
+    /// The ping interval. A subscriber that sends nothing for three intervals is closed.
     pub ping: Duration,
-    /// The longest message that a reader may send.
+    /// The maximum size of a message from a subscriber.
     pub frame_bytes: usize,
-    /// How many messages a reader may send within one ping's time.
+    /// The maximum number of messages from a subscriber per ping interval.
     pub frames: u32,
-    /// How long a stop waits for what is under way.
+    /// How long a stop waits for active requests.
     pub grace: Duration,
 }
 

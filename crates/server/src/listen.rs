@@ -1,6 +1,6 @@
-//! Connections: how many, how slow, and how they end.
+//! Connections: their number, their timeouts and their shutdown.
 //!
-//! The limits on a request's head are the reason why this is not left to axum's own loop, which has none.
+//! This replaces axum's own accept loop, which has no limits on the size of a request's headers.
 
 use std::io;
 use std::sync::Arc;
@@ -19,27 +19,27 @@ use tokio_util::sync::CancellationToken;
 
 use crate::limits::ServerLimits;
 
-/// How long nothing is accepted when the system has no more to give.
+/// How long to wait before the next accept after an error, such as too many open files.
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(200);
 
-/// A connection's place among those that may be open. A socket that outlives its request takes it along.
+/// The slot of an open connection. A WebSocket keeps it after its request has ended.
 #[derive(Debug, Clone)]
 pub(crate) struct ConnectionSlot {
     _permit: Arc<OwnedSemaphorePermit>,
-    /// While somebody holds it, a stop waits.
+    /// While a sender exists, a stop waits.
     _busy: mpsc::Sender<()>,
 }
 
 /// The two steps of a stop.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ShutdownSignals {
-    /// No new requests; those under way are answered.
-    pub(crate) gently: CancellationToken,
-    /// Everything ends now.
-    pub(crate) at_once: CancellationToken,
+    /// No new requests; active ones are completed.
+    pub(crate) graceful: CancellationToken,
+    /// Everything ends immediately.
+    pub(crate) immediate: CancellationToken,
 }
 
-/// Accepts until it is told to stop.
+/// Accepts connections until the shutdown starts.
 pub(crate) async fn accept(
     listener: TcpListener,
     router: Router,
@@ -47,22 +47,23 @@ pub(crate) async fn accept(
     stop: ShutdownSignals,
     busy: mpsc::Sender<()>,
 ) {
-    let room = Arc::new(Semaphore::new(limits.connections));
+    let slots = Arc::new(Semaphore::new(limits.connections));
     loop {
         let next = async {
-            // First a place, then a connection: what is not accepted waits with the system, and costs nothing here.
-            let permit = Arc::clone(&room).acquire_owned().await;
+            // First a slot, then a connection: what is not accepted waits in the system's queue and costs
+            // nothing here.
+            let permit = Arc::clone(&slots).acquire_owned().await;
             let permit = permit.map_err(io::Error::other)?;
             let (stream, _) = listener.accept().await?;
             io::Result::Ok((permit, stream))
         };
         let accepted = tokio::select! {
-            () = stop.gently.cancelled() => return,
+            () = stop.graceful.cancelled() => return,
             accepted = next => accepted,
         };
         match accepted {
             Ok((permit, stream)) => {
-                let place = ConnectionSlot {
+                let slot = ConnectionSlot {
                     _permit: Arc::new(permit),
                     _busy: busy.clone(),
                 };
@@ -71,11 +72,11 @@ pub(crate) async fn accept(
                     router.clone(),
                     limits.clone(),
                     stop.clone(),
-                    place,
+                    slot,
                 ));
             }
             Err(error) => {
-                tracing::warn!(%error, "no connection was accepted");
+                tracing::warn!(%error, "cannot accept connection");
                 tokio::time::sleep(ACCEPT_BACKOFF).await;
             }
         }
@@ -87,13 +88,13 @@ async fn serve(
     router: Router,
     limits: ServerLimits,
     stop: ShutdownSignals,
-    place: ConnectionSlot,
+    slot: ConnectionSlot,
 ) {
-    // Small pieces must not wait for the reader's acknowledgement of the ones before.
+    // Small chunks must not wait until the client acknowledges the previous ones.
     let _ = stream.set_nodelay(true);
     let router = TowerToHyperService::new(router);
     let service = service_fn(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(place.clone());
+        request.extensions_mut().insert(slot.clone());
         router.call(request)
     });
     let connection = http1::Builder::new()
@@ -109,15 +110,15 @@ async fn serve(
         tokio::select! {
             ended = connection.as_mut() => {
                 if let Err(error) = ended {
-                    tracing::debug!(%error, "a connection broke");
+                    tracing::debug!(%error, "connection failed");
                 }
                 return;
             }
-            () = stop.gently.cancelled(), if !stopping => {
+            () = stop.graceful.cancelled(), if !stopping => {
                 stopping = true;
                 connection.as_mut().graceful_shutdown();
             }
-            () = stop.at_once.cancelled() => return,
+            () = stop.immediate.cancelled() => return,
         }
     }
 }

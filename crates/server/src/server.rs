@@ -1,4 +1,4 @@
-//! The server: what it is given, and how it is started and stopped.
+//! The server: configuration, start and stop.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -21,53 +21,53 @@ use crate::listen::{self, ShutdownSignals};
 use crate::state::{AppState, AppStateInner};
 use crate::{api, assets, ws};
 
-/// How many readers may fetch old messages from the store at once.
+/// The maximum number of subscribers that read old events from the store concurrently.
 const MAX_STORE_READERS: usize = 4;
-/// How many diffs are coloured at once.
+/// The maximum number of diffs that are highlighted concurrently.
 const MAX_HIGHLIGHTERS: usize = 1;
 
-/// A server that does not run yet.
+/// A server that is not running yet.
 #[derive(Debug)]
 pub struct Server {
     store: Arc<dyn TaskStore>,
     store_kind: String,
-    desk: Arc<dyn HostOps>,
+    host_ops: Arc<dyn HostOps>,
     token: Token,
     clock: Arc<dyn Clock>,
     limits: ServerLimits,
     project: Option<ProjectId>,
     worker: Option<AgentPoolManager>,
     hosts: Vec<String>,
-    front: Option<AgentApi>,
-    anywhere: bool,
+    agent_api: Option<AgentApi>,
+    non_loopback: bool,
 }
 
-/// Why a server does not start.
+/// Error when a server cannot start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServerError {
-    /// The address is not of this machine alone.
+    /// The address is not a loopback address.
     #[error(
-        "{listen} can be reached from other machines, and everything sent to it could be read on the way: use 127.0.0.1 or [::1]"
+        "{listen} is not a loopback address, and connections are not encrypted: use 127.0.0.1 or [::1]"
     )]
     NotLoopback {
         /// The address.
         listen: SocketAddr,
     },
-    /// Somebody else listens there.
+    /// Another program listens on the address.
     #[error(
-        "{listen} is taken: another program listens there, perhaps another windlass serve; choose another with --listen"
+        "{listen} is already in use, perhaps by another windlass serve: choose another address with --listen"
     )]
     AddressInUse {
         /// The address.
         listen: SocketAddr,
     },
-    /// Nobody can listen there.
+    /// The address cannot be bound.
     #[error("cannot listen on {listen}: {source}")]
     Bind {
         /// The address.
         listen: SocketAddr,
-        /// What the system says.
+        /// The operating system's error.
         source: std::io::Error,
     },
     /// The store cannot be used.
@@ -76,79 +76,79 @@ pub enum ServerError {
 }
 
 impl Server {
-    /// A server over this store, for whoever knows this token.
-    pub fn new(store: Arc<dyn TaskStore>, desk: Arc<dyn HostOps>, token: Token) -> Self {
+    /// Creates a server for this store and token.
+    pub fn new(store: Arc<dyn TaskStore>, host_ops: Arc<dyn HostOps>, token: Token) -> Self {
         Self {
             store,
             store_kind: "store".to_owned(),
-            desk,
+            host_ops,
             token,
             clock: Arc::new(SystemClock::new()),
             limits: ServerLimits::default(),
             project: None,
             worker: None,
             hosts: Vec::new(),
-            front: None,
-            anywhere: false,
+            agent_api: None,
+            non_loopback: false,
         }
     }
 
-    /// Says what kind of store it is: `sqlite` or `postgres`.
+    /// Sets the kind of the store: `sqlite` or `postgres`.
     #[must_use]
     pub fn with_store_kind(mut self, kind: impl Into<String>) -> Self {
         self.store_kind = kind.into();
         self
     }
 
-    /// The project of tasks that name none.
+    /// Sets the default project of new tasks.
     #[must_use]
     pub fn with_project(mut self, project: ProjectId) -> Self {
         self.project = Some(project);
         self
     }
 
-    /// Tells of the workers in this process.
+    /// Sets the pool of the workers in this process, for the health report.
     #[must_use]
     pub fn with_worker(mut self, pool: AgentPoolManager) -> Self {
         self.worker = Some(pool);
         self
     }
 
-    /// Serves agents as models too.
+    /// Serves agents as models, too.
     #[must_use]
-    pub fn with_agent_api(mut self, front: AgentApi) -> Self {
-        self.front = Some(front);
+    pub fn with_agent_api(mut self, agent_api: AgentApi) -> Self {
+        self.agent_api = Some(agent_api);
         self
     }
 
-    /// Other limits than the usual ones.
+    /// Sets other limits than the defaults.
     #[must_use]
     pub fn with_limits(mut self, limits: ServerLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Further names by which it may be called, each with its port where it has one.
+    /// Sets additional allowed hosts, each with its port if it has one.
     #[must_use]
     pub fn with_hosts(mut self, hosts: Vec<String>) -> Self {
         self.hosts = hosts;
         self
     }
 
-    /// Lets it listen where other machines can reach it, without any encryption.
+    /// Allows non-loopback addresses, although connections are not encrypted.
     #[must_use]
-    pub fn allow_non_loopback(mut self, anywhere: bool) -> Self {
-        self.anywhere = anywhere;
+    pub fn allow_non_loopback(mut self, non_loopback: bool) -> Self {
+        self.non_loopback = non_loopback;
         self
     }
 
-    /// Begins to serve on this address; port 0 takes any that is free.
+    /// Starts serving on this address. Port 0 selects a free port.
     ///
     /// # Errors
     ///
-    /// Where the address is not of this machine alone, or taken, or the store cannot be read.
+    /// Fails if the address is not a loopback address or is in use, or if the store cannot be read.
     pub async fn listen(self, listen: SocketAddr) -> Result<RunningServer, ServerError> {
-        if !listen.ip().is_loopback() && !self.anywhere {
+        if !listen.ip().is_loopback() && !self.non_loopback {
             return Err(ServerError::NotLoopback { listen });
         }
         let bind = |source: std::io::Error| match source.kind() {
@@ -165,91 +165,93 @@ impl Server {
         let (busy, done) = mpsc::channel(1);
         let limits = self.limits.clone();
         let prefix = format!("{:x}", self.clock.now().0 & 0xffff_ffff);
-        let shared = AppState::new(AppStateInner {
+        let state = AppState::new(AppStateInner {
             hosts: AllowedHosts::new(addr, &self.hosts),
             cookie_name: format!("windlass-{}", addr.port()),
             started: self.clock.now(),
             ring: ws::Ring::new(last, &limits),
-            readers: Semaphore::new(MAX_STORE_READERS),
-            painters: Semaphore::new(MAX_HIGHLIGHTERS),
+            store_readers: Semaphore::new(MAX_STORE_READERS),
+            highlighters: Semaphore::new(MAX_HIGHLIGHTERS),
             agents: Mutex::new(None),
-            stop: stop.gently.clone(),
+            stop: stop.graceful.clone(),
             prefix,
             count: AtomicU64::new(1),
             store: self.store,
             store_kind: self.store_kind,
-            desk: self.desk,
+            host_ops: self.host_ops,
             clock: self.clock,
             limits: self.limits,
             token: self.token,
             project: self.project,
             worker: self.worker,
         });
-        let pump = tokio::spawn(ws::pump(shared.clone()));
-        let router = router(&shared, self.front.as_ref());
+        let pump = tokio::spawn(ws::pump(state.clone()));
+        let router = router(&state, self.agent_api.as_ref());
         let accepting = listen::accept(listener, router, limits.clone(), stop.clone(), busy);
         Ok(RunningServer {
             addr,
             stop,
             done,
             limits,
-            front: self.front,
+            agent_api: self.agent_api,
             accepting: tokio::spawn(accepting),
             pump,
         })
     }
 }
 
-fn router(shared: &AppState, front: Option<&AgentApi>) -> Router {
+fn router(state: &AppState, agent_api: Option<&AgentApi>) -> Router {
     let mut router = Router::new()
         .nest("/api/v1", api::router())
         .fallback(assets::file)
-        .with_state(shared.clone());
-    if let Some(front) = front {
-        router = router.merge(front.router());
+        .with_state(state.clone());
+    if let Some(agent_api) = agent_api {
+        router = router.merge(agent_api.router());
     }
     router
-        .layer(from_fn_with_state(shared.clone(), guard::guard))
-        .layer(from_fn_with_state(shared.clone(), guard::finalize_response))
+        .layer(from_fn_with_state(state.clone(), guard::guard))
+        .layer(from_fn_with_state(state.clone(), guard::finalize_response))
 }
 
-/// A server that runs. Dropping it ends it, without waiting.
+/// A running server. Dropping it stops it without waiting.
 #[derive(Debug)]
 pub struct RunningServer {
     addr: SocketAddr,
     stop: ShutdownSignals,
     done: mpsc::Receiver<()>,
     limits: ServerLimits,
-    front: Option<AgentApi>,
+    agent_api: Option<AgentApi>,
     accepting: JoinHandle<()>,
     pump: JoinHandle<()>,
 }
 
 impl RunningServer {
-    /// Where it listens.
+    /// Returns the address.
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
 
-    /// The address of its page.
+    /// Returns the URL of the dashboard.
     pub fn url(&self) -> String {
         format!("http://{}", self.addr)
     }
 
-    /// Begins to stop: nothing new is accepted, sockets are closed. [`stop`](Self::stop) waits for the rest.
+    /// Starts the shutdown: no new connections are accepted, and WebSockets are closed. [`stop`](Self::stop)
+    /// waits for the rest.
     pub fn drain(&self) {
-        self.stop.gently.cancel();
+        self.stop.graceful.cancel();
     }
 
-    /// Stops: nothing new, an end to every socket, a moment for what is under way.
+    /// Stops the server: accepts no new connections, closes WebSockets, and waits a short time for active
+    /// requests.
     pub async fn stop(mut self) {
-        self.stop.gently.cancel();
-        // Nobody sends anything: it ends when the last who holds a sender is gone.
+        self.stop.graceful.cancel();
+        // Nothing is sent on this channel: it ends when the last sender is dropped.
         let _ = tokio::time::timeout(self.limits.grace, self.done.recv()).await;
-        if let Some(front) = &self.front {
-            front.close().await;
+        if let Some(agent_api) = &self.agent_api {
+            agent_api.close().await;
         }
-        self.stop.at_once.cancel();
+        self.stop.immediate.cancel();
         let _ = (&mut self.accepting).await;
         let _ = (&mut self.pump).await;
     }
@@ -257,7 +259,7 @@ impl RunningServer {
 
 impl Drop for RunningServer {
     fn drop(&mut self) {
-        self.stop.gently.cancel();
-        self.stop.at_once.cancel();
+        self.stop.graceful.cancel();
+        self.stop.immediate.cancel();
     }
 }

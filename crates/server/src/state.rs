@@ -1,4 +1,4 @@
-//! What all requests share.
+//! State shared by all requests.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -15,46 +15,46 @@ use crate::host_ops::{AgentCard, HostOps};
 use crate::limits::ServerLimits;
 use crate::ws::Ring;
 
-/// The server's state: one for all its connections.
+/// The server's state, shared by all connections.
 #[derive(Debug, Clone)]
 pub(crate) struct AppState(Arc<AppStateInner>);
 
-/// What is in it.
+/// The fields of [`AppState`].
 #[derive(Debug)]
 pub(crate) struct AppStateInner {
     pub(crate) store: Arc<dyn TaskStore>,
-    /// What kind of store it is, for people.
+    /// The kind of the store, for display.
     pub(crate) store_kind: String,
-    pub(crate) desk: Arc<dyn HostOps>,
+    pub(crate) host_ops: Arc<dyn HostOps>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) limits: ServerLimits,
     pub(crate) token: Token,
     pub(crate) cookie_name: String,
     pub(crate) hosts: AllowedHosts,
-    /// The project of whoever names none.
+    /// The default project of new tasks.
     pub(crate) project: Option<ProjectId>,
-    /// The room of the workers in this process.
+    /// The pool of the workers in this process.
     pub(crate) worker: Option<AgentPoolManager>,
     pub(crate) started: Timestamp,
     pub(crate) ring: Ring,
-    /// How many may read old messages from the store at once.
-    pub(crate) readers: Semaphore,
-    /// How many diffs may be coloured at once.
-    pub(crate) painters: Semaphore,
-    /// The agents as they were when somebody last asked, and when that was.
+    /// Limits concurrent reads of old events from the store.
+    pub(crate) store_readers: Semaphore,
+    /// Limits concurrent highlighting of diffs.
+    pub(crate) highlighters: Semaphore,
+    /// The cached agents, with the time of their query.
     pub(crate) agents: Mutex<Option<(std::time::Duration, Vec<AgentCard>)>>,
-    /// No new requests; sockets are closed.
+    /// No new requests; WebSockets are closed.
     pub(crate) stop: CancellationToken,
     pub(crate) prefix: String,
     pub(crate) count: AtomicU64,
 }
 
 impl AppState {
-    pub(crate) fn new(room: AppStateInner) -> Self {
-        Self(Arc::new(room))
+    pub(crate) fn new(inner: AppStateInner) -> Self {
+        Self(Arc::new(inner))
     }
 
-    /// The number of a request, as no other server has it.
+    /// Returns a unique id for a request, also across servers.
     pub(crate) fn next_id(&self) -> String {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         format!("{}-{number}", self.prefix)

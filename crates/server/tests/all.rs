@@ -1,4 +1,4 @@
-//! The server from outside: over real sockets, on a real store.
+//! Tests of the server over real sockets, with a real store.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,11 +1,13 @@
-//! How fast tasks are added and taken: on SQLite beside a bare loop on the same disk, and on PostgreSQL.
+//! Measures how fast tasks are added and claimed: on SQLite compared with a bare loop on the same disk, and
+//! on PostgreSQL.
 //!
-//! `cargo bench -p windlass-store`, or for one of them `cargo bench -p windlass-store -- sqlite`. Disks are really waited for: PostgreSQL runs with `fsync` on.
+//! Run `cargo bench -p windlass-store`, or for one database `cargo bench -p windlass-store -- sqlite`. The
+//! writes reach the disk: PostgreSQL runs with `fsync` on.
 
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "a benchmark fails by panicking and prints what it found"
+    reason = "a benchmark fails by panicking and prints its results"
 )]
 
 #[path = "../tests/suite/cluster.rs"]
@@ -22,13 +24,13 @@ use windlass_core::task::{Claim, NewProject, NewTask, TaskStore};
 use windlass_core::{Clock, SystemClock};
 use windlass_store::{StoreSettings, open_with};
 
-const WAITING: usize = 100_000;
+const PENDING: usize = 100_000;
 const CLAIMS: usize = 2_000;
 
 fn main() {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let only: Vec<String> = std::env::args().skip(1).collect();
     let wanted = |name: &str| {
         !only
@@ -36,9 +38,9 @@ fn main() {
             .any(|only| !only.starts_with('-') && only != name)
     };
     runtime.block_on(async {
-        let bare = bare(&folder.path().join("bare.db")).await;
+        let bare = bare(&dir.path().join("bare.db")).await;
         println!("bare loop on SQLite, one by one, FULL   {bare:>9.0} /s   1.0");
-        let sqlite = format!("sqlite:{}/windlass.db", folder.path().display());
+        let sqlite = format!("sqlite:{}/windlass.db", dir.path().display());
         if wanted("sqlite") {
             measure("SQLite", &sqlite, bare).await;
         }
@@ -51,7 +53,7 @@ fn main() {
     });
 }
 
-/// The peer: one insert, one commit, one wait for the disk.
+/// The baseline: one insert, one commit and one wait for the disk per task.
 async fn bare(path: &Path) -> f64 {
     const COUNT: u32 = 500;
     let options = SqliteConnectOptions::new()
@@ -59,13 +61,13 @@ async fn bare(path: &Path) -> f64 {
         .create_if_missing(true)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full);
-    let mut link = options.connect().await.unwrap();
+    let mut connection = options.connect().await.unwrap();
     let table = "CREATE TABLE task (id INTEGER PRIMARY KEY, title TEXT NOT NULL)";
-    sqlx::raw_sql(table).execute(&mut link).await.unwrap();
+    sqlx::raw_sql(table).execute(&mut connection).await.unwrap();
     let clock = SystemClock::new();
     for _ in 0..COUNT {
         let insert = sqlx::query("INSERT INTO task (title) VALUES ($1)").bind("sell tea");
-        insert.execute(&mut link).await.unwrap();
+        insert.execute(&mut connection).await.unwrap();
     }
     rate(COUNT as usize, &clock)
 }
@@ -92,12 +94,12 @@ async fn measure(name: &str, url: &str, bare: f64) {
         let ratio = rate / bare;
         println!("{name}: added durably by {clients:>2} clients {rate:>15.0} /s   {ratio:.1}");
     }
-    let mut start = latencies_of_start(&store, &other, project).await;
-    say(
+    let mut start = start_latencies(&store, &other, project).await;
+    print_percentiles(
         &format!("{name}: from adding to its claim by an idle worker"),
         &mut start,
     );
-    let left = WAITING - 500 - 64 * 200;
+    let left = PENDING - 500 - 64 * 200;
     for _ in 0..left / 1_000 {
         let many = vec![NewTask::new(project, "sell tea"); 1_000];
         store.enqueue(many).await.unwrap();
@@ -109,16 +111,20 @@ async fn measure(name: &str, url: &str, bare: f64) {
         store.claim(any()).await.unwrap().unwrap();
         claims.push(clock.elapsed() - before);
     }
-    say(
-        &format!("{name}: a claim with {WAITING} waiting"),
+    print_percentiles(
+        &format!("{name}: a claim with {PENDING} waiting"),
         &mut claims,
     );
 }
 
-fn say(what: &str, times: &mut [Duration]) {
+fn print_percentiles(what: &str, times: &mut [Duration]) {
     times.sort_unstable();
-    let at = |part: usize| times[times.len() * part / 100].as_secs_f64() * 1_000.0;
-    println!("{what}: p50 {:.2} ms, p99 {:.2} ms", at(50), at(99));
+    let percentile = |n: usize| times[times.len() * n / 100].as_secs_f64() * 1_000.0;
+    println!(
+        "{what}: p50 {:.2} ms, p99 {:.2} ms",
+        percentile(50),
+        percentile(99)
+    );
 }
 
 fn any() -> Claim {
@@ -149,8 +155,9 @@ async fn enqueue(store: &Arc<dyn TaskStore>, project: i64, clients: usize, each:
     rate(clients * each, &clock)
 }
 
-/// A worker of another process waits; tasks come one by one. They are more urgent than what waits already.
-async fn latencies_of_start(
+/// Measures the time from adding a task to its claim. A worker on another connection waits while tasks are
+/// added one by one. They have a higher priority than the waiting tasks.
+async fn start_latencies(
     store: &Arc<dyn TaskStore>,
     other: &Arc<dyn TaskStore>,
     project: i64,

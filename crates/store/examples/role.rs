@@ -1,13 +1,14 @@
-//! What the tests need a process of its own for: one that can be killed, or that has mounts of its own.
+//! Parts of tests that need a separate process: one that can be killed, or that has its own mounts.
 //!
-//! `role NAME FOLDER` plays one part on `FOLDER/windlass.db` and fails by panicking.
-//! A file for a new schema is made with `cargo run -p windlass-store --example role -- old crates/store/fixtures/vN`.
+//! `role NAME DIR` runs one role on `DIR/windlass.db` and fails by panicking. The fixture of a new schema
+//! version is created with
+//! `cargo run -p windlass-store --example role -- fixture crates/store/fixtures/vN`.
 
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
     clippy::print_stdout,
-    reason = "a part of a test fails by panicking, and tells the test what it did"
+    reason = "a part of a test fails by panicking, and reports to the test on stdout"
 )]
 
 use std::path::{Path, PathBuf};
@@ -23,21 +24,21 @@ use windlass_store::{StoreSettings, open_with};
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() {
-    let mut words = std::env::args().skip(1);
-    let name = words.next().unwrap();
-    let folder = PathBuf::from(words.next().unwrap());
+    let mut args = std::env::args().skip(1);
+    let name = args.next().unwrap();
+    let dir = PathBuf::from(args.next().unwrap());
     match name.as_str() {
-        "add" => add_until_killed(&folder).await,
-        "fill" => fill_the_disk(&folder).await,
-        "read" => read_what_cannot_be_written(&folder).await,
-        "old" => write_a_file_for_this_schema(&folder).await,
+        "add" => add_until_killed(&dir).await,
+        "fill" => fill_the_disk(&dir).await,
+        "read" => read_read_only_file(&dir).await,
+        "fixture" => write_fixture(&dir).await,
         _ => panic!("no such role: {name}"),
     }
     println!("done");
 }
 
-fn url(folder: &Path) -> String {
-    format!("sqlite:{}/windlass.db", folder.display())
+fn url(dir: &Path) -> String {
+    format!("sqlite:{}/windlass.db", dir.display())
 }
 
 async fn add_project(store: &dyn TaskStore) -> i64 {
@@ -48,56 +49,57 @@ async fn add_project(store: &dyn TaskStore) -> i64 {
     store.add_project(project).await.unwrap().id
 }
 
-/// Adds tasks with eight clients without end, and prints each number once the store has confirmed it.
-async fn add_until_killed(folder: &Path) {
+/// Adds tasks with eight clients until the process is killed, and prints each id once the store has
+/// acknowledged it.
+async fn add_until_killed(dir: &Path) {
     let mut settings = StoreSettings::default();
     settings.query_timeout = Duration::from_secs(60);
     settings.commit_timeout = Duration::from_secs(60);
-    let store = open_with(&url(folder), settings).await.unwrap();
+    let store = open_with(&url(dir), settings).await.unwrap();
     let project = add_project(&*store).await;
     let clients = (0..8).map(|_| async {
         loop {
             let pair = vec![NewTask::new(project, "one"), NewTask::new(project, "two")];
             let added = store.enqueue(pair).await.unwrap();
-            println!("kept {} {}", added[0].task.id, added[1].task.id);
+            println!("added {} {}", added[0].task.id, added[1].task.id);
         }
     });
     futures::future::join_all(clients).await;
 }
 
-async fn fill_the_disk(folder: &Path) {
-    // Removed later to make room.
-    std::fs::write(folder.join("ballast"), vec![1; 1 << 20]).unwrap();
-    let store = windlass_store::open(&url(folder)).await.unwrap();
+async fn fill_the_disk(dir: &Path) {
+    // Removed later to free space.
+    std::fs::write(dir.join("ballast"), vec![1; 1 << 20]).unwrap();
+    let store = windlass_store::open(&url(dir)).await.unwrap();
     let project = add_project(&*store).await;
     let first = vec![NewTask::new(project, "sell tea")];
     store.enqueue(first).await.unwrap();
-    let mut kept = 1;
+    let mut stored = 1;
     let error = loop {
         let mut new = NewTask::new(project, "a big one");
         new.description = "x".repeat(64 << 10);
         match store.enqueue(vec![new]).await {
-            Ok(_) => kept += 1,
+            Ok(_) => stored += 1,
             Err(error) => break error,
         }
-        assert!(kept < 1_000, "the disk is too large");
+        assert!(stored < 1_000, "the disk is too large");
     };
     assert!(matches!(error, StoreError::Full(_)), "{error:?}");
     assert!(error.to_string().contains("windlass.db"), "{error}");
     let found = store.tasks(TaskFilter::default()).await.unwrap();
-    assert_eq!(found.len(), kept, "what was kept can be read");
+    assert_eq!(found.len(), stored, "stored tasks can be read");
 
-    std::fs::remove_file(folder.join("ballast")).unwrap();
-    let last = vec![NewTask::new(project, "there is room")];
+    std::fs::remove_file(dir.join("ballast")).unwrap();
+    let last = vec![NewTask::new(project, "there is space")];
     store.enqueue(last).await.unwrap();
     drop(store);
-    let store = windlass_store::open(&url(folder)).await.unwrap();
+    let store = windlass_store::open(&url(dir)).await.unwrap();
     let found = store.tasks(TaskFilter::default()).await.unwrap();
-    assert_eq!(found.len(), kept + 1);
+    assert_eq!(found.len(), stored + 1);
 }
 
-async fn read_what_cannot_be_written(folder: &Path) {
-    let store = windlass_store::open(&url(folder)).await.unwrap();
+async fn read_read_only_file(dir: &Path) {
+    let store = windlass_store::open(&url(dir)).await.unwrap();
     let found = store.tasks(TaskFilter::default()).await.unwrap();
     assert_eq!(found.len(), 1);
     let new = NewTask::new(found[0].project_id, "no");
@@ -116,9 +118,9 @@ fn claim() -> Claim {
     }
 }
 
-/// The tasks that `tests/suite/old.rs` looks for.
-async fn write_a_file_for_this_schema(folder: &Path) {
-    let store = windlass_store::open(&url(folder)).await.unwrap();
+/// Writes the tasks that `tests/suite/schema_versions.rs` expects.
+async fn write_fixture(dir: &Path) {
+    let store = windlass_store::open(&url(dir)).await.unwrap();
     let project = add_project(&*store).await;
     let issue = NewIssue {
         project_id: project,
@@ -156,17 +158,17 @@ async fn write_a_file_for_this_schema(folder: &Path) {
         },
     ];
     for outcome in outcomes {
-        let one = store.claim(claim()).await.unwrap().unwrap();
+        let claimed = store.claim(claim()).await.unwrap().unwrap();
         let usage = Usage::default();
-        store.finish(one.attempt, outcome, usage).await.unwrap();
+        store.finish(claimed.attempt, outcome, usage).await.unwrap();
     }
     let last = store.claim(claim()).await.unwrap().unwrap();
     assert_eq!(last.task.title, "in progress");
     drop(store);
-    let options = SqliteConnectOptions::new().filename(folder.join("windlass.db"));
-    let mut link = options.connect().await.unwrap();
-    for tidy in ["VACUUM", "PRAGMA journal_mode = DELETE"] {
-        sqlx::raw_sql(tidy).execute(&mut link).await.unwrap();
+    let options = SqliteConnectOptions::new().filename(dir.join("windlass.db"));
+    let mut connection = options.connect().await.unwrap();
+    for sql in ["VACUUM", "PRAGMA journal_mode = DELETE"] {
+        sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
     }
-    link.close().await.unwrap();
+    connection.close().await.unwrap();
 }

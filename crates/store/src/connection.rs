@@ -1,4 +1,4 @@
-//! A connection of either database, and what one transaction gathers on it.
+//! A connection to either database, and the state of its transaction.
 
 use sqlx::pool::PoolConnection;
 use sqlx::{Postgres, Sqlite};
@@ -9,47 +9,47 @@ use crate::error::{self, StoreLocation};
 use crate::events;
 use crate::sql::{Arg, Row, Sql};
 
-/// The one connection that a piece of work has.
+/// A pooled connection to either database.
 #[derive(Debug)]
 pub(crate) enum RawConnection {
     Sqlite(PoolConnection<Sqlite>),
     Postgres(PoolConnection<Postgres>),
 }
 
-/// A connection in use.
+/// A database connection with the state of the current transaction.
 #[derive(Debug)]
 pub(crate) struct DbConnection {
-    link: RawConnection,
-    place: StoreLocation,
-    /// The database's clock when the transaction began, in milliseconds.
+    connection: RawConnection,
+    location: StoreLocation,
+    /// The database's clock at the start of the transaction, in milliseconds.
     now: i64,
-    /// Whether the work under way has changed anything.
+    /// The current job has changed something.
     wrote: bool,
-    /// Whether a statement failed, and whether doing all of it again may help.
-    broken: Option<bool>,
-    /// Messages that have no number yet.
+    /// Set when a statement failed; `true` if a retry may help.
+    failed: Option<bool>,
+    /// Events that have no sequence number yet.
     pending: Vec<Broadcast>,
-    /// The last number that was given away here.
+    /// The last sequence number assigned on this connection.
     last: Option<u64>,
 }
 
 impl DbConnection {
-    pub(crate) fn new(link: RawConnection, place: StoreLocation) -> Self {
+    pub(crate) fn new(connection: RawConnection, location: StoreLocation) -> Self {
         Self {
-            link,
-            place,
+            connection,
+            location,
             now: 0,
             wrote: false,
-            broken: None,
+            failed: None,
             pending: Vec::new(),
             last: None,
         }
     }
 
-    /// All rows of a statement that only reads.
+    /// Returns all rows of a statement that only reads.
     pub(crate) async fn fetch_all(&mut self, sql: Sql, args: Vec<Arg>) -> StoreResult<Vec<Row>> {
-        let rows = match &mut self.link {
-            RawConnection::Sqlite(link) => {
+        let rows = match &mut self.connection {
+            RawConnection::Sqlite(connection) => {
                 let mut query = sqlx::query::<Sqlite>(sql.sqlite);
                 for arg in args {
                     query = match arg {
@@ -57,10 +57,10 @@ impl DbConnection {
                         Arg::Text(value) => query.bind(value),
                     };
                 }
-                let rows = query.fetch_all(&mut **link).await;
+                let rows = query.fetch_all(&mut **connection).await;
                 rows.map(|rows| rows.into_iter().map(Row::Sqlite).collect())
             }
-            RawConnection::Postgres(link) => {
+            RawConnection::Postgres(connection) => {
                 let mut query = sqlx::query::<Postgres>(sql.postgres);
                 for arg in args {
                     query = match arg {
@@ -68,14 +68,14 @@ impl DbConnection {
                         Arg::Text(value) => query.bind(value),
                     };
                 }
-                let rows = query.fetch_all(&mut **link).await;
+                let rows = query.fetch_all(&mut **connection).await;
                 rows.map(|rows| rows.into_iter().map(Row::Postgres).collect())
             }
         };
         rows.map_err(|error| self.fail(error))
     }
 
-    /// The first row of a statement that only reads, if there is one.
+    /// Returns the first row of a statement that only reads, if there is one.
     pub(crate) async fn fetch_optional(
         &mut self,
         sql: Sql,
@@ -84,7 +84,7 @@ impl DbConnection {
         Ok(self.fetch_all(sql, args).await?.into_iter().next())
     }
 
-    /// The rows that a statement changed, as its `RETURNING` tells them.
+    /// Runs a statement with a `RETURNING` clause and returns its rows.
     pub(crate) async fn fetch_returning(
         &mut self,
         sql: Sql,
@@ -95,21 +95,23 @@ impl DbConnection {
         Ok(rows)
     }
 
-    /// Changes something, and says nothing about it.
+    /// Runs a statement that changes data and returns no rows.
     pub(crate) async fn execute(&mut self, sql: Sql, args: Vec<Arg>) -> StoreResult<()> {
         self.wrote = true;
         self.fetch_all(sql, args).await.map(drop)
     }
 
-    /// Several statements at once, without values; the rows of all.
+    /// Runs several statements without arguments and returns the rows of all of them.
     pub(crate) async fn execute_batch(&mut self, sql: Sql) -> StoreResult<Vec<Row>> {
-        let rows = match &mut self.link {
-            RawConnection::Sqlite(link) => {
-                let rows = sqlx::raw_sql(sql.sqlite).fetch_all(&mut **link).await;
+        let rows = match &mut self.connection {
+            RawConnection::Sqlite(connection) => {
+                let rows = sqlx::raw_sql(sql.sqlite).fetch_all(&mut **connection).await;
                 rows.map(|rows| rows.into_iter().map(Row::Sqlite).collect())
             }
-            RawConnection::Postgres(link) => {
-                let rows = sqlx::raw_sql(sql.postgres).fetch_all(&mut **link).await;
+            RawConnection::Postgres(connection) => {
+                let rows = sqlx::raw_sql(sql.postgres)
+                    .fetch_all(&mut **connection)
+                    .await;
                 rows.map(|rows| rows.into_iter().map(Row::Postgres).collect())
             }
         };
@@ -118,12 +120,12 @@ impl DbConnection {
 
     fn fail(&mut self, error: sqlx::Error) -> StoreError {
         tracing::debug!(%error, "a statement failed");
-        let broken = error::classify(&self.place, error);
-        self.broken = Some(broken.again);
-        broken.error
+        let failed = error::classify(&self.location, error);
+        self.failed = Some(failed.retryable);
+        failed.error
     }
 
-    /// The database's clock when the transaction began.
+    /// Returns the database's clock at the start of the transaction, in milliseconds.
     pub(crate) fn now(&self) -> i64 {
         self.now
     }
@@ -132,15 +134,16 @@ impl DbConnection {
         self.now = now;
     }
 
-    /// Adds a message, which gets its number at the end of the transaction.
+    /// Adds an event. It gets its sequence number at the end of the transaction.
     pub(crate) fn queue_event(&mut self, message: Broadcast) {
         self.wrote = true;
         self.pending.push(message);
     }
 
-    /// Gives numbers to the messages gathered so far, and the last number.
+    /// Writes the pending events under the next sequence numbers and returns the last number.
     ///
-    /// The counter's row stays locked until the transaction ends: numbers have no gaps, and are seen in order.
+    /// The counter row stays locked until the transaction ends. Sequence numbers therefore have no gaps and
+    /// become visible in order.
     pub(crate) async fn assign_seqs(&mut self) -> StoreResult<Option<u64>> {
         let pending = std::mem::take(&mut self.pending);
         if !pending.is_empty() {
@@ -149,26 +152,27 @@ impl DbConnection {
         Ok(self.last)
     }
 
-    /// Begins a piece of work within the transaction.
+    /// Starts a new job within the transaction.
     pub(crate) fn begin_job(&mut self) {
         self.wrote = false;
     }
 
-    /// Whether a piece of work that failed has left something behind, so that only going back helps.
+    /// Returns `true` if the current job has changed something or a statement failed. After an error the
+    /// transaction must then be rolled back.
     pub(crate) fn is_poisoned(&self) -> bool {
-        self.wrote || self.broken.is_some()
+        self.wrote || self.failed.is_some()
     }
 
-    /// Whether a statement failed in a way that passes.
+    /// Returns `true` if a statement failed with a transient error.
     pub(crate) fn is_retryable(&self) -> bool {
-        self.broken == Some(true)
+        self.failed == Some(true)
     }
 
-    /// Gives the connection back, or up if it is in an unknown state.
+    /// Closes the connection instead of returning it to the pool, for connections in an unknown state.
     pub(crate) async fn close(self) {
-        let closed = match self.link {
-            RawConnection::Sqlite(link) => link.close().await,
-            RawConnection::Postgres(link) => link.close().await,
+        let closed = match self.connection {
+            RawConnection::Sqlite(connection) => connection.close().await,
+            RawConnection::Postgres(connection) => connection.close().await,
         };
         if let Err(error) = closed {
             tracing::debug!(%error, "a connection was not closed cleanly");
@@ -176,7 +180,7 @@ impl DbConnection {
     }
 }
 
-/// A moment as the store keeps it.
+/// Converts stored milliseconds to a timestamp.
 pub(crate) fn timestamp(millis: i64) -> Timestamp {
     Timestamp(u64::try_from(millis).unwrap_or(0))
 }

@@ -1,66 +1,69 @@
-//! What a database complains about, in the words of the store.
+//! Conversion of database errors to [`StoreError`].
 
 use std::time::Duration;
 
 use windlass_core::task::StoreError;
 
-/// Where the store is, as a person may see it: no password.
+/// Location of the store for messages, without the password.
 #[derive(Debug, Clone)]
 pub(crate) struct StoreLocation(pub(crate) String);
 
-/// What went wrong with a statement, and whether doing all of it again may help.
+/// A failed statement.
 #[derive(Debug)]
 pub(crate) struct DbError {
     pub(crate) error: StoreError,
-    pub(crate) again: bool,
+    /// Repeating the whole transaction may succeed.
+    pub(crate) retryable: bool,
 }
 
-/// Reads the database's complaint.
-pub(crate) fn classify(place: &StoreLocation, error: sqlx::Error) -> DbError {
-    let StoreLocation(place) = place;
+/// Converts a database error.
+pub(crate) fn classify(location: &StoreLocation, error: sqlx::Error) -> DbError {
+    let StoreLocation(location) = location;
     match &error {
-        sqlx::Error::Database(complaint) => {
-            let code = complaint.code().unwrap_or_default();
-            let message = complaint.message();
+        sqlx::Error::Database(error) => {
+            let code = error.code().unwrap_or_default();
+            let message = error.message();
             match code.parse::<i32>() {
-                // SQLite's codes are plain numbers below 10,000; PostgreSQL's have five characters.
-                Ok(number) if code.len() < 5 => sqlite(place, number, message),
-                _ => postgres(place, &code, message),
+                // SQLite's codes are numbers below 10,000; PostgreSQL's have five characters.
+                Ok(number) if code.len() < 5 => sqlite(location, number, message),
+                _ => postgres(location, &code, message),
             }
         }
         sqlx::Error::PoolTimedOut => DbError {
-            error: StoreError::Unavailable(format!("{place} gave no connection in time")),
-            again: true,
+            error: StoreError::Unavailable(format!(
+                "{location}: timed out waiting for a connection"
+            )),
+            retryable: true,
         },
         sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_) => DbError {
-            error: StoreError::Unavailable(format!("{place} is not to be reached: {error}")),
-            again: true,
+            error: StoreError::Unavailable(format!("cannot reach {location}: {error}")),
+            retryable: true,
         },
         sqlx::Error::WorkerCrashed | sqlx::Error::PoolClosed => DbError {
-            error: StoreError::Unavailable(format!("{place} was closed")),
-            again: false,
+            error: StoreError::Unavailable(format!("{location} was closed")),
+            retryable: false,
         },
-        _ => rejected(place, &error.to_string()),
+        _ => rejected(location, &error.to_string()),
     }
 }
 
-fn rejected(place: &str, message: &str) -> DbError {
+fn rejected(location: &str, message: &str) -> DbError {
     DbError {
-        error: StoreError::Unavailable(format!("{place} cannot be used: {message}")),
-        again: false,
+        error: StoreError::Unavailable(format!("{location} cannot be used: {message}")),
+        retryable: false,
     }
 }
 
-fn full(place: &str) -> DbError {
+fn full(location: &str) -> DbError {
     DbError {
         error: StoreError::Full(format!(
-            "no room left for {place}: reading still works, and writing does again once there is room"
+            "no space left for {location}: reading still works; free some space to write again"
         )),
-        again: false,
+        retryable: false,
     }
 }
 
-fn sqlite(place: &str, code: i32, message: &str) -> DbError {
+fn sqlite(location: &str, code: i32, message: &str) -> DbError {
     const BUSY: i32 = 5;
     const LOCKED: i32 = 6;
     const READONLY: i32 = 8;
@@ -69,79 +72,80 @@ fn sqlite(place: &str, code: i32, message: &str) -> DbError {
     const FULL: i32 = 13;
     const CANTOPEN: i32 = 14;
     const NOTADB: i32 = 26;
-    // What the wal index says when there is no room for it to grow.
+    // The WAL index cannot grow because the disk is full.
     const IOERR_SHMSIZE: i32 = IOERR | (19 << 8);
     if code == IOERR_SHMSIZE {
-        return full(place);
+        return full(location);
     }
-    // The extended codes carry the plain one in their low byte.
+    // Extended codes contain the primary code in their low byte.
     match code & 0xff {
         BUSY | LOCKED => DbError {
             error: StoreError::Timeout {
                 what: "waiting for another process that writes to the store",
                 after: BUSY_TIMEOUT,
             },
-            again: false,
+            retryable: false,
         },
-        FULL => full(place),
+        FULL => full(location),
         READONLY => DbError {
             error: StoreError::Unavailable(format!(
-                "{place} is read-only: what it holds can be read, nothing can be added"
+                "{location} is read-only: data can be read but not changed"
             )),
-            again: false,
+            retryable: false,
         },
         CORRUPT | NOTADB => DbError {
-            error: damaged(place, message),
-            again: false,
+            error: damaged(location, message),
+            retryable: false,
         },
         CANTOPEN => rejected(
-            place,
-            "it cannot be opened; look at its folder and its permissions",
+            location,
+            "it cannot be opened; check its directory and its permissions",
         ),
-        _ => rejected(place, message),
+        _ => rejected(location, message),
     }
 }
 
 /// How long another process may hold SQLite's write lock before that is an error.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A file that is not what it should be. It is left as it is.
-pub(crate) fn damaged(place: &str, message: &str) -> StoreError {
+/// Error for a damaged database file. The file is not modified.
+pub(crate) fn damaged(location: &str, message: &str) -> StoreError {
     StoreError::Unavailable(format!(
-        "{place} is damaged ({message}): it was left as it is; move it away to begin a new store, or put a copy back"
+        "{location} is damaged ({message}): it was not modified; move it away to start a new store, or restore a backup"
     ))
 }
 
+/// Server shutdown or startup, and too many connections.
 const TRANSIENT_SQLSTATES: [&str; 4] = ["57P01", "57P02", "57P03", "53300"];
 
-fn postgres(place: &str, code: &str, message: &str) -> DbError {
+fn postgres(location: &str, code: &str, message: &str) -> DbError {
     match code {
-        // No room: the disk, or memory.
-        "53100" | "53200" => full(place),
-        // Two transactions that wait for each other, or saw each other.
+        // Disk full, or out of memory.
+        "53100" | "53200" => full(location),
+        // Serialization failure or deadlock.
         "40001" | "40P01" => DbError {
-            error: StoreError::Unavailable(format!("{place} is too busy: {message}")),
-            again: true,
+            error: StoreError::Unavailable(format!("{location} is too busy: {message}")),
+            retryable: true,
         },
-        // It waited for a lock, or for itself, longer than we allow.
+        // Lock timeout or statement timeout.
         "55P03" | "57014" => DbError {
             error: StoreError::Timeout {
                 what: "waiting for another process that writes to the store",
                 after: BUSY_TIMEOUT,
             },
-            again: false,
+            retryable: false,
         },
         "25006" => DbError {
             error: StoreError::Unavailable(format!(
-                "{place} is read-only: what it holds can be read, nothing can be added"
+                "{location} is read-only: data can be read but not changed"
             )),
-            again: false,
+            retryable: false,
         },
-        // It shuts down, starts up, or has no connection left: that passes.
-        passing if passing.starts_with("08") || TRANSIENT_SQLSTATES.contains(&passing) => DbError {
-            error: StoreError::Unavailable(format!("{place} is not ready: {message}")),
-            again: true,
+        // The server is shutting down or starting up, has no free connection, or the connection failed.
+        code if code.starts_with("08") || TRANSIENT_SQLSTATES.contains(&code) => DbError {
+            error: StoreError::Unavailable(format!("{location} is not ready: {message}")),
+            retryable: true,
         },
-        _ => rejected(place, message),
+        _ => rejected(location, message),
     }
 }

@@ -1,4 +1,4 @@
-//! Messages: numbered without gaps, in the order in which they were committed, and read from any number on.
+//! The event log: events are numbered without gaps in commit order, and can be read from any sequence number.
 
 use std::sync::LazyLock;
 
@@ -10,20 +10,20 @@ use crate::connection::{DbConnection, timestamp};
 use crate::sql::{Arg, Row, Sql, args, decode_error, json, sql};
 use crate::task_row::fence_events;
 
-/// The longest message. The handle makes events far smaller.
+/// Maximum size of an event. The agent handle limits events to far less.
 const MAX_MESSAGE_BYTES: usize = 1 << 20;
-/// How many messages are read at once, at most and unless told otherwise.
+/// Maximum and default number of events per read.
 const MAX_PAGE: u32 = 1_000;
 
-/// Takes the next numbers. PostgreSQL tells whoever listens, when the transaction is committed.
+/// Allocates the next sequence numbers. PostgreSQL notifies listeners when the transaction is committed.
 const ALLOCATE_SEQS: Sql = sql!(
     "UPDATE counter SET value = value + $1 WHERE name = 'event' RETURNING value";
-    lock ", CAST(pg_notify('windlass', '') AS TEXT) AS told"
+    lock ", CAST(pg_notify('windlass', '') AS TEXT) AS notified"
 );
 
 const LAST: Sql = sql!("SELECT value FROM counter WHERE name = 'event'");
 
-/// One statement for each number of rows: 1, 2, 4 … 64.
+/// One statement per number of rows: 1, 2, 4 … 64.
 static INSERT: LazyLock<Vec<String>> =
     LazyLock::new(|| (0..7).map(|power| insert(1 << power)).collect());
 
@@ -46,32 +46,37 @@ fn insert(rows: usize) -> String {
     )
 }
 
-/// Writes messages under the next numbers, and gives the last.
-pub(crate) async fn write(s: &mut DbConnection, messages: &[Broadcast]) -> StoreResult<u64> {
+/// Writes events under the next sequence numbers and returns the last number.
+pub(crate) async fn write(db: &mut DbConnection, messages: &[Broadcast]) -> StoreResult<u64> {
     let count = i64::try_from(messages.len()).unwrap_or(i64::MAX);
-    let taken = s.fetch_returning(ALLOCATE_SEQS, args![count]).await?;
-    let last = match taken.first() {
+    let allocated = db.fetch_returning(ALLOCATE_SEQS, args![count]).await?;
+    let last = match allocated.first() {
         Some(row) => row.int("value")?,
-        None => return Err(decode_error("counter", "the row of the events is gone")),
+        None => {
+            return Err(decode_error(
+                "counter",
+                "the row of the event counter is missing",
+            ));
+        }
     };
     let mut seq = last - count;
     let mut rest = messages;
     while !rest.is_empty() {
         let power = rest.len().ilog2().min(6) as usize;
-        let (now, later) = rest.split_at(1 << power);
-        let mut args: Vec<Arg> = Vec::with_capacity(now.len() * 5);
-        for message in now {
+        let (batch, after) = rest.split_at(1 << power);
+        let mut args: Vec<Arg> = Vec::with_capacity(batch.len() * 5);
+        for message in batch {
             seq += 1;
             args.extend(args![
                 seq,
-                s.now(),
+                db.now(),
                 message.project_id(),
                 message.task_id(),
                 json(message)?
             ]);
         }
-        s.execute(Sql::same(INSERT[power].as_str()), args).await?;
-        rest = later;
+        db.execute(Sql::same(INSERT[power].as_str()), args).await?;
+        rest = after;
     }
     Ok(number(last))
 }
@@ -80,7 +85,7 @@ fn number(value: i64) -> u64 {
     u64::try_from(value).unwrap_or(0)
 }
 
-/// The message about a task's status.
+/// Creates the event for a task's status.
 pub(crate) fn status(task: &Task, status: TaskStatus, agent_id: &str) -> Broadcast {
     Broadcast::TaskStatus {
         project_id: task.project_id,
@@ -90,47 +95,49 @@ pub(crate) fn status(task: &Task, status: TaskStatus, agent_id: &str) -> Broadca
     }
 }
 
-/// Whether messages are small enough to keep.
+/// Rejects events that exceed the size limit.
 pub(crate) fn check(messages: &[Broadcast]) -> StoreResult<()> {
     for message in messages {
         let size = json(message)?.len();
         if size > MAX_MESSAGE_BYTES {
             return Err(StoreError::Refused(format!(
-                "a message of {size} bytes is longer than the {MAX_MESSAGE_BYTES} that are kept"
+                "the message has {size} bytes; the limit is {MAX_MESSAGE_BYTES}"
             )));
         }
     }
     Ok(())
 }
 
-/// Adds messages and gives the number of the last; without any, the last there is.
+/// Appends events and returns the sequence number of the last one. Without events, returns the last number in
+/// the log.
 ///
-/// An attempt whose answer was lost says the same once more: then it gets the answer, and nothing is added.
+/// If an attempt repeats a batch because the reply was lost, this returns the earlier number and appends
+/// nothing.
 pub(crate) async fn append(
-    s: &mut DbConnection,
+    db: &mut DbConnection,
     attempt: Option<AttemptRef>,
     messages: &[Broadcast],
 ) -> StoreResult<u64> {
     if let Some(attempt) = attempt {
-        fence_events(s, attempt).await?;
-        if let Some(last) = find_duplicate(s, messages).await? {
+        fence_events(db, attempt).await?;
+        if let Some(last) = find_duplicate(db, messages).await? {
             return Ok(last);
         }
     }
     for message in messages {
-        s.queue_event(message.clone());
+        db.queue_event(message.clone());
     }
-    match s.assign_seqs().await? {
+    match db.assign_seqs().await? {
         Some(last) => Ok(last),
-        None => last(s).await,
+        None => last(db).await,
     }
 }
 
-/// The number under which these messages stand already, if they are the last that were said about their task.
+/// Returns the sequence number of these events if they are already the last events of their task.
 ///
-/// Events carry numbers of their own, so two that are alike to the letter are one. The fence has waited for whoever may
-/// still have been writing them.
-async fn find_duplicate(s: &mut DbConnection, messages: &[Broadcast]) -> StoreResult<Option<u64>> {
+/// Events contain their own numbers, so two identical bodies are the same event. The fence has already waited
+/// for any transaction that may still have been writing them.
+async fn find_duplicate(db: &mut DbConnection, messages: &[Broadcast]) -> StoreResult<Option<u64>> {
     const BEFORE: Sql =
         sql!("SELECT seq, body FROM event WHERE task_id = $1 ORDER BY seq DESC LIMIT $2");
     let Some(newest) = messages.last() else {
@@ -140,10 +147,10 @@ async fn find_duplicate(s: &mut DbConnection, messages: &[Broadcast]) -> StoreRe
         return Ok(None);
     };
     let mut seq = None;
-    // One is enough to know, nearly always, that they are new.
+    // Comparing only the newest event first is nearly always enough to see that the batch is new.
     for count in [1, messages.len()] {
         let limit = u32::try_from(count).unwrap_or(u32::MAX);
-        let rows = s.fetch_all(BEFORE, args![task, limit]).await?;
+        let rows = db.fetch_all(BEFORE, args![task, limit]).await?;
         if rows.len() < count {
             return Ok(None);
         }
@@ -157,17 +164,20 @@ async fn find_duplicate(s: &mut DbConnection, messages: &[Broadcast]) -> StoreRe
     Ok(seq.map(number))
 }
 
-/// The number of the last message.
-pub(crate) async fn last(s: &mut DbConnection) -> StoreResult<u64> {
-    match s.fetch_optional(LAST, args![]).await? {
+/// Returns the last sequence number.
+pub(crate) async fn last(db: &mut DbConnection) -> StoreResult<u64> {
+    match db.fetch_optional(LAST, args![]).await? {
         Some(row) => Ok(number(row.int("value")?)),
-        None => Err(decode_error("counter", "the row of the events is gone")),
+        None => Err(decode_error(
+            "counter",
+            "the row of the event counter is missing",
+        )),
     }
 }
 
-/// Reads messages in the order of their numbers.
+/// Reads events in the order of their sequence numbers.
 pub(crate) async fn read(
-    s: &mut DbConnection,
+    db: &mut DbConnection,
     filter: &EventFilter,
 ) -> StoreResult<Vec<LoggedEvent>> {
     const ALL: Sql = sql!("SELECT seq, at, body FROM event WHERE seq > $1 ORDER BY seq LIMIT $2");
@@ -184,14 +194,14 @@ pub(crate) async fn read(
     let after = i64::try_from(filter.after).unwrap_or(i64::MAX);
     let limit = page_size(filter.limit, MAX_PAGE);
     let rows = match (filter.task_id, filter.project_id) {
-        (None, None) => s.fetch_all(ALL, args![after, limit]).await?,
+        (None, None) => db.fetch_all(ALL, args![after, limit]).await?,
         (None, Some(project)) => {
-            s.fetch_all(OF_PROJECT, args![after, limit, project])
+            db.fetch_all(OF_PROJECT, args![after, limit, project])
                 .await?
         }
-        (Some(task), None) => s.fetch_all(OF_TASK, args![after, limit, task]).await?,
+        (Some(task), None) => db.fetch_all(OF_TASK, args![after, limit, task]).await?,
         (Some(task), Some(project)) => {
-            s.fetch_all(OF_BOTH, args![after, limit, task, project])
+            db.fetch_all(OF_BOTH, args![after, limit, task, project])
                 .await?
         }
     };
@@ -206,7 +216,11 @@ fn event(row: &Row) -> StoreResult<LoggedEvent> {
     })
 }
 
-/// How many rows to read: what is asked for, zero meaning all that are allowed, and never more than those.
-pub(crate) fn page_size(asked: u32, most: u32) -> u32 {
-    if asked == 0 { most } else { asked.min(most) }
+/// Returns the number of rows to read: the requested number, at most `max`; zero means `max`.
+pub(crate) fn page_size(requested: u32, max: u32) -> u32 {
+    if requested == 0 {
+        max
+    } else {
+        requested.min(max)
+    }
 }

@@ -1,11 +1,11 @@
 //! Tasks, attempts, leases, events and proofs on SQLite or PostgreSQL.
 //!
-//! [`open`] gives a `TaskStore`, whose documentation is the contract. SQLite is the default and needs nothing but a
-//! file on a local disk; PostgreSQL is for workers on many machines. Both run the same statements and pass the same
-//! suite, [`conformance::exercise`], which a third one could pass as well.
+//! [`open`] returns a `TaskStore`; the documentation of that trait is the contract. SQLite is the default and
+//! needs only a file on a local disk. PostgreSQL is for workers on several machines. Both run the same
+//! statements and pass the same suite, [`conformance::exercise`], which other implementations can run too.
 //!
-//! What is not here: who works on a task and how. A store keeps what it is told, refuses what does not fit, and judges
-//! leases by its own clock.
+//! This crate does not decide which worker runs a task, or how. A store keeps the data it is given, rejects
+//! invalid data and evaluates leases by the database's clock.
 //!
 //! ```
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -48,18 +48,19 @@ use windlass_core::task::{StoreError, StoreResult, TaskStore};
 
 pub use pools::ClockSkew;
 
-/// How long a store may take.
+/// Time limits of store operations.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct StoreSettings {
-    /// For a question, and for what need not reach the disk: one second.
+    /// Limit for reads, and for writes that need not reach the disk. One second by default.
     pub query_timeout: Duration,
-    /// For what must reach the disk: five seconds, as another process may hold the store that long.
+    /// Limit for durable writes. Five seconds by default, because another process may hold the write lock
+    /// that long.
     pub commit_timeout: Duration,
-    /// For opening it, and for a connection to become free.
+    /// Limit for opening the store and for waiting for a free connection. Ten seconds by default.
     pub open_timeout: Duration,
-    /// How far the database's clock is off, for tests.
-    pub leap: ClockSkew,
+    /// Offset of the database's clock, for tests.
+    pub clock_skew: ClockSkew,
 }
 
 impl Default for StoreSettings {
@@ -68,32 +69,32 @@ impl Default for StoreSettings {
             query_timeout: Duration::from_secs(1),
             commit_timeout: Duration::from_secs(5),
             open_timeout: Duration::from_secs(10),
-            leap: ClockSkew::default(),
+            clock_skew: ClockSkew::default(),
         }
     }
 }
 
-/// Opens the store at an address: `sqlite:PATH` or `postgres://user@host/database`.
+/// Opens the store at a URL: `sqlite:PATH` or `postgres://user@host/database`.
 pub async fn open(url: &str) -> StoreResult<Arc<dyn TaskStore>> {
     open_with(url, StoreSettings::default()).await
 }
 
-/// Opens a store with limits of one's own.
+/// Opens the store at a URL with the given settings.
 pub async fn open_with(url: &str, settings: StoreSettings) -> StoreResult<Arc<dyn TaskStore>> {
     if url.starts_with("postgres://") || url.starts_with("postgresql://") {
         return Ok(Arc::new(postgres::open(url, settings).await?));
     }
     match path(url) {
         Some(path) => Ok(Arc::new(sqlite::open(Path::new(path), settings).await?)),
-        // It may hold a password: only its beginning is told.
+        // The URL may contain a password, so only the scheme is reported.
         None => Err(StoreError::Unavailable(format!(
-            "the store's address begins with {:?}; expected sqlite:PATH or postgres://user@host/database",
+            "unsupported store URL: it starts with {:?}; expected sqlite:PATH or postgres://user@host/database",
             url.split(':').next().unwrap_or_default()
         ))),
     }
 }
 
-/// The path in SQLite's address.
+/// Returns the path of a SQLite URL.
 fn path(url: &str) -> Option<&str> {
     let rest = url.strip_prefix("sqlite:")?;
     let path = rest.strip_prefix("//").unwrap_or(rest);

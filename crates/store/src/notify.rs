@@ -1,4 +1,5 @@
-//! Who waits for something new is woken: at once by this process, soon by another one.
+//! Wakes callers that wait for new events: immediately for events of this process, with a short delay for
+//! events of other processes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,40 +11,40 @@ use windlass_core::task::{StoreError, StoreResult};
 use crate::events;
 use crate::pools::{DatabasePools, Pools};
 
-/// How often to look for what another process wrote to SQLite's file, while somebody waits.
+/// Poll interval for events that another process wrote to a SQLite file, while a caller waits.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// How often to look although PostgreSQL tells: a message may be missed.
+/// Poll interval in addition to PostgreSQL notifications, because a notification may be missed.
 const FALLBACK_POLL_INTERVAL: Duration = Duration::from_secs(2);
 
-/// The number of the last message that is known here.
+/// The last known sequence number, as a signal.
 #[derive(Debug, Clone)]
 pub(crate) struct EventSignal {
     known: watch::Sender<u64>,
-    /// Somebody has begun to wait.
-    wanted: Arc<Notify>,
+    /// Notified when a caller starts to wait.
+    waiter_added: Arc<Notify>,
 }
 
 impl EventSignal {
     pub(crate) fn new() -> Self {
         Self {
             known: watch::Sender::new(0),
-            wanted: Arc::new(Notify::new()),
+            waiter_added: Arc::new(Notify::new()),
         }
     }
 
-    /// Messages up to this number are there.
+    /// Announces that events up to this sequence number exist.
     pub(crate) fn publish(&self, last: u64) {
         self.known.send_if_modified(|known| {
-            let news = last > *known;
+            let modified = last > *known;
             *known = last.max(*known);
-            news
+            modified
         });
     }
 
-    /// Waits until there are messages after this number, and gives the last number.
+    /// Waits until there are events after this sequence number, and returns the last number.
     pub(crate) async fn wait_after(&self, after: u64) -> u64 {
         let mut receiver = self.known.subscribe();
-        self.wanted.notify_one();
+        self.waiter_added.notify_one();
         let found = receiver.wait_for(|known| *known > after).await;
         found.map_or(after, |known| *known)
     }
@@ -52,16 +53,16 @@ impl EventSignal {
         *self.known.borrow()
     }
 
-    /// Sleeps until somebody waits.
+    /// Sleeps until a caller waits.
     async fn idle(&self) {
-        // Who begins to wait looks by itself first, so nothing is missed meanwhile.
+        // A caller that starts to wait reads the log itself first, so no event is missed while this sleeps.
         while self.known.receiver_count() == 0 {
-            self.wanted.notified().await;
+            self.waiter_added.notified().await;
         }
     }
 }
 
-/// Looks after what others write, for as long as it is polled.
+/// Watches the database for events of other processes, for as long as the future is polled.
 pub(crate) async fn watch_database(pools: Pools, signal: EventSignal) {
     match &pools.kind {
         DatabasePools::Sqlite(..) => poll(&pools, &signal).await,
@@ -81,14 +82,14 @@ async fn listen(pools: &Pools, readers: &sqlx::Pool<sqlx::Postgres>, signal: &Ev
     loop {
         signal.idle().await;
         if let Err(error) = listen_once(pools, readers, signal).await {
-            tracing::debug!(%error, "not listening; looking from time to time");
+            tracing::debug!(%error, "not listening; polling instead");
         }
         refresh(pools, signal).await;
         tokio::time::sleep(FALLBACK_POLL_INTERVAL).await;
     }
 }
 
-/// Listens until the connection breaks.
+/// Listens until the connection fails.
 async fn listen_once(
     pools: &Pools,
     readers: &sqlx::Pool<sqlx::Postgres>,
@@ -103,7 +104,7 @@ async fn listen_once(
             Ok(Ok(None)) => return Ok(()),
             Ok(Err(error)) => return Err(error),
         }
-        // Several messages are one piece of news.
+        // Several notifications need one refresh only.
         while listener.next_buffered().is_some() {}
     }
 }
@@ -111,36 +112,36 @@ async fn listen_once(
 async fn refresh(pools: &Pools, signal: &EventSignal) {
     match last(pools).await {
         Ok(last) => signal.publish(last),
-        Err(error) => tracing::debug!(%error, "not looking"),
+        Err(error) => tracing::debug!(%error, "reading the last event failed"),
     }
 }
 
 async fn last(pools: &Pools) -> StoreResult<u64> {
-    let mut session = pools.reader().await?;
-    events::last(&mut session).await
+    let mut db = pools.reader().await?;
+    events::last(&mut db).await
 }
 
-/// Waits until there are messages after this number, or patience ends.
+/// Waits until there are events after this sequence number, or until the timeout. Returns the last number.
 pub(crate) async fn wait_for_events(
     pools: &Pools,
     signal: &EventSignal,
     after: u64,
-    patience: Duration,
-    query: Duration,
+    timeout: Duration,
+    query_timeout: Duration,
 ) -> StoreResult<u64> {
-    // First subscribed, then looked: what comes between the two is seen by one of them.
-    let news = signal.wait_after(after);
-    tokio::pin!(news);
+    // Subscribe first, then read: an event between the two is seen by one of them.
+    let new_events = signal.wait_after(after);
+    tokio::pin!(new_events);
     tokio::select! {
         biased;
-        last = &mut news => return Ok(last),
-        last = tokio::time::timeout(query, last(pools)) => {
-            let what = "looking for messages";
-            let after = query;
+        last = &mut new_events => return Ok(last),
+        last = tokio::time::timeout(query_timeout, last(pools)) => {
+            let what = "polling for events";
+            let after = query_timeout;
             signal.publish(last.map_err(|_| StoreError::Timeout { what, after })??);
         }
     }
-    match tokio::time::timeout(patience, news).await {
+    match tokio::time::timeout(timeout, new_events).await {
         Ok(last) => Ok(last),
         Err(_) => Ok(signal.last_known()),
     }

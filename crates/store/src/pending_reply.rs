@@ -1,4 +1,4 @@
-//! An answer that somebody waits for, and may stop waiting for at any moment.
+//! A reply to a write that the caller may stop waiting for at any time.
 
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::oneshot;
@@ -7,28 +7,29 @@ use windlass_core::task::StoreResult;
 use crate::write_job::UndoFn;
 use crate::write_queue::WriteQueue;
 
-/// An answer on its way. Whoever leaves after it was sent and before it was taken has it undone.
+/// A reply in flight. If the caller drops it after the reply was sent but before it was received, the
+/// operation is undone.
 pub(crate) struct PendingReply<T> {
-    pub(crate) answer: oneshot::Receiver<StoreResult<T>>,
+    pub(crate) receiver: oneshot::Receiver<StoreResult<T>>,
     pub(crate) undo: Option<UndoFn<T>>,
-    pub(crate) lane: WriteQueue,
+    pub(crate) queue: WriteQueue,
 }
 
 impl<T> Drop for PendingReply<T> {
     fn drop(&mut self) {
-        // From here on the sender knows that nobody listens, and undoes it itself.
-        self.answer.close();
-        let (Some(undo), Ok(Ok(value))) = (self.undo, self.answer.try_recv()) else {
+        // After this, a send fails and the sender undoes the operation itself.
+        self.receiver.close();
+        let (Some(undo), Ok(Ok(value))) = (self.undo, self.receiver.try_recv()) else {
             return;
         };
-        let Some(work) = undo(value) else {
+        let Some(job) = undo(value) else {
             return;
         };
-        if let Err(TrySendError::Full(work)) = self.lane.try_send(work)
+        if let Err(TrySendError::Full(job)) = self.queue.try_send(job)
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
-            let lane = self.lane.clone();
-            runtime.spawn(async move { lane.send(work).await });
+            let queue = self.queue.clone();
+            runtime.spawn(async move { queue.send(job).await });
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The connections to one database: those that write, and those that read beside them.
+//! Connection pools of one database: writers and readers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -11,13 +11,14 @@ use crate::connection::{DbConnection, RawConnection};
 use crate::error::{self, DbError, StoreLocation};
 use crate::sql::{Sql, decode_error};
 
-/// Begins a transaction whose commit waits for the disk, and asks for the time.
+/// Begins a transaction whose commit waits for the disk, and returns the time.
 const BEGIN_DURABLE: Sql = Sql {
     sqlite: "PRAGMA synchronous = FULL; BEGIN IMMEDIATE; SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now",
     postgres: "BEGIN; SET LOCAL synchronous_commit TO on; \
                SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS now",
 };
-/// Begins one whose commit does not: what it says may be lost with the power, and only with it.
+/// Begins a transaction whose commit does not wait for the disk. Its changes can be lost on power failure,
+/// but not on a process crash.
 const BEGIN_RELAXED: Sql = Sql {
     sqlite: "PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE; SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now",
     postgres: "BEGIN; SET LOCAL synchronous_commit TO off; \
@@ -26,15 +27,15 @@ const BEGIN_RELAXED: Sql = Sql {
 pub(crate) const COMMIT: Sql = Sql::same("COMMIT");
 pub(crate) const ROLLBACK: Sql = Sql::same("ROLLBACK");
 
-/// How far the database's clock is off, for tests of a clock that leaps.
+/// Offset of the database's clock, for tests of clock jumps.
 ///
-/// Leases are judged by the database's clock and by no other. A test that wants to see one run out moves this instead
-/// of waiting.
+/// Leases are evaluated by the database's clock only. A test that needs an expired lease moves this clock
+/// instead of waiting.
 #[derive(Debug, Clone, Default)]
 pub struct ClockSkew(Arc<AtomicI64>);
 
 impl ClockSkew {
-    /// Moves the clock ahead.
+    /// Moves the clock forward.
     pub fn advance(&self, by: Duration) {
         self.0.fetch_add(millis(by), Ordering::Relaxed);
     }
@@ -53,10 +54,10 @@ fn millis(by: Duration) -> i64 {
     i64::try_from(by.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// The two ways to a database of one kind.
+/// Writer and reader pools by database kind.
 #[derive(Debug, Clone)]
 pub(crate) enum DatabasePools {
-    /// `None`: the file cannot be written.
+    /// The writer is `None` if the file is read-only.
     Sqlite(Option<sqlx::Pool<Sqlite>>, sqlx::Pool<Sqlite>),
     Postgres(sqlx::Pool<Postgres>, sqlx::Pool<Postgres>),
 }
@@ -65,14 +66,14 @@ pub(crate) enum DatabasePools {
 #[derive(Debug, Clone)]
 pub(crate) struct Pools {
     pub(crate) kind: DatabasePools,
-    pub(crate) place: StoreLocation,
-    pub(crate) leap: ClockSkew,
+    pub(crate) location: StoreLocation,
+    pub(crate) clock_skew: ClockSkew,
 }
 
 impl Pools {
-    /// A connection to write on.
+    /// Acquires a connection for writing.
     pub(crate) async fn writer(&self) -> Result<DbConnection, DbError> {
-        let link = match &self.kind {
+        let connection = match &self.kind {
             DatabasePools::Sqlite(Some(writer), _) => {
                 writer.acquire().await.map(RawConnection::Sqlite)
             }
@@ -81,51 +82,51 @@ impl Pools {
             }
             DatabasePools::Sqlite(None, _) => {
                 return Err(DbError {
-                    error: read_only(&self.place),
-                    again: false,
+                    error: read_only(&self.location),
+                    retryable: false,
                 });
             }
         };
-        match link {
-            Ok(link) => Ok(DbConnection::new(link, self.place.clone())),
-            Err(error) => Err(error::classify(&self.place, error)),
+        match connection {
+            Ok(connection) => Ok(DbConnection::new(connection, self.location.clone())),
+            Err(error) => Err(error::classify(&self.location, error)),
         }
     }
 
-    /// A connection to read on.
+    /// Acquires a connection for reading.
     pub(crate) async fn reader(&self) -> StoreResult<DbConnection> {
-        let link = match &self.kind {
+        let connection = match &self.kind {
             DatabasePools::Sqlite(_, readers) => readers.acquire().await.map(RawConnection::Sqlite),
             DatabasePools::Postgres(_, readers) => {
                 readers.acquire().await.map(RawConnection::Postgres)
             }
         };
-        match link {
-            Ok(link) => Ok(DbConnection::new(link, self.place.clone())),
-            Err(error) => Err(error::classify(&self.place, error).error),
+        match connection {
+            Ok(connection) => Ok(DbConnection::new(connection, self.location.clone())),
+            Err(error) => Err(error::classify(&self.location, error).error),
         }
     }
 
-    /// Begins a transaction, and takes the database's time for all that happens in it.
-    pub(crate) async fn begin(&self, session: &mut DbConnection, durable: bool) -> StoreResult<()> {
+    /// Begins a transaction and reads the database's clock, which all operations in the transaction use.
+    pub(crate) async fn begin(&self, db: &mut DbConnection, durable: bool) -> StoreResult<()> {
         let begin = if durable {
             BEGIN_DURABLE
         } else {
             BEGIN_RELAXED
         };
-        let rows = session.execute_batch(begin).await?;
+        let rows = db.execute_batch(begin).await?;
         let now = match rows.last() {
             Some(row) => row.int("now")?,
-            None => return Err(decode_error("its clock", "no answer")),
+            None => return Err(decode_error("the clock", "no row was returned")),
         };
-        session.set_now(now.saturating_add(self.leap.get()));
+        db.set_now(now.saturating_add(self.clock_skew.get()));
         Ok(())
     }
 }
 
-pub(crate) fn read_only(place: &StoreLocation) -> StoreError {
+pub(crate) fn read_only(location: &StoreLocation) -> StoreError {
     StoreError::Unavailable(format!(
-        "{} is read-only: what it holds can be read, nothing can be added",
-        place.0
+        "{} is read-only: data can be read but not changed",
+        location.0
     ))
 }

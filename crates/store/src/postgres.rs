@@ -12,21 +12,21 @@ use crate::error::{self, StoreLocation};
 use crate::pools::{DatabasePools, Pools};
 use crate::store::SqlStore;
 
-/// The lanes, each with a connection of its own.
+/// Number of write queues, each with its own connection.
 const WRITE_QUEUES: u32 = 4;
-/// The connections for reading; one of them listens.
+/// Maximum number of reader connections; one of them listens for notifications.
 const MAX_READERS: u32 = 5;
 
 /// Opens the store in a PostgreSQL database, under the schema `windlass`.
 pub(crate) async fn open(url: &str, settings: StoreSettings) -> StoreResult<SqlStore> {
-    let refused = |error: sqlx::Error| {
-        // The address may hold a password: the complaint is told, the address is not.
+    let invalid_url = |error: sqlx::Error| {
+        // The URL may contain a password, so it is not part of the message.
         StoreError::Unavailable(format!(
-            "the address of the store is not understood: {error}; expected postgres://user@host/database"
+            "invalid store URL: {error}; expected postgres://user@host/database"
         ))
     };
     let options = PgConnectOptions::from_str(url)
-        .map_err(refused)?
+        .map_err(invalid_url)?
         .application_name("windlass")
         .options([
             ("search_path", "windlass"),
@@ -35,7 +35,7 @@ pub(crate) async fn open(url: &str, settings: StoreSettings) -> StoreResult<SqlS
             ("idle_in_transaction_session_timeout", "30s"),
         ])
         .disable_statement_logging();
-    let place = StoreLocation(format!(
+    let location = StoreLocation(format!(
         "PostgreSQL at {}/{}",
         options.get_socket().map_or_else(
             || format!("{}:{}", options.get_host(), options.get_port()),
@@ -43,11 +43,11 @@ pub(crate) async fn open(url: &str, settings: StoreSettings) -> StoreResult<SqlS
         ),
         options.get_database().unwrap_or_default()
     ));
-    // A pool would try again until patience ends; whoever opens a store that is not there wants to know at once.
+    // A pool would retry until its timeout. A direct connection reports an unreachable server immediately.
     let first = tokio::time::timeout(settings.open_timeout, options.connect()).await;
     match first {
-        Ok(Ok(link)) => drop(link),
-        Ok(Err(error)) => return Err(error::classify(&place, error).error),
+        Ok(Ok(connection)) => drop(connection),
+        Ok(Err(error)) => return Err(error::classify(&location, error).error),
         Err(_) => {
             let what = "connecting to PostgreSQL";
             let after = settings.open_timeout;
@@ -59,15 +59,15 @@ pub(crate) async fn open(url: &str, settings: StoreSettings) -> StoreResult<SqlS
             pool(WRITE_QUEUES, settings.open_timeout, &options),
             pool(MAX_READERS, settings.open_timeout, &options),
         ),
-        place,
-        leap: settings.leap.clone(),
+        location,
+        clock_skew: settings.clock_skew.clone(),
     };
     SqlStore::start(pools, WRITE_QUEUES, settings).await
 }
 
-fn pool(connections: u32, patience: Duration, options: &PgConnectOptions) -> sqlx::Pool<Postgres> {
+fn pool(connections: u32, timeout: Duration, options: &PgConnectOptions) -> sqlx::Pool<Postgres> {
     PgPoolOptions::new()
         .max_connections(connections)
-        .acquire_timeout(patience)
+        .acquire_timeout(timeout)
         .connect_lazy_with(options.clone())
 }

@@ -1,7 +1,8 @@
-//! One text for two databases, the values that go in, and the rows that come out.
+//! SQL for both databases: statements, arguments and rows.
 //!
-//! Every column is a 64-bit number or a text, so two kinds of value are all there is. Both databases know `$1`,
-//! `RETURNING`, `ON CONFLICT`, partial indexes and `string_agg`; what differs stands in [`Sql`] side by side.
+//! Every column is a 64-bit integer or text, so there are two kinds of arguments. Both databases support
+//! `$1`, `RETURNING`, `ON CONFLICT`, partial indexes and `string_agg`. Statements that differ have both
+//! versions in [`Sql`].
 
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
@@ -16,7 +17,7 @@ pub(crate) struct Sql {
 }
 
 impl Sql {
-    /// A statement that reads the same in both.
+    /// Creates a statement that is the same in both dialects.
     pub(crate) const fn same(text: &'static str) -> Self {
         Self {
             sqlite: text,
@@ -25,7 +26,7 @@ impl Sql {
     }
 }
 
-/// Writes a statement from literals. `lock "…"` stands for words that only PostgreSQL needs: SQLite has one writer.
+/// Builds a statement from literals. `lock "…"` is text that only PostgreSQL needs: SQLite has one writer.
 macro_rules! sql {
     ($($text:expr),+ $(,)?) => { $crate::sql::Sql::same(concat!($($text),+)) };
     ($($before:expr),+ ; lock $lock:literal $(; $($after:expr),+)? $(,)?) => {
@@ -37,14 +38,14 @@ macro_rules! sql {
 }
 pub(crate) use sql;
 
-/// A value for a statement.
+/// An argument of a statement.
 #[derive(Debug, Clone)]
 pub(crate) enum Arg {
     Int(Option<i64>),
     Text(Option<String>),
 }
 
-/// The values of a statement, in the order of their numbers.
+/// Builds the arguments of a statement, in the order of their numbers.
 macro_rules! args {
     ($($value:expr),* $(,)?) => { vec![$($crate::sql::Arg::from($value)),*] };
 }
@@ -98,7 +99,8 @@ impl From<Option<&str>> for Arg {
     }
 }
 
-/// PostgreSQL takes no NUL in a text. So that both stores give back the same, neither is given one.
+/// Replaces NUL characters. PostgreSQL rejects NUL in text; both stores must return the same value, so
+/// neither stores it.
 fn bind_value(text: String) -> String {
     if text.contains('\0') {
         text.replace('\0', "\u{FFFD}")
@@ -115,7 +117,7 @@ pub(crate) enum Row {
 }
 
 impl Row {
-    /// A number.
+    /// Returns an integer column.
     pub(crate) fn int(&self, column: &str) -> StoreResult<i64> {
         match self {
             Self::Sqlite(row) => row.try_get(column),
@@ -124,7 +126,7 @@ impl Row {
         .map_err(|error| decode_error(column, error))
     }
 
-    /// A number, or nothing.
+    /// Returns a nullable integer column.
     pub(crate) fn opt_int(&self, column: &str) -> StoreResult<Option<i64>> {
         match self {
             Self::Sqlite(row) => row.try_get(column),
@@ -133,7 +135,7 @@ impl Row {
         .map_err(|error| decode_error(column, error))
     }
 
-    /// A text.
+    /// Returns a text column.
     pub(crate) fn text(&self, column: &str) -> StoreResult<String> {
         match self {
             Self::Sqlite(row) => row.try_get(column),
@@ -142,7 +144,7 @@ impl Row {
         .map_err(|error| decode_error(column, error))
     }
 
-    /// A text, or nothing.
+    /// Returns a nullable text column.
     pub(crate) fn opt_text(&self, column: &str) -> StoreResult<Option<String>> {
         match self {
             Self::Sqlite(row) => row.try_get(column),
@@ -151,32 +153,32 @@ impl Row {
         .map_err(|error| decode_error(column, error))
     }
 
-    /// A yes or no.
+    /// Returns an integer column as a boolean.
     pub(crate) fn flag(&self, column: &str) -> StoreResult<bool> {
         Ok(self.int(column)? != 0)
     }
 
-    /// A small number, such as an attempt's.
+    /// Returns an integer column converted to a smaller type, such as an attempt number.
     pub(crate) fn int_as<N: TryFrom<i64>>(&self, column: &str) -> StoreResult<N> {
         let value = self.int(column)?;
         N::try_from(value).map_err(|_| decode_error(column, value))
     }
 
-    /// A value that was written as JSON.
+    /// Deserializes a JSON column.
     pub(crate) fn json<T: serde::de::DeserializeOwned>(&self, column: &str) -> StoreResult<T> {
         serde_json::from_str(&self.text(column)?).map_err(|error| decode_error(column, error))
     }
 }
 
-/// A value in the store that does not read as what it should be.
+/// Error for a stored value that cannot be decoded.
 pub(crate) fn decode_error(column: &str, why: impl std::fmt::Display) -> StoreError {
     StoreError::Unavailable(format!(
-        "the store holds something unreadable in {column}: {why}"
+        "the store contains an invalid value in {column}: {why}"
     ))
 }
 
-/// A value as the JSON that the store keeps.
+/// Serializes a value as JSON for a text column.
 pub(crate) fn json<T: serde::Serialize>(value: &T) -> StoreResult<String> {
     serde_json::to_string(value)
-        .map_err(|error| StoreError::Refused(format!("it cannot be written as JSON: {error}")))
+        .map_err(|error| StoreError::Refused(format!("cannot serialize as JSON: {error}")))
 }

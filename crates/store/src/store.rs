@@ -1,4 +1,5 @@
-//! A store on either database: deeds go to a lane and are answered when committed, questions go to a reader.
+//! The store on either database: writes go through a write queue and return when committed, reads use a
+//! reader connection.
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +11,7 @@ use windlass_core::task::{StoreError, StoreFuture, StoreResult, TaskId};
 
 use crate::StoreSettings;
 use crate::connection::DbConnection;
-use crate::notify::{self as news, EventSignal};
+use crate::notify::{self, EventSignal};
 use crate::ops::enqueue::KnownParents;
 use crate::pending_reply::PendingReply;
 use crate::pools::Pools;
@@ -18,48 +19,48 @@ use crate::schema;
 use crate::write_job::{JobProgress, Operation, StageLabels, TypedWriteJob, UndoFn};
 use crate::write_queue::{self, WriteQueue};
 
-/// Tasks on SQLite or PostgreSQL.
+/// A task store on SQLite or PostgreSQL.
 pub(crate) struct SqlStore {
     pools: Pools,
-    lanes: Vec<WriteQueue>,
+    queues: Vec<WriteQueue>,
     next: AtomicUsize,
     signal: EventSignal,
     settings: StoreSettings,
-    pub(crate) homes: KnownParents,
-    /// While it lives, somebody looks after what others write, and after the log.
+    pub(crate) known_parents: KnownParents,
+    /// Background tasks run until this sender is dropped.
     alive: watch::Sender<bool>,
 }
 
 impl fmt::Debug for SqlStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SqlStore")
-            .field("place", &self.pools.place.0)
+            .field("location", &self.pools.location.0)
             .finish_non_exhaustive()
     }
 }
 
-/// Whether an answer may be given before the disk has it.
+/// Whether a write is acknowledged before or after it reaches the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Durability {
-    /// It survives the loss of power.
+    /// The write survives power loss.
     Durable,
-    /// It survives the death of this process; what is lost with the power is merely done again.
+    /// The write survives a crash of this process. It can be lost on power failure, and is then done again.
     Relaxed,
 }
 
-/// How a deed is done.
+/// Options of a write operation.
 pub(crate) struct WriteOptions {
     pub(crate) stages: StageLabels,
-    pub(crate) kept: Durability,
-    /// Deeds for the same task are done one after the other.
+    pub(crate) durability: Durability,
+    /// Writes for the same task run sequentially.
     pub(crate) task: Option<TaskId>,
 }
 
 impl SqlStore {
-    /// Makes the tables where there are none, and begins to work.
+    /// Migrates the schema if needed, and starts the write queues and background tasks.
     pub(crate) async fn start(
         pools: Pools,
-        lanes: u32,
+        queue_count: u32,
         settings: StoreSettings,
     ) -> StoreResult<Self> {
         let opening =
@@ -69,27 +70,27 @@ impl SqlStore {
         opening.map_err(|_| StoreError::Timeout { what, after })??;
         let signal = EventSignal::new();
         let open = |_| write_queue::spawn_writer(pools.clone(), signal.clone());
-        let lanes = (0..lanes).map(open).collect();
+        let queues = (0..queue_count).map(open).collect();
         let store = Self {
             pools: pools.clone(),
-            lanes,
+            queues,
             next: AtomicUsize::new(0),
             signal: signal.clone(),
             settings,
-            homes: KnownParents::default(),
+            known_parents: KnownParents::default(),
             alive: watch::Sender::new(true),
         };
-        store.spawn_background(news::watch_database(pools, signal));
+        store.spawn_background(notify::watch_database(pools, signal));
         Ok(store)
     }
 
-    /// Does something else for as long as the store is used.
-    pub(crate) fn spawn_background(&self, work: impl Future<Output = ()> + Send + 'static) {
+    /// Runs a future in the background until the store is dropped.
+    pub(crate) fn spawn_background(&self, task: impl Future<Output = ()> + Send + 'static) {
         let mut alive = self.alive.subscribe();
         tokio::spawn(async move {
             tokio::select! {
-                () = work => {}
-                // Its sender is gone: nobody uses the store any more.
+                () = task => {}
+                // The store was dropped.
                 _ = alive.wait_for(|alive| !alive) => {}
             }
         });
@@ -100,11 +101,11 @@ impl SqlStore {
             Some(task) => usize::try_from(task.unsigned_abs()).unwrap_or(0),
             None => self.next.fetch_add(1, Ordering::Relaxed),
         };
-        &self.lanes[at % self.lanes.len()]
+        &self.queues[at % self.queues.len()]
     }
 
-    /// Does something in a transaction, together with whatever else waits to be done.
-    pub(crate) fn write<T, F>(&self, how: WriteOptions, deed: F) -> StoreFuture<'_, T>
+    /// Runs a write operation in a transaction, which it may share with other queued writes.
+    pub(crate) fn write<T, F>(&self, options: WriteOptions, operation: F) -> StoreFuture<'_, T>
     where
         T: Send + 'static,
         F: for<'a> Fn(&'a mut DbConnection) -> BoxFuture<'a, StoreResult<T>>
@@ -112,14 +113,15 @@ impl SqlStore {
             + Sync
             + 'static,
     {
-        self.write_or_undo(how, deed, None)
+        self.write_or_undo(options, operation, None)
     }
 
-    /// The same; and what to do if nobody takes the answer any more.
+    /// Like [`write`](Self::write). If the caller stops waiting before it received the result, `undo` creates
+    /// the job that reverses the operation.
     pub(crate) fn write_or_undo<T, F>(
         &self,
-        how: WriteOptions,
-        deed: F,
+        options: WriteOptions,
+        operation: F,
         undo: Option<UndoFn<T>>,
     ) -> StoreFuture<'_, T>
     where
@@ -129,67 +131,67 @@ impl SqlStore {
             + Sync
             + 'static,
     {
-        let deed: Operation<T> = Box::new(deed);
-        let patience = match how.kept {
+        let operation: Operation<T> = Box::new(operation);
+        let timeout = match options.durability {
             Durability::Durable => self.settings.commit_timeout,
             Durability::Relaxed => self.settings.query_timeout,
         };
         Box::pin(async move {
-            let progress = JobProgress::new(how.stages);
-            let (reply, answer) = oneshot::channel();
+            let progress = JobProgress::new(options.stages);
+            let (reply, receiver) = oneshot::channel();
             let job = TypedWriteJob {
-                deed,
-                durable: how.kept == Durability::Durable,
+                operation,
+                durable: options.durability == Durability::Durable,
                 progress: progress.clone(),
-                answer: None,
+                result: None,
                 reply: Some(reply),
                 undo,
             };
-            let asked = async {
-                let lane = self.queue_for(how.task);
-                lane.send(Box::new(job)).await.map_err(|_| closed())?;
-                let mut awaited = PendingReply {
-                    answer,
+            let run = async {
+                let queue = self.queue_for(options.task);
+                queue.send(Box::new(job)).await.map_err(|_| closed())?;
+                let mut pending = PendingReply {
+                    receiver,
                     undo,
-                    lane: lane.clone(),
+                    queue: queue.clone(),
                 };
-                (&mut awaited.answer).await.map_err(|_| closed())?
+                (&mut pending.receiver).await.map_err(|_| closed())?
             };
-            match tokio::time::timeout(patience, asked).await {
-                Ok(answer) => answer,
-                Err(_) => Err(progress.timeout(patience)),
+            match tokio::time::timeout(timeout, run).await {
+                Ok(result) => result,
+                Err(_) => Err(progress.timeout(timeout)),
             }
         })
     }
 
-    /// Asks something, beside those who write.
-    pub(crate) fn read<'s, T, F>(&'s self, what: &'static str, question: F) -> StoreFuture<'s, T>
+    /// Runs a query on a reader connection, concurrently with writes.
+    pub(crate) fn read<'s, T, F>(&'s self, what: &'static str, query: F) -> StoreFuture<'s, T>
     where
         T: Send + 's,
         F: for<'a> FnOnce(&'a mut DbConnection) -> BoxFuture<'a, StoreResult<T>> + Send + 's,
     {
         let after = self.settings.query_timeout;
         Box::pin(async move {
-            let asked = async {
-                let mut session = self.pools.reader().await?;
-                question(&mut session).await
+            let run = async {
+                let mut db = self.pools.reader().await?;
+                query(&mut db).await
             };
-            match tokio::time::timeout(after, asked).await {
-                Ok(answer) => answer,
+            match tokio::time::timeout(after, run).await {
+                Ok(result) => result,
                 Err(_) => Err(StoreError::Timeout { what, after }),
             }
         })
     }
 
-    /// Waits for news.
-    pub(crate) fn wait(&self, after: u64, patience: Duration) -> StoreFuture<'_, u64> {
-        let query = self.settings.query_timeout;
-        Box::pin(news::wait_for_events(
+    /// Waits until there are events after the given sequence number, or until the timeout.
+    pub(crate) fn wait(&self, after: u64, timeout: Duration) -> StoreFuture<'_, u64> {
+        let query_timeout = self.settings.query_timeout;
+        Box::pin(notify::wait_for_events(
             &self.pools,
             &self.signal,
             after,
-            patience,
-            query,
+            timeout,
+            query_timeout,
         ))
     }
 }

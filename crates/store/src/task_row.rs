@@ -1,4 +1,4 @@
-//! A task's row, and the fence before it.
+//! Task rows, and fencing of attempts.
 
 use windlass_core::Usage;
 use windlass_core::task::{
@@ -8,7 +8,7 @@ use windlass_core::task::{
 use crate::connection::{DbConnection, timestamp};
 use crate::sql::{Row, Sql, args, decode_error, sql};
 
-/// What a task consists of, with its dependencies as one text.
+/// The columns of a task; its dependencies are aggregated into one text.
 macro_rules! columns {
     () => {
         "id, project_id, issue_id, title, description, status, priority, workflow_step, kind, agent, idempotency_key, \
@@ -23,15 +23,15 @@ const SELECT_TASK: Sql = sql!("SELECT ", columns!(), " FROM task WHERE id = $1")
 const SELECT_TASK_FOR_UPDATE: Sql =
     sql!("SELECT ", columns!(), " FROM task WHERE id = $1"; lock " FOR NO KEY UPDATE OF task");
 
-/// A task and what only the store knows about it.
+/// A task with the columns that only the store uses.
 #[derive(Debug, Clone)]
 pub(crate) struct TaskRow {
     pub(crate) task: Task,
-    /// The attempts that count towards the limit.
+    /// Number of attempts that count towards the limit.
     pub(crate) tries: u32,
-    /// Whether somebody asked for the attempt under way to stop.
+    /// Cancellation of the running attempt was requested.
     pub(crate) cancel_requested: bool,
-    /// Whether it is blocked by a task that it depends on.
+    /// The task is blocked by a dependency.
     pub(crate) held: bool,
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn from_row(row: &Row) -> StoreResult<TaskRow> {
         dependencies: numbers
             .collect::<Result<_, _>>()
             .map_err(|error| decode_error("dependency", error))?,
-        kind: WorkerKind::named(&kind).ok_or_else(|| decode_error("kind", &kind))?,
+        kind: WorkerKind::from_name(&kind).ok_or_else(|| decode_error("kind", &kind))?,
         agent: row.opt_text("agent")?,
         idempotency_key: row.opt_text("idempotency_key")?,
         attempt: row.int_as("attempt")?,
@@ -82,25 +82,25 @@ pub(crate) fn from_row(row: &Row) -> StoreResult<TaskRow> {
     })
 }
 
-/// One task.
-pub(crate) async fn get(s: &mut DbConnection, id: TaskId) -> StoreResult<TaskRow> {
-    match s.fetch_optional(SELECT_TASK, args![id]).await? {
+/// Reads a task.
+pub(crate) async fn get(db: &mut DbConnection, id: TaskId) -> StoreResult<TaskRow> {
+    match db.fetch_optional(SELECT_TASK, args![id]).await? {
         Some(row) => from_row(&row),
         None => Err(StoreError::not_found("task", id)),
     }
 }
 
-/// One task, which nobody else changes before this transaction ends.
-pub(crate) async fn get_for_update(s: &mut DbConnection, id: TaskId) -> StoreResult<TaskRow> {
-    match s.fetch_optional(SELECT_TASK_FOR_UPDATE, args![id]).await? {
+/// Reads a task and locks its row until the transaction ends.
+pub(crate) async fn get_for_update(db: &mut DbConnection, id: TaskId) -> StoreResult<TaskRow> {
+    match db.fetch_optional(SELECT_TASK_FOR_UPDATE, args![id]).await? {
         Some(row) => from_row(&row),
         None => Err(StoreError::not_found("task", id)),
     }
 }
 
-/// The task of an attempt that still holds it; nobody else changes it before this transaction ends.
-pub(crate) async fn fence(s: &mut DbConnection, attempt: AttemptRef) -> StoreResult<TaskRow> {
-    let row = get_for_update(s, attempt.task).await?;
+/// Returns the task if this attempt still holds it, and locks its row until the transaction ends.
+pub(crate) async fn fence(db: &mut DbConnection, attempt: AttemptRef) -> StoreResult<TaskRow> {
+    let row = get_for_update(db, attempt.task).await?;
     if row.task.attempt == attempt.number && row.task.status == TaskStatus::InProgress {
         Ok(row)
     } else {
@@ -108,22 +108,22 @@ pub(crate) async fn fence(s: &mut DbConnection, attempt: AttemptRef) -> StoreRes
     }
 }
 
-/// Lets messages pass while the attempt holds its task, and after it ended by its own word.
-pub(crate) async fn fence_events(s: &mut DbConnection, attempt: AttemptRef) -> StoreResult<()> {
+/// Accepts events while the attempt holds its task, and after the attempt itself reported its outcome.
+pub(crate) async fn fence_events(db: &mut DbConnection, attempt: AttemptRef) -> StoreResult<()> {
     const STATE: Sql = sql!(
         "SELECT task.attempt AS current, attempt.ended AS ended FROM task LEFT JOIN attempt ",
         "ON attempt.task_id = task.id AND attempt.number = $2 WHERE task.id = $1";
         lock " FOR NO KEY UPDATE OF task"
     );
-    let Some(row) = s
+    let Some(row) = db
         .fetch_optional(STATE, args![attempt.task, attempt.number])
         .await?
     else {
         return Err(StoreError::not_found("task", attempt.task));
     };
     let ended = row.opt_text("ended")?;
-    let by_itself = !matches!(ended.as_deref(), Some("lost" | "released"));
-    if row.int("current")? == i64::from(attempt.number) && by_itself {
+    let lost_or_released = matches!(ended.as_deref(), Some("lost" | "released"));
+    if row.int("current")? == i64::from(attempt.number) && !lost_or_released {
         Ok(())
     } else {
         Err(StoreError::Superseded { attempt })

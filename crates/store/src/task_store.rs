@@ -1,5 +1,5 @@
-//! [`TaskStore`] said in deeds and questions: which is which, how well it is kept, and what it is called when it takes
-//! too long.
+//! The [`TaskStore`] implementation: for each method, whether it reads or writes, how durable a write is, and
+//! its name in timeout errors.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,48 +21,56 @@ use crate::store::{Durability, SqlStore, WriteOptions};
 use crate::task_row;
 use crate::write_job::{JobProgress, StageLabels, TypedWriteJob, WriteJob, stages};
 
-/// A deed that must survive the loss of power.
+/// Options of a write that must survive power loss.
 fn durable(stages: StageLabels, task: Option<TaskId>) -> WriteOptions {
-    let kept = Durability::Durable;
-    WriteOptions { stages, kept, task }
+    let durability = Durability::Durable;
+    WriteOptions {
+        stages,
+        durability,
+        task,
+    }
 }
 
-/// A deed that need not.
+/// Options of a write that need not survive power loss.
 fn relaxed(stages: StageLabels, task: Option<TaskId>) -> WriteOptions {
-    let kept = Durability::Relaxed;
-    WriteOptions { stages, kept, task }
+    let durability = Durability::Relaxed;
+    WriteOptions {
+        stages,
+        durability,
+        task,
+    }
 }
 
 fn ready_error<'a, T: Send + 'a>(error: StoreError) -> StoreFuture<'a, T> {
     Box::pin(std::future::ready(Err(error)))
 }
 
-/// A deed with what it needs, which it keeps because it may be done again.
+/// Builds a write operation that owns its arguments, because it may run more than once.
 macro_rules! operation {
-    (|$s:ident, $given:ident| $deed:expr) => {{
-        let $given = Arc::new($given);
-        move |$s| {
-            let $given = Arc::clone(&$given);
-            Box::pin(async move { $deed.await })
+    (|$db:ident, $args:ident| $operation:expr) => {{
+        let $args = Arc::new($args);
+        move |$db| {
+            let $args = Arc::clone(&$args);
+            Box::pin(async move { $operation.await })
         }
     }};
 }
 
-/// Gives back a task that was claimed for somebody who did not wait for it.
+/// Releases a task that was claimed for a caller that stopped waiting.
 fn undo_claim(claimed: Option<Claimed>) -> Option<Box<dyn WriteJob>> {
     let attempt = claimed?.attempt;
     let release = Arc::new(Release {
-        reason: "its worker did not wait for it".to_owned(),
+        reason: "the worker stopped waiting for the claim".to_owned(),
         usage: Usage::default(),
     });
     Some(Box::new(TypedWriteJob {
-        deed: Box::new(move |s| {
+        operation: Box::new(move |db| {
             let release = Arc::clone(&release);
-            Box::pin(async move { finish::release(s, attempt, &release).await })
+            Box::pin(async move { finish::release(db, attempt, &release).await })
         }),
         durable: false,
-        progress: JobProgress::new(stages!("giving a task back")),
-        answer: None,
+        progress: JobProgress::new(stages!("releasing a task")),
+        result: None,
         reply: None,
         undo: None,
     }))
@@ -73,31 +81,36 @@ impl TaskStore for SqlStore {
         if let Err(error) = projects::check(&project) {
             return ready_error(error);
         }
-        let how = durable(stages!("adding a project"), None);
+        let options = durable(stages!("adding a project"), None);
         self.write(
-            how,
-            operation!(|s, project| projects::add_project(s, &project)),
+            options,
+            operation!(|db, project| projects::add_project(db, &project)),
         )
     }
 
     fn project(&self, id: ProjectId) -> StoreFuture<'_, Project> {
-        self.read("reading a project", move |s| {
-            Box::pin(projects::get_project(s, id))
+        self.read("reading a project", move |db| {
+            Box::pin(projects::get_project(db, id))
         })
     }
 
     fn projects(&self) -> StoreFuture<'_, Vec<Project>> {
-        self.read("listing the projects", |s| Box::pin(projects::projects(s)))
+        self.read("listing the projects", |db| {
+            Box::pin(projects::projects(db))
+        })
     }
 
     fn add_issue(&self, issue: NewIssue) -> StoreFuture<'_, Issue> {
-        let how = durable(stages!("adding an issue"), None);
-        self.write(how, operation!(|s, issue| projects::add_issue(s, &issue)))
+        let options = durable(stages!("adding an issue"), None);
+        self.write(
+            options,
+            operation!(|db, issue| projects::add_issue(db, &issue)),
+        )
     }
 
     fn issue(&self, id: IssueId) -> StoreFuture<'_, Issue> {
-        self.read("reading an issue", move |s| {
-            Box::pin(projects::get_issue(s, id))
+        self.read("reading an issue", move |db| {
+            Box::pin(projects::get_issue(db, id))
         })
     }
 
@@ -105,118 +118,117 @@ impl TaskStore for SqlStore {
         if let Err(error) = enqueue::check(&tasks) {
             return ready_error(error);
         }
-        let how = durable(stages!("adding tasks"), None);
-        let at_home = self.homes.contains_all(&tasks);
+        let options = durable(stages!("adding tasks"), None);
+        let parents_known = self.known_parents.contains_all(&tasks);
         let write = self.write(
-            how,
-            operation!(|s, tasks| enqueue::enqueue(s, &tasks, at_home)),
+            options,
+            operation!(|db, tasks| enqueue::enqueue(db, &tasks, parents_known)),
         );
         Box::pin(async move {
             let added = write.await?;
-            self.homes.insert(&added);
+            self.known_parents.insert(&added);
             Ok(added)
         })
     }
 
     fn add_dependency(&self, task: TaskId, on: TaskId) -> StoreFuture<'_, ()> {
-        let how = durable(stages!("adding a dependency"), Some(task));
-        self.write(how, move |s| Box::pin(tasks::add_dependency(s, task, on)))
+        let options = durable(stages!("adding a dependency"), Some(task));
+        self.write(options, move |db| {
+            Box::pin(tasks::add_dependency(db, task, on))
+        })
     }
 
     fn task(&self, id: TaskId) -> StoreFuture<'_, Task> {
-        self.read("reading a task", move |s| {
-            Box::pin(async move { Ok(task_row::get(s, id).await?.task) })
+        self.read("reading a task", move |db| {
+            Box::pin(async move { Ok(task_row::get(db, id).await?.task) })
         })
     }
 
     fn tasks(&self, filter: TaskFilter) -> StoreFuture<'_, Vec<Task>> {
-        self.read("listing tasks", move |s| {
-            Box::pin(async move { tasks::list(s, &filter).await })
+        self.read("listing tasks", move |db| {
+            Box::pin(async move { tasks::list(db, &filter).await })
         })
     }
 
     fn cancel(&self, id: TaskId) -> StoreFuture<'_, Task> {
-        let how = durable(stages!("cancelling a task"), Some(id));
-        self.write(how, move |s| Box::pin(tasks::cancel(s, id)))
+        let options = durable(stages!("cancelling a task"), Some(id));
+        self.write(options, move |db| Box::pin(tasks::cancel(db, id)))
     }
 
     fn retry(&self, id: TaskId) -> StoreFuture<'_, Task> {
-        let how = durable(stages!("putting a task back"), Some(id));
-        self.write(how, move |s| Box::pin(tasks::retry(s, id)))
+        let options = durable(stages!("retrying a task"), Some(id));
+        self.write(options, move |db| Box::pin(tasks::retry(db, id)))
     }
 
     fn claim(&self, claim: Claim) -> StoreFuture<'_, Option<Claimed>> {
-        let how = relaxed(stages!("claiming a task"), None);
+        let options = relaxed(stages!("claiming a task"), None);
         self.write_or_undo(
-            how,
-            operation!(|s, claim| claim::claim(s, &claim)),
+            options,
+            operation!(|db, claim| claim::claim(db, &claim)),
             Some(undo_claim),
         )
     }
 
     fn heartbeat(&self, attempt: AttemptRef, lease: Duration) -> StoreFuture<'_, LeaseStatus> {
-        let how = relaxed(stages!("renewing a lease"), Some(attempt.task));
-        self.write(how, move |s| {
-            Box::pin(attempts::heartbeat(s, attempt, lease))
+        let options = relaxed(stages!("renewing a lease"), Some(attempt.task));
+        self.write(options, move |db| {
+            Box::pin(attempts::heartbeat(db, attempt, lease))
         })
     }
 
     fn release(&self, attempt: AttemptRef, release: Release) -> StoreFuture<'_, ()> {
-        let how = durable(stages!("giving a task back"), Some(attempt.task));
+        let options = durable(stages!("releasing a task"), Some(attempt.task));
         self.write(
-            how,
-            operation!(|s, release| finish::release(s, attempt, &release)),
+            options,
+            operation!(|db, release| finish::release(db, attempt, &release)),
         )
     }
 
     fn reclaim_expired(&self) -> StoreFuture<'_, Vec<Task>> {
-        let how = relaxed(stages!("taking back what silent workers hold"), None);
-        self.write(how, |s| Box::pin(reclaim::reclaim_expired(s)))
+        let options = relaxed(stages!("reclaiming expired tasks"), None);
+        self.write(options, |db| Box::pin(reclaim::reclaim_expired(db)))
     }
 
     fn record_intent(&self, attempt: AttemptRef, commit: String) -> StoreFuture<'_, ()> {
-        let how = durable(
-            stages!("noting what is to be published"),
-            Some(attempt.task),
-        );
+        let options = durable(stages!("recording a publish intent"), Some(attempt.task));
         self.write(
-            how,
-            operation!(|s, commit| attempts::record_intent(s, attempt, &commit)),
+            options,
+            operation!(|db, commit| attempts::record_intent(db, attempt, &commit)),
         )
     }
 
     fn pending_intent(&self, task: TaskId) -> StoreFuture<'_, Option<String>> {
-        self.read("reading what was to be published", move |s| {
-            Box::pin(attempts::pending_intent(s, task))
+        self.read("reading a publish intent", move |db| {
+            Box::pin(attempts::pending_intent(db, task))
         })
     }
 
     fn finish(&self, attempt: AttemptRef, outcome: Outcome, usage: Usage) -> StoreFuture<'_, Task> {
-        let how = durable(stages!("ending an attempt"), Some(attempt.task));
-        let given = (outcome, usage);
+        let options = durable(stages!("finishing an attempt"), Some(attempt.task));
+        let args = (outcome, usage);
         self.write(
-            how,
-            operation!(|s, given| finish::finish(s, attempt, &given.0, &given.1)),
+            options,
+            operation!(|db, args| finish::finish(db, attempt, &args.0, &args.1)),
         )
     }
 
     fn attempts(&self, task: TaskId) -> StoreFuture<'_, Vec<Attempt>> {
-        self.read("reading a task's attempts", move |s| {
-            Box::pin(attempts::list(s, task))
+        self.read("reading a task's attempts", move |db| {
+            Box::pin(attempts::list(db, task))
         })
     }
 
     fn record_test(&self, attempt: AttemptRef, result: TestResult) -> StoreFuture<'_, RecordId> {
-        let how = relaxed(stages!("recording a test result"), Some(attempt.task));
+        let options = relaxed(stages!("recording a test result"), Some(attempt.task));
         self.write(
-            how,
-            operation!(|s, result| records::record_test(s, attempt, &result)),
+            options,
+            operation!(|db, result| records::record_test(db, attempt, &result)),
         )
     }
 
     fn test_results(&self, task: TaskId) -> StoreFuture<'_, Vec<(u32, TestResult)>> {
-        self.read("reading test results", move |s| {
-            Box::pin(records::tests(s, task))
+        self.read("reading test results", move |db| {
+            Box::pin(records::tests(db, task))
         })
     }
 
@@ -225,22 +237,22 @@ impl TaskStore for SqlStore {
         attempt: AttemptRef,
         round: Correction,
     ) -> StoreFuture<'_, RecordId> {
-        let how = relaxed(stages!("recording a correction"), Some(attempt.task));
+        let options = relaxed(stages!("recording a correction"), Some(attempt.task));
         self.write(
-            how,
-            operation!(|s, round| records::record_correction(s, attempt, &round)),
+            options,
+            operation!(|db, round| records::record_correction(db, attempt, &round)),
         )
     }
 
     fn corrections(&self, task: TaskId) -> StoreFuture<'_, Vec<(u32, Correction)>> {
-        self.read("reading corrections", move |s| {
-            Box::pin(records::corrections(s, task))
+        self.read("reading corrections", move |db| {
+            Box::pin(records::corrections(db, task))
         })
     }
 
     fn proof(&self, task: TaskId) -> StoreFuture<'_, Option<Proof>> {
-        self.read("reading a proof", move |s| {
-            Box::pin(records::proof(s, task))
+        self.read("reading a proof", move |db| {
+            Box::pin(records::proof(db, task))
         })
     }
 
@@ -253,96 +265,96 @@ impl TaskStore for SqlStore {
             return ready_error(error);
         }
         let task = attempt.map(|attempt| attempt.task);
-        let how = relaxed(stages!("adding messages"), task);
+        let options = relaxed(stages!("appending events"), task);
         self.write(
-            how,
-            operation!(|s, messages| events::append(s, attempt, &messages)),
+            options,
+            operation!(|db, messages| events::append(db, attempt, &messages)),
         )
     }
 
     fn events(&self, filter: EventFilter) -> StoreFuture<'_, Vec<LoggedEvent>> {
-        self.read("reading messages", move |s| {
-            Box::pin(async move { events::read(s, &filter).await })
+        self.read("reading events", move |db| {
+            Box::pin(async move { events::read(db, &filter).await })
         })
     }
 
-    fn wait_for_events(&self, after: u64, patience: Duration) -> StoreFuture<'_, u64> {
-        self.wait(after, patience)
+    fn wait_for_events(&self, after: u64, timeout: Duration) -> StoreFuture<'_, u64> {
+        self.wait(after, timeout)
     }
 
     fn blockers(&self, project: Option<ProjectId>, open: bool) -> StoreFuture<'_, Vec<Blocker>> {
-        self.read("listing questions", move |s| {
-            Box::pin(blockers::blockers(s, project, open))
+        self.read("listing questions", move |db| {
+            Box::pin(blockers::blockers(db, project, open))
         })
     }
 
     fn task_blockers(&self, task: TaskId) -> StoreFuture<'_, Vec<Blocker>> {
-        self.read("reading a task's questions", move |s| {
-            Box::pin(blockers::task_blockers(s, task))
+        self.read("reading a task's questions", move |db| {
+            Box::pin(blockers::task_blockers(db, task))
         })
     }
 
     fn answer_blocker(&self, blocker: RecordId, text: String) -> StoreFuture<'_, Task> {
         if text.trim().is_empty() {
-            let empty = "an answer needs words: say how the task should go on";
+            let empty = "the answer must not be empty";
             return ready_error(StoreError::Refused(empty.to_owned()));
         }
-        let how = durable(stages!("answering a question"), None);
+        let options = durable(stages!("answering a question"), None);
         self.write(
-            how,
-            operation!(|s, text| blockers::answer(s, blocker, &text)),
+            options,
+            operation!(|db, text| blockers::answer(db, blocker, &text)),
         )
     }
 
     fn request_approval(&self, approval: NewApproval) -> StoreFuture<'_, Approval> {
-        let how = relaxed(
-            stages!("asking for permission"),
+        let options = relaxed(
+            stages!("requesting permission"),
             Some(approval.attempt.task),
         );
         self.write(
-            how,
-            operation!(|s, approval| approvals::request(s, &approval)),
+            options,
+            operation!(|db, approval| approvals::request(db, &approval)),
         )
     }
 
     fn approval(&self, id: RecordId) -> StoreFuture<'_, Approval> {
-        self.read("reading a permission request", move |s| {
-            Box::pin(approvals::get(s, id))
+        self.read("reading a permission request", move |db| {
+            Box::pin(approvals::get(db, id))
         })
     }
 
     fn approvals(&self, open: bool) -> StoreFuture<'_, Vec<Approval>> {
-        self.read("listing permission requests", move |s| {
-            Box::pin(approvals::list(s, open))
+        self.read("listing permission requests", move |db| {
+            Box::pin(approvals::list(db, open))
         })
     }
 
     fn decide_approval(&self, id: RecordId, option: Option<String>) -> StoreFuture<'_, Approval> {
-        let how = durable(stages!("deciding a permission request"), None);
+        let options = durable(stages!("deciding a permission request"), None);
         self.write(
-            how,
-            operation!(|s, option| approvals::decide(s, id, option.as_deref())),
+            options,
+            operation!(|db, option| approvals::decide(db, id, option.as_deref())),
         )
     }
 
     fn put_trace(&self, id: String, task: Option<TaskId>, root: TraceNode) -> StoreFuture<'_, ()> {
-        let how = relaxed(stages!("keeping a trace"), task);
-        let given = (id, root);
+        let options = relaxed(stages!("storing a trace"), task);
+        let args = (id, root);
         self.write(
-            how,
-            operation!(|s, given| traces::put(s, &given.0, task, &given.1)),
+            options,
+            operation!(|db, args| traces::put(db, &args.0, task, &args.1)),
         )
     }
 
     fn trace(&self, id: String) -> StoreFuture<'_, TraceNode> {
-        self.read("reading a trace", move |s| {
-            Box::pin(async move { traces::get(s, &id).await })
+        self.read("reading a trace", move |db| {
+            Box::pin(async move { traces::get(db, &id).await })
         })
     }
 
     fn traces(&self, task: Option<TaskId>, limit: u32) -> StoreFuture<'_, Vec<String>> {
-        self.read("listing traces", move |s| {
-            Box::pin(traces::list(s, task, limit))
+        self.read("listing traces", move |db| {
+            Box::pin(traces::list(db, task, limit))
         })
     }
 }

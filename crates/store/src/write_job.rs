@@ -1,4 +1,4 @@
-//! A piece of work that waits for its turn to write.
+//! A job in the write queue.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use windlass_core::task::{StoreError, StoreResult};
 
 use crate::connection::DbConnection;
 
-/// What is done, in the words of a person who waits for it: for its turn, for the database, for the disk.
+/// What the job does, as text for timeout errors: queued, running, committing.
 pub(crate) type StageLabels = [&'static str; 3];
 
-/// Names a piece of work.
+/// Builds the stage labels of a job.
 macro_rules! stages {
     ($name:literal) => {
         [
-            concat!($name, " (waiting for its turn to write)"),
+            concat!($name, " (waiting in the write queue)"),
             concat!($name, " (waiting for the database)"),
             concat!($name, " (waiting for the disk)"),
         ]
@@ -26,7 +26,7 @@ macro_rules! stages {
 }
 pub(crate) use stages;
 
-/// How far a piece of work is.
+/// Stage of a job.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum JobStage {
     Queued = 0,
@@ -34,7 +34,7 @@ pub(crate) enum JobStage {
     Committing = 2,
 }
 
-/// How far a piece of work is, seen from both sides.
+/// Stage of a job, shared between the writer and the waiting caller.
 #[derive(Debug, Clone)]
 pub(crate) struct JobProgress {
     stages: StageLabels,
@@ -53,7 +53,7 @@ impl JobProgress {
         self.at.store(stage as usize, Ordering::Relaxed);
     }
 
-    /// What to tell somebody who waited too long.
+    /// Returns the error for a caller that waited too long.
     pub(crate) fn timeout(&self, after: Duration) -> StoreError {
         let at = self.at.load(Ordering::Relaxed).min(self.stages.len() - 1);
         StoreError::Timeout {
@@ -63,52 +63,53 @@ impl JobProgress {
     }
 }
 
-/// What became of a piece of work within its transaction.
+/// Result of running a job in a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RunOutcome {
-    /// It has its answer, and the transaction is good.
+    /// The job has its result, and the transaction can be committed.
     Done,
-    /// It failed and left something behind: all of the transaction must go back.
+    /// The job failed and left changes behind: the whole transaction must be rolled back.
     Poisoned,
 }
 
-/// A piece of work of any kind. It may be run more than once; only what was committed counts.
+/// A write job of any result type. It may run more than once; only committed runs count.
 pub(crate) trait WriteJob: fmt::Debug + Send {
-    /// Whether its answer may only be given once the disk has it.
+    /// Returns `true` if the reply must wait until the commit is on disk.
     fn is_durable(&self) -> bool;
-    /// Whether somebody still waits for its answer.
+    /// Returns `true` if the caller still waits for the reply, or if there is no caller.
     fn has_waiter(&self) -> bool;
-    /// Says how far it is.
+    /// Records the current stage.
     fn set_stage(&self, stage: JobStage);
-    /// Does it within a transaction.
-    fn run<'a>(&'a mut self, session: &'a mut DbConnection) -> BoxFuture<'a, RunOutcome>;
-    /// Gives its answer. If nobody takes it any more, there may be something to undo.
+    /// Runs the job in the current transaction.
+    fn run<'a>(&'a mut self, db: &'a mut DbConnection) -> BoxFuture<'a, RunOutcome>;
+    /// Sends the result to the caller. If the caller stopped waiting, returns the job that undoes the
+    /// operation, if any.
     fn deliver(self: Box<Self>) -> Option<Box<dyn WriteJob>>;
-    /// Gives this answer instead.
+    /// Sends this error to the caller.
     fn fail(self: Box<Self>, error: StoreError);
 }
 
-/// Something that can be done in a transaction, as often as need be.
+/// A closure run in a transaction, possibly more than once.
 pub(crate) type Operation<T> =
     Box<dyn for<'a> Fn(&'a mut DbConnection) -> BoxFuture<'a, StoreResult<T>> + Send + Sync>;
 
-/// Takes back what nobody learned about.
+/// Creates the job that reverses an operation whose result the caller did not receive.
 pub(crate) type UndoFn<T> = fn(T) -> Option<Box<dyn WriteJob>>;
 
-/// A deed and the one who waits for its answer.
+/// A write operation and the channel to its caller.
 pub(crate) struct TypedWriteJob<T> {
-    pub(crate) deed: Operation<T>,
+    pub(crate) operation: Operation<T>,
     pub(crate) durable: bool,
     pub(crate) progress: JobProgress,
-    pub(crate) answer: Option<StoreResult<T>>,
-    /// `None`: done for the store's own sake.
+    pub(crate) result: Option<StoreResult<T>>,
+    /// `None` for jobs without a caller, such as undo jobs.
     pub(crate) reply: Option<oneshot::Sender<StoreResult<T>>>,
     pub(crate) undo: Option<UndoFn<T>>,
 }
 
 impl<T> fmt::Debug for TypedWriteJob<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Job")
+        f.debug_struct("TypedWriteJob")
             .field("what", &self.progress.stages[1])
             .finish_non_exhaustive()
     }
@@ -127,13 +128,13 @@ impl<T: Send + 'static> WriteJob for TypedWriteJob<T> {
         self.progress.set_stage(stage);
     }
 
-    fn run<'a>(&'a mut self, session: &'a mut DbConnection) -> BoxFuture<'a, RunOutcome> {
+    fn run<'a>(&'a mut self, db: &'a mut DbConnection) -> BoxFuture<'a, RunOutcome> {
         Box::pin(async move {
-            session.begin_job();
-            let answer = (self.deed)(session).await;
-            let spoiled = answer.is_err() && session.is_poisoned();
-            self.answer = Some(answer);
-            if spoiled {
+            db.begin_job();
+            let result = (self.operation)(db).await;
+            let poisoned = result.is_err() && db.is_poisoned();
+            self.result = Some(result);
+            if poisoned {
                 RunOutcome::Poisoned
             } else {
                 RunOutcome::Done
@@ -143,14 +144,14 @@ impl<T: Send + 'static> WriteJob for TypedWriteJob<T> {
 
     fn deliver(self: Box<Self>) -> Option<Box<dyn WriteJob>> {
         let Self {
-            answer,
+            result,
             reply,
             undo,
             ..
         } = *self;
-        let answer = answer?;
+        let result = result?;
         let returned = match reply {
-            Some(reply) => reply.send(answer).err()?,
+            Some(reply) => reply.send(result).err()?,
             None => return None,
         };
         undo?(returned.ok()?)
@@ -158,7 +159,7 @@ impl<T: Send + 'static> WriteJob for TypedWriteJob<T> {
 
     fn fail(self: Box<Self>, error: StoreError) {
         if let Some(reply) = self.reply {
-            // Whoever left does not want to know.
+            // The caller may have stopped waiting.
             let _ = reply.send(Err(error));
         }
     }

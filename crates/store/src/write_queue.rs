@@ -1,8 +1,8 @@
-//! Group commit: one task takes what waits, does it in one transaction, and answers when that is committed.
+//! Group commit: one task takes the queued jobs, runs them in one transaction, and replies after the commit.
 //!
-//! A commit costs a wait for the disk, whatever stands in it. While one is under way the next pieces of work gather,
-//! so many clients share one wait. SQLite has one lane, because it has one writer. PostgreSQL has a few; work on the
-//! same task always takes the same lane, so that lanes do not wait for each other in a circle.
+//! A commit waits for the disk, no matter how much it contains. While one commit is in progress the next jobs
+//! gather, so many clients share one wait. SQLite has one queue because it has one writer. PostgreSQL has
+//! several; jobs for the same task always use the same queue, so that queues do not deadlock.
 
 use std::time::Duration;
 
@@ -14,19 +14,19 @@ use crate::notify::EventSignal;
 use crate::pools::{self, Pools};
 use crate::write_job::{JobStage, RunOutcome, WriteJob};
 
-/// The pieces of work that one transaction takes.
+/// Maximum number of jobs in one transaction.
 const MAX_BATCH: usize = 256;
-/// The pieces of work that may wait for a lane.
+/// Maximum number of jobs that wait in a queue.
 const QUEUE_CAPACITY: usize = 1_024;
-/// How long a transaction may take before its connection is given up.
+/// How long a transaction may take before its connection is discarded.
 const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(20);
-/// How long to wait before trying again what may pass by itself: at first, and at most.
+/// Initial and maximum delay before a transient error is retried.
 const RETRY_BACKOFF: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(250));
 
-/// Where work goes in.
+/// The sender side of a write queue.
 pub(crate) type WriteQueue = mpsc::Sender<Box<dyn WriteJob>>;
 
-/// Opens a lane. It ends when nobody can send to it any more.
+/// Spawns a writer and returns its queue. The writer ends when all senders are dropped.
 pub(crate) fn spawn_writer(pools: Pools, signal: EventSignal) -> WriteQueue {
     let (sender, receiver) = mpsc::channel(QUEUE_CAPACITY);
     tokio::spawn(run_writer(pools, signal, receiver));
@@ -38,57 +38,59 @@ async fn run_writer(
     signal: EventSignal,
     mut queue: mpsc::Receiver<Box<dyn WriteJob>>,
 ) {
-    let mut usual = 1;
-    // What must be undone goes first.
+    let mut last_len = 1;
+    // Undo jobs run first.
     let mut batch: Vec<Box<dyn WriteJob>> = Vec::new();
     loop {
         if batch.is_empty() {
             match queue.recv().await {
-                Some(work) => batch.push(work),
+                Some(job) => batch.push(job),
                 None => return,
             }
         }
-        fill_batch(&mut queue, &mut batch, usual).await;
-        usual = batch.len();
+        fill_batch(&mut queue, &mut batch, last_len).await;
+        last_len = batch.len();
         batch = run_batch(&pools, &signal, batch).await;
     }
 }
 
-/// Takes what waits. Those who were just answered come again at once: they are given a moment to.
+/// Takes the waiting jobs. Clients that were just answered usually send their next job immediately, so this
+/// yields a few times until the batch is as large as the last one.
 async fn fill_batch(
     queue: &mut mpsc::Receiver<Box<dyn WriteJob>>,
     batch: &mut Vec<Box<dyn WriteJob>>,
-    usual: usize,
+    last_len: usize,
 ) {
     for _ in 0..8 {
         while batch.len() < MAX_BATCH {
             match queue.try_recv() {
-                Ok(work) => batch.push(work),
+                Ok(job) => batch.push(job),
                 Err(_) => break,
             }
         }
-        if batch.len() >= usual.min(MAX_BATCH) {
+        if batch.len() >= last_len.min(MAX_BATCH) {
             return;
         }
         tokio::task::yield_now().await;
     }
 }
 
-/// Why a transaction did not come to its end.
+/// Reason why a transaction was not committed.
 enum BatchError {
-    /// A piece of work spoiled it.
+    /// A job failed and left changes behind.
     JobFailed,
-    /// The transaction itself failed; whether doing it again may help.
+    /// The transaction itself failed. The flag is `true` if a retry may help.
     Transaction(StoreError, bool),
 }
 
-/// Does all of it in one transaction, or, where one spoils it, each by itself. Gives what must be undone.
+/// Runs all jobs in one transaction or, if one job fails, each job in its own transaction. Returns the undo
+/// jobs.
 async fn run_batch(
     pools: &Pools,
     signal: &EventSignal,
     mut batch: Vec<Box<dyn WriteJob>>,
 ) -> Vec<Box<dyn WriteJob>> {
-    batch.retain(|work| work.has_waiter());
+    batch.retain(|job| job.has_waiter());
     if batch.len() > 1 {
         match transaction(pools, signal, &mut batch).await {
             Ok(()) => return deliver(batch),
@@ -100,35 +102,35 @@ async fn run_batch(
         }
     }
     let mut undo = Vec::new();
-    for work in batch {
-        undo.extend(run_single(pools, signal, work).await);
+    for job in batch {
+        undo.extend(run_single(pools, signal, job).await);
     }
     undo
 }
 
-/// Does one piece of work in a transaction of its own, again where that may help and somebody still waits.
+/// Runs one job in its own transaction. Retries transient errors while the caller still waits.
 async fn run_single(
     pools: &Pools,
     signal: &EventSignal,
-    work: Box<dyn WriteJob>,
+    job: Box<dyn WriteJob>,
 ) -> Vec<Box<dyn WriteJob>> {
-    let mut batch = vec![work];
-    let (mut pause, longest) = RETRY_BACKOFF;
+    let mut batch = vec![job];
+    let (mut pause, max_pause) = RETRY_BACKOFF;
     loop {
-        if !batch.iter().all(|work| work.has_waiter()) {
+        if !batch.iter().all(|job| job.has_waiter()) {
             return Vec::new();
         }
         match transaction(pools, signal, &mut batch).await {
-            // What it said when it spoiled its own transaction is its answer.
+            // A job that failed its own transaction has its error as the result.
             Ok(()) | Err(BatchError::JobFailed) => return deliver(batch),
             Err(BatchError::Transaction(error, false)) => {
                 fail(batch, &error);
                 return Vec::new();
             }
             Err(BatchError::Transaction(error, true)) => {
-                tracing::debug!(%error, "trying again");
+                tracing::debug!(%error, "retrying the transaction");
                 tokio::time::sleep(pause).await;
-                pause = (pause * 2).min(longest);
+                pause = (pause * 2).min(max_pause);
             }
         }
     }
@@ -139,25 +141,25 @@ fn deliver(batch: Vec<Box<dyn WriteJob>>) -> Vec<Box<dyn WriteJob>> {
 }
 
 fn fail(batch: Vec<Box<dyn WriteJob>>, error: &StoreError) {
-    for work in batch {
-        work.fail(error.clone());
+    for job in batch {
+        job.fail(error.clone());
     }
 }
 
-/// One transaction on one connection, which is given up if it ends in an unknown state.
+/// Runs one transaction on one connection. The connection is closed if it ends in an unknown state.
 async fn transaction(
     pools: &Pools,
     signal: &EventSignal,
     batch: &mut [Box<dyn WriteJob>],
 ) -> Result<(), BatchError> {
-    let durable = batch.iter().any(|work| work.is_durable());
-    let mut session = pools
+    let durable = batch.iter().any(|job| job.is_durable());
+    let mut db = pools
         .writer()
         .await
-        .map_err(|broken| BatchError::Transaction(broken.error, broken.again))?;
+        .map_err(|failed| BatchError::Transaction(failed.error, failed.retryable))?;
     let done = tokio::time::timeout(
         TRANSACTION_TIMEOUT,
-        run_transaction(pools, &mut session, batch, durable),
+        run_transaction(pools, &mut db, batch, durable),
     )
     .await;
     match done {
@@ -167,14 +169,14 @@ async fn transaction(
             }
             Ok(())
         }
-        Ok(Err(undone)) => {
-            if session.execute_batch(pools::ROLLBACK).await.is_err() {
-                session.close().await;
+        Ok(Err(error)) => {
+            if db.execute_batch(pools::ROLLBACK).await.is_err() {
+                db.close().await;
             }
-            Err(undone)
+            Err(error)
         }
         Err(_) => {
-            session.close().await;
+            db.close().await;
             let what = "a transaction";
             let after = TRANSACTION_TIMEOUT;
             Err(BatchError::Transaction(
@@ -187,38 +189,38 @@ async fn transaction(
 
 async fn run_transaction(
     pools: &Pools,
-    session: &mut DbConnection,
+    db: &mut DbConnection,
     batch: &mut [Box<dyn WriteJob>],
     durable: bool,
 ) -> Result<Option<u64>, BatchError> {
     pools
-        .begin(session, durable)
+        .begin(db, durable)
         .await
-        .map_err(|error| transaction_error(session, error))?;
-    for work in batch.iter_mut() {
-        work.set_stage(JobStage::Running);
-        if work.run(session).await == RunOutcome::Poisoned {
-            if session.is_retryable() {
-                let error = StoreError::Unavailable("the connection broke".to_owned());
+        .map_err(|error| transaction_error(db, error))?;
+    for job in batch.iter_mut() {
+        job.set_stage(JobStage::Running);
+        if job.run(db).await == RunOutcome::Poisoned {
+            if db.is_retryable() {
+                let error = StoreError::Unavailable("the connection was lost".to_owned());
                 return Err(BatchError::Transaction(error, true));
             }
             return Err(BatchError::JobFailed);
         }
     }
-    let last = match session.assign_seqs().await {
+    let last = match db.assign_seqs().await {
         Ok(last) => last,
-        Err(error) => return Err(transaction_error(session, error)),
+        Err(error) => return Err(transaction_error(db, error)),
     };
-    for work in batch.iter() {
-        work.set_stage(JobStage::Committing);
+    for job in batch.iter() {
+        job.set_stage(JobStage::Committing);
     }
-    match session.execute_batch(pools::COMMIT).await {
+    match db.execute_batch(pools::COMMIT).await {
         Ok(_) => Ok(last),
-        // Whether it was kept is not known: doing it again might do it twice.
+        // It is unknown whether the commit took effect: a retry could apply it twice.
         Err(error) => Err(BatchError::Transaction(error, false)),
     }
 }
 
-fn transaction_error(session: &DbConnection, error: StoreError) -> BatchError {
-    BatchError::Transaction(error, session.is_retryable())
+fn transaction_error(db: &DbConnection, error: StoreError) -> BatchError {
+    BatchError::Transaction(error, db.is_retryable())
 }

@@ -1,4 +1,4 @@
-//! The contract of the store, from outside.
+//! Tests of the store through its public API.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,11 +1,11 @@
 #!/bin/sh
-# A PostgreSQL for the tests: one cluster for all test processes, in a folder of its own, on a socket only.
+# PostgreSQL for the tests: one cluster for all test processes, in its own directory, on a Unix socket only.
 #
-#   postgres.sh start STATE [SETTING=VALUE ...]   starts it unless it runs; prints the socket's folder
-#   postgres.sh restart STATE                     lets it die at once and starts it again
+#   postgres.sh start STATE [SETTING=VALUE ...]   starts the cluster unless it runs; prints the socket's directory
+#   postgres.sh restart STATE                     stops it immediately, as in a crash, and starts it again
 #
-# Every test process holds a shared lock on STATE/users. When none does any more, the guard stops the cluster and
-# removes it: a lock ends with its process, however that ends.
+# Every test process holds a shared lock on STATE/users. When no process holds it any more, the guard stops and removes
+# the cluster. A lock is released when its process ends, however it ends.
 set -eu
 
 what=$1
@@ -19,7 +19,7 @@ if [ ! -x "$bin/initdb" ]; then
     exit 1
 fi
 
-# PostgreSQL refuses to run as root. One that is not Debian's may have no user of its own.
+# PostgreSQL refuses to run as root. Installations other than Debian's may have no postgres user.
 owner=postgres
 id "$owner" > /dev/null 2>&1 || owner=nobody
 as_owner() {
@@ -72,7 +72,7 @@ start() {
     echo "$home"
 }
 
-# Waits until nobody uses the cluster and nobody comes within a moment.
+# Waits until no process uses the cluster, also not within the next two seconds.
 guard() {
     exec 8> "$state/users"
     while :; do

@@ -1,4 +1,5 @@
-//! What a replay costs: its events through a handle, beside reading the same lines with `serde_json` alone.
+//! Measures the cost of a replay: its events through a handle, compared with parsing the same lines
+//! with `serde_json` alone.
 
 #![expect(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 
@@ -20,7 +21,7 @@ fn main() {
     divan::main();
 }
 
-/// A long turn: text in pieces, and a tool with a path every tenth event.
+/// Creates a long turn: text chunks, and a tool call with a path every tenth event.
 fn recorded() -> Cassette {
     let event = |number: usize| match number % 10 {
         0 => AgentEvent::ToolStart {
@@ -53,7 +54,7 @@ fn recorded() -> Cassette {
     }])
 }
 
-fn places() -> Substitutions {
+fn substitutions() -> Substitutions {
     Substitutions::new()
         .workspace("/home/me/shop")
         .home("/home/me")
@@ -61,7 +62,7 @@ fn places() -> Substitutions {
 
 fn text() -> String {
     let mut cassette = recorded();
-    Normalizer::new(&places()).normalize_cassette(&mut cassette);
+    Normalizer::new(&substitutions()).normalize_cassette(&mut cassette);
     cassette.to_jsonl().unwrap()
 }
 
@@ -74,7 +75,7 @@ fn runtime() -> Runtime {
 }
 
 async fn play(cassette: Cassette) {
-    let agent = AgentHandle::wrap(ReplayAgent::new(cassette).with_substitutions(places()));
+    let agent = AgentHandle::wrap(ReplayAgent::new(cassette).with_substitutions(substitutions()));
     let session = agent.new_session(SessionOptions::default()).await.unwrap();
     let mut turn = agent.prompt(&session, "go").await.unwrap();
     while let Some(event) = turn.recv().await {
@@ -82,7 +83,7 @@ async fn play(cassette: Cassette) {
     }
 }
 
-/// Every line as a JSON value, and nothing else: the floor.
+/// Parses every line as a JSON value: the lower bound.
 #[divan::bench]
 fn serde_json_alone(bencher: Bencher<'_, '_>) {
     let text = text();
@@ -93,7 +94,7 @@ fn serde_json_alone(bencher: Bencher<'_, '_>) {
     });
 }
 
-/// The cassette from its text.
+/// Parses the cassette.
 #[divan::bench]
 fn read(bencher: Bencher<'_, '_>) {
     let text = text();
@@ -109,7 +110,7 @@ fn read_and_replay(bencher: Bencher<'_, '_>) {
     bencher.bench(|| runtime.block_on(play(Cassette::parse(&text).unwrap())));
 }
 
-/// The cassette is read already.
+/// Replays a cassette that is already parsed.
 #[divan::bench]
 fn replay(bencher: Bencher<'_, '_>) {
     let (cassette, runtime) = (Cassette::parse(&text()).unwrap(), runtime());
@@ -119,14 +120,14 @@ fn replay(bencher: Bencher<'_, '_>) {
         .bench_values(|cassette| runtime.block_on(play(cassette)));
 }
 
-/// What recording costs at its end.
+/// The cost at the end of a recording.
 #[divan::bench]
-fn normalise(bencher: Bencher<'_, '_>) {
+fn normalize(bencher: Bencher<'_, '_>) {
     bencher
         .counter(ItemsCount::new(EVENTS))
         .with_inputs(recorded)
         .bench_values(|mut cassette| {
-            Normalizer::new(&places()).normalize_cassette(&mut cassette);
+            Normalizer::new(&substitutions()).normalize_cassette(&mut cassette);
             cassette
         });
 }

@@ -1,4 +1,4 @@
-//! A clock that stands still until it is told to move.
+//! A clock that moves only when it is advanced.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 use tokio::sync::watch;
 use windlass_core::{Clock, Timestamp};
 
-/// Time under a test's control: sleepers wake when [`advance`](Self::advance) passes their hour.
+/// Time under a test's control: a sleep ends when [`advance`](Self::advance) reaches its deadline.
 #[derive(Debug)]
 pub struct FakeClock {
     time: watch::Sender<Time>,
@@ -19,7 +19,7 @@ struct Time {
 }
 
 impl FakeClock {
-    /// A clock that shows this moment.
+    /// Creates a clock that shows this time.
     pub fn at(wall: Timestamp) -> Self {
         let elapsed = Duration::ZERO;
         Self {
@@ -27,7 +27,7 @@ impl FakeClock {
         }
     }
 
-    /// Lets time pass.
+    /// Advances the time.
     pub fn advance(&self, by: Duration) {
         self.time.send_modify(|time| {
             time.elapsed += by;
@@ -35,12 +35,12 @@ impl FakeClock {
         });
     }
 
-    /// Sets the wall clock alone, as a person or a time server may: nobody has slept longer for it.
+    /// Sets only the wall clock, as a user or a time server may do. Sleeps are not affected.
     pub fn jump_to(&self, wall: Timestamp) {
         self.time.send_modify(|time| time.wall = wall);
     }
 
-    /// How many are asleep.
+    /// Returns the number of sleeping tasks.
     pub fn sleepers(&self) -> usize {
         self.time.receiver_count()
     }
@@ -59,7 +59,7 @@ impl Clock for FakeClock {
         let mut time = self.time.subscribe();
         let until = self.elapsed() + duration;
         Box::pin(async move {
-            // An error means that the clock is gone, and with it all that time could still do.
+            // An error means that the clock was dropped, so the time cannot advance any more.
             let _ = time.wait_for(|time| time.elapsed >= until).await;
         })
     }
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn sleepers_wake_at_their_hour_and_not_by_a_jump() {
+    async fn sleep_ends_by_advance_and_not_by_jump() {
         let clock = FakeClock::at(Timestamp(1_000));
         let sleep = tokio::spawn(clock.sleep(Duration::from_secs(10)));
         clock.jump_to(Timestamp(9_000_000));

@@ -1,7 +1,7 @@
-//! What you need to test a program that is built on agents: agents that do as they are told.
+//! Test tools for programs built on agents: agents with predefined behavior.
 //!
-//! This crate is for tests, yours too. Mocks and replays start no process; an agent that plays a script runs its commands
-//! and MCP servers behind walls.
+//! The crate is for tests of Windlass and of other programs. Mocks and replays start no process; an
+//! agent that plays a script runs its commands and MCP servers in the sandbox.
 //!
 //! ```
 //! use windlass_core::{AgentHandle, ErrorCode, SessionOptions};

@@ -1,18 +1,19 @@
-//! The places of the machine that this runs on.
+//! The substitutions of the local machine.
 
 use windlass_core::cassette::{LocalPath, Substitutions};
 
-/// The current folder as workspace, the user's home, the folder for temporary files and this program.
+/// Returns the current directory as workspace, the user's home, the temporary directory and this
+/// program.
 pub fn local_substitutions() -> Substitutions {
-    let mut places = Substitutions::new();
-    if let Ok(folder) = std::env::current_dir() {
-        places = places.workspace(folder);
+    let mut substitutions = Substitutions::new();
+    if let Ok(dir) = std::env::current_dir() {
+        substitutions = substitutions.workspace(dir);
     }
     if let Some(home) = std::env::home_dir() {
-        places = places.home(home);
+        substitutions = substitutions.home(home);
     }
     if let Ok(program) = std::env::current_exe() {
-        places = places.path(LocalPath::Executable, program);
+        substitutions = substitutions.path(LocalPath::Executable, program);
     }
-    places.path(LocalPath::Tmp, std::env::temp_dir())
+    substitutions.path(LocalPath::Tmp, std::env::temp_dir())
 }

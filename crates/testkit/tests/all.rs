@@ -1,4 +1,4 @@
-//! The kit, used as its users do.
+//! Tests of the crate through its public API.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! What a tool call costs: beside a bare process, and beside plain file work without any check.
+//! The cost of a tool call, compared with a bare process and with plain file operations.
 //!
 //! Run with `cargo bench -p windlass-tools`.
 
@@ -19,31 +19,31 @@ fn main() {
     divan::main();
 }
 
-/// A folder with a file of 4 KiB, and a runtime.
-struct Ground {
-    folder: TempDir,
+/// A directory with a file of 4 KiB, and a runtime.
+struct Setup {
+    dir: TempDir,
     runtime: Runtime,
 }
 
 #[expect(
     clippy::expect_used,
-    reason = "without a place to work there is nothing to measure"
+    reason = "without a working directory there is nothing to measure"
 )]
-impl Ground {
+impl Setup {
     fn new() -> Self {
-        // Not under `/tmp`, which every command has its own of.
-        let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
-        std::fs::write(folder.path().join("file"), text()).expect("a file");
+        // Not under `/tmp`, because every sandboxed command has its own.
+        let dir = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+        std::fs::write(dir.path().join("file"), text()).expect("a file");
         let runtime = Runtime::new().expect("a runtime");
-        Self { folder, runtime }
+        Self { dir, runtime }
     }
 
     fn file(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.dir.path().join(name)
     }
 
     fn tool(&self, toolbox: &LocalTools, name: &str) -> Arc<dyn Tool> {
-        let tools = toolbox.tools(self.folder.path()).expect("tools");
+        let tools = toolbox.tools(self.dir.path()).expect("tools");
         let mut found = tools.into_iter().filter(|tool| tool.spec().name == name);
         found.next().expect("a tool of this name")
     }
@@ -58,14 +58,11 @@ fn text() -> String {
 }
 
 fn files() -> LocalTools {
-    LocalTools::without_isolation("nothing is run here")
+    LocalTools::without_isolation("no command is run in this benchmark")
 }
 
 #[divan::bench]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "this is what the sandbox is compared with"
-)]
+#[expect(clippy::disallowed_methods, reason = "the baseline for the sandbox")]
 fn shell_bare(bencher: Bencher) {
     bencher.bench(|| {
         Command::new("bash")
@@ -77,67 +74,67 @@ fn shell_bare(bencher: Bencher) {
 
 #[divan::bench(args = [Mechanism::Bubblewrap, Mechanism::Landlock])]
 fn shell_run(bencher: Bencher, mechanism: Mechanism) {
-    let ground = Ground::new();
-    let sandbox = ground
+    let setup = Setup::new();
+    let sandbox = setup
         .runtime
         .block_on(Sandbox::with_mechanism(Host::current(), mechanism));
     let Ok(sandbox) = sandbox else { return };
-    let tool = ground.tool(&LocalTools::new(sandbox), "shell_run");
-    ground.call(bencher, &tool, &json!({"cmd": "true"}));
+    let tool = setup.tool(&LocalTools::new(sandbox), "shell_run");
+    setup.call(bencher, &tool, &json!({"cmd": "true"}));
 }
 
 #[divan::bench]
 fn read_bare(bencher: Bencher) {
-    let ground = Ground::new();
-    let path = ground.file("file");
+    let setup = Setup::new();
+    let path = setup.file("file");
     bencher.bench(|| std::fs::read_to_string(black_box(&path)));
 }
 
 #[divan::bench]
 fn read_tool(bencher: Bencher) {
-    let ground = Ground::new();
-    let tool = ground.tool(&files(), "fs_read");
-    ground.call(bencher, &tool, &json!({"path": "file"}));
+    let setup = Setup::new();
+    let tool = setup.tool(&files(), "fs_read");
+    setup.call(bencher, &tool, &json!({"path": "file"}));
 }
 
 #[divan::bench]
 fn read_root(bencher: Bencher) {
-    let ground = Ground::new();
-    let root = windlass_workspace::paths::Root::open(ground.folder.path());
+    let setup = Setup::new();
+    let root = windlass_workspace::paths::Root::open(setup.dir.path());
     let Ok(root) = root else { return };
     bencher.bench(|| windlass_tools::fs_read(&root, "file"));
 }
 
 #[divan::bench]
 fn write_bare(bencher: Bencher) {
-    let ground = Ground::new();
-    let (path, text) = (ground.file("new"), text());
+    let setup = Setup::new();
+    let (path, text) = (setup.file("new"), text());
     bencher.bench(|| std::fs::write(black_box(&path), &text));
 }
 
-/// As safe against a power cut as the tool: written aside, brought to the disk, renamed.
+/// As durable as the tool: written to a temporary file, synced, renamed.
 #[divan::bench]
 fn write_bare_synced(bencher: Bencher) {
-    let ground = Ground::new();
-    let (aside, path, text) = (ground.file("aside"), ground.file("new"), text());
+    let setup = Setup::new();
+    let (temp, path, text) = (setup.file("temp"), setup.file("new"), text());
     bencher.bench(|| {
-        std::fs::write(&aside, &text)?;
-        std::fs::File::open(&aside)?.sync_all()?;
-        std::fs::rename(&aside, &path)?;
-        std::fs::File::open(ground.folder.path())?.sync_all()
+        std::fs::write(&temp, &text)?;
+        std::fs::File::open(&temp)?.sync_all()?;
+        std::fs::rename(&temp, &path)?;
+        std::fs::File::open(setup.dir.path())?.sync_all()
     });
 }
 
 #[divan::bench]
 fn write_tool(bencher: Bencher) {
-    let ground = Ground::new();
-    let tool = ground.tool(&files(), "fs_write");
-    ground.call(bencher, &tool, &json!({"path": "new", "content": text()}));
+    let setup = Setup::new();
+    let tool = setup.tool(&files(), "fs_write");
+    setup.call(bencher, &tool, &json!({"path": "new", "content": text()}));
 }
 
 #[divan::bench]
 fn list_tool(bencher: Bencher) {
-    let ground = Ground::new();
-    let tool = ground.tool(&files(), "fs_list");
-    ground.call(bencher, &tool, &json!({}));
+    let setup = Setup::new();
+    let tool = setup.tool(&files(), "fs_list");
+    setup.call(bencher, &tool, &json!({}));
 }

@@ -1,4 +1,4 @@
-//! Tools by name, for loops that speak the common dialect of tool calls.
+//! Lookup of tools by name, for model loops.
 
 use std::sync::Arc;
 
@@ -6,21 +6,22 @@ use serde_json::Value;
 use windlass_core::Result;
 use windlass_core::Tool;
 
-/// The tools in the shape that OpenAI's API made common.
+/// Returns the tools in the format of OpenAI's API, which other APIs also use.
 pub fn tool_schema(tools: &[Arc<dyn Tool>]) -> Vec<Value> {
     tools.iter().map(|tool| tool.spec().to_openai()).collect()
 }
 
-/// Calls a tool by its name and gives what the model is to be told.
+/// Calls a tool by its name and returns the text for the model.
 ///
-/// A name that no tool has is told as well; only a broken rule is an error.
+/// An unknown name is also reported as text. Only a violated rule, such as a path outside the workspace, is
+/// an error.
 pub async fn dispatch_tool(tools: &[Arc<dyn Tool>], name: &str, args: Value) -> Result<String> {
     match tools.iter().find(|tool| tool.spec().name == name) {
         Some(tool) => Ok(tool.call(args).await?.text),
         None => {
             let known: Vec<&str> = tools.iter().map(|tool| tool.spec().name.as_str()).collect();
             Ok(format!(
-                "unknown tool: {name}: there are {}",
+                "unknown tool: {name}: available: {}",
                 known.join(", ")
             ))
         }

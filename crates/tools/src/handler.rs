@@ -1,4 +1,4 @@
-//! What all tools have in common: a name, a schema, arguments that are checked, and a folder.
+//! The common part of all tools: name, schema, validated arguments and blocking calls.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -12,69 +12,69 @@ use windlass_core::{Tool, ToolKind, ToolOutput, ToolSpec};
 
 use crate::schema;
 
-/// One thing that can be done. Its input type is its schema.
+/// A tool implementation. Its schema is derived from its input type.
 pub(crate) trait ToolHandler: Debug + Send + Sync + 'static {
-    /// What the model calls it.
+    /// The name for the model.
     const NAME: &'static str;
-    /// What the model is told about it.
+    /// The description for the model.
     const DESCRIPTION: &'static str;
-    /// What it does to the world.
+    /// The effect of the tool.
     const KIND: ToolKind;
-    /// What it takes.
+    /// The arguments.
     type Input: DeserializeOwned + JsonSchema + Send + 'static;
 
-    /// Does it.
+    /// Runs the tool.
     fn run(&self, input: Self::Input) -> BoxFuture<'_, Result<ToolOutput>>;
 
-    /// The files that it is about, where that is more than a `path`.
+    /// Returns the files that a call names, if they are not in a `path` argument.
     fn paths(_: Self::Input) -> Option<Vec<String>> {
         None
     }
 }
 
-/// A deed with its specification.
+/// A handler with its specification.
 #[derive(Debug)]
-struct TypedTool<D> {
+struct TypedTool<H> {
     spec: ToolSpec,
-    deed: D,
+    handler: H,
 }
 
-/// The deed as a tool.
-pub(crate) fn tool<D: ToolHandler>(deed: D) -> Arc<dyn Tool> {
+/// Converts a handler to a tool.
+pub(crate) fn tool<H: ToolHandler>(handler: H) -> Arc<dyn Tool> {
     Arc::new(TypedTool {
         spec: ToolSpec {
-            name: D::NAME.to_owned(),
-            description: D::DESCRIPTION.to_owned(),
-            parameters: schema::input_schema::<D::Input>(),
-            kind: D::KIND,
+            name: H::NAME.to_owned(),
+            description: H::DESCRIPTION.to_owned(),
+            parameters: schema::input_schema::<H::Input>(),
+            kind: H::KIND,
         },
-        deed,
+        handler,
     })
 }
 
-impl<D: ToolHandler> Tool for TypedTool<D> {
+impl<H: ToolHandler> Tool for TypedTool<H> {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
     fn paths(&self, input: &Value) -> Vec<String> {
-        let known = arguments(input.clone()).ok().and_then(D::paths);
+        let known = arguments(input.clone()).ok().and_then(H::paths);
         let path = || input.get("path").and_then(Value::as_str);
         known.unwrap_or_else(|| path().map(str::to_owned).into_iter().collect())
     }
 
     fn call(&self, input: Value) -> BoxFuture<'_, Result<ToolOutput>> {
-        match arguments::<D::Input>(input) {
-            Ok(input) => self.deed.run(input),
+        match arguments::<H::Input>(input) {
+            Ok(input) => self.handler.run(input),
             Err(problem) => {
-                let text = format!("{}: bad arguments: {problem}", D::NAME);
+                let text = format!("{}: invalid arguments: {problem}", H::NAME);
                 Box::pin(async { Ok(rejected(text)) })
             }
         }
     }
 }
 
-/// The arguments, which some models wrap into a string.
+/// Parses the arguments. Some models pass them as a JSON string.
 fn arguments<T: DeserializeOwned>(input: Value) -> Result<T, serde_json::Error> {
     match input {
         Value::String(text) => serde_json::from_str(&text),
@@ -83,7 +83,7 @@ fn arguments<T: DeserializeOwned>(input: Value) -> Result<T, serde_json::Error> 
     }
 }
 
-/// An answer to what cannot be done as it was asked.
+/// Returns the output for a call that cannot be performed as requested.
 pub(crate) fn rejected(text: String) -> ToolOutput {
     ToolOutput {
         success: false,
@@ -92,10 +92,10 @@ pub(crate) fn rejected(text: String) -> ToolOutput {
     }
 }
 
-/// Does what would block, on a thread where it may.
+/// Runs blocking work on a thread where it may block.
 pub(crate) async fn blocking<T: Send + 'static>(
-    deed: impl FnOnce() -> T + Send + 'static,
+    work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T> {
-    let done = tokio::task::spawn_blocking(deed).await;
-    done.map_err(|error| Error::agent(ErrorCode::ToolFailed, format!("the tool broke: {error}")))
+    let result = tokio::task::spawn_blocking(work).await;
+    result.map_err(|error| Error::agent(ErrorCode::ToolFailed, format!("the tool failed: {error}")))
 }

@@ -1,12 +1,12 @@
-//! What a model may do in a workspace: read, write, list, edit, search, patch, shell, python.
+//! The tools of a model in a workspace: read, write, list, edit, search, patch, shell, python.
 //!
-//! Each tool is one file: an input type, from which its JSON schema is made, and what it does. Paths go
-//! through a [`Root`](windlass_workspace::paths::Root), which nothing leads out of; commands go through
-//! the [`sandbox`](windlass_sandbox) in its profile *tool*: no network, no secrets, nothing written
-//! outside of the folder, nothing left running.
+//! Each tool is one file with an input type, from which its JSON schema is derived, and its implementation.
+//! Paths are resolved by a [`Root`](windlass_workspace::paths::Root), which confines them to the workspace.
+//! Commands run in the [`sandbox`](windlass_sandbox) with the profile *tool*: no network, no secrets, no
+//! writes outside the directory, no process left running.
 //!
-//! What goes wrong is a result, for the model to read and do better: bad arguments, a missing file, a
-//! command that is not on the list. Only a path that leaves the workspace is an error.
+//! Failures are results that the model can read and correct: invalid arguments, a missing file, a command
+//! that is not allowed. Only a path that leaves the workspace is an error.
 //!
 //! ```no_run
 //! use serde_json::json;
@@ -17,13 +17,13 @@
 //! # async fn show() -> Result<(), Box<dyn std::error::Error>> {
 //! let toolbox = LocalTools::new(Sandbox::detect(Host::current()).await?);
 //! let tools = toolbox.tools("/home/me/project".as_ref())?;
-//! let offered = tool_schema(&tools); // as chat completions want it
-//! let said = dispatch_tool(&tools, "shell_run", json!({"cmd": "ls | wc -l"})).await?;
+//! let offered = tool_schema(&tools); // in the format of chat completions
+//! let text = dispatch_tool(&tools, "shell_run", json!({"cmd": "ls | wc -l"})).await?;
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! What it does not do: it asks nobody for permission and knows no model. Whoever offers the tools
+//! This crate asks for no permission and does not depend on a model. The caller that offers the tools
 //! decides by their [`kind`](windlass_core::ToolSpec::kind).
 
 mod dispatch;

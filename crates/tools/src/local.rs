@@ -1,4 +1,4 @@
-//! The toolbox: every tool, bound to a folder of this machine.
+//! The toolbox with all tools, bound to a directory of this machine.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::patch::ApplyPatch;
 use crate::run::{CommandLimits, CommandRunner, PythonRun, ShellRun};
 use crate::search::Search;
 
-/// Gives out tools that work on this machine: files directly, commands behind the sandbox.
+/// Provides tools that work on this machine: files directly, commands in the sandbox.
 #[derive(Debug, Clone)]
 pub struct LocalTools {
     sandbox: Result<Sandbox, String>,
@@ -23,8 +23,8 @@ pub struct LocalTools {
 }
 
 impl LocalTools {
-    /// Commands run behind this sandbox. One without walls runs nothing, see
-    /// [`unconfined`](Self::unconfined).
+    /// Creates a toolbox that runs commands in this sandbox. If the sandbox has no isolation, no command is
+    /// run; see [`unconfined`](Self::unconfined).
     pub fn new(sandbox: Sandbox) -> Self {
         let sandbox = match sandbox.mechanism() {
             Mechanism::None => Err("no isolation: the sandbox was turned off".to_owned()),
@@ -33,12 +33,13 @@ impl LocalTools {
         Self::with_sandbox(sandbox)
     }
 
-    /// Nothing is run at all, and this is why. Files can be read and written.
+    /// Creates a toolbox that runs no commands and reports the reason. Files can be read and written.
     pub fn without_isolation(reason: impl Into<String>) -> Self {
         Self::with_sandbox(Err(reason.into()))
     }
 
-    /// Commands run even if the sandbox has no walls. For those who were told what it means.
+    /// Creates a toolbox that runs commands even without isolation. Use it only on the user's explicit
+    /// request.
     pub fn unconfined(sandbox: Sandbox) -> Self {
         Self::with_sandbox(Ok(sandbox))
     }
@@ -51,13 +52,13 @@ impl LocalTools {
         }
     }
 
-    /// How much a command may use up.
+    /// Sets the limits of a command.
     pub fn limits(mut self, limits: CommandLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Commands that `shell_run` takes besides [`COMMANDS`](crate::COMMANDS).
+    /// Adds commands that `shell_run` accepts in addition to [`ALLOWED_COMMANDS`](crate::ALLOWED_COMMANDS).
     pub fn allow_commands<N: Into<String>>(
         mut self,
         commands: impl IntoIterator<Item = N>,

@@ -1,16 +1,16 @@
-//! What tools give back.
+//! The results of tools.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_core::ToolOutput;
 use windlass_workspace::paths::PathError;
 
-/// What became of a deed on files.
+/// The result of a file operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FSResult {
-    /// Whether it was done.
+    /// Whether the operation succeeded.
     pub ok: bool,
-    /// What was asked for, or what is in the way.
+    /// The requested data, or the reason of the failure.
     pub detail: String,
 }
 
@@ -29,38 +29,39 @@ impl FSResult {
         }
     }
 
-    /// A fault is told, after the name of the deed; an escape is not a result.
-    pub(crate) fn from_path_error(deed: &str, error: PathError) -> Result<Self, PathError> {
+    /// Converts a path error to a failed result that starts with the name of the operation. A path that
+    /// escapes the workspace stays an error.
+    pub(crate) fn from_path_error(operation: &str, error: PathError) -> Result<Self, PathError> {
         if error.is_escape() {
             return Err(error);
         }
-        Ok(Self::failed(format!("{deed}: {error}")))
+        Ok(Self::failed(format!("{operation}: {error}")))
     }
 }
 
-/// What a command of a shell said and how it ended.
+/// The output and exit code of a shell command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShellResult {
-    /// Whether it ended by itself with code 0.
+    /// Whether it exited normally with code 0.
     pub ok: bool,
-    /// Standard output, within its limit.
+    /// The standard output, truncated to its limit.
     pub stdout: String,
-    /// Standard error, within its limit.
+    /// The standard error, truncated to its limit.
     pub stderr: String,
-    /// The exit code: 124 when time ran out, 126 when it was blocked, 127 when there is no such program.
+    /// The exit code: 124 after a timeout, 126 if the command was blocked, 127 if the program does not exist.
     pub code: i32,
 }
 
-/// What a run of Python said and how it ended.
+/// The output and exit code of a Python run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PyRunResult {
-    /// Whether it ended by itself with code 0.
+    /// Whether it exited normally with code 0.
     pub ok: bool,
-    /// Standard output, within its limit.
+    /// The standard output, truncated to its limit.
     pub stdout: String,
-    /// Standard error, within its limit.
+    /// The standard error, truncated to its limit.
     pub stderr: String,
-    /// The exit code: 2 for a mode that is none, 124 when time ran out.
+    /// The exit code: 2 for an unknown mode, 124 after a timeout.
     pub code: i32,
 }
 
@@ -120,7 +121,7 @@ fn fields(result: &impl Serialize) -> Value {
     serde_json::to_value(result).unwrap_or(Value::Null)
 }
 
-/// Both outputs and the code, for a model to read. What is empty is left out.
+/// Returns both outputs and the exit code as text for a model. Empty parts are omitted.
 fn to_model_text(stdout: &str, stderr: &str, code: i32) -> String {
     let mut parts = Vec::new();
     if !stdout.is_empty() {
@@ -141,7 +142,7 @@ mod tests {
     use super::to_model_text;
 
     #[test]
-    fn a_model_reads_what_was_said_and_how_it_ended() {
+    fn model_text_has_output_and_exit_code() {
         assert_eq!(to_model_text("a\n", "", 0), "a");
         assert_eq!(to_model_text("", "", 0), "[exit code 0]");
         assert_eq!(

@@ -1,10 +1,10 @@
-//! The JSON schema of an input type, in the plain form that every model API takes.
+//! The JSON schema of an input type, in a simple form that every model API accepts.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-/// The schema of a tool's input.
+/// Returns the schema of a tool's input.
 pub(crate) fn input_schema<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.meta_schema = None;
@@ -15,7 +15,7 @@ pub(crate) fn input_schema<T: JsonSchema>() -> Value {
         .into_root_schema_for::<T>()
         .to_value();
     if let Value::Object(fields) = &mut schema {
-        // The tool has a name and a description already.
+        // The tool already has a name and a description.
         fields.remove("title");
         fields.remove("description");
     }
@@ -23,11 +23,11 @@ pub(crate) fn input_schema<T: JsonSchema>() -> Value {
     schema
 }
 
-/// Leaves out what some API refuses: a type that may also be null, defaults of null, number formats.
+/// Removes what some APIs reject: nullable types, null defaults, number formats.
 fn simplify(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
-            not_null(fields);
+            remove_null_type(fields);
             fields.remove("format");
             if fields.get("default") == Some(&Value::Null) {
                 fields.remove("default");
@@ -39,8 +39,8 @@ fn simplify(schema: &mut Value) {
     }
 }
 
-/// What may be left out need not be null as well.
-fn not_null(fields: &mut Map<String, Value>) {
+/// Replaces a nullable type by the type itself: an optional property need not be nullable as well.
+fn remove_null_type(fields: &mut Map<String, Value>) {
     let Some(Value::Array(types)) = fields.get("type") else {
         return;
     };
@@ -56,23 +56,23 @@ mod tests {
     use serde_json::json;
 
     #[derive(JsonSchema)]
-    #[expect(dead_code, reason = "only its schema is looked at")]
+    #[expect(dead_code, reason = "only its schema is used")]
     struct Input {
-        /// Where.
+        /// The path.
         path: String,
-        /// How many.
+        /// The count.
         count: Option<u32>,
     }
 
     #[test]
-    fn what_is_optional_is_optional_and_nothing_else() {
+    fn optional_property_is_not_required_and_not_nullable() {
         assert_eq!(
             super::input_schema::<Input>(),
             json!({
                 "type": "object",
                 "properties": {
-                    "path": {"description": "Where.", "type": "string"},
-                    "count": {"description": "How many.", "type": "integer", "minimum": 0},
+                    "path": {"description": "The path.", "type": "string"},
+                    "count": {"description": "The count.", "type": "integer", "minimum": 0},
                 },
                 "required": ["path"],
             })

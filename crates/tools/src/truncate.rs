@@ -1,6 +1,6 @@
-//! Texts within a limit: the beginning and the end are kept, and what fell out is counted.
+//! Truncation of text: keeps the head and the tail, and states how much is missing.
 
-/// The text, or its first and last halves of the limit with a mark between them.
+/// Returns the text, or its head and tail with a mark between them if it exceeds the limit.
 pub(crate) fn truncate_middle(text: String, limit: usize) -> String {
     if text.len() <= limit {
         return text;
@@ -10,12 +10,12 @@ pub(crate) fn truncate_middle(text: String, limit: usize) -> String {
     join(&text[..head], (tail - head) as u64, &text[tail..])
 }
 
-/// Two ends and the mark for what is missing between them.
+/// Joins the head and the tail with a mark for the missing bytes.
 pub(crate) fn join(head: &str, cut: u64, tail: &str) -> String {
     format!("{head}[… {cut} bytes cut …]{tail}")
 }
 
-/// One line that is not too long to be read among others.
+/// Returns one line, truncated to the limit.
 pub(crate) fn truncate_line(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn p12_the_middle_goes_and_says_so() {
+    fn p12_long_text_loses_its_middle_with_a_mark() {
         assert_eq!(truncate_middle("abcdef".into(), 6), "abcdef");
         assert_eq!(
             truncate_middle("abcdefgh".into(), 4),

@@ -1,5 +1,4 @@
-//! Everything `tools` promises, tried on this machine. Nothing is skipped: what is missing is a
-//! failure that says so.
+//! Integration tests on this machine. Nothing is skipped: a missing requirement is a failure that names it.
 
 #[cfg(test)]
 mod suite;

@@ -1,4 +1,4 @@
-//! A backend of your own: implement five methods, register it, and it is an agent like any other.
+//! A custom backend: implement five methods and register it; then it can be used like any other agent.
 //!
 //! Run it with `cargo run -p windlass --example custom_backend`.
 
@@ -11,12 +11,12 @@ use windlass_core::{
     SessionOptions, ready_events,
 };
 
-/// Answers everything in capitals.
+/// Answers with the prompt in upper case.
 struct Shout {
     mark: String,
 }
 
-/// What `[agents.NAME]` may say about it.
+/// The keys of `[agents.NAME]` for this backend.
 #[derive(Deserialize)]
 struct ShoutConfig {
     #[serde(default)]

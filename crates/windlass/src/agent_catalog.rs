@@ -1,4 +1,4 @@
-//! Agents by name: found in the configuration, made by the registry, kept for the next who asks.
+//! Agents by name: configured in the configuration, created by the registry, and cached.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,22 +13,22 @@ use windlass_runner::AgentResolver;
 
 use crate::config::{self, AgentConfig, Config};
 
-/// How many agents are kept. A client can ask for any agent with any model, and so for any number of names.
+/// Maximum number of cached agents. A client can request any agent with any model, and so any number of names.
 const MAX_CACHED: usize = 256;
 
-/// The agents that this program can reach.
+/// The agents that this program can use.
 #[derive(Debug, Clone)]
 pub(crate) struct AgentCatalog {
     registry: Arc<AgentRegistry>,
     config: Config,
-    /// Who works where nobody is named, in place of the configured one.
+    /// The agent to use if none is named, instead of the configured default.
     default: Option<String>,
-    /// By the names they were asked for. An agent whose process waits for the next turn is worth keeping, and so is a
-    /// composite that knows which of its nodes rests.
+    /// Opened agents by the names under which they were requested. Caching keeps an agent's idle process for the next
+    /// turn, and a composite's knowledge of which nodes are cooling down.
     open: Arc<Mutex<BTreeMap<String, AgentHandle>>>,
 }
 
-/// What the configuration says about a composite.
+/// The configuration of a composite.
 #[derive(Deserialize)]
 struct CompositeTable {
     kind: CompositeKind,
@@ -47,13 +47,13 @@ impl AgentCatalog {
         }
     }
 
-    /// The same agents, with another one to work where nobody is named.
+    /// Sets the agent to use if none is named, instead of the configured default.
     pub(crate) fn with_default(mut self, name: Option<String>) -> Self {
         self.default = name;
         self
     }
 
-    /// The agent that is named, or else the default one, as it is configured.
+    /// Returns the configuration of the named agent, or of the default agent.
     pub(crate) fn find(&self, name: Option<&str>) -> Result<AgentConfig> {
         let known = self.registry.available();
         let default = self.default.as_deref().or(self.config.default_agent());
@@ -66,7 +66,7 @@ impl AgentCatalog {
             names.sort();
             names.dedup();
             return Err(Error::InvalidInput(format!(
-                "no agent is chosen: pass --agent NAME or set default_agent (there are: {})",
+                "no agent selected: pass --agent NAME or set default_agent (known agents: {})",
                 names.join(", ")
             )));
         };
@@ -75,17 +75,17 @@ impl AgentCatalog {
             .map_err(invalid_input)
     }
 
-    /// The backends there are, by name.
+    /// Returns the names of all backends.
     pub(crate) fn backends(&self) -> Vec<&str> {
         self.registry.available()
     }
 
-    /// The agent itself, under the limits that the configuration sets.
+    /// Creates the agent with the limits that the configuration sets.
     pub(crate) fn open(&self, agent: &AgentConfig) -> Result<AgentHandle> {
         self.open_nested(agent, &[])
     }
 
-    /// The same for a node of these composites, the outermost first.
+    /// Like [`open`](Self::open), for a node inside these composites, outermost first.
     fn open_nested(&self, agent: &AgentConfig, inside: &[&str]) -> Result<AgentHandle> {
         if let Some(name) = agent.composite_name() {
             let handle = self
@@ -96,38 +96,41 @@ impl AgentCatalog {
                     }
                     other => other,
                 })?;
-            let usual = handle.limits();
+            let defaults = handle.limits();
             return Ok(handle.with_limits(TurnLimits {
-                deadline: agent.timeout().unwrap_or(usual.deadline),
-                ..usual
+                deadline: agent.timeout().unwrap_or(defaults.deadline),
+                ..defaults
             }));
         }
-        let made = self.registry.create(&agent.backend, &agent.table);
-        let handle = made.map_err(|error| match error {
+        let created = self.registry.create(&agent.backend, &agent.table);
+        let handle = created.map_err(|error| match error {
             Error::Config { key, problem } => {
                 Error::config(format!("agents.{}.{key}", agent.name), problem)
             }
             other => other,
         })?;
-        let usual = handle.limits();
+        let defaults = handle.limits();
         Ok(handle.with_limits(TurnLimits {
             deadline: agent
                 .timeout()
                 .or(self.config.turn_deadline())
-                .unwrap_or(usual.deadline),
-            stall: self.config.stall().or(usual.stall),
-            ..usual
+                .unwrap_or(defaults.deadline),
+            stall: self.config.stall().or(defaults.stall),
+            ..defaults
         }))
     }
 
-    /// Makes one agent of several, each of which is kept under its own name.
+    /// Creates a composite. Each of its nodes is cached under its own name.
     fn open_composite(&self, agent: &AgentConfig, inside: &[&str]) -> Result<AgentHandle> {
-        let made: CompositeTable = parse_config(&agent.table).map_err(|error| match error {
-            // A whole key that is missing is named in the message.
-            Error::Config { key, problem } if key == "." => match problem.contains("`kind`") {
-                true => Error::config("kind", "is not set: say how the nodes work together"),
-                false => Error::config("nodes", "is not set: name the agents that it is made of"),
-            },
+        let table: CompositeTable = parse_config(&agent.table).map_err(|error| match error {
+            // A missing key is named only in the message.
+            Error::Config { key, problem } if key == "." => {
+                if problem.contains("`kind`") {
+                    Error::config("kind", "is not set: set how the nodes work together")
+                } else {
+                    Error::config("nodes", "is not set: list the agents that it consists of")
+                }
+            }
             other => other,
         })?;
         let inside: Vec<&str> = inside
@@ -135,33 +138,33 @@ impl AgentCatalog {
             .copied()
             .chain([agent.name.as_str()])
             .collect();
-        let mut nodes = Vec::with_capacity(made.nodes.len());
-        for name in &made.nodes {
+        let mut nodes = Vec::with_capacity(table.nodes.len());
+        for name in &table.nodes {
             let found = self.find(Some(name));
             let found = found.map_err(|error| Error::config("nodes", error.to_string()))?;
             if inside.contains(&found.name.as_str()) {
-                let way: Vec<&str> = inside
+                let path: Vec<&str> = inside
                     .iter()
                     .copied()
                     .chain([found.name.as_str()])
                     .collect();
-                let problem = format!("it is made of itself: {}", way.join(" → "));
+                let problem = format!("it contains itself: {}", path.join(" → "));
                 return Err(Error::config("nodes", problem));
             }
             nodes.push(Node::new(name, self.get_or_open(name, &found, &inside)?));
         }
-        let usual = CompositeProfile::new(made.kind);
+        let defaults = CompositeProfile::new(table.kind);
         let profile = CompositeProfile {
-            on: made.on.unwrap_or(usual.on),
-            cool_down: made
+            on: table.on.unwrap_or(defaults.on),
+            cool_down: table
                 .cool_down_secs
-                .map_or(usual.cool_down, Duration::from_secs),
-            ..usual
+                .map_or(defaults.cool_down, Duration::from_secs),
+            ..defaults
         };
         Ok(Composite::new(profile, nodes)?.handle())
     }
 
-    /// The agent that is kept under this name, or a new one that is from now on.
+    /// Returns the cached agent of this name, or creates and caches it.
     fn get_or_open(&self, name: &str, agent: &AgentConfig, inside: &[&str]) -> Result<AgentHandle> {
         let name = self.cache_key(name, agent);
         if let Some(handle) = self.cache().get(name) {
@@ -174,7 +177,8 @@ impl AgentCatalog {
         Ok(handle)
     }
 
-    /// The name to keep an agent under: its own, unless it was asked for with something that it has not by itself.
+    /// Returns the cache key of an agent: its own name, or the requested name if that adds a setting, such as a
+    /// model.
     fn cache_key<'a>(&self, name: &'a str, agent: &'a AgentConfig) -> &'a str {
         let plain = self
             .config
@@ -185,7 +189,7 @@ impl AgentCatalog {
         }
     }
 
-    /// Lets this agent answer to a name, whatever the configuration says about it.
+    /// Caches this agent under a name, which then overrides the configuration.
     pub(crate) fn insert(&self, name: &str, handle: AgentHandle) {
         self.cache().insert(name.to_owned(), handle);
     }
@@ -222,18 +226,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_cause_that_can_be_configured_is_one() {
+    fn configurable_fallback_causes_include_the_defaults() {
         let key = "composites.<name>.on";
         let row = config::KEYS.iter().find(|known| known.path == key);
-        let Some(config::ValueKind::Choices(words)) = row.map(|known| known.kind) else {
-            panic!("{key} takes no words");
+        let Some(config::ValueKind::Choices(choices)) = row.map(|known| known.kind) else {
+            panic!("{key} has no choices");
         };
-        let causes: Vec<FallbackCause> = words
+        let causes: Vec<FallbackCause> = choices
             .iter()
-            .map(|word| serde_json::from_value((*word).into()).unwrap())
+            .map(|choice| serde_json::from_value((*choice).into()).unwrap())
             .collect();
-        for usual in FallbackCause::DEFAULT {
-            assert!(causes.contains(&usual), "{usual:?}");
+        for cause in FallbackCause::DEFAULT {
+            assert!(causes.contains(&cause), "{cause:?}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! What git knows of a repository's past, for ranking. Git runs behind walls, and the repository's own settings have
-//! no say in what it starts.
+//! Reads a repository's commit history from git, for ranking. Git runs in the sandbox, and the repository's own
+//! settings cannot choose which programs it starts.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,15 +9,15 @@ use futures::future::BoxFuture;
 use windlass_index::{HistorySource, NewHistory, PastCommit};
 use windlass_sandbox::{CommandSpec, ProcessLimits, Profile, Sandbox};
 
-/// A history that takes longer is not worth waiting for.
+/// Time limit of one git command.
 const DEADLINE: Duration = Duration::from_secs(20);
-/// The most of git's answer that is read.
+/// Maximum number of bytes read from git's output.
 const MAX_OUTPUT_BYTES: usize = 32 << 20;
-/// Marks in git's answer: before a commit, and after its message.
+/// Marks in git's output: before a commit, and after its message.
 const COMMIT: char = '\u{1}';
 const MESSAGE_END: char = '\u{2}';
 
-/// Past commits, from git.
+/// A source of past commits that reads them from git.
 #[derive(Debug, Clone)]
 pub(crate) struct GitHistory {
     sandbox: Sandbox,
@@ -42,11 +42,11 @@ impl GitHistory {
                     head,
                 });
             }
-            // What is not behind us is another past.
+            // If the known commit is not an ancestor of HEAD, the history was rewritten and is read in full.
             Some(known) => {
-                let order = ["merge-base", "--is-ancestor", known, &head];
-                let behind = self.git(root, &order).await.is_some();
-                behind.then(|| known.to_owned())
+                let args = ["merge-base", "--is-ancestor", known, &head];
+                let is_ancestor = self.git(root, &args).await.is_some();
+                is_ancestor.then(|| known.to_owned())
             }
             None => None,
         };
@@ -75,19 +75,19 @@ impl GitHistory {
         })
     }
 
-    /// What git says, if it ends well.
+    /// Runs git and returns its output, or `None` if it fails or its output is truncated.
     async fn git(&self, root: &Path, args: &[&str]) -> Option<String> {
         let limits = ProcessLimits {
             deadline: DEADLINE,
             output_bytes: MAX_OUTPUT_BYTES,
             ..ProcessLimits::default()
         };
-        // A clone may have its objects elsewhere, in a place that is hidden otherwise.
-        let mut walls = Profile::tool();
+        // A clone may have its objects in another directory, which the sandbox would hide.
+        let mut profile = Profile::tool();
         if let Some(objects) = windlass_index::shared_objects(root) {
-            walls = walls.read(objects);
+            profile = profile.read(objects);
         }
-        let spec = CommandSpec::new("git", root, walls)
+        let spec = CommandSpec::new("git", root, profile)
             .args([
                 "-c",
                 "core.fsmonitor=false",
@@ -101,8 +101,8 @@ impl GitHistory {
             .env("GIT_TERMINAL_PROMPT", "0")
             .limits(limits);
         let output = self.sandbox.run(spec).await.ok()?;
-        let whole = output.exit.success() && !output.stdout.is_truncated();
-        whole.then(|| output.stdout.text())
+        let is_complete = output.exit.success() && !output.stdout.is_truncated();
+        is_complete.then(|| output.stdout.text())
     }
 }
 
@@ -117,7 +117,7 @@ impl HistorySource for GitHistory {
     }
 }
 
-/// The commits in git's answer: a mark, the message, a mark, the paths with a NUL after each.
+/// Parses the commits in git's output: a mark, the message, a mark, then the paths, each followed by a NUL.
 fn parse(log: &str) -> Vec<PastCommit> {
     let commit = |text: &str| {
         let (message, files) = text.split_once(MESSAGE_END)?;
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_log_is_messages_with_paths() {
+    fn log_is_parsed_into_messages_and_paths() {
         let log = "\u{1}One\n\nWhy.\n\u{2}\0\na.rs\0src/b c.rs\0\0\u{1}Empty\n\u{2}\0";
         let commits = parse(log);
         assert_eq!(commits[0].message, "One\n\nWhy.\n");

@@ -1,7 +1,7 @@
-//! The command line, the configuration, and the one place where all of Windlass is wired together.
+//! The command line and the configuration, and the crate that wires all other Windlass crates together.
 //!
-//! A program of your own can be `windlass` with one more backend: build a registry on
-//! [`default_registry`] and hand it to [`cli::main`]. `examples/custom_backend.rs` does.
+//! To build your own `windlass` with an additional backend, extend [`default_registry`] and pass the registry to
+//! [`cli::main`]. See `examples/custom_backend.rs`.
 
 mod agent_catalog;
 pub mod cli;

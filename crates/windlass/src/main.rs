@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // The same program is also the first process of every sandbox; then it never comes back from here.
+    // The same executable is also the init process of every sandbox. In that case this call does not return.
     windlass_sandbox::init::run_if_invoked();
-    // And the demonstration server of scenarios.
+    // It is also the demo MCP server that scenarios use.
     windlass_mcp::demo::run_if_invoked();
     windlass::cli::main(windlass::default_registry())
 }

@@ -1,4 +1,4 @@
-//! Whom the gateway can ask as a model: every agent, every alias of `model_list`, every composite.
+//! The models that the gateway serves: every agent, every alias of `model_list` and every composite.
 
 use windlass_agents::model::completion_model;
 use windlass_core::{Error, registry};
@@ -8,24 +8,23 @@ use windlass_runner::AgentResolver;
 use crate::agent_catalog::AgentCatalog;
 use crate::config::Config;
 
-/// Backends that are nobody by themselves: `direct` is the older name of `claude`; a replay without a cassette and `acp`
-/// without a command are nothing.
+/// Backends that are not served as agents unless they are configured: `direct` is the older name of `claude`;
+/// `replay` needs a cassette, and `acp` needs a command.
 pub(crate) const NOT_SERVED: [&str; 3] = ["acp", "direct", "replay"];
 
-/// The agents of a configuration, as models. Clones share their processes, and who rests.
+/// The agents of a configuration, as models. Clones share the agents' processes and cool-downs.
 #[derive(Debug, Clone)]
 pub(crate) struct ConfiguredModels {
-    roster: AgentCatalog,
+    agents: AgentCatalog,
     config: Config,
 }
 
 impl ConfiguredModels {
-    /// Those that this roster knows, under this configuration.
-    pub(crate) fn new(roster: AgentCatalog, config: Config) -> Self {
-        Self { roster, config }
+    pub(crate) fn new(agents: AgentCatalog, config: Config) -> Self {
+        Self { agents, config }
     }
 
-    /// The names that are closest to one that nobody has.
+    /// Returns the known name that is closest to an unknown one.
     fn suggestions(&self, name: &str) -> Vec<String> {
         let cards = self.list();
         let known = cards.iter().map(|card| card.id.as_str());
@@ -47,8 +46,8 @@ impl ModelCatalog for ConfiguredModels {
         if !cards.is_empty() {
             return cards;
         }
-        // Nobody is configured: then whoever there may be, by the name of its backend.
-        let backends = self.roster.backends().into_iter();
+        // Without configured agents, list every backend by its name.
+        let backends = self.agents.backends().into_iter();
         let backends = backends.filter(|backend| !NOT_SERVED.contains(backend));
         backends
             .map(|backend| card(backend.to_owned(), ModelInfoKind::Agent))
@@ -57,13 +56,13 @@ impl ModelCatalog for ConfiguredModels {
 
     fn find(&self, name: &str) -> Result<ServedModel, ModelLookupError> {
         let agent = self
-            .roster
+            .agents
             .find(Some(name))
             .map_err(|_| ModelLookupError::Unknown {
                 name: name.to_owned(),
                 near: self.suggestions(name),
             })?;
-        let opened = self.roster.resolve(Some(name), Default::default());
+        let opened = self.agents.resolve(Some(name), Default::default());
         let handle = opened.map_err(|error: Error| ModelLookupError::Unavailable {
             name: name.to_owned(),
             problem: error.to_string(),
@@ -73,7 +72,7 @@ impl ModelCatalog for ConfiguredModels {
             name: agent.name.clone(),
             native: completion_model(&handle),
             agent: handle,
-            // A model that the name says is set in the agent already; a session only has to repeat it.
+            // A model in the name is already set in the agent; the session repeats it.
             model: agent.model().map(str::to_owned),
             folder: alias.as_ref().and_then(|alias| alias.folder.clone()),
             may_write: alias.is_some_and(|alias| alias.may_write),

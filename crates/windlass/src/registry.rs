@@ -1,4 +1,4 @@
-//! The one place where every backend is registered.
+//! Registers every backend.
 
 use std::sync::Arc;
 
@@ -13,8 +13,9 @@ use windlass_tools::LocalTools;
 
 use crate::config::{Config, Inputs};
 
-/// Every backend that is not a program. Add your own with [`register`](AgentRegistry::register) and pass it to
-/// [`cli::main`](crate::cli::main), which adds the agents that are programs.
+/// Returns a registry with every backend that is not a program. Add your own with
+/// [`register`](AgentRegistry::register) and pass the registry to [`cli::main`](crate::cli::main), which adds the
+/// agents that are programs.
 pub fn default_registry() -> AgentRegistry {
     AgentRegistry::new()
         .register("mock", MockAgent::factory())
@@ -22,21 +23,21 @@ pub fn default_registry() -> AgentRegistry {
         .export("windlass", "mock", Export::of::<MockAgent>())
 }
 
-/// What agents that are programs need of this machine: walls, keys, and a folder of their own.
+/// Returns what agent programs need on this machine: a sandbox, keys, and a state directory.
 ///
-/// The error says why no program can be started here.
+/// The error is the reason why no program can be started.
 pub(crate) async fn agent_context(inputs: &Inputs) -> Result<AgentContext, String> {
-    // A configuration that cannot be read is reported by whoever needs it; here it only holds no keys.
+    // The command that needs the configuration reports why it cannot be read; here it only provides no keys.
     let config = Config::load(inputs).ok();
     let sandbox = detect_sandbox(config.as_ref()).await?;
     let state = inputs
         .state_dir()
-        .ok_or("there is no place for the agents' own folders: set HOME or XDG_STATE_HOME")?;
+        .ok_or("no state directory: set HOME or XDG_STATE_HOME")?;
     let secrets = move |name: &str| config.as_ref()?.secret(name);
     Ok(AgentContext::new(sandbox, state.join("agents")).with_secrets(secrets))
 }
 
-/// The walls alone, for a program that is no agent.
+/// Returns only the sandbox, for a program that is not an agent.
 pub(crate) async fn sandbox(inputs: &Inputs) -> Result<Sandbox, String> {
     detect_sandbox(Config::load(inputs).ok().as_ref()).await
 }
@@ -53,7 +54,8 @@ async fn detect_sandbox(config: Option<&Config>) -> Result<Sandbox, String> {
     sandbox.map_err(|error| error.to_string())
 }
 
-/// The registry with the agents that are programs or models. A backend that is there already keeps its name.
+/// Adds the agents that are programs or models to the registry. A backend that is already registered under the same
+/// name is kept.
 pub(crate) fn with_local_agents(
     mut registry: AgentRegistry,
     machine: &Result<AgentContext, String>,
@@ -69,7 +71,7 @@ pub(crate) fn with_local_agents(
             model::factory(kind, context, tools)
         });
     }
-    // An agent that has a profile is reached by ACP under the same name, with `transport = "acp"`.
+    // An agent with a CLI profile uses ACP under the same name if `transport = "acp"` is set.
     for preset in acp::PRESETS {
         registry = register_or_error(registry, preset.name, machine, |context| {
             acp::factory(Some(preset), context)
@@ -86,12 +88,13 @@ pub(crate) fn with_local_agents(
     }
 }
 
-/// What models may do in a folder.
+/// Creates the tools that models may use in a directory.
 fn toolbox(context: &AgentContext) -> Arc<dyn Toolbox> {
     Arc::new(LocalTools::new(context.sandbox().clone()))
 }
 
-/// Adds a backend that needs this machine, or why it cannot be had. One that is there already keeps its name.
+/// Adds a backend that needs this machine, or a factory that returns the reason why it is unavailable. A backend
+/// that is already registered under the same name is kept.
 fn register_or_error<F>(
     registry: AgentRegistry,
     name: &'static str,

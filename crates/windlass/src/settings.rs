@@ -1,4 +1,4 @@
-//! What planning and carrying out a task go by: eight values, from the environment, `.env` or `windlass.toml`.
+//! Settings for planning and executing a task: eight values from the environment, `.env` or `windlass.toml`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,40 +15,40 @@ use windlass_tools::LocalTools;
 use crate::config::{Config, Inputs, Result};
 use crate::registry;
 
-/// The variable with the planner's key, unless the configuration names another.
+/// The variable that holds the planner's key, unless the configuration names another.
 const KEY: &str = "OLLAMA_API_KEY";
 
-/// How a task is planned and carried out where no agent is named.
+/// Settings for planning and executing a task if no agent is named.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The server whose model plans.
+    /// The server of the planner model.
     pub turbo_host: String,
-    /// The server whose model carries plans out.
+    /// The server of the coder model, which executes plans.
     pub local_host: String,
-    /// The model that plans.
+    /// The planner model.
     pub planner_model: String,
-    /// The model that carries plans out.
+    /// The coder model, which executes plans.
     pub coder_model: String,
-    /// The key for the planner's server. Only a planner that needs it misses it.
+    /// The key for the planner's server. It may be absent if the server needs no key.
     pub api_key: Option<SecretString>,
-    /// How many times a model may be asked while it carries out one plan.
+    /// Maximum number of model calls while executing one plan.
     pub max_steps: u32,
-    /// How long one request may take.
+    /// Timeout of one request.
     pub request_timeout: Duration,
-    /// Whether nothing is to be changed, whatever else is asked.
+    /// If `true`, nothing is changed, even with `--apply`.
     pub dry_run: bool,
 }
 
-/// The settings of this process.
+/// Loads the settings of this process.
 pub fn load_settings() -> Result<Settings> {
     let inputs = Inputs::from_process().unwrap_or_default();
     Ok(Settings::from_config(&Config::load(&inputs)?))
 }
 
-/// Has the planner of these settings, or of this process, make a plan. Nothing is changed by it.
+/// Makes a plan with the planner of these settings, or of this process. It changes no files.
 ///
-/// The planner is asked at `{turbo_host}/api/chat`, with the key, for a whole answer: the planning prompt as the system's
-/// words, the task as the user's.
+/// Sends a non-streaming request with the key to `{turbo_host}/api/chat`. The planning prompt is the system message,
+/// the task is the user message.
 pub async fn get_plan(
     task: &str,
     settings: Option<Settings>,
@@ -69,9 +69,11 @@ pub async fn get_plan(
     windlass_runner::get_plan(task, &planner, options).await
 }
 
-/// Has the coder of these settings, or of this process, carry a plan out with tools, in the folder of this process.
+/// Executes a plan with the coder of these settings, or of this process, using tools in the working directory of this
+/// process.
 ///
-/// The files there are changed at once: `windlass run --apply` is the way with a clone, tests and a way back.
+/// The files there are changed directly. To use a clone, run the tests and be able to undo, use `windlass run
+/// --apply`.
 pub async fn execute(
     coder_prompt: &str,
     settings: Option<Settings>,
@@ -88,7 +90,7 @@ pub async fn execute(
 }
 
 impl Settings {
-    /// What a configuration says about them.
+    /// Reads the settings from a configuration.
     pub fn from_config(config: &Config) -> Self {
         let text = |key: &str| config.value(key).and_then(|value| value.as_str());
         let number = |key: &str| config.value(key).and_then(serde_json::Value::as_u64);
@@ -110,7 +112,8 @@ impl Settings {
         }
     }
 
-    /// The planner as an agent's table: a model that answers whole and has no tools. The key is not in it.
+    /// Returns the planner as an agent's table: a model without streaming and without tools. The table does not
+    /// contain the key.
     pub(crate) fn planner(&self) -> Value {
         json!({
             "endpoint": self.turbo_host,
@@ -122,7 +125,7 @@ impl Settings {
         })
     }
 
-    /// The coder as an agent's table: a model with tools.
+    /// Returns the coder as an agent's table: a model with tools.
     pub(crate) fn coder(&self) -> Value {
         json!({
             "endpoint": self.local_host,
@@ -132,11 +135,12 @@ impl Settings {
         })
     }
 
-    /// Whether the planner's server can be asked: only one on this machine does without the key of this variable.
+    /// Returns an error if the planner's server needs the key of this variable and it is not set. Only a server on
+    /// this machine needs no key.
     pub(crate) fn check_key(&self, variable: &str) -> std::result::Result<(), String> {
         let host = &self.turbo_host;
-        let is_here = || BaseUrl::parse(host).is_ok_and(|address| address.is_local());
-        if self.api_key.is_some() || is_here() {
+        let is_local = || BaseUrl::parse(host).is_ok_and(|address| address.is_local());
+        if self.api_key.is_some() || is_local() {
             return Ok(());
         }
         Err(format!(
@@ -150,7 +154,7 @@ fn or_load(settings: Option<Settings>) -> windlass_core::Result<Settings> {
     loaded.map_err(|error| Error::InvalidInput(error.to_string()))
 }
 
-/// This process, with no other key than that of the settings.
+/// Returns the inputs and the agent context of this process, with no key except that of the settings.
 async fn process_context(settings: &Settings) -> windlass_core::Result<(Inputs, AgentContext)> {
     let inputs = Inputs::from_process()
         .map_err(|error| Error::InvalidInput(format!("no working directory: {error}")))?;
@@ -172,7 +176,7 @@ fn model(
     Ok(ModelAgent::new(ModelKind::Ollama, settings, context, tools)?.handle())
 }
 
-/// A value as JSON without any space, for a log.
+/// Formats a value as JSON without whitespace, for a log.
 pub fn compact_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_else(|error| format!("{{\"unprintable\":\"{error}\"}}"))
 }

@@ -1,4 +1,4 @@
-//! The rules of the house, each kept by a test. ARCHITECTURE.md says why they are there.
+//! Tests that enforce the rules of the code base. ARCHITECTURE.md gives the reasons.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -13,10 +13,11 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 #[path = "tidy/tokens.rs"]
 mod tokens;
 
-/// How the reason of an `#[ignore]` may begin; `scripts/test` prints it.
+/// Allowed prefixes of the reason of an `#[ignore]`; `scripts/test` prints the reason.
 const REASONS: [&str; 2] = ["full: ", "needs "];
 
-/// Which member may depend on which (without their prefix), outside of tests. The order is the order of the house.
+/// The crates that each crate may depend on (without their prefix), except in tests. The order is that of
+/// ARCHITECTURE.md.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("windlass-core", &[]),
     ("windlass-sandbox", &["core"]),
@@ -54,6 +55,46 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// Phrases that may not occur in sources and documentation, each with its replacement. Lower case; only whole words
+/// match.
+const BANNED_PHRASES: &[(&str, &str)] = &[
+    (
+        "whoever",
+        "the role: the caller, the client, the user, the worker",
+    ),
+    ("somebody", "the role: a client, a user, another process"),
+    ("nobody", "no client, no receiver; or use the active voice"),
+    ("anybody", "any client, any caller"),
+    ("everybody", "all subscribers, all clients"),
+    ("is told", "receives, is notified, is sent"),
+    ("are told", "receive, are notified, are sent"),
+    ("was told", "received, was notified, was sent"),
+    ("told apart", "distinguished"),
+    ("is said", "is reported, is sent"),
+    ("was said", "was reported, was output"),
+    ("last words", "final output, end of stderr"),
+    ("in a few words", "briefly, as text"),
+    ("word for word", "verbatim"),
+    ("takes up", "resumes"),
+    ("taken up", "resumed"),
+    ("anew", "again; restarted, recreated, reset"),
+    ("under way", "running, in progress"),
+    ("behind walls", "sandboxed, in the sandbox"),
+    ("without walls", "unsandboxed"),
+    ("as hoped", "success"),
+    ("passed over", "skipped, ignored"),
+    ("makes room", "is evicted"),
+    ("went silent", "stopped sending heartbeats"),
+    ("what became of", "the outcome of, the status of"),
+    ("what came of", "the result of"),
+    ("cleared away", "removed"),
+    ("cannot be had", "is unavailable"),
+    ("broken off", "interrupted, cancelled, truncated"),
+    ("for the time being", "temporarily"),
+    ("what is checked out", "the current branch, HEAD"),
+    ("carries the plan out", "executes the plan"),
+];
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()
@@ -62,7 +103,7 @@ fn root() -> PathBuf {
         .to_owned()
 }
 
-/// Every file that git tracks or would track, with its text; what is not text is left out.
+/// Returns every text file that git tracks or would track, with its content.
 fn files() -> Vec<(String, String)> {
     let mut git = assert_cmd::Command::new("git");
     git.current_dir(root()).args([
@@ -90,7 +131,7 @@ fn read(name: &str) -> String {
     std::fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The source of the members themselves: no tests, no benchmarks, no examples.
+/// Returns the sources of the crates, without tests, benchmarks and examples.
 fn sources() -> Vec<(String, String)> {
     let mut files = files();
     files.retain(|(name, _)| {
@@ -101,12 +142,12 @@ fn sources() -> Vec<(String, String)> {
     files
 }
 
-/// The lines of code that say something: comments are not code, and neither is what `#[cfg(test)]` stands before.
-fn code<'a>(name: &str, text: &'a str, says: impl Fn(&str) -> bool) -> Vec<(usize, &'a str)> {
+/// Returns the matching lines of code, without comments and without items under `#[cfg(test)]`.
+fn code<'a>(name: &str, text: &'a str, matches: impl Fn(&str) -> bool) -> Vec<(usize, &'a str)> {
     let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line));
     let is_code = |line: &str| !line.trim_start().starts_with("//");
     let mut found: Vec<_> = lines
-        .filter(|(_, line)| is_code(line) && says(line))
+        .filter(|(_, line)| is_code(line) && matches(line))
         .collect();
     if !found.is_empty() {
         let tests = tokens::test_lines(&tokens::parse(name, text));
@@ -115,27 +156,27 @@ fn code<'a>(name: &str, text: &'a str, says: impl Fn(&str) -> bool) -> Vec<(usiz
     found
 }
 
-/// Fails with every place where a line of code says one of the words, outside the crates that may.
+/// Fails with every line of code that contains one of the words, outside of the given crates.
 #[track_caller]
-fn nowhere_but(crates: &[&str], words: &[&str], why: &str) {
-    let mut places = Vec::new();
+fn assert_only_in(crates: &[&str], words: &[&str], why: &str) {
+    let mut found = Vec::new();
     for (name, text) in sources() {
         if crates
             .iter()
-            .any(|home| name.starts_with(&format!("crates/{home}/")))
+            .any(|krate| name.starts_with(&format!("crates/{krate}/")))
         {
             continue;
         }
-        let says = |line: &str| words.iter().any(|word| line.contains(word));
-        for (at, line) in code(&name, &text, says) {
-            places.push(format!("{name}:{at}: {}", line.trim()));
+        let matches = |line: &str| words.iter().any(|word| line.contains(word));
+        for (at, line) in code(&name, &text, matches) {
+            found.push(format!("{name}:{at}: {}", line.trim()));
         }
     }
-    assert!(places.is_empty(), "{why}:\n{}", places.join("\n"));
+    assert!(found.is_empty(), "{why}:\n{}", found.join("\n"));
 }
 
 #[test]
-fn members_depend_in_one_direction() {
+fn crates_depend_in_one_direction() {
     let metadata = MetadataCommand::new()
         .current_dir(root())
         .no_deps()
@@ -146,7 +187,7 @@ fn members_depend_in_one_direction() {
         let name = package.name.as_str();
         let may = allowed
             .get(name)
-            .unwrap_or_else(|| panic!("{name} has no place in MAY_USE"));
+            .unwrap_or_else(|| panic!("{name} has no row in MAY_USE"));
         let uses = package.dependencies.iter().filter(|dependency| {
             dependency.kind == DependencyKind::Normal && dependency.name.starts_with("windlass")
         });
@@ -162,22 +203,22 @@ fn members_depend_in_one_direction() {
 }
 
 #[test]
-fn only_the_sandbox_starts_processes() {
-    let mut places = Vec::new();
+fn only_sandbox_starts_processes() {
+    let mut found = Vec::new();
     for (name, text) in sources() {
-        let names = |line: &str| line.contains("process::") && line.contains("Command");
-        if !name.starts_with("crates/sandbox/") && !code(&name, &text, names).is_empty() {
-            places.push(name);
+        let matches = |line: &str| line.contains("process::") && line.contains("Command");
+        if !name.starts_with("crates/sandbox/") && !code(&name, &text, matches).is_empty() {
+            found.push(name);
         }
     }
     assert!(
-        places.is_empty(),
-        "only `sandbox` names process::Command: {places:?}"
+        found.is_empty(),
+        "only `sandbox` may use process::Command: {found:?}"
     );
 }
 
 #[test]
-fn only_the_store_speaks_sql() {
+fn only_store_and_index_contain_sql() {
     let words = [
         "SELECT ",
         "INSERT INTO ",
@@ -185,57 +226,53 @@ fn only_the_store_speaks_sql() {
         "DELETE FROM ",
         "CREATE TABLE ",
     ];
-    nowhere_but(
+    assert_only_in(
         &["store", "index"],
         &words,
-        "SQL lives in `store`, and in `index` for its cache",
+        "SQL is allowed only in `store`, and in `index` for its cache",
     );
 }
 
 #[test]
-fn only_the_servers_name_axum() {
-    nowhere_but(
+fn only_gateway_and_server_use_axum() {
+    assert_only_in(
         &["gateway", "server"],
         &["axum"],
-        "only `gateway` and `server` name axum",
+        "only `gateway` and `server` may use axum",
     );
 }
 
 #[test]
-fn p12_nothing_is_without_a_limit() {
+fn p12_channels_and_reads_are_bounded() {
     let words = [
         "unbounded_channel",
         "mpsc::unbounded",
         "sync::mpsc::channel(",
     ];
-    nowhere_but(&[], &words, "a channel without a limit");
+    assert_only_in(&[], &words, "unbounded channel");
 
-    // A read of everything must be a read of at most so much.
-    let mut places = Vec::new();
+    // A read to the end must have a size limit.
+    let mut found = Vec::new();
     for (name, text) in sources() {
         let lines: Vec<&str> = text.lines().collect();
         let whole = |line: &str| line.contains("read_to_end(") || line.contains("read_to_string(");
         for (at, line) in code(&name, &text, whole) {
             let near = lines[at.saturating_sub(6)..at].join("\n");
             if !near.contains(".take(") {
-                places.push(format!("{name}:{at}: {}", line.trim()));
+                found.push(format!("{name}:{at}: {}", line.trim()));
             }
         }
     }
-    assert!(
-        places.is_empty(),
-        "reads without a limit:\n{}",
-        places.join("\n")
-    );
+    assert!(found.is_empty(), "unbounded reads:\n{}", found.join("\n"));
 }
 
 #[test]
-fn nothing_is_left_undone() {
+fn no_unfinished_code() {
     let words = ["todo!(", "unimplemented!(", "FIXME", "XXX"];
-    nowhere_but(&[], &words, "work left undone");
+    assert_only_in(&[], &words, "unfinished code");
 }
 
-/// Every Rust file that has this word, as tokens.
+/// Returns every Rust file that contains this word, as tokens.
 fn rust(word: &str) -> impl Iterator<Item = (String, proc_macro2::TokenStream)> {
     let files = files().into_iter();
     files
@@ -247,57 +284,57 @@ fn rust(word: &str) -> impl Iterator<Item = (String, proc_macro2::TokenStream)> 
 }
 
 #[test]
-fn every_ignored_test_has_a_reason() {
+fn ignored_tests_have_a_reason() {
     for (name, source) in rust("#[ignore") {
         for (line, reason) in tokens::ignored(&source) {
             let reason = reason.unwrap_or_default();
             assert!(
                 REASONS.iter().any(|start| reason.starts_with(start)),
-                "{name}:{line}: the reason of an ignored test begins with one of {REASONS:?}"
+                "{name}:{line}: the reason of an ignored test must start with one of {REASONS:?}"
             );
         }
     }
 }
 
 #[test]
-fn no_test_passes_without_checking_anything() {
-    let mut places = Vec::new();
+fn tests_cannot_pass_without_a_check() {
+    let mut found = Vec::new();
     for (name, source) in rust("test") {
-        let mut found = tokens::hollow_tests(&source);
+        let mut problems = tokens::unchecked_tests(&source);
         if name.contains("/tests/") {
-            found.extend(tokens::environment_returns(&source));
+            problems.extend(tokens::environment_returns(&source));
         }
-        let found = found.into_iter();
-        places.extend(found.map(|(line, why)| format!("{name}:{line}: {why}")));
+        let problems = problems.into_iter();
+        found.extend(problems.map(|(line, why)| format!("{name}:{line}: {why}")));
     }
     assert!(
-        places.is_empty(),
-        "a test that cannot run is `#[ignore = \"reason\"]`:\n{}",
-        places.join("\n")
+        found.is_empty(),
+        "a test that cannot run must be `#[ignore = \"reason\"]`:\n{}",
+        found.join("\n")
     );
 }
 
 #[test]
-fn failing_property_cases_are_kept() {
-    let forgets = concat!("failure_persistence: ", "None");
+fn failing_property_cases_are_stored() {
+    let disabled = concat!("failure_persistence: ", "None");
     for (name, text) in files() {
         let is_code = name.ends_with(".rs");
         assert!(
-            !is_code || !text.contains(forgets),
-            "{name}: a failing case must be kept in a file"
+            !is_code || !text.contains(disabled),
+            "{name}: a failing case must be stored in a file"
         );
     }
 }
 
 #[test]
-fn every_module_says_what_it_is_for() {
+fn modules_have_documentation() {
     for (name, text) in sources() {
-        assert!(text.starts_with("//! "), "{name} does not open with //!");
+        assert!(text.starts_with("//! "), "{name} does not start with //!");
     }
 }
 
 #[test]
-fn files_can_be_read_in_a_minute() {
+fn source_files_are_at_most_400_lines() {
     let mut long: Vec<String> = Vec::new();
     for (name, text) in sources() {
         let lines = text.lines().count();
@@ -307,13 +344,62 @@ fn files_can_be_read_in_a_minute() {
     }
     assert!(
         long.is_empty(),
-        "longer than 400 lines, better two rooms:\n{}",
+        "longer than 400 lines, split them:\n{}",
         long.join("\n")
     );
 }
 
 #[test]
-fn the_house_is_described() {
+fn texts_contain_no_banned_phrases() {
+    let mut found = Vec::new();
+    for (name, text) in files() {
+        let is_source =
+            name.starts_with("crates/") && name.contains("/src/") && name.ends_with(".rs");
+        if !is_source && !name.ends_with(".md") {
+            continue;
+        }
+        let text = text.to_lowercase();
+        for (phrase, replacement) in BANNED_PHRASES
+            .iter()
+            .filter(|(phrase, _)| text.contains(phrase))
+        {
+            let lines = text.lines().enumerate();
+            let matching = lines.filter(|(_, line)| contains_phrase(line, phrase));
+            found.extend(matching.map(|(at, _)| {
+                format!(
+                    "{name}:{}: \"{phrase}\": write instead: {replacement}",
+                    at + 1
+                )
+            }));
+        }
+    }
+    assert!(
+        found.is_empty(),
+        "phrases that are banned (BANNED_PHRASES in tests/tidy.rs):\n{}",
+        found.join("\n")
+    );
+}
+
+/// Returns `true` if the line contains the phrase as whole words.
+fn contains_phrase(line: &str, phrase: &str) -> bool {
+    let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    line.match_indices(phrase).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        let after = line[at + phrase.len()..].chars().next();
+        !is_word(before) && !is_word(after)
+    })
+}
+
+#[test]
+fn banned_phrases_match_whole_words() {
+    assert!(contains_phrase("// whoever asks", "whoever"));
+    assert!(contains_phrase("it is said.", "is said"));
+    assert!(!contains_phrase("renew_lease(anew_id)", "anew"));
+    assert!(!contains_phrase("this told", "is told"));
+}
+
+#[test]
+fn crates_are_documented() {
     let (map, list) = (read("ARCHITECTURE.md"), read("crates/README.md"));
     for entry in std::fs::read_dir(root().join("crates")).unwrap() {
         let entry = entry.unwrap();
@@ -332,7 +418,7 @@ fn the_house_is_described() {
 }
 
 #[test]
-fn every_promise_is_proved_or_marked_as_not_yet_held() {
+fn promises_have_a_test_or_are_marked_as_not_yet_held() {
     let tests: String = files()
         .into_iter()
         .filter(|(name, _)| name.ends_with(".rs"))
@@ -344,26 +430,26 @@ fn every_promise_is_proved_or_marked_as_not_yet_held() {
             .lines()
             .find(|line| line.starts_with(&format!("| P{number} |")))
             .unwrap_or_else(|| panic!("P{number} is not in docs/promises.md"));
-        let proved = tests.contains(&format!("fn p{number}_"));
-        let waits = row.contains("not yet held");
+        let has_test = tests.contains(&format!("fn p{number}_"));
+        let is_open = row.contains("not yet held");
         assert!(
-            proved || waits,
-            "P{number} has no test, and does not say that it is not yet held"
+            has_test || is_open,
+            "P{number} has no test and is not marked as not yet held"
         );
         assert!(
-            proved || !row.contains("| held"),
-            "P{number} is called held without a test"
+            has_test || !row.contains("| held"),
+            "P{number} is marked as held without a test"
         );
     }
 }
 
 #[test]
-fn links_between_our_pages_lead_somewhere() {
+fn links_between_pages_are_valid() {
     for (name, text) in files() {
         if !name.ends_with(".md") {
             continue;
         }
-        let folder = root().join(&name);
+        let page = root().join(&name);
         for link in text
             .split("](")
             .skip(1)
@@ -373,16 +459,13 @@ fn links_between_our_pages_lead_somewhere() {
             if path.is_empty() || link.contains("://") || link.contains(' ') {
                 continue;
             }
-            assert!(
-                folder.with_file_name(path).exists(),
-                "{name} links to {link}"
-            );
+            assert!(page.with_file_name(path).exists(), "{name} links to {link}");
         }
     }
 }
 
 #[test]
-fn p28_no_file_names_a_machine_or_a_registry() {
+fn p28_no_file_contains_machine_paths_or_registries() {
     let hosts = [
         concat!("registry.np", "mjs"),
         concat!("files.pythonho", "sted"),

@@ -1,4 +1,5 @@
-//! How fast the five APIs are converted, beside what serde_json needs to parse the same bytes into a `Value`.
+//! Benchmarks the conversion of the five APIs, compared with parsing the same bytes into a `Value` with
+//! serde_json.
 //!
 //! `cargo bench -p windlass-wire`
 
@@ -15,7 +16,7 @@ fn main() {
     divan::main();
 }
 
-/// A request as an agent sends it in the middle of its work: long instructions, many tools, forty turns.
+/// Creates a request as an agent sends it during its work: long instructions, many tools, forty turns.
 fn request() -> ModelRequest {
     let mut request = ModelRequest::new("model");
     request.stream = true;
@@ -66,7 +67,7 @@ fn round(turn: usize) -> [Message; 3] {
     ]
 }
 
-/// An answer in small deltas, as models stream it.
+/// Returns a response in small deltas, as models stream it.
 fn events() -> Vec<ModelEvent> {
     let mut events = ModelResponse {
         id: "id".into(),
@@ -79,20 +80,20 @@ fn events() -> Vec<ModelEvent> {
         ..ModelResponse::default()
     }
     .to_events();
-    let words = |n: usize| ModelEvent::TextDelta {
+    let delta = |n: usize| ModelEvent::TextDelta {
         text: format!(" word {n}"),
     };
     let end = events.split_off(events.len() - 1);
-    events.extend((0..2_000).map(words));
+    events.extend((0..2_000).map(delta));
     events.extend(end);
     events
 }
 
 fn stream(dialect: Dialect) -> Vec<u8> {
-    let mut writer = StreamEncoder::new(dialect, ResponseStyle::new(dialect, 1));
+    let mut encoder = StreamEncoder::new(dialect, ResponseStyle::new(dialect, 1));
     events()
         .iter()
-        .flat_map(|event| writer.push(event))
+        .flat_map(|event| encoder.push(event))
         .collect()
 }
 
@@ -120,16 +121,16 @@ fn request_serde_value(bencher: Bencher, dialect: Dialect) {
 fn stream_parse(bencher: Bencher, dialect: Dialect) {
     let bytes = stream(dialect);
     bencher.counter(BytesCount::of_slice(&bytes)).bench(|| {
-        let mut reader = StreamDecoder::new(dialect);
+        let mut decoder = StreamDecoder::new(dialect);
         let mut count = 0;
-        for piece in black_box(&bytes).chunks(4096) {
-            count += reader.push(piece).len();
+        for chunk in black_box(&bytes).chunks(4096) {
+            count += decoder.push(chunk).len();
         }
-        count + reader.finish().len()
+        count + decoder.finish().len()
     });
 }
 
-/// The data of the same frames, each parsed into a `Value`: the floor for `stream_parse`.
+/// Parses the data of the same frames into a `Value` each: the lower bound for `stream_parse`.
 #[divan::bench(args = Dialect::ALL)]
 fn stream_serde_value(bencher: Bencher, dialect: Dialect) {
     let bytes = stream(dialect);
@@ -151,10 +152,10 @@ fn stream_render(bencher: Bencher, dialect: Dialect) {
     let events = events();
     let size = stream(dialect).len();
     bencher.counter(BytesCount::new(size)).bench(|| {
-        let mut writer = StreamEncoder::new(dialect, ResponseStyle::new(dialect, 1));
-        let pieces = black_box(&events)
+        let mut encoder = StreamEncoder::new(dialect, ResponseStyle::new(dialect, 1));
+        let sizes = black_box(&events)
             .iter()
-            .map(|event| writer.push(event).len());
-        pieces.sum::<usize>()
+            .map(|event| encoder.push(event).len());
+        sizes.sum::<usize>()
     });
 }

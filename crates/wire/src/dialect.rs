@@ -1,4 +1,4 @@
-//! The five APIs behind one name, so that a server or a client can treat them alike.
+//! The five APIs as one enum, so that a server or a client can treat them alike.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,29 +13,29 @@ use crate::{chat, error, gemini, json, messages, ollama, responses};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Dialect {
-    /// OpenAI chat completions, `/v1/chat/completions`, which most other servers speak too.
+    /// OpenAI chat completions, `/v1/chat/completions`, which most other servers support too.
     Chat,
-    /// OpenAI responses, `/v1/responses`, the only one that Codex speaks.
+    /// OpenAI responses, `/v1/responses`, the only API that Codex supports.
     Responses,
     /// Anthropic messages, `/v1/messages`.
     Messages,
     /// Gemini, `/v1beta/models/MODEL:generateContent` and `:streamGenerateContent`.
     Gemini,
-    /// Ollama's own, `/api/chat`.
+    /// Ollama's native API, `/api/chat`.
     Ollama,
 }
 
-/// Calls a function of the API's room. Every room has the same ones:
+/// Calls a function of the API's module. Every module has the same ones:
 ///
-/// | file | holds |
+/// | file | contents |
 /// |---|---|
-/// | `parse.rs` | a request from its JSON |
-/// | `render.rs` | the JSON of a request, and the path it goes to |
-/// | `carry.rs` | what this API can carry of a request and of an answer |
-/// | `decode.rs` | the events of an answer, streamed or whole |
-/// | `encode.rs` | an answer from its events, streamed or whole |
-/// | `error.rs` | a failure from its body, and back |
-macro_rules! room {
+/// | `parse.rs` | parses a request from its JSON |
+/// | `render.rs` | renders the JSON of a request, and its path |
+/// | `adapt.rs` | reduces a request or a response to what the API supports |
+/// | `decode.rs` | decodes the events of a response, streamed or whole |
+/// | `encode.rs` | encodes a response from its events, streamed or whole |
+/// | `error.rs` | parses and renders errors |
+macro_rules! dispatch {
     ($dialect:expr, $($call:tt)+) => {
         match $dialect {
             Dialect::Chat => chat::$($call)+,
@@ -48,7 +48,7 @@ macro_rules! room {
 }
 
 impl Dialect {
-    /// All five.
+    /// All five dialects.
     pub const ALL: [Self; 5] = [
         Self::Chat,
         Self::Responses,
@@ -57,7 +57,7 @@ impl Dialect {
         Self::Ollama,
     ];
 
-    /// The name, as in JSON.
+    /// Returns the name, as used in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Chat => "chat",
@@ -68,7 +68,7 @@ impl Dialect {
         }
     }
 
-    /// How its streams are usually framed.
+    /// Returns the default framing of its streams.
     pub fn framing(self) -> Framing {
         match self {
             Self::Ollama => Framing::Lines,
@@ -76,69 +76,71 @@ impl Dialect {
         }
     }
 
-    /// Where a client sends this request, after the base address: `/v1/messages`.
+    /// Returns the path of a request, relative to the base URL, such as `/v1/messages`.
     pub fn path(self, request: &ModelRequest) -> String {
-        room!(self, path(request))
+        dispatch!(self, path(request))
     }
 
-    /// What this API can carry of a request; the table is in the crate's documentation.
+    /// Reduces a request to what this API supports. The crate documentation has the table.
     #[must_use]
     pub fn adapt_request(self, request: &ModelRequest) -> ModelRequest {
-        let mut carried = request.clone();
-        room!(self, carry_request(&mut carried));
-        carried
+        let mut adapted = request.clone();
+        dispatch!(self, adapt_request(&mut adapted));
+        adapted
     }
 
-    /// What this API can carry of an answer.
+    /// Reduces a response to what this API supports.
     #[must_use]
     pub fn adapt_response(self, response: &ModelResponse) -> ModelResponse {
-        let mut carried = response.clone();
-        room!(self, carry_response(&mut carried));
-        carried
+        let mut adapted = response.clone();
+        dispatch!(self, adapt_response(&mut adapted));
+        adapted
     }
 
-    /// The body of a request, saying what this API can carry of it.
+    /// Renders the body of a request, reduced to what this API supports.
     pub fn render_request(self, request: &ModelRequest) -> Vec<u8> {
-        let carried = self.adapt_request(request);
-        room!(self, render_request(&carried))
+        let adapted = self.adapt_request(request);
+        dispatch!(self, render_request(&adapted))
             .to_string()
             .into_bytes()
     }
 
-    /// The events of a whole answer's body.
+    /// Parses the body of a complete response into events.
     pub fn parse_response(self, body: &[u8]) -> Result<Vec<ModelEvent>, ModelError> {
         let body = json::parse(body).map_err(ModelError::protocol)?;
-        room!(self, decode(body))
+        dispatch!(self, decode(body))
     }
 
-    /// The body of a whole answer.
+    /// Renders the body of a complete response.
     pub fn render_response(self, response: &ModelResponse, style: ResponseStyle) -> Vec<u8> {
-        let carried = self.adapt_response(response);
-        room!(self, encode(&carried, style))
+        let adapted = self.adapt_response(response);
+        dispatch!(self, encode(&adapted, style))
             .to_string()
             .into_bytes()
     }
 
-    /// The failure that a status other than 200 means, whatever the body is.
+    /// Parses the error of a response with a status other than 200. Accepts any body.
     pub fn parse_error(self, status: u16, headers: &[(&str, &str)], body: &[u8]) -> ModelError {
-        let mut found = match json::parse(body) {
-            Ok(body) => room!(self, parse_error(status, &body)),
+        let mut error = match json::parse(body) {
+            Ok(body) => dispatch!(self, parse_error(status, &body)),
             Err(_) => error::from_text(status, body),
         };
-        found.retry_after = error::retry_after(headers).or(found.retry_after);
-        found
+        error.retry_after = error::retry_after(headers).or(error.retry_after);
+        error
     }
 
-    /// A failure as this API says it before an answer has begun; inside a stream, push [`ModelEvent::Error`].
+    /// Renders an error that occurs before the response starts. Inside a stream, push [`ModelEvent::Error`].
     pub fn render_error(self, error: &ModelError) -> ErrorResponse {
         ErrorResponse {
             status: self.status(error),
             headers: error::retry_header(error),
-            body: room!(self, render_error(error)).to_string().into_bytes(),
+            body: dispatch!(self, render_error(error))
+                .to_string()
+                .into_bytes(),
         }
     }
 
-    /// Anthropic has a status of its own for overload, which its clients look for.
+    /// Returns the status to send. Anthropic has its own status for overload, and its clients check for it.
     fn status(self, error: &ModelError) -> u16 {
         match (self, error.kind, error.status) {
             (Self::Messages, ErrorKind::Overloaded, 503) => 529,
@@ -169,10 +171,10 @@ impl Dialect {
 }
 
 impl Route {
-    /// The request in a body that came this way.
+    /// Parses the body of a request that was sent on this route.
     pub fn parse_request(&self, body: &[u8]) -> Result<ModelRequest, WireError> {
         let body = json::parse(body)?;
-        room!(self.dialect, parse_request(body, self))
+        dispatch!(self.dialect, parse_request(body, self))
     }
 }
 

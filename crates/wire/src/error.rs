@@ -1,74 +1,74 @@
-//! What can go wrong: bytes that do not fit, and failures that a provider reports.
+//! Errors: malformed bytes, and errors reported by a provider.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// Bytes that are not what their API says they should be.
+/// Bytes that do not match the format of their API.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WireError {
-    /// They are not JSON at all.
+    /// The bytes are not valid JSON.
     #[error("not JSON: {0}")]
     NotJson(String),
-    /// The JSON is nested deeper than anyone means it.
-    #[error("JSON nested more than {limit} deep")]
+    /// The JSON is nested deeper than the limit.
+    #[error("JSON nested more than {limit} levels deep")]
     TooDeep {
-        /// How deep it may be.
+        /// The maximum depth.
         limit: usize,
     },
-    /// One event of a stream is longer than anyone means it.
-    #[error("a stream event of more than {limit} bytes")]
+    /// One event of a stream is longer than the limit.
+    #[error("stream event longer than {limit} bytes")]
     TooLong {
-        /// How long it may be.
+        /// The maximum length.
         limit: usize,
     },
-    /// A field is missing or holds something else.
+    /// A field is missing or has the wrong type or value.
     #[error("{path}: {problem}")]
     Field {
-        /// Where it stands, such as `messages[2].content`.
+        /// The path of the field, such as `messages[2].content`.
         path: String,
-        /// What was expected, what was found.
+        /// The problem, such as the expected and the found type.
         problem: String,
     },
 }
 
-/// What kind of failure a provider reports, the same word for every API.
+/// The kind of an error reported by a provider, with one name for all APIs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The request is wrong and will stay so.
+    /// The request is invalid. A retry fails too.
     InvalidRequest,
-    /// The key is missing or refused.
+    /// The key is missing or was rejected.
     Authentication,
-    /// The key is good, but not for this.
+    /// The key is valid but lacks the permission.
     Permission,
-    /// No such model, or no such address.
+    /// The model or the URL does not exist.
     NotFound,
-    /// The request is too many bytes.
+    /// The request has too many bytes.
     TooLarge,
-    /// The conversation is too many tokens for the model.
+    /// The conversation has too many tokens for the model.
     ContextOverflow,
-    /// Too many requests; wait.
+    /// Too many requests. Retry later.
     RateLimited,
-    /// The money or the day's allowance is used up; waiting a moment does not help.
+    /// The credit or the daily quota is exhausted. A retry after a short time does not help.
     QuotaExhausted,
-    /// The provider has too much to do; wait.
+    /// The provider is overloaded. Retry later.
     Overloaded,
     /// The provider failed.
     Server,
-    /// The provider gave up waiting.
+    /// The provider timed out.
     Timeout,
-    /// The provider sent what its API does not allow.
+    /// The provider sent a response that its API does not allow.
     Protocol,
-    /// The stream broke off.
+    /// The stream ended early.
     #[serde(rename = "cut")]
     Interrupted,
 }
 
 impl ErrorKind {
-    /// The HTTP status that says this best.
+    /// Returns the HTTP status that matches the kind best.
     pub fn status(self) -> u16 {
         match self {
             Self::InvalidRequest | Self::ContextOverflow => 400,
@@ -84,7 +84,7 @@ impl ErrorKind {
         }
     }
 
-    /// The kind that a status alone suggests.
+    /// Returns the kind that a status alone suggests.
     pub fn from_status(status: u16) -> Self {
         match status {
             401 => Self::Authentication,
@@ -100,7 +100,7 @@ impl ErrorKind {
         }
     }
 
-    /// Whether the same request may succeed later.
+    /// Returns `true` if the same request may succeed later.
     pub fn is_transient(self) -> bool {
         use ErrorKind::{Interrupted, Overloaded, Protocol, RateLimited, Server, Timeout};
         matches!(
@@ -110,24 +110,24 @@ impl ErrorKind {
     }
 }
 
-/// A failure as a provider reports it, in a status and a body or inside a stream.
+/// An error reported by a provider, with a status and a body or inside a stream.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct ModelError {
-    /// What kind of failure.
+    /// The kind of error.
     pub kind: ErrorKind,
-    /// The HTTP status; inside a stream, the one it would have had.
+    /// The HTTP status; inside a stream, the status it would have had.
     pub status: u16,
-    /// What the provider says.
+    /// The provider's message.
     pub message: String,
-    /// The provider's own word for it, such as `insufficient_quota`.
+    /// The provider's error code, such as `insufficient_quota`.
     pub code: Option<String>,
-    /// How long the provider asks us to wait.
+    /// How long the provider asks clients to wait.
     pub retry_after: Option<Duration>,
 }
 
 impl ModelError {
-    /// A failure with the status that fits its kind.
+    /// Creates an error with the status of its kind.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
@@ -138,49 +138,49 @@ impl ModelError {
         }
     }
 
-    /// The same with a waiting time.
+    /// Sets the time to wait before a retry.
     #[must_use]
     pub fn with_retry_after(mut self, after: Duration) -> Self {
         self.retry_after = Some(after);
         self
     }
 
-    /// A provider that sent what its API does not allow.
+    /// Creates the error for a response that the provider's API does not allow.
     pub(crate) fn protocol(problem: impl std::fmt::Display) -> Self {
         Self::new(
             ErrorKind::Protocol,
-            format!("the provider's answer makes no sense: {problem}"),
+            format!("invalid response from the provider: {problem}"),
         )
     }
 
-    /// A stream that ended before the answer did.
+    /// Creates the error for a stream that ended before the response did.
     pub(crate) fn interrupted() -> Self {
         Self::new(
             ErrorKind::Interrupted,
-            "the stream ended before the answer was complete",
+            "the stream ended before the response was complete",
         )
     }
 }
 
-/// A request that does not fit is the client's mistake.
+/// A malformed request is an error of the client.
 impl From<WireError> for ModelError {
     fn from(error: WireError) -> Self {
         Self::new(ErrorKind::InvalidRequest, error.to_string())
     }
 }
 
-/// A failure ready for HTTP.
+/// An error as an HTTP response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorResponse {
-    /// The status line.
+    /// The HTTP status code.
     pub status: u16,
     /// Headers beyond the content type, which is JSON.
     pub headers: Vec<(&'static str, String)>,
-    /// The body in the API's own form.
+    /// The body in the API's format.
     pub body: Vec<u8>,
 }
 
-/// The waiting time in a reply's headers, where it is a number; a date would need a clock.
+/// Returns the wait time from the response headers if it is a number. A date would need a clock.
 pub(crate) fn retry_after(headers: &[(&str, &str)]) -> Option<Duration> {
     let number = |name: &str| {
         let found = headers
@@ -194,7 +194,7 @@ pub(crate) fn retry_after(headers: &[(&str, &str)]) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// The header for a waiting time, in whole seconds and never too short.
+/// Returns the header for the wait time, in whole seconds and rounded up.
 pub(crate) fn retry_header(error: &ModelError) -> Vec<(&'static str, String)> {
     let seconds = |d: Duration| d.as_secs() + u64::from(d.subsec_nanos() > 0);
     error
@@ -204,7 +204,7 @@ pub(crate) fn retry_header(error: &ModelError) -> Vec<(&'static str, String)> {
         .collect()
 }
 
-/// A failure whose body is not the API's: a proxy's page, or nothing.
+/// Creates an error from a body that is not in the API's format: a proxy's page, or an empty body.
 pub(crate) fn from_text(status: u16, body: &[u8]) -> ModelError {
     const MAX_BODY_EXCERPT: usize = 400;
     let text: String = String::from_utf8_lossy(body)
@@ -213,7 +213,7 @@ pub(crate) fn from_text(status: u16, body: &[u8]) -> ModelError {
         .take(MAX_BODY_EXCERPT)
         .collect();
     let message = if text.is_empty() {
-        format!("the provider answered with status {status} and nothing else")
+        format!("the provider returned status {status} with an empty body")
     } else {
         text
     };

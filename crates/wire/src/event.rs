@@ -1,128 +1,130 @@
-//! What a model answers, piece by piece.
+//! The events of a model's response.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{ModelError, Opaque, ToolInputKind};
 
-/// A piece of an answer.
+/// One event of a response.
 ///
-/// A whole answer is `Start`, then the content, then `Usage` and `Stop`, then `Done` or `Error` as the last. Deltas of one kind that
-/// follow one another are one part. Calls are told apart by their index, counted from 0 in order of appearance, since their
-/// arguments may arrive interleaved.
+/// A complete response is `Start`, then the content, then `Usage` and `Stop`, and last `Done` or `Error`.
+/// Consecutive deltas of one kind form one part. Calls are distinguished by their index, counted from 0 in
+/// order of appearance, because their arguments may arrive interleaved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ModelEvent {
-    /// The answer begins.
+    /// The response starts.
     Start {
-        /// The provider's name for this answer; empty where it gives none, as Ollama does.
+        /// The provider's id of the response; empty if there is none, as with Ollama.
         id: String,
-        /// The model that really answers.
+        /// The model that actually responds.
         model: String,
     },
-    /// More words.
+    /// More text.
     TextDelta {
-        /// What to append.
+        /// The text to append.
         text: String,
     },
-    /// More thought.
+    /// More reasoning.
     ReasoningDelta {
-        /// What to append.
+        /// The text to append.
         text: String,
     },
-    /// A thought ends with what the provider wants back; left out where there is nothing of the kind.
+    /// Reasoning ends, with the blob that the provider requires back. Omitted if there is no blob.
     ReasoningEnd {
         /// The blob, if any.
         signature: Option<String>,
-        /// Whether the text was withheld; such a thought stands alone and does not end the one before it.
+        /// `true` if the text was withheld. Such reasoning is a separate part and does not end the one before
+        /// it.
         redacted: bool,
     },
-    /// A call begins.
+    /// A call starts.
     ToolCallStart {
-        /// Which of the answer's calls.
+        /// The index of the call in the response.
         index: usize,
-        /// What its result must refer to.
+        /// The id that the call's result must refer to.
         id: String,
         /// The tool.
         name: String,
-        /// How the input is written.
+        /// The kind of input.
         kind: ToolInputKind,
-        /// A blob the provider wants back with the call.
+        /// A blob that the provider requires back with the call.
         signature: Option<String>,
     },
     /// More of a call's input.
     ToolCallDelta {
-        /// Which of the answer's calls.
+        /// The index of the call in the response.
         index: usize,
-        /// What to append.
+        /// The text to append.
         input: String,
     },
     /// A call is complete.
     ToolCallEnd {
-        /// Which of the answer's calls.
+        /// The index of the call in the response.
         index: usize,
     },
-    /// Something that only its own API understands.
+    /// A value that only its own API understands.
     Opaque(Opaque),
-    /// What has been consumed so far; a later one replaces an earlier one.
+    /// The usage so far; a later event replaces an earlier one.
     Usage(TokenUsage),
-    /// Why the model stopped.
+    /// The reason why the model stopped.
     Stop {
         /// The reason.
         reason: StopReason,
     },
-    /// It failed; nothing follows.
+    /// The response failed. Terminal event.
     Error(ModelError),
-    /// It is complete; nothing follows.
+    /// The response is complete. Terminal event.
     Done,
 }
 
 impl ModelEvent {
-    /// Whether nothing may follow.
+    /// Returns `true` if no event may follow.
     pub fn is_terminal(&self) -> bool {
         matches!(self, Self::Error(_) | Self::Done)
     }
 }
 
-/// Why a model stopped.
+/// The reason why a model stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum StopReason {
-    /// It had said everything.
+    /// The response is complete.
     EndTurn,
-    /// It waits for the results of its calls.
+    /// The model waits for the results of its calls.
     ToolUse,
-    /// It reached the limit on tokens.
+    /// The model reached the token limit.
     MaxTokens,
-    /// It wrote one of the texts that end the answer.
+    /// The model wrote one of the stop sequences.
     StopSequence,
-    /// It, or a filter, would not say it.
+    /// The model or a filter refused to respond.
     Refusal,
-    /// It paused in a long piece of work and wants to be asked again.
+    /// The model paused during long work and expects another request.
     Pause,
 }
 
-/// The tokens an answer took.
+/// The token usage of a response.
 ///
-/// Inputs include those from and to the cache, outputs include reasoning, whatever the API's own way to count.
+/// Input counts include tokens read from and written to the cache, output counts include reasoning, however
+/// the API itself counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TokenUsage {
-    /// All tokens read.
+    /// All input tokens.
     pub input_tokens: u64,
-    /// All tokens written.
+    /// All output tokens.
     pub output_tokens: u64,
-    /// Of those read, how many came from the cache.
+    /// Input tokens read from the cache.
     pub cache_read_tokens: u64,
-    /// Of those read, how many were put into the cache.
+    /// Input tokens written to the cache.
     pub cache_write_tokens: u64,
-    /// Of those written, how many were thought.
+    /// Output tokens used for reasoning.
     pub reasoning_tokens: u64,
 }
 
 impl TokenUsage {
-    /// Read and written together.
+    /// Returns the sum of input and output tokens.
     pub fn total_tokens(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
     }

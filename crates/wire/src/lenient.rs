@@ -1,13 +1,15 @@
-//! Looking into a provider's answer: what is missing or odd there counts as empty, since the answer goes on without it.
+//! Lenient reading of a provider's response: missing or malformed fields count as empty, because the response
+//! is usable without them.
 
 use serde_json::Value;
 
 use crate::ModelError;
 
-/// How many calls or open blocks an answer may have; what is more is no answer but an attack.
+/// The maximum number of calls or open blocks in a response. More is treated as an attack.
 pub(crate) const MAX_CALLS: usize = 1024;
 
-/// Refuses an answer that holds more of something than it may: what a decoder keeps must not grow with the stream.
+/// Rejects a response that has more of something than allowed: a decoder's state must not grow with the
+/// stream.
 pub(crate) fn check_limit(limit: usize, found: usize, what: &str) -> Result<(), ModelError> {
     if found <= limit {
         return Ok(());
@@ -15,18 +17,18 @@ pub(crate) fn check_limit(limit: usize, found: usize, what: &str) -> Result<(), 
     Err(ModelError::protocol(format!("more than {limit} {what}")))
 }
 
-/// The string at a key, or nothing.
+/// Returns the string at a key, or an empty one.
 pub(crate) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The list at a key, or nothing.
+/// Returns the list at a key, or an empty one.
 pub(crate) fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     let found = value.get(key).and_then(Value::as_array);
     found.map(Vec::as_slice).unwrap_or_default()
 }
 
-/// The count at a pointer, or zero.
+/// Returns the count at a pointer, or zero.
 pub(crate) fn count(value: &Value, pointer: &str) -> u64 {
     let found = value
         .pointer(pointer)

@@ -1,72 +1,75 @@
-//! The JSON of the model APIs, both ways, as one request and one stream of events.
+//! Reads and writes the JSON of five model APIs, with one request type and one event stream.
 //!
-//! Five APIs ([`Dialect`]) ask a model the same things in different words. This crate reads and writes all of them:
+//! The five APIs ([`Dialect`]) send the same requests to a model in different formats. This crate reads and
+//! writes all of them:
 //!
-//! - a server finds the API by the path ([`Route::of`]), reads the body ([`Route::parse_request`]) into a [`ModelRequest`], and
-//!   answers with [`Dialect::render_response`], a [`StreamWriter`] or [`Dialect::render_error`];
-//! - a client writes a request ([`Dialect::render_request`]) and reads the answer with [`Dialect::parse_response`], a
-//!   [`StreamReader`] or [`Dialect::parse_error`].
+//! - A server finds the API by the path ([`Route::parse`]), reads the body ([`Route::parse_request`]) into a
+//!   [`ModelRequest`], and responds with [`Dialect::render_response`], a [`StreamEncoder`] or
+//!   [`Dialect::render_error`].
+//! - A client writes a request ([`Dialect::render_request`]) and reads the response with
+//!   [`Dialect::parse_response`], a [`StreamDecoder`] or [`Dialect::parse_error`].
 //!
-//! It opens no socket, asks no clock and rolls no dice: ids and times are passed in, and the same bytes always give the same
-//! events. It keeps what it does not know: fields beyond the common words stay in `extra` and go out again to the API they came
-//! from, and to no other.
+//! The crate opens no socket, reads no clock and uses no random numbers: ids and times are passed in, and the
+//! same bytes always give the same events. It keeps unknown fields: fields that have no common equivalent
+//! stay in `extra` and are written again for the API they came from, and for no other.
 //!
 //! ```
-//! use windlass_wire::{AnswerStyle, Dialect, ModelEvent, Route, StreamReader, StreamWriter};
+//! use windlass_wire::{Dialect, ModelEvent, ResponseStyle, Route, StreamDecoder, StreamEncoder};
 //!
-//! // A server meets a Claude client …
-//! let route = Route::of("/v1/messages?beta=true").ok_or("not a model API")?;
+//! // A server receives a request from a Claude client, …
+//! let route = Route::parse("/v1/messages?beta=true").ok_or("not a model API")?;
 //! let request = route.parse_request(
 //!     br#"{"model":"m","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"ping"}]}"#,
 //! )?;
 //! assert_eq!(request.last_user_text(), "ping");
 //!
-//! // … asks an Ollama server …
+//! // … sends it to an Ollama server …
 //! let _body = Dialect::Ollama.render_request(&request);
-//! let mut reader = StreamReader::new(Dialect::Ollama);
-//! let mut events = reader.push(b"{\"message\":{\"content\":\"pong\"},\"done\":true}\n");
-//! events.extend(reader.finish());
+//! let mut decoder = StreamDecoder::new(Dialect::Ollama);
+//! let mut events = decoder.push(b"{\"message\":{\"content\":\"pong\"},\"done\":true}\n");
+//! events.extend(decoder.finish());
 //! assert!(events.contains(&ModelEvent::TextDelta { text: "pong".into() }));
 //!
-//! // … and streams its answer back in the client's own words.
-//! let mut writer = StreamWriter::new(Dialect::Messages, route.style(&request, 1_700_000_000));
-//! let bytes: Vec<u8> = events.iter().flat_map(|event| writer.push(event)).collect();
+//! // … and streams the response back in the client's API.
+//! let mut encoder = StreamEncoder::new(Dialect::Messages, route.style(&request, 1_700_000_000));
+//! let bytes: Vec<u8> = events.iter().flat_map(|event| encoder.push(event)).collect();
 //! assert!(bytes.starts_with(b"event: message_start\n"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What each API cannot carry
+//! # What each API does not support
 //!
-//! [`Dialect::carry_request`] and [`Dialect::carry_response`] change a request or an answer into what comes back when the other side
-//! reads it. What they change beyond the order of things:
+//! [`Dialect::adapt_request`] and [`Dialect::adapt_response`] change a request or a response into the form
+//! that the other side gets when it parses it. Apart from the order of fields, they change this:
 //!
 //! | | chat | responses | messages | Gemini | Ollama |
 //! |---|---|---|---|---|---|
-//! | instructions | are the first message | are one text | stand apart, with the operator's first messages | as messages | are the first message |
-//! | operator's later messages | – | – | the user's, unless they came this way | the user's | `developer` is `system` |
-//! | messages | – | the assistant's in a row are one | – | – | one text each |
-//! | assistant's order | thought, words, calls | – | – | – | thought, words, calls |
-//! | thoughts from another API | as plain text | dropped | dropped | dropped | as plain text |
-//! | signatures | dropped | on thoughts | on thoughts | on thoughts and calls | dropped |
-//! | pictures | – | – | – | by address get a type | by address dropped; type guessed |
-//! | freeform tools and calls | – | – | are functions of one field `input` | as messages | as messages |
-//! | call input that is no JSON object | – | – | wrapped as `{"input": …}` | as messages | as messages |
+//! | instructions | are the first message | are one text | are separate, with the leading system messages | as messages | are the first message |
+//! | later system messages | – | – | become the user's, unless they came from this API | become the user's | `developer` becomes `system` |
+//! | messages | – | consecutive assistant messages are joined | – | – | one text each |
+//! | order of assistant parts | reasoning, text, calls | – | – | – | reasoning, text, calls |
+//! | reasoning from another API | as plain text | dropped | dropped | dropped | as plain text |
+//! | signatures | dropped | on reasoning | on reasoning | on reasoning and calls | dropped |
+//! | images | – | – | – | given by URL get a type | given by URL are dropped; type guessed |
+//! | freeform tools and calls | – | – | become functions with one field `input` | as messages | as messages |
+//! | call input that is not a JSON object | – | – | wrapped as `{"input": …}` | as messages | as messages |
 //! | a result's `is_error` | dropped | dropped | – | – | dropped |
-//! | a result's parts | – | – | – | one text, then pictures | one text, then pictures |
+//! | a result's parts | – | – | – | one text, then images | one text, then images |
 //! | tool choice | – | – | – | – | dropped |
-//! | parallel calls | – | – | need a choice | dropped | dropped |
+//! | parallel calls | – | – | need a tool choice | dropped | dropped |
 //! | `strict` of a tool | – | – | – | dropped | dropped |
 //! | plain JSON output | – | – | dropped | – | – |
 //! | a schema's name and strictness | get a name | get a name | dropped | dropped | dropped |
 //! | sampling | no `top_k` | only temperature, `top_p` | no seed, no penalties | – | – |
 //! | no limit on tokens | – | – | 8192 | – | – |
-//! | id of an answer | – | – | – | – | dropped |
+//! | id of a response | – | – | – | – | dropped |
 //! | stop reasons | no sequence, no pause | only limit, refusal, calls | – | only limit, refusal, calls | only limit, calls |
 //! | usage | – | – | – | no cache writes | input and output only |
 //!
-//! Everywhere: fields in `extra`, opaque parts and hosted tools go only to the API they came from; empty parts and messages are dropped;
-//! results in a row are one message; of several choices or candidates the first is read. Nothing here fetches a picture,
-//! counts a token, or checks a schema.
+//! For every API: fields in `extra`, opaque parts and hosted tools are sent only to the API they came from;
+//! empty parts and messages are dropped; consecutive results become one message; of several choices or
+//! candidates, only the first is read. This crate does not fetch images, count tokens or validate against
+//! schemas.
 
 mod adapt;
 mod chat;

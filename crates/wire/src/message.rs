@@ -1,40 +1,40 @@
-//! Who said what: messages and the parts they are made of.
+//! Messages and their parts.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{Dialect, Extra, ToolCall, ToolResult};
 
-/// Who speaks.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// The operator, inside the conversation rather than in its instructions.
+    /// The operator, in the conversation rather than in the instructions.
     System,
     /// The operator, by OpenAI's newer name.
     Developer,
-    /// The person or program that asks.
+    /// The person or program that sends the request.
     User,
     /// The model.
     Assistant,
-    /// The tools, answering one round of calls.
+    /// The tools, with the results of one round of calls.
     Tool,
 }
 
-/// One turn of one speaker.
+/// A message of one author.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {
-    /// Who speaks.
+    /// The author.
     pub role: Role,
-    /// What is said, in order.
+    /// The content, in order.
     pub parts: Vec<Part>,
-    /// The other fields of the message.
+    /// The message's other fields.
     #[serde(default, skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }
 
 impl Message {
-    /// A message of these parts.
+    /// Creates a message with the given parts.
     pub fn new(role: Role, parts: Vec<Part>) -> Self {
         Self {
             role,
@@ -43,13 +43,13 @@ impl Message {
         }
     }
 
-    /// All text in it, one part per paragraph.
+    /// Returns all text of the message, with a blank line between parts.
     pub fn text(&self) -> String {
         join_text(&self.parts)
     }
 }
 
-/// The text among these parts, one part per paragraph.
+/// Returns the text among the given parts, with a blank line between parts.
 pub(crate) fn join_text(parts: &[Part]) -> String {
     let texts = parts.iter().filter_map(|part| match part {
         Part::Text(text) if !text.text.is_empty() => Some(text.text.as_str()),
@@ -58,44 +58,44 @@ pub(crate) fn join_text(parts: &[Part]) -> String {
     texts.collect::<Vec<_>>().join("\n\n")
 }
 
-/// A piece of a message.
+/// A part of a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Part {
-    /// Words.
+    /// Text.
     Text(Text),
-    /// A picture, passed through.
+    /// An image, passed through unchanged.
     Image(Image),
-    /// What the model thought before it spoke.
+    /// Reasoning that precedes the model's response.
     Reasoning(Reasoning),
-    /// A call the model made.
+    /// A tool call made by the model.
     ToolCall(ToolCall),
-    /// What a call gave.
+    /// The result of a tool call.
     ToolResult(ToolResult),
-    /// Something that only its own API understands.
+    /// A value that only its own API understands.
     Opaque(Opaque),
 }
 
 impl Part {
-    /// A part of words.
+    /// Creates a text part.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(Text::new(text))
     }
 }
 
-/// Words.
+/// A text part.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Text {
-    /// The words.
+    /// The text.
     pub text: String,
-    /// The other fields beside them, such as a cache mark.
+    /// Other fields of the part, such as a cache marker.
     #[serde(default, skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }
 
 impl Text {
-    /// Words with nothing beside them.
+    /// Creates a text without extra fields.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -104,54 +104,55 @@ impl Text {
     }
 }
 
-/// A picture, passed through without a look inside.
+/// An image. Its bytes are passed through without inspection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Image {
-    /// Where its bytes are.
+    /// The location of its bytes.
     pub source: ImageSource,
-    /// The other fields beside it, such as the wanted detail.
+    /// Other fields of the part, such as the requested detail.
     #[serde(default, skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }
 
-/// Where the bytes of a picture are.
+/// The location of an image's bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ImageSource {
-    /// The provider fetches them.
+    /// The provider fetches the image.
     Url {
-        /// From here.
+        /// The image's URL.
         url: String,
     },
-    /// They are in the request.
+    /// The bytes are in the request.
     Inline {
-        /// Such as `image/png`.
+        /// The media type, such as `image/png`.
         media_type: String,
-        /// In base64.
+        /// The bytes in base64.
         data: String,
     },
 }
 
-/// What the model thought before it spoke.
+/// Reasoning that precedes the model's response.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Reasoning {
-    /// The thought or its summary; empty where the provider hides it.
+    /// The reasoning or its summary; empty if the provider hides it.
     pub text: String,
-    /// The blob the provider wants back unchanged: Anthropic's signature, OpenAI's encrypted content, Gemini's thought signature.
+    /// The blob that the provider requires back unchanged: Anthropic's signature, OpenAI's encrypted content,
+    /// Gemini's thought signature.
     pub signature: Option<String>,
-    /// Whether the provider withheld the text and the signature is all there is.
+    /// `true` if the provider withheld the text and sent only the signature.
     pub redacted: bool,
-    /// The other fields beside it.
+    /// The part's other fields.
     #[serde(skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }
 
-/// Something that only its own API understands, carried to that API and dropped on the way to any other.
+/// A value that only its own API understands. It is sent to that API and dropped for every other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Opaque {
     /// The API that understands it.
     pub dialect: Dialect,
-    /// The thing as it came.
+    /// The JSON value as received.
     pub value: Value,
 }

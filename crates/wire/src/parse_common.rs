@@ -1,11 +1,11 @@
-//! What several APIs say alike in a request: a message's content, a picture's address, the choice of a tool.
+//! Parsing of request fields that several APIs share: a message's content, an image's URL, the tool choice.
 
 use serde_json::Value;
 
 use crate::json::{Fields, JsonPath, Result};
 use crate::{ImageSource, ModelRequest, Part, Text, ToolChoice};
 
-/// Content under a key: a string, or a list of parts, each read by `part`.
+/// Parses the content at a key: a string, or a list of parts, each parsed by `part`.
 pub(crate) fn content(
     fields: &mut Fields<'_>,
     key: &str,
@@ -26,7 +26,7 @@ pub(crate) fn content(
     }
 }
 
-/// A part that is words.
+/// Parses a text part.
 pub(crate) fn text(value: Value, path: &JsonPath<'_>) -> Result<Text> {
     let mut fields = Fields::from_value(value, path)?;
     fields.take("type");
@@ -36,7 +36,7 @@ pub(crate) fn text(value: Value, path: &JsonPath<'_>) -> Result<Text> {
     })
 }
 
-/// A picture by its address, which may hold the picture itself.
+/// Parses an image URL, which may be a `data:` URL with the image itself.
 pub(crate) fn image_source(url: String) -> ImageSource {
     let inline = url
         .strip_prefix("data:")
@@ -51,15 +51,15 @@ pub(crate) fn image_source(url: String) -> ImageSource {
     }
 }
 
-/// Which tool the model must call: one of OpenAI's words, or a tool by its name, which `name` finds for its kind. What is
-/// neither stays where it is.
+/// Parses the tool choice: one of OpenAI's keywords, or a tool name, which `name` reads for its kind. Any
+/// other value stays in the fields.
 pub(crate) fn tool_choice(
     fields: &mut Fields<'_>,
     request: &mut ModelRequest,
     name: impl Fn(&mut Fields<'_>, &str) -> Result<Option<String>>,
 ) -> Result<()> {
     let choice = match fields.peek("tool_choice") {
-        Some(Value::String(word)) => choice_from_str(word),
+        Some(Value::String(keyword)) => choice_from_str(keyword),
         Some(Value::Object(_)) => {
             return fields.nested("tool_choice", |choice| {
                 let kind = choice.string("type")?.unwrap_or_default();
@@ -81,8 +81,8 @@ pub(crate) fn tool_choice(
     Ok(())
 }
 
-fn choice_from_str(word: &str) -> Option<ToolChoice> {
-    match word {
+fn choice_from_str(keyword: &str) -> Option<ToolChoice> {
+    match keyword {
         "auto" => Some(ToolChoice::Auto),
         "none" => Some(ToolChoice::None),
         "required" => Some(ToolChoice::Required),

@@ -1,47 +1,47 @@
-//! What is asked of a model, whichever API carries it.
+//! Requests to a model, independent of the API.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{Dialect, Message, Part, Role, Text, ToolChoice, ToolDefinition};
 
-/// Fields that no common word covers, kept as they came so that they can go out again.
+/// Fields without a common equivalent, stored as received so that they can be sent again.
 pub type Extra = Map<String, Value>;
 
-/// A question to a model: the conversation so far, what it may call, and how it should answer.
+/// A request to a model: the conversation so far, the tools, and the format of the response.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ModelRequest {
-    /// The API this came in, which alone understands the `extra` fields in it.
+    /// The API of the request. Only this API understands the `extra` fields.
     pub origin: Option<Dialect>,
-    /// The model asked for.
+    /// The requested model.
     pub model: String,
-    /// What stands apart from the conversation and above it.
+    /// The instructions, which are separate from the conversation and take precedence over it.
     pub instructions: Vec<Text>,
     /// The conversation, oldest message first.
     pub messages: Vec<Message>,
-    /// What the model may call.
+    /// The tools that the model may call.
     pub tools: Vec<ToolDefinition>,
-    /// Whether it must call something; `None` leaves it to the provider.
+    /// Whether the model must call a tool; `None` leaves it to the provider.
     pub tool_choice: Option<ToolChoice>,
-    /// Whether it may call several tools at once; `None` leaves it to the provider.
+    /// Whether the model may make several calls in parallel; `None` leaves it to the provider.
     pub parallel_tools: Option<bool>,
-    /// The form of the answer.
+    /// The format of the response.
     pub output: OutputFormat,
-    /// How the next token is chosen.
+    /// The sampling parameters.
     pub sampling: Sampling,
-    /// The most tokens the answer may take.
+    /// The maximum number of tokens in the response.
     pub max_tokens: Option<u64>,
-    /// Whether the answer is wanted piece by piece.
+    /// Whether the response is streamed.
     pub stream: bool,
-    /// Whether a streamed answer should end with its usage; only chat completions leaves it out.
+    /// Whether a streamed response ends with its usage. Only chat completions may omit it.
     pub stream_usage: bool,
-    /// The other fields of the request.
+    /// The request's other fields.
     pub extra: Extra,
 }
 
 impl ModelRequest {
-    /// An empty request to a model.
+    /// Creates an empty request to a model.
     pub fn new(model: impl Into<String>) -> Self {
         Self {
             model: model.into(),
@@ -49,66 +49,66 @@ impl ModelRequest {
         }
     }
 
-    /// The text of the last message of the user, without the tool results that may follow it.
+    /// Returns the text of the user's last message, without the tool results that may follow it.
     pub fn last_user_text(&self) -> String {
         let last = self.messages.iter().rev().find(|m| m.role == Role::User);
         last.map(Message::text).unwrap_or_default()
     }
 
-    /// The offered tool of this name.
+    /// Returns the offered tool with the given name.
     pub fn tool(&self, name: &str) -> Option<&ToolDefinition> {
         self.tools.iter().find(|tool| tool.name() == Some(name))
     }
 
-    /// Every part of every message, in order.
+    /// Returns every part of every message, in order.
     pub fn parts(&self) -> impl Iterator<Item = &Part> {
         self.messages.iter().flat_map(|message| &message.parts)
     }
 }
 
-/// The form an answer must take.
+/// The required format of a response.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum OutputFormat {
-    /// Prose.
+    /// Plain text.
     #[default]
     Text,
     /// Any JSON object.
     Json,
-    /// JSON that fits a schema.
+    /// JSON that matches a schema.
     JsonSchema(JsonSchema),
 }
 
-/// A schema for an answer.
+/// A schema for a response.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct JsonSchema {
-    /// What to call it; OpenAI wants a name, the others have none.
+    /// The schema's name. OpenAI requires one, the other APIs have none.
     pub name: Option<String>,
-    /// What it is for.
+    /// The purpose of the schema.
     pub description: Option<String>,
-    /// The schema itself.
+    /// The JSON Schema.
     pub schema: Value,
     /// Whether the provider must enforce it.
     pub strict: Option<bool>,
 }
 
-/// How the next token is chosen; what is `None` or empty is left to the provider.
+/// Sampling parameters. Fields that are `None` or empty are left to the provider.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Sampling {
-    /// Flattens or sharpens the distribution.
+    /// Flattens or sharpens the probability distribution.
     pub temperature: Option<f64>,
-    /// Keeps the likeliest tokens up to this sum of probability.
+    /// Samples from the most likely tokens up to this total probability.
     pub top_p: Option<f64>,
-    /// Keeps this many of the likeliest tokens.
+    /// Samples from this many of the most likely tokens.
     pub top_k: Option<u64>,
-    /// Makes the choice repeatable where the provider can.
+    /// Makes sampling repeatable if the provider supports it.
     pub seed: Option<i64>,
-    /// Texts that end the answer.
+    /// Texts that end the response.
     pub stop: Vec<String>,
-    /// Lowers the chance of tokens that have appeared.
+    /// Lowers the probability of tokens that have already occurred.
     pub presence_penalty: Option<f64>,
-    /// Lowers the chance of tokens the more they have appeared.
+    /// Lowers the probability of tokens in proportion to how often they have occurred.
     pub frequency_penalty: Option<f64>,
 }

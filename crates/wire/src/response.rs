@@ -1,4 +1,4 @@
-//! A whole answer, folded from its events and taken apart into them again.
+//! A complete response, built from its events and split into them again.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,35 +6,35 @@ use crate::{
     ModelError, ModelEvent, Part, Reasoning, StopReason, TokenUsage, ToolCall, ToolInputKind,
 };
 
-/// A whole answer.
+/// A complete response.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ModelResponse {
-    /// The provider's name for this answer.
+    /// The provider's id of the response.
     pub id: String,
-    /// The model that answered.
+    /// The model that responded.
     pub model: String,
-    /// What it said, thought and called, in order.
+    /// Text, reasoning and calls, in order.
     pub parts: Vec<Part>,
-    /// Why it stopped.
+    /// The reason why the model stopped.
     pub stop: Option<StopReason>,
-    /// What it consumed.
+    /// The token usage.
     pub usage: Option<TokenUsage>,
 }
 
 impl ModelResponse {
-    /// Folds a whole stream; the error is the one that ended it.
+    /// Builds a response from a complete stream. Returns the error that ended the stream, if any.
     pub fn from_events<'a>(
         events: impl IntoIterator<Item = &'a ModelEvent>,
     ) -> Result<Self, ModelError> {
-        let mut fold = ResponseBuilder::default();
+        let mut builder = ResponseBuilder::default();
         for event in events {
-            fold.push(event)?;
+            builder.push(event)?;
         }
-        Ok(fold.build())
+        Ok(builder.build())
     }
 
-    /// The stream that folds into this answer, each part in one delta.
+    /// Returns a stream that builds this response, with one delta per part.
     pub fn to_events(&self) -> Vec<ModelEvent> {
         let mut events = vec![ModelEvent::Start {
             id: self.id.clone(),
@@ -50,7 +50,7 @@ impl ModelResponse {
         events
     }
 
-    /// The calls among the parts.
+    /// Returns the calls among the parts.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.parts.iter().filter_map(|part| match part {
             Part::ToolCall(call) => Some(call),
@@ -58,7 +58,7 @@ impl ModelResponse {
         })
     }
 
-    /// All words, without thoughts and calls.
+    /// Returns all text, without reasoning and calls.
     pub fn text(&self) -> String {
         let texts = self.parts.iter().filter_map(|part| match part {
             Part::Text(text) => Some(text.text.as_str()),
@@ -67,7 +67,7 @@ impl ModelResponse {
         texts.collect()
     }
 
-    /// The reason, or the one that the parts imply: an answer with a call waits for its result.
+    /// Returns the stop reason, or the one implied by the parts: a response with a call waits for its result.
     pub fn stop_or_implied(&self) -> StopReason {
         match self.stop {
             Some(reason) => reason,
@@ -97,12 +97,12 @@ fn push_part(part: &Part, calls: &mut usize, events: &mut Vec<ModelEvent>) {
             *calls += 1;
         }
         Part::Opaque(opaque) => events.push(ModelEvent::Opaque(opaque.clone())),
-        // No model answers with a picture or a result in any of the five APIs.
+        // No model responds with an image or a result in any of the five APIs.
         Part::Image(_) | Part::ToolResult(_) => {}
     }
 }
 
-/// One call as its three events.
+/// Returns the three events of a call.
 pub(crate) fn call_events(index: usize, call: &ToolCall) -> [ModelEvent; 3] {
     [
         ModelEvent::ToolCallStart {
@@ -120,18 +120,18 @@ pub(crate) fn call_events(index: usize, call: &ToolCall) -> [ModelEvent; 3] {
     ]
 }
 
-/// Folds events as they come.
+/// Builds a response from events as they arrive.
 #[derive(Debug, Default)]
 pub struct ResponseBuilder {
     response: ModelResponse,
-    /// Where in the parts each call stands.
+    /// The position of each call in the parts, by its index.
     calls: Vec<(usize, usize)>,
-    /// Whether the last part is a thought that may still grow.
+    /// `true` if the last part is reasoning that may still grow.
     thinking: bool,
 }
 
 impl ResponseBuilder {
-    /// Takes one event in; the error is the one that the event carries.
+    /// Adds one event. Returns the error if the event is one.
     pub fn push(&mut self, event: &ModelEvent) -> Result<(), ModelError> {
         let thinking = std::mem::take(&mut self.thinking);
         match event {
@@ -168,12 +168,12 @@ impl ResponseBuilder {
         Ok(())
     }
 
-    /// The answer so far.
+    /// Returns the response built so far.
     pub fn response(&self) -> &ModelResponse {
         &self.response
     }
 
-    /// The answer.
+    /// Returns the finished response.
     pub fn build(self) -> ModelResponse {
         self.response
     }
@@ -186,7 +186,7 @@ impl ResponseBuilder {
         }
     }
 
-    /// Changes the thought that is open, or a new one.
+    /// Changes the open reasoning part, or appends a new one.
     fn reasoning(&mut self, open: bool, change: impl FnOnce(&mut Reasoning)) {
         if let (true, Some(Part::Reasoning(last))) = (open, self.response.parts.last_mut()) {
             return change(last);
@@ -217,8 +217,8 @@ impl ResponseBuilder {
     }
 
     fn input(&mut self, index: usize, delta: &str) {
-        let place = self.calls.iter().rev().find(|(call, _)| *call == index);
-        let part = place.and_then(|(_, at)| self.response.parts.get_mut(*at));
+        let entry = self.calls.iter().rev().find(|(call, _)| *call == index);
+        let part = entry.and_then(|(_, at)| self.response.parts.get_mut(*at));
         if let Some(Part::ToolCall(call)) = part {
             call.input.push_str(delta);
         }

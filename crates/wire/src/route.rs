@@ -1,24 +1,24 @@
-//! Which API a request speaks, seen from its path.
+//! Detection of the API by the request path.
 
 use crate::{Dialect, Framing, ModelRequest, ResponseStyle};
 
-/// What the path of a request says about it.
+/// The information in the path of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
     /// The API.
     pub dialect: Dialect,
-    /// The model, where the path names it: only Gemini's does.
+    /// The model, if the path contains it. Only Gemini's does.
     pub model: Option<String>,
-    /// Whether the answer is streamed, where the path says so: only Gemini's does.
+    /// Whether the response is streamed, if the path specifies it. Only Gemini's does.
     pub stream: Option<bool>,
-    /// How a streamed answer is framed.
+    /// The framing of a streamed response.
     pub framing: Framing,
 }
 
 impl Route {
-    /// Reads a path with its query. Only the end of the path counts, so any base address will do.
+    /// Parses a path with its query. Only the end of the path counts, so any base URL works.
     ///
-    /// Addresses beside the conversation (lists of models, token counts) belong to nobody here and give `None`.
+    /// Returns `None` for other endpoints, such as model lists and token counts.
     pub fn parse(path_and_query: &str) -> Option<Self> {
         let (path, query) = path_and_query
             .split_once('?')
@@ -43,7 +43,7 @@ impl Route {
         Some(Self::for_dialect(dialect))
     }
 
-    /// The route of an API whose path says nothing more.
+    /// Creates the route for an API whose path contains no further information.
     pub fn for_dialect(dialect: Dialect) -> Self {
         Self {
             dialect,
@@ -53,7 +53,7 @@ impl Route {
         }
     }
 
-    /// How to answer a request that came this way.
+    /// Returns the style for the response to a request on this route.
     pub fn style(&self, request: &ModelRequest, created: u64) -> ResponseStyle {
         ResponseStyle {
             created,
@@ -63,7 +63,7 @@ impl Route {
     }
 }
 
-/// Model and method of `…/models/MODEL:METHOD`.
+/// Splits `…/models/MODEL:METHOD` into model and method.
 fn gemini(path: &str) -> Option<(&str, &str)> {
     let (before, method) = path.rsplit_once(':')?;
     let (_, model) = before.rsplit_once("odels/")?;

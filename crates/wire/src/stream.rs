@@ -1,21 +1,21 @@
-//! Streams as a whole: bytes to events for a client, events to bytes for a server.
+//! Streams: bytes to events for a client, events to bytes for a server.
 
 use crate::frame::{ArraySplitter, FrameWriter, LineSplitter, SseSplitter};
 use crate::{Dialect, Framing, ModelError, ModelEvent};
 
-/// How an answer is written, beyond what its events say.
+/// Settings for writing a response that are not in its events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResponseStyle {
-    /// When the answer was begun, in seconds since 1970.
+    /// The start time of the response, in seconds since 1970.
     pub created: u64,
-    /// Whether a streamed chat completion ends with its usage; the other APIs always do.
+    /// Whether a streamed chat completion ends with its usage. The other APIs always send it.
     pub stream_usage: bool,
-    /// How the pieces of a stream are told apart.
+    /// The framing of a stream.
     pub framing: Framing,
 }
 
 impl ResponseStyle {
-    /// The usual style of an API.
+    /// Creates the default style of an API.
     pub fn new(dialect: Dialect, created: u64) -> Self {
         Self {
             created,
@@ -25,9 +25,9 @@ impl ResponseStyle {
     }
 }
 
-/// Turns frames of one API into events. Its state is that of one answer.
+/// Decodes frames of one API into events. Its state belongs to one response.
 pub(crate) trait Decode: std::fmt::Debug + Send {
-    /// Reads one frame; `name` is that of a server-sent event, or empty.
+    /// Decodes one frame. `name` is the name of a server-sent event, or empty.
     fn frame(
         &mut self,
         name: &[u8],
@@ -35,21 +35,21 @@ pub(crate) trait Decode: std::fmt::Debug + Send {
         out: &mut Vec<ModelEvent>,
     ) -> Result<(), ModelError>;
 
-    /// Nothing more will come: says what that means for an answer that has not ended itself.
+    /// Handles the end of the stream for a response that has not ended itself.
     fn end(&mut self, _out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         Err(ModelError::interrupted())
     }
 }
 
-/// Turns events into frames of one API. Its state is that of one answer.
+/// Encodes events as frames of one API. Its state belongs to one response.
 pub(crate) trait Encode: std::fmt::Debug + Send {
-    /// Writes what one event means.
+    /// Writes the frames of one event.
     fn event(&mut self, event: &ModelEvent, out: &mut FrameWriter);
 }
 
-/// Reads a streamed answer: bytes in, wherever they are split, events out.
+/// Decodes a streamed response: bytes in, split at any position, events out.
 ///
-/// The events end with exactly one [`ModelEvent::Done`] or [`ModelEvent::Error`], whatever the bytes are.
+/// The events end with exactly one [`ModelEvent::Done`] or [`ModelEvent::Error`], for any input.
 #[derive(Debug)]
 pub struct StreamDecoder {
     splitter: Splitter,
@@ -58,7 +58,7 @@ pub struct StreamDecoder {
 }
 
 impl StreamDecoder {
-    /// A reader for one answer.
+    /// Creates a decoder for one response.
     pub fn new(dialect: Dialect) -> Self {
         Self {
             splitter: match dialect.framing() {
@@ -71,7 +71,7 @@ impl StreamDecoder {
         }
     }
 
-    /// Takes bytes in and gives the events they complete.
+    /// Adds bytes and returns the events they complete.
     pub fn push(&mut self, bytes: &[u8]) -> Vec<ModelEvent> {
         let mut out = Vec::new();
         if !self.ended {
@@ -81,7 +81,7 @@ impl StreamDecoder {
         out
     }
 
-    /// Nothing more will come: gives what is left, at least the last event if it is still missing.
+    /// Ends the input and returns the remaining events, including the terminal event if it is still missing.
     pub fn finish(mut self) -> Vec<ModelEvent> {
         let mut out = Vec::new();
         if !self.ended {
@@ -116,7 +116,7 @@ impl StreamDecoder {
         .map_err(|error: DecodeError| error.0)
     }
 
-    /// The last frame may lack its end; if it is no whole frame, the stream was cut.
+    /// Completes the last frame, which may lack its end. If it is incomplete, the stream was interrupted.
     fn finish_frames(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         let end: &[u8] = match self.splitter {
             Splitter::Sse(_) => b"\n\n",
@@ -126,7 +126,7 @@ impl StreamDecoder {
         self.read(end, out).map_err(|_| ModelError::interrupted())
     }
 
-    /// Ends the stream where it is over, and turns a failure to read into the last event.
+    /// Truncates the events after the terminal event, and turns a read error into the terminal event.
     fn finish_push(&mut self, read: Result<(), ModelError>, out: &mut Vec<ModelEvent>) {
         let over = out.iter().position(ModelEvent::is_terminal);
         if let Some(last) = over {
@@ -138,7 +138,7 @@ impl StreamDecoder {
     }
 }
 
-/// A failure to read, from the frames or from what is in them.
+/// A decoding error, from the framing or from the content of a frame.
 struct DecodeError(ModelError);
 
 impl From<crate::WireError> for DecodeError {
@@ -147,13 +147,13 @@ impl From<crate::WireError> for DecodeError {
     }
 }
 
-/// The cutter in use.
+/// The active splitter.
 #[derive(Debug)]
 enum Splitter {
     Sse(SseSplitter),
     Lines(LineSplitter),
     Array(ArraySplitter),
-    /// Gemini streams in two framings, and the first byte says which.
+    /// Not chosen yet: Gemini streams in two framings, and the first byte tells which.
     Undecided,
 }
 
@@ -169,7 +169,7 @@ impl Splitter {
     }
 }
 
-/// Writes a streamed answer: events in, bytes out.
+/// Encodes a streamed response: events in, bytes out.
 #[derive(Debug)]
 pub struct StreamEncoder {
     encoder: Box<dyn Encode>,
@@ -178,7 +178,7 @@ pub struct StreamEncoder {
 }
 
 impl StreamEncoder {
-    /// A writer for one answer.
+    /// Creates an encoder for one response.
     pub fn new(dialect: Dialect, style: ResponseStyle) -> Self {
         Self {
             encoder: dialect.encoder(style),
@@ -187,7 +187,7 @@ impl StreamEncoder {
         }
     }
 
-    /// The bytes that one event means; may be none. After the last event there are none.
+    /// Returns the bytes of one event, possibly none. After the terminal event there are none.
     pub fn push(&mut self, event: &ModelEvent) -> Vec<u8> {
         if self.ended {
             return Vec::new();

@@ -1,36 +1,36 @@
-//! What a model may call, what it called, and what came of it.
+//! Tool definitions, calls and results.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{Extra, Opaque, Part};
 
-/// How the input of a tool is written.
+/// The kind of input a tool takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolInputKind {
-    /// A JSON object that fits the tool's schema.
+    /// A JSON object that matches the tool's schema.
     #[default]
     Function,
-    /// Plain text, held to a grammar at most: Codex's `apply_patch` takes its patch this way.
+    /// Plain text, optionally with a grammar, as for Codex's `apply_patch`.
     Freeform,
 }
 
-/// Something the model may call.
+/// A tool that the model may call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolDefinition {
-    /// It takes a JSON object.
+    /// Takes a JSON object.
     Function(FunctionTool),
-    /// It takes plain text.
+    /// Takes plain text.
     Freeform(FreeformTool),
-    /// The provider runs it; the client only switches it on.
+    /// Runs at the provider; the client only enables it.
     Hosted(Opaque),
 }
 
 impl ToolDefinition {
-    /// The name the model calls it by; a hosted tool may have none.
+    /// Returns the name by which the model calls the tool. A hosted tool may have none.
     pub fn name(&self) -> Option<&str> {
         match self {
             Self::Function(tool) => Some(&tool.name),
@@ -43,21 +43,21 @@ impl ToolDefinition {
 /// A tool that takes a JSON object.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FunctionTool {
-    /// The name the model calls it by.
+    /// The name by which the model calls the tool.
     pub name: String,
-    /// What it does, for the model to read.
+    /// The description for the model.
     pub description: Option<String>,
     /// The JSON Schema of its input.
     pub schema: Value,
-    /// Whether the provider must hold the model to the schema.
+    /// Whether the provider must enforce the schema.
     pub strict: Option<bool>,
-    /// The other fields of the offer.
+    /// The definition's other fields.
     #[serde(default, skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }
 
 impl FunctionTool {
-    /// A tool without arguments.
+    /// Creates a tool without arguments.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -72,19 +72,20 @@ impl FunctionTool {
 /// A tool that takes plain text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FreeformTool {
-    /// The name the model calls it by.
+    /// The name by which the model calls the tool.
     pub name: String,
-    /// What it does, for the model to read.
+    /// The description for the model.
     pub description: Option<String>,
-    /// What the text must look like.
+    /// The grammar of the text, if any.
     pub grammar: Option<Grammar>,
-    /// The other fields of the offer.
+    /// The definition's other fields.
     #[serde(default, skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }
 
 impl FreeformTool {
-    /// The nearest tool for an API that knows only JSON: an object with the text as its one field.
+    /// Converts to the closest tool for an API that supports only JSON: an object with the text as its only
+    /// field.
     pub fn into_function(self) -> FunctionTool {
         let about = self.grammar.map_or_else(
             || "the whole input, as plain text".to_owned(),
@@ -106,7 +107,7 @@ impl FreeformTool {
     }
 }
 
-/// What the input of a freeform tool must look like.
+/// The grammar of a freeform tool's input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grammar {
     /// The notation: `lark` or `regex`.
@@ -115,47 +116,48 @@ pub struct Grammar {
     pub definition: String,
 }
 
-/// Whether the model must call something.
+/// Whether the model must call a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolChoice {
-    /// It decides.
+    /// The model decides.
     Auto,
-    /// It must not.
+    /// The model must not call a tool.
     None,
-    /// It must call at least one.
+    /// The model must call at least one tool.
     Required,
-    /// It must call this one.
+    /// The model must call this tool.
     Named {
         /// The tool's name.
         name: String,
     },
 }
 
-/// A call the model made.
+/// A call made by the model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToolCall {
-    /// What its result will refer to.
+    /// The id that the result refers to.
     pub id: String,
     /// The tool.
     pub name: String,
-    /// How the input is written.
+    /// The kind of input.
     pub kind: ToolInputKind,
-    /// The input as the model wrote it: JSON text for a function, anything for a freeform tool.
+    /// The input as the model wrote it: JSON text for a function, any text for a freeform tool.
     pub input: String,
-    /// A blob the provider wants back with the call: Gemini's thought signature.
+    /// A blob that the provider requires back with the call: Gemini's thought signature.
     pub signature: Option<String>,
-    /// The other fields of the call.
+    /// The call's other fields.
     #[serde(skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }
 
 impl ToolCall {
-    /// The input as the JSON object that object-only APIs want.
+    /// Returns the input as the JSON object that object-only APIs require.
     ///
-    /// What is no object (a freeform text, or JSON that the model got wrong) becomes its field `input`, so that nothing is lost.
+    /// Input that is not an object (freeform text, or invalid JSON from the model) is wrapped in the field
+    /// `input`, so that nothing is lost.
     pub fn input_object(&self) -> Value {
         if self.kind == ToolInputKind::Function {
             if self.input.trim().is_empty() {
@@ -169,27 +171,27 @@ impl ToolCall {
     }
 }
 
-/// What a call gave.
+/// The result of a call.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToolResult {
-    /// The call it answers.
+    /// The id of the call.
     pub call_id: String,
-    /// The tool that was called; empty where the conversation does not hold the call.
+    /// The name of the called tool; empty if the conversation does not contain the call.
     pub name: String,
-    /// How that tool's input was written.
+    /// The kind of that tool's input.
     pub kind: ToolInputKind,
-    /// What the tool said.
+    /// The tool's output.
     pub parts: Vec<Part>,
-    /// Whether the tool failed.
+    /// `true` if the tool failed.
     pub is_error: bool,
-    /// The other fields of the result.
+    /// The result's other fields.
     #[serde(skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }
 
 impl ToolResult {
-    /// All text in it, one part per paragraph.
+    /// Returns all text of the result, with a blank line between parts.
     pub fn text(&self) -> String {
         crate::message::join_text(&self.parts)
     }

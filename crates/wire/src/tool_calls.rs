@@ -1,11 +1,11 @@
-//! Calls of APIs that leave their ids out, or send them only whole.
+//! Tool calls of APIs that omit call ids, or send calls only as a whole.
 
 use std::collections::{HashMap, VecDeque};
 
 use crate::{Message, Part, ToolCall};
 
-/// Gives every call without an id one made from its place, and every result without one that of the call it must mean: the oldest
-/// unanswered call of the same tool.
+/// Gives each call without an id one made from its position, and each result without an id that of its call:
+/// the oldest unanswered call of the same tool.
 pub(crate) fn assign_call_ids(messages: &mut [Message]) {
     let mut waiting: HashMap<String, Vec<String>> = HashMap::new();
     for (at, message) in messages.iter_mut().enumerate() {
@@ -34,10 +34,10 @@ pub(crate) fn assign_call_ids(messages: &mut [Message]) {
     }
 }
 
-/// Calls that are still coming, for APIs that send them whole and in order.
+/// Calls that are still being streamed, for APIs that send calls whole and in order.
 #[derive(Debug, Default)]
 pub(crate) struct CallBuffer {
-    /// Each with its index and whether it is complete.
+    /// The calls, each with its index and whether it is complete.
     waiting: VecDeque<(usize, bool, ToolCall)>,
 }
 
@@ -52,7 +52,7 @@ impl CallBuffer {
         }
     }
 
-    /// Gives the calls that may go out now: those that are complete and have no incomplete one before them.
+    /// Returns the calls that can be sent now: those that are complete and not preceded by an incomplete one.
     pub(crate) fn finish(&mut self, index: usize) -> Vec<ToolCall> {
         for (at, complete, _) in &mut self.waiting {
             *complete |= *at == index;
@@ -65,7 +65,7 @@ impl CallBuffer {
         self.waiting.drain(..ready).map(|(.., call)| call).collect()
     }
 
-    /// Gives all that are left, complete or not.
+    /// Returns all remaining calls, complete or not.
     pub(crate) fn drain(&mut self) -> Vec<ToolCall> {
         self.waiting.drain(..).map(|(.., call)| call).collect()
     }

@@ -1,4 +1,4 @@
-//! All tests of the crate's surface, in one binary.
+//! All tests of the crate's public API, in one binary.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Why a place could not be made, used, published or merged.
+//! Errors of creating, using, publishing or merging a clone.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,86 +8,86 @@ use windlass_core::{ErrorCode, Retry};
 
 use crate::paths::PathError;
 
-/// A result whose error is [`Error`].
+/// A result with [`Error`] as its default error type.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// How long to leave a full disk alone before another try.
-const DISK_FULL_PAUSE: Duration = Duration::from_secs(60);
+/// How long to wait before retrying after the disk was full.
+const DISK_FULL_DELAY: Duration = Duration::from_secs(60);
 
-/// What can go wrong between a repository and a place to work.
+/// An error of an operation on a repository or a clone.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The project's folder is not a repository that can be worked on.
+    /// The project's directory is not a usable repository.
     #[error("{}: {problem}", path.display())]
     Repository {
-        /// The folder that was given.
+        /// The directory that was given.
         path: PathBuf,
-        /// What is wrong with it, and what to do.
+        /// Why it cannot be used, and how to fix it.
         problem: String,
     },
-    /// A file or folder cannot be used.
+    /// A file or directory cannot be used.
     #[error("{}: {problem}", path.display())]
     Path {
-        /// Which one.
+        /// The file or directory.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Why it cannot be used.
         problem: String,
     },
-    /// A file change that does not fit what is there.
+    /// A file change does not match the existing files.
     #[error("{path}: {problem}")]
     Change {
         /// The path as it was given.
         path: String,
-        /// What is wrong with it.
+        /// Why it cannot be applied.
         problem: String,
     },
-    /// Git ran and refused.
-    #[error("git {what}: {said}")]
+    /// Git exited with an error.
+    #[error("git {what}: {message}")]
     Git {
-        /// What git was asked to do.
+        /// The git command.
         what: String,
-        /// The first lines of what it said.
-        said: String,
+        /// The first lines of its error output.
+        message: String,
     },
-    /// A branch cannot be moved or made.
+    /// A branch cannot be created or updated.
     #[error("branch {branch}: {problem}")]
     Branch {
-        /// Its name.
+        /// The name of the branch.
         branch: String,
-        /// What stands in the way, and what to do.
+        /// The reason, and how to fix it.
         problem: String,
     },
     /// Nothing differs from the base, so there is nothing to commit.
     #[error("nothing differs from {base}: there is nothing to commit")]
     NothingToCommit {
-        /// The commit the work began from.
+        /// The base commit.
         base: String,
     },
-    /// There is no room left.
+    /// The disk is full.
     #[error("no space left on the disk that holds {}: free some, then try again", path.display())]
     DiskFull {
-        /// Something on that disk.
+        /// A path on that disk.
         path: PathBuf,
     },
-    /// It took too long.
+    /// The operation took too long.
     #[error("{what} took longer than {} s", after.as_secs_f64())]
     Timeout {
-        /// What was waited for.
+        /// The operation.
         what: String,
-        /// How long it was given.
+        /// Its time limit.
         after: Duration,
     },
-    /// A path that a model named leads where it must not, or cannot be used.
+    /// A path given by a model leaves the directory, or cannot be used.
     #[error(transparent)]
     Paths(PathError),
-    /// The process could not be started or held in.
+    /// The process could not be started or sandboxed.
     #[error(transparent)]
     Sandbox(#[from] windlass_sandbox::Error),
 }
 
 impl Error {
-    /// What the system said about a path.
+    /// Converts an I/O error about a path.
     pub(crate) fn io(path: impl AsRef<Path>, error: &io::Error) -> Self {
         let path = path.as_ref().to_owned();
         if is_full(error) {
@@ -113,7 +113,7 @@ impl Error {
         }
     }
 
-    /// The stable name of this failure.
+    /// Returns the stable code of this error.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Timeout { .. } => ErrorCode::Timeout,
@@ -124,10 +124,10 @@ impl Error {
         }
     }
 
-    /// Whether doing the same thing again may help.
+    /// Returns whether repeating the operation may help.
     pub fn retry(&self) -> Retry {
         match self {
-            Self::DiskFull { .. } => Retry::After(DISK_FULL_PAUSE),
+            Self::DiskFull { .. } => Retry::After(DISK_FULL_DELAY),
             Self::Timeout { .. } => Retry::Now,
             Self::Sandbox(error) => error.retry(),
             _ => Retry::Never,
@@ -165,7 +165,7 @@ impl From<Error> for windlass_core::Error {
                 retry_after: Some(after),
             },
             (_, Retry::Now) => Self::agent(error.code(), message),
-            // An agent's failure of this code would be tried again, and this one need not be.
+            // An agent error with this code would be retried, which would not help here.
             _ if error.code() == ErrorCode::BackendError => Self::InvalidInput(message),
             _ => Self::agent(error.code(), message),
         }

@@ -1,11 +1,11 @@
-//! A task's place to work: paths that cannot leave it, an own clone, the tests, the merge.
+//! Working copies for task attempts: confined paths, private clones, test runs and merges.
 //!
-//! The major parts are: [`Clones`], which gives each attempt a clone of its own; [`Tests`], which knows how a
-//! project is tested and does it; [`merge`](Clones::merge) and [`verify`](Clones::verify), for a change that is
-//! done.
+//! The main types are [`Clones`], which gives each attempt a private clone, and [`TestRunner`],
+//! which detects a project's test command and runs it. [`merge`](Clones::merge) and
+//! [`verify`](Clones::verify) work on a finished change.
 //!
-//! What it does not do: it starts no agent, keeps no task, and never touches the user's checkout but in a
-//! merge that was asked for.
+//! Out of scope: the crate starts no agent, stores no task, and never touches the user's checkout
+//! except in a requested merge.
 
 mod change;
 mod clone;
@@ -25,14 +25,14 @@ pub use merge::{MergeOutcome, Merged};
 pub use test_runner::{TestRunner, TestSettings};
 pub use verify::Verification;
 
-/// Runs file work on a thread that may wait.
+/// Runs file operations on a thread that may block.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
     match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done,
+        Ok(result) => result,
         Err(error) => Err(Error::Path {
-            path: "a thread".into(),
+            path: "worker thread".into(),
             problem: error.to_string(),
         }),
     }

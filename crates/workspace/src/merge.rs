@@ -1,8 +1,9 @@
-//! Bringing a finished branch into what the user has checked out.
+//! Merges a finished branch into the branch that the user has checked out.
 //!
-//! Everything is found out first, in a git folder of our own: whether the two can be merged, what the result
-//! is, and whether an uncommitted edit would be lost. Only then the files are updated, by git's own
-//! two-tree merge, which refuses as a whole; the branch moves last, by compare-and-swap. Hooks do not run.
+//! Everything is checked first, in a private git directory: whether the branches can be merged,
+//! what the result is, and whether an uncommitted edit would be lost. Only then are the files
+//! updated, by git's own two-tree merge, which succeeds or fails as a whole. The branch moves last,
+//! by compare-and-swap. Hooks do not run.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,38 +13,38 @@ use crate::clone::{Clones, ScratchRepo};
 use crate::error::{Error, Result};
 use crate::git::{Git, Repository};
 
-/// What would happen, or has happened.
+/// The outcome of a merge or of its preview.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MergeOutcome {
-    /// The branch is in.
+    /// The branch was merged.
     Merged(Merged),
-    /// Everything on the branch was there already.
+    /// The current branch already contains the branch.
     UpToDate,
-    /// Both sides changed the same lines. Nothing was touched.
+    /// Both sides changed the same lines. Nothing was changed.
     Conflicts(Vec<String>),
-    /// These files have uncommitted edits, or are not tracked, and the merge would overwrite them. Nothing was
-    /// touched.
+    /// The merge would overwrite these files, which have uncommitted edits or are untracked.
+    /// Nothing was changed.
     WouldOverwrite(Vec<String>),
 }
 
-/// What a merge did.
+/// The result of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Merged {
     /// The branch that moved.
     pub into: String,
-    /// Where it stood before.
+    /// Its commit before the merge.
     pub before: String,
-    /// Where it stands now.
+    /// Its commit after the merge.
     pub after: String,
-    /// Whether it merely moved forward, without a commit of two parents.
+    /// Whether the branch was fast-forwarded, without a merge commit.
     pub fast_forward: bool,
     /// The files that changed, sorted.
     pub files: Vec<String>,
 }
 
 impl Merged {
-    /// The command that takes it back. It keeps uncommitted edits.
+    /// Returns the command that undoes the merge. It keeps uncommitted edits.
     pub fn undo(&self) -> String {
         format!("git reset --keep {}", self.before)
     }
@@ -57,17 +58,17 @@ struct PossibleMerge {
     theirs: String,
 }
 
-/// What is known before anything is touched.
+/// The result of the checks, before anything is changed.
 enum MergePlan {
     Possible(Box<PossibleMerge>),
     Decided(MergeOutcome),
 }
 
 impl Clones {
-    /// Merges `branch` into what is checked out at `root`.
+    /// Merges `branch` into the branch that is checked out at `root`.
     pub async fn merge(&self, root: &Path, branch: &str) -> Result<MergeOutcome> {
         match self.plan_merge(root, branch).await? {
-            MergePlan::Decided(merge) => Ok(merge),
+            MergePlan::Decided(outcome) => Ok(outcome),
             MergePlan::Possible(planned) => {
                 apply_merge(&self.git, &planned, branch).await?;
                 Ok(MergeOutcome::Merged(planned.merged))
@@ -75,10 +76,10 @@ impl Clones {
         }
     }
 
-    /// What [`merge`](Self::merge) would do now. Nothing is touched.
+    /// Returns what [`merge`](Self::merge) would do now, without changing anything.
     pub async fn preview(&self, root: &Path, branch: &str) -> Result<MergeOutcome> {
         Ok(match self.plan_merge(root, branch).await? {
-            MergePlan::Decided(merge) => merge,
+            MergePlan::Decided(outcome) => outcome,
             MergePlan::Possible(planned) => MergeOutcome::Merged(planned.merged),
         })
     }
@@ -89,7 +90,7 @@ impl Clones {
         let (format, ours) = repository.head(&self.git).await?;
         let theirs = repository.branch(&self.git, branch).await?;
         let theirs = theirs
-            .ok_or_else(|| Error::branch(branch, "there is no such branch"))?
+            .ok_or_else(|| Error::branch(branch, "does not exist"))?
             .commit;
         let scratch = ScratchRepo::new(self, &repository, &format)?;
         let git = &self.git;
@@ -107,17 +108,19 @@ impl Clones {
                 }
             }
         };
-        let differences = change::differences(git, &scratch.git, &ours, &after).await?;
-        let lost = would_overwrite(git, &scratch, &repository, &ours, &differences).await?;
-        if !lost.is_empty() {
-            return Ok(MergePlan::Decided(MergeOutcome::WouldOverwrite(lost)));
+        let diffs = change::differences(git, &scratch.git, &ours, &after).await?;
+        let overwritten = would_overwrite(git, &scratch, &repository, &ours, &diffs).await?;
+        if !overwritten.is_empty() {
+            return Ok(MergePlan::Decided(MergeOutcome::WouldOverwrite(
+                overwritten,
+            )));
         }
         let merged = Merged {
             into,
             before: ours,
             after,
             fast_forward,
-            files: differences.into_iter().map(|one| one.path).collect(),
+            files: diffs.into_iter().map(|diff| diff.path).collect(),
         };
         Ok(MergePlan::Possible(Box::new(PossibleMerge {
             repository,
@@ -128,48 +131,48 @@ impl Clones {
     }
 }
 
-/// The branch that is checked out, if a merge into it makes sense now.
+/// Returns the branch that is checked out, if a merge into it is possible now.
 async fn checked_out(git: &Git, repository: &Repository) -> Result<String> {
-    let refuse = |problem: &str| Err(Error::repository(&repository.root, problem));
+    let reject = |problem: &str| Err(Error::repository(&repository.root, problem));
     if repository.bare {
-        return refuse("has no work tree to merge into: merge in a clone of it");
+        return reject("has no work tree to merge into: merge in a clone of it");
     }
-    let under_way = [
+    let in_progress = [
         ("MERGE_HEAD", "a merge"),
         ("CHERRY_PICK_HEAD", "a cherry-pick"),
         ("REVERT_HEAD", "a revert"),
         ("rebase-merge", "a rebase"),
         ("rebase-apply", "a rebase"),
     ];
-    for (file, what) in under_way {
+    for (file, what) in in_progress {
         if repository.git_dir.join(file).exists() {
-            return refuse(&format!("{what} is under way: finish or abort it first"));
+            return reject(&format!("{what} is in progress: finish or abort it first"));
         }
     }
-    let said = repository
+    let output = repository
         .query(git, &["symbolic-ref", "--quiet", "HEAD"])
         .await?;
-    let name = said.text();
+    let name = output.text();
     match name.strip_prefix("refs/heads/") {
-        Some(branch) if said.code == 0 => Ok(branch.to_owned()),
-        _ => refuse("no branch is checked out (detached HEAD): check one out first"),
+        Some(branch) if output.code == 0 => Ok(branch.to_owned()),
+        _ => reject("no branch is checked out (detached HEAD): check one out first"),
     }
 }
 
 async fn is_ancestor(git: &Git, scratch: &ScratchRepo, old: &str, new: &str) -> Result<bool> {
-    let said = scratch
+    let output = scratch
         .git
         .command(git)
         .output(&["merge-base", "--is-ancestor", old, new])
         .await?;
-    match said.code {
+    match output.code {
         0 => Ok(true),
         1 => Ok(false),
-        _ => Err(said.into_error()),
+        _ => Err(output.into_error()),
     }
 }
 
-/// A commit with both histories, or the files that conflict.
+/// Creates a merge commit, or returns the conflicting files.
 async fn merge_commits(
     git: &Git,
     scratch: &ScratchRepo,
@@ -186,30 +189,30 @@ async fn merge_commits(
         ours,
         theirs,
     ];
-    let said = scratch.git.command(git).output(&args).await?;
-    if said.code > 1 {
-        return Err(said.into_error());
+    let output = scratch.git.command(git).output(&args).await?;
+    if output.code > 1 {
+        return Err(output.into_error());
     }
-    let conflicts = said.code == 1;
-    let mut pieces = said.nul_separated()?.into_iter();
-    let tree = pieces.next().unwrap_or_default();
+    let conflicts = output.code == 1;
+    let mut fields = output.nul_separated()?.into_iter();
+    let tree = fields.next().unwrap_or_default();
     if conflicts {
-        let files: BTreeSet<String> = pieces.collect();
+        let files: BTreeSet<String> = fields.collect();
         return Ok(Err(files.into_iter().collect()));
     }
     let message = format!("Merge branch '{branch}'\n");
     let args = ["commit-tree", "-p", ours, "-p", theirs, "-F", "-", &tree];
-    let said = scratch.git.command(git).input(message).run(&args).await?;
-    Ok(Ok(said.text()))
+    let output = scratch.git.command(git).input(message).run(&args).await?;
+    Ok(Ok(output.text()))
 }
 
-/// The files that the merge would change and that hold something no commit has.
+/// Returns the files that the merge would change and that have uncommitted content.
 async fn would_overwrite(
     git: &Git,
     scratch: &ScratchRepo,
     repository: &Repository,
     ours: &str,
-    differences: &[FileDiff],
+    diffs: &[FileDiff],
 ) -> Result<Vec<String>> {
     scratch.git.set_head(ours)?;
     scratch
@@ -223,28 +226,28 @@ async fn would_overwrite(
         "--ignore-submodules=all",
         "--no-renames",
     ];
-    let said = scratch
+    let output = scratch
         .git
         .command_in(git, &repository.root)
         .read([&repository.root, &repository.git_dir])
         .index(&repository.git_dir.join("index"))
         .run(&args)
         .await?;
-    let pieces = said.nul_separated()?;
-    let edited: BTreeSet<&str> = pieces.iter().filter_map(|piece| piece.get(3..)).collect();
-    let is_lost = |one: &&FileDiff| {
+    let fields = output.nul_separated()?;
+    let edited: BTreeSet<&str> = fields.iter().filter_map(|field| field.get(3..)).collect();
+    let is_overwritten = |diff: &&FileDiff| {
         let untracked =
-            || one.kind == 'A' && repository.root.join(&one.path).symlink_metadata().is_ok();
-        edited.contains(one.path.as_str()) || untracked()
+            || diff.kind == 'A' && repository.root.join(&diff.path).symlink_metadata().is_ok();
+        edited.contains(diff.path.as_str()) || untracked()
     };
-    Ok(differences
+    Ok(diffs
         .iter()
-        .filter(is_lost)
-        .map(|one| one.path.clone())
+        .filter(is_overwritten)
+        .map(|diff| diff.path.clone())
         .collect())
 }
 
-/// Updates the files, then the branch; back again if the branch has moved meanwhile.
+/// Updates the files, then the branch. Restores the files if the branch has moved concurrently.
 async fn apply_merge(git: &Git, planned: &PossibleMerge, branch: &str) -> Result<()> {
     let PossibleMerge {
         repository,
@@ -261,11 +264,12 @@ async fn apply_merge(git: &Git, planned: &PossibleMerge, branch: &str) -> Result
             .await?;
     }
     let in_checkout = || {
-        let call = scratch.git.command_in(git, &repository.root);
-        let call = call.write(&repository.root).write(&repository.git_dir);
-        call.index(&repository.git_dir.join("index"))
+        let command = scratch.git.command_in(git, &repository.root);
+        let command = command.write(&repository.root).write(&repository.git_dir);
+        command.index(&repository.git_dir.join("index"))
     };
-    // Files that were touched but not changed count as changed until looked at again.
+    // Files with a new timestamp but the same content count as modified until the index is
+    // refreshed.
     in_checkout()
         .output(&["update-index", "-q", "--refresh"])
         .await?;
@@ -273,19 +277,19 @@ async fn apply_merge(git: &Git, planned: &PossibleMerge, branch: &str) -> Result
         .run(&["read-tree", "-m", "-u", before, after])
         .await?;
     let name = format!("refs/heads/{}", merged.into);
-    let why = format!("merge {branch}");
-    let answer = repository
-        .update_ref(git, &name, after, before, &why)
+    let reason = format!("merge {branch}");
+    let update = repository
+        .update_ref(git, &name, after, before, &reason)
         .await?;
-    if answer.code == 0 {
+    if update.code == 0 {
         return Ok(());
     }
-    let said = answer.into_error();
+    let error = update.into_error();
     in_checkout()
         .run(&["read-tree", "-m", "-u", after, before])
         .await?;
     Err(Error::branch(
         &merged.into,
-        format!("moved meanwhile, and nothing was merged: try again ({said})"),
+        format!("moved during the merge, nothing was merged: try again ({error})"),
     ))
 }

@@ -1,8 +1,9 @@
-//! Bringing a commit into the user's repository as a branch: all of it or nothing, and once.
+//! Publishes a commit as a branch in the user's repository, atomically and once.
 //!
-//! The objects go first, as one pack that git itself has synced to disk; until the branch moves, nobody
-//! sees them. Then the branch moves by compare-and-swap. A branch that already holds an earlier attempt at
-//! the same task may be replaced; one that holds a later attempt, or anything else, may not.
+//! The objects are copied first, as one pack that git itself has synced to disk; they are
+//! unreachable until the branch moves. Then the branch moves by compare-and-swap. A branch with an
+//! earlier attempt at the same task may be replaced; one with a later attempt, or with anything
+//! else, may not.
 
 use windlass_core::workspace::Commit;
 
@@ -10,81 +11,83 @@ use crate::clone::OpenClone;
 use crate::error::{Error, Result};
 use crate::git::{Git, RefStatus, check_branch, stale_lock};
 
-/// How often a branch is tried: once as if it were new, then as it stands, again where it moves under us.
+/// How often to try to update a branch: first as if it were new, then from its current commit, and
+/// again if it moves concurrently.
 const MAX_ATTEMPTS: u32 = 4;
 
-/// What the trailers of a commit say.
+/// The trailers of a commit message.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Trailers {
     pub(crate) task: Option<String>,
     pub(crate) attempt: Option<u32>,
 }
 
-/// Has `branch` stand at `commit`.
+/// Makes `branch` point to `commit`.
 pub(crate) async fn publish(
     git: &Git,
-    opened: &OpenClone,
+    clone: &OpenClone,
     commit: &Commit,
     branch: &str,
 ) -> Result<()> {
     check_branch(branch)?;
-    let repository = &opened.repository;
-    let mut said = String::new();
-    for look in 0..MAX_ATTEMPTS {
-        // Nearly always there is no such branch yet: the swap itself finds out.
-        let standing = match look {
-            0 => None,
-            _ => repository.branch(git, branch).await?,
+    let repository = &clone.repository;
+    let mut error = String::new();
+    for attempt in 0..MAX_ATTEMPTS {
+        // Usually the branch does not exist yet: the compare-and-swap detects that.
+        let current = if attempt == 0 {
+            None
+        } else {
+            repository.branch(git, branch).await?
         };
-        if standing
+        if current
             .as_ref()
-            .is_some_and(|found| found.commit == commit.id)
+            .is_some_and(|status| status.commit == commit.id)
         {
             return Ok(());
         }
-        if let Some(standing) = &standing {
-            ensure_replaceable(git, opened, commit, branch, standing).await?;
+        if let Some(current) = &current {
+            ensure_replaceable(git, clone, commit, branch, current).await?;
         }
-        opened
+        clone
             .git
-            .export_pack(git, repository, &commit.id, &[&opened.base])
+            .export_pack(git, repository, &commit.id, &[&clone.base])
             .await?;
-        let old = standing.map_or_else(|| "0".repeat(commit.id.len()), |found| found.commit);
+        let old = current.map_or_else(|| "0".repeat(commit.id.len()), |status| status.commit);
         let name = format!("refs/heads/{branch}");
-        let answer = repository
+        let output = repository
             .update_ref(git, &name, &commit.id, &old, "publish")
             .await?;
-        if answer.code == 0 {
+        if output.code == 0 {
             return Ok(());
         }
-        said = answer.into_error().to_string();
+        error = output.into_error().to_string();
         stale_lock::wait_or_remove(&repository.common, branch)
             .await
-            .map_err(|error| Error::branch(branch, format!("stays locked: {error}")))?;
+            .map_err(|error| Error::branch(branch, format!("is still locked: {error}")))?;
     }
-    Err(Error::branch(branch, format!("cannot be moved: {said}")))
+    Err(Error::branch(branch, format!("cannot be updated: {error}")))
 }
 
 async fn ensure_replaceable(
     git: &Git,
-    opened: &OpenClone,
+    clone: &OpenClone,
     commit: &Commit,
     branch: &str,
-    standing: &RefStatus,
+    current: &RefStatus,
 ) -> Result<()> {
-    if let Some(place) = &standing.checked_out {
+    if let Some(path) = &current.checked_out {
         return Err(Error::branch(
             branch,
-            format!("is checked out in {place}: check out another branch there, then try again"),
+            format!("is checked out in {path}: check out another branch there, then try again"),
         ));
     }
-    let theirs = trailers(git, opened, &standing.commit).await?;
-    let ours = trailers(git, opened, &commit.id).await?;
-    let short: String = standing.commit.chars().take(10).collect();
+    let theirs = trailers(git, clone, &current.commit).await?;
+    let ours = trailers(git, clone, &commit.id).await?;
+    let short: String = current.commit.chars().take(10).collect();
     if ours.task.is_none() || theirs.task != ours.task {
         return Err(Error::branch(
             branch,
-            format!("holds other work ({short}): rename or delete it, then try again"),
+            format!("contains other work ({short}): rename or delete it, then try again"),
         ));
     }
     if theirs.attempt >= ours.attempt {
@@ -97,27 +100,27 @@ async fn ensure_replaceable(
     Ok(())
 }
 
-async fn trailers(git: &Git, opened: &OpenClone, commit: &str) -> Result<Trailers> {
-    let said = opened
+async fn trailers(git: &Git, clone: &OpenClone, commit: &str) -> Result<Trailers> {
+    let output = clone
         .git
         .command(git)
         .run(&["cat-file", "commit", commit])
         .await?;
-    Ok(read_trailers(&said.text()))
+    Ok(read_trailers(&output.text()))
 }
 
-/// The `Task-Id` and `Attempt` in the last paragraph of a commit.
+/// Parses `Task-Id` and `Attempt` from the last paragraph of a commit message.
 fn read_trailers(commit: &str) -> Trailers {
     let last = commit.trim_end().rsplit("\n\n").next().unwrap_or_default();
-    let mut found = Trailers::default();
+    let mut trailers = Trailers::default();
     for line in last.lines() {
         match line.split_once(": ") {
-            Some(("Task-Id", id)) => found.task = Some(id.trim().to_owned()),
-            Some(("Attempt", number)) => found.attempt = number.trim().parse().ok(),
+            Some(("Task-Id", id)) => trailers.task = Some(id.trim().to_owned()),
+            Some(("Attempt", number)) => trailers.attempt = number.trim().parse().ok(),
             _ => {}
         }
     }
-    found
+    trailers
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Checking a proof again: a fresh checkout of its commit, its command, and whether both say the same.
+//! Verifies a proof: checks out its commit, runs its command and compares the results.
 
 use std::path::Path;
 
@@ -9,24 +9,26 @@ use crate::error::{Error, Result};
 use crate::git::Repository;
 use crate::test_runner::TestRunner;
 
-/// What checking a proof again has shown.
+/// The result of verifying a proof.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verification {
-    /// How the tests ended this time. `None`: the commit is not the one that was tested, and nothing was run.
+    /// The result of the new test run. `None` if the commit is not the one that was tested; then
+    /// nothing was run.
     pub result: Option<TestResult>,
-    /// Where proof and present differ, each as a sentence. Empty: the proof holds.
+    /// The differences between the proof and the new result, each as a sentence. Empty if the proof
+    /// is valid.
     pub differences: Vec<String>,
 }
 
 impl Verification {
-    /// Whether the proof holds.
+    /// Returns `true` if the proof is valid.
     pub fn is_valid(&self) -> bool {
         self.differences.is_empty()
     }
 }
 
 impl Clones {
-    /// Checks a proof again, in a fresh checkout of its commit from the repository at `root`.
+    /// Verifies a proof in a fresh checkout of its commit from the repository at `root`.
     pub async fn verify(
         &self,
         root: &Path,
@@ -39,7 +41,7 @@ impl Clones {
         let mut differences = Vec::new();
         if tree != proof.tree {
             differences.push(format!(
-                "the commit's tree is {tree}, the proof says {}",
+                "the commit's tree is {tree}, the proof has {}",
                 proof.tree
             ));
             return Ok(Verification {
@@ -51,10 +53,10 @@ impl Clones {
         if repository.query(&self.git, &descends).await?.code != 0 {
             differences.push(format!("the commit does not descend from {}", proof.base));
         }
-        let room = LockedDir::new(&self.folder)?;
-        let opened =
-            OpenClone::create_in(self, repository, &format, &proof.commit, &room.path).await?;
-        let result = tests.run(&opened.work, &proof.command).await?;
+        let dir = LockedDir::new(&self.dir)?;
+        let clone =
+            OpenClone::create_in(self, repository, &format, &proof.commit, &dir.path).await?;
+        let result = tests.run(&clone.work, &proof.command).await?;
         compare(proof, &result, &mut differences);
         Ok(Verification {
             result: Some(result),
@@ -66,15 +68,15 @@ impl Clones {
         let is_hash = commit.len() >= 40 && commit.chars().all(|c| c.is_ascii_hexdigit());
         let tree = format!("{commit}^{{tree}}");
         let missing =
-            || Error::repository(&repository.root, format!("has no commit {commit} any more"));
+            || Error::repository(&repository.root, format!("no longer has commit {commit}"));
         if !is_hash {
             return Err(missing());
         }
-        let said = repository
+        let output = repository
             .query(&self.git, &["rev-parse", "--verify", "--quiet", &tree])
             .await?;
-        if said.code == 0 {
-            Ok(said.text())
+        if output.code == 0 {
+            Ok(output.text())
         } else {
             Err(missing())
         }
@@ -83,20 +85,20 @@ impl Clones {
 
 fn compare(proof: &Proof, result: &TestResult, differences: &mut Vec<String>) {
     if result.exit_code != Some(proof.exit_code) {
-        let now = result.exit_code.map_or_else(
+        let actual = result.exit_code.map_or_else(
             || result.status.as_str().to_owned(),
             |code| code.to_string(),
         );
         differences.push(format!(
-            "the tests ended with {now}, the proof says {}",
+            "the tests exited with {actual}, the proof has {}",
             proof.exit_code
         ));
     }
-    let (then, now) = (proof.counts, result.counts);
-    if now != then {
+    let (expected, actual) = (proof.counts, result.counts);
+    if actual != expected {
         differences.push(format!(
-            "{} of {} tests passed, the proof says {} of {}",
-            now.passed, now.total, then.passed, then.total
+            "{} of {} tests passed, the proof has {} of {}",
+            actual.passed, actual.total, expected.passed, expected.total
         ));
     }
 }

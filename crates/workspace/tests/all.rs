@@ -1,11 +1,11 @@
-//! Everything `workspace` promises, tried on this machine. Nothing is skipped: what is missing is a
-//! failure that says so.
+//! Tests of everything that `workspace` promises, on this machine. No test is skipped: a missing
+//! program is a failure that names it.
 
 #![cfg_attr(
     test,
     expect(
         clippy::disallowed_methods,
-        reason = "a test may start what it looks at from outside"
+        reason = "a test may start the programs that it checks from outside"
     )
 )]
 

@@ -1,4 +1,4 @@
-//! One configured agent: how its sessions begin, are taken up, and get a process.
+//! One configured agent: creates and resumes its sessions, and starts their processes.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -23,26 +23,26 @@ use super::sessions::{AcpSession, AcpSessions};
 use crate::cli::{program as programs, version_cache};
 use crate::{AgentContext, ProgramSettings, instructions};
 
-/// One configured agent: its preset and settings, its sessions, its processes.
+/// One configured agent: its preset and settings, its sessions and its processes.
 pub(super) struct AcpAgent {
     pub(super) preset: &'static Preset,
     pub(super) settings: ProgramSettings,
     pub(super) context: AgentContext,
     pub(super) sessions: AcpSessions,
     pub(super) pool: ProcessPool,
-    pub(super) about: OnceLock<AgentInfo>,
+    pub(super) info: OnceLock<AgentInfo>,
 }
 
 impl AcpAgent {
-    /// What a session wants of its process.
+    /// Returns the key of the process that a session needs.
     pub(super) fn key(&self, options: &SessionOptions, cwd: PathBuf) -> ProcessKey {
         let (policy, rules) = self.permissions(options);
         ProcessKey {
             cwd,
             model: self
                 .model(options)
-                .filter(|_| self.preset.shims.model_is_launch_arg),
-            asks: policy != PermissionPolicy::Allow || !rules.is_empty(),
+                .filter(|_| self.preset.quirks.model_is_launch_arg),
+            asks_permission: policy != PermissionPolicy::Allow || !rules.is_empty(),
         }
     }
 
@@ -60,7 +60,7 @@ impl AcpAgent {
         options.effective_permissions(self.settings.permissions.as_ref())
     }
 
-    /// Refuses what the agent cannot do before anything is started.
+    /// Rejects unsupported options before anything is started.
     fn check(&self, options: &SessionOptions) -> Result<PathBuf> {
         if options.output_schema.is_some() {
             return Err(self.unsupported("enforce a schema: put it into the prompt"));
@@ -69,12 +69,12 @@ impl AcpAgent {
             crate::settings::check_argument(model)
                 .map_err(|problem| Error::InvalidInput(format!("the model's name {problem}")))?;
         }
-        let folder = match &options.cwd {
+        let cwd = match &options.cwd {
             Some(cwd) if cwd.is_absolute() => Ok(cwd.clone()),
             Some(cwd) => std::path::absolute(cwd),
             None => self.context.working_dir(),
         };
-        folder.map_err(|error| Error::InvalidInput(format!("no working directory: {error}")))
+        cwd.map_err(|error| Error::InvalidInput(format!("no working directory: {error}")))
     }
 
     pub(super) fn unsupported(&self, what: &str) -> Error {
@@ -84,16 +84,21 @@ impl AcpAgent {
         }
     }
 
-    /// The process for these sessions, started if there is none.
+    /// Returns the process for these sessions, and starts it if there is none.
     pub(super) async fn process(&self, key: &ProcessKey) -> Result<PooledProcess> {
         let process = self.pool.get(key, self.start(key)).await?;
         self.start_idle_timer(key);
         Ok(process)
     }
 
-    /// The process is not in use now: it ends if nobody comes. Where a session cannot be taken up again, it stays.
+    /// Starts the idle timer of a process that is not in use now. A process whose sessions cannot be resumed is
+    /// kept.
     pub(super) fn start_idle_timer(&self, key: &ProcessKey) {
-        if self.about.get().is_some_and(|about| about.can.load_session) {
+        if self
+            .info
+            .get()
+            .is_some_and(|info| info.capabilities.load_session)
+        {
             let idle = self.context.clock().sleep(self.context.idle_timeout());
             self.pool.expire_after(key, idle);
         }
@@ -111,14 +116,14 @@ impl AcpAgent {
             cwd: &key.cwd,
             model: model
                 .as_deref()
-                .filter(|_| preset.shims.model_is_launch_arg),
-            asks: key.asks,
+                .filter(|_| preset.quirks.model_is_launch_arg),
+            asks_permission: key.asks_permission,
         };
         let spawned = self.context.sandbox().spawn(launch.spec()?);
         let child =
             spawned.map_err(|error| programs::not_started(preset.name, preset.install, &error))?;
         let connection = Connection::open(child, preset.name).await?;
-        let _ = self.about.set(connection.about.clone());
+        let _ = self.info.set(connection.info.clone());
         Ok(connection)
     }
 
@@ -133,7 +138,7 @@ impl AcpAgent {
         Ok(id)
     }
 
-    /// A new session on this process.
+    /// Creates a session on this process.
     async fn start_session(
         &self,
         connection: &Connection,
@@ -144,11 +149,11 @@ impl AcpAgent {
         let request = NewSessionRequest::new(key.cwd.clone())
             .mcp_servers(servers)
             .meta(self.meta(key));
-        let answer = connection.request(request).await?;
-        let id = answer.session_id.0.to_string();
+        let response = connection.request(request).await?;
+        let id = response.session_id.0.to_string();
         let offered = OfferedOptions {
-            modes: answer.modes,
-            options: answer.config_options.unwrap_or_default(),
+            modes: response.modes,
+            options: response.config_options.unwrap_or_default(),
         };
         self.configure(connection, &id, &offered, options).await?;
         Ok(SessionId::from(id))
@@ -173,14 +178,14 @@ impl AcpAgent {
         let key = self.key(&options, cwd);
         let process = self.process(&key).await?;
         let known = self.sessions.get(self.preset.name, id).ok();
-        // A process that has the session need not be told.
+        // A process that already has the session needs no request.
         if known.is_none_or(|session| session.process() != process.number) {
             self.resume(&process.connection, id, &key, &options).await?;
         }
         self.register_session(id.clone(), options, key, (process.number, false))
     }
 
-    /// Has a process take up a session that it does not have.
+    /// Lets a process resume a session that it does not have.
     async fn resume(
         &self,
         connection: &Connection,
@@ -188,40 +193,41 @@ impl AcpAgent {
         key: &ProcessKey,
         options: &SessionOptions,
     ) -> Result<()> {
-        let can = &connection.about.can;
+        let capabilities = &connection.info.capabilities;
         let (name, servers) = (id.as_str().to_owned(), self.servers(options));
         let meta = self.meta(key);
         resume_guard::ensure_resumable(self.preset, &self.context, &self.settings, id)?;
-        let taken = if can.session_capabilities.resume.is_some() {
+        let resumed = if capabilities.session_capabilities.resume.is_some() {
             let request = ResumeSessionRequest::new(name, key.cwd.clone())
                 .mcp_servers(servers)
                 .meta(meta);
-            let answer = connection.request(request).await;
-            answer.map(|answer| (answer.modes, answer.config_options))
-        } else if can.load_session {
+            let response = connection.request(request).await;
+            response.map(|response| (response.modes, response.config_options))
+        } else if capabilities.load_session {
             let request = LoadSessionRequest::new(name, key.cwd.clone())
                 .mcp_servers(servers)
                 .meta(meta);
-            let answer = connection.request(request).await;
-            answer.map(|answer| (answer.modes, answer.config_options))
+            let response = connection.request(request).await;
+            response.map(|response| (response.modes, response.config_options))
         } else {
-            return Err(self.unsupported("take up an earlier session"));
+            return Err(self.unsupported("resume an earlier session"));
         };
-        let (modes, config) = taken.map_err(|error| {
-            let said = error.to_string();
-            let vague = self
+        let (modes, config) = resumed.map_err(|error| {
+            let message = error.to_string();
+            let is_vague_loss = self
                 .preset
-                .shims
+                .quirks
                 .session_lost_phrases
                 .iter()
-                .any(|words| said.contains(words));
-            let is_lost = vague || error.code() == ErrorCode::SessionOrphaned;
-            match is_lost && connection.is_live() {
-                true => Error::SessionNotFound {
+                .any(|phrase| message.contains(phrase));
+            let is_lost = is_vague_loss || error.code() == ErrorCode::SessionOrphaned;
+            if is_lost && connection.is_live() {
+                Error::SessionNotFound {
                     backend: self.preset.name.to_owned(),
                     session: id.clone(),
-                },
-                false => error,
+                }
+            } else {
+                error
             }
         })?;
         let offered = OfferedOptions {
@@ -240,22 +246,22 @@ impl AcpAgent {
         options: &SessionOptions,
     ) -> Result<()> {
         let (policy, rules) = self.permissions(options);
-        let asks = policy != PermissionPolicy::Allow || !rules.is_empty();
-        let by_policy = self.preset.shims.mode(policy, asks);
-        // A mode that somebody set may let the agent write without asking.
-        let own_mode = self.settings.mode.as_deref().filter(|_| !options.read_only);
+        let asks_permission = policy != PermissionPolicy::Allow || !rules.is_empty();
+        let by_policy = self.preset.quirks.mode(policy, asks_permission);
+        // A configured mode may let the agent write without asking.
+        let configured_mode = self.settings.mode.as_deref().filter(|_| !options.read_only);
         let model = self
             .model(options)
-            .filter(|_| !self.preset.shims.model_is_launch_arg);
-        let wanted = RequestedOptions {
-            mode: own_mode.or(by_policy),
+            .filter(|_| !self.preset.quirks.model_is_launch_arg);
+        let requested = RequestedOptions {
+            mode: configured_mode.or(by_policy),
             model: model.as_deref(),
             options: &self.settings.options,
         };
-        session_config::apply(connection, id, offered, &wanted).await
+        session_config::apply(connection, id, offered, &requested).await
     }
 
-    /// A process that has the session, and the session's name there: the process that had it is gone.
+    /// Returns a process that has the session, and the session's ID there. The process that had it may be gone.
     pub(super) async fn ensure_process(
         &self,
         id: &SessionId,
@@ -269,7 +275,8 @@ impl AcpAgent {
                 self.resume(connection, id, &session.key, &session.options)
                     .await?;
             } else {
-                // Nothing was said in it, so nothing is lost, and the agent may not have kept it.
+                // The session has no turns, so nothing is lost if it is recreated, and the agent may not have
+                // saved it.
                 name = self
                     .start_session(connection, &session.key, &session.options)
                     .await?;
@@ -280,16 +287,16 @@ impl AcpAgent {
         Ok((process, name))
     }
 
-    /// What goes with the request for a session.
+    /// Builds the `_meta` of a session request.
     fn meta(&self, key: &ProcessKey) -> Option<Meta> {
-        let words = instructions::read(&key.cwd, self.preset.words);
-        let meta = (self.preset.meta?)(words.as_deref());
+        let instructions = instructions::read(&key.cwd, self.preset.instructions);
+        let meta = (self.preset.meta?)(instructions.as_deref());
         meta.as_object().cloned()
     }
 
     fn servers(&self, options: &SessionOptions) -> Vec<AcpServer> {
         let server = |server: &McpServer| {
-            // The protocol wants the whole path.
+            // The protocol requires an absolute path.
             let command = version_cache::locate(&self.context, &server.command);
             let command = command.unwrap_or_else(|| PathBuf::from(&server.command));
             let env = server.env.iter();

@@ -1,4 +1,4 @@
-//! An ACP agent as a backend.
+//! An ACP agent as an [`AgentBackend`].
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -23,18 +23,18 @@ use super::turn::AcpTurn;
 use crate::cli::{launch, version_cache};
 use crate::{AgentContext, ProgramSettings, Version};
 
-/// The time to begin a session, and a process for it: on a busy machine some take more than a minute.
+/// Time limit for creating a session and its process: on a busy machine some agents take more than a minute.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(120);
-/// How many pages of sessions are asked for.
+/// Maximum number of pages of a session list.
 const MAX_SESSION_PAGES: usize = 20;
 
-/// Talks to one agent.
+/// Drives one ACP agent.
 pub struct AcpBackend {
     agent: Arc<AcpAgent>,
 }
 
 impl AcpBackend {
-    /// The agent of this preset; without one, of the command in the settings.
+    /// Creates a backend for the agent of this preset, or for the command in the settings if there is none.
     pub fn new(
         preset: Option<&'static Preset>,
         settings: ProgramSettings,
@@ -47,20 +47,20 @@ impl AcpBackend {
                 context,
                 sessions: AcpSessions::default(),
                 pool: ProcessPool::default(),
-                about: OnceLock::new(),
+                info: OnceLock::new(),
             }),
         }
     }
 
-    /// The sessions that the agent keeps for this folder, where it can say.
+    /// Returns the agent's sessions in this directory, if it can list them.
     pub async fn list_sessions(&self, cwd: PathBuf) -> Result<Vec<SessionInfo>> {
         let agent = &self.agent;
         let key = agent.key(&SessionOptions::in_dir(&cwd), cwd.clone());
         let process = agent.process(&key).await?;
         if process
             .connection
-            .about
-            .can
+            .info
+            .capabilities
             .session_capabilities
             .list
             .is_none()
@@ -85,7 +85,7 @@ impl AcpBackend {
         Ok(all)
     }
 
-    /// Has the agent put a session away, where it can; here it is not known any more.
+    /// Closes a session, if the agent supports that. The backend forgets the session in any case.
     pub async fn close_session(&self, id: &SessionId) -> Result<()> {
         let agent = &self.agent;
         let session = agent.sessions.get(self.name(), id)?;
@@ -95,8 +95,8 @@ impl AcpBackend {
         };
         if process
             .connection
-            .about
-            .can
+            .info
+            .capabilities
             .session_capabilities
             .close
             .is_some()
@@ -113,10 +113,10 @@ impl AgentBackend for AcpBackend {
         self.agent.preset.name
     }
 
-    /// Until the agent has said it itself, what its preset says.
+    /// Until the agent has reported its capabilities, those of its preset are returned.
     fn capabilities(&self) -> Capabilities {
-        match self.agent.about.get() {
-            Some(about) => program::capabilities(self.agent.preset, about),
+        match self.agent.info.get() {
+            Some(info) => program::capabilities(self.agent.preset, info),
             None => self.agent.preset.capabilities,
         }
     }
@@ -142,18 +142,18 @@ impl AgentBackend for AcpBackend {
             let session = self.agent.sessions.get(self.name(), id)?;
             let before = session.process();
             let (process, name) = self.agent.ensure_process(id, &session).await?;
-            let untried = process.number == before;
+            let may_be_stale = process.number == before;
             let changed = (name != *id).then(|| AgentEvent::SessionChanged {
                 new_session_id: name.as_str().to_owned(),
             });
             let agent = Arc::clone(&self.agent);
-            let begun = (untried, changed);
+            let start = (may_be_stale, changed);
             Ok(AcpTurn::start(
                 agent,
                 process,
                 (name, session),
                 prompt.text,
-                begun,
+                start,
             ))
         })
     }
@@ -175,7 +175,7 @@ impl std::fmt::Debug for AcpBackend {
     }
 }
 
-/// The preset that is meant: the one of the factory, else the one that the settings name, else none.
+/// Returns the preset to use: that of the factory, otherwise the one in the settings, otherwise none.
 fn select_preset(
     preset: Option<&'static Preset>,
     settings: &ProgramSettings,
@@ -190,7 +190,8 @@ fn select_preset(
     })
 }
 
-/// Makes agents of this preset from their configuration; without one, of the command or the preset that they name.
+/// Returns a factory that creates agents of this preset from their configuration. Without a preset, the
+/// configuration must have `command` or `preset`.
 pub fn factory(
     preset: Option<&'static Preset>,
     context: AgentContext,
@@ -216,9 +217,10 @@ pub fn factory(
     }
 }
 
-/// Whether the agent is there, in which version, and what it can do; the error says how to get it.
+/// Checks whether the agent is installed, and returns its version and capabilities. The error tells how to
+/// install it.
 ///
-/// One that says its version only in the protocol is started for it.
+/// An agent that reports its version only over the protocol is started to get it.
 pub async fn probe(
     preset: Option<&'static Preset>,
     context: &AgentContext,
@@ -228,29 +230,29 @@ pub async fn probe(
     let preset = select_preset(preset, &settings)?;
     let known = preset.unwrap_or(&GENERIC);
     let program = program::find(known, &settings, context)?;
-    let mut found = AcpInstallation {
+    let mut installation = AcpInstallation {
         name: known.name,
         program: program.path.clone(),
         version: program::version(known, &program, &settings, context).await?,
         transport: "acp",
-        can: known.capabilities,
+        capabilities: known.capabilities,
     };
-    if found.version.is_none() {
-        let remembered = settings.command.is_empty();
+    if installation.version.is_none() {
+        let cacheable = settings.command.is_empty();
         let backend = AcpBackend::new(preset, settings, context.clone());
-        let folder = context.state_dir().join("probe");
-        let made = std::fs::create_dir_all(&folder);
-        made.map_err(|error| Error::InvalidInput(format!("{}: {error}", folder.display())))?;
-        let key = backend.agent.key(&SessionOptions::default(), folder);
-        let about = backend.agent.start(&key).await?.about.clone();
-        found.version = about
-            .info
+        let dir = context.state_dir().join("probe");
+        let created = std::fs::create_dir_all(&dir);
+        created.map_err(|error| Error::InvalidInput(format!("{}: {error}", dir.display())))?;
+        let key = backend.agent.key(&SessionOptions::default(), dir);
+        let info = backend.agent.start(&key).await?.info.clone();
+        installation.version = info
+            .implementation
             .as_ref()
-            .and_then(|info| Version::find_in(&info.version));
-        found.can = program::capabilities(known, &about);
-        if let Some(version) = found.version.filter(|_| remembered) {
+            .and_then(|implementation| Version::find_in(&implementation.version));
+        installation.capabilities = program::capabilities(known, &info);
+        if let Some(version) = installation.version.filter(|_| cacheable) {
             version_cache::put(context, &program.path, version);
         }
     }
-    Ok(found)
+    Ok(installation)
 }

@@ -1,4 +1,4 @@
-//! One process of an agent, and the protocol spoken with it.
+//! One agent process, and the protocol connection to it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,60 +20,57 @@ use super::permission::PendingPermission;
 use super::router::{SessionMessage, SessionRouter};
 use super::stdio;
 
-/// One running agent. Dropping it ends the whole tree.
+/// One running agent. Dropping it kills the process tree.
 #[derive(Debug)]
 pub(super) struct Connection {
     /// The agent's name, for messages.
     pub(super) agent: &'static str,
-    pub(super) routes: Arc<SessionRouter>,
-    line: ConnectionTo<Agent>,
+    pub(super) router: Arc<SessionRouter>,
+    client: ConnectionTo<Agent>,
     driver: AbortOnDrop,
-    /// Whether it takes no further turn.
+    /// Whether it accepts no further turns.
     retired: AtomicBool,
-    /// What it said about itself.
-    pub(super) about: AgentInfo,
+    /// What the agent reported in `initialize`.
+    pub(super) info: AgentInfo,
 }
 
-/// What an agent says of itself.
+/// What an agent reports in `initialize`.
 #[derive(Debug, Clone, Default)]
 pub(super) struct AgentInfo {
-    pub(super) can: AgentCapabilities,
+    pub(super) capabilities: AgentCapabilities,
     pub(super) auth: Vec<AuthMethod>,
-    pub(super) info: Option<Implementation>,
+    pub(super) implementation: Option<Implementation>,
 }
 
 impl Connection {
-    /// Speaks with a process that was just started.
+    /// Connects to a process that was just started.
     pub(super) async fn open(mut child: Child, agent: &'static str) -> Result<Self> {
-        let routes = Arc::new(SessionRouter::new());
+        let router = Arc::new(SessionRouter::new());
         let pipe = child.stdin.take().ok_or_else(|| {
-            Error::agent(
-                ErrorCode::BackendError,
-                "there is no way to write to the agent",
-            )
+            Error::agent(ErrorCode::BackendError, "the agent has no standard input")
         })?;
         let transport = Lines::new(
-            stdio::outgoing(pipe, Arc::clone(&routes)),
-            stdio::incoming(child, Arc::clone(&routes)),
+            stdio::outgoing(pipe, Arc::clone(&router)),
+            stdio::incoming(child, Arc::clone(&router)),
         );
-        let (found, line) = oneshot::channel();
-        let asked = Arc::clone(&routes);
+        let (client_sender, client) = oneshot::channel();
+        let permission_router = Arc::clone(&router);
         let driver = Client
             .v1()
             .name("windlass")
             .on_receive_request(
                 async move |request: RequestPermissionRequest,
                             responder: Responder<_>,
-                            line: ConnectionTo<Agent>| {
-                    // The answer takes as long as a person does; nobody else shall wait for it.
-                    let routes = Arc::clone(&asked);
-                    line.spawn(async move {
+                            client: ConnectionTo<Agent>| {
+                    // The answer may take as long as a person does, and must not block other messages.
+                    let router = Arc::clone(&permission_router);
+                    client.spawn(async move {
                         let session = request.session_id.0.to_string();
-                        let asked = PendingPermission::new(responder);
-                        routes
+                        let pending = PendingPermission::new(responder);
+                        router
                             .deliver(
                                 &session,
-                                SessionMessage::PermissionRequest(Box::new(request), asked),
+                                SessionMessage::PermissionRequest(Box::new(request), pending),
                             )
                             .await;
                         Ok(())
@@ -81,9 +78,9 @@ impl Connection {
                 },
                 agent_client_protocol::on_receive_request!(),
             )
-            .connect_with(transport, async move |line: ConnectionTo<Agent>| {
-                let _ = found.send(line.clone());
-                line.incoming_closed().await;
+            .connect_with(transport, async move |client: ConnectionTo<Agent>| {
+                let _ = client_sender.send(client.clone());
+                client.incoming_closed().await;
                 Ok(())
             });
         let driver = tokio::spawn(async move {
@@ -94,45 +91,49 @@ impl Connection {
         let driver = AbortOnDrop(driver.abort_handle());
         let mut connection = Self {
             agent,
-            line: line.await.map_err(|_| disconnected_error(agent))?,
-            routes,
+            client: client.await.map_err(|_| disconnected_error(agent))?,
+            router,
             driver,
             retired: AtomicBool::new(false),
-            about: AgentInfo::default(),
+            info: AgentInfo::default(),
         };
-        connection.about = connection.initialize().await?;
+        connection.info = connection.initialize().await?;
         Ok(connection)
     }
 
-    /// Agrees on the protocol: version 1, without files and terminals of ours.
+    /// Initializes the protocol: version 1, without files and terminals on the client side.
     async fn initialize(&self) -> Result<AgentInfo> {
-        let ours = Implementation::new("windlass", env!("CARGO_PKG_VERSION"));
-        let request = InitializeRequest::new(ProtocolVersion::V1).client_info(ours);
-        let other = |version: &str| {
+        let client_info = Implementation::new("windlass", env!("CARGO_PKG_VERSION"));
+        let request = InitializeRequest::new(ProtocolVersion::V1).client_info(client_info);
+        let wrong_version = |version: &str| {
             let problem = format!(
-                "it speaks {version} of ACP, and not version 1: install another version of it"
+                "it uses {version} of ACP, expected version 1: install another version of the agent"
             );
             crate::cli::program::unavailable(self.agent, problem)
         };
-        let answer: InitializeResponse = match self.line.send_request(request).block_task().await {
-            Ok(answer) => answer,
-            // The protocol's crate found the version to be another.
-            Err(error) if error.code == ErrorCodes::INVALID_REQUEST => {
-                return Err(other("another version"));
-            }
-            Err(error) => return Err(self.request_error(error).await),
-        };
-        if answer.protocol_version != ProtocolVersion::V1 {
-            return Err(other(&format!("version {}", answer.protocol_version)));
+        let response: InitializeResponse =
+            match self.client.send_request(request).block_task().await {
+                Ok(response) => response,
+                // The protocol's crate rejected the version.
+                Err(error) if error.code == ErrorCodes::INVALID_REQUEST => {
+                    return Err(wrong_version("another version"));
+                }
+                Err(error) => return Err(self.request_error(error).await),
+            };
+        if response.protocol_version != ProtocolVersion::V1 {
+            return Err(wrong_version(&format!(
+                "version {}",
+                response.protocol_version
+            )));
         }
         Ok(AgentInfo {
-            can: answer.agent_capabilities,
-            auth: answer.auth_methods,
-            info: answer.agent_info,
+            capabilities: response.agent_capabilities,
+            auth: response.auth_methods,
+            implementation: response.agent_info,
         })
     }
 
-    /// Asks, and says what a refusal means.
+    /// Sends a request, and converts an error response.
     pub(super) async fn request<R>(&self, request: R) -> Result<R::Response>
     where
         R: JsonRpcRequest,
@@ -140,20 +141,20 @@ impl Connection {
     {
         tokio::select! {
             biased;
-            answer = self.line.send_request(request).block_task() => match answer {
-                Ok(answer) => Ok(answer),
+            response = self.client.send_request(request).block_task() => match response {
+                Ok(response) => Ok(response),
                 Err(error) => Err(self.request_error(error).await),
             },
-            end = self.routes.wait_ended() => Err(outcome::as_error(end.to_event(self.agent))),
+            end = self.router.wait_ended() => Err(outcome::as_error(end.to_event(self.agent))),
         }
     }
 
-    /// What a refusal means to whoever asked for a session.
+    /// Converts the error response of a session request.
     async fn request_error(&self, error: agent_client_protocol::Error) -> Error {
         outcome::as_error(self.failure(&error).await)
     }
 
-    /// What an error means to a turn: the agent's own words, or how its process ended.
+    /// Converts an error to the terminal event of a turn: the agent's own message, or how its process ended.
     pub(super) async fn failure(
         &self,
         error: &agent_client_protocol::Error,
@@ -163,36 +164,36 @@ impl Connection {
                 error.code.value(),
                 &error.message,
                 error.data.as_ref(),
-                &self.about.auth,
+                &self.info.auth,
             );
         }
-        // The end of the process is known a moment after the end of its output.
-        match tokio::time::timeout(super::router::EXIT_TIMEOUT * 2, self.routes.wait_ended()).await
+        // The exit status is known shortly after the end of the output.
+        match tokio::time::timeout(super::router::EXIT_TIMEOUT * 2, self.router.wait_ended()).await
         {
             Ok(end) => end.to_event(self.agent),
             Err(_) => disconnected_error(self.agent).into(),
         }
     }
 
-    /// The way to the agent, for what wants no answer now.
+    /// Returns the client, for messages that need no response now.
     pub(super) fn client(&self) -> &ConnectionTo<Agent> {
-        &self.line
+        &self.client
     }
 
-    /// Whether it takes turns.
+    /// Returns `true` if the process accepts turns.
     pub(super) fn is_live(&self) -> bool {
-        self.routes.ended().is_none()
+        self.router.ended().is_none()
             && !self.driver.0.is_finished()
             && !self.retired.load(Ordering::Acquire)
     }
 
-    /// Takes no further turn: what an abandoned one left behind ends with the process.
+    /// Makes the process accept no further turns: what an abandoned turn left running ends with the process.
     pub(super) fn retire(&self) {
         self.retired.store(true, Ordering::Release);
     }
 }
 
-/// The task that owns the process.
+/// The handle of the task that owns the process.
 #[derive(Debug)]
 struct AbortOnDrop(AbortHandle);
 
@@ -202,7 +203,7 @@ impl Drop for AbortOnDrop {
     }
 }
 
-/// Whether there was no answer because nobody is there any more.
+/// Returns `true` if there was no response because the agent is gone.
 pub(super) fn is_disconnected(error: &agent_client_protocol::Error) -> bool {
     agent_client_protocol::is_incoming_transport_closed(error)
         || agent_client_protocol::is_connection_terminated(error)
@@ -211,6 +212,6 @@ pub(super) fn is_disconnected(error: &agent_client_protocol::Error) -> bool {
 fn disconnected_error(agent: &str) -> Error {
     Error::agent(
         ErrorCode::SessionOrphaned,
-        format!("{agent} no longer listens"),
+        format!("{agent} closed the connection"),
     )
 }

@@ -1,4 +1,4 @@
-//! What real agents said over ACP, heard again.
+//! Replays recorded output of real ACP agents.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -19,8 +19,8 @@ fn fixtures() -> PathBuf {
 }
 
 fn all() -> Vec<(String, String)> {
-    let entries = |folder: &Path| -> Vec<String> {
-        let names = std::fs::read_dir(folder).unwrap();
+    let entries = |dir: &Path| -> Vec<String> {
+        let names = std::fs::read_dir(dir).unwrap();
         let mut names: Vec<String> = names
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
@@ -28,19 +28,19 @@ fn all() -> Vec<(String, String)> {
         names
     };
     let agents = entries(&fixtures());
-    let of = |agent: String| {
+    let files_of = |agent: String| {
         let files = entries(&fixtures().join(&agent));
         files.into_iter().map(move |file| (agent.clone(), file))
     };
-    agents.into_iter().flat_map(of).collect()
+    agents.into_iter().flat_map(files_of).collect()
 }
 
-/// The events of a recording; each answer to a prompt ends a turn.
-fn replay(agent: &str, text: &str) -> Vec<AgentEvent> {
-    let shims = &preset(agent).unwrap().shims;
-    let mut updates = UpdateParser::new(shims);
+/// Returns the events of a recording; each response to a prompt ends a turn.
+fn replay(agent: &str, recording: &str) -> Vec<AgentEvent> {
+    let quirks = &preset(agent).unwrap().quirks;
+    let mut updates = UpdateParser::new(quirks);
     let mut events = Vec::new();
-    for line in text.lines() {
+    for line in recording.lines() {
         match classify(line) {
             IncomingMessage::Update(update) => events.extend(updates.parse(update.update)),
             IncomingMessage::Request => {
@@ -55,28 +55,28 @@ fn replay(agent: &str, text: &str) -> Vec<AgentEvent> {
                 let result = message.get("result").cloned().unwrap_or_default();
                 let Ok(response) = serde_json::from_value::<PromptResponse>(result) else {
                     if let Some(code) = message["error"]["code"].as_i64() {
-                        let said = message["error"]["message"].as_str().unwrap_or_default();
+                        let text = message["error"]["message"].as_str().unwrap_or_default();
                         let data = message["error"].get("data");
                         let code = i32::try_from(code).unwrap_or_default();
-                        events.push(outcome::error_event(code, said, data, &[]));
+                        events.push(outcome::error_event(code, text, data, &[]));
                     }
                     continue;
                 };
-                let counted = outcome::usage(&response, shims);
-                if shims.errors_lack_message_id && counted.is_some() {
+                let counted = outcome::usage(&response, quirks);
+                if quirks.errors_lack_message_id && counted.is_some() {
                     events.extend(updates.release_held_error());
                 }
                 events.extend(updates.flush_held_starts());
-                let usage = counted.or_else(|| updates.pieces.take());
-                let ending = TurnSummary {
+                let usage = counted.or_else(|| updates.chunk_usage.take());
+                let summary = TurnSummary {
                     text: updates.take_answer(),
-                    complaint: updates.complaint.take(),
+                    error_text: updates.error_text.take(),
                     stopped: false,
                     denied: None,
                     usage,
                 };
-                events.push(outcome::terminal(&response, ending));
-                updates = UpdateParser::new(shims);
+                events.push(outcome::terminal(&response, summary));
+                updates = UpdateParser::new(quirks);
             }
             _ => {}
         }
@@ -92,7 +92,7 @@ fn read(agent: &str, file: &str) -> String {
 }
 
 #[test]
-fn p11_tools_begin_before_they_end_in_every_recording() {
+fn p11_tools_start_before_they_end_in_every_recording() {
     let names = all();
     assert!(names.len() > 80, "only {} recordings", names.len());
     for (agent, file) in names {
@@ -101,10 +101,13 @@ fn p11_tools_begin_before_they_end_in_every_recording() {
             match event {
                 AgentEvent::ToolStart { id, name, .. } => {
                     assert!(!name.is_empty(), "{agent} {file}");
-                    assert!(open.insert(id.clone()), "{agent} {file}: {id} began twice");
+                    assert!(
+                        open.insert(id.clone()),
+                        "{agent} {file}: {id} started twice"
+                    );
                 }
                 AgentEvent::ToolEnd { id, .. } => {
-                    assert!(open.remove(&id), "{agent} {file}: {id} was never begun");
+                    assert!(open.remove(&id), "{agent} {file}: {id} was never started");
                 }
                 AgentEvent::ToolProgress { id, .. } => {
                     assert!(open.contains(&id), "{agent} {file}: {id} is not open");
@@ -116,7 +119,7 @@ fn p11_tools_begin_before_they_end_in_every_recording() {
 }
 
 #[test]
-fn no_line_of_a_recording_is_noise() {
+fn every_recorded_line_is_a_message() {
     for (agent, file) in all() {
         for line in read(&agent, &file).lines() {
             assert_ne!(
@@ -130,7 +133,7 @@ fn no_line_of_a_recording_is_noise() {
 
 fn summarize(agent: &str, file: &str) -> Vec<String> {
     let events = replay(agent, &read(agent, file));
-    let kept = events.iter().filter_map(|event| match event {
+    let lines = events.iter().filter_map(|event| match event {
         AgentEvent::Text(_) | AgentEvent::Custom { .. } | AgentEvent::ToolProgress { .. } => None,
         AgentEvent::ToolStart { name, .. } => Some(format!("start {name}")),
         AgentEvent::ToolEnd { success, .. } => Some(format!("end {success}")),
@@ -144,11 +147,11 @@ fn summarize(agent: &str, file: &str) -> Vec<String> {
         AgentEvent::SessionInvalid { .. } => Some("INVALID".to_owned()),
         other => Some(format!("{other:?}")),
     });
-    kept.collect()
+    lines.collect()
 }
 
 #[test]
-fn what_agents_really_said() {
+fn recorded_turns_produce_expected_events() {
     let check = |agent: &str, file: &str, expected: &[&str]| {
         assert_eq!(summarize(agent, file), expected, "{agent} {file}");
     };
@@ -175,7 +178,7 @@ fn what_agents_really_said() {
 
 proptest! {
     #[test]
-    fn p12_no_line_makes_a_parser_panic(
+    fn p12_corrupted_lines_do_not_panic(
         which in any::<prop::sample::Index>(), at in any::<prop::sample::Index>(), with in ".{0,12}",
     ) {
         let names = all();

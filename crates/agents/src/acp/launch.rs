@@ -1,18 +1,18 @@
-//! From a wish to a process behind walls: program, places, keys, files.
+//! Builds the sandboxed process of an agent: program, paths, API keys and files.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use windlass_core::limits::PROTOCOL_LINE_BYTES;
 use windlass_core::{Error, ErrorCode, ExposeSecret, Result};
-use windlass_sandbox::{CommandSpec, ProcessLimits, Profile as Walls, Stdin};
+use windlass_sandbox::{CommandSpec, ProcessLimits, Profile, Stdin};
 
 use super::preset::{LaunchConfig, LaunchContext, Preset};
 use super::program::ProgramCommand;
 use crate::cli::{Endpoint, launch};
 use crate::{AgentContext, ProgramSettings, state_paths};
 
-/// One process of an agent, before it is put behind walls.
+/// One process of an agent, before it is sandboxed.
 pub(super) struct AcpLaunch<'a> {
     pub(super) preset: &'static Preset,
     pub(super) program: &'a ProgramCommand,
@@ -20,11 +20,11 @@ pub(super) struct AcpLaunch<'a> {
     pub(super) settings: &'a ProgramSettings,
     pub(super) cwd: &'a Path,
     pub(super) model: Option<&'a str>,
-    pub(super) asks: bool,
+    pub(super) asks_permission: bool,
 }
 
 impl AcpLaunch<'_> {
-    /// The command with its walls, its places and its keys.
+    /// Returns the command with its sandbox profile, paths and keys.
     pub(super) fn spec(&self) -> Result<CommandSpec> {
         let Self {
             preset,
@@ -33,24 +33,24 @@ impl AcpLaunch<'_> {
             ..
         } = *self;
         let keys = launch::api_key_env(preset.keys, context, settings.api_key_env.as_deref())?;
-        let wish = LaunchContext {
+        let launch_context = LaunchContext {
             endpoint: settings.endpoint.as_deref().map(|url| Endpoint {
                 url,
                 has_key: !keys.is_empty(),
             }),
             model: self.model,
             cwd: self.cwd,
-            asks_permission: self.asks,
+            asks_permission: self.asks_permission,
             mechanism: context.sandbox().mechanism(),
         };
-        let mut outfit = LaunchConfig::default();
-        (preset.launch_config)(&wish, &mut outfit);
+        let mut launch_config = LaunchConfig::default();
+        (preset.launch_config)(&launch_context, &mut launch_config);
         let home = settings
             .endpoint
             .is_some()
             .then(|| context.state_dir().join(preset.name));
         if let Some(home) = &home {
-            write_file(home, &outfit)?;
+            write_files(home, &launch_config)?;
         }
         let mut spec = CommandSpec::new(
             &self.program.path,
@@ -58,7 +58,7 @@ impl AcpLaunch<'_> {
             launch::allow(self.sandbox_profile(home.as_deref()), settings, context),
         )
         .args(&self.program.args)
-        .args(&outfit.command.args)
+        .args(&launch_config.command.args)
         .args(&settings.extra_args)
         .stdin(Stdin::Pipe)
         .limits(ProcessLimits {
@@ -69,7 +69,7 @@ impl AcpLaunch<'_> {
         if let Some(home) = home.or_else(|| self.home_override()) {
             spec = spec.env(preset.home.variable, home);
         }
-        for (name, value) in outfit.command.env {
+        for (name, value) in launch_config.command.env {
             spec = spec.env(name, value);
         }
         for (name, key) in keys {
@@ -81,68 +81,71 @@ impl AcpLaunch<'_> {
         Ok(spec)
     }
 
-    /// Where the user has put the agent's home, if it is not in its usual place.
+    /// Returns the agent's home, if the user moved it with the environment variable.
     fn home_override(&self) -> Option<PathBuf> {
         let variable = self.preset.home.variable;
         let host = self.context.sandbox().host();
-        let named = host.variable(variable).filter(|_| variable != "HOME");
-        named.map(PathBuf::from)
+        let moved = host.variable(variable).filter(|_| variable != "HOME");
+        moved.map(PathBuf::from)
     }
 
-    /// An agent may read the user's home and write its own; other agents' homes hold keys that are not its.
-    fn sandbox_profile(&self, moved: Option<&Path>) -> Walls {
+    /// Lets the agent read the user's home and write its own state. The state of other agents is hidden,
+    /// because it contains their keys.
+    fn sandbox_profile(&self, managed_home: Option<&Path>) -> Profile {
         let home = self.context.sandbox().host().home().to_owned();
-        let own = &self.preset.home;
-        let is_own = |name: &&str| own.folders.contains(name) || own.files.contains(name);
-        let mut walls = Walls::agent();
+        let paths = &self.preset.home;
+        let is_own = |name: &&str| paths.dirs.contains(name) || paths.files.contains(name);
+        let mut profile = Profile::agent();
         for other in state_paths::all_state_paths().filter(|name| !is_own(name)) {
-            walls = walls.hide(home.join(other));
+            profile = profile.hide(home.join(other));
         }
-        if let Some(moved) = moved {
-            return walls.state(moved);
+        if let Some(managed_home) = managed_home {
+            return profile.state(managed_home);
         }
         match self.home_override() {
-            Some(named) => walls = walls.state(named),
+            Some(moved) => profile = profile.state(moved),
             None => {
-                for folder in own.folders {
-                    walls = walls.state(home.join(folder));
+                for dir in paths.dirs {
+                    profile = profile.state(home.join(dir));
                 }
             }
         }
-        for file in own.files.iter().map(|file| home.join(file)) {
+        for file in paths.files.iter().map(|file| home.join(file)) {
             if file.exists() {
-                walls = walls.write(file);
+                profile = profile.write(file);
             }
         }
-        walls
+        profile
     }
 }
 
-/// Files that an agent wants in its home, where that home is ours.
-fn write_file(home: &Path, outfit: &LaunchConfig) -> Result<()> {
-    for (name, text) in &outfit.files {
+/// Writes the files that an agent needs in a home that Windlass manages.
+fn write_files(home: &Path, launch_config: &LaunchConfig) -> Result<()> {
+    for (name, text) in &launch_config.files {
         let file = home.join(name);
-        let folder = file.parent().unwrap_or(home);
-        let written =
-            std::fs::create_dir_all(folder).and_then(|()| match has_content(&file, text) {
-                true => Ok(()),
-                false => std::fs::write(&file, text),
-            });
+        let dir = file.parent().unwrap_or(home);
+        let written = std::fs::create_dir_all(dir).and_then(|()| {
+            if has_content(&file, text) {
+                Ok(())
+            } else {
+                std::fs::write(&file, text)
+            }
+        });
         written.map_err(|error| {
-            let place = file.display();
+            let shown = file.display();
             Error::agent(
                 ErrorCode::BackendError,
-                format!("{place} cannot be written: {error}"),
+                format!("cannot write {shown}: {error}"),
             )
         })?;
     }
     Ok(())
 }
 
-/// Whether a file has this text and no other.
+/// Returns `true` if the file has exactly this text.
 fn has_content(file: &Path, text: &str) -> bool {
-    let mut there = Vec::new();
+    let mut content = Vec::new();
     let read = std::fs::File::open(file)
-        .and_then(|open| open.take(text.len() as u64 + 1).read_to_end(&mut there));
-    read.is_ok() && there == text.as_bytes()
+        .and_then(|open| open.take(text.len() as u64 + 1).read_to_end(&mut content));
+    read.is_ok() && content == text.as_bytes()
 }

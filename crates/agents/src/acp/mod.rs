@@ -1,16 +1,17 @@
-//! Agents that speak the Agent Client Protocol: any of them by its command, the known ones by name.
+//! Agents that speak the Agent Client Protocol (ACP): any agent by its command, known ones by name.
 //!
 //! ```text
-//! prompt ─► backend ─► pool ─► connection ─► wire ─► sandbox
+//! prompt ─► backend ─► pool ─► connection ─► stdio ─► sandbox
 //!              │                   │           │
-//!            turn ◄── inbox ◄── routes ◄── lines (bounded)
+//!            turn ◄── queue ◄── router ◄── lines (bounded)
 //!              ▼
 //!           updates (pure) ─► events
 //! ```
 //!
-//! The protocol's own crate pairs requests with answers. Beneath it lies our wire (`wire.rs`), which bounds every line, passes over
-//! what is no message, and hands a turn its news before the crate sees the turn's answer. What an agent does otherwise than
-//! the others stands as data in [`PRESETS`]; an agent that is not there needs no code:
+//! The protocol's own crate pairs requests with responses. Below it, `stdio.rs` bounds every line, skips lines
+//! that are not messages, and delivers a turn's notifications before the crate sees the response that ends the
+//! turn. Where an agent deviates from the protocol, its preset in [`PRESETS`] says so as data. An agent without
+//! a preset needs no code:
 //!
 //! ```toml
 //! [agents.mine]
@@ -18,8 +19,8 @@
 //! command = ["my-agent", "--acp"]
 //! ```
 //!
-//! One process serves all sessions that work in the same folder, and ends with the last handle. Neither files nor terminals
-//! are offered to it: an agent has walls of its own, and what it does inside them it does itself.
+//! One process serves all sessions with the same working directory, and ends with the last handle. The client
+//! offers the agent neither files nor terminals: an agent runs in its own sandbox and accesses them directly.
 
 mod agent;
 mod backend;
@@ -50,7 +51,7 @@ pub use presets::PRESETS;
 pub use program::AcpInstallation;
 pub use sessions::SessionInfo;
 
-/// The preset of this name.
+/// Returns the preset of this name.
 pub fn preset(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().copied().find(|preset| preset.name == name)
 }

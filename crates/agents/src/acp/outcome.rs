@@ -1,4 +1,4 @@
-//! How a turn ended, from what an agent says about it. Pure.
+//! Builds the terminal event of a turn from an agent's response. Pure.
 
 use agent_client_protocol::v1::schema::{AuthMethod, Meta, PromptResponse, StopReason};
 use serde_json::{Value, json};
@@ -7,10 +7,10 @@ use windlass_core::{AgentEvent, Error, ErrorCode, Usage};
 use super::preset::{Quirks, UsageSource};
 use crate::cli::failure;
 
-/// What is kept of an error that comes as an answer.
+/// How many bytes of an error that is formatted as an answer are kept.
 pub(super) const MAX_ERROR_BYTES: usize = 16 << 10;
 
-/// Words by which agents say that they do not have a session, beyond those of the command line.
+/// Messages of agents about a session that they do not have, in addition to those of `cli`.
 const SESSION_LOST_PHRASES: &[&str] = &[
     "not found",
     "no rollout",
@@ -19,7 +19,7 @@ const SESSION_LOST_PHRASES: &[&str] = &[
     "unknown session",
 ];
 
-/// What an error of the protocol means to a turn.
+/// Converts a protocol error to a terminal event.
 pub(super) fn error_event(
     code: i32,
     message: &str,
@@ -31,18 +31,20 @@ pub(super) fn error_event(
             .as_str()
             .or_else(|| data["message"].as_str())
     });
-    let said = match details {
+    let message = match details {
         Some(details) if !message.contains(details) => format!("{message}: {details}"),
         _ => message.to_owned(),
     };
     match code {
-        -32000 => {
-            failure::error_event_with_code(ErrorCode::AuthFailed, None, &needs_login(&said, auth))
-        }
-        -32002 => AgentEvent::SessionInvalid { reason: said },
-        -32603 | -32602 if is_lost(&said) => AgentEvent::SessionInvalid { reason: said },
-        400..=599 => failure::error_event(u16::try_from(code).ok(), &said),
-        _ => match failure::error_event(status(data), &said) {
+        -32000 => failure::error_event_with_code(
+            ErrorCode::AuthFailed,
+            None,
+            &needs_login(&message, auth),
+        ),
+        -32002 => AgentEvent::SessionInvalid { reason: message },
+        -32603 | -32602 if is_lost(&message) => AgentEvent::SessionInvalid { reason: message },
+        400..=599 => failure::error_event(u16::try_from(code).ok(), &message),
+        _ => match failure::error_event(status(data), &message) {
             AgentEvent::Error {
                 code: ErrorCode::AuthFailed,
                 message,
@@ -53,36 +55,36 @@ pub(super) fn error_event(
     }
 }
 
-/// An HTTP status that an agent passes on in fields.
+/// Returns an HTTP status from an error's fields.
 fn status(data: Option<&Value>) -> Option<u16> {
     let data = data?;
     let info = data["codex_error_info"].as_object();
     let nested = info.and_then(|info| info.values().next());
-    let places = [
+    let fields = [
         Some(&data["status"]),
         Some(&data["statusCode"]),
         nested.map(|nested| &nested["http_status_code"]),
     ];
-    let number = places.into_iter().flatten().find_map(Value::as_u64)?;
+    let number = fields.into_iter().flatten().find_map(Value::as_u64)?;
     u16::try_from(number).ok()
 }
 
-fn is_lost(said: &str) -> bool {
-    let lower = said.to_lowercase();
+fn is_lost(message: &str) -> bool {
+    let lower = message.to_lowercase();
     let about_a_session = ["session", "thread", "rollout", "conversation"];
     SESSION_LOST_PHRASES
         .iter()
-        .any(|words| lower.contains(words))
+        .any(|phrase| lower.contains(phrase))
         && about_a_session.iter().any(|word| lower.contains(word))
 }
 
-/// How to log in, as far as the agent says it.
-fn needs_login(said: &str, auth: &[AuthMethod]) -> String {
+/// Adds the agent's login methods to the message.
+fn needs_login(message: &str, auth: &[AuthMethod]) -> String {
     if auth.is_empty() {
-        return said.to_owned();
+        return message.to_owned();
     }
-    let ways: Vec<String> = auth.iter().map(auth_method_label).collect();
-    format!("{said}; it offers: {}", ways.join(", "))
+    let methods: Vec<String> = auth.iter().map(auth_method_label).collect();
+    format!("{message}; login methods: {}", methods.join(", "))
 }
 
 fn auth_method_label(method: &AuthMethod) -> String {
@@ -90,11 +92,11 @@ fn auth_method_label(method: &AuthMethod) -> String {
     let (id, name) = (value["id"].as_str(), value["name"].as_str());
     match (name, id) {
         (Some(name), Some(id)) => format!("{name} ({id})"),
-        (name, id) => name.or(id).unwrap_or("a way without a name").to_owned(),
+        (name, id) => name.or(id).unwrap_or("unnamed").to_owned(),
     }
 }
 
-/// The same for whoever waits for a session and not for a turn.
+/// Converts the terminal event of a failed request to an error, for session requests.
 pub(super) fn as_error(event: AgentEvent) -> Error {
     match event {
         AgentEvent::Error { code, message, .. } => Error::agent(code, message),
@@ -103,34 +105,34 @@ pub(super) fn as_error(event: AgentEvent) -> Error {
     }
 }
 
-/// What is known at the end of a turn, beyond the agent's last word.
+/// What is known at the end of a turn, besides the agent's response.
 #[derive(Debug)]
 pub(super) struct TurnSummary {
-    /// What was said.
+    /// The answer.
     pub(super) text: String,
-    /// An error that came as an answer.
-    pub(super) complaint: Option<String>,
-    /// Whether we asked for the end.
+    /// An error that was formatted as an answer.
+    pub(super) error_text: Option<String>,
+    /// Whether the client cancelled the turn.
     pub(super) stopped: bool,
-    /// What was not allowed.
+    /// The tool that was denied.
     pub(super) denied: Option<String>,
     pub(super) usage: Option<Usage>,
 }
 
-/// The terminal event.
-pub(super) fn terminal(response: &PromptResponse, ending: TurnSummary) -> AgentEvent {
-    if let Some(complaint) = ending.complaint {
-        let complaint = complaint.trim();
-        let words = complaint.strip_prefix("Error: ").unwrap_or(complaint);
-        return failure::error_event(status_in_brackets(words), words);
+/// Returns the terminal event.
+pub(super) fn terminal(response: &PromptResponse, summary: TurnSummary) -> AgentEvent {
+    if let Some(error_text) = summary.error_text {
+        let error_text = error_text.trim();
+        let message = error_text.strip_prefix("Error: ").unwrap_or(error_text);
+        return failure::error_event(status_in_brackets(message), message);
     }
     let reason = match response.stop_reason {
-        StopReason::Cancelled if ending.stopped => return Error::Cancelled.into(),
+        StopReason::Cancelled if summary.stopped => return Error::Cancelled.into(),
         StopReason::Cancelled => {
-            let (code, message) = match ending.denied {
+            let (code, message) = match summary.denied {
                 Some(tool) => (
                     ErrorCode::PermissionDenied,
-                    format!("the agent stopped, for it was not allowed to use {tool}"),
+                    format!("the agent stopped because it was not allowed to use {tool}"),
                 ),
                 None => (
                     ErrorCode::Cancelled,
@@ -142,7 +144,7 @@ pub(super) fn terminal(response: &PromptResponse, ending: TurnSummary) -> AgentE
         StopReason::Refusal => {
             return AgentEvent::Error {
                 code: ErrorCode::BackendError,
-                message: "the agent refused to go on".to_owned(),
+                message: "the agent refused to continue".to_owned(),
                 recoverable: false,
             };
         }
@@ -151,21 +153,21 @@ pub(super) fn terminal(response: &PromptResponse, ending: TurnSummary) -> AgentE
         _ => "end_turn",
     };
     AgentEvent::Result {
-        text: ending.text,
-        usage: ending.usage,
+        text: summary.text,
+        usage: summary.usage,
         metadata: json!({ "stop_reason": reason }),
     }
 }
 
-/// `… (HTTP 401)`, as some say it.
+/// Parses the status in `… (HTTP 401)`, the form of some agents.
 fn status_in_brackets(text: &str) -> Option<u16> {
     let after = text.split_once("(HTTP ")?.1;
     after.split(')').next()?.parse().ok()
 }
 
-/// What a whole turn consumed, as the answer to the prompt counts it.
-pub(super) fn usage(response: &PromptResponse, shims: &Quirks) -> Option<Usage> {
-    if shims.usage == UsageSource::Quota {
+/// Returns the usage of a turn, as counted in the response to the prompt.
+pub(super) fn usage(response: &PromptResponse, quirks: &Quirks) -> Option<Usage> {
+    if quirks.usage == UsageSource::Quota {
         let count = response.meta.as_ref()?.get("quota")?.get("token_count")?;
         return Some(Usage {
             input_tokens: count["input_tokens"].as_u64()?,
@@ -173,23 +175,23 @@ pub(super) fn usage(response: &PromptResponse, shims: &Quirks) -> Option<Usage> 
             ..Usage::default()
         });
     }
-    let said = response.usage.as_ref()?;
+    let counts = response.usage.as_ref()?;
     let mut usage = Usage {
-        input_tokens: said.input_tokens,
-        output_tokens: said.output_tokens,
-        cache_read_tokens: said.cached_read_tokens,
-        cache_write_tokens: said.cached_write_tokens,
+        input_tokens: counts.input_tokens,
+        output_tokens: counts.output_tokens,
+        cache_read_tokens: counts.cached_read_tokens,
+        cache_write_tokens: counts.cached_write_tokens,
         ..Usage::default()
     };
-    without_cached(&mut usage, shims);
-    if shims.usage == UsageSource::LastStep {
+    without_cached(&mut usage, quirks);
+    if quirks.usage == UsageSource::LastStep {
         usage.extra = Some(json!({ "counted": "last step" }));
     }
     Some(usage)
 }
 
-/// What one call of the model consumed, where it goes with a piece of text.
-pub(super) fn chunk_usage(meta: Option<&Meta>, shims: &Quirks) -> Option<Usage> {
+/// Returns the usage of one model call, as counted in the `_meta` of a text chunk.
+pub(super) fn chunk_usage(meta: Option<&Meta>, quirks: &Quirks) -> Option<Usage> {
     let count = meta?.get("usage")?;
     let mut usage = Usage {
         input_tokens: count["inputTokens"].as_u64()?,
@@ -197,26 +199,26 @@ pub(super) fn chunk_usage(meta: Option<&Meta>, shims: &Quirks) -> Option<Usage> 
         cache_read_tokens: count["cachedReadTokens"].as_u64(),
         ..Usage::default()
     };
-    without_cached(&mut usage, shims);
+    without_cached(&mut usage, quirks);
     Some(usage)
 }
 
-fn without_cached(usage: &mut Usage, shims: &Quirks) {
-    if shims.input_includes_cached {
+fn without_cached(usage: &mut Usage, quirks: &Quirks) {
+    if quirks.input_includes_cached {
         let cached = usage.cache_read_tokens.unwrap_or(0);
         usage.input_tokens = usage.input_tokens.saturating_sub(cached);
     }
 }
 
-/// What is left of a running total when what came before is taken off.
+/// Returns the difference between two totals.
 pub(super) fn usage_since(before: &Usage, total: &Usage) -> Usage {
-    let left = |a: u64, b: u64| a.saturating_sub(b);
-    let some = |a: Option<u64>, b: Option<u64>| a.map(|a| left(a, b.unwrap_or(0)));
+    let difference = |a: u64, b: u64| a.saturating_sub(b);
+    let optional = |a: Option<u64>, b: Option<u64>| a.map(|a| difference(a, b.unwrap_or(0)));
     Usage {
-        input_tokens: left(total.input_tokens, before.input_tokens),
-        output_tokens: left(total.output_tokens, before.output_tokens),
-        cache_read_tokens: some(total.cache_read_tokens, before.cache_read_tokens),
-        cache_write_tokens: some(total.cache_write_tokens, before.cache_write_tokens),
+        input_tokens: difference(total.input_tokens, before.input_tokens),
+        output_tokens: difference(total.output_tokens, before.output_tokens),
+        cache_read_tokens: optional(total.cache_read_tokens, before.cache_read_tokens),
+        cache_write_tokens: optional(total.cache_write_tokens, before.cache_write_tokens),
         ..total.clone()
     }
 }

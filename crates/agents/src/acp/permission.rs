@@ -1,4 +1,4 @@
-//! Whether an agent may: its question in our words, and the answer in its own.
+//! Converts an agent's permission requests, and answers them.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use windlass_core::{PermissionKind, PermissionOption, PermissionRequest, ToolKin
 
 use super::tool::ToolState;
 
-/// The question about this tool.
+/// Converts a permission request for this tool.
 pub(super) fn permission_request(
     agent: &str,
     id: String,
@@ -26,7 +26,7 @@ pub(super) fn permission_request(
             PermissionOptionKind::AllowOnce => PermissionKind::AllowOnce,
             PermissionOptionKind::AllowAlways => PermissionKind::AllowAlways,
             PermissionOptionKind::RejectAlways => PermissionKind::RejectAlways,
-            // What is not known is not a yes.
+            // An unknown option is not an approval.
             _ => PermissionKind::RejectOnce,
         },
         label: option.name.clone(),
@@ -42,7 +42,7 @@ pub(super) fn permission_request(
     }
 }
 
-/// What the tool does to the world, as the agent has it: our walls do not rely on it.
+/// Returns the kind of the tool, as the agent reports it. The sandbox does not rely on it.
 fn kind(kind: AcpKind) -> Option<ToolKind> {
     match kind {
         AcpKind::Read | AcpKind::Search | AcpKind::Think => Some(ToolKind::Read),
@@ -52,7 +52,8 @@ fn kind(kind: AcpKind) -> Option<ToolKind> {
     }
 }
 
-/// A question that waits for its answer. Dropped without one, it is answered `cancelled`: no agent is left waiting.
+/// A permission request that waits for its answer. Dropping it answers `cancelled`, so that no agent is left
+/// waiting.
 #[derive(Debug)]
 pub(super) struct PendingPermission {
     responder: Option<Responder<RequestPermissionResponse>>,
@@ -65,15 +66,15 @@ impl PendingPermission {
         }
     }
 
-    /// Answers with the option of this id.
+    /// Answers with the option of this ID.
     pub(super) fn respond_with(mut self, option: String) {
         if let Some(responder) = self.responder.take() {
-            let chosen = SelectedPermissionOutcome::new(option);
-            respond(responder, RequestPermissionOutcome::Selected(chosen));
+            let selected = SelectedPermissionOutcome::new(option);
+            respond(responder, RequestPermissionOutcome::Selected(selected));
         }
     }
 
-    /// Waits until the agent takes the question back.
+    /// Waits until the agent withdraws the request.
     pub(super) fn cancelled(&self) -> impl Future<Output = ()> + Send + 'static {
         let cancellation = self.responder.as_ref().map(Responder::cancellation);
         async move {
@@ -98,6 +99,6 @@ fn respond(responder: Responder<RequestPermissionResponse>, outcome: RequestPerm
         .respond(RequestPermissionResponse::new(outcome))
         .is_err()
     {
-        tracing::debug!("an agent is gone before its question was answered");
+        tracing::debug!("an agent exited before its permission request was answered");
     }
 }

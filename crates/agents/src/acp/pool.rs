@@ -1,4 +1,4 @@
-//! The processes of one configured agent, each shared by the sessions that can live in it.
+//! The processes of one configured agent, each shared by compatible sessions.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -10,18 +10,18 @@ use windlass_core::Result;
 
 use super::connection::Connection;
 
-/// How many processes are kept; an idle one makes room for another.
+/// Maximum number of processes; beyond it, an idle one is ended.
 const MAX_PROCESSES: usize = 8;
 
-/// What sessions must have in common to share a process: its walls, and what it was started with.
+/// What sessions must have in common to share a process: its sandbox and its launch options.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct ProcessKey {
-    /// Where it works, and may write.
+    /// The working directory, which the process may write to.
     pub(super) cwd: PathBuf,
-    /// The model, where it is said at the start.
+    /// The model, if it is chosen at launch.
     pub(super) model: Option<String>,
-    /// Whether it has to ask before it acts.
-    pub(super) asks: bool,
+    /// Whether the agent must ask before it acts.
+    pub(super) asks_permission: bool,
 }
 
 /// A process with its number.
@@ -33,23 +33,23 @@ pub(super) struct PooledProcess {
 
 #[derive(Debug, Default)]
 struct PoolSlot {
-    /// One start at a time.
+    /// Serializes starts.
     starting: tokio::sync::Mutex<()>,
     current: Mutex<Option<PooledProcess>>,
-    /// How often it was used.
+    /// Number of uses.
     uses: AtomicU64,
 }
 
 impl PoolSlot {
-    /// Whether nobody has a turn on its process.
+    /// Returns `true` if no turn runs on its process.
     fn is_idle(&self) -> bool {
         let current = lock(&self.current);
         current
             .as_ref()
-            .is_none_or(|it| !it.connection.routes.is_busy())
+            .is_none_or(|it| !it.connection.router.is_busy())
     }
 
-    fn used(&self) {
+    fn count_use(&self) {
         self.uses.fetch_add(1, Ordering::AcqRel);
     }
 }
@@ -62,7 +62,7 @@ pub(super) struct ProcessPool {
 }
 
 impl ProcessPool {
-    /// The process for these sessions: the one that runs, or a new one.
+    /// Returns the process for these sessions: the running one, or a new one.
     pub(super) async fn get(
         &self,
         key: &ProcessKey,
@@ -70,11 +70,11 @@ impl ProcessPool {
     ) -> Result<PooledProcess> {
         let slot = self.slot(key);
         let _one = slot.starting.lock().await;
-        slot.used();
+        slot.count_use();
         if let Some(current) = live_process(&slot) {
             return Ok(current);
         }
-        // What has ended is put away before another takes its place.
+        // The ended process is dropped before the new one starts.
         drop(lock(&slot.current).take());
         let connection = Arc::new(start.await?);
         let number = self.count.fetch_add(1, Ordering::Relaxed) + 1;
@@ -83,30 +83,30 @@ impl ProcessPool {
         Ok(new)
     }
 
-    /// The process of this number, if it runs.
+    /// Returns the process of this number, if it is running.
     pub(super) fn by_number(&self, number: u64) -> Option<PooledProcess> {
         let slots = lock(&self.slots);
         let mut running = slots
             .values()
             .filter_map(|slot| Some((slot, live_process(slot)?)));
         let (slot, process) = running.find(|(_, process)| process.number == number)?;
-        slot.used();
+        slot.count_use();
         Some(process)
     }
 
-    /// Ends the process for these sessions after this time, unless somebody uses it before.
-    pub(super) fn expire_after(&self, key: &ProcessKey, idle: BoxFuture<'static, ()>) {
+    /// Ends the process for these sessions after this time, unless it is used before.
+    pub(super) fn expire_after(&self, key: &ProcessKey, timeout: BoxFuture<'static, ()>) {
         let uses = |slot: &PoolSlot| slot.uses.load(Ordering::Acquire);
-        let Some(seen) = lock(&self.slots).get(key).map(|slot| uses(slot)) else {
+        let Some(uses_before) = lock(&self.slots).get(key).map(|slot| uses(slot)) else {
             return;
         };
         let (slots, key) = (Arc::downgrade(&self.slots), key.clone());
         tokio::spawn(async move {
-            idle.await;
+            timeout.await;
             let Some(slots) = slots.upgrade() else { return };
             let mut slots = lock(&slots);
             let unused = |slot: &Arc<PoolSlot>| {
-                uses(slot) == seen && Arc::strong_count(slot) == 1 && slot.is_idle()
+                uses(slot) == uses_before && Arc::strong_count(slot) == 1 && slot.is_idle()
             };
             if slots.get(&key).is_some_and(unused) {
                 slots.remove(&key);
@@ -114,7 +114,7 @@ impl ProcessPool {
         });
     }
 
-    /// Gives a process up: it ends when the last turn on it has.
+    /// Retires a process: it ends when the last turn on it has ended.
     pub(super) fn retire(&self, key: &ProcessKey, connection: &Arc<Connection>) {
         connection.retire();
         let slot = lock(&self.slots).get(key).cloned();

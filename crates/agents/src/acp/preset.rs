@@ -1,4 +1,4 @@
-//! What there is to know about an agent that speaks ACP, as data.
+//! The description of an ACP agent, as data.
 
 use std::path::Path;
 
@@ -8,127 +8,128 @@ use windlass_sandbox::Mechanism;
 
 use crate::cli::{CommandLine, Endpoint};
 
-/// One agent: its program, its places, and what it does otherwise than the others.
+/// One agent: its program, its paths, and its deviations from the protocol.
 #[derive(Debug)]
 pub struct Preset {
-    /// The agent's one name.
+    /// The agent's name.
     pub name: &'static str,
-    /// What its program is called, the first that is found wins.
+    /// Names of its program; the first one that is found is used.
     pub programs: &'static [&'static str],
-    /// The arguments that make it speak ACP.
+    /// The arguments that start it in ACP mode.
     pub args: &'static [&'static str],
-    /// How to get it.
+    /// How to install it.
     pub install: &'static str,
-    /// How it says its version.
+    /// How its version is determined.
     pub probe: VersionProbe,
-    /// Where it keeps sessions and settings.
+    /// Where it stores sessions and settings.
     pub home: AcpStatePaths,
-    /// The variables in which it looks for its key, the usual one first.
+    /// Environment variables that the agent reads its API key from, the preferred one first.
     pub keys: &'static [&'static str],
-    /// Whether it can be pointed at another model endpoint.
+    /// Whether it supports another model endpoint.
     pub endpoint: bool,
-    /// What it can do, as far as that is known before it runs.
+    /// Its capabilities, as far as they are known before it runs.
     pub capabilities: Capabilities,
-    /// Adds what one process is to be started with.
+    /// Adds the arguments, variables and files of one process.
     pub launch_config: fn(&LaunchContext<'_>, &mut LaunchConfig),
-    /// Files in which a project says what it wants of agents, where the agent is kept from reading them itself.
-    pub words: &'static [&'static str],
-    /// What goes with the request for a session; it is handed the project's words.
+    /// Names of the project's instruction files, for an agent that is kept from reading them on its own.
+    pub instructions: &'static [&'static str],
+    /// Builds the `_meta` of a session request from the project's instructions.
     pub meta: Option<fn(Option<&str>) -> Value>,
-    /// What it does otherwise than the protocol, or the others, have it.
-    pub shims: Quirks,
+    /// Deviations from the protocol, or from other agents.
+    pub quirks: Quirks,
 }
 
-/// How an agent says its version.
+/// How an agent's version is determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VersionProbe {
-    /// When called with `--version`.
+    /// By `--version`.
     Flag,
-    /// Only in the protocol.
+    /// Only by the protocol.
     Protocol,
 }
 
-/// Where an agent keeps what is its own.
+/// Where an agent stores its state.
 #[derive(Debug)]
 pub struct AcpStatePaths {
-    /// The variable that moves it; `HOME` moves everything.
+    /// The environment variable that moves the state; `HOME` moves everything.
     pub variable: &'static str,
-    /// Its folders in the user's home.
-    pub folders: &'static [&'static str],
-    /// Its files there.
+    /// Its directories in the user's home.
+    pub dirs: &'static [&'static str],
+    /// Its files in the user's home.
     pub files: &'static [&'static str],
 }
 
-/// What a process is wanted for.
+/// The input of [`Preset::launch_config`].
 #[derive(Debug, Clone, Copy)]
 pub struct LaunchContext<'a> {
-    /// The model endpoint that it is to call, if not its own.
+    /// The model endpoint to call, if it is not the agent's own.
     pub endpoint: Option<Endpoint<'a>>,
     /// The model to use.
     pub model: Option<&'a str>,
-    /// Where it works.
+    /// The working directory.
     pub cwd: &'a Path,
-    /// Whether it has to ask before it acts.
+    /// Whether the agent must ask before it acts.
     pub asks_permission: bool,
-    /// What holds it in.
+    /// The sandbox mechanism.
     pub mechanism: Mechanism,
 }
 
 /// What a process is started with.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct LaunchConfig {
-    /// Arguments and variables; never a secret.
+    /// Arguments and environment variables; never a secret.
     pub command: CommandLine,
-    /// Files below the agent's own home: written only where that home is ours.
+    /// Files in the agent's home; written only if Windlass manages that home.
     pub files: Vec<(&'static str, String)>,
 }
 
-/// What an agent does otherwise.
+/// Deviations of an agent.
 #[derive(Debug)]
 pub struct Quirks {
-    /// The mode in which it acts without asking, where it would not by itself.
+    /// The mode in which it acts without asking, if that is not its default.
     pub auto_mode: Option<&'static str>,
-    /// The mode in which it asks, where it would not by itself.
+    /// The mode in which it asks, if that is not its default.
     pub ask_mode: Option<&'static str>,
-    /// Whether the model is said at the start, and not to the session.
+    /// Whether the model is chosen at launch, and not per session.
     pub model_is_launch_arg: bool,
-    /// How answers begin that are none: notices to a person.
+    /// Prefixes of answers that are notices to the user.
     pub notice_prefixes: &'static [&'static str],
-    /// How answers begin that are errors.
+    /// Prefixes of answers that are errors.
     pub error_prefixes: &'static [&'static str],
-    /// Whether an answer without a message's id is an error if nothing was consumed.
+    /// Whether an answer without a message ID is an error if no tokens were used.
     pub errors_lack_message_id: bool,
     /// Where the tokens are counted.
     pub usage: UsageSource,
-    /// Whether the count is of the session and not of the turn.
+    /// Whether the counts are those of the session, not of the turn.
     pub running_total: bool,
-    /// Whether the input holds what came from the cache.
+    /// Whether the input tokens include those from the cache.
     pub input_includes_cached: bool,
-    /// The words before a command's exit code in the last line of its output, where that is the only place for it.
+    /// The text before a command's exit code in the last line of its output, if the code is reported nowhere
+    /// else.
     pub exit_code_prefix: Option<&'static str>,
-    /// Whether a tool runs on when its turn was cancelled.
+    /// Whether a tool keeps running after its turn was cancelled.
     pub tools_survive_cancel: bool,
-    /// What it says of a session that it does not have, where that could mean anything.
+    /// Its errors about a missing session, if they are too vague to be recognized otherwise.
     pub session_lost_phrases: &'static [&'static str],
-    /// The folder of sessions that do not survive being taken up in the minute in which they began.
+    /// The directory of sessions that are destroyed when they are resumed within the minute of their creation.
     pub same_minute_session_dir: Option<&'static str>,
 }
 
-/// Where an agent counts its tokens.
+/// Where an agent reports its token counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UsageSource {
-    /// In the answer to the prompt.
+    /// In the response to the prompt.
     Response,
-    /// In the answer, of the last step only.
+    /// In the response, for the last step only.
     LastStep,
-    /// In what goes with the answer, under `quota`.
+    /// In the response's `_meta`, under `quota`.
     Quota,
-    /// In what goes with empty pieces of text, one for each call of the model.
+    /// In the `_meta` of empty text chunks, one for each model call.
     Chunks,
 }
 
 impl Quirks {
-    /// An agent that does as the protocol says.
+    /// The quirks of an agent that follows the protocol.
     pub const NONE: Self = Self {
         auto_mode: None,
         ask_mode: None,
@@ -145,10 +146,14 @@ impl Quirks {
         same_minute_session_dir: None,
     };
 
-    /// The mode for this policy, where the agent's own would not do.
-    pub(super) fn mode(&self, policy: PermissionPolicy, asks: bool) -> Option<&'static str> {
+    /// Returns the mode for this policy, if the agent's default is not suitable.
+    pub(super) fn mode(
+        &self,
+        policy: PermissionPolicy,
+        asks_permission: bool,
+    ) -> Option<&'static str> {
         match policy {
-            PermissionPolicy::Allow if !asks => self.auto_mode,
+            PermissionPolicy::Allow if !asks_permission => self.auto_mode,
             _ => self.ask_mode,
         }
     }

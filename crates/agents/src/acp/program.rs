@@ -1,4 +1,4 @@
-//! Which program an agent is, and what it says of itself.
+//! Finds an agent's program, its version and its capabilities.
 
 use windlass_core::{Capabilities, Error, Result};
 
@@ -11,33 +11,33 @@ use crate::{AgentContext, ProgramSettings, Version};
 /// The command that starts an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ProgramCommand {
-    /// The program, as it is called.
+    /// The program, as it is started.
     pub(super) path: String,
     pub(super) args: Vec<String>,
 }
 
-/// An agent that is there.
+/// An installed agent.
 #[derive(Debug, Clone)]
 pub struct AcpInstallation {
     /// The agent's name.
     pub name: &'static str,
-    /// Its program, as it is called.
+    /// Its program, as it is started.
     pub program: String,
-    /// Its version, where it says one.
+    /// Its version, if it reports one.
     pub version: Option<Version>,
-    /// How it is talked to.
+    /// The transport that is used.
     pub transport: &'static str,
-    pub(super) can: Capabilities,
+    pub(super) capabilities: Capabilities,
 }
 
 impl AcpInstallation {
-    /// What it can do.
+    /// Returns what the agent supports.
     pub fn capabilities(&self) -> Capabilities {
-        self.can
+        self.capabilities
     }
 }
 
-/// Looks for the agent's program.
+/// Finds the agent's program.
 pub(super) fn find(
     preset: &'static Preset,
     settings: &ProgramSettings,
@@ -52,8 +52,8 @@ pub(super) fn find(
             None => Err(program::not_installed(preset.name, &[path], preset.install)),
         };
     }
-    let chosen = settings.bin.as_deref().map(|bin| vec![bin]);
-    let names = chosen.as_deref().unwrap_or(preset.programs);
+    let configured = settings.bin.as_deref().map(|bin| vec![bin]);
+    let names = configured.as_deref().unwrap_or(preset.programs);
     if names.is_empty() {
         return Err(missing_command());
     }
@@ -67,18 +67,19 @@ pub(super) fn find(
     })
 }
 
-/// Nobody says what to start.
+/// Returns the error for a configuration without a program.
 pub(super) fn missing_command() -> Error {
     Error::config(
         "command",
-        "say which program to start, such as [\"my-agent\", \"--acp\"], or name a preset",
+        "set the program to start, such as [\"my-agent\", \"--acp\"], or set preset",
     )
 }
 
-/// The version of a program that says it without being spoken to. `None`: ask it in the protocol.
+/// Returns the version of a program that prints it with `--version`. `None` means that the protocol must be
+/// used.
 pub(super) async fn version(
     preset: &'static Preset,
-    found: &ProgramCommand,
+    program_command: &ProgramCommand,
     settings: &ProgramSettings,
     context: &AgentContext,
 ) -> Result<Option<Version>> {
@@ -86,37 +87,45 @@ pub(super) async fn version(
         return Ok(None);
     }
     if preset.probe == VersionProbe::Protocol {
-        return Ok(version_cache::get(context, &found.path));
+        return Ok(version_cache::get(context, &program_command.path));
     }
-    let nest = probe_dirs(preset, settings, context);
-    let asked = program::version(&found.path, preset.install, &nest, settings, context).await;
-    asked
+    let probe_dirs = probe_dirs(preset, settings, context);
+    let version = program::version(
+        &program_command.path,
+        preset.install,
+        &probe_dirs,
+        settings,
+        context,
+    )
+    .await;
+    version
         .map(Some)
         .map_err(|error| program::unavailable(preset.name, error.to_string()))
 }
 
-/// What is the agent's own, as it will be when it is spoken to.
+/// Returns the agent's directories, as they will be when a session is started.
 fn probe_dirs(preset: &Preset, settings: &ProgramSettings, context: &AgentContext) -> ProbeDirs {
     match settings.endpoint {
         Some(_) => ProbeDirs {
-            folders: vec![context.state_dir().join(preset.name)],
+            dirs: vec![context.state_dir().join(preset.name)],
             variable: Some(preset.home.variable),
         },
         None => {
             let home = context.sandbox().host().home();
-            let folders = preset.home.folders.iter();
+            let dirs = preset.home.dirs.iter();
             ProbeDirs {
-                folders: folders.map(|folder| home.join(folder)).collect(),
+                dirs: dirs.map(|dir| home.join(dir)).collect(),
                 variable: None,
             }
         }
     }
 }
 
-/// What an agent can do, now that it has said so.
-pub(super) fn capabilities(preset: &Preset, about: &AgentInfo) -> Capabilities {
+/// Returns what an agent supports, after it reported its capabilities.
+pub(super) fn capabilities(preset: &Preset, info: &AgentInfo) -> Capabilities {
     Capabilities {
-        load_session: about.can.load_session || about.can.session_capabilities.resume.is_some(),
+        load_session: info.capabilities.load_session
+            || info.capabilities.session_capabilities.resume.is_some(),
         ..preset.capabilities
     }
 }

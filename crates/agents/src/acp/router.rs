@@ -1,4 +1,4 @@
-//! From a process to the turns that it serves.
+//! Routes the messages of a process to its turns.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,66 +12,67 @@ use windlass_core::{AgentEvent, ErrorCode, TurnDiagnostics};
 use super::permission::PendingPermission;
 use crate::cli::failure;
 
-/// How much may wait for a turn before its agent has to.
+/// Maximum number of messages queued for a turn; beyond it, the agent has to wait.
 const TURN_QUEUE: usize = 64;
-/// How many requests of an agent may wait for our answers.
+/// Maximum number of an agent's requests that wait for our responses.
 const MAX_PENDING_RESPONSES: usize = 64;
-/// How long a process may take to end when it has closed its output.
+/// Time that a process has to exit after it closed its output.
 pub(super) const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Something that a turn is told.
+/// A message for a turn.
 #[derive(Debug)]
 pub(super) enum SessionMessage {
-    /// News, with the line they stood in.
+    /// An update, with its line.
     Update(Box<SessionNotification>, String),
-    /// Whatever else the agent said.
+    /// Any other output of the agent.
     Other(AgentEvent, String),
-    /// The agent wants to know whether it may.
+    /// A permission request.
     PermissionRequest(Box<RequestPermissionRequest>, PendingPermission),
 }
 
-/// How a connection came to its end.
+/// How a connection ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ConnectionEnd {
-    /// The process ended, in these words.
+    /// The process exited.
     Exited {
-        /// How.
+        /// Describes the exit, as the predicate of a sentence.
         how: String,
-        /// Its exit code, where that is known.
+        /// Its exit code, if known.
         code: Option<i32>,
-        /// What it had said on standard error.
+        /// Its output on standard error.
         stderr: String,
     },
-    /// A line was longer than a line may be.
+    /// A line exceeded the maximum length.
     LineTooLong,
 }
 
 impl ConnectionEnd {
-    /// What the process left behind.
+    /// Returns the diagnostics of the process.
     pub(super) fn diagnostics(&self) -> TurnDiagnostics {
         match self {
             Self::LineTooLong => TurnDiagnostics::default(),
             Self::Exited { code, stderr, .. } => TurnDiagnostics {
                 exit_code: *code,
-                stderr: Some(failure::relevant_stderr(stderr)).filter(|said| !said.is_empty()),
+                stderr: Some(failure::relevant_stderr(stderr)).filter(|stderr| !stderr.is_empty()),
                 ..TurnDiagnostics::default()
             },
         }
     }
 
-    /// What this means to a turn under way.
+    /// Returns the terminal event of a turn that was running when the connection ended.
     pub(super) fn to_event(&self, agent: &str) -> AgentEvent {
         match self {
             Self::LineTooLong => AgentEvent::Error {
                 code: ErrorCode::OutputLimit,
-                message: format!("{agent} sent a line longer than a line may be"),
+                message: format!("{agent} sent a line that exceeds the maximum length"),
                 recoverable: false,
             },
             Self::Exited { how, stderr, .. } => {
-                let said = failure::relevant_stderr(stderr);
-                let message = match said.is_empty() {
-                    true => format!("{agent} {how} before the turn did"),
-                    false => format!("{agent} {how} before the turn did: {said}"),
+                let stderr = failure::relevant_stderr(stderr);
+                let message = if stderr.is_empty() {
+                    format!("{agent} {how} before the turn ended")
+                } else {
+                    format!("{agent} {how} before the turn ended: {stderr}")
                 };
                 match failure::error_event(None, &message) {
                     AgentEvent::Error {
@@ -83,19 +84,19 @@ impl ConnectionEnd {
                         message,
                         recoverable: true,
                     },
-                    told => told,
+                    event => event,
                 }
             }
         }
     }
 }
 
-/// The turns under way on one process, and how it is with the process.
+/// The running turns of one process, and how the process ended.
 #[derive(Debug)]
 pub(super) struct SessionRouter {
     turns: Mutex<HashMap<String, mpsc::Sender<SessionMessage>>>,
-    /// One permit for each further request that we are ready to answer.
-    answers: Semaphore,
+    /// One permit per request that may still be accepted.
+    response_slots: Semaphore,
     end: SetOnce<ConnectionEnd>,
 }
 
@@ -103,38 +104,38 @@ impl SessionRouter {
     pub(super) fn new() -> Self {
         Self {
             turns: Mutex::default(),
-            answers: Semaphore::new(MAX_PENDING_RESPONSES),
+            response_slots: Semaphore::new(MAX_PENDING_RESPONSES),
             end: SetOnce::new(),
         }
     }
 
-    /// Where a turn of this session hears what concerns it.
+    /// Registers a turn of this session, and returns the receiver of its messages.
     pub(super) fn open(&self, session: &str) -> mpsc::Receiver<SessionMessage> {
         let (sender, receiver) = mpsc::channel(TURN_QUEUE);
         self.lock().insert(session.to_owned(), sender);
         receiver
     }
 
-    /// Nobody listens for this session any more.
+    /// Removes the turn of this session.
     pub(super) fn close(&self, session: &str) {
         self.lock().remove(session);
     }
 
-    /// Whether a turn runs on this process.
+    /// Returns `true` if a turn is running on this process.
     pub(super) fn is_busy(&self) -> bool {
         !self.lock().is_empty()
     }
 
-    /// Tells the session's turn. Without one, it was history or came too late; a question is then answered by being
-    /// dropped.
-    pub(super) async fn deliver(&self, session: &str, said: SessionMessage) {
+    /// Delivers a message to the session's turn. Without a turn, the message is replayed history or came too
+    /// late, and is dropped; dropping a permission request answers it as cancelled.
+    pub(super) async fn deliver(&self, session: &str, message: SessionMessage) {
         let turn = self.lock().get(session).cloned();
         if let Some(turn) = turn {
-            let _ = turn.send(said).await;
+            let _ = turn.send(message).await;
         }
     }
 
-    /// News that no turn waits for: shown where there is room.
+    /// Delivers a notification that no turn waits for, if there is space in the queue.
     pub(super) fn notification(&self, session: Option<&str>, method: &str, line: &str) {
         let kind = match method {
             "session/update" => "unparsed",
@@ -143,7 +144,7 @@ impl SessionRouter {
         self.broadcast_custom(session, kind, line);
     }
 
-    /// A line that is no message.
+    /// Delivers a line that is not a message.
     pub(super) fn stray_line(&self, line: &str) {
         if !line.trim().is_empty() {
             self.broadcast_custom(None, "unparsed", line);
@@ -160,31 +161,31 @@ impl SessionRouter {
         }
     }
 
-    /// Waits until one more request may be taken.
+    /// Waits until one more request may be accepted.
     pub(super) async fn acquire_response_slot(&self) {
-        if let Ok(permit) = self.answers.acquire().await {
+        if let Ok(permit) = self.response_slots.acquire().await {
             permit.forget();
         }
     }
 
-    /// A request was answered.
+    /// Releases a slot after a request was answered.
     pub(super) fn release_response_slot(&self) {
-        if self.answers.available_permits() < MAX_PENDING_RESPONSES {
-            self.answers.add_permits(1);
+        if self.response_slots.available_permits() < MAX_PENDING_RESPONSES {
+            self.response_slots.add_permits(1);
         }
     }
 
-    /// Only the first end counts.
+    /// Records how the connection ended. Only the first call has an effect.
     pub(super) fn set_end(&self, end: ConnectionEnd) {
         let _ = self.end.set(end);
     }
 
-    /// How the process ended, if it has.
+    /// Returns how the process ended, if it has.
     pub(super) fn ended(&self) -> Option<&ConnectionEnd> {
         self.end.get()
     }
 
-    /// Waits until it has ended.
+    /// Waits until the process has ended.
     pub(super) async fn wait_ended(&self) -> &ConnectionEnd {
         self.end.wait().await
     }

@@ -1,4 +1,4 @@
-//! What a session is set to once it is there: mode, model, options.
+//! Configures a session after it was created: mode, model, options.
 
 use std::collections::BTreeMap;
 
@@ -13,38 +13,38 @@ use windlass_core::{Error, Result};
 
 use super::connection::Connection;
 
-/// What an agent offers for a session.
+/// The modes and options that an agent offers for a session.
 #[derive(Debug, Default)]
 pub(super) struct OfferedOptions {
     pub(super) modes: Option<SessionModeState>,
     pub(super) options: Vec<SessionConfigOption>,
 }
 
-/// What is wanted of it.
+/// The requested mode, model and options.
 #[derive(Debug)]
 pub(super) struct RequestedOptions<'a> {
     /// The mode.
     pub(super) mode: Option<&'a str>,
-    /// The model, where the session has to be told.
+    /// The model, if it is set per session.
     pub(super) model: Option<&'a str>,
-    /// Further options, by their ids.
+    /// Further options, by their IDs.
     pub(super) options: &'a BTreeMap<String, String>,
 }
 
-/// Has the session be as it is wanted; what the agent does not offer is an error.
+/// Applies the requested options to the session. An option that the agent does not offer is an error.
 pub(super) async fn apply(
     connection: &Connection,
     session: &str,
     offered: &OfferedOptions,
-    wanted: &RequestedOptions<'_>,
+    requested: &RequestedOptions<'_>,
 ) -> Result<()> {
-    if let Some(mode) = wanted.mode {
+    if let Some(mode) = requested.mode {
         set_mode(connection, session, offered, mode).await?;
     }
-    if let Some(model) = wanted.model {
+    if let Some(model) = requested.model {
         set_model(connection, session, offered, model).await?;
     }
-    for (id, value) in wanted.options {
+    for (id, value) in requested.options {
         let option = offered.options.iter().find(|option| *option.id.0 == **id);
         let option = option.ok_or_else(|| {
             let ids = offered.options.iter().map(|option| option.id.0.to_string());
@@ -91,7 +91,7 @@ async fn set_model(
 ) -> Result<()> {
     match by_category(offered, &SessionConfigOptionCategory::Model) {
         Some(option) => set(connection, session, option, model).await,
-        // Older than the options, and still the only way with some.
+        // Older than config options, and still the only way for some agents.
         None => {
             let params = json!({ "sessionId": session, "modelId": model });
             let request = UntypedMessage::new("session/set_model", params);
@@ -132,7 +132,7 @@ async fn set(
                 value: value.to_owned().into(),
             }
         }
-        _ => return Err(Error::config(key, "is of a kind that is not known here")),
+        _ => return Err(Error::config(key, "has an unsupported type")),
     };
     let request = SetSessionConfigOptionRequest::new(session.to_owned(), option.id.clone(), value);
     connection.request(request).await.map(drop)
@@ -154,9 +154,10 @@ fn values(options: &SessionConfigSelectOptions) -> Vec<String> {
 
 fn unknown(key: &str, offered: impl Iterator<Item = String>) -> Error {
     let offered: Vec<String> = offered.take(20).collect();
-    let problem = match offered.is_empty() {
-        true => "the agent offers none: leave it out".to_owned(),
-        false => format!("expected one of {}", offered.join(", ")),
+    let problem = if offered.is_empty() {
+        "the agent offers none: remove this setting".to_owned()
+    } else {
+        format!("expected one of {}", offered.join(", "))
     };
     Error::config(key, problem)
 }

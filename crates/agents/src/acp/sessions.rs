@@ -11,10 +11,10 @@ use windlass_core::{
 
 use super::pool::ProcessKey;
 
-/// How many sessions are known at once; the one that was used longest ago is forgotten first.
+/// Maximum number of known sessions; the least recently used one is evicted first.
 const MAX_SESSIONS: usize = 256;
 
-/// Every session of one backend.
+/// All sessions of one backend.
 #[derive(Debug, Default)]
 pub(super) struct AcpSessions {
     table: Mutex<Table>,
@@ -27,18 +27,18 @@ struct Table {
 }
 
 impl AcpSessions {
-    /// Adds a session. Where there is no room, one without a turn makes it.
+    /// Adds a session. If there are too many, an idle one is evicted.
     pub(super) fn insert(&self, id: SessionId, session: Arc<AcpSession>) -> Result<()> {
         let mut table = lock(&self.table);
         table.uses += 1;
-        let used = table.uses;
+        let last_used = table.uses;
         if table.by_id.len() >= MAX_SESSIONS && !table.by_id.contains_key(&id) {
             let idle = table
                 .by_id
                 .iter()
                 .filter(|(_, (_, session))| !session.is_busy());
             let oldest = idle
-                .min_by_key(|(_, (used, _))| *used)
+                .min_by_key(|(_, (last_used, _))| *last_used)
                 .map(|(id, _)| id.clone());
             let oldest = oldest.ok_or_else(|| {
                 Error::agent(
@@ -48,7 +48,7 @@ impl AcpSessions {
             })?;
             table.by_id.remove(&oldest);
         }
-        table.by_id.insert(id, (used, session));
+        table.by_id.insert(id, (last_used, session));
         Ok(())
     }
 
@@ -56,8 +56,8 @@ impl AcpSessions {
         let mut table = lock(&self.table);
         table.uses += 1;
         let now = table.uses;
-        let known = table.by_id.get_mut(id).map(|(used, session)| {
-            *used = now;
+        let known = table.by_id.get_mut(id).map(|(last_used, session)| {
+            *last_used = now;
             Arc::clone(session)
         });
         known.ok_or_else(|| Error::SessionNotFound {
@@ -90,13 +90,13 @@ struct AcpSessionState {
     turns: u64,
     busy: bool,
     stop: Arc<Notify>,
-    /// What it consumed so far; `None` if it began before our time.
+    /// Total usage so far; `None` if it is unknown because the session started elsewhere.
     total: Option<Usage>,
     cost: Option<f64>,
 }
 
 impl AcpSession {
-    /// A session that this process has. `fresh`: that began now.
+    /// Creates a session that this process has. `fresh` means that it was created now.
     pub(super) fn new(
         options: SessionOptions,
         (policy, rules): (PermissionPolicy, Vec<PermissionRule>),
@@ -120,12 +120,12 @@ impl AcpSession {
         }
     }
 
-    /// Counts a turn, and says how to find out that it is to be stopped.
+    /// Counts a turn, and returns the notification that cancels it.
     pub(super) fn begin_turn(&self) -> Arc<Notify> {
         let mut state = lock(&self.state);
         state.turns += 1;
         state.busy = true;
-        // A stop that came too late for the last turn must not end this one.
+        // A cancellation that came too late for the last turn must not end this one.
         state.stop = Arc::default();
         Arc::clone(&state.stop)
     }
@@ -138,30 +138,30 @@ impl AcpSession {
         lock(&self.state).busy
     }
 
-    /// Asks the turn under way to end.
+    /// Cancels the running turn.
     pub(super) fn stop(&self) {
         lock(&self.state).stop.notify_one();
     }
 
-    /// The process that has it.
+    /// Returns the number of the process that has the session.
     pub(super) fn process(&self) -> u64 {
         lock(&self.state).process
     }
 
-    /// Another process has it now.
+    /// Records that another process has the session now.
     pub(super) fn set_process(&self, process: u64) {
         let mut state = lock(&self.state);
         state.process = process;
-        // Whether a new process counts on from where the last one was, nobody knows.
+        // A new process may or may not continue the counts of the last one.
         (state.total, state.cost) = (None, None);
     }
 
-    /// Whether a turn has begun in it.
+    /// Returns `true` if a turn was started in the session.
     pub(super) fn has_turns(&self) -> bool {
         lock(&self.state).turns > 0
     }
 
-    /// Takes note of the new totals, and gives back the old ones.
+    /// Records new totals, and returns the old ones.
     pub(super) fn update_totals(
         &self,
         total: Option<Usage>,
@@ -175,15 +175,15 @@ impl AcpSession {
     }
 }
 
-/// A session that an agent keeps.
+/// A session that an agent has stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SessionInfo {
-    /// Its name, for taking it up.
+    /// Its ID, for resuming it.
     pub id: SessionId,
-    /// Where it works.
+    /// Its working directory.
     pub cwd: PathBuf,
-    /// What it is about, where the agent says so.
+    /// Its title, if the agent reports one.
     pub title: Option<String>,
 }
 

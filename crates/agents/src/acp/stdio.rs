@@ -1,8 +1,8 @@
-//! The wire under the protocol's crate: bounded lines, noise passed over, and news that overtake nothing.
+//! The transport below the protocol's crate: bounded lines, filtered output, ordered notifications.
 //!
-//! A turn's news go straight to the turn, in order, and only then is the line after them looked at. So when the crate says
-//! that a turn has its answer, the turn has heard everything that came before it; and an agent that sends faster than
-//! anybody reads has to wait.
+//! A turn's notifications are delivered directly to the turn, in order, before the next line is read. So when
+//! the crate reports the response of a turn, the turn has received everything before it; and an agent that
+//! sends faster than the turn reads has to wait.
 
 use std::io;
 use std::sync::Arc;
@@ -18,21 +18,21 @@ use windlass_sandbox::{Child, ExitReason};
 
 use super::router::{ConnectionEnd, EXIT_TIMEOUT, SessionMessage, SessionRouter};
 
-/// What a line is.
+/// The kind of a line.
 #[derive(Debug, PartialEq)]
 pub(super) enum IncomingMessage {
-    /// News about a session.
+    /// A notification about a session.
     Update(Box<SessionNotification>),
-    /// Other news, about this session if it says so.
+    /// Another notification, with its session if it names one.
     Notification {
         session: Option<String>,
         method: String,
     },
-    /// It wants an answer.
+    /// A request that needs a response.
     Request,
-    /// An answer, or something else that the protocol's crate knows how to take.
+    /// A response, or another message that the protocol's crate handles.
     Response,
-    /// No message at all.
+    /// Not a message.
     Invalid,
 }
 
@@ -53,78 +53,80 @@ struct SessionParam {
     session_id: String,
 }
 
-/// Looks at a line without believing it.
+/// Classifies a line without trusting its content.
 pub(super) fn classify(line: &str) -> IncomingMessage {
-    // An array would do as an envelope, and is a batch, which the protocol does not have.
-    let envelope = line
+    // An array would parse as an envelope, but it is a batch, which the protocol does not have.
+    let message = line
         .trim_start()
         .starts_with('{')
         .then(|| serde_json::from_str::<RawMessage<'_>>(line).ok());
-    let Some(envelope) = envelope.flatten() else {
+    let Some(message) = message.flatten() else {
         return IncomingMessage::Invalid;
     };
-    let is_answer = envelope.result.is_some() || envelope.error.is_some();
-    match (envelope.method, envelope.id) {
+    let is_response = message.result.is_some() || message.error.is_some();
+    match (message.method, message.id) {
         (Some(method), None) => {
-            let params = envelope.params.map_or("null", RawValue::get);
+            let params = message.params.map_or("null", RawValue::get);
             if method == "session/update"
                 && let Ok(update) = serde_json::from_str(params)
             {
                 return IncomingMessage::Update(Box::new(update));
             }
-            // One request of ours or of theirs is withdrawn: the crate keeps those.
+            // A cancelled request, ours or the agent's: the crate handles it.
             if method.starts_with("$/") {
                 return IncomingMessage::Response;
             }
-            let about = serde_json::from_str::<SessionParam>(params).ok();
-            let session = about.map(|about| about.session_id);
+            let param = serde_json::from_str::<SessionParam>(params).ok();
+            let session = param.map(|param| param.session_id);
             IncomingMessage::Notification { session, method }
         }
         (Some(_), Some(_)) => IncomingMessage::Request,
-        (None, Some(_)) if is_answer => IncomingMessage::Response,
+        (None, Some(_)) if is_response => IncomingMessage::Response,
         (None, _) => IncomingMessage::Invalid,
     }
 }
 
-/// The agent's lines, as far as the protocol's crate is to see them. Dropping it ends the process with all it started.
+/// Returns the lines that the protocol's crate should see. Dropping the stream kills the process tree.
 pub(super) fn incoming(
     child: Child,
-    routes: Arc<SessionRouter>,
+    router: Arc<SessionRouter>,
 ) -> impl Stream<Item = io::Result<String>> + Send + 'static {
-    futures::stream::unfold((child, routes), |(mut child, routes)| async move {
-        let line = next(&mut child, &routes).await?;
-        Some((Ok(line), (child, routes)))
+    futures::stream::unfold((child, router), |(mut child, router)| async move {
+        let line = next(&mut child, &router).await?;
+        Some((Ok(line), (child, router)))
     })
 }
 
-async fn next(child: &mut Child, routes: &SessionRouter) -> Option<String> {
+async fn next(child: &mut Child, router: &SessionRouter) -> Option<String> {
     loop {
         let line = match child.stdout.next().await {
-            // The answer in it is lost, and whose it was; going on would leave somebody waiting.
+            // The truncated line may be the response to any request, so continuing would leave a caller
+            // waiting.
             Ok(Some(line)) if line.is_truncated() => {
-                routes.set_end(ConnectionEnd::LineTooLong);
+                router.set_end(ConnectionEnd::LineTooLong);
                 return None;
             }
             Ok(Some(line)) => line.text(),
             Ok(None) | Err(_) => {
-                routes.set_end(end_reason(child).await);
+                router.set_end(end_reason(child).await);
                 return None;
             }
         };
         match classify(&line) {
             IncomingMessage::Update(update) => {
                 let session = update.session_id.0.to_string();
-                routes
+                router
                     .deliver(&session, SessionMessage::Update(update, line))
                     .await;
             }
             IncomingMessage::Notification { session, method } => {
-                routes.notification(session.as_deref(), &method, &line)
+                router.notification(session.as_deref(), &method, &line)
             }
-            IncomingMessage::Invalid => routes.stray_line(&line),
+            IncomingMessage::Invalid => router.stray_line(&line),
             IncomingMessage::Request => {
-                // An agent that asks without reading our answers is not read either, so they cannot pile up.
-                routes.acquire_response_slot().await;
+                // An agent that sends requests without reading the responses is not read either, so they cannot
+                // pile up.
+                router.acquire_response_slot().await;
                 return Some(line);
             }
             IncomingMessage::Response => return Some(line),
@@ -135,12 +137,14 @@ async fn next(child: &mut Child, routes: &SessionRouter) -> Option<String> {
 async fn end_reason(child: &mut Child) -> ConnectionEnd {
     let mut code = None;
     let how = match timeout(EXIT_TIMEOUT, child.wait()).await {
-        Ok(Ok(exit)) if exit.why == ExitReason::Deadline => "lived longer than it may".to_owned(),
+        Ok(Ok(exit)) if exit.why == ExitReason::Deadline => {
+            "exceeded its maximum lifetime".to_owned()
+        }
         Ok(Ok(exit)) => {
             code = Some(exit.code);
             format!("ended with exit code {}", exit.code)
         }
-        Ok(Err(error)) => format!("did not run: {error}"),
+        Ok(Err(error)) => format!("did not start: {error}"),
         Err(_) => "closed its output".to_owned(),
     };
     ConnectionEnd::Exited {
@@ -150,22 +154,22 @@ async fn end_reason(child: &mut Child) -> ConnectionEnd {
     }
 }
 
-/// The way in. A line that the agent does not read waits, and with it all that comes after.
+/// Returns the sink that writes to the agent. A line that the agent does not read blocks the lines after it.
 pub(super) fn outgoing(
     pipe: impl AsyncWrite + Send + Unpin + 'static,
-    routes: Arc<SessionRouter>,
+    router: Arc<SessionRouter>,
 ) -> impl Sink<String, Error = io::Error> + Send + 'static {
     futures::sink::unfold(
-        (pipe, routes),
-        |(mut pipe, routes), mut line: String| async move {
-            let envelope = serde_json::from_str::<RawMessage<'_>>(&line);
-            let is_answer = envelope.is_ok_and(|it| it.method.is_none());
+        (pipe, router),
+        |(mut pipe, router), mut line: String| async move {
+            let message = serde_json::from_str::<RawMessage<'_>>(&line);
+            let is_response = message.is_ok_and(|it| it.method.is_none());
             line.push('\n');
             pipe.write_all(line.as_bytes()).await?;
-            if is_answer {
-                routes.release_response_slot();
+            if is_response {
+                router.release_response_slot();
             }
-            Ok((pipe, routes))
+            Ok((pipe, router))
         },
     )
 }
@@ -175,10 +179,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn p12_a_line_is_what_it_is() {
+    fn p12_lines_are_classified() {
         let check =
             |line: &str, expected: IncomingMessage| assert_eq!(classify(line), expected, "{line}");
-        let news = |session: Option<&str>, method: &str| IncomingMessage::Notification {
+        let notification = |session: Option<&str>, method: &str| IncomingMessage::Notification {
             session: session.map(str::to_owned),
             method: method.to_owned(),
         };
@@ -213,14 +217,14 @@ mod tests {
         );
         check(
             r#"{"method":"_x/y","params":{"sessionId":"s"}}"#,
-            news(Some("s"), "_x/y"),
+            notification(Some("s"), "_x/y"),
         );
         check(
             r#"{"method":"session/update"}"#,
-            news(None, "session/update"),
+            notification(None, "session/update"),
         );
         let unknown = r#"{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"new_thing"}}}"#;
-        check(unknown, news(Some("s"), "session/update"));
+        check(unknown, notification(Some("s"), "session/update"));
         assert!(matches!(
             classify(&"[".repeat(100_000)),
             IncomingMessage::Invalid

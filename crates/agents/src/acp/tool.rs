@@ -1,4 +1,4 @@
-//! What is known of one tool of an agent, and what its start and end say. Pure.
+//! The state of one tool call, and its start and end events. Pure.
 
 use agent_client_protocol::v1::schema::{
     ContentBlock, Meta, ToolCallContent, ToolCallStatus, ToolCallUpdateFields, ToolKind,
@@ -6,10 +6,10 @@ use agent_client_protocol::v1::schema::{
 use serde_json::{Value, json};
 use windlass_core::AgentEvent;
 
-/// How many paths of one tool are kept.
+/// Maximum number of paths kept for one tool.
 const MAX_PATHS: usize = 256;
 
-/// What is known of a tool.
+/// The state of a tool call.
 #[derive(Debug, Default)]
 pub(super) struct ToolState {
     pub(super) id: String,
@@ -20,11 +20,11 @@ pub(super) struct ToolState {
     title: String,
     output: String,
     exit: Option<i64>,
-    /// Whether its start was told.
-    pub(super) told: bool,
+    /// Whether its start event was emitted.
+    pub(super) started: bool,
     pub(super) ended: bool,
-    /// Whether the turn was stopped while it ran.
-    pub(super) broken_off: bool,
+    /// Whether the turn was cancelled while it ran.
+    pub(super) interrupted: bool,
 }
 
 impl ToolState {
@@ -35,7 +35,7 @@ impl ToolState {
         }
     }
 
-    /// Takes up what one piece of news says of it.
+    /// Applies one update.
     pub(super) fn update(&mut self, fields: &ToolCallUpdateFields, meta: Option<&Meta>) {
         if let Some(name) = fields.name.clone().or_else(|| tool_name(meta)) {
             self.name = name;
@@ -47,7 +47,11 @@ impl ToolState {
         if let Some(input) = fields.raw_input.as_ref().filter(|input| !is_empty(input)) {
             self.input = input.clone();
         }
-        let locations = fields.locations.iter().flatten().map(|place| &place.path);
+        let locations = fields
+            .locations
+            .iter()
+            .flatten()
+            .map(|location| &location.path);
         let diffs = fields
             .content
             .iter()
@@ -61,8 +65,8 @@ impl ToolState {
                 self.paths.push(path.clone());
             }
         }
-        let said = meta.and_then(|meta| meta.get("terminal_output_delta"));
-        if let Some(data) = said.and_then(|said| said["data"].as_str())
+        let delta = meta.and_then(|meta| meta.get("terminal_output_delta"));
+        if let Some(data) = delta.and_then(|delta| delta["data"].as_str())
             && self.output.len() < windlass_core::limits::OUTPUT_BYTES
         {
             self.output.push_str(data);
@@ -73,16 +77,16 @@ impl ToolState {
             .or(self.exit);
     }
 
-    /// The start, if it was not told yet.
+    /// Returns the start event, if it was not emitted yet.
     pub(super) fn start_event(&mut self) -> Option<AgentEvent> {
-        (!std::mem::replace(&mut self.told, true)).then(|| AgentEvent::ToolStart {
+        (!std::mem::replace(&mut self.started, true)).then(|| AgentEvent::ToolStart {
             id: self.id.clone(),
             name: self.display_name(),
             input: self.input_or_title(),
         })
     }
 
-    /// The tool's name; without one, what kind of tool it is.
+    /// Returns the tool's name, or its kind if it has no name.
     pub(super) fn display_name(&self) -> String {
         if !self.name.is_empty() {
             return self.name.clone();
@@ -92,19 +96,20 @@ impl ToolState {
         kind.unwrap_or("tool").to_owned()
     }
 
-    /// What it is given; where the agent does not say, what it calls that.
+    /// Returns the tool's input, or its title and paths if the agent does not report the input.
     pub(super) fn input_or_title(&self) -> Value {
-        match is_empty(&self.input) {
-            true => json!({ "title": self.title, "paths": self.paths }),
-            false => self.input.clone(),
+        if is_empty(&self.input) {
+            json!({ "title": self.title, "paths": self.paths })
+        } else {
+            self.input.clone()
         }
     }
 
-    /// The end, as the agent tells it; an exit code says more than its word.
+    /// Returns the end event. An exit code takes precedence over the agent's status.
     pub(super) fn end_event(
         &mut self,
         fields: &ToolCallUpdateFields,
-        exit_note: Option<&str>,
+        exit_code_prefix: Option<&str>,
     ) -> AgentEvent {
         self.ended = true;
         let output = match &fields.raw_output {
@@ -112,10 +117,10 @@ impl ToolState {
             _ if !self.output.is_empty() => Value::from(std::mem::take(&mut self.output)),
             _ => content_of(fields),
         };
-        let noted = || exit_note.and_then(|note| exit_after(note, &output));
-        let exit = self.exit.or_else(|| exit_in(&output)).or_else(noted);
-        // Some agents call a command completed that they have just killed; those give no exit code.
-        let succeeded = exit.map_or(!self.broken_off, |code| code == 0);
+        let from_text = || exit_code_prefix.and_then(|prefix| exit_after(prefix, &output));
+        let exit = self.exit.or_else(|| exit_in(&output)).or_else(from_text);
+        // Some agents report a command as completed that they have just killed; those report no exit code.
+        let succeeded = exit.map_or(!self.interrupted, |code| code == 0);
         AgentEvent::ToolEnd {
             id: self.id.clone(),
             name: self.display_name(),
@@ -126,7 +131,7 @@ impl ToolState {
     }
 }
 
-/// A tool's name where the protocol has no place for it.
+/// Returns a tool's name from `_meta`, for agents that do not use the protocol's field.
 fn tool_name(meta: Option<&Meta>) -> Option<String> {
     let meta = meta?;
     let nested = meta.values().find_map(|value| value["toolName"].as_str());
@@ -135,19 +140,19 @@ fn tool_name(meta: Option<&Meta>) -> Option<String> {
 }
 
 fn exit_in(output: &Value) -> Option<i64> {
-    let places = [
+    let fields = [
         &output["exitCode"],
         &output["exit_code"],
         &output["metadata"]["exit"],
         &output["shellExecution"]["exitCode"],
     ];
-    places.into_iter().find_map(Value::as_i64)
+    fields.into_iter().find_map(Value::as_i64)
 }
 
-/// The exit code in the last line, which is the agent's own and not the command's.
-fn exit_after(note: &str, output: &Value) -> Option<i64> {
+/// Parses the exit code in the last line, which the agent appended to the command's output.
+fn exit_after(prefix: &str, output: &Value) -> Option<i64> {
     let last = output["content"].as_str()?.lines().next_back()?;
-    let (_, code) = last.split_once(note)?;
+    let (_, code) = last.split_once(prefix)?;
     code.trim_end_matches('>').parse().ok()
 }
 

@@ -27,38 +27,38 @@ use super::sessions::AcpSession;
 use super::updates::UpdateParser;
 use crate::cli::failure;
 
-/// How long an agent may take to end a turn when asked.
+/// Time that an agent has to end a cancelled turn.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(3);
-/// How long a tool's start waits for what the tool is given.
+/// How long the start event of a tool waits for the tool's input.
 const TOOL_INPUT_WAIT: Duration = Duration::from_millis(250);
 
 type PromptFuture = BoxFuture<'static, Result<PromptResponse, agent_client_protocol::Error>>;
-/// A question, and the option that was chosen.
+/// A permission request, and the chosen option.
 type AcpChoice = (PermissionRequest, PendingPermission, Option<String>);
 
-/// From prompt to terminal event. Dropped before that, it has the agent stop, and its process end.
+/// A turn from prompt to terminal event. Dropping it earlier cancels the turn and ends the process.
 pub(super) struct AcpTurn {
     agent: Arc<AcpAgent>,
     connection: Arc<Connection>,
     id: SessionId,
     session: Arc<AcpSession>,
     prompt: String,
-    answer: PromptFuture,
-    inbox: mpsc::Receiver<SessionMessage>,
+    response: PromptFuture,
+    messages: mpsc::Receiver<SessionMessage>,
     updates: UpdateParser,
-    questions: FuturesUnordered<BoxFuture<'static, AcpChoice>>,
-    asked: u64,
+    permissions: FuturesUnordered<BoxFuture<'static, AcpChoice>>,
+    permission_count: u64,
     denied: Option<String>,
     queue: VecDeque<BackendEvent>,
     stop: Arc<Notify>,
     stopped: bool,
-    /// When an agent that was asked to end the turn is made to.
-    patience: Option<Instant>,
-    /// When a start is told without what the tool is given.
-    release: Option<Instant>,
-    /// Whether the process waited since an earlier turn and has not said anything in this one.
-    untried: bool,
-    over: bool,
+    /// When an agent that did not end a cancelled turn is killed.
+    force_stop_at: Option<Instant>,
+    /// When a tool's start event is emitted without the tool's input.
+    flush_at: Option<Instant>,
+    /// The process was idle before this turn and has emitted nothing in it yet, so it may have died unnoticed.
+    may_be_stale: bool,
+    finished: bool,
 }
 
 enum AcpTurnStep {
@@ -66,40 +66,40 @@ enum AcpTurnStep {
     ForceStop,
     Message(SessionMessage),
     Chosen(Box<AcpChoice>),
-    Answer(Result<PromptResponse, agent_client_protocol::Error>),
-    Release,
+    Response(Result<PromptResponse, agent_client_protocol::Error>),
+    FlushStarts,
 }
 
 impl AcpTurn {
-    /// Begins a turn on a process that has the session. `first`: what there is to say before anything else.
+    /// Starts a turn on a process that has the session. `first` is an event to emit before all others.
     pub(super) fn start(
         agent: Arc<AcpAgent>,
         process: PooledProcess,
         (id, session): (SessionId, Arc<AcpSession>),
         prompt: String,
-        (untried, first): (bool, Option<AgentEvent>),
+        (may_be_stale, first): (bool, Option<AgentEvent>),
     ) -> EventStream {
         let PooledProcess { connection, .. } = process;
         let stop = session.begin_turn();
         let turn = Self {
-            inbox: connection.routes.open(id.as_str()),
-            answer: ask(&connection, &id, &prompt),
-            updates: UpdateParser::new(&agent.preset.shims),
+            messages: connection.router.open(id.as_str()),
+            response: send_prompt(&connection, &id, &prompt),
+            updates: UpdateParser::new(&agent.preset.quirks),
             agent,
             connection,
             id,
             session,
             prompt,
-            questions: FuturesUnordered::new(),
-            asked: 0,
+            permissions: FuturesUnordered::new(),
+            permission_count: 0,
             denied: None,
             queue: first.map(BackendEvent::from).into_iter().collect(),
             stop,
             stopped: false,
-            patience: None,
-            release: None,
-            untried,
-            over: false,
+            force_stop_at: None,
+            flush_at: None,
+            may_be_stale,
+            finished: false,
         };
         Box::pin(stream::unfold(turn, Self::next))
     }
@@ -109,28 +109,28 @@ impl AcpTurn {
             if let Some(emitted) = self.queue.pop_front() {
                 return Some((emitted, self));
             }
-            if self.over {
+            if self.finished {
                 return None;
             }
             let step = tokio::select! {
                 biased;
                 () = self.stop.notified(), if !self.stopped => AcpTurnStep::Stop,
-                () = wait_until(self.patience) => AcpTurnStep::ForceStop,
-                Some(said) = self.inbox.recv() => AcpTurnStep::Message(said),
-                Some(chosen) = self.questions.next(), if !self.questions.is_empty() => {
+                () = wait_until(self.force_stop_at) => AcpTurnStep::ForceStop,
+                Some(message) = self.messages.recv() => AcpTurnStep::Message(message),
+                Some(chosen) = self.permissions.next(), if !self.permissions.is_empty() => {
                     AcpTurnStep::Chosen(Box::new(chosen))
                 }
-                answer = &mut self.answer => AcpTurnStep::Answer(answer),
-                () = wait_until(self.release) => AcpTurnStep::Release,
+                response = &mut self.response => AcpTurnStep::Response(response),
+                () = wait_until(self.flush_at) => AcpTurnStep::FlushStarts,
             };
             match step {
                 AcpTurnStep::Stop => self.cancel(),
                 AcpTurnStep::ForceStop => self.abandon(),
-                AcpTurnStep::Message(said) => self.on_message(said),
+                AcpTurnStep::Message(message) => self.on_message(message),
                 AcpTurnStep::Chosen(chosen) => self.answer_permission(*chosen),
-                AcpTurnStep::Answer(answer) => self.ended(answer).await,
-                AcpTurnStep::Release => {
-                    self.release = None;
+                AcpTurnStep::Response(response) => self.on_prompt_ended(response).await,
+                AcpTurnStep::FlushStarts => {
+                    self.flush_at = None;
                     let events = self.updates.flush_held_starts();
                     self.queue_events(events, None);
                 }
@@ -138,26 +138,26 @@ impl AcpTurn {
         }
     }
 
-    fn on_message(&mut self, said: SessionMessage) {
-        self.untried = false;
-        match said {
+    fn on_message(&mut self, message: SessionMessage) {
+        self.may_be_stale = false;
+        match message {
             SessionMessage::Update(update, line) => {
                 let events = self.updates.parse(update.update);
                 self.queue_events(events, Some(line));
             }
             SessionMessage::Other(event, line) => self.queue_events(vec![event], Some(line)),
-            SessionMessage::PermissionRequest(request, asked) => {
-                self.on_permission_request(&request, asked)
+            SessionMessage::PermissionRequest(request, pending) => {
+                self.on_permission_request(&request, pending)
             }
         }
-        self.release = match (self.updates.has_held_start(), self.release) {
+        self.flush_at = match (self.updates.has_held_start(), self.flush_at) {
             (true, None) => Some(Instant::now() + TOOL_INPUT_WAIT),
             (true, since) => since,
             (false, _) => None,
         };
     }
 
-    /// Passes events on; the line belongs to the last of what was made of it.
+    /// Queues events. The raw line is attached to the last of them.
     fn queue_events(&mut self, events: Vec<AgentEvent>, line: Option<String>) {
         let any = !events.is_empty();
         self.queue
@@ -167,93 +167,102 @@ impl AcpTurn {
         }
     }
 
-    /// The agent wants to know whether it may.
+    /// Decides a permission request, or passes it to the approver.
     fn on_permission_request(
         &mut self,
         request: &RequestPermissionRequest,
-        asked: PendingPermission,
+        pending: PendingPermission,
     ) {
         let (events, tool) = self.updates.on_permission_request(request);
-        self.asked += 1;
-        let id = format!("{}#{}", request.tool_call.tool_call_id.0, self.asked);
+        self.permission_count += 1;
+        let id = format!(
+            "{}#{}",
+            request.tool_call.tool_call_id.0, self.permission_count
+        );
         let session = &self.session;
-        let ask =
+        let permission =
             permission::permission_request(self.connection.agent, id, &session.cwd, tool, request);
         self.queue_events(events, None);
         if self.stopped {
-            // Dropped, and so answered as cancelled.
+            // Dropping it answers it as cancelled.
             return;
         }
         let session = &self.session;
         let approver = session.options.approver.clone();
-        match decide(session.policy, &session.rules, &ask) {
+        match decide(session.policy, &session.rules, &permission) {
             Decision::Allow => {
-                let yes = ask.option_for(true).map(|option| option.id.clone());
-                self.answer_permission((ask, asked, yes));
+                let allowed = permission.option_for(true).map(|option| option.id.clone());
+                self.answer_permission((permission, pending, allowed));
             }
-            Decision::Deny => self.answer_permission((ask, asked, None)),
+            Decision::Deny => self.answer_permission((permission, pending, None)),
             Decision::AskApprover => {
-                self.queue_events(vec![ask.to_event()], None);
-                self.questions.push(Box::pin(async move {
+                self.queue_events(vec![permission.to_event()], None);
+                self.permissions.push(Box::pin(async move {
                     let chosen = tokio::select! {
-                        chosen = approver.ask(ask.clone()) => chosen,
-                        () = asked.cancelled() => None,
+                        chosen = approver.ask(permission.clone()) => chosen,
+                        () = pending.cancelled() => None,
                     };
-                    (ask, asked, chosen)
+                    (permission, pending, chosen)
                 }));
             }
         }
     }
 
-    /// Answers a question; without a choice, with the agent's own no.
-    fn answer_permission(&mut self, (ask, asked, chosen): AcpChoice) {
-        if !chosen.as_deref().is_some_and(|id| ask.is_allow_option(id)) {
-            self.denied = Some(ask.tool.clone());
+    /// Answers a permission request. Without a choice, the agent's own option for denial is used.
+    fn answer_permission(&mut self, (permission, pending, chosen): AcpChoice) {
+        if !chosen
+            .as_deref()
+            .is_some_and(|id| permission.is_allow_option(id))
+        {
+            self.denied = Some(permission.tool.clone());
         }
-        let no = || ask.option_for(false).map(|option| option.id.clone());
-        match chosen.or_else(no) {
-            Some(option) => asked.respond_with(option),
-            // An agent that offers no such answer has its question cancelled.
-            None => drop(asked),
+        let denied = || permission.option_for(false).map(|option| option.id.clone());
+        match chosen.or_else(denied) {
+            Some(option) => pending.respond_with(option),
+            // The agent offers no option for denial, so the request is cancelled.
+            None => drop(pending),
         }
     }
 
-    /// Asks the agent to end the turn; its open questions are answered as cancelled.
+    /// Asks the agent to end the turn; its pending permission requests are answered as cancelled.
     fn cancel(&mut self) {
         self.stopped = true;
-        self.untried = false;
-        self.patience = Some(Instant::now() + CANCEL_TIMEOUT);
+        self.may_be_stale = false;
+        self.force_stop_at = Some(Instant::now() + CANCEL_TIMEOUT);
         self.notify_cancel();
-        self.questions.clear();
+        self.permissions.clear();
         self.updates.interrupt();
     }
 
     fn notify_cancel(&self) {
         let cancel = CancelNotification::new(self.id.as_str().to_owned());
         if self.connection.client().send_notification(cancel).is_err() {
-            tracing::debug!("an agent is gone before it could be asked to stop");
+            tracing::debug!("an agent exited before it could be asked to stop");
         }
     }
 
-    /// The agent does not end the turn: its process does.
+    /// Ends the process of an agent that does not end the turn.
     fn abandon(&mut self) {
-        self.force_end();
+        self.retire_process();
         self.finish(Error::Cancelled.into());
     }
 
-    fn force_end(&self) {
+    fn retire_process(&self) {
         self.agent.pool.retire(&self.session.key, &self.connection);
     }
 
-    /// The agent has answered, or cannot any more.
-    async fn ended(&mut self, answer: Result<PromptResponse, agent_client_protocol::Error>) {
-        // What was said before the answer is in the inbox by now.
-        while let Ok(said) = self.inbox.try_recv() {
-            self.on_message(said);
+    /// Handles the response to the prompt, or its absence.
+    async fn on_prompt_ended(
+        &mut self,
+        response: Result<PromptResponse, agent_client_protocol::Error>,
+    ) {
+        // All messages that were sent before the response are in the queue now.
+        while let Ok(message) = self.messages.try_recv() {
+            self.on_message(message);
         }
-        match answer {
+        match response {
             Ok(response) => self.on_response(&response),
-            Err(error) if self.untried && is_disconnected(&error) => {
+            Err(error) if self.may_be_stale && is_disconnected(&error) => {
                 self.restart_on_new_process().await
             }
             Err(error) => {
@@ -262,18 +271,18 @@ impl AcpTurn {
                     end => end,
                 };
                 if is_disconnected(&error) {
-                    self.force_end();
+                    self.retire_process();
                 }
                 self.finish(end);
             }
         }
     }
 
-    /// The process died while it waited for this turn: another takes the session up.
+    /// Resumes the session on another process, because its process died while it was idle.
     async fn restart_on_new_process(&mut self) {
-        self.untried = false;
-        self.connection.routes.close(self.id.as_str());
-        self.force_end();
+        self.may_be_stale = false;
+        self.connection.router.close(self.id.as_str());
+        self.retire_process();
         match self.agent.ensure_process(&self.id, &self.session).await {
             Ok((process, id)) => {
                 if id != self.id {
@@ -282,94 +291,97 @@ impl AcpTurn {
                     self.id = id;
                 }
                 self.connection = process.connection;
-                self.inbox = self.connection.routes.open(self.id.as_str());
-                self.answer = ask(&self.connection, &self.id, &self.prompt);
+                self.messages = self.connection.router.open(self.id.as_str());
+                self.response = send_prompt(&self.connection, &self.id, &self.prompt);
             }
             Err(error) => self.finish(error.into()),
         }
     }
 
     fn on_response(&mut self, response: &PromptResponse) {
-        let shims = &self.agent.preset.shims;
-        let counted = match shims.usage {
-            UsageSource::Chunks => self.updates.pieces.take(),
-            _ => outcome::usage(response, shims),
+        let quirks = &self.agent.preset.quirks;
+        let counted = match quirks.usage {
+            UsageSource::Chunks => self.updates.chunk_usage.take(),
+            _ => outcome::usage(response, quirks),
         };
-        if shims.errors_lack_message_id && counted.is_some() {
-            let said = self.updates.release_held_error();
-            self.queue_events(said.into_iter().collect(), None);
+        if quirks.errors_lack_message_id && counted.is_some() {
+            let text = self.updates.release_held_error();
+            self.queue_events(text.into_iter().collect(), None);
         }
         let cost = self.updates.cost;
-        let (before, paid) = self.session.update_totals(counted.clone(), cost);
-        let usage = match (shims.running_total, before) {
+        let (before, cost_before) = self.session.update_totals(counted.clone(), cost);
+        let usage = match (quirks.running_total, before) {
             (false, _) => counted,
             (true, Some(before)) => counted.map(|total| outcome::usage_since(&before, &total)),
             (true, None) => None,
         };
         let usage = usage.map(|mut usage| {
-            usage.cost_usd = cost.zip(paid).map(|(now, before)| (now - before).max(0.0));
+            usage.cost_usd = cost
+                .zip(cost_before)
+                .map(|(now, before)| (now - before).max(0.0));
             usage
         });
-        if self.stopped && shims.tools_survive_cancel && self.updates.has_open_tool() {
-            self.force_end();
+        if self.stopped && quirks.tools_survive_cancel && self.updates.has_open_tool() {
+            self.retire_process();
         }
-        let ending = TurnSummary {
+        let summary = TurnSummary {
             text: self.updates.take_answer(),
-            complaint: self.updates.complaint.take(),
+            error_text: self.updates.error_text.take(),
             stopped: self.stopped,
             denied: self.denied.take(),
             usage,
         };
-        let end = outcome::terminal(response, ending);
+        let end = outcome::terminal(response, summary);
         self.finish(end);
     }
 
     fn finish(&mut self, end: AgentEvent) {
         let held = self.updates.flush_held_starts();
         self.queue_events(held, None);
-        let left = match self.connection.routes.ended() {
-            Some(gone) => gone.diagnostics(),
+        let diagnostics = match self.connection.router.ended() {
+            Some(end) => end.diagnostics(),
             None => TurnDiagnostics::default(),
         };
-        let (before, end) = left
+        let (before, end) = diagnostics
             .with_retry_after(failure::retry_after(&end))
             .attach_to(end);
         self.queue.extend(before.map(BackendEvent::from));
         self.queue.push_back(end.into());
-        self.over = true;
-        self.questions.clear();
-        self.connection.routes.close(self.id.as_str());
+        self.finished = true;
+        self.permissions.clear();
+        self.connection.router.close(self.id.as_str());
         self.session.end_turn();
-        match self.session.options.once {
-            true => self.force_end(),
-            false => self.agent.start_idle_timer(&self.session.key),
+        if self.session.options.once {
+            self.retire_process();
+        } else {
+            self.agent.start_idle_timer(&self.session.key);
         }
     }
 }
 
 impl Drop for AcpTurn {
     fn drop(&mut self) {
-        if self.over {
+        if self.finished {
             return;
         }
-        // Nobody will hear how it ends, so nobody could tell when the session is free again.
-        self.connection.routes.close(self.id.as_str());
+        // The turn has no receiver any more, so nothing would report when the session is free again.
+        self.connection.router.close(self.id.as_str());
         self.session.end_turn();
         self.notify_cancel();
-        self.force_end();
+        self.retire_process();
     }
 }
 
-fn ask(connection: &Arc<Connection>, id: &SessionId, prompt: &str) -> PromptFuture {
+fn send_prompt(connection: &Arc<Connection>, id: &SessionId, prompt: &str) -> PromptFuture {
     let content = vec![ContentBlock::from(prompt.to_owned())];
     let request = PromptRequest::new(id.as_str().to_owned(), content);
     Box::pin(connection.client().send_request(request).block_task())
 }
 
-/// Waits for that moment; for ever, if there is none.
-async fn wait_until(moment: Option<Instant>) {
-    match moment {
-        Some(moment) => tokio::time::sleep_until(moment).await,
+/// Waits until the given time, or forever if there is none.
+async fn wait_until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
         None => std::future::pending().await,
     }
 }

@@ -1,4 +1,4 @@
-//! What an agent says while it works, as events. Pure: no clock, no I/O.
+//! Converts an agent's session updates to events. Pure: no clock, no I/O.
 
 use agent_client_protocol::v1::schema::{
     ContentChunk, Meta, Plan, PlanEntryStatus, RequestPermissionRequest, SessionUpdate, ToolCall,
@@ -12,39 +12,39 @@ use super::preset::{Quirks, UsageSource};
 use super::tool::{ToolState, is_empty, text_of};
 use crate::cli::failure;
 
-/// How many tools of one turn are remembered; the oldest is forgotten first.
+/// Maximum number of tools tracked in one turn; the oldest is dropped first.
 const MAX_TOOLS: usize = 256;
 
-/// Reads the news of one turn.
+/// Parses the updates of one turn.
 #[derive(Debug)]
 pub(super) struct UpdateParser {
-    shims: &'static Quirks,
+    quirks: &'static Quirks,
     tools: Vec<ToolState>,
-    /// The answer since the last tool, and all of it.
-    last: String,
-    all: String,
-    /// What may be an error in the clothes of an answer.
-    pub(super) complaint: Option<String>,
-    /// What the turn consumed, where it is counted in pieces.
-    pub(super) pieces: Option<Usage>,
-    /// What the session has cost so far.
+    /// The answer since the last tool, and the whole answer.
+    last_part: String,
+    whole: String,
+    /// Text that may be an error formatted as an answer.
+    pub(super) error_text: Option<String>,
+    /// The usage of the turn, if it is reported in chunks.
+    pub(super) chunk_usage: Option<Usage>,
+    /// The cost of the session so far.
     pub(super) cost: Option<f64>,
 }
 
 impl UpdateParser {
-    pub(super) fn new(shims: &'static Quirks) -> Self {
+    pub(super) fn new(quirks: &'static Quirks) -> Self {
         Self {
-            shims,
+            quirks,
             tools: Vec::new(),
-            last: String::new(),
-            all: String::new(),
-            complaint: None,
-            pieces: None,
+            last_part: String::new(),
+            whole: String::new(),
+            error_text: None,
+            chunk_usage: None,
             cost: None,
         }
     }
 
-    /// What one piece of news means.
+    /// Converts one update to events.
     pub(super) fn parse(&mut self, update: SessionUpdate) -> Vec<AgentEvent> {
         match update {
             SessionUpdate::AgentMessageChunk(chunk) => self.text(chunk),
@@ -55,7 +55,7 @@ impl UpdateParser {
                     .into_iter()
                     .collect()
             }
-            // Our own words, said again.
+            // An echo of the prompt.
             SessionUpdate::UserMessageChunk(_) => Vec::new(),
             SessionUpdate::ToolCall(call) => {
                 let (id, meta) = (call.tool_call_id.0.to_string(), call.meta.clone());
@@ -70,7 +70,7 @@ impl UpdateParser {
                 } = update;
                 self.tool(tool_call_id.0.to_string(), fields, meta.as_ref())
             }
-            SessionUpdate::Plan(plan) => vec![planned(plan)],
+            SessionUpdate::Plan(plan) => vec![plan_event(plan)],
             SessionUpdate::UsageUpdate(update) => {
                 let cost = update.cost.as_ref().filter(|cost| cost.currency == "USD");
                 self.cost = cost.map(|cost| cost.amount).or(self.cost);
@@ -80,7 +80,7 @@ impl UpdateParser {
         }
     }
 
-    /// The tool that a question is about, with what the question adds to what is known of it.
+    /// Returns the tool of a permission request, updated with the fields of the request.
     pub(super) fn on_permission_request(
         &mut self,
         request: &RequestPermissionRequest,
@@ -90,12 +90,12 @@ impl UpdateParser {
         self.tools[at].update(&call.fields, call.meta.as_ref());
         let events = self.tools[at].start_event().into_iter().collect();
         if !Vec::is_empty(&events) {
-            self.last.clear();
+            self.last_part.clear();
         }
         (events, &self.tools[at])
     }
 
-    /// The starts that were held back for what the tools are given: it does not come.
+    /// Returns the start events that were held back for the tools' inputs.
     pub(super) fn flush_held_starts(&mut self) -> Vec<AgentEvent> {
         self.tools
             .iter_mut()
@@ -103,80 +103,86 @@ impl UpdateParser {
             .collect()
     }
 
-    /// Whether a start is held back.
+    /// Returns `true` if a start event is held back.
     pub(super) fn has_held_start(&self) -> bool {
-        self.tools.iter().any(|tool| !tool.told)
+        self.tools.iter().any(|tool| !tool.started)
     }
 
-    /// Whether a tool is under way.
+    /// Returns `true` if a tool is running.
     pub(super) fn has_open_tool(&self) -> bool {
-        self.tools.iter().any(|tool| tool.told && !tool.ended)
+        self.tools.iter().any(|tool| tool.started && !tool.ended)
     }
 
-    /// The turn was stopped: what a tool that is under way says of its success counts no more.
+    /// Marks the running tools as interrupted: their reported success is ignored.
     pub(super) fn interrupt(&mut self) {
         for tool in self.tools.iter_mut().filter(|tool| !tool.ended) {
-            tool.broken_off = true;
+            tool.interrupted = true;
         }
     }
 
-    /// The answer: what was said after the last tool, or everything if that was nothing.
+    /// Returns the answer: the text after the last tool, or the whole text if that is empty.
     pub(super) fn take_answer(&mut self) -> String {
-        let (last, all) = (
-            std::mem::take(&mut self.last),
-            std::mem::take(&mut self.all),
+        let (last_part, whole) = (
+            std::mem::take(&mut self.last_part),
+            std::mem::take(&mut self.whole),
         );
-        if last.trim().is_empty() { all } else { last }
+        if last_part.trim().is_empty() {
+            whole
+        } else {
+            last_part
+        }
     }
 
-    /// Says what was held for an error and is none.
+    /// Returns text that was held back as a possible error but is not one.
     pub(super) fn release_held_error(&mut self) -> Option<AgentEvent> {
-        let text = self.complaint.take()?;
+        let text = self.error_text.take()?;
         self.push_text(&text);
         Some(AgentEvent::Text(text))
     }
 
     fn text(&mut self, chunk: ContentChunk) -> Vec<AgentEvent> {
-        if self.shims.usage == UsageSource::Chunks
-            && let Some(usage) = outcome::chunk_usage(chunk.meta.as_ref(), self.shims)
+        if self.quirks.usage == UsageSource::Chunks
+            && let Some(usage) = outcome::chunk_usage(chunk.meta.as_ref(), self.quirks)
         {
-            *self.pieces.get_or_insert_default() += &usage;
+            *self.chunk_usage.get_or_insert_default() += &usage;
         }
         let Some(text) = text_of(&chunk.content) else {
             return vec![other(&SessionUpdate::AgentMessageChunk(chunk))];
         };
-        let begins = |with: &[&str]| with.iter().any(|word| text.starts_with(word));
+        let starts_with =
+            |prefixes: &[&str]| prefixes.iter().any(|prefix| text.starts_with(prefix));
         if text.is_empty() {
             return Vec::new();
         }
-        if begins(self.shims.notice_prefixes) {
-            return vec![match text.contains("Retrying") {
-                true => failure::retry(None, None, None, None, text),
-                false => AgentEvent::custom("notice", json!({ "message": text.trim() })),
+        if starts_with(self.quirks.notice_prefixes) {
+            return vec![if text.contains("Retrying") {
+                failure::retry(None, None, None, None, text)
+            } else {
+                AgentEvent::custom("notice", json!({ "message": text.trim() }))
             }];
         }
-        let nameless = self.shims.errors_lack_message_id && chunk.message_id.is_none();
-        if begins(self.shims.error_prefixes) || nameless {
-            let complaint = self.complaint.get_or_insert_default();
-            if complaint.len() < outcome::MAX_ERROR_BYTES {
-                complaint.push_str(text);
+        let lacks_id = self.quirks.errors_lack_message_id && chunk.message_id.is_none();
+        if starts_with(self.quirks.error_prefixes) || lacks_id {
+            let error_text = self.error_text.get_or_insert_default();
+            if error_text.len() < outcome::MAX_ERROR_BYTES {
+                error_text.push_str(text);
             }
             return Vec::new();
         }
         let text = text.to_owned();
         self.push_text(&text);
-        // What goes on after a complaint was not ended by it.
-        let mended = self
-            .complaint
-            .take_if(|_| !self.shims.errors_lack_message_id);
-        let notice = mended.map(|said| AgentEvent::custom("notice", json!({ "message": said })));
+        // Text after an error message means that the error did not end the turn.
+        let recovered = self
+            .error_text
+            .take_if(|_| !self.quirks.errors_lack_message_id);
+        let notice = recovered.map(|text| AgentEvent::custom("notice", json!({ "message": text })));
         notice.into_iter().chain([AgentEvent::Text(text)]).collect()
     }
 
     fn push_text(&mut self, text: &str) {
-        for kept in [&mut self.last, &mut self.all] {
-            // The handle ends a turn that says more than a turn may hold.
-            kept.push_str(text);
+        for buffer in [&mut self.last_part, &mut self.whole] {
+            // The handle ends a turn that exceeds its output limit.
+            buffer.push_str(text);
         }
     }
 
@@ -200,12 +206,12 @@ impl UpdateParser {
         let at = self.find(&id);
         let tool = &mut self.tools[at];
         tool.update(&fields, meta);
-        let over = matches!(
+        let finished = matches!(
             fields.status,
             Some(ToolCallStatus::Completed | ToolCallStatus::Failed)
         );
-        // What a tool is given often comes a moment after the tool.
-        let waits = !over
+        // A tool's input often arrives shortly after the tool.
+        let is_held = !finished
             && is_empty(&tool.input)
             && !matches!(fields.status, Some(ToolCallStatus::InProgress));
         let mut events = Vec::new();
@@ -215,26 +221,26 @@ impl UpdateParser {
                 json!({ "id": id, "update": fields }),
             )];
         }
-        let was_told = tool.told;
-        if !waits {
+        let was_started = tool.started;
+        if !is_held {
             events.extend(tool.start_event());
         }
-        if over {
-            events.push(tool.end_event(&fields, self.shims.exit_code_prefix));
-        } else if was_told {
+        if finished {
+            events.push(tool.end_event(&fields, self.quirks.exit_code_prefix));
+        } else if was_started {
             events.push(AgentEvent::ToolProgress {
                 id,
                 update: json!(fields),
             });
         }
-        if !was_told && !events.is_empty() {
-            self.last.clear();
+        if !was_started && !events.is_empty() {
+            self.last_part.clear();
         }
         events
     }
 }
 
-/// A new tool as if it were news about one.
+/// Converts a new tool call to an update.
 fn fields(call: ToolCall) -> ToolCallUpdateFields {
     ToolCallUpdateFields::new()
         .kind(call.kind)
@@ -247,7 +253,7 @@ fn fields(call: ToolCall) -> ToolCallUpdateFields {
         .raw_output(call.raw_output)
 }
 
-fn planned(plan: Plan) -> AgentEvent {
+fn plan_event(plan: Plan) -> AgentEvent {
     let entry = |entry: agent_client_protocol::v1::schema::PlanEntry| PlanEntry {
         step: entry.content,
         status: match entry.status {
@@ -261,7 +267,7 @@ fn planned(plan: Plan) -> AgentEvent {
     }
 }
 
-/// News that only ACP has.
+/// Converts an update that only ACP has.
 fn other(update: &SessionUpdate) -> AgentEvent {
     let mut payload = serde_json::to_value(update).unwrap_or_default();
     let kind = payload

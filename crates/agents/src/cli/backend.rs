@@ -1,4 +1,4 @@
-//! An agent program as a backend like any other.
+//! An agent program as an [`AgentBackend`].
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub struct CliBackend {
 }
 
 impl CliBackend {
-    /// The agent of this profile.
+    /// Creates a backend for the agent of this profile.
     pub fn new(
         profile: &'static CliProfile,
         settings: ProgramSettings,
@@ -39,16 +39,18 @@ impl AgentBackend for CliBackend {
         self.driver.profile.name
     }
 
-    /// Until the program has been looked for, what its best transport can.
+    /// Until the program has been searched for, these are the capabilities of its best transport.
     fn capabilities(&self) -> Capabilities {
         let transports = self.driver.profile.transports;
         let wanted = self.driver.settings.transport.as_deref();
-        let likely = transports
+        let expected = transports
             .iter()
-            .find(|way| wanted.is_none_or(|name| way.name == name));
+            .find(|transport| wanted.is_none_or(|name| transport.name == name));
         match self.driver.cached_installation() {
-            Some(found) => found.capabilities(),
-            None => likely.map(|way| way.capabilities).unwrap_or_default(),
+            Some(installation) => installation.capabilities(),
+            None => expected
+                .map(|transport| transport.capabilities)
+                .unwrap_or_default(),
         }
     }
 
@@ -70,11 +72,11 @@ impl AgentBackend for CliBackend {
         prompt: Prompt,
     ) -> BoxFuture<'a, Result<EventStream>> {
         Box::pin(async move {
-            let found = self.driver.installation().await?.clone();
+            let installation = self.driver.installation().await?.clone();
             let driver = Arc::clone(&self.driver);
-            match found.transport.io {
-                IoMode::PlainText => plain_text::start(driver, &found, id, prompt),
-                _ => CliTurn::start(driver, found, id, prompt),
+            match installation.transport.io {
+                IoMode::PlainText => plain_text::start(driver, &installation, id, prompt),
+                _ => CliTurn::start(driver, installation, id, prompt),
             }
         })
     }
@@ -96,9 +98,9 @@ impl std::fmt::Debug for CliBackend {
     }
 }
 
-/// Makes agents of this profile from their configuration.
+/// Returns a factory that creates agents of this profile from their configuration.
 ///
-/// With `transport = "acp"` an agent that also speaks ACP is reached that way: one name, whichever way it is talked to.
+/// With `transport = "acp"`, an agent that supports ACP is driven over ACP under the same name.
 pub fn factory(
     profile: &'static CliProfile,
     context: AgentContext,
@@ -124,7 +126,8 @@ pub fn factory(
     }
 }
 
-/// Whether the agent is there, in which version, and how it is talked to; the error says how to get it.
+/// Checks whether the agent is installed, and returns its version and transport. The error tells how to install
+/// it.
 pub async fn probe(
     profile: &'static CliProfile,
     context: &AgentContext,

@@ -1,8 +1,8 @@
-//! `composer-cli`: Cursor's agent as a model that only talks.
+//! `composer-cli`: Cursor's agent as a model without tools.
 //!
-//! Every prompt is a whole conversation (see [`transcript`](super::transcript)), and nothing is remembered. The agent
-//! may read and answer, not act: it is always asked with `--mode=ask`. Its model is the setting's, or the session's,
-//! which may be written `composer-cli/MODEL`.
+//! Every prompt is a whole conversation (see [`transcript`](super::transcript)), and nothing is remembered. The
+//! agent may read and answer, not act: it always runs with `--mode=ask`. The model comes from the settings or
+//! the session, and may be written `composer-cli/MODEL`.
 
 use serde_json::Value;
 use windlass_core::{AgentHandle, Capabilities, Result};
@@ -10,10 +10,10 @@ use windlass_core::{AgentHandle, Capabilities, Result};
 use super::{CliProfile, CommandLine, IoMode, RunContext, SessionNaming, Transport, cursor};
 use crate::{AgentContext, Version};
 
-/// The name, and what stands before a model that is asked for by it.
+/// The agent's name, and the prefix of a model that is requested through it.
 const NAME: &str = "composer-cli";
 
-/// Everything about it.
+/// The profile.
 pub const PROFILE: CliProfile = CliProfile {
     name: NAME,
     programs: &["agent", "cursor-agent"],
@@ -39,14 +39,14 @@ pub const PROFILE: CliProfile = CliProfile {
     ..cursor::PROFILE
 };
 
-/// Makes such agents from their configuration.
+/// Returns a factory that creates such agents from their configuration.
 pub fn factory(
     context: AgentContext,
 ) -> impl Fn(&Value) -> Result<AgentHandle> + Send + Sync + 'static {
     super::factory(&PROFILE, context)
 }
 
-/// The model that `composer-cli/MODEL` means; a name without that stands for itself.
+/// Returns the model in `composer-cli/MODEL`. A name without the prefix is returned unchanged.
 pub fn model(name: &str) -> &str {
     let rest = name
         .strip_prefix(NAME)
@@ -54,10 +54,10 @@ pub fn model(name: &str) -> &str {
     rest.unwrap_or(name)
 }
 
-/// What stands behind the prompt.
-fn command(call: &RunContext<'_>) -> CommandLine {
+/// Builds the arguments after the prompt.
+fn command(run: &RunContext<'_>) -> CommandLine {
     let mut command = CommandLine::default();
-    if let Some(name) = call.model {
+    if let Some(name) = run.model {
         command.option("model", model(name));
     }
     command.option("mode", "ask");

@@ -1,6 +1,7 @@
-//! Cursor's agent: one process for each turn, stream-json.
+//! Cursor's agent: one process per turn, stream-json.
 //!
-//! Written from the documented shapes: the program is on no registry, and was never run here.
+//! Written from the documented formats: the program is in no package registry, so it is not tested against a
+//! real one.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -12,21 +13,21 @@ use super::{
 };
 use crate::{AgentContext, Version};
 
-/// What is kept of lines that are no JSON: with Cursor they are the reason why nothing else came.
+/// How many bytes of lines that are not JSON are kept: Cursor prints the reason of a failure this way.
 const MAX_PLAIN_BYTES: usize = 4096;
 
-/// Everything about Cursor that is not its output.
+/// The profile of Cursor.
 pub const PROFILE: CliProfile = CliProfile {
     name: "cursor",
     programs: &["cursor-agent", "agent"],
     install: "see cursor.com/cli for how to install it, then run `cursor-agent login`",
     home: CliStatePaths {
         variable: "CURSOR_CONFIG_DIR",
-        folder: ".cursor",
+        dir: ".cursor",
         files: &[],
         sessions: None,
     },
-    // It reads them by itself.
+    // Cursor reads them on its own.
     instructions: &[],
     keys: &["CURSOR_API_KEY"],
     endpoint: None,
@@ -51,34 +52,34 @@ pub const PROFILE: CliProfile = CliProfile {
     }],
 };
 
-/// Makes Cursor agents from their configuration.
+/// Returns a factory that creates Cursor agents from their configuration.
 pub fn factory(
     context: AgentContext,
 ) -> impl Fn(&Value) -> Result<AgentHandle> + Send + Sync + 'static {
     super::factory(&PROFILE, context)
 }
 
-fn command(call: &RunContext<'_>) -> CommandLine {
+fn command(run: &RunContext<'_>) -> CommandLine {
     let mut command = CommandLine::new(["-p", "--stream-partial-output", "--trust"]);
     command.option("output-format", "stream-json");
-    if call.permissions == PermissionPolicy::Allow {
+    if run.permissions == PermissionPolicy::Allow {
         command.arg("--force");
     }
-    if let Some(model) = call.model {
+    if let Some(model) = run.model {
         command.option("model", model);
     }
-    if let SessionStart::Resume(id) | SessionStart::Named(id) = call.start {
+    if let SessionStart::Resume(id) | SessionStart::Named(id) = run.start {
         command.option("resume", id);
     }
     command
 }
 
-/// Reads the lines of one run.
+/// Parses the lines of one run.
 #[derive(Debug, Default)]
 pub struct CursorParser {
-    plain: String,
-    /// Whether the text comes in pieces.
-    pieces: bool,
+    plain_lines: String,
+    /// Whether the text arrives in chunks.
+    chunked: bool,
 }
 
 #[derive(Deserialize)]
@@ -122,50 +123,51 @@ struct Tokens {
 
 impl Parser for CursorParser {
     fn parse_line(&mut self, line: &str) -> Parsed {
-        let Ok(read) = serde_json::from_str::<CursorLine>(line) else {
-            if self.plain.len() < MAX_PLAIN_BYTES && !line.starts_with('{') {
-                self.plain.push_str(line.trim());
-                self.plain.push('\n');
+        let Ok(parsed) = serde_json::from_str::<CursorLine>(line) else {
+            if self.plain_lines.len() < MAX_PLAIN_BYTES && !line.starts_with('{') {
+                self.plain_lines.push_str(line.trim());
+                self.plain_lines.push('\n');
             }
             return Parsed::unparsed(line);
         };
-        match (read.kind.as_str(), read.subtype.as_deref()) {
+        match (parsed.kind.as_str(), parsed.subtype.as_deref()) {
             ("system", Some("init")) => Parsed {
-                session: read.session_id,
+                session: parsed.session_id,
                 ..Parsed::default()
             },
             ("user", _) => Parsed::default(),
-            ("thinking", Some("delta")) => Parsed::events(read.text.map(AgentEvent::Thought)),
+            ("thinking", Some("delta")) => Parsed::events(parsed.text.map(AgentEvent::Thought)),
             ("thinking", _) => Parsed::default(),
-            ("assistant", _) => self.assistant(read),
-            ("tool_call", Some("started" | "completed")) => tool(read, line),
-            ("result", _) => Parsed::event(ended(read)),
+            ("assistant", _) => self.assistant(parsed),
+            ("tool_call", Some("started" | "completed")) => tool(parsed, line),
+            ("result", _) => Parsed::event(result_event(parsed)),
             _ => Parsed::unparsed(line),
         }
     }
 
     fn finish(&mut self, ended: &ProcessEnd<'_>) -> AgentEvent {
-        let said = Some(self.plain.as_str()).filter(|_| ended.stderr.trim().is_empty());
-        failure::no_result_error("cursor", said, ended)
+        let message = Some(self.plain_lines.as_str()).filter(|_| ended.stderr.trim().is_empty());
+        failure::no_result_error("cursor", message, ended)
     }
 }
 
 impl CursorParser {
-    /// Pieces of text have a time. Where there are any, a line without one, or with a call, says the same again.
+    /// Chunks of text have a timestamp. If there are any, a line without one, or with a call ID, repeats their
+    /// text.
     fn assistant(&mut self, line: CursorLine) -> Parsed {
-        let is_piece = line.timestamp_ms.is_some() && line.model_call_id.is_none();
-        let is_news = is_piece || !self.pieces;
-        self.pieces |= is_piece;
+        let is_chunk = line.timestamp_ms.is_some() && line.model_call_id.is_none();
+        let is_new = is_chunk || !self.chunked;
+        self.chunked |= is_chunk;
         let blocks = line
             .message
             .map(|message| message.content)
             .unwrap_or_default();
         let texts = blocks.into_iter().filter_map(|block| block.text);
-        Parsed::events(texts.filter(|_| is_news).map(AgentEvent::Text))
+        Parsed::events(texts.filter(|_| is_new).map(AgentEvent::Text))
     }
 }
 
-/// The tool's name is the key; other keys may stand beside it.
+/// Parses a tool call. The key is the tool's name; there may be other keys.
 fn tool(line: CursorLine, raw: &str) -> Parsed {
     let (Some(id), Some(call)) = (line.call_id, line.tool_call) else {
         return Parsed::unparsed(raw);
@@ -211,7 +213,7 @@ fn tool(line: CursorLine, raw: &str) -> Parsed {
     })
 }
 
-fn ended(line: CursorLine) -> AgentEvent {
+fn result_event(line: CursorLine) -> AgentEvent {
     let text = line.result.unwrap_or_default();
     if line.is_error || line.subtype.as_deref() != Some("success") {
         return failure::error_event(None, &text);

@@ -1,4 +1,4 @@
-//! What the turns of one configured agent share.
+//! State shared by the turns of one configured agent.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,14 +17,14 @@ use super::sessions::{CliSession, CliSessions, check_name};
 use super::{launch, session_files};
 use crate::{AgentContext, ProgramSettings, instructions, temp_files};
 
-/// One configured agent: its profile and settings, its sessions, its waiting processes.
+/// One configured agent: its profile and settings, its sessions and its idle processes.
 pub(super) struct CliDriver {
     pub(super) profile: &'static CliProfile,
     pub(super) settings: ProgramSettings,
     pub(super) context: AgentContext,
     pub(super) sessions: CliSessions,
-    pub(super) parking: Arc<IdleProcesses>,
-    found: OnceCell<CliInstallation>,
+    pub(super) idle: Arc<IdleProcesses>,
+    installation: OnceCell<CliInstallation>,
 }
 
 impl CliDriver {
@@ -37,63 +37,67 @@ impl CliDriver {
             profile,
             settings,
             sessions: CliSessions::default(),
-            parking: IdleProcesses::new(Arc::clone(context.clock()), context.idle_timeout()),
+            idle: IdleProcesses::new(Arc::clone(context.clock()), context.idle_timeout()),
             context,
-            found: OnceCell::new(),
+            installation: OnceCell::new(),
         }
     }
 
-    /// The program, looked for once; one that is missing is looked for again.
+    /// Returns the program. It is searched for once; if it was missing, it is searched for again.
     pub(super) async fn installation(&self) -> Result<&CliInstallation> {
         let find = || program::find(self.profile, &self.settings, &self.context);
-        self.found.get_or_try_init(find).await
+        self.installation.get_or_try_init(find).await
     }
 
-    /// The program, if it has been looked for.
+    /// Returns the program, if it has been searched for.
     pub(super) fn cached_installation(&self) -> Option<&CliInstallation> {
-        self.found.get()
+        self.installation.get()
     }
 
-    /// A new session: named by us, by the agent now, or by the agent later.
+    /// Creates a session. The client chooses its ID, or the agent does, now or in the first turn.
     pub(super) async fn new_session(&self, options: SessionOptions) -> Result<SessionId> {
-        let found = self.installation().await?;
-        let cwd = self.check(found, &options)?;
+        let installation = self.installation().await?;
+        let cwd = self.check(installation, &options)?;
         let name = uuid::Uuid::new_v4().to_string();
-        let (id, chosen) = match found.transport.naming {
+        let (id, known_name) = match installation.transport.naming {
             SessionNaming::ByClient { .. } => (name.clone(), Some(name)),
             SessionNaming::InFirstTurn => (format!("new-{name}"), None),
             SessionNaming::AtStart => {
                 let session = Arc::new(CliSession::new(options, cwd, None));
-                return self.start_announced_session(found, session, None).await;
+                return self
+                    .start_announced_session(installation, session, None)
+                    .await;
             }
         };
         let id = SessionId::from(id);
-        let session = CliSession::new(options, cwd, chosen);
+        let session = CliSession::new(options, cwd, known_name);
         self.sessions.insert(id.clone(), Arc::new(session));
         Ok(id)
     }
 
-    /// An earlier session. Whether the agent has it shows now or in the first turn.
+    /// Resumes an existing session. If the agent does not have it, that shows now or in the first turn.
     pub(super) async fn load_session(&self, id: &SessionId, options: SessionOptions) -> Result<()> {
         check_name(id)?;
-        let found = self.installation().await?;
-        if !found.capabilities().load_session {
-            return self.unsupported("take up a session: each prompt is the whole conversation");
+        let installation = self.installation().await?;
+        if !installation.capabilities().load_session {
+            return self.unsupported(
+                "resume a session: it is stateless, each prompt carries the whole conversation",
+            );
         }
-        let cwd = self.check(found, &options)?;
-        // A session that began here may have got another name since.
+        let cwd = self.check(installation, &options)?;
+        // A session that was created here may have got another ID since.
         let known = self.sessions.get(self.profile.name, id).ok();
         let name = known.as_ref().and_then(|session| session.name());
         let name = name.unwrap_or_else(|| id.as_str().to_owned());
-        let kept = launch::session_dir(self.profile, &self.context, &self.settings);
-        if kept.is_some_and(|folder| !session_files::session_exists(&folder, &name)) {
+        let session_dir = launch::session_dir(self.profile, &self.context, &self.settings);
+        if session_dir.is_some_and(|dir| !session_files::session_exists(&dir, &name)) {
             return Err(self.session_not_found(id));
         }
         let total = known.and_then(|session| session.total());
         let session = Arc::new(CliSession::resumed(options, cwd, name, total));
-        if found.transport.naming == SessionNaming::AtStart {
-            drop(self.parking.take(id));
-            self.start_announced_session(found, session, Some(id))
+        if installation.transport.naming == SessionNaming::AtStart {
+            drop(self.idle.take(id));
+            self.start_announced_session(installation, session, Some(id))
                 .await?;
         } else {
             self.sessions.insert(id.clone(), session);
@@ -101,14 +105,14 @@ impl CliDriver {
         Ok(())
     }
 
-    /// Refuses what the agent cannot do before anything is started.
-    fn check(&self, found: &CliInstallation, options: &SessionOptions) -> Result<PathBuf> {
-        let can = found.capabilities();
+    /// Rejects unsupported options before anything is started.
+    fn check(&self, installation: &CliInstallation, options: &SessionOptions) -> Result<PathBuf> {
+        let can = installation.capabilities();
         if options.output_schema.is_some() && !can.native_schema {
             return self.unsupported("enforce a schema: put it into the prompt");
         }
         if !options.mcp_servers.is_empty() && !can.mcp {
-            return self.unsupported("connect to MCP servers this way");
+            return self.unsupported("connect to MCP servers over this transport");
         }
         if let Some(model) = &options.model {
             crate::settings::check_argument(model)
@@ -123,28 +127,28 @@ impl CliDriver {
         }
     }
 
-    /// Starts the process of a session whose name the agent says, and keeps it for the first turn.
+    /// Starts the process of a session whose ID the agent reports, and keeps it for the first turn.
     async fn start_announced_session(
         &self,
-        found: &CliInstallation,
+        installation: &CliInstallation,
         session: Arc<CliSession>,
         wanted: Option<&SessionId>,
     ) -> Result<SessionId> {
-        let mut process = self.start(found, &session, "")?;
+        let mut process = self.start(installation, &session, "")?;
         loop {
             let Ok(Some(line)) = process.child.stdout.next().await else {
                 let (end, _) = process.wait_exit(self).await;
                 return Err(self.session_error(end, wanted));
             };
-            let heard = process.handle_line(&line.text());
-            if let Some(name) = heard.session {
+            let parsed = process.handle_line(&line.text());
+            if let Some(name) = parsed.session {
                 session.set_name(&name);
                 let id = SessionId::from(name);
                 self.sessions.insert(id.clone(), session);
-                self.parking.insert(id.clone(), process);
+                self.idle.insert(id.clone(), process);
                 return Ok(id);
             }
-            if let Some(end) = heard.events.into_iter().find(|event| event.is_terminal()) {
+            if let Some(end) = parsed.events.into_iter().find(|event| event.is_terminal()) {
                 return Err(self.session_error(end, wanted));
             }
         }
@@ -153,32 +157,32 @@ impl CliDriver {
     /// Starts a process for the session's next turn.
     pub(super) fn start(
         &self,
-        found: &CliInstallation,
+        installation: &CliInstallation,
         session: &CliSession,
         prompt: &str,
     ) -> Result<AgentProcess> {
-        self.with_run_context(found, session, |call| {
-            let mut call = *call;
-            let papers = found.transport.temp_files.iter();
-            let written: Vec<_> = papers
-                .map(|paper| Ok((paper, self.write_temp_file(*paper, &call)?)))
+        self.with_run_context(installation, session, |run| {
+            let mut run = *run;
+            let kinds = installation.transport.temp_files.iter();
+            let files: Vec<_> = kinds
+                .map(|kind| Ok((kind, self.write_temp_file(*kind, &run)?)))
                 .collect::<Result<_>>()?;
-            for (paper, file) in &written {
-                match paper {
-                    TempFileKind::Schema => call.schema_file = file.as_deref(),
-                    TempFileKind::McpServers => call.servers_file = file.as_deref(),
+            for (kind, file) in &files {
+                match kind {
+                    TempFileKind::Schema => run.schema_file = file.as_deref(),
+                    TempFileKind::McpServers => run.servers_file = file.as_deref(),
                 }
             }
-            let mut process = AgentProcess::start(self, found, &call, prompt)?;
-            process.papers = written.into_iter().filter_map(|(_, file)| file).collect();
+            let mut process = AgentProcess::start(self, installation, &run, prompt)?;
+            process.temp_files = files.into_iter().filter_map(|(_, file)| file).collect();
             Ok(process)
         })
     }
 
-    /// Does something with what the session's next run depends on.
+    /// Calls `work` with the input of the session's next run.
     pub(super) fn with_run_context<T>(
         &self,
-        found: &CliInstallation,
+        installation: &CliInstallation,
         session: &CliSession,
         work: impl FnOnce(&RunContext<'_>) -> T,
     ) -> T {
@@ -189,8 +193,8 @@ impl CliDriver {
         session.with_start(|start: SessionStart<'_>| {
             work(&RunContext {
                 settings: &self.settings,
-                version: found.version,
-                walls: self.context.sandbox().mechanism(),
+                version: installation.version,
+                mechanism: self.context.sandbox().mechanism(),
                 cwd: &session.cwd,
                 model: options.model.as_deref().or(self.settings.model.as_deref()),
                 permissions,
@@ -207,17 +211,17 @@ impl CliDriver {
         })
     }
 
-    /// What the agent is handed in a file, if there is anything to hand.
+    /// Writes the file for the agent, if there is anything to write.
     fn write_temp_file(
         &self,
-        paper: TempFileKind,
-        call: &RunContext<'_>,
+        kind: TempFileKind,
+        run: &RunContext<'_>,
     ) -> Result<Option<TempPath>> {
-        let (prefix, value) = match paper {
-            TempFileKind::Schema => (temp_files::SCHEMA_PREFIX, call.schema.cloned()),
-            TempFileKind::McpServers if call.mcp_servers.is_empty() => return Ok(None),
+        let (prefix, value) = match kind {
+            TempFileKind::Schema => (temp_files::SCHEMA_PREFIX, run.schema.cloned()),
+            TempFileKind::McpServers if run.mcp_servers.is_empty() => return Ok(None),
             TempFileKind::McpServers => {
-                let table = json!({ "mcpServers": call.mcp_servers_json() });
+                let table = json!({ "mcpServers": run.mcp_servers_json() });
                 (temp_files::SERVERS_PREFIX, Some(table))
             }
         };
@@ -226,7 +230,7 @@ impl CliDriver {
         written.transpose()
     }
 
-    /// Why there is no session: what the agent said in place of its name.
+    /// Converts the terminal event that the agent emitted instead of a session ID.
     fn session_error(&self, end: AgentEvent, wanted: Option<&SessionId>) -> Error {
         match (end, wanted) {
             (AgentEvent::SessionInvalid { .. }, Some(id)) => self.session_not_found(id),
@@ -235,7 +239,7 @@ impl CliDriver {
         }
     }
 
-    /// What the agent cannot do.
+    /// Returns the error for an operation that the agent does not support.
     fn unsupported<T>(&self, what: &str) -> Result<T> {
         Err(Error::Unsupported {
             backend: self.profile.name.to_owned(),

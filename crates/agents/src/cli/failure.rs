@@ -1,4 +1,4 @@
-//! What an agent says when it fails, under one of our codes.
+//! Maps an agent's error messages to error codes.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use windlass_core::{AgentEvent, ErrorCode};
 
 use super::parser::ProcessEnd;
 
-/// What is kept of the last words of an agent.
+/// How many bytes of an error message or of stderr are kept, from the end.
 const TAIL_BYTES: usize = 2048;
 
-/// Words that tell the reason where no status does, in the order in which they are looked for.
+/// Phrases that identify the error where there is no status, in the order in which they are tried.
 const CODE_PHRASES: &[(ErrorCode, &[&str])] = &[
     (
         ErrorCode::RateLimited,
@@ -43,7 +43,7 @@ const CODE_PHRASES: &[(ErrorCode, &[&str])] = &[
     (ErrorCode::Timeout, &["timed out", "timeout"]),
 ];
 
-/// What agents say of a session that they do not have.
+/// Messages of agents about a session that they do not have.
 const SESSION_LOST_PHRASES: &[&str] = &[
     "no rollout found",
     "thread not found",
@@ -54,36 +54,36 @@ const SESSION_LOST_PHRASES: &[&str] = &[
     "chat not found",
 ];
 
-/// Lines of standard error that say nothing.
+/// Lines of standard error that carry no information.
 const IGNORED_STDERR: &[&str] = &[
     "Reading additional input from stdin",
     "Reading prompt from stdin",
 ];
 
-/// A failure under the code that fits: by its HTTP status, if it has one, else by its words.
+/// Creates an error event. The code comes from the HTTP status if there is one, otherwise from the text.
 pub(crate) fn error_event(status: Option<u16>, message: &str) -> AgentEvent {
     let status = status.or_else(|| status_in(message));
     error_event_with_code(code_of(status, message), status, message)
 }
 
-/// The code that fits what an agent says.
+/// Returns the error code for an agent's message.
 pub(crate) fn code(message: &str) -> ErrorCode {
     code_of(status_in(message), message)
 }
 
 fn code_of(status: Option<u16>, message: &str) -> ErrorCode {
     let by_status = status.and_then(by_status);
-    by_status.unwrap_or_else(|| by_words(message))
+    by_status.unwrap_or_else(|| by_phrases(message))
 }
 
-/// A failure whose code is known.
+/// Creates an error event with a known code.
 pub(crate) fn error_event_with_code(
     code: ErrorCode,
     status: Option<u16>,
     message: &str,
 ) -> AgentEvent {
-    // The same request would be refused again.
-    let refused = matches!(status, Some(400 | 404 | 413 | 422)) || is_too_long(message);
+    // The provider would reject the same request again.
+    let rejected = matches!(status, Some(400 | 404 | 413 | 422)) || is_too_long(message);
     let mut message = tail(&readable(message));
     if code == ErrorCode::RateLimited
         && let Some(wait) = parse_wait(&message)
@@ -93,7 +93,7 @@ pub(crate) fn error_event_with_code(
     AgentEvent::Error {
         code,
         message,
-        recoverable: !refused
+        recoverable: !rejected
             && matches!(
                 code,
                 ErrorCode::RateLimited
@@ -104,23 +104,24 @@ pub(crate) fn error_event_with_code(
     }
 }
 
-/// The end of a process that never said how the turn ended; `said` is its last complaint, if there was one.
+/// Creates the terminal event of a process that exited without reporting a result. `message` is its last error
+/// message, if there was one.
 pub(crate) fn no_result_error(
     agent: &str,
-    said: Option<&str>,
+    message: Option<&str>,
     ended: &ProcessEnd<'_>,
 ) -> AgentEvent {
     let stderr = relevant_stderr(ended.stderr);
-    if let Some(reason) = session_lost_message(&stderr).or_else(|| session_lost_message(said?)) {
+    if let Some(reason) = session_lost_message(&stderr).or_else(|| session_lost_message(message?)) {
         return AgentEvent::SessionInvalid { reason };
     }
     let code = ended.code;
-    match said.filter(|said| !said.trim().is_empty()) {
-        Some(said) => error_event(None, said),
+    match message.filter(|message| !message.trim().is_empty()) {
+        Some(message) => error_event(None, message),
         None if stderr.is_empty() => error_event_with_code(
             ErrorCode::BackendError,
             None,
-            &format!("{agent} ended with exit code {code} and did not say how the turn ended"),
+            &format!("{agent} ended with exit code {code} without reporting a result"),
         ),
         None => error_event(
             None,
@@ -129,16 +130,16 @@ pub(crate) fn no_result_error(
     }
 }
 
-/// The sentence in which an agent says that it does not have the session.
+/// Returns the end of the text, if it says that the agent does not have the session.
 pub(crate) fn session_lost_message(text: &str) -> Option<String> {
     let lower = text.to_lowercase();
     SESSION_LOST_PHRASES
         .iter()
-        .any(|words| lower.contains(words))
+        .any(|phrase| lower.contains(phrase))
         .then(|| tail(text))
 }
 
-/// An agent tries again by itself.
+/// Creates the event for a retry that the agent makes on its own.
 pub(crate) fn retry(
     attempt: Option<u64>,
     of: Option<u64>,
@@ -172,15 +173,15 @@ fn by_status(status: u16) -> Option<ErrorCode> {
     })
 }
 
-fn by_words(text: &str) -> ErrorCode {
+fn by_phrases(text: &str) -> ErrorCode {
     let lower = text.to_lowercase();
     let found = CODE_PHRASES
         .iter()
-        .find(|(_, words)| words.iter().any(|word| lower.contains(word)));
+        .find(|(_, phrases)| phrases.iter().any(|phrase| lower.contains(phrase)));
     found.map_or(ErrorCode::BackendError, |(code, _)| *code)
 }
 
-/// An HTTP status that stands alone in the text after a word such as `status` or `Error:`.
+/// Returns an HTTP status that is a separate word after a word such as `status` or `Error:`.
 fn status_in(text: &str) -> Option<u16> {
     let mut words = text.split(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | ',' | '"'));
     let mut before = "";
@@ -203,10 +204,10 @@ fn is_too_long(text: &str) -> bool {
         "prompt is too long",
     ]
     .iter()
-    .any(|words| text.contains(words))
+    .any(|phrase| text.contains(phrase))
 }
 
-/// How long the provider asked us to wait, where the end of a turn says so.
+/// Returns how long the provider asked to wait, if the terminal event says so.
 pub(crate) fn retry_after(end: &AgentEvent) -> Option<Duration> {
     match end {
         AgentEvent::Error {
@@ -218,12 +219,12 @@ pub(crate) fn retry_after(end: &AgentEvent) -> Option<Duration> {
     }
 }
 
-/// How long a provider asks us to wait, as in `try again in 1.5s`.
+/// Parses how long a provider asks to wait, as in `try again in 1.5s`.
 fn parse_wait(text: &str) -> Option<Duration> {
     let lower = text.to_lowercase();
     let after = ["again in ", "retry after ", "retry in "]
         .iter()
-        .find_map(|words| lower.split_once(words))?
+        .find_map(|phrase| lower.split_once(phrase))?
         .1;
     let end = after
         .find(|c: char| !c.is_ascii_digit() && c != '.')
@@ -239,7 +240,7 @@ fn parse_wait(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// The sentence in a provider's error, where an agent passes the whole of it on.
+/// Returns the message in a provider's JSON error, for agents that pass on the whole error.
 fn readable(message: &str) -> Cow<'_, str> {
     let inner = message
         .trim_start()
@@ -255,16 +256,18 @@ fn readable(message: &str) -> Cow<'_, str> {
     }
 }
 
-/// The end of what a process said on standard error, without the lines that say nothing.
+/// Returns the end of stderr, without the lines that carry no information.
 pub(crate) fn relevant_stderr(stderr: &str) -> String {
     let lines = stderr.lines().map(str::trim_end);
-    let telling: Vec<&str> = lines
-        .filter(|line| !line.is_empty() && !IGNORED_STDERR.iter().any(|noise| line.contains(noise)))
+    let relevant: Vec<&str> = lines
+        .filter(|line| {
+            !line.is_empty() && !IGNORED_STDERR.iter().any(|ignored| line.contains(ignored))
+        })
         .collect();
-    tail(&telling.join("\n"))
+    tail(&relevant.join("\n"))
 }
 
-/// The end of a text, which with agents is where the reason stands.
+/// Returns the end of a text, which is where agents put the reason.
 fn tail(text: &str) -> String {
     let text = text.trim();
     let from = text.ceil_char_boundary(text.len().saturating_sub(TAIL_BYTES));
@@ -279,20 +282,20 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(message: &str, code: ErrorCode, again: bool) {
+    fn check(message: &str, code: ErrorCode, recoverable: bool) {
         let AgentEvent::Error {
-            code: found,
-            recoverable,
+            code: actual_code,
+            recoverable: actual,
             ..
         } = error_event(None, message)
         else {
             panic!("no error");
         };
-        assert_eq!((found, recoverable), (code, again), "{message}");
+        assert_eq!((actual_code, actual), (code, recoverable), "{message}");
     }
 
     #[test]
-    fn what_agents_really_print() {
+    fn real_error_messages_are_classified() {
         use ErrorCode::*;
         check(
             "unexpected status 401 Unauthorized: Incorrect API key provided: x., url: y",
@@ -333,12 +336,12 @@ mod tests {
     }
 
     #[test]
-    fn the_time_to_wait_is_said_where_it_is_known() {
-        let said = |text: &str| parse_wait(text).map(|wait| wait.as_millis());
-        assert_eq!(said("Please try again in 1.5s."), Some(1500));
-        assert_eq!(said("retry after 20 ms"), Some(20));
-        assert_eq!(said("Try again in 2 minutes"), Some(120_000));
-        assert_eq!(said("try again in a while"), None);
-        assert_eq!(said("try again in 99999999999999999999999s"), None);
+    fn wait_time_is_parsed() {
+        let wait_ms = |text: &str| parse_wait(text).map(|wait| wait.as_millis());
+        assert_eq!(wait_ms("Please try again in 1.5s."), Some(1500));
+        assert_eq!(wait_ms("retry after 20 ms"), Some(20));
+        assert_eq!(wait_ms("Try again in 2 minutes"), Some(120_000));
+        assert_eq!(wait_ms("try again in a while"), None);
+        assert_eq!(wait_ms("try again in 99999999999999999999999s"), None);
     }
 }

@@ -1,4 +1,5 @@
-//! Whether an agent on the command line may: answered at once where that was said in advance, else by a person.
+//! Permission decisions for command-line agents: by policy and rules where they apply, otherwise by the
+//! approver.
 
 use std::path::{Path, PathBuf};
 
@@ -9,14 +10,14 @@ use windlass_core::{
 
 use super::run_context::RunContext;
 
-/// How many questions may wait for a person at once.
+/// Maximum number of permission requests that wait for the approver.
 const MAX_PENDING: usize = 64;
 
-/// The ids of the two answers that we offer in an agent's name.
+/// The IDs of the two options that are offered for an agent without options of its own.
 const ALLOW_ID: &str = "allow";
 const DENY_ID: &str = "deny";
 
-/// What a session may do. Pure.
+/// The permissions of a session. Pure.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PermissionGate {
     policy: PermissionPolicy,
@@ -25,7 +26,7 @@ pub struct PermissionGate {
 }
 
 impl From<PermissionPolicy> for PermissionGate {
-    /// The policy, without exceptions.
+    /// Creates a gate with this policy and no exceptions.
     fn from(policy: PermissionPolicy) -> Self {
         Self {
             policy,
@@ -35,33 +36,33 @@ impl From<PermissionPolicy> for PermissionGate {
 }
 
 impl From<&RunContext<'_>> for PermissionGate {
-    fn from(call: &RunContext<'_>) -> Self {
+    fn from(run: &RunContext<'_>) -> Self {
         Self {
-            policy: call.permissions,
-            rules: call.rules.to_vec(),
-            cwd: call.cwd.to_owned(),
+            policy: run.permissions,
+            rules: run.rules.to_vec(),
+            cwd: run.cwd.to_owned(),
         }
     }
 }
 
 impl PermissionGate {
-    /// Whether everything is allowed, so that nothing need be asked.
-    pub(super) fn allows_everything(call: &RunContext<'_>) -> bool {
-        call.permissions == PermissionPolicy::Allow && call.rules.is_empty()
+    /// Returns `true` if everything is allowed, so that the agent need not ask.
+    pub(super) fn allows_everything(run: &RunContext<'_>) -> bool {
+        run.permissions == PermissionPolicy::Allow && run.rules.is_empty()
     }
 
-    /// What is to be done about a question.
-    pub(super) fn decide(&self, ask: &PermissionRequest) -> Decision {
-        decide(self.policy, &self.rules, ask)
+    /// Decides a permission request.
+    pub(super) fn decide(&self, request: &PermissionRequest) -> Decision {
+        decide(self.policy, &self.rules, request)
     }
 
-    /// A path as rules see it.
+    /// Returns a path in the form that rules match.
     pub(super) fn rule_path(&self, path: &str) -> PathBuf {
         rule_path(&self.cwd, Path::new(path))
     }
 }
 
-/// A question of an agent that offers no words for its answers.
+/// Creates a permission request for an agent that does not provide options.
 pub(super) fn permission_request(
     agent: &str,
     id: String,
@@ -80,44 +81,44 @@ pub(super) fn permission_request(
         kind,
         options: vec![
             option(ALLOW_ID, PermissionKind::AllowOnce, "allow"),
-            option(DENY_ID, PermissionKind::RejectOnce, "do not allow"),
+            option(DENY_ID, PermissionKind::RejectOnce, "deny"),
         ],
         ..PermissionRequest::default()
     }
 }
 
-/// The questions that wait for a person, each with what its answer is made of.
+/// The permission requests that wait for the approver, each with the data that its response needs.
 #[derive(Debug)]
 pub(super) struct PendingQuestions<T> {
-    questions: Vec<(String, T)>,
+    pending: Vec<(String, T)>,
 }
 
 impl<T> Default for PendingQuestions<T> {
     fn default() -> Self {
         Self {
-            questions: Vec::new(),
+            pending: Vec::new(),
         }
     }
 }
 
 impl<T> PendingQuestions<T> {
-    /// Keeps a question; gives back what has to be refused because too many wait.
-    pub(super) fn insert(&mut self, id: String, what: T) -> Option<T> {
-        if self.questions.len() >= MAX_PENDING {
-            return Some(what);
+    /// Stores a request. Returns the data of a request that must be denied because too many are pending.
+    pub(super) fn insert(&mut self, id: String, data: T) -> Option<T> {
+        if self.pending.len() >= MAX_PENDING {
+            return Some(data);
         }
-        self.questions.push((id, what));
+        self.pending.push((id, data));
         None
     }
 
-    /// Takes a question out, with whether the answer is a yes.
+    /// Removes a request. Returns its data, and `true` if it was allowed.
     pub(super) fn take(&mut self, id: &str, option: Option<&str>) -> Option<(T, bool)> {
-        let at = self.questions.iter().position(|(known, _)| known == id)?;
-        let (_, what) = self.questions.remove(at);
-        Some((what, option == Some(ALLOW_ID)))
+        let index = self.pending.iter().position(|(known, _)| known == id)?;
+        let (_, data) = self.pending.remove(index);
+        Some((data, option == Some(ALLOW_ID)))
     }
 
     pub(super) fn clear(&mut self) {
-        self.questions.clear();
+        self.pending.clear();
     }
 }

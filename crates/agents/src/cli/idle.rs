@@ -1,4 +1,4 @@
-//! Processes between two turns.
+//! Processes that are idle between two turns.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -8,21 +8,22 @@ use windlass_core::{Clock, SessionId};
 
 use super::process::AgentProcess;
 
-/// How many are kept at once; the one that waited longest makes room.
+/// Maximum number of idle processes; beyond it, the one that is idle longest is closed.
 const MAX_IDLE: usize = 8;
 
-/// Where dialogs wait for their next turn. What is not taken up in time is ended; its session can be resumed.
+/// Interactive processes that wait for their next turn. A process that is idle for too long is closed; its
+/// session can be resumed.
 pub(super) struct IdleProcesses {
     clock: Arc<dyn Clock>,
-    /// How long a process is kept for a next turn.
-    idle: Duration,
-    seats: Mutex<IdleTable>,
+    /// How long a process is kept for the next turn.
+    idle_timeout: Duration,
+    table: Mutex<IdleTable>,
 }
 
 #[derive(Default)]
 struct IdleTable {
     count: u64,
-    taken: Vec<IdleProcess>,
+    processes: Vec<IdleProcess>,
 }
 
 struct IdleProcess {
@@ -32,63 +33,65 @@ struct IdleProcess {
 }
 
 impl IdleProcesses {
-    pub(super) fn new(clock: Arc<dyn Clock>, idle: Duration) -> Arc<Self> {
+    pub(super) fn new(clock: Arc<dyn Clock>, idle_timeout: Duration) -> Arc<Self> {
         Arc::new(Self {
             clock,
-            idle,
-            seats: Mutex::default(),
+            idle_timeout,
+            table: Mutex::default(),
         })
     }
 
     /// Keeps a process for the session's next turn.
     pub(super) fn insert(self: &Arc<Self>, session: SessionId, process: AgentProcess) {
-        let mut seats = self.lock();
-        seats.count += 1;
-        let number = seats.count;
-        seats.taken.push(IdleProcess {
+        let mut table = self.lock();
+        table.count += 1;
+        let number = table.count;
+        table.processes.push(IdleProcess {
             number,
             session,
             process,
         });
-        let crowded = seats.taken.len() > MAX_IDLE;
-        let oldest = crowded.then(|| seats.taken.remove(0));
-        drop(seats);
-        let idle = self.clock.sleep(self.idle);
-        tokio::spawn(expire(Arc::downgrade(self), number, idle, oldest));
+        let is_full = table.processes.len() > MAX_IDLE;
+        let oldest = is_full.then(|| table.processes.remove(0));
+        drop(table);
+        let timeout = self.clock.sleep(self.idle_timeout);
+        tokio::spawn(expire(Arc::downgrade(self), number, timeout, oldest));
     }
 
-    /// The process that waits for this session, if one does.
+    /// Returns the idle process of this session, if there is one.
     pub(super) fn take(&self, session: &SessionId) -> Option<AgentProcess> {
-        let taken = &mut self.lock().taken;
-        let at = taken.iter().position(|seat| seat.session == *session)?;
-        Some(taken.remove(at).process)
+        let processes = &mut self.lock().processes;
+        let at = processes
+            .iter()
+            .position(|entry| entry.session == *session)?;
+        Some(processes.remove(at).process)
     }
 
     fn lock(&self) -> MutexGuard<'_, IdleTable> {
-        self.seats.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Ends the one that had to make room now, and this one when it has waited long enough.
+/// Closes the evicted process now, and the process of this number when it was idle for too long.
 async fn expire(
-    parking: Weak<IdleProcesses>,
+    pool: Weak<IdleProcesses>,
     number: u64,
-    idle: BoxFuture<'static, ()>,
+    timeout: BoxFuture<'static, ()>,
     oldest: Option<IdleProcess>,
 ) {
-    if let Some(seat) = oldest {
-        let _ = seat.process.close().await;
+    if let Some(entry) = oldest {
+        let _ = entry.process.close().await;
     }
-    idle.await;
-    let Some(parking) = parking.upgrade() else {
+    timeout.await;
+    let Some(pool) = pool.upgrade() else {
         return;
     };
-    let idle = {
-        let taken = &mut parking.lock().taken;
-        let at = taken.iter().position(|seat| seat.number == number);
-        at.map(|at| taken.remove(at))
+    let expired = {
+        let processes = &mut pool.lock().processes;
+        let at = processes.iter().position(|entry| entry.number == number);
+        at.map(|at| processes.remove(at))
     };
-    if let Some(seat) = idle {
-        let _ = seat.process.close().await;
+    if let Some(entry) = expired {
+        let _ = entry.process.close().await;
     }
 }

@@ -1,20 +1,21 @@
-//! From a call to a command behind walls: program, places, keys.
+//! Builds the sandboxed command of a run: program, paths and API keys.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use windlass_core::limits::PROTOCOL_LINE_BYTES;
 use windlass_core::{Error, ExposeSecret, Result, SecretString};
-use windlass_sandbox::{CommandSpec, ProcessLimits, Profile as Walls, Stdin};
+use windlass_sandbox::{CommandSpec, ProcessLimits, Profile, Stdin};
 
 use super::profile::CliProfile;
 use super::run_context::{CommandLine, Endpoint};
 use crate::{AgentContext, ProgramSettings, state_paths};
 
-/// How long a process may live. The deadline of a turn is the handle's; this one is for what nobody waits for.
+/// Maximum lifetime of a process. The handle enforces the deadline of a turn; this limit is for processes
+/// without a turn.
 pub(crate) const MAX_LIFETIME: Duration = Duration::from_secs(24 * 3600);
 
-/// One command of an agent, before it is put behind walls.
+/// One command of an agent, before it is sandboxed.
 pub(crate) struct CliLaunch<'a> {
     pub(crate) profile: &'a CliProfile,
     pub(crate) program: &'a str,
@@ -23,14 +24,15 @@ pub(crate) struct CliLaunch<'a> {
     pub(crate) cwd: &'a Path,
     pub(crate) command: CommandLine,
     pub(crate) stdin: Stdin,
-    /// Files that the agent must be able to read, wherever they are.
+    /// Files that the agent must be able to read, at any path.
     pub(crate) files: Vec<&'a Path>,
     /// Programs that the agent will start itself, such as MCP servers.
     pub(crate) programs: Vec<&'a str>,
 }
 
 impl CliLaunch<'_> {
-    /// The command with its walls, its places and its keys; beside it the arguments, which hold no secret.
+    /// Returns the command with its sandbox profile, paths and keys, and its arguments, which contain no
+    /// secret.
     pub(crate) fn spec(mut self) -> Result<(CommandSpec, Vec<String>)> {
         let Self {
             profile,
@@ -40,22 +42,24 @@ impl CliLaunch<'_> {
         } = self;
         let keys = api_key_env(profile.keys, context, settings.api_key_env.as_deref())?;
         if let Some(url) = &settings.endpoint {
-            let point = profile
+            let configure = profile
                 .endpoint
                 .ok_or_else(|| endpoint_unsupported(profile.name))?;
             let has_key = !keys.is_empty();
-            point(&Endpoint { url, has_key }, &mut self.command);
+            configure(&Endpoint { url, has_key }, &mut self.command);
         }
-        let places = AgentDirs::new(profile, context, settings.endpoint.is_some());
-        let mut walls = allow(places.sandbox_profile(profile, context), settings, context);
-        walls = self
+        let dirs = AgentDirs::new(profile, context, settings.endpoint.is_some());
+        let mut sandbox_profile = allow(dirs.sandbox_profile(profile, context), settings, context);
+        sandbox_profile = self
             .files
             .iter()
-            .fold(walls, |walls, file| walls.read(file));
-        walls = self.programs.iter().fold(walls, Walls::program);
+            .fold(sandbox_profile, |sandbox_profile, file| {
+                sandbox_profile.read(file)
+            });
+        sandbox_profile = self.programs.iter().fold(sandbox_profile, Profile::program);
         let mut args = self.command.args;
         args.extend(settings.extra_args.iter().cloned());
-        let mut spec = CommandSpec::new(self.program, self.cwd, walls)
+        let mut spec = CommandSpec::new(self.program, self.cwd, sandbox_profile)
             .args(&args)
             .stdin(self.stdin)
             .limits(ProcessLimits {
@@ -63,8 +67,8 @@ impl CliLaunch<'_> {
                 line_bytes: PROTOCOL_LINE_BYTES,
                 ..ProcessLimits::default()
             });
-        if let Some(folder) = places.moved_to {
-            spec = spec.env(profile.home.variable, folder);
+        if let Some(dir) = dirs.moved_to {
+            spec = spec.env(profile.home.variable, dir);
         }
         for (name, value) in self.command.env {
             spec = spec.env(name, value);
@@ -80,20 +84,25 @@ impl CliLaunch<'_> {
 }
 
 /// Adds the paths that the agent's settings make readable and writable.
-pub(crate) fn allow(walls: Walls, settings: &ProgramSettings, context: &AgentContext) -> Walls {
+pub(crate) fn allow(
+    profile: Profile,
+    settings: &ProgramSettings,
+    context: &AgentContext,
+) -> Profile {
     let host = context.sandbox().host();
     let readable = settings.readable.iter().map(|path| host.expand(path));
     let writable = settings.writable.iter().map(|path| host.expand(path));
-    writable.fold(readable.fold(walls, Walls::read), Walls::state)
+    writable.fold(readable.fold(profile, Profile::read), Profile::state)
 }
 
-/// Not every agent can be pointed elsewhere.
+/// Returns the error for an agent that does not support another endpoint.
 pub(crate) fn endpoint_unsupported(name: &str) -> Error {
-    let problem = format!("{name} cannot be pointed at another endpoint: leave it out");
+    let problem = format!("{name} does not support another endpoint: remove this setting");
     Error::config("endpoint", problem)
 }
 
-/// The key under the name by which the agent looks for it: the one that is configured, else those the user has set.
+/// Returns the API key under the variable that the agent reads: the configured key, or else those that the user
+/// has set.
 pub(crate) fn api_key_env(
     names: &'static [&'static str],
     context: &AgentContext,
@@ -108,71 +117,72 @@ pub(crate) fn api_key_env(
     let key = context.secret(variable).ok_or_else(|| {
         Error::config(
             "api_key_env",
-            format!("the variable {variable} is not set: set it, or name another"),
+            format!("the environment variable {variable} is not set: set it, or use another"),
         )
     })?;
     Ok(names.first().map(|name| (*name, key)).into_iter().collect())
 }
 
-/// Where the agent keeps its sessions, one file each, if it is known to.
+/// Returns the directory of the agent's session files, if it is known.
 pub(super) fn session_dir(
     profile: &CliProfile,
     context: &AgentContext,
     settings: &ProgramSettings,
 ) -> Option<PathBuf> {
-    let places = AgentDirs::new(profile, context, settings.endpoint.is_some());
-    Some(places.folder.join(profile.home.sessions?))
+    let dirs = AgentDirs::new(profile, context, settings.endpoint.is_some());
+    Some(dirs.dir.join(profile.home.sessions?))
 }
 
-/// Where an agent keeps what is its own in this run.
+/// Where an agent stores its state in this run.
 struct AgentDirs {
-    folder: PathBuf,
+    dir: PathBuf,
     files: Vec<PathBuf>,
-    /// Set if the agent would otherwise look elsewhere.
+    /// Set if the agent would use another directory by default.
     moved_to: Option<PathBuf>,
 }
 
 impl AgentDirs {
-    /// An agent that talks to another endpoint has a home of its own, and the user's settings stay as they are.
+    /// An agent with another endpoint gets a separate home, so that the user's settings stay unchanged.
     fn new(profile: &CliProfile, context: &AgentContext, isolated: bool) -> Self {
         let host = context.sandbox().host();
         let home = &profile.home;
-        let named = host
+        let from_env = host
             .variable(home.variable)
             .filter(|_| home.variable != "HOME");
-        let moved_to = match isolated {
-            true => Some(context.state_dir().join(profile.name)),
-            false => named.map(PathBuf::from),
+        let moved_to = if isolated {
+            Some(context.state_dir().join(profile.name))
+        } else {
+            from_env.map(PathBuf::from)
         };
-        let beside = |name: &&str| host.home().join(name);
         Self {
-            folder: moved_to
+            dir: moved_to
                 .clone()
-                .unwrap_or_else(|| host.home().join(home.folder)),
-            files: match isolated {
-                true => Vec::new(),
-                false => home
-                    .files
+                .unwrap_or_else(|| host.home().join(home.dir)),
+            files: if isolated {
+                Vec::new()
+            } else {
+                home.files
                     .iter()
-                    .map(beside)
+                    .map(|name| host.home().join(name))
                     .filter(|file| file.exists())
-                    .collect(),
+                    .collect()
             },
             moved_to,
         }
     }
 
-    /// An agent may read the user's home and write its own; other agents' homes hold keys that are not its.
-    fn sandbox_profile(&self, profile: &CliProfile, context: &AgentContext) -> Walls {
+    /// Lets the agent read the user's home and write its own state. The state of other agents is hidden,
+    /// because it contains their keys.
+    fn sandbox_profile(&self, cli: &CliProfile, context: &AgentContext) -> Profile {
         let home = context.sandbox().host().home();
-        let own = |name: &&str| profile.home.files.contains(name) || profile.home.folder == *name;
-        let mut walls = Walls::agent();
+        let own = |name: &&str| cli.home.files.contains(name) || cli.home.dir == *name;
+        let mut profile = Profile::agent();
         for other in state_paths::all_state_paths().filter(|name| !own(name)) {
-            walls = walls.hide(Path::new(home).join(other));
+            profile = profile.hide(Path::new(home).join(other));
         }
         for file in &self.files {
-            walls = walls.write(file);
+            profile = profile.write(file);
         }
-        walls.state(&self.folder)
+        profile.state(&self.dir)
     }
 }

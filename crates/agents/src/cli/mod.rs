@@ -1,4 +1,4 @@
-//! Agents on the command line: one driver for all, and for each a profile and a parser.
+//! Agents that are command-line programs: one shared driver, and a profile and a parser for each program.
 //!
 //! ```text
 //! prompt ─► backend ─► turn ─► process ─► launch ─► sandbox
@@ -40,7 +40,7 @@ pub use program::CliInstallation;
 pub use run_context::{CommandLine, Endpoint, RunContext, SessionStart};
 pub use tokens::RunningTotal;
 
-/// Every agent there is a profile of.
+/// The profiles of all known programs.
 pub const PROFILES: &[&CliProfile] = &[
     &codex::PROFILE,
     &claude::PROFILE,

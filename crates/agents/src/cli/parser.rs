@@ -1,68 +1,71 @@
-//! The pure half of an agent: lines in, events and answers out.
+//! The pure half of an agent: maps lines to events and replies.
 //!
-//! A parser reads no clock, no file and no socket, so that a recording of an agent replays exactly and any bytes can
-//! be tried on it. It need not pair tools or count its terminal events: the handle does.
+//! A parser reads no clock, file or socket, so a recording of an agent replays exactly and any bytes can be
+//! used as test input. It does not need to pair tool events or count its terminal events: the handle does that.
 
 use serde_json::Value;
 use windlass_core::{AgentEvent, PermissionRequest};
 
 use super::tokens::RunningTotal;
 
-/// Reads what an agent says in one turn.
+/// Parses the output of one turn.
 pub trait Parser: Send {
-    /// What one line of standard output means.
+    /// Parses one line of standard output.
     fn parse_line(&mut self, line: &str) -> Parsed;
 
-    /// How the turn ended, when the output did and no line had said so.
+    /// Returns the terminal event of a turn whose output ended without one.
     fn finish(&mut self, ended: &ProcessEnd<'_>) -> AgentEvent;
 }
 
-/// A parser for an agent that is spoken with over one process and many turns.
+/// A parser for an agent that runs many turns in one process.
 pub trait InteractiveParser: Parser {
-    /// What to write when the process has started.
+    /// Returns the lines to write when the process has started.
     fn on_start(&mut self) -> Vec<String>;
 
-    /// What to write to begin a turn. What cannot be written yet comes as a reply in [`Heard`].
-    fn start_turn(&mut self, question: TurnRequest) -> Vec<String>;
+    /// Returns the lines to write to start a turn. Lines that cannot be written yet are returned later, as
+    /// replies in [`Parsed`].
+    fn start_turn(&mut self, request: TurnRequest) -> Vec<String>;
 
-    /// What to write to have the turn end early. What cannot be written yet comes as a reply in [`Heard`].
+    /// Returns the lines to write to cancel the turn. Lines that cannot be written yet are returned later, as
+    /// replies in [`Parsed`].
     fn interrupt(&mut self) -> Vec<String>;
 
-    /// What to write when somebody chose this option in answer to a question in [`Heard`], or nobody did.
+    /// Returns the lines to write when this option was chosen for a permission request in [`Parsed`], or none
+    /// was.
     fn answer_permission(&mut self, id: &str, option: Option<&str>) -> Vec<String>;
 }
 
-/// What one turn is to be about.
+/// The input of one turn.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TurnRequest {
     /// The prompt.
     pub prompt: String,
-    /// The schema that the answer must fit.
+    /// The JSON Schema that the answer must match.
     pub schema: Option<Value>,
 }
 
-/// What a line meant.
+/// The meaning of a line.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Parsed {
-    /// What happened.
+    /// The events.
     pub events: Vec<AgentEvent>,
     /// Lines to write back.
     pub replies: Vec<String>,
-    /// Questions that a person has to answer.
+    /// Permission requests that the approver has to answer.
     pub asks: Vec<PermissionRequest>,
-    /// The session's name, where the line says it.
+    /// The session's ID, if the line reports it.
     pub session: Option<String>,
-    /// What the session consumed in all its turns, where the line says it: the next turn begins there.
+    /// The session's total usage, if the line reports it; the usage of the next turn is counted from here.
     pub total: Option<RunningTotal>,
 }
 
 impl Parsed {
-    /// One event and nothing else.
+    /// Creates a value with one event and nothing else.
     pub fn event(event: AgentEvent) -> Self {
         Self::events([event])
     }
 
-    /// Events and nothing else.
+    /// Creates a value with events and nothing else.
     pub fn events(events: impl IntoIterator<Item = AgentEvent>) -> Self {
         Self {
             events: events.into_iter().collect(),
@@ -70,7 +73,7 @@ impl Parsed {
         }
     }
 
-    /// A line to write back and nothing else.
+    /// Creates a value with one reply and nothing else.
     pub fn reply(line: String) -> Self {
         Self {
             replies: vec![line],
@@ -78,16 +81,16 @@ impl Parsed {
         }
     }
 
-    /// A question for a person, which whoever watches sees too.
-    pub fn permission(ask: PermissionRequest) -> Self {
+    /// Creates a value with a permission request, which is also emitted as an event.
+    pub fn permission(request: PermissionRequest) -> Self {
         Self {
-            events: vec![ask.to_event()],
-            asks: vec![ask],
+            events: vec![request.to_event()],
+            asks: vec![request],
             ..Self::default()
         }
     }
 
-    /// A line that means nothing to us: seen, never dropped.
+    /// Creates a value for a line that is not recognized: it is emitted as an event, never dropped.
     pub fn unparsed(line: &str) -> Self {
         if line.trim().is_empty() {
             return Self::default();
@@ -102,6 +105,6 @@ impl Parsed {
 pub struct ProcessEnd<'a> {
     /// The exit code; 128 + n if signal n ended it.
     pub code: i32,
-    /// What it said on standard error.
+    /// Its output on standard error.
     pub stderr: &'a str,
 }

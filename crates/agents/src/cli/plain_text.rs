@@ -1,4 +1,4 @@
-//! One turn of an agent that is told a whole conversation and whose whole output is the answer.
+//! One turn of an agent that gets the whole conversation and whose whole output is the answer.
 
 use std::sync::Arc;
 
@@ -16,20 +16,23 @@ use super::program::{CliInstallation, not_started};
 use super::run_context::RunContext;
 use super::transcript::{self, TranscriptMessage};
 
-/// One argument may hold so much, with the zero at its end: Linux runs nothing that has a longer one.
+/// Maximum size of one argument, including the terminating zero. Linux does not start a program with a longer
+/// one.
 const MAX_ARG_BYTES: usize = 128 << 10;
 
-/// Begins a turn.
+/// Starts a turn.
 pub(super) fn start(
     driver: Arc<CliDriver>,
-    found: &CliInstallation,
+    installation: &CliInstallation,
     id: &SessionId,
     prompt: Prompt,
 ) -> Result<EventStream> {
     let session = driver.sessions.get(driver.profile.name, id)?;
     let stop = session.begin_turn();
     let text = conversation(prompt.text);
-    let spec = driver.with_run_context(found, &session, |call| spec(&driver, found, call, text))?;
+    let spec = driver.with_run_context(installation, &session, |run| {
+        spec(&driver, installation, run, text)
+    })?;
     let turn = async move {
         let profile = driver.profile;
         let events = tokio::select! {
@@ -44,7 +47,7 @@ pub(super) fn start(
     Ok(Box::pin(stream::once(turn).flatten()))
 }
 
-/// A prompt that is no transcript is the one thing that a user says.
+/// Returns a prompt that is a transcript unchanged, and any other prompt as a transcript with one user message.
 fn conversation(prompt: String) -> String {
     match transcript::parse(&prompt) {
         Some(messages) if !messages.is_empty() => prompt,
@@ -52,27 +55,28 @@ fn conversation(prompt: String) -> String {
     }
 }
 
-/// The command: the conversation as an argument, or as input where it is too long for one.
+/// Builds the command. The conversation is an argument, or standard input if it is too long for one.
 fn spec(
     driver: &CliDriver,
-    found: &CliInstallation,
-    call: &RunContext<'_>,
+    installation: &CliInstallation,
+    run: &RunContext<'_>,
     text: String,
 ) -> Result<CommandSpec> {
-    let mut command = (found.transport.command)(call);
+    let mut command = (installation.transport.command)(run);
     let fits = text.len() < MAX_ARG_BYTES;
-    let stdin = match fits {
-        true => Stdin::Null,
-        false => Stdin::Bytes(text.clone().into_bytes()),
+    let stdin = if fits {
+        Stdin::Null
+    } else {
+        Stdin::Bytes(text.clone().into_bytes())
     };
     let prompt = ["-p".to_owned()].into_iter().chain(fits.then_some(text));
     command.args = prompt.chain(command.args).collect();
     let launch = CliLaunch {
         profile: driver.profile,
-        program: &found.program,
+        program: &installation.program,
         context: &driver.context,
         settings: &driver.settings,
-        cwd: call.cwd,
+        cwd: run.cwd,
         command,
         stdin,
         files: Vec::new(),
@@ -81,18 +85,18 @@ fn spec(
     Ok(launch.spec()?.0)
 }
 
-/// What a run means. What it left behind stands in the result, or before the error.
+/// Converts the output of a run to events. The diagnostics are attached to the result, or precede the error.
 fn events(agent: &str, output: &Output) -> Vec<AgentEvent> {
     let (stdout, stderr) = (output.stdout.text(), output.stderr.text());
     let exit = output.exit;
     let end = match exit.why {
         ExitReason::Exited if exit.code == 0 => AgentEvent::result(stdout.trim_end()),
         ExitReason::Exited => {
-            // What it prints in place of an answer is the reason, where it gives no other.
-            let said = Some(stdout.as_str()).filter(|_| stderr.trim().is_empty());
+            // Without stderr, what it prints instead of an answer is the reason.
+            let message = Some(stdout.as_str()).filter(|_| stderr.trim().is_empty());
             let code = exit.code;
             let stderr = &stderr;
-            failure::no_result_error(agent, said, &ProcessEnd { code, stderr })
+            failure::no_result_error(agent, message, &ProcessEnd { code, stderr })
         }
         ExitReason::Stopped => Error::Cancelled.into(),
         _ => AgentEvent::from(Error::Timeout {
@@ -100,12 +104,12 @@ fn events(agent: &str, output: &Output) -> Vec<AgentEvent> {
             after: exit.duration,
         }),
     };
-    let left = TurnDiagnostics {
+    let diagnostics = TurnDiagnostics {
         exit_code: Some(exit.code),
-        stderr: Some(failure::relevant_stderr(&stderr)).filter(|said| !said.is_empty()),
+        stderr: Some(failure::relevant_stderr(&stderr)).filter(|stderr| !stderr.is_empty()),
         ..TurnDiagnostics::default()
     };
-    let (before, end) = left
+    let (before, end) = diagnostics
         .with_retry_after(failure::retry_after(&end))
         .attach_to(end);
     before.into_iter().chain([end]).collect()

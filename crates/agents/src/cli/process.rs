@@ -1,4 +1,4 @@
-//! A running agent and whoever understands it.
+//! A running agent process and its parser.
 
 use std::time::Duration;
 
@@ -16,17 +16,17 @@ use super::profile::IoMode;
 use super::program::{CliInstallation, not_started};
 use super::run_context::RunContext;
 
-/// How many lines may wait for an agent that does not read.
+/// Maximum number of lines queued for an agent that does not read its standard input.
 const STDIN_QUEUE: usize = 64;
-/// How long a process may take to end when its work is done: it has a session to save.
+/// Time that a process has to exit after its last turn: it may have to save a session.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// One process of an agent. Dropping it ends the whole tree.
+/// One agent process. Dropping it kills the process tree.
 pub(super) struct AgentProcess {
     pub(super) child: Child,
-    /// What it was handed; removed when it has ended.
-    pub(super) papers: Vec<TempPath>,
-    voice: ParserMode,
+    /// Files that were passed to it; they are deleted when this is dropped.
+    pub(super) temp_files: Vec<TempPath>,
+    mode: ParserMode,
 }
 
 enum ParserMode {
@@ -35,31 +35,31 @@ enum ParserMode {
 }
 
 impl AgentProcess {
-    /// Starts the agent. One that answers once gets the prompt now.
+    /// Starts the agent. A one-shot agent gets the prompt immediately.
     pub(super) fn start(
         driver: &CliDriver,
-        found: &CliInstallation,
-        call: &RunContext<'_>,
+        installation: &CliInstallation,
+        run: &RunContext<'_>,
         prompt: &str,
     ) -> Result<Self> {
-        let stdin = match found.transport.io {
+        let stdin = match installation.transport.io {
             IoMode::OneShot(_) => Stdin::Bytes(prompt.as_bytes().to_vec()),
             _ => Stdin::Pipe,
         };
         let profile = driver.profile;
         let launch = CliLaunch {
             profile,
-            program: &found.program,
+            program: &installation.program,
             context: &driver.context,
             settings: &driver.settings,
-            cwd: call.cwd,
-            command: (found.transport.command)(call),
+            cwd: run.cwd,
+            command: (installation.transport.command)(run),
             stdin,
-            files: [call.schema_file, call.servers_file]
+            files: [run.schema_file, run.servers_file]
                 .into_iter()
                 .flatten()
                 .collect(),
-            programs: call
+            programs: run
                 .mcp_servers
                 .iter()
                 .map(|server| server.command.as_str())
@@ -69,71 +69,69 @@ impl AgentProcess {
         let spawned = driver.context.sandbox().spawn(spec);
         let mut child =
             spawned.map_err(|error| not_started(profile.name, profile.install, &error))?;
-        let voice = match found.transport.io {
-            IoMode::OneShot(parser) => ParserMode::OneShot(parser(call)),
-            IoMode::Interactive(dialog) => {
+        let mode = match installation.transport.io {
+            IoMode::OneShot(parser) => ParserMode::OneShot(parser(run)),
+            IoMode::Interactive(parser) => {
                 let pipe = child.stdin.take();
                 let pipe = pipe.ok_or_else(|| {
-                    Error::agent(
-                        ErrorCode::BackendError,
-                        "there is no way to write to the agent",
-                    )
+                    Error::agent(ErrorCode::BackendError, "the agent has no standard input")
                 })?;
-                let mut dialog = dialog(call);
+                let mut parser = parser(run);
                 let input = StdinWriter::spawn(pipe);
-                input.send_all(dialog.on_start());
-                ParserMode::Interactive(dialog, input)
+                input.send_all(parser.on_start());
+                ParserMode::Interactive(parser, input)
             }
             IoMode::PlainText => {
-                // Its turns have no process that anyone talks with.
+                // Turns of this mode do not use an `AgentProcess`.
                 return Err(Error::Unsupported {
                     backend: profile.name.to_owned(),
-                    what: "be talked with".to_owned(),
+                    what: "run interactively".to_owned(),
                 });
             }
         };
         Ok(Self {
             child,
-            papers: Vec::new(),
-            voice,
+            temp_files: Vec::new(),
+            mode,
         })
     }
 
-    /// Begins a turn of a dialog; an agent that answers once has been asked already.
-    pub(super) fn start_turn(&mut self, question: TurnRequest) {
-        if let ParserMode::Interactive(dialog, input) = &mut self.voice {
-            input.send_all(dialog.start_turn(question));
+    /// Starts a turn of an interactive agent; a one-shot agent got its prompt at start.
+    pub(super) fn start_turn(&mut self, request: TurnRequest) {
+        if let ParserMode::Interactive(parser, input) = &mut self.mode {
+            input.send_all(parser.start_turn(request));
         }
     }
 
-    /// Understands a line, and answers what has to be answered.
+    /// Parses a line, and writes the replies that it requires.
     pub(super) fn handle_line(&mut self, line: &str) -> Parsed {
-        match &mut self.voice {
+        match &mut self.mode {
             ParserMode::OneShot(parser) => parser.parse_line(line),
-            ParserMode::Interactive(dialog, input) => {
-                let mut heard = dialog.parse_line(line);
-                input.send_all(std::mem::take(&mut heard.replies));
-                heard
+            ParserMode::Interactive(parser, input) => {
+                let mut parsed = parser.parse_line(line);
+                input.send_all(std::mem::take(&mut parsed.replies));
+                parsed
             }
         }
     }
 
-    /// Has the turn end: by asking, where the agent can be asked, else by ending the tree.
+    /// Ends the turn: by a request, if the agent accepts one, otherwise by killing the process tree.
     pub(super) fn interrupt(&mut self) {
-        match &mut self.voice {
+        match &mut self.mode {
             ParserMode::OneShot(_) => self.child.stop(),
-            ParserMode::Interactive(dialog, input) => input.send_all(dialog.interrupt()),
+            ParserMode::Interactive(parser, input) => input.send_all(parser.interrupt()),
         }
     }
 
-    /// Passes on what somebody chose in answer to a question.
+    /// Passes the answer to a permission request to the agent.
     pub(super) fn answer_permission(&mut self, id: &str, option: Option<&str>) {
-        if let ParserMode::Interactive(dialog, input) = &mut self.voice {
-            input.send_all(dialog.answer_permission(id, option));
+        if let ParserMode::Interactive(parser, input) = &mut self.mode {
+            input.send_all(parser.answer_permission(id, option));
         }
     }
 
-    /// Waits for the process, whose output has ended, and says what its end means, and what it left behind.
+    /// Waits for the process after its output has ended. Returns the terminal event that its exit means, and
+    /// the diagnostics.
     pub(super) async fn wait_exit(mut self, driver: &CliDriver) -> (AgentEvent, TurnDiagnostics) {
         let exit = match self.child.wait().await {
             Ok(exit) => exit,
@@ -154,59 +152,59 @@ impl AgentProcess {
                     code: exit.code,
                     stderr: &stderr,
                 };
-                match &mut self.voice {
+                match &mut self.mode {
                     ParserMode::OneShot(parser) => parser.finish(&ended),
-                    ParserMode::Interactive(dialog, _) => dialog.finish(&ended),
+                    ParserMode::Interactive(parser, _) => parser.finish(&ended),
                 }
             }
         };
         (end, self.diagnostics(Some(exit)))
     }
 
-    /// What is known of a process besides what it said.
+    /// Returns the diagnostics of the process.
     pub(super) fn diagnostics(&self, exit: Option<ExitStatus>) -> TurnDiagnostics {
-        left(&self.child, exit)
+        child_diagnostics(&self.child, exit)
     }
 
-    /// Whether the process can take another turn.
+    /// Returns `true` if the process can run another turn.
     pub(super) fn is_interactive(&self) -> bool {
-        matches!(self.voice, ParserMode::Interactive(..))
+        matches!(self.mode, ParserMode::Interactive(..))
     }
 
-    /// Lets the process end by itself, within limits: what it still has to say is read and not heard.
+    /// Lets the process exit on its own, within a time limit. Remaining output is read and discarded.
     pub(super) async fn close(self) -> TurnDiagnostics {
         let Self {
-            mut child, voice, ..
+            mut child, mode, ..
         } = self;
-        drop(voice);
+        drop(mode);
         let ended = async {
             while let Ok(Some(_)) = child.stdout.next().await {}
             child.wait().await.ok()
         };
         let exit = tokio::time::timeout(EXIT_TIMEOUT, ended).await;
-        left(&child, exit.ok().flatten())
+        child_diagnostics(&child, exit.ok().flatten())
     }
 }
 
-fn left(child: &Child, exit: Option<ExitStatus>) -> TurnDiagnostics {
+fn child_diagnostics(child: &Child, exit: Option<ExitStatus>) -> TurnDiagnostics {
     TurnDiagnostics {
         exit_code: exit.map(|exit| exit.code),
         stderr: Some(failure::relevant_stderr(&child.stderr().text()))
-            .filter(|said| !said.is_empty()),
+            .filter(|stderr| !stderr.is_empty()),
         ..TurnDiagnostics::default()
     }
 }
 
-/// The way in: a task that writes, so that an agent which does not read cannot make us wait.
+/// A task that writes to standard input, so that an agent that does not read cannot block the turn.
 struct StdinWriter {
     lines: mpsc::Sender<String>,
 }
 
 impl StdinWriter {
     fn spawn(mut pipe: impl AsyncWrite + Send + Unpin + 'static) -> Self {
-        let (lines, mut waiting) = mpsc::channel::<String>(STDIN_QUEUE);
+        let (lines, mut queue) = mpsc::channel::<String>(STDIN_QUEUE);
         tokio::spawn(async move {
-            while let Some(mut line) = waiting.recv().await {
+            while let Some(mut line) = queue.recv().await {
                 line.push('\n');
                 if pipe.write_all(line.as_bytes()).await.is_err() {
                     break;
@@ -219,8 +217,8 @@ impl StdinWriter {
     fn send_all(&self, lines: Vec<String>) {
         for line in lines {
             if self.lines.try_send(line).is_err() {
-                // It has ended, or reads nothing: either way the turn finds out by its own clocks.
-                tracing::debug!("an agent does not read what it is told");
+                // The process has ended or does not read. In both cases the turn notices by its own timeouts.
+                tracing::debug!("an agent does not read its standard input");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What there is to know about an agent, as data.
+//! The description of an agent program, as data.
 
 use std::fmt;
 
@@ -8,99 +8,100 @@ use super::parser::{InteractiveParser, Parser};
 use super::run_context::{CommandLine, Endpoint, RunContext};
 use crate::Version;
 
-/// One agent: its program, its ways of talking, its places.
+/// One agent: its program, its transports and its paths.
 #[derive(Debug)]
 pub struct CliProfile {
-    /// The agent's one name.
+    /// The agent's name.
     pub name: &'static str,
-    /// What its program is called, the first that is found wins.
+    /// Names of its program; the first one that is found is used.
     pub programs: &'static [&'static str],
-    /// How to get it.
+    /// How to install it.
     pub install: &'static str,
-    /// Where it keeps sessions and settings.
+    /// Where it stores sessions and settings.
     pub home: CliStatePaths,
-    /// Where a project instructs it, if we hand that on: see `instructions.rs`.
+    /// Names of the project's instruction files that are passed to the agent as text; see `instructions.rs`.
     pub instructions: &'static [&'static str],
-    /// The variables in which it looks for its key, the usual one first.
+    /// Environment variables that the agent reads its API key from, the preferred one first.
     pub keys: &'static [&'static str],
-    /// How it is pointed at another model endpoint, where it can be.
+    /// Configures another model endpoint, for agents that support one.
     pub endpoint: Option<fn(&Endpoint<'_>, &mut CommandLine)>,
-    /// How it can be talked to, the best way first.
+    /// The agent's transports, the best one first.
     pub transports: &'static [Transport],
 }
 
-/// Where an agent keeps what is its own.
+/// Where an agent stores its state.
 #[derive(Debug)]
 pub struct CliStatePaths {
-    /// The variable that moves it.
+    /// The environment variable that moves the state directory.
     pub variable: &'static str,
-    /// The folder in the user's home where it is otherwise.
-    pub folder: &'static str,
-    /// Files beside that folder.
+    /// The default state directory, relative to the user's home.
+    pub dir: &'static str,
+    /// Files next to that directory.
     pub files: &'static [&'static str],
-    /// The folder in it where each session has a file of its name, where that is known.
+    /// The subdirectory that has one file per session, if known. A file's name contains the session's ID.
     pub sessions: Option<&'static str>,
 }
 
-/// One way of talking to an agent.
+/// One way of communicating with an agent.
 #[derive(Debug)]
 pub struct Transport {
-    /// Its name, for people and for the setting `transport`.
+    /// The name, as shown to users and used in the setting `transport`.
     pub name: &'static str,
-    /// The first version that has it in the form we speak.
+    /// The first version that has the transport in the supported form.
     pub since: Version,
-    /// What the agent can do this way.
+    /// What the agent supports over this transport.
     pub capabilities: Capabilities,
-    /// Who names a session, and when.
+    /// When a session gets its ID, and from which side.
     pub naming: SessionNaming,
-    /// Arguments and variables of one run.
+    /// Builds the arguments and environment variables of one run.
     pub command: fn(&RunContext<'_>) -> CommandLine,
-    /// What it has to be handed in a file.
+    /// Data that the agent must get as a file.
     pub temp_files: &'static [TempFileKind],
-    /// What reads its output.
+    /// How the process is driven and its output parsed.
     pub io: IoMode,
 }
 
-/// Something that an agent is handed in a file.
+/// Data that is passed to an agent as a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TempFileKind {
-    /// The schema that answers must fit.
+    /// The JSON Schema that answers must match.
     Schema,
-    /// The session's MCP servers: their variables may be secret, and arguments are for all to see.
+    /// The session's MCP servers. Their variables may be secret, and every user of the machine can read
+    /// arguments.
     McpServers,
 }
 
-/// How a process is spoken with.
+/// How a process is driven.
 #[derive(Clone, Copy)]
 pub enum IoMode {
-    /// One process for each turn: the prompt on standard input, then its end.
+    /// One process per turn: the prompt on standard input, then EOF.
     OneShot(fn(&RunContext<'_>) -> Box<dyn Parser>),
     /// One process for many turns, with standard input kept open.
     Interactive(fn(&RunContext<'_>) -> Box<dyn InteractiveParser>),
-    /// One process for each turn, which is told the whole conversation and whose whole output is the answer.
+    /// One process per turn. It gets the whole conversation, and its whole output is the answer.
     PlainText,
 }
 
 impl fmt::Debug for IoMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::OneShot(_) => "Once",
-            Self::Interactive(_) => "Dialog",
-            Self::PlainText => "Plain",
+            Self::OneShot(_) => "OneShot",
+            Self::Interactive(_) => "Interactive",
+            Self::PlainText => "PlainText",
         })
     }
 }
 
-/// Who names a session, and when.
+/// When a session gets its ID, and from which side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionNaming {
-    /// We choose the name before the first turn.
+    /// The client chooses the ID before the first turn.
     ByClient {
-        /// What the agent says if it has a session of that name already.
+        /// The agent's error message if it already has a session with that ID.
         taken: &'static str,
     },
-    /// The agent says it when the process has started, before any turn.
+    /// The agent reports the ID when the process has started, before any turn.
     AtStart,
-    /// The agent says it in the first turn; until then the session has a name for the time being.
+    /// The agent reports the ID in the first turn; until then the session has a temporary one.
     InFirstTurn,
 }

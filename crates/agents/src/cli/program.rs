@@ -1,47 +1,47 @@
-//! Which program an agent is, and which version of it.
+//! Finds an agent's program and its version.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use windlass_core::{Capabilities, Error, ErrorCode, Result};
-use windlass_sandbox::{self as sandbox, CommandSpec, Profile as Walls};
+use windlass_sandbox::{self as sandbox, CommandSpec, Profile};
 
 use super::profile::{CliProfile, Transport};
 use super::{failure, launch, version_cache};
 use crate::{AgentContext, ProgramSettings, Version};
 
-/// How long a program may take to say its version: the slowest need several seconds on a busy machine.
+/// Time limit of `--version`: the slowest programs need several seconds on a busy machine.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// An agent that is there.
+/// An installed agent.
 #[derive(Debug, Clone)]
 pub struct CliInstallation {
     /// The agent's name.
     pub name: &'static str,
-    /// Its program, as it is called.
+    /// Its program, as it is started.
     pub program: String,
     /// Its version.
     pub version: Version,
-    /// How it is talked to.
+    /// The transport that is used.
     pub transport: &'static Transport,
 }
 
 impl CliInstallation {
-    /// What it can do.
+    /// Returns what the agent supports.
     pub fn capabilities(&self) -> Capabilities {
         self.transport.capabilities
     }
 }
 
-/// Looks for an agent, and asks it for its version.
+/// Finds an agent's program and runs it for its version.
 pub(crate) async fn find(
     profile: &'static CliProfile,
     settings: &ProgramSettings,
     context: &AgentContext,
 ) -> Result<CliInstallation> {
-    let chosen = settings.bin.as_ref();
+    let configured = settings.bin.as_ref();
     for program in profile.programs {
-        let name = chosen.map_or(*program, String::as_str);
+        let name = configured.map_or(*program, String::as_str);
         match version(
             name,
             profile.install,
@@ -59,7 +59,7 @@ pub(crate) async fn find(
                     transport: transport(profile, settings, version)?,
                 });
             }
-            Err(sandbox::Error::ProgramNotFound { .. }) if chosen.is_none() => {}
+            Err(sandbox::Error::ProgramNotFound { .. }) if configured.is_none() => {}
             Err(error) => return Err(unavailable(profile.name, error.to_string())),
         }
     }
@@ -70,26 +70,26 @@ pub(crate) async fn find(
     ))
 }
 
-/// Where a program may write while it says its version: some unpack themselves before they say anything.
+/// Directories that a program may write to while it prints its version: some unpack themselves first.
 #[derive(Debug, Default)]
 pub(crate) struct ProbeDirs {
-    pub(crate) folders: Vec<PathBuf>,
-    /// The variable that moves its home to the first of them.
+    pub(crate) dirs: Vec<PathBuf>,
+    /// The environment variable that moves the program's home to the first directory.
     pub(crate) variable: Option<&'static str>,
 }
 
-/// Which version of a program is there, asked at most once.
+/// Returns the version of a program. The result is cached.
 pub(crate) async fn version(
     program: &str,
     install: &str,
-    nest: &ProbeDirs,
+    probe_dirs: &ProbeDirs,
     settings: &ProgramSettings,
     context: &AgentContext,
 ) -> sandbox::Result<Version> {
     if let Some(version) = version_cache::get(context, program) {
         return Ok(version);
     }
-    let version = run_version(program, install, nest, settings, context).await?;
+    let version = run_version(program, install, probe_dirs, settings, context).await?;
     version_cache::put(context, program, version);
     Ok(version)
 }
@@ -97,34 +97,34 @@ pub(crate) async fn version(
 async fn run_version(
     program: &str,
     install: &str,
-    nest: &ProbeDirs,
+    probe_dirs: &ProbeDirs,
     settings: &ProgramSettings,
     context: &AgentContext,
 ) -> sandbox::Result<Version> {
-    let walls = launch::allow(Walls::agent().network(false), settings, context);
-    let walls = nest.folders.iter().fold(walls, Walls::state);
-    // Not in a repository: nothing there shall have a say in what a program answers.
-    let mut spec = CommandSpec::new(program, Path::new("/"), walls)
+    let profile = launch::allow(Profile::agent().network(false), settings, context);
+    let profile = probe_dirs.dirs.iter().fold(profile, Profile::state);
+    // The working directory is not a repository, so that no file there can influence the program.
+    let mut spec = CommandSpec::new(program, Path::new("/"), profile)
         .arg("--version")
         .deadline(VERSION_TIMEOUT);
-    if let (Some(variable), Some(home)) = (nest.variable, nest.folders.first()) {
+    if let (Some(variable), Some(home)) = (probe_dirs.variable, probe_dirs.dirs.first()) {
         spec = spec.env(variable, home);
     }
     let output = context.sandbox().run(spec).await?;
-    let said = output.stdout.text();
-    let found = Version::find_in(&said).filter(|_| output.exit.success());
+    let stdout = output.stdout.text();
+    let found = Version::find_in(&stdout).filter(|_| output.exit.success());
     found.ok_or_else(|| {
-        let complaint = failure::relevant_stderr(&output.stderr.text());
-        let words = match said.trim() {
-            "" => complaint.lines().last().unwrap_or_default(),
-            said => said,
+        let stderr = failure::relevant_stderr(&output.stderr.text());
+        let shown = match stdout.trim() {
+            "" => stderr.lines().last().unwrap_or_default(),
+            text => text,
         };
-        let words: String = words.chars().take(200).collect();
+        let shown: String = shown.chars().take(200).collect();
         let code = output.exit.code;
         sandbox::Error::Start {
             program: program.to_owned(),
             problem: format!(
-                "`{program} --version` ended with {code} and said {words:?}: {install}"
+                "`{program} --version` exited with code {code} and printed {shown:?}: {install}"
             ),
         }
     })
@@ -136,9 +136,16 @@ fn transport(
     version: Version,
 ) -> Result<&'static Transport> {
     let Some(wanted) = &settings.transport else {
-        let best = profile.transports.iter().find(|way| way.since <= version);
+        let best = profile
+            .transports
+            .iter()
+            .find(|transport| transport.since <= version);
         return best.ok_or_else(|| {
-            let needed = profile.transports.iter().map(|way| way.since).min();
+            let needed = profile
+                .transports
+                .iter()
+                .map(|transport| transport.since)
+                .min();
             let needed = needed.unwrap_or_default();
             let problem = format!(
                 "version {version} is too old, {needed} is needed: {}",
@@ -147,18 +154,25 @@ fn transport(
             unavailable(profile.name, problem)
         });
     };
-    let named = profile.transports.iter().find(|way| way.name == wanted);
+    let named = profile
+        .transports
+        .iter()
+        .find(|transport| transport.name == wanted);
     named.ok_or_else(|| {
-        let names: Vec<&str> = profile.transports.iter().map(|way| way.name).collect();
+        let names: Vec<&str> = profile
+            .transports
+            .iter()
+            .map(|transport| transport.name)
+            .collect();
         Error::config("transport", format!("expected one of {}", names.join(", ")))
     })
 }
 
-/// None of these programs is there.
+/// Returns the error for an agent none of whose programs is installed.
 pub(crate) fn not_installed(name: &str, programs: &[&str], install: &str) -> Error {
     let missing = match programs {
-        [only] => format!("{only} is not on the PATH"),
-        several => format!("none of {} is on the PATH", several.join(", ")),
+        [only] => format!("{only} is not in PATH"),
+        several => format!("none of {} is in PATH", several.join(", ")),
     };
     unavailable(name, format!("{missing}: {install}"))
 }
@@ -170,7 +184,7 @@ pub(crate) fn unavailable(name: &str, problem: String) -> Error {
     }
 }
 
-/// What a process that could not be started means to whoever asked for a session or a turn.
+/// Converts the error of a process that could not be started.
 pub(crate) fn not_started(name: &str, install: &str, error: &sandbox::Error) -> Error {
     match error {
         sandbox::Error::ProgramNotFound { .. } => unavailable(name, format!("{error}: {install}")),

@@ -1,4 +1,4 @@
-//! Qwen Code: its one-shot mode, which speaks Claude's stream-json with an accent.
+//! Qwen Code: its one-shot mode, which uses a variant of Claude's stream-json.
 
 use serde_json::Value;
 use windlass_core::{AgentHandle, Capabilities, PermissionPolicy, Result};
@@ -10,18 +10,18 @@ use super::{
 };
 use crate::{AgentContext, Version};
 
-/// Everything about Qwen Code that is not its output.
+/// The profile of Qwen Code.
 pub const PROFILE: CliProfile = CliProfile {
     name: "qwen",
     programs: &["qwen"],
     install: "install it with `npm install -g @qwen-code/qwen-code` (Node 22 or later), then run `qwen` once to log in",
     home: CliStatePaths {
         variable: "HOME",
-        folder: ".qwen",
+        dir: ".qwen",
         files: &[],
         sessions: None,
     },
-    // It reads them by itself.
+    // Qwen reads them on its own.
     instructions: &[],
     keys: &["OPENAI_API_KEY"],
     endpoint: Some(endpoint),
@@ -29,7 +29,7 @@ pub const PROFILE: CliProfile = CliProfile {
         name: "stream-json",
         since: Version(0, 20, 0),
         capabilities: Capabilities {
-            // It could stream, but then an error comes in pieces that look like an answer.
+            // Qwen could stream, but then an error arrives in chunks that look like an answer.
             streaming: false,
             load_session: true,
             tools: true,
@@ -45,41 +45,41 @@ pub const PROFILE: CliProfile = CliProfile {
         },
         command,
         temp_files: &[],
-        io: IoMode::OneShot(|call| Box::new(StreamJson::qwen(call.before))),
+        io: IoMode::OneShot(|run| Box::new(StreamJson::qwen(run.before))),
     }],
 };
 
 pub(super) const QUIRKS: StreamJsonQuirks = StreamJsonQuirks {
     agent: "qwen",
-    input_holds_cached: true,
+    input_includes_cached: true,
     running_total: true,
     errors_in_answers: true,
 };
 
-/// Makes Qwen agents from their configuration.
+/// Returns a factory that creates Qwen agents from their configuration.
 pub fn factory(
     context: AgentContext,
 ) -> impl Fn(&Value) -> Result<AgentHandle> + Send + Sync + 'static {
     super::factory(&PROFILE, context)
 }
 
-fn command(call: &RunContext<'_>) -> CommandLine {
+fn command(run: &RunContext<'_>) -> CommandLine {
     let mut command = CommandLine::default();
     command.option("output-format", "stream-json");
     command.option(
         "approval-mode",
-        match call.permissions {
+        match run.permissions {
             PermissionPolicy::Allow => "yolo",
             _ => "default",
         },
     );
-    if let Some(model) = call.model {
+    if let Some(model) = run.model {
         command.option("model", model);
     }
-    if let Some(schema) = call.schema {
+    if let Some(schema) = run.schema {
         command.option("json-schema", &schema.to_string());
     }
-    match call.start {
+    match run.start {
         SessionStart::Fresh => {}
         SessionStart::Named(id) => _ = command.option("session-id", id),
         SessionStart::Resume(id) => _ = command.option("resume", id),
@@ -91,7 +91,7 @@ fn endpoint(endpoint: &Endpoint<'_>, command: &mut CommandLine) {
     command.option("auth-type", "openai");
     command.env("OPENAI_BASE_URL", endpoint.url_with_version());
     if !endpoint.has_key {
-        // Qwen does not start without one.
+        // Qwen does not start without a key.
         command.env("OPENAI_API_KEY", "none");
     }
 }

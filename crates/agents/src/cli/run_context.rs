@@ -1,4 +1,4 @@
-//! One run of an agent: what it depends on, and the command line it becomes.
+//! The input of one run of an agent, and the command line that is built from it.
 
 use std::path::Path;
 
@@ -12,40 +12,40 @@ use crate::{ProgramSettings, Version};
 /// Everything that one run depends on, as a profile sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct RunContext<'a> {
-    /// What the user set.
+    /// The user's settings.
     pub settings: &'a ProgramSettings,
-    /// The version that is installed.
+    /// The installed version.
     pub version: Version,
-    /// What holds the process in: an agent's own sandbox may not start inside ours.
-    pub walls: Mechanism,
-    /// Where the agent works.
+    /// The sandbox mechanism: an agent's own sandbox may fail to start inside it.
+    pub mechanism: Mechanism,
+    /// The working directory.
     pub cwd: &'a Path,
     /// The model to use.
     pub model: Option<&'a str>,
-    /// What the agent may do.
+    /// The permission policy.
     pub permissions: PermissionPolicy,
-    /// What the project asks of it, where it does not find that by itself.
+    /// The project's instructions, for an agent that does not read them on its own.
     pub instructions: Option<&'a str>,
-    /// Exceptions from that.
+    /// Exceptions to the permission policy.
     pub rules: &'a [PermissionRule],
     /// MCP servers to connect to.
     pub mcp_servers: &'a [McpServer],
-    /// The same in a file, where the transport asks for one.
+    /// A file with the MCP servers, if the transport needs one.
     pub servers_file: Option<&'a Path>,
-    /// The schema that answers must fit.
+    /// The JSON Schema that answers must match.
     pub schema: Option<&'a Value>,
-    /// The same in a file, where the transport asks for one.
+    /// A file with the schema, if the transport needs one.
     pub schema_file: Option<&'a Path>,
-    /// Which session it is about.
+    /// The session to create or resume.
     pub start: SessionStart<'a>,
-    /// The number of the turn in the session, counted from one.
+    /// The number of the turn in the session, starting at one.
     pub turn: u64,
-    /// What the session consumed before; `None` if nobody knows.
+    /// The session's usage before this run, if known.
     pub before: Option<RunningTotal>,
 }
 
 impl RunContext<'_> {
-    /// The MCP servers as a table by name, the form that most agents want.
+    /// Returns the MCP servers as an object by name, the form that most agents accept.
     pub fn mcp_servers_json(&self) -> Value {
         let entry = |server: &McpServer| {
             let table =
@@ -56,28 +56,28 @@ impl RunContext<'_> {
     }
 }
 
-/// Which session a run is about.
+/// The session that a run creates or resumes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionStart<'a> {
-    /// A new one that the agent names.
+    /// A new session whose ID the agent chooses.
     Fresh,
-    /// A new one of this name.
+    /// A new session with this ID.
     Named(&'a str),
-    /// An earlier one.
+    /// An existing session.
     Resume(&'a str),
 }
 
-/// Arguments and variables.
+/// Arguments and environment variables.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandLine {
     /// The arguments, without the program.
     pub args: Vec<String>,
-    /// Variables; never a secret.
+    /// Environment variables; never a secret.
     pub env: Vec<(String, String)>,
 }
 
 impl CommandLine {
-    /// A command with these arguments.
+    /// Creates a command with these arguments.
     pub fn new<'a>(args: impl IntoIterator<Item = &'a str>) -> Self {
         Self {
             args: args.into_iter().map(str::to_owned).collect(),
@@ -91,29 +91,30 @@ impl CommandLine {
         self
     }
 
-    /// Adds `--name=value`, so that the value cannot be taken for a flag.
+    /// Adds `--name=value`, so that the value cannot be parsed as a flag.
     pub fn option(&mut self, name: &str, value: &str) -> &mut Self {
         self.arg(format!("--{name}={value}"))
     }
 
-    /// Sets a variable.
+    /// Sets an environment variable.
     pub fn env(&mut self, name: &str, value: impl Into<String>) -> &mut Self {
         self.env.push((name.to_owned(), value.into()));
         self
     }
 }
 
-/// The model endpoint that an agent is to call.
+/// The model endpoint that an agent should call.
 #[derive(Debug, Clone, Copy)]
 pub struct Endpoint<'a> {
-    /// As the user wrote it.
+    /// The URL as the user wrote it.
     pub url: &'a str,
-    /// Whether there is a key for it, in the profile's first variable.
+    /// Whether the profile's first key variable holds a key for it.
     pub has_key: bool,
 }
 
 impl Endpoint<'_> {
-    /// The address as clients of OpenAI's APIs want it: with the version. A path that names one is left alone.
+    /// Returns the URL in the form of OpenAI clients: with `/v1`. A path that already contains a version is
+    /// left unchanged.
     pub fn url_with_version(&self) -> String {
         let url = self.url.trim_end_matches('/');
         let is_version = |part: &str| {
@@ -126,7 +127,7 @@ impl Endpoint<'_> {
         format!("{url}/v1")
     }
 
-    /// The address as clients of Anthropic's API want it: without the version.
+    /// Returns the URL in the form of Anthropic clients: without `/v1`.
     pub fn url_without_version(&self) -> String {
         let url = self.url.trim_end_matches('/');
         url.strip_suffix("/v1").unwrap_or(url).to_owned()
@@ -138,14 +139,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_endpoint_is_said_once_and_written_as_each_client_wants_it() {
-        let check = |url, versioned: &str, bare: &str| {
+    fn endpoint_url_is_adapted_to_each_client() {
+        let check = |url, with_version: &str, without_version: &str| {
             let endpoint = Endpoint {
                 url,
                 has_key: false,
             };
-            assert_eq!(endpoint.url_with_version(), versioned);
-            assert_eq!(endpoint.url_without_version(), bare);
+            assert_eq!(endpoint.url_with_version(), with_version);
+            assert_eq!(endpoint.url_without_version(), without_version);
         };
         check("http://h:1", "http://h:1/v1", "http://h:1");
         check("http://h:1/v1/", "http://h:1/v1", "http://h:1");

@@ -11,10 +11,10 @@ use super::run_context::SessionStart;
 use super::tokens::RunningTotal;
 use crate::settings::check_argument;
 
-/// How many names are known at once. A session that was forgotten can be loaded again, where the agent has kept it.
+/// Maximum number of known IDs. An evicted session can be loaded again if the agent still has it.
 const MAX_NAMES: usize = 1024;
 
-/// The sessions of one backend, by every name they were given. The one that nobody asked for longest is forgotten.
+/// The sessions of one backend, by every ID they have had. The least recently used one is evicted.
 #[derive(Default)]
 pub(super) struct CliSessions {
     table: Mutex<Table>,
@@ -22,23 +22,23 @@ pub(super) struct CliSessions {
 
 #[derive(Default)]
 struct Table {
-    /// Counts the times that somebody asked for a session.
-    asked: u64,
+    /// Counts lookups.
+    lookups: u64,
     by_name: HashMap<SessionId, Entry>,
 }
 
 struct Entry {
     session: Arc<CliSession>,
-    /// When it was asked for last.
-    asked: u64,
+    /// The lookup count at its last use.
+    last_used: u64,
 }
 
 impl CliSessions {
     pub(super) fn insert(&self, id: SessionId, session: Arc<CliSession>) {
         let table = &mut *lock(&self.table);
-        table.asked += 1;
-        let asked = table.asked;
-        table.by_name.insert(id, Entry { session, asked });
+        table.lookups += 1;
+        let last_used = table.lookups;
+        table.by_name.insert(id, Entry { session, last_used });
         if table.by_name.len() > MAX_NAMES {
             table.evict_oldest();
         }
@@ -46,9 +46,9 @@ impl CliSessions {
 
     pub(super) fn get(&self, backend: &str, id: &SessionId) -> Result<Arc<CliSession>> {
         let table = &mut *lock(&self.table);
-        table.asked += 1;
+        table.lookups += 1;
         let known = table.by_name.get_mut(id).map(|entry| {
-            entry.asked = table.asked;
+            entry.last_used = table.lookups;
             Arc::clone(&entry.session)
         });
         known.ok_or_else(|| Error::SessionNotFound {
@@ -60,7 +60,7 @@ impl CliSessions {
 
 impl Table {
     fn evict_oldest(&mut self) {
-        let oldest = self.by_name.iter().min_by_key(|(_, entry)| entry.asked);
+        let oldest = self.by_name.iter().min_by_key(|(_, entry)| entry.last_used);
         if let Some(id) = oldest.map(|(id, _)| id.clone()) {
             self.by_name.remove(&id);
         }
@@ -75,23 +75,23 @@ pub(super) struct CliSession {
 }
 
 struct CliSessionState {
-    /// The agent's own name for it, as far as it is known.
+    /// The agent's ID of the session, if known.
     name: Option<String>,
-    /// Whether the agent has it, so that the next turn resumes it.
-    begun: bool,
+    /// Whether the agent has the session, so that the next turn resumes it.
+    exists: bool,
     turns: u64,
-    /// What it consumed so far; `None` if it began before our time.
+    /// Total usage so far; `None` if it is unknown because the session started elsewhere.
     total: Option<RunningTotal>,
     stop: Arc<Notify>,
 }
 
 impl CliSession {
-    /// A session without turns, with the name we chose for it if we did.
+    /// Creates a session without turns, with an ID if the client chose one.
     pub(super) fn new(options: SessionOptions, cwd: PathBuf, name: Option<String>) -> Self {
         Self::with(options, cwd, name, false, Some(RunningTotal::default()))
     }
 
-    /// A session of an earlier time, which consumed so much if anybody knows.
+    /// Creates a session that the agent already has, with its total usage if known.
     pub(super) fn resumed(
         options: SessionOptions,
         cwd: PathBuf,
@@ -105,7 +105,7 @@ impl CliSession {
         options: SessionOptions,
         cwd: PathBuf,
         name: Option<String>,
-        begun: bool,
+        exists: bool,
         total: Option<RunningTotal>,
     ) -> Self {
         Self {
@@ -113,7 +113,7 @@ impl CliSession {
             cwd,
             state: Mutex::new(CliSessionState {
                 name,
-                begun,
+                exists,
                 turns: 0,
                 total,
                 stop: Arc::default(),
@@ -121,43 +121,43 @@ impl CliSession {
         }
     }
 
-    /// Counts a turn, and says how to find out that it is to be stopped.
+    /// Counts a turn, and returns the notification that cancels it.
     pub(super) fn begin_turn(&self) -> Arc<Notify> {
         let mut state = lock(&self.state);
         state.turns += 1;
-        // A stop that came too late for the last turn must not end this one.
+        // A cancellation that came too late for the last turn must not end this one.
         state.stop = Arc::default();
         Arc::clone(&state.stop)
     }
 
-    /// Asks the turn under way to end.
+    /// Cancels the running turn.
     pub(super) fn stop(&self) {
         lock(&self.state).stop.notify_one();
     }
 
-    /// Takes note of the agent's name for it. Says whether it is another than the one that was expected.
+    /// Records the agent's ID of the session. Returns `true` if it differs from the expected one.
     pub(super) fn set_name(&self, name: &str) -> bool {
         let mut state = lock(&self.state);
-        state.begun = true;
+        state.exists = true;
         let is_other = state.name.as_deref() != Some(name);
         state.name = Some(name.to_owned());
         is_other
     }
 
-    /// Takes note that the agent has it, although it never said so.
+    /// Records that the agent has the session although it did not report its ID.
     pub(super) fn mark_existing(&self) {
-        lock(&self.state).begun = true;
+        lock(&self.state).exists = true;
     }
 
     pub(super) fn has_turns(&self) -> bool {
-        lock(&self.state).begun
+        lock(&self.state).exists
     }
 
     pub(super) fn set_total(&self, total: RunningTotal) {
         lock(&self.state).total = Some(total);
     }
 
-    /// The agent's own name for it, if it is known.
+    /// Returns the agent's ID of the session, if known.
     pub(super) fn name(&self) -> Option<String> {
         lock(&self.state).name.clone()
     }
@@ -170,21 +170,21 @@ impl CliSession {
         lock(&self.state).total
     }
 
-    /// Runs `work` with how the next run takes the session up.
+    /// Calls `work` with how the next run creates or resumes the session.
     pub(super) fn with_start<T>(&self, work: impl FnOnce(SessionStart<'_>) -> T) -> T {
-        let (name, begun) = {
+        let (name, exists) = {
             let state = lock(&self.state);
-            (state.name.clone(), state.begun)
+            (state.name.clone(), state.exists)
         };
         work(match &name {
             None => SessionStart::Fresh,
-            Some(name) if begun => SessionStart::Resume(name),
+            Some(name) if exists => SessionStart::Resume(name),
             Some(name) => SessionStart::Named(name),
         })
     }
 }
 
-/// A session's name becomes an argument: it must look like a name.
+/// Checks that a session's ID, which becomes an argument, has the form of an ID.
 pub(super) fn check_name(id: &SessionId) -> Result<()> {
     let name = id.as_str();
     let is_name = name
@@ -192,9 +192,9 @@ pub(super) fn check_name(id: &SessionId) -> Result<()> {
         .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':'));
     match check_argument(name) {
         Ok(()) if is_name && name.len() <= 256 => Ok(()),
-        Err(problem) => Err(Error::InvalidInput(format!("the session's name {problem}"))),
+        Err(problem) => Err(Error::InvalidInput(format!("the session ID {problem}"))),
         Ok(()) => Err(Error::InvalidInput(
-            "the session's name may have letters, digits, and the signs - _ . :".to_owned(),
+            "the session ID may contain only letters, digits and - _ . : and at most 256 characters".to_owned(),
         )),
     }
 }
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_session_that_nobody_asked_for_longest_is_forgotten() {
+    fn least_recently_used_session_is_evicted() {
         let sessions = CliSessions::default();
         let session = || Arc::new(CliSession::new(SessionOptions::default(), "/".into(), None));
         let id = |number: usize| SessionId::from(format!("s{number}"));

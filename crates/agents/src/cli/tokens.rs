@@ -1,28 +1,28 @@
-//! From an agent's running totals to what one turn consumed.
+//! Converts an agent's running totals into the usage of one turn.
 
 use serde::Deserialize;
 use serde_json::json;
 use windlass_core::Usage;
 
-/// What a session consumed so far.
+/// The total usage of a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RunningTotal {
-    /// Tokens read, those from the cache included.
+    /// Input tokens, including those from the cache.
     pub input: u64,
-    /// Tokens read from the cache.
+    /// Input tokens read from the cache.
     pub cached: u64,
-    /// Tokens written to the cache.
+    /// Input tokens written to the cache.
     pub written: u64,
-    /// Tokens written by the model.
+    /// Output tokens.
     pub output: u64,
-    /// Those of them that were reasoning.
+    /// Output tokens that were reasoning.
     pub reasoning: u64,
-    /// Money.
+    /// Cost in US dollars.
     pub cost: f64,
 }
 
 impl RunningTotal {
-    /// What lies between two totals. One that went backwards counts as a fresh start.
+    /// Returns the difference between two totals. A total that decreased counts as a restart from zero.
     pub fn usage_since(self, before: Self) -> Usage {
         let before = if self.input < before.input || self.output < before.output {
             Self::default()
@@ -42,7 +42,7 @@ impl RunningTotal {
         }
     }
 
-    /// What lay before the last call, given what that call alone consumed.
+    /// Returns the total before the last call, given the usage of that call.
     pub fn before(self, last: Self) -> Self {
         Self {
             input: self.input.saturating_sub(last.input),
@@ -55,7 +55,7 @@ impl RunningTotal {
     }
 }
 
-/// Token counts as Codex writes them, in either of its spellings. The cached ones are part of the input.
+/// Token counts in Codex's format, in both of its spellings. The cached tokens are part of the input tokens.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct OpenAiTokens {
@@ -98,14 +98,14 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_is_the_difference_and_the_cache_stands_apart() {
+    fn turn_usage_is_the_difference_without_cached_tokens() {
         let usage = total(2400, 2000, 68).usage_since(total(1200, 1000, 34));
         assert_eq!((usage.input_tokens, usage.output_tokens), (200, 34));
         assert_eq!(usage.cache_read_tokens, Some(1000));
     }
 
     #[test]
-    fn a_total_that_went_backwards_is_a_fresh_start() {
+    fn decreased_total_counts_from_zero() {
         let usage = total(100, 0, 10).usage_since(total(1200, 1000, 34));
         assert_eq!((usage.input_tokens, usage.output_tokens), (100, 10));
     }

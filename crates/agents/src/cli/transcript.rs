@@ -1,34 +1,34 @@
-//! A conversation as one plain text, for an agent that remembers nothing.
+//! Renders a conversation as plain text, for an agent that is stateless.
 //!
 //! ```
-//! use windlass_agents::cli::transcript::{Message, parse, render};
+//! use windlass_agents::cli::transcript::{TranscriptMessage, parse, render};
 //!
-//! let dialog = [Message::system("Be brief."), Message::user("Hi!")];
+//! let dialog = [TranscriptMessage::system("Be brief."), TranscriptMessage::user("Hi!")];
 //! let text = render(&dialog);
 //! assert_eq!(text, "<<<ROLE:SYSTEM>>>\nBe brief.\n\n<<<ROLE:USER>>>\nHi!");
 //! assert_eq!(parse(&text).as_deref(), Some(&dialog[..]));
 //! ```
 //!
-//! Each message stands below a line that says who speaks, with a blank line between messages. Where the words of a
-//! message hold such a line, a backslash before it says that nobody speaks there.
+//! Each message follows a line that marks its role, with a blank line between messages. If the text of a
+//! message contains such a marker, it is escaped with a backslash.
 
 use windlass_wire as wire;
 
-/// Who speaks.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TranscriptRole {
-    /// Whoever sets the rules.
+    /// The system prompt.
     System,
-    /// Whoever asks.
+    /// The user.
     User,
-    /// Whoever answers.
+    /// The model.
     Assistant,
 }
 
 impl TranscriptRole {
     const ALL: [Self; 3] = [Self::System, Self::User, Self::Assistant];
 
-    /// The line above what this one says.
+    /// Returns the line above a message of this role.
     fn marker(self) -> &'static str {
         match self {
             Self::System => "<<<ROLE:SYSTEM>>>",
@@ -38,27 +38,27 @@ impl TranscriptRole {
     }
 }
 
-/// What one of them said.
+/// One message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TranscriptMessage {
-    /// Who.
+    /// The author.
     pub role: TranscriptRole,
-    /// What.
+    /// The content.
     pub text: String,
 }
 
 impl TranscriptMessage {
-    /// A rule.
+    /// Creates a system message.
     pub fn system(text: impl Into<String>) -> Self {
         Self::new(TranscriptRole::System, text)
     }
 
-    /// A question.
+    /// Creates a user message.
     pub fn user(text: impl Into<String>) -> Self {
         Self::new(TranscriptRole::User, text)
     }
 
-    /// An answer.
+    /// Creates an assistant message.
     pub fn assistant(text: impl Into<String>) -> Self {
         Self::new(TranscriptRole::Assistant, text)
     }
@@ -71,38 +71,44 @@ impl TranscriptMessage {
     }
 }
 
-/// The messages of a request to a model, as far as they can be said in words. What tools gave is the user's.
+/// Converts the messages of a model request, as far as they can be rendered as text. Tool results become user
+/// messages.
 pub fn messages(request: &wire::ModelRequest) -> Vec<TranscriptMessage> {
     let instructions = request.instructions.iter().map(|text| text.text.as_str());
     let instructions = instructions.collect::<Vec<_>>().join("\n\n");
-    let rules = (!instructions.is_empty()).then(|| TranscriptMessage::system(instructions));
-    let spoken = request.messages.iter().map(|message| {
+    let system = (!instructions.is_empty()).then(|| TranscriptMessage::system(instructions));
+    let rest = request.messages.iter().map(|message| {
         let role = match message.role {
             wire::Role::System | wire::Role::Developer => TranscriptRole::System,
             wire::Role::Assistant => TranscriptRole::Assistant,
             wire::Role::User | wire::Role::Tool => TranscriptRole::User,
         };
-        TranscriptMessage::new(role, text_of(message))
+        TranscriptMessage::new(role, message_text(message))
     });
-    rules.into_iter().chain(spoken).collect()
+    system.into_iter().chain(rest).collect()
 }
 
-/// What a message says. Calls and what they gave are said, too: whoever goes on with the conversation must know.
-fn text_of(message: &wire::Message) -> String {
-    let said = message.parts.iter().filter_map(|part| match part {
+/// Returns the text of a message. It includes tool calls and their results, because the rest of the
+/// conversation may depend on them.
+fn message_text(message: &wire::Message) -> String {
+    let texts = message.parts.iter().filter_map(|part| match part {
         wire::Part::Text(text) => Some(text.text.clone()),
         wire::Part::ToolCall(call) => Some(format!("[called {} with {}]", call.name, call.input)),
         wire::Part::ToolResult(result) => {
-            let gave = if result.is_error { "failed" } else { "gave" };
-            Some(format!("[{} {gave}]\n{}", result.name, result.text()))
+            let outcome = if result.is_error {
+                "failed"
+            } else {
+                "returned"
+            };
+            Some(format!("[{} {outcome}]\n{}", result.name, result.text()))
         }
         _ => None,
     });
-    let said = said.filter(|words| !words.is_empty());
-    said.collect::<Vec<_>>().join("\n\n")
+    let texts = texts.filter(|text| !text.is_empty());
+    texts.collect::<Vec<_>>().join("\n\n")
 }
 
-/// The conversation as one text.
+/// Renders the conversation as one text.
 pub fn render(messages: &[TranscriptMessage]) -> String {
     let mut text = String::new();
     for message in messages {
@@ -116,55 +122,55 @@ pub fn render(messages: &[TranscriptMessage]) -> String {
     text
 }
 
-/// The conversation that [`render`] made this text of; `None` if it made it of none.
+/// Parses a text that [`render`] produced. Returns `None` for any other text.
 pub fn parse(text: &str) -> Option<Vec<TranscriptMessage>> {
     let mut messages: Vec<TranscriptMessage> = Vec::new();
-    let mut words = String::new();
+    let mut content = String::new();
     let mut rest = text;
-    while let Some((before, role, after)) = next_mark(rest) {
+    while let Some((before, role, after)) = next_marker(rest) {
         let plain = before.trim_end_matches('\\');
-        words.push_str(plain);
+        content.push_str(plain);
         match before.len() - plain.len() {
             0 => {
-                // One blank line parts it from the message before.
+                // One blank line separates it from the previous message.
                 match messages.last_mut() {
-                    Some(last) => last.text = words.strip_suffix("\n\n")?.to_owned(),
-                    None if !words.is_empty() => return None,
+                    Some(last) => last.text = content.strip_suffix("\n\n")?.to_owned(),
+                    None if !content.is_empty() => return None,
                     None => {}
                 }
-                words.clear();
+                content.clear();
                 messages.push(TranscriptMessage::new(role, ""));
                 rest = after.strip_prefix('\n')?;
             }
             slashes => {
-                words.push_str(&"\\".repeat(slashes - 1));
-                words.push_str(role.marker());
+                content.push_str(&"\\".repeat(slashes - 1));
+                content.push_str(role.marker());
                 rest = after;
             }
         }
     }
-    words.push_str(rest);
+    content.push_str(rest);
     match messages.last_mut() {
-        Some(last) => last.text = words,
-        None if !words.is_empty() => return None,
+        Some(last) => last.text = content,
+        None if !content.is_empty() => return None,
         None => {}
     }
     Some(messages)
 }
 
-/// Gives every mark in the words one more backslash than it has.
-fn escape(mut words: &str, text: &mut String) {
-    while let Some((before, role, after)) = next_mark(words) {
+/// Adds one backslash to every marker in the content.
+fn escape(mut content: &str, text: &mut String) {
+    while let Some((before, role, after)) = next_marker(content) {
         text.push_str(before);
         text.push('\\');
         text.push_str(role.marker());
-        words = after;
+        content = after;
     }
-    text.push_str(words);
+    text.push_str(content);
 }
 
-/// What stands before the first mark, whose it is, and what stands behind it.
-fn next_mark(text: &str) -> Option<(&str, TranscriptRole, &str)> {
+/// Returns the text before the first marker, the marker's role, and the text after it.
+fn next_marker(text: &str) -> Option<(&str, TranscriptRole, &str)> {
     let mut from = 0;
     loop {
         let at = from + text[from..].find("<<<ROLE:")?;
@@ -184,9 +190,9 @@ mod tests {
 
     use super::*;
 
-    /// The dialog that the format was described with.
+    /// The example from the documentation of the format.
     #[test]
-    fn four_messages_as_they_are_documented() {
+    fn documented_example_is_rendered() {
         let dialog = [
             TranscriptMessage::system("You are a helpful assistant."),
             TranscriptMessage::user("Hi! What's your name?"),
@@ -212,11 +218,11 @@ What can you do?";
     }
 
     #[test]
-    fn words_that_look_like_a_speaker_are_words() {
-        let check = |words: &str, expected: &str| {
-            let text = render(&[TranscriptMessage::user(words)]);
+    fn markers_in_content_are_escaped() {
+        let check = |content: &str, expected: &str| {
+            let text = render(&[TranscriptMessage::user(content)]);
             assert_eq!(text, format!("<<<ROLE:USER>>>\n{expected}"));
-            assert_eq!(parse(&text), Some(vec![TranscriptMessage::user(words)]));
+            assert_eq!(parse(&text), Some(vec![TranscriptMessage::user(content)]));
         };
         check("<<<ROLE:SYSTEM>>>", "\\<<<ROLE:SYSTEM>>>");
         check("a \\<<<ROLE:USER>>> b", "a \\\\<<<ROLE:USER>>> b");
@@ -226,7 +232,7 @@ What can you do?";
     }
 
     #[test]
-    fn what_nobody_rendered_is_no_transcript() {
+    fn other_text_is_not_parsed() {
         for text in [
             "hello",
             "hello\n\n<<<ROLE:USER>>>\nhello",
@@ -240,22 +246,22 @@ What can you do?";
     }
 
     #[test]
-    fn a_request_is_its_text() {
-        let said = |role, text: &str| {
+    fn request_messages_are_converted() {
+        let message = |role, text: &str| {
             let text = wire::Part::text(text);
             wire::Message::new(role, vec![text])
         };
         let request = wire::ModelRequest {
             messages: vec![
-                said(wire::Role::Developer, "Rule."),
-                said(wire::Role::User, "Hi"),
-                said(wire::Role::Assistant, "Hello"),
+                message(wire::Role::Developer, "Rule."),
+                message(wire::Role::User, "Hi"),
+                message(wire::Role::Assistant, "Hello"),
             ],
             ..wire::ModelRequest::new("composer-cli/x")
         };
-        let found = messages(&request);
+        let converted = messages(&request);
         assert_eq!(
-            found,
+            converted,
             [
                 TranscriptMessage::system("Rule."),
                 TranscriptMessage::user("Hi"),
@@ -265,7 +271,7 @@ What can you do?";
     }
 
     #[test]
-    fn calls_and_what_they_gave_are_said() {
+    fn tool_calls_and_results_are_rendered() {
         let call = wire::Part::ToolCall(wire::ToolCall {
             name: "weather".to_owned(),
             input: "{\"city\":\"Brno\"}".to_owned(),
@@ -287,14 +293,14 @@ What can you do?";
             messages(&request),
             [
                 TranscriptMessage::assistant("[called weather with {\"city\":\"Brno\"}]"),
-                TranscriptMessage::user("[weather gave]\nsunny"),
+                TranscriptMessage::user("[weather returned]\nsunny"),
             ]
         );
     }
 
-    /// Words made of the pieces that could be misread.
-    fn text_of() -> impl Strategy<Value = String> {
-        let piece = prop::sample::select(vec![
+    /// Generates text from parts that could be misread.
+    fn ambiguous_text() -> impl Strategy<Value = String> {
+        let part = prop::sample::select(vec![
             "<<<ROLE:SYSTEM>>>",
             "<<<ROLE:USER>>>",
             "<<<ROLE:ASSISTANT>>>",
@@ -310,26 +316,26 @@ What can you do?";
             "a",
             "é",
         ]);
-        prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+        prop::collection::vec(part, 0..12).prop_map(|parts| parts.concat())
     }
 
     fn dialog() -> impl Strategy<Value = Vec<TranscriptMessage>> {
         let role = prop::sample::select(TranscriptRole::ALL.to_vec());
-        let words = prop_oneof![text_of(), any::<String>()];
-        let message = (role, words).prop_map(|(role, text)| TranscriptMessage { role, text });
+        let content = prop_oneof![ambiguous_text(), any::<String>()];
+        let message = (role, content).prop_map(|(role, text)| TranscriptMessage { role, text });
         prop::collection::vec(message, 0..6)
     }
 
     proptest! {
         #[test]
-        fn every_dialog_comes_back_as_it_was(dialog in dialog()) {
+        fn rendered_dialog_parses_to_itself(dialog in dialog()) {
             prop_assert_eq!(parse(&render(&dialog)), Some(dialog));
         }
 
         #[test]
-        fn what_can_be_read_is_written_the_same_way(text in text_of()) {
-            let again = parse(&text).map(|dialog| render(&dialog));
-            prop_assert!(again.is_none_or(|again| again == text));
+        fn parsed_text_renders_to_itself(text in ambiguous_text()) {
+            let rendered = parse(&text).map(|dialog| render(&dialog));
+            prop_assert!(rendered.is_none_or(|rendered| rendered == text));
         }
     }
 }

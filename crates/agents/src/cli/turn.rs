@@ -20,33 +20,33 @@ use super::profile::SessionNaming;
 use super::program::CliInstallation;
 use super::sessions::CliSession;
 
-/// From prompt to terminal event. Dropping it ends the process with all it started.
+/// A turn from prompt to terminal event. Dropping it kills the process tree.
 pub(super) struct CliTurn {
     driver: Arc<CliDriver>,
-    found: CliInstallation,
+    installation: CliInstallation,
     id: SessionId,
     session: Arc<CliSession>,
-    question: TurnRequest,
-    /// Until the turn has ended.
+    request: TurnRequest,
+    /// `None` once the turn has ended.
     process: Option<AgentProcess>,
-    /// Whether the process waited since an earlier turn and has not said anything in this one.
-    untried: bool,
+    /// The process was idle before this turn and has emitted nothing in it yet, so it may have died unnoticed.
+    may_be_stale: bool,
     queue: VecDeque<BackendEvent>,
-    /// The end of the turn, once all is done that comes before it.
+    /// The terminal event, returned once everything before it was returned.
     end: Option<BackendEvent>,
-    /// What a process that ended by itself left behind.
-    left: TurnDiagnostics,
-    /// What somebody was asked in the agent's name.
-    questions: FuturesUnordered<BoxFuture<'static, PermissionChoice>>,
+    /// Diagnostics of a process that exited on its own.
+    diagnostics: TurnDiagnostics,
+    /// Permission requests that are waiting for the approver.
+    permissions: FuturesUnordered<BoxFuture<'static, PermissionChoice>>,
     stop: Arc<Notify>,
-    /// When an agent that was asked to end the turn is made to.
-    patience: Option<Instant>,
+    /// When an agent that did not end a cancelled turn is killed.
+    force_stop_at: Option<Instant>,
 }
 
-/// How long an agent may take to end a turn when asked.
+/// Time that an agent has to end a cancelled turn.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The id of a question, and the option that was chosen.
+/// The ID of a permission request, and the chosen option.
 type PermissionChoice = (String, Option<String>);
 
 enum CliTurnStep {
@@ -58,40 +58,40 @@ enum CliTurnStep {
 }
 
 impl CliTurn {
-    /// Begins a turn, with the process that waits for it or with a new one.
+    /// Starts a turn, with the session's idle process or with a new one.
     pub(super) fn start(
         driver: Arc<CliDriver>,
-        found: CliInstallation,
+        installation: CliInstallation,
         id: &SessionId,
         prompt: Prompt,
     ) -> Result<EventStream> {
         let session = driver.sessions.get(driver.profile.name, id)?;
         let stop = session.begin_turn();
-        let waiting = driver.parking.take(id);
-        let untried = waiting.is_some();
-        let mut process = match waiting {
+        let idle_process = driver.idle.take(id);
+        let may_be_stale = idle_process.is_some();
+        let mut process = match idle_process {
             Some(process) => process,
-            None => driver.start(&found, &session, &prompt.text)?,
+            None => driver.start(&installation, &session, &prompt.text)?,
         };
-        let question = TurnRequest {
+        let request = TurnRequest {
             prompt: prompt.text,
             schema: session.options.output_schema.clone(),
         };
-        process.start_turn(question.clone());
+        process.start_turn(request.clone());
         let turn = Self {
             driver,
-            found,
+            installation,
             id: id.clone(),
             session,
-            question,
+            request,
             process: Some(process),
-            untried,
+            may_be_stale,
             queue: VecDeque::new(),
             end: None,
-            left: TurnDiagnostics::default(),
-            questions: FuturesUnordered::new(),
+            diagnostics: TurnDiagnostics::default(),
+            permissions: FuturesUnordered::new(),
             stop,
-            patience: None,
+            force_stop_at: None,
         };
         Ok(Box::pin(stream::unfold(turn, Self::next)))
     }
@@ -106,11 +106,11 @@ impl CliTurn {
                     return Some((emitted, self));
                 }
                 let BackendEvent { event, raw } = emitted;
-                let left = self
+                let diagnostics = self
                     .finish_session(&event)
                     .await
                     .with_retry_after(failure::retry_after(&event));
-                let (before, event) = left.attach_to(event);
+                let (before, event) = diagnostics.attach_to(event);
                 self.end = Some(BackendEvent { event, raw });
                 match before {
                     Some(before) => return Some((before.into(), self)),
@@ -123,28 +123,28 @@ impl CliTurn {
                     Ok(Some(line)) => CliTurnStep::Line(line.text()),
                     _ => CliTurnStep::End,
                 },
-                Some(chosen) = self.questions.next(), if !self.questions.is_empty() => {
+                Some(chosen) = self.permissions.next(), if !self.permissions.is_empty() => {
                     CliTurnStep::Chosen(chosen)
                 }
                 () = self.stop.notified() => CliTurnStep::Stop,
-                () = wait_until(self.patience) => CliTurnStep::ForceStop,
+                () = wait_until(self.force_stop_at) => CliTurnStep::ForceStop,
             };
             match step {
                 CliTurnStep::Line(line) => {
-                    let heard = process.handle_line(&line);
-                    self.on_parsed(heard, line);
+                    let parsed = process.handle_line(&line);
+                    self.on_parsed(parsed, line);
                 }
                 CliTurnStep::Chosen((id, option)) => {
                     process.answer_permission(&id, option.as_deref())
                 }
                 CliTurnStep::Stop => {
-                    self.untried = false;
-                    self.questions.clear();
-                    self.patience = Some(Instant::now() + CANCEL_TIMEOUT);
+                    self.may_be_stale = false;
+                    self.permissions.clear();
+                    self.force_stop_at = Some(Instant::now() + CANCEL_TIMEOUT);
                     process.interrupt();
                 }
                 CliTurnStep::ForceStop => {
-                    self.patience = None;
+                    self.force_stop_at = None;
                     process.child.stop();
                 }
                 CliTurnStep::End => self.ended().await,
@@ -152,12 +152,12 @@ impl CliTurn {
         }
     }
 
-    /// Keeps what a line said about the session, and passes its events on.
-    fn on_parsed(&mut self, heard: Parsed, line: String) {
-        if let Some(total) = heard.total {
+    /// Records a line's session ID and usage, and queues its events.
+    fn on_parsed(&mut self, parsed: Parsed, line: String) {
+        if let Some(total) = parsed.total {
             self.session.set_total(total);
         }
-        if let Some(name) = heard.session
+        if let Some(name) = parsed.session
             && self.session.set_name(&name)
         {
             let id = SessionId::from(name.as_str());
@@ -169,52 +169,53 @@ impl CliTurn {
             self.queue
                 .push_back(AgentEvent::SessionChanged { new_session_id }.into());
         }
-        for ask in heard.asks {
+        for request in parsed.asks {
             let approver = self.session.options.approver.clone();
-            self.questions.push(Box::pin(async move {
-                let id = ask.id.clone();
-                (id, approver.ask(ask).await)
+            self.permissions.push(Box::pin(async move {
+                let id = request.id.clone();
+                (id, approver.ask(request).await)
             }));
         }
         let first = self.queue.len();
         self.queue
-            .extend(heard.events.into_iter().map(BackendEvent::from));
+            .extend(parsed.events.into_iter().map(BackendEvent::from));
         if self.queue.len() > first {
-            self.untried = false;
+            self.may_be_stale = false;
             if let Some(last) = self.queue.back_mut() {
                 last.raw = Some(line);
             }
         }
     }
 
-    /// The output has ended, and the turn with it, unless it had not really begun.
+    /// Handles the end of the output: ends the turn, or restarts the process if the turn had not started.
     async fn ended(&mut self) {
         let Some(process) = self.process.take() else {
             return;
         };
-        // A process that died while it waited for this turn is started again.
-        if !std::mem::take(&mut self.untried) {
-            let (end, left) = process.wait_exit(&self.driver).await;
+        // A process that died while it was idle is restarted.
+        if !std::mem::take(&mut self.may_be_stale) {
+            let (end, diagnostics) = process.wait_exit(&self.driver).await;
             if !self.is_name_taken(&end) {
-                self.left = left;
+                self.diagnostics = diagnostics;
                 self.queue.push_back(end.into());
                 return;
             }
             self.session.mark_existing();
         }
-        let prompt = &self.question.prompt;
-        match self.driver.start(&self.found, &self.session, prompt) {
+        let prompt = &self.request.prompt;
+        match self.driver.start(&self.installation, &self.session, prompt) {
             Ok(mut process) => {
-                process.start_turn(self.question.clone());
+                process.start_turn(self.request.clone());
                 self.process = Some(process);
             }
             Err(error) => self.queue.push_back(AgentEvent::from(error).into()),
         }
     }
 
-    /// Whether the agent has the session that we wanted to begin: an earlier turn ended before it could say so.
+    /// Returns `true` if the agent already has the session that the turn wanted to create: an earlier turn
+    /// ended before the agent could report it.
     fn is_name_taken(&self, end: &AgentEvent) -> bool {
-        match (end, self.found.transport.naming) {
+        match (end, self.installation.transport.naming) {
             (AgentEvent::Error { message, .. }, SessionNaming::ByClient { taken }) => {
                 message.contains(taken) && !self.session.has_turns()
             }
@@ -222,31 +223,32 @@ impl CliTurn {
         }
     }
 
-    /// The terminal event is known; before anyone hears it, the session is in order for the next turn.
+    /// Prepares the session for the next turn, before the terminal event is returned.
     ///
-    /// Gives what the process left behind. One that goes on living is only quoted where it failed.
+    /// Returns the diagnostics of the process. For a process that keeps running, they are returned only if the
+    /// turn failed.
     async fn finish_session(&mut self, end: &AgentEvent) -> TurnDiagnostics {
         self.queue.clear();
-        self.questions.clear();
+        self.permissions.clear();
         match self.process.take() {
             Some(process) if process.is_interactive() && !self.session.options.once => {
-                let left = match end {
+                let diagnostics = match end {
                     AgentEvent::Error { .. } => process.diagnostics(None),
                     _ => TurnDiagnostics::default(),
                 };
-                self.driver.parking.insert(self.id.clone(), process);
-                left
+                self.driver.idle.insert(self.id.clone(), process);
+                diagnostics
             }
             Some(process) => process.close().await,
-            None => std::mem::take(&mut self.left),
+            None => std::mem::take(&mut self.diagnostics),
         }
     }
 }
 
-/// Waits for that moment; for ever, if there is none.
-async fn wait_until(moment: Option<Instant>) {
-    match moment {
-        Some(moment) => tokio::time::sleep_until(moment).await,
+/// Waits until the given time, or forever if there is none.
+async fn wait_until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
         None => std::future::pending().await,
     }
 }

@@ -1,4 +1,4 @@
-//! Versions that were asked for before: starting a program only to hear its version can take half a second.
+//! A cache of program versions: starting a program to get its version can take half a second.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use crate::{AgentContext, Version};
 
 const FILE: &str = "versions.json";
-/// More than all agents of a machine need.
+/// Enough for all agents of a machine.
 const FILE_BYTES: u64 = 64 << 10;
 
-/// A program as it was when it said its version.
+/// The version of a program, and a stamp of its file.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct CachedVersion {
     /// Changes whenever the file is written, replaced or moved.
@@ -24,16 +24,16 @@ struct CachedVersion {
 
 type VersionTable = BTreeMap<String, CachedVersion>;
 
-/// The version of a program that has not changed since it was asked.
+/// Returns the version of a program that has not changed since it was cached.
 pub(crate) fn get(context: &AgentContext, program: &str) -> Option<Version> {
     let path = locate(context, program)?;
     let known = read(context).remove(path.to_str()?)?;
     (known.stamp == file_stamp(&path)?).then(|| Version::find_in(&known.version))?
 }
 
-/// Keeps a version for the next time. If that does not work, the program is asked again.
+/// Caches a version. On failure, the program is started again next time.
 pub(crate) fn put(context: &AgentContext, program: &str, version: Version) {
-    let written = || {
+    let write = || {
         let path = locate(context, program)?;
         let mut table = read(context);
         let known = CachedVersion {
@@ -46,8 +46,8 @@ pub(crate) fn put(context: &AgentContext, program: &str, version: Version) {
         file.write_all(&serde_json::to_vec(&table).ok()?).ok()?;
         file.persist(context.state_dir().join(FILE)).ok()
     };
-    if written().is_none() {
-        tracing::debug!(program, "its version could not be kept");
+    if write().is_none() {
+        tracing::debug!(program, "could not cache the version");
     }
 }
 
@@ -60,7 +60,7 @@ fn read(context: &AgentContext) -> VersionTable {
         .unwrap_or_default()
 }
 
-/// Where the program really is, as the sandbox would find it.
+/// Returns the real path of the program, as the sandbox would find it.
 pub(crate) fn locate(context: &AgentContext, program: &str) -> Option<PathBuf> {
     if program.contains('/') {
         return Path::new(program)
@@ -70,21 +70,21 @@ pub(crate) fn locate(context: &AgentContext, program: &str) -> Option<PathBuf> {
     }
     let path = context.sandbox().host().variable("PATH")?;
     std::env::split_paths(path)
-        .filter(|folder| folder.is_absolute())
-        .map(|folder| folder.join(program))
+        .filter(|dir| dir.is_absolute())
+        .map(|dir| dir.join(program))
         .find(|candidate| candidate.is_file())?
         .canonicalize()
         .ok()
 }
 
 fn file_stamp(path: &Path) -> Option<String> {
-    let found = path.metadata().ok()?;
+    let metadata = path.metadata().ok()?;
     Some(format!(
         "{}:{}:{}:{}.{}",
-        found.dev(),
-        found.ino(),
-        found.size(),
-        found.ctime(),
-        found.ctime_nsec()
+        metadata.dev(),
+        metadata.ino(),
+        metadata.size(),
+        metadata.ctime(),
+        metadata.ctime_nsec()
     ))
 }

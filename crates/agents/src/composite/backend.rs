@@ -1,4 +1,4 @@
-//! A composite as an agent like any other.
+//! The composite as an [`AgentBackend`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use super::turn::CompositeTurn;
 use super::{CompositeKind, CompositeProfile};
 use crate::model::{CompletionModel, completion_model, with_completion_model};
 
-/// What every composite is called in messages; the nodes have names of their own.
+/// The backend name of every composite in messages; the nodes have their own names.
 pub(super) const NAME: &str = "composite";
-/// What parts a node's name from its session in the name of a composite's session.
+/// Separates the node's name from the node's session id in the id of a composite session.
 const SESSION_SEPARATOR: char = ':';
 
-/// One of the agents that a composite is made of.
+/// One agent of a composite.
 #[derive(Debug, Clone)]
 pub struct Node {
     pub(super) name: String,
@@ -30,7 +30,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// This agent, under this name.
+    /// Creates a node with the given name and agent.
     pub fn new(name: impl Into<String>, agent: AgentHandle) -> Self {
         Self {
             name: name.into(),
@@ -39,46 +39,43 @@ impl Node {
     }
 }
 
-/// An agent made of others. Clones share sessions and who rests.
+/// An agent made of other agents. Clones share the sessions and the cool-downs.
 #[derive(Clone)]
 pub struct Composite {
     pub(super) shared: Arc<CompositeState>,
 }
 
-/// What all turns of one composite share.
+/// The state that all turns of one composite share.
 pub(super) struct CompositeState {
     pub(super) profile: CompositeProfile,
     pub(super) nodes: Vec<Node>,
     pub(super) clock: Arc<dyn Clock>,
-    pub(super) cooling: Cooldowns,
+    pub(super) cooldowns: Cooldowns,
     pub(super) sessions: CompositeSessions,
 }
 
 impl Composite {
-    /// These agents, working together as the profile says.
+    /// Creates a composite of these nodes. Fails if their number does not match the kind of the profile.
     pub fn new(profile: CompositeProfile, nodes: Vec<Node>) -> Result<Self> {
         Self::with_clock(profile, nodes, Arc::new(SystemClock::new()))
     }
 
-    /// The same, taking time from elsewhere.
+    /// Like [`new`](Self::new), with the given clock.
     pub fn with_clock(
         profile: CompositeProfile,
         nodes: Vec<Node>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self> {
-        let (fits, wanted) = match profile.kind {
+        let (is_valid, expected) = match profile.kind {
             CompositeKind::Single => (nodes.len() == 1, "one agent"),
             CompositeKind::Fallback => (!nodes.is_empty(), "at least one agent"),
-            CompositeKind::PlanExecute => (
-                nodes.len() == 2,
-                "two agents: one that plans, one that does",
-            ),
+            CompositeKind::PlanExecute => (nodes.len() == 2, "two agents: a planner and a coder"),
         };
-        if !fits {
-            let problem = format!("{} are named, expected {wanted}", nodes.len());
+        if !is_valid {
+            let problem = format!("{} given, expected {expected}", nodes.len());
             return Err(Error::config("nodes", problem));
         }
-        // What is too large is cut once, at the composite's own handle.
+        // Oversized events are truncated once, by the composite's own handle.
         let nodes: Vec<Node> = nodes
             .into_iter()
             .map(|Node { name, agent }| {
@@ -89,55 +86,55 @@ impl Composite {
                 Node { name, agent }
             })
             .collect();
-        let cooling = Cooldowns::new(Arc::clone(&clock), nodes.len(), profile.cool_down);
+        let cooldowns = Cooldowns::new(Arc::clone(&clock), nodes.len(), profile.cool_down);
         Ok(Self {
             shared: Arc::new(CompositeState {
                 profile,
                 nodes,
                 clock,
-                cooling,
+                cooldowns,
                 sessions: CompositeSessions::default(),
             }),
         })
     }
 
-    /// The composite behind a handle. Each node keeps to its own limits; all together may take as long as they may one
-    /// after the other.
+    /// Wraps the composite in a handle. Each node keeps its own limits. The deadline of the composite is the sum of the
+    /// deadlines of its nodes, because they may run sequentially.
     pub fn handle(&self) -> AgentHandle {
         let handle = AgentHandle::wrap(self.clone()).with_clock(Arc::clone(&self.shared.clock));
-        let of_nodes = self.shared.nodes.iter().map(|node| node.agent.limits());
-        let usual = handle.limits();
-        let sum = of_nodes.clone().fold(Duration::ZERO, |sum, node| {
+        let node_limits = self.shared.nodes.iter().map(|node| node.agent.limits());
+        let defaults = handle.limits();
+        let sum = node_limits.clone().fold(Duration::ZERO, |sum, node| {
             sum.saturating_add(node.deadline)
         });
-        let grace = of_nodes.map(|node| node.grace).max();
+        let grace = node_limits.map(|node| node.grace).max();
         let handle = handle.with_limits(TurnLimits {
             deadline: sum,
-            // A node that is kept back is not silent; its own handle knows when it is.
+            // A node whose events are held back is not stalled. The node's own handle detects a stall.
             stall: None,
-            grace: grace.unwrap_or(usual.grace) + Duration::from_secs(1),
-            ..usual
+            grace: grace.unwrap_or(defaults.grace) + Duration::from_secs(1),
+            ..defaults
         });
         match self.completion_model() {
-            Some(answers) => with_completion_model(&handle, answers),
+            Some(model) => with_completion_model(&handle, model),
             None => handle,
         }
     }
 
-    /// The composite as one that takes whole conversations, if all its nodes are such.
+    /// Returns the composite as a [`CompletionModel`], if all of its nodes are one and the composite does not plan.
     pub fn completion_model(&self) -> Option<Arc<dyn CompletionModel>> {
         let shared = &self.shared;
         let mut nodes = shared.nodes.iter();
         let all = nodes.all(|node| completion_model(&node.agent).is_some());
-        let is_one = shared.profile.kind != CompositeKind::PlanExecute;
-        (all && is_one).then(|| Arc::new(self.clone()) as Arc<dyn CompletionModel>)
+        let answers_once = shared.profile.kind != CompositeKind::PlanExecute;
+        (all && answers_once).then(|| Arc::new(self.clone()) as Arc<dyn CompletionModel>)
     }
 }
 
 impl CompositeState {
-    /// What every node can do that may come to answer.
+    /// Returns the capabilities that every node which may answer has.
     ///
-    /// Of a planner and a coder, only the second is heard; what both do is told where both can tell it.
+    /// Of a planner and a coder only the coder answers. Usage and cost are reported only if both nodes report them.
     fn capabilities(&self) -> Capabilities {
         let mut all = self.nodes.iter().map(|node| node.agent.capabilities());
         let first = all.next().unwrap_or_default();
@@ -148,7 +145,7 @@ impl CompositeState {
             permissions: a.permissions && b.permissions,
             native_schema: a.native_schema && b.native_schema,
             mcp: a.mcp && b.mcp,
-            // A model's name is one agent's own word.
+            // A model name is valid for one agent only.
             model_choice: false,
             usage: a.usage && b.usage,
             cost: a.cost && b.cost,
@@ -165,38 +162,38 @@ impl CompositeState {
         }
     }
 
-    /// Refuses what not every node could do.
+    /// Rejects options that not every node supports.
     fn check(&self, options: &SessionOptions) -> Result<()> {
-        let can = self.capabilities();
-        let refuse = |what: &str| {
+        let capabilities = self.capabilities();
+        let unsupported = |what: &str| {
             Err(Error::Unsupported {
                 backend: NAME.to_owned(),
                 what: what.to_owned(),
             })
         };
-        if options.output_schema.is_some() && !can.native_schema {
-            return refuse("enforce a schema with every node: put it into the prompt");
+        if options.output_schema.is_some() && !capabilities.native_schema {
+            return unsupported("enforce a schema with every node: put it into the prompt");
         }
-        if !options.mcp_servers.is_empty() && !can.mcp {
-            return refuse("connect every node to MCP servers");
+        if !options.mcp_servers.is_empty() && !capabilities.mcp {
+            return unsupported("connect every node to MCP servers");
         }
-        if options.model.is_some() && !can.model_choice {
-            return refuse("choose a model: each node has its own, set there");
+        if options.model.is_some() && !capabilities.model_choice {
+            return unsupported("choose a model: set the model of each node instead");
         }
         Ok(())
     }
 
-    /// The name under which a node's session is a session of the composite.
+    /// Returns the composite session id for a node's session.
     pub(super) fn to_composite_id(&self, node: usize, inner: &SessionId) -> Option<SessionId> {
         let name = &self.nodes.get(node)?.name;
         Some(format!("{name}{SESSION_SEPARATOR}{inner}").into())
     }
 
-    /// The node and its session that such a name means.
-    fn from_composite_id(&self, id: &SessionId) -> Option<(usize, SessionId)> {
-        self.nodes.iter().enumerate().find_map(|(place, node)| {
+    /// Splits a composite session id into the node and the node's session id.
+    fn parse_composite_id(&self, id: &SessionId) -> Option<(usize, SessionId)> {
+        self.nodes.iter().enumerate().find_map(|(index, node)| {
             let rest = id.as_str().strip_prefix(node.name.as_str())?;
-            Some((place, rest.strip_prefix(SESSION_SEPARATOR)?.into()))
+            Some((index, rest.strip_prefix(SESSION_SEPARATOR)?.into()))
         })
     }
 
@@ -204,17 +201,17 @@ impl CompositeState {
         if !self.capabilities().load_session {
             return Err(Error::Unsupported {
                 backend: NAME.to_owned(),
-                what: "take up a session: not every node can".to_owned(),
+                what: "resume a session: not every node can".to_owned(),
             });
         }
         self.check(&options)?;
         if let Ok(known) = self.sessions.get(id) {
-            let again = Arc::new(known.with_options(options));
-            self.sessions.insert(id.clone(), again);
+            let updated = Arc::new(known.with_options(options));
+            self.sessions.insert(id.clone(), updated);
             return Ok(());
         }
-        // A session of another process: the node that answered there has it.
-        let Some((node, inner)) = self.from_composite_id(id) else {
+        // The session was created in another process. The node that answered there has it.
+        let Some((node, inner)) = self.parse_composite_id(id) else {
             return Err(unknown(id));
         };
         let agent = &self.nodes[node].agent;
@@ -240,7 +237,7 @@ impl AgentBackend for Composite {
         self.shared.capabilities()
     }
 
-    /// No node is asked yet: which one it will be is not known before the first prompt.
+    /// Starts no node session: the node is not chosen before the first prompt.
     fn new_session(&self, options: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
         Box::pin(async move {
             self.shared.check(&options)?;

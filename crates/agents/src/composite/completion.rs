@@ -1,4 +1,4 @@
-//! Whole conversations answered by the first node that can, where every node is one that takes them.
+//! Stateless completions by the first available node, if every node is a [`CompletionModel`].
 
 use std::future::ready;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use super::cooldown::NodeOrder;
 use super::hold_buffer::HoldBuffer;
 use crate::model::{CompletionModel, TracedResponse, completion_model, failure};
 
-/// How many events may wait before the answer does.
+/// Capacity of the event channel; the run waits when it is full.
 const EVENT_QUEUE: usize = 16;
 
-/// An answer under way. It runs inside its own stream, so that dropping the stream ends it.
+/// A running completion. It runs inside its own stream, so that dropping the stream ends it.
 struct CompletionRun {
     shared: Arc<CompositeState>,
     request: ModelRequest,
@@ -33,13 +33,13 @@ impl CompletionModel for Composite {
         nodes: &TraceCollector,
     ) -> BoxStream<'static, ModelEvent> {
         let (sender, receiver) = mpsc::channel(EVENT_QUEUE);
-        let asking = CompletionRun {
+        let run = CompletionRun {
             shared: Arc::clone(&self.shared),
             request,
             out: sender,
             nodes: nodes.clone(),
         };
-        let work = stream::once(asking.run()).filter_map(|()| ready(None));
+        let work = stream::once(run.run()).filter_map(|()| ready(None));
         let events = stream::unfold(receiver, |mut receiver| async move {
             receiver.recv().await.map(|event| (event, receiver))
         });
@@ -49,16 +49,17 @@ impl CompletionModel for Composite {
 
 impl CompletionRun {
     async fn run(self) {
-        let order = self.shared.cooling.order();
-        for (node, rest, left) in &order.resting {
+        let order = self.shared.cooldowns.order();
+        for (node, cooldown, remaining) in &order.cooling {
             let mut trace = TurnTrace::start(&self.shared.clock, "skipped", self.name(*node));
-            trace.fail(rest.code, &format!("rests for {} s more", left.as_secs()));
+            let message = format!("cooling down for {} s more", remaining.as_secs());
+            trace.fail(cooldown.code, &message);
             self.nodes.push(trace.finish());
         }
         let mut failures = Vec::new();
-        for (place, node) in order.ask.iter().enumerate() {
-            let replaceable = place + 1 < order.ask.len();
-            match self.ask(*node, replaceable).await {
+        for (position, node) in order.nodes.iter().enumerate() {
+            let replaceable = position + 1 < order.nodes.len();
+            match self.run_node(*node, replaceable).await {
                 Ok(()) => return,
                 Err(error) => failures.push((*node, error)),
             }
@@ -67,19 +68,19 @@ impl CompletionRun {
         self.send_all(vec![ModelEvent::Error(error)]).await;
     }
 
-    /// Asks one node. The error is what it failed with before it had begun.
-    async fn ask(&self, node: usize, replaceable: bool) -> Result<(), ModelError> {
+    /// Runs one node. Returns an error if the node failed before its output started, so that the next node can run.
+    async fn run_node(&self, node: usize, replaceable: bool) -> Result<(), ModelError> {
         let shared = &self.shared;
-        let of_node = shared.nodes.get(node);
-        let Some(native) = of_node.and_then(|node| completion_model(&node.agent)) else {
-            let message = format!("{} takes no conversations", self.name(node));
+        let configured = shared.nodes.get(node);
+        let Some(model) = configured.and_then(|node| completion_model(&node.agent)) else {
+            let message = format!("{} does not support completions", self.name(node));
             return Err(ModelError::new(ErrorKind::Server, message));
         };
         let inner = TraceCollector::default();
         let trace = TurnTrace::start(&shared.clock, "node", self.name(node));
         let mut step = TracedResponse::start(trace, &self.nodes, None);
         let mut hold = HoldBuffer::new(replaceable);
-        let mut events = native.complete_traced(self.request.clone(), &inner);
+        let mut events = model.complete_traced(self.request.clone(), &inner);
         let mut last = None;
         while let Some(event) = events.next().await {
             step.on_event(&event);
@@ -95,16 +96,21 @@ impl CompletionRun {
         let error = match last {
             Some(ModelEvent::Error(error)) => error,
             Some(done) => {
-                shared.cooling.record_success(node);
+                shared.cooldowns.record_success(node);
                 self.send_all(hold.drain()).await;
                 self.send_all(vec![done]).await;
                 return Ok(());
             }
-            None => ModelError::new(ErrorKind::Interrupted, "the answer has no end"),
+            None => ModelError::new(
+                ErrorKind::Interrupted,
+                "the response ended without a terminal event",
+            ),
         };
         let code = failure::code(error.kind);
         if shared.profile.falls_back_on(FallbackCause::from_code(code)) {
-            shared.cooling.record_failure(node, code, error.retry_after);
+            shared
+                .cooldowns
+                .record_failure(node, code, error.retry_after);
             if !hold.has_started() || !replaceable {
                 return Err(error);
             }
@@ -114,31 +120,32 @@ impl CompletionRun {
         Ok(())
     }
 
-    /// No node answered: how that is told.
+    /// Builds the error for the case that no node answered.
     fn all_failed(&self, mut failures: Vec<(usize, ModelError)>, order: &NodeOrder) -> ModelError {
-        let said: Vec<String> = failures
+        let messages: Vec<String> = failures
             .iter()
             .map(|(node, error)| format!("{}: {}", self.name(*node), error.message))
             .collect();
         match failures.pop() {
             Some((_, mut error)) => {
-                if said.len() > 1 {
-                    error.message = format!("no node answered: {}", said.join("; "));
+                if messages.len() > 1 {
+                    error.message = format!("no node answered: {}", messages.join("; "));
                 }
                 error
             }
             None => {
                 let limited = order
-                    .resting
+                    .cooling
                     .iter()
-                    .any(|(_, rest, _)| rest.code == ErrorCode::RateLimited);
-                let kind = match limited {
-                    true => ErrorKind::RateLimited,
-                    false => ErrorKind::Overloaded,
+                    .any(|(_, cooldown, _)| cooldown.code == ErrorCode::RateLimited);
+                let kind = if limited {
+                    ErrorKind::RateLimited
+                } else {
+                    ErrorKind::Overloaded
                 };
-                let error = ModelError::new(kind, "every node rests: ask again later");
+                let error = ModelError::new(kind, "all nodes are cooling down: try again later");
                 match order.earliest_ready() {
-                    Some(soonest) => error.with_retry_after(soonest),
+                    Some(retry_after) => error.with_retry_after(retry_after),
                     None => error,
                 }
             }
@@ -147,10 +154,10 @@ impl CompletionRun {
 
     fn name(&self, node: usize) -> &str {
         let node = self.shared.nodes.get(node);
-        node.map_or("nobody", |node| node.name.as_str())
+        node.map_or("unknown", |node| node.name.as_str())
     }
 
-    /// Sends events. If nobody listens any more, the answer is about to be dropped.
+    /// Sends events. Errors are ignored: if the receiver was dropped, this run is about to be dropped too.
     async fn send_all(&self, events: Vec<ModelEvent>) {
         for event in events {
             let _ = self.out.send(event).await;

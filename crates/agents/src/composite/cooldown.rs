@@ -1,98 +1,113 @@
-//! Who has failed and rests, for all requests to one composite.
+//! Cool-downs of failed nodes, shared by all requests to one composite.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use windlass_core::{Clock, ErrorCode};
 
-/// The longest rest that a provider may ask for: a larger number is a slip.
+/// The longest cool-down that a provider may request; a larger value is assumed to be a mistake.
 const MAX_COOLDOWN: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The rests of a composite's nodes, by their place.
+/// The cool-downs of a composite's nodes, by node index.
 #[derive(Debug)]
 pub(super) struct Cooldowns {
     clock: Arc<dyn Clock>,
-    /// How long, where a provider does not say.
-    usual: Duration,
-    rests: Mutex<Vec<Option<Cooldown>>>,
+    /// The duration if the provider does not set one.
+    default_duration: Duration,
+    cooldowns: Mutex<Vec<Option<Cooldown>>>,
 }
 
-/// Why a node is not asked, and how long.
+/// The cool-down of one node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Cooldown {
-    /// When it is over, by the clock that never goes back.
+    /// When it ends, on the monotonic clock.
     until: Duration,
-    /// Whether the provider asked for it; then the node is not asked before, whatever happens.
-    wished: bool,
-    /// How the node failed.
+    /// `true` if the provider requested it. Such a node is never used before the end.
+    by_provider: bool,
+    /// The error that the node failed with.
     pub(super) code: ErrorCode,
 }
 
-/// Who is asked, in which order, and who is not.
+/// The nodes to try, in order, and the nodes that are cooling down.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct NodeOrder {
-    /// Those that are ready; then, for want of a better, those that rest only because we say so, soonest first.
-    pub(super) ask: Vec<usize>,
-    /// Those that rest, with how long still.
-    pub(super) resting: Vec<(usize, Cooldown, Duration)>,
+    /// The nodes that are ready, followed by those whose cool-down was not requested by a provider, soonest first.
+    pub(super) nodes: Vec<usize>,
+    /// The nodes that are cooling down, with the remaining time.
+    pub(super) cooling: Vec<(usize, Cooldown, Duration)>,
 }
 
 impl NodeOrder {
-    /// When the first of those that rest is ready again.
+    /// Returns the time until the first cool-down ends.
     pub(super) fn earliest_ready(&self) -> Option<Duration> {
-        self.resting.iter().map(|(_, _, left)| *left).min()
+        self.cooling
+            .iter()
+            .map(|(_, _, remaining)| *remaining)
+            .min()
     }
 }
 
 impl Cooldowns {
-    pub(super) fn new(clock: Arc<dyn Clock>, nodes: usize, usual: Duration) -> Self {
+    pub(super) fn new(clock: Arc<dyn Clock>, nodes: usize, default_duration: Duration) -> Self {
         Self {
             clock,
-            usual,
-            rests: Mutex::new(vec![None; nodes]),
+            default_duration,
+            cooldowns: Mutex::new(vec![None; nodes]),
         }
     }
 
-    /// The node failed: it rests, for as long as its provider asked or else the usual time.
-    pub(super) fn record_failure(&self, node: usize, code: ErrorCode, wish: Option<Duration>) {
-        let rest = Cooldown {
-            until: self.clock.elapsed() + wish.unwrap_or(self.usual).min(MAX_COOLDOWN),
-            wished: wish.is_some(),
+    /// Starts a cool-down of the failed node: for `retry_after` if the provider sent it, otherwise for the default
+    /// duration.
+    pub(super) fn record_failure(
+        &self,
+        node: usize,
+        code: ErrorCode,
+        retry_after: Option<Duration>,
+    ) {
+        let duration = retry_after.unwrap_or(self.default_duration);
+        let cooldown = Cooldown {
+            until: self.clock.elapsed() + duration.min(MAX_COOLDOWN),
+            by_provider: retry_after.is_some(),
             code,
         };
-        if let Some(place) = self.lock().get_mut(node) {
-            *place = Some(rest);
+        if let Some(slot) = self.lock().get_mut(node) {
+            *slot = Some(cooldown);
         }
     }
 
-    /// The node has answered.
+    /// Ends the cool-down of a node that answered.
     pub(super) fn record_success(&self, node: usize) {
-        if let Some(place) = self.lock().get_mut(node) {
-            *place = None;
+        if let Some(slot) = self.lock().get_mut(node) {
+            *slot = None;
         }
     }
 
-    /// Whom to ask now.
+    /// Returns the nodes to try now, in order.
     pub(super) fn order(&self) -> NodeOrder {
         let now = self.clock.elapsed();
         let mut order = NodeOrder::default();
-        for (node, rest) in self.lock().iter().enumerate() {
-            match rest {
-                Some(rest) if rest.until > now => {
-                    order.resting.push((node, *rest, rest.until - now));
+        for (node, cooldown) in self.lock().iter().enumerate() {
+            match cooldown {
+                Some(cooldown) if cooldown.until > now => {
+                    order.cooling.push((node, *cooldown, cooldown.until - now));
                 }
-                _ => order.ask.push(node),
+                _ => order.nodes.push(node),
             }
         }
-        let ours = order.resting.iter().filter(|(_, rest, _)| !rest.wished);
-        let mut ours: Vec<_> = ours.map(|(node, _, left)| (*left, *node)).collect();
-        ours.sort();
-        order.ask.extend(ours.into_iter().map(|(_, node)| node));
+        let usable = order
+            .cooling
+            .iter()
+            .filter(|(_, cooldown, _)| !cooldown.by_provider);
+        let mut usable: Vec<_> = usable.map(|(node, _, left)| (*left, *node)).collect();
+        usable.sort();
+        order.nodes.extend(usable.into_iter().map(|(_, node)| node));
         order
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Option<Cooldown>>> {
-        self.rests.lock().unwrap_or_else(PoisonError::into_inner)
+        self.cooldowns
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -104,35 +119,35 @@ mod tests {
 
     const MINUTE: Duration = Duration::from_secs(60);
 
-    fn asked(cooling: &Cooldowns) -> Vec<usize> {
-        cooling.order().ask
+    fn order(cooldowns: &Cooldowns) -> Vec<usize> {
+        cooldowns.order().nodes
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_node_that_failed_is_asked_last_until_it_has_rested() {
-        let cooling = Cooldowns::new(Arc::new(SystemClock::new()), 3, MINUTE);
-        assert_eq!(asked(&cooling), [0, 1, 2]);
-        cooling.record_failure(0, ErrorCode::BackendError, None);
-        assert_eq!(asked(&cooling), [1, 2, 0]);
-        assert_eq!(cooling.order().resting.len(), 1);
+    async fn failed_node_is_tried_last_during_its_cooldown() {
+        let cooldowns = Cooldowns::new(Arc::new(SystemClock::new()), 3, MINUTE);
+        assert_eq!(order(&cooldowns), [0, 1, 2]);
+        cooldowns.record_failure(0, ErrorCode::BackendError, None);
+        assert_eq!(order(&cooldowns), [1, 2, 0]);
+        assert_eq!(cooldowns.order().cooling.len(), 1);
         tokio::time::advance(MINUTE).await;
-        assert_eq!(asked(&cooling), [0, 1, 2]);
-        cooling.record_failure(2, ErrorCode::BackendError, None);
-        cooling.record_failure(1, ErrorCode::BackendError, None);
-        cooling.record_success(2);
-        assert_eq!(asked(&cooling), [0, 2, 1]);
+        assert_eq!(order(&cooldowns), [0, 1, 2]);
+        cooldowns.record_failure(2, ErrorCode::BackendError, None);
+        cooldowns.record_failure(1, ErrorCode::BackendError, None);
+        cooldowns.record_success(2);
+        assert_eq!(order(&cooldowns), [0, 2, 1]);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_a_provider_asks_for_is_kept_to() {
-        let cooling = Cooldowns::new(Arc::new(SystemClock::new()), 2, MINUTE);
-        cooling.record_failure(0, ErrorCode::RateLimited, Some(2 * MINUTE));
-        cooling.record_failure(1, ErrorCode::RateLimited, Some(Duration::MAX));
-        assert_eq!(asked(&cooling), [] as [usize; 0]);
-        assert_eq!(cooling.order().earliest_ready(), Some(2 * MINUTE));
+    async fn node_is_not_used_during_cooldown_requested_by_provider() {
+        let cooldowns = Cooldowns::new(Arc::new(SystemClock::new()), 2, MINUTE);
+        cooldowns.record_failure(0, ErrorCode::RateLimited, Some(2 * MINUTE));
+        cooldowns.record_failure(1, ErrorCode::RateLimited, Some(Duration::MAX));
+        assert_eq!(order(&cooldowns), [] as [usize; 0]);
+        assert_eq!(cooldowns.order().earliest_ready(), Some(2 * MINUTE));
         tokio::time::advance(2 * MINUTE).await;
-        assert_eq!(asked(&cooling), [0]);
+        assert_eq!(order(&cooldowns), [0]);
         tokio::time::advance(MAX_COOLDOWN).await;
-        assert_eq!(asked(&cooling), [0, 1]);
+        assert_eq!(order(&cooldowns), [0, 1]);
     }
 }

@@ -1,23 +1,24 @@
-//! What a node says, kept back until it has really begun.
+//! Holds back the events of a node until its output starts.
 //!
-//! A node that fails before it has said or done anything can be passed over for the next, and then nothing of it must
-//! have been shown. So its events wait: for the first words of its answer or its first tool, which is when it has
-//! begun. From then on it is heard as it speaks, and if it fails its failure is the turn's: half an answer of one
-//! followed by a whole one of another would be a lie. Thoughts wait too; but one who has thought at such length that
-//! it will not fit has begun.
+//! If a node fails before it has emitted text or called a tool, the composite falls back to the next node, and no event
+//! of the failed node may have been sent. So its events are held until its first non-blank text or its first tool call:
+//! this is where its output starts. From then on its events are sent immediately, and if it fails, its failure is the
+//! failure of the turn: part of one answer followed by a whole other answer would mislead the client. Reasoning is held
+//! too, but if it exceeds the buffer, the output counts as started.
 
 use windlass_core::{AgentEvent, BackendEvent};
 use windlass_wire::ModelEvent;
 
-/// How much may wait.
+/// The most bytes that are held.
 const MAX_HELD_BYTES: usize = 64 << 10;
+/// The most events that are held.
 const MAX_HELD_EVENTS: usize = 1024;
 
-/// Events of an agent or of a model.
+/// An event of an agent or of a model.
 pub(super) trait HeldEvent {
-    /// Whether whoever sends this has begun.
+    /// Returns `true` if the node's output starts with this event.
     fn starts_output(&self) -> bool;
-    /// About how much it holds.
+    /// Returns the approximate size in bytes.
     fn approx_size(&self) -> usize;
 }
 
@@ -60,43 +61,44 @@ impl HeldEvent for ModelEvent {
     }
 }
 
-/// The events that wait.
+/// A buffer of events that are not sent yet.
 #[derive(Debug)]
 pub(super) struct HoldBuffer<E> {
     held: Vec<E>,
     bytes: usize,
-    begun: bool,
+    started: bool,
 }
 
 impl<E: HeldEvent> HoldBuffer<E> {
-    /// Nothing is kept back where nobody could take over.
+    /// Creates a buffer. If no other node can replace this one, it holds nothing back.
     pub(super) fn new(replaceable: bool) -> Self {
         Self {
             held: Vec::new(),
             bytes: 0,
-            begun: !replaceable,
+            started: !replaceable,
         }
     }
 
-    /// Takes an event in, and gives those that may be shown now.
+    /// Adds an event and returns the events that may be sent now.
     pub(super) fn push(&mut self, event: E) -> Vec<E> {
         self.bytes += event.approx_size();
-        self.begun |= event.starts_output()
+        self.started |= event.starts_output()
             || self.bytes > MAX_HELD_BYTES
             || self.held.len() >= MAX_HELD_EVENTS;
         self.held.push(event);
-        match self.begun {
-            true => std::mem::take(&mut self.held),
-            false => Vec::new(),
+        if self.started {
+            std::mem::take(&mut self.held)
+        } else {
+            Vec::new()
         }
     }
 
-    /// Whether the node has begun.
+    /// Returns `true` if the node's output has started.
     pub(super) fn has_started(&self) -> bool {
-        self.begun
+        self.started
     }
 
-    /// All that waits: the turn ends with this node.
+    /// Returns all held events, for a turn that ends with this node.
     pub(super) fn drain(&mut self) -> Vec<E> {
         std::mem::take(&mut self.held)
     }
@@ -106,12 +108,12 @@ impl<E: HeldEvent> HoldBuffer<E> {
 mod tests {
     use super::*;
 
-    fn text(words: &str) -> BackendEvent {
-        AgentEvent::Text(words.to_owned()).into()
+    fn text(text: &str) -> BackendEvent {
+        AgentEvent::Text(text.to_owned()).into()
     }
 
     #[test]
-    fn words_begin_and_white_space_does_not() {
+    fn text_starts_output_and_white_space_does_not() {
         let mut hold = HoldBuffer::new(true);
         assert_eq!(hold.push(text(" \n")), []);
         assert_eq!(hold.push(AgentEvent::Thought("hm".to_owned()).into()), []);
@@ -121,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn p12_what_waits_is_bounded() {
+    fn p12_held_events_are_bounded() {
         let mut hold = HoldBuffer::new(true);
         let thought = || BackendEvent::from(AgentEvent::Thought("x".repeat(MAX_HELD_BYTES / 4)));
         let shown: Vec<usize> = (0..6).map(|_| hold.push(thought()).len()).collect();
@@ -129,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_who_can_is_heard_at_once() {
+    fn last_node_streams_immediately() {
         let mut hold = HoldBuffer::new(false);
         assert_eq!(hold.push(text(" ")).len(), 1);
     }

@@ -1,19 +1,19 @@
-//! Agents made of other agents: one, several of which the next stands in for the last, or a planner and a coder.
+//! Agents made of other agents: a single node, a list of nodes with fallback, or a planner and a coder.
 //!
 //! ```text
-//!                 ┌─ cooling (who rests, shared by all requests)
-//! prompt ─► turn ─┼─ seats   (each node's own session, what it has missed)
-//!                 └─ hold    (nothing is shown of a node that another takes over from)
+//!                 ┌─ cooldown    (which nodes are cooling down, shared by all requests)
+//! prompt ─► turn ─┼─ session     (each node's own session and the turns it missed)
+//!                 └─ hold_buffer (holds a node's events until its output starts)
 //! ```
 //!
-//! A [`Composite`] sees its nodes only as [`AgentHandle`](windlass_core::AgentHandle)s, so a node can be a program, an
-//! ACP agent, a model behind HTTP, or a composite again. Each node that was asked becomes a step of the turn's trace.
-//! Where every node answers whole conversations ([`Answers`](crate::model::Answers)), so does the composite.
+//! A [`Composite`] accesses its nodes only as [`AgentHandle`](windlass_core::AgentHandle)s, so a node can be a program,
+//! an ACP agent, a model behind HTTP, or another composite. Each node that runs becomes a step of the turn's trace.
+//! If every node is a [`CompletionModel`](crate::model::CompletionModel), the composite is one too.
 //!
 //! ```no_run
-//! use windlass_agents::composite::{Composite, Kind, Node, Profile};
+//! use windlass_agents::composite::{Composite, CompositeKind, CompositeProfile, Node};
 //! # fn example(codex: windlass_core::AgentHandle, ollama: windlass_core::AgentHandle) -> windlass_core::Result<()> {
-//! let profile = Profile::new(Kind::Fallback);
+//! let profile = CompositeProfile::new(CompositeKind::Fallback);
 //! let agent = Composite::new(profile, vec![Node::new("codex", codex), Node::new("ollama", ollama)])?;
 //! let handle = agent.handle();
 //! # Ok(())

@@ -1,4 +1,4 @@
-//! One who plans, and one who carries the plan out.
+//! The `plan_execute` composite: one node plans, the other executes the plan.
 
 use serde_json::json;
 use windlass_core::structured::{
@@ -11,34 +11,35 @@ use windlass_core::{
 
 use super::turn::{CompositeTurn, NodeOutcome};
 
-/// The places of the two.
+/// Index of the node that plans.
 const PLANNER: usize = 0;
+/// Index of the node that executes the plan.
 const CODER: usize = 1;
 
 impl CompositeTurn {
-    /// Has the first node plan and the second do what the plan tells it, word for word.
+    /// Runs the planner, then sends the plan's `coder_prompt` verbatim to the coder.
     pub(super) async fn plan_and_execute(&mut self) -> AgentEvent {
         let mut text = self.prompt.clone();
         let mut plan = None;
-        // Of nothing there is nothing to plan; what to make of it is the coder's business.
+        // There is nothing to plan for an empty prompt. The coder handles it.
         if !text.trim().is_empty() {
-            let made = match self.plan().await {
-                Ok(made) => made,
+            let created = match self.plan().await {
+                Ok(created) => created,
                 Err(error) => return error.into(),
             };
-            let entries = made.plan.iter().map(|step| PlanEntry {
+            let entries = created.plan.iter().map(|step| PlanEntry {
                 step: step.clone(),
                 status: PlanStatus::Pending,
             });
             let entries = entries.collect();
             self.send(AgentEvent::Plan { entries }).await;
-            text.clone_from(&made.coder_prompt);
-            plan = Some(made);
+            text.clone_from(&created.coder_prompt);
+            plan = Some(created);
         }
         let end = match self.run_node(CODER, &text, false).await {
             NodeOutcome::Finished(end) => end,
             NodeOutcome::FellBack(_) => {
-                Error::agent(ErrorCode::Unknown, "nobody carries the plan out").into()
+                Error::agent(ErrorCode::Unknown, "the plan was not executed").into()
             }
         };
         match (end, plan) {
@@ -66,7 +67,7 @@ impl CompositeTurn {
         }
     }
 
-    /// The plan, from a planner that may look and not touch, and that hears the whole conversation.
+    /// Requests the plan. The planner is read-only and receives the whole conversation.
     async fn plan(&mut self) -> Result<Plan> {
         let name = self.name(PLANNER).to_owned();
         let agent = self.shared.nodes[PLANNER].agent.clone();
@@ -100,7 +101,7 @@ impl CompositeTurn {
             schema: Some(Plan::schema()),
             schema_mode: schema_mode_for(SchemaSetting::Auto, agent.capabilities()),
         };
-        let mut dialog =
+        let mut call =
             StructuredCall::new(task, ValidationPolicy::default()).map_err(into_agent_error)?;
         let options = SessionOptions {
             cwd: self.session.options.cwd.clone(),
@@ -109,34 +110,35 @@ impl CompositeTurn {
             once: self.session.options.once,
             ..SessionOptions::default()
         };
-        let begun = tokio::select! {
-            begun = agent.new_session(dialog.session_options(options)) => begun,
+        let opened = tokio::select! {
+            opened = agent.new_session(call.session_options(options)) => opened,
             () = self.stop.notified() => Err(Error::Cancelled),
         };
-        let mut session = begun?;
+        let mut session = opened?;
         loop {
-            self.planner_turn(agent, &mut session, &mut dialog, trace)
+            self.planner_turn(agent, &mut session, &mut call, trace)
                 .await?;
-            if let Some(found) = dialog.finish_turn().map_err(into_agent_error)? {
-                self.add_usage(found.usage.as_ref());
-                if let Some(usage) = found.usage {
+            if let Some(answer) = call.finish_turn().map_err(into_agent_error)? {
+                self.add_usage(answer.usage.as_ref());
+                if let Some(usage) = answer.usage {
                     trace.add_usage(usage);
                 }
-                return Plan::from_value(&found.value)
+                return Plan::from_value(&answer.value)
                     .map_err(|problem| Error::agent(ErrorCode::BackendError, problem));
             }
         }
     }
 
-    /// One turn of the planner. What it looks at is shown; its answer is not, for it is no answer to the caller.
+    /// Runs one turn of the planner. Its tool calls and reasoning are sent to the caller. Its answer is not, because it
+    /// is not meant for the caller.
     async fn planner_turn(
         &mut self,
         agent: &AgentHandle,
         session: &mut SessionId,
-        dialog: &mut StructuredCall,
+        call: &mut StructuredCall,
         trace: &mut TurnTrace,
     ) -> Result<()> {
-        let prompt = Prompt::from(dialog.prompt());
+        let prompt = Prompt::from(call.prompt());
         let mut events = agent.prompt(session, prompt).await?;
         loop {
             let next = tokio::select! {
@@ -148,7 +150,7 @@ impl CompositeTurn {
                 }
             };
             let Some(event) = next else { break };
-            dialog.on_event(&event);
+            call.on_event(&event);
             trace.on_event(&event);
             match event {
                 AgentEvent::SessionChanged { new_session_id } => {
@@ -161,17 +163,18 @@ impl CompositeTurn {
                 _ => {}
             }
         }
-        match self.stopped {
-            true => Err(Error::Cancelled),
-            false => Ok(()),
+        if self.stopped {
+            Err(Error::Cancelled)
+        } else {
+            Ok(())
         }
     }
 }
 
-/// Why there is no plan, as any other failure.
+/// Converts a structured-output error into an agent error.
 fn into_agent_error(error: windlass_core::structured::Error) -> Error {
     match *error.fault {
         StructuredErrorKind::Agent(error) => error,
-        fault => Error::agent(ErrorCode::BackendError, fault.to_string()),
+        kind => Error::agent(ErrorCode::BackendError, kind.to_string()),
     }
 }

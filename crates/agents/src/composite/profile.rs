@@ -1,11 +1,11 @@
-//! What a composite is, as data.
+//! The settings of a composite.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use windlass_core::{Error, ErrorCode};
 
-/// How long a node that failed is not asked, where nobody says.
+/// The default cool-down of a failed node.
 const COOL_DOWN: Duration = Duration::from_secs(60);
 
 /// How the nodes of a composite work together.
@@ -15,41 +15,41 @@ const COOL_DOWN: Duration = Duration::from_secs(60);
 pub enum CompositeKind {
     /// One node, under another name.
     Single,
-    /// The first node that can answers.
+    /// The first available node answers.
     Fallback,
-    /// The first plans, the second carries the plan out.
+    /// The first node plans, the second node executes the plan.
     PlanExecute,
 }
 
-/// Why a node is passed over for the next one.
+/// A failure after which the next node is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FallbackCause {
-    /// The provider asked for fewer requests, or has too much to do.
+    /// The provider limits the rate of requests, or is overloaded.
     RateLimited,
-    /// The agent is not there: not installed, or in no usable version.
+    /// The agent is unavailable: not installed, or its version is not supported.
     Unavailable,
-    /// The time allowed ran out.
+    /// The turn exceeded its deadline.
     Timeout,
-    /// The credentials are missing or were refused.
+    /// The credentials are missing or were rejected.
     AuthFailed,
-    /// The agent that held the session is gone.
+    /// The agent lost the session.
     SessionOrphaned,
     /// The agent itself failed.
     BackendError,
-    /// A tool failed in a way that ended the turn.
+    /// A tool failure ended the turn.
     ToolFailed,
-    /// A policy or a person said no.
+    /// A policy or a person denied permission.
     PermissionDenied,
-    /// More output came than the limits allow.
+    /// The output exceeded the limits.
     OutputLimit,
-    /// The steps, tokens or money allowed are used up.
+    /// The budget of steps, tokens or cost is exhausted.
     BudgetExceeded,
 }
 
 impl FallbackCause {
-    /// What is passed over where nobody says: all that another agent does not share.
+    /// The default causes: the failures that another agent probably does not share.
     pub const DEFAULT: [Self; 6] = [
         Self::RateLimited,
         Self::Unavailable,
@@ -59,7 +59,7 @@ impl FallbackCause {
         Self::BackendError,
     ];
 
-    /// The cause of a failure with this code. Nobody stands in for one who was cancelled.
+    /// Returns the cause for an error code. A cancelled turn does not fall back.
     pub(super) fn from_code(code: ErrorCode) -> Option<Self> {
         Some(match code {
             ErrorCode::Cancelled => return None,
@@ -75,7 +75,7 @@ impl FallbackCause {
         })
     }
 
-    /// The cause of an error that kept a turn from beginning.
+    /// Returns the cause for an error that prevented a turn from starting.
     pub(super) fn from_error(error: &Error) -> Option<Self> {
         match error {
             Error::Unavailable { .. } => Some(Self::Unavailable),
@@ -84,19 +84,19 @@ impl FallbackCause {
     }
 }
 
-/// What a composite goes by.
+/// The settings of a composite.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompositeProfile {
     /// How its nodes work together.
     pub kind: CompositeKind,
-    /// Why a node is passed over for the next one. Only a fallback does that.
+    /// The failures after which the next node is used. Only the kind `Fallback` uses them.
     pub on: Vec<FallbackCause>,
-    /// How long a node that failed so is not asked, unless its provider says itself how long.
+    /// The cool-down of a node that failed with one of these, unless its provider sets the duration.
     pub cool_down: Duration,
 }
 
 impl CompositeProfile {
-    /// A composite of this kind that does as usual.
+    /// Creates a profile of this kind with the default settings.
     pub fn new(kind: CompositeKind) -> Self {
         Self {
             kind,
@@ -105,7 +105,7 @@ impl CompositeProfile {
         }
     }
 
-    /// Whether the next node is asked after this.
+    /// Returns `true` if the next node is used after this failure.
     pub(super) fn falls_back_on(&self, cause: Option<FallbackCause>) -> bool {
         self.kind == CompositeKind::Fallback && cause.is_some_and(|cause| self.on.contains(&cause))
     }

@@ -1,4 +1,4 @@
-//! One conversation with a composite: what was said, and how far each node has followed it.
+//! One conversation with a composite: its turns, and how many of them each node has seen.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,177 +8,186 @@ use windlass_core::{SessionId, SessionOptions};
 
 use crate::cli::transcript::{TranscriptMessage, render};
 
-/// How much of a conversation is kept for nodes that missed it.
+/// The most bytes of a conversation that are retained for nodes that missed turns.
 const HISTORY_BYTES: usize = 1 << 20;
 
-/// A conversation, as it is set up.
+/// A conversation with its session options.
 #[derive(Debug)]
 pub(super) struct CompositeSession {
     pub(super) options: SessionOptions,
-    talk: Arc<Mutex<SharedConversation>>,
+    conversation: Arc<Mutex<SharedConversation>>,
 }
 
-/// What was said so far: it outlives the options that a session was begun with.
+/// The turns so far. They survive a change of the session options.
 #[derive(Debug, Default)]
 struct SharedConversation {
-    /// Prompts and answers, the oldest first.
+    /// Prompts and answers, oldest first.
     turns: VecDeque<(String, String)>,
     bytes: usize,
-    /// How many turns before these are forgotten.
-    forgotten: usize,
-    seats: Vec<NodeSession>,
+    /// The number of older turns that were dropped.
+    dropped: usize,
+    nodes: Vec<NodeSession>,
     stop: Arc<Notify>,
-    /// The name under which the session can be taken up elsewhere.
-    announced: Option<SessionId>,
-    /// The one node that knows how the conversation began, where we do not.
-    home: Option<usize>,
+    /// The id under which another process can resume the session.
+    announced_id: Option<SessionId>,
+    /// The node that has the start of the conversation, if it started in another process.
+    preferred_node: Option<usize>,
 }
 
-/// A node's own part of the conversation.
+/// One node's part of the conversation.
 #[derive(Debug, Clone, Default)]
 pub(super) struct NodeSession {
     /// The node's own session, once it has one.
     pub(super) session: Option<SessionId>,
-    /// Whether it was begun or taken up under the options in force.
+    /// `true` if it was created or resumed with the current options.
     pub(super) current: bool,
-    /// How many turns it has heard.
-    pub(super) heard: usize,
+    /// The number of turns that it has seen.
+    pub(super) turns_seen: usize,
 }
 
 impl CompositeSession {
-    /// A conversation that has not begun.
+    /// Creates a conversation without turns.
     pub(super) fn new(options: SessionOptions, nodes: usize) -> Self {
-        let talk = SharedConversation {
-            seats: vec![NodeSession::default(); nodes],
+        let conversation = SharedConversation {
+            nodes: vec![NodeSession::default(); nodes],
             ..SharedConversation::default()
         };
         Self {
             options,
-            talk: Arc::new(Mutex::new(talk)),
+            conversation: Arc::new(Mutex::new(conversation)),
         }
     }
 
-    /// The same conversation under other options: every node has to hear of them.
+    /// Returns the same conversation with other options. Every node session must be resumed with them.
     pub(super) fn with_options(&self, options: SessionOptions) -> Self {
-        for seat in &mut self.lock().seats {
-            seat.current = false;
+        for node in &mut self.lock().nodes {
+            node.current = false;
         }
         Self {
             options,
-            talk: Arc::clone(&self.talk),
+            conversation: Arc::clone(&self.conversation),
         }
     }
 
+    /// Returns the state of the node.
     pub(super) fn node_session(&self, node: usize) -> NodeSession {
-        self.lock().seats.get(node).cloned().unwrap_or_default()
+        self.lock().nodes.get(node).cloned().unwrap_or_default()
     }
 
-    /// The node goes on in this session.
+    /// Sets the session in which the node continues.
     pub(super) fn set_node_session(&self, node: usize, session: SessionId) {
-        if let Some(seat) = self.lock().seats.get_mut(node) {
-            seat.session = Some(session);
-            seat.current = true;
+        if let Some(entry) = self.lock().nodes.get_mut(node) {
+            entry.session = Some(session);
+            entry.current = true;
         }
     }
 
-    /// The conversation began elsewhere, with this node in this session; the others know nothing of it.
+    /// Sets the session of a node for a conversation that another process started. The other nodes have seen none of
+    /// it.
     pub(super) fn adopt_node_session(&self, node: usize, session: SessionId) {
         self.set_node_session(node, session);
-        let mut talk = self.lock();
-        talk.forgotten = 1;
-        talk.home = Some(node);
-        if let Some(seat) = talk.seats.get_mut(node) {
-            seat.heard = 1;
+        let mut conversation = self.lock();
+        conversation.dropped = 1;
+        conversation.preferred_node = Some(node);
+        if let Some(entry) = conversation.nodes.get_mut(node) {
+            entry.turns_seen = 1;
         }
     }
 
-    /// The node to ask before all others, if there is one.
+    /// Returns the node to try first, if there is one.
     pub(super) fn preferred_node(&self) -> Option<usize> {
-        self.lock().home
+        self.lock().preferred_node
     }
 
-    /// The node's session is gone, and with it what the node had heard.
+    /// Forgets the node's session and the turns that the node had seen.
     pub(super) fn clear_node_session(&self, node: usize) {
-        if let Some(seat) = self.lock().seats.get_mut(node) {
-            *seat = NodeSession::default();
+        if let Some(entry) = self.lock().nodes.get_mut(node) {
+            *entry = NodeSession::default();
         }
     }
 
-    /// What to tell a node so that it knows all that was said: the prompt itself, or the conversation that it missed
-    /// with the prompt at its end.
+    /// Returns the prompt for a node. If the node missed turns, they precede the prompt as a transcript.
     pub(super) fn prompt_for(&self, node: usize, prompt: &str) -> String {
-        let talk = self.lock();
-        let heard = talk.seats.get(node).map_or(0, |seat| seat.heard);
-        talk.since(heard, prompt)
+        let conversation = self.lock();
+        let seen = conversation
+            .nodes
+            .get(node)
+            .map_or(0, |node| node.turns_seen);
+        conversation.since(seen, prompt)
     }
 
-    /// The whole conversation with the prompt at its end, for one who remembers nothing.
+    /// Returns the whole conversation followed by the prompt, for a node without a session.
     pub(super) fn full_prompt(&self, prompt: &str) -> String {
         self.lock().since(0, prompt)
     }
 
-    /// The node has answered.
+    /// Appends a turn that the node answered, and drops the oldest turns above the size limit.
     pub(super) fn record_answer(&self, node: usize, prompt: &str, answer: &str) {
-        let mut talk = self.lock();
-        talk.bytes += prompt.len() + answer.len();
-        talk.turns.push_back((prompt.to_owned(), answer.to_owned()));
-        while talk.bytes > HISTORY_BYTES {
-            let Some((prompt, answer)) = talk.turns.pop_front() else {
+        let mut conversation = self.lock();
+        conversation.bytes += prompt.len() + answer.len();
+        conversation
+            .turns
+            .push_back((prompt.to_owned(), answer.to_owned()));
+        while conversation.bytes > HISTORY_BYTES {
+            let Some((prompt, answer)) = conversation.turns.pop_front() else {
                 break;
             };
-            talk.bytes -= prompt.len() + answer.len();
-            talk.forgotten += 1;
+            conversation.bytes -= prompt.len() + answer.len();
+            conversation.dropped += 1;
         }
-        let all = talk.forgotten + talk.turns.len();
-        if let Some(seat) = talk.seats.get_mut(node) {
-            seat.heard = all;
+        let all = conversation.dropped + conversation.turns.len();
+        if let Some(entry) = conversation.nodes.get_mut(node) {
+            entry.turns_seen = all;
         }
     }
 
-    /// Takes note of the session's name elsewhere. Says whether it is a new one.
+    /// Sets the id under which other processes can resume the session. Returns `true` if it is new.
     pub(super) fn set_announced_id(&self, id: &SessionId) -> bool {
-        let mut talk = self.lock();
-        let is_new = talk.announced.as_ref() != Some(id);
-        talk.announced = Some(id.clone());
+        let mut conversation = self.lock();
+        let is_new = conversation.announced_id.as_ref() != Some(id);
+        conversation.announced_id = Some(id.clone());
         is_new
     }
 
-    /// Says how to find out that a new turn is to be stopped.
+    /// Starts a turn and returns its stop signal.
     pub(super) fn begin_turn(&self) -> Arc<Notify> {
-        let mut talk = self.lock();
-        // A stop that came too late for the last turn must not end this one.
-        talk.stop = Arc::default();
-        Arc::clone(&talk.stop)
+        let mut conversation = self.lock();
+        // A stop signal that arrived too late for the last turn must not end this one.
+        conversation.stop = Arc::default();
+        Arc::clone(&conversation.stop)
     }
 
-    /// Asks the turn under way to end.
+    /// Signals the running turn to stop.
     pub(super) fn stop(&self) {
         self.lock().stop.notify_one();
     }
 
     fn lock(&self) -> MutexGuard<'_, SharedConversation> {
-        self.talk.lock().unwrap_or_else(PoisonError::into_inner)
+        self.conversation
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl SharedConversation {
-    fn since(&self, heard: usize, prompt: &str) -> String {
-        if heard == self.forgotten + self.turns.len() {
+    /// Renders the turns after the first `seen` ones, followed by the prompt.
+    fn since(&self, seen: usize, prompt: &str) -> String {
+        if seen == self.dropped + self.turns.len() {
             return prompt.to_owned();
         }
-        let cut = (heard < self.forgotten)
-            .then(|| TranscriptMessage::system("The beginning of this conversation is left out."));
+        let notice = (seen < self.dropped)
+            .then(|| TranscriptMessage::system("The beginning of this conversation was omitted."));
         let missed = self
             .turns
             .iter()
-            .skip(heard.saturating_sub(self.forgotten))
+            .skip(seen.saturating_sub(self.dropped))
             .flat_map(|(prompt, answer)| {
                 [
                     TranscriptMessage::user(prompt),
                     TranscriptMessage::assistant(answer),
                 ]
             });
-        let messages: Vec<TranscriptMessage> = cut
+        let messages: Vec<TranscriptMessage> = notice
             .into_iter()
             .chain(missed)
             .chain([TranscriptMessage::user(prompt)])
@@ -192,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_node_hears_what_it_missed_and_no_more() {
+    fn prompt_contains_exactly_the_missed_turns() {
         let session = CompositeSession::new(SessionOptions::default(), 2);
         assert_eq!(session.prompt_for(1, "one"), "one");
         session.record_answer(0, "one", "1");
@@ -209,16 +218,19 @@ mod tests {
     }
 
     #[test]
-    fn p12_a_long_conversation_loses_its_beginning_and_says_so() {
+    fn p12_long_conversation_is_truncated_at_the_start_with_a_notice() {
         let session = CompositeSession::new(SessionOptions::default(), 2);
         session.record_answer(0, "old", &"x".repeat(HISTORY_BYTES));
         session.record_answer(0, "new", "n");
         assert_eq!(session.prompt_for(0, "next"), "next");
-        let told = session.prompt_for(1, "next");
+        let prompt = session.prompt_for(1, "next");
         assert!(
-            told.starts_with("<<<ROLE:SYSTEM>>>\nThe beginning"),
-            "{told}"
+            prompt.starts_with("<<<ROLE:SYSTEM>>>\nThe beginning"),
+            "{prompt}"
         );
-        assert!(told.contains("new") && !told.contains("old"), "{told}");
+        assert!(
+            prompt.contains("new") && !prompt.contains("old"),
+            "{prompt}"
+        );
     }
 }

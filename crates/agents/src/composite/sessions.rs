@@ -1,4 +1,4 @@
-//! The conversations of one composite, by name.
+//! The sessions of one composite, by id.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,10 +7,10 @@ use windlass_core::{Error, Result, SessionId};
 
 use super::session::CompositeSession;
 
-/// How many names are remembered; those that were not used for longest are forgotten.
+/// The most ids that are stored; the least recently used one is evicted.
 const MAX_NAMES: usize = 512;
 
-/// Conversations by name. One that got another name is found by both.
+/// Sessions by id. A session that changed its id is found under both.
 #[derive(Debug, Default)]
 pub(super) struct CompositeSessions {
     inner: Mutex<Inner>,
@@ -19,14 +19,14 @@ pub(super) struct CompositeSessions {
 #[derive(Debug, Default)]
 struct Inner {
     by_id: HashMap<SessionId, (Arc<CompositeSession>, u64)>,
-    ticks: u64,
+    uses: u64,
 }
 
 impl CompositeSessions {
     pub(super) fn insert(&self, id: SessionId, session: Arc<CompositeSession>) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        inner.ticks += 1;
-        let now = inner.ticks;
+        inner.uses += 1;
+        let now = inner.uses;
         inner.by_id.insert(id, (session, now));
         if inner.by_id.len() > MAX_NAMES {
             let oldest = inner.by_id.iter().min_by_key(|(_, (_, used))| *used);
@@ -36,11 +36,11 @@ impl CompositeSessions {
         }
     }
 
-    /// The conversation of this name, which is then the one used last.
+    /// Returns the session with this id and marks it as most recently used.
     pub(super) fn get(&self, id: &SessionId) -> Result<Arc<CompositeSession>> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        inner.ticks += 1;
-        let now = inner.ticks;
+        inner.uses += 1;
+        let now = inner.uses;
         match inner.by_id.get_mut(id) {
             Some((session, used)) => {
                 *used = now;
@@ -51,7 +51,7 @@ impl CompositeSessions {
     }
 }
 
-/// Nobody knows this session.
+/// Builds the error for an unknown session.
 pub(super) fn unknown(id: &SessionId) -> Error {
     Error::SessionNotFound {
         backend: super::backend::NAME.to_owned(),

@@ -1,4 +1,4 @@
-//! One turn of a composite, as a stream that owns the turns of its nodes.
+//! One turn of a composite: a stream that owns the turns of its nodes.
 
 use std::future::ready;
 use std::sync::Arc;
@@ -17,62 +17,62 @@ use super::hold_buffer::HoldBuffer;
 use super::session::CompositeSession;
 use super::{CompositeKind, FallbackCause};
 
-/// How many events may wait before the turn does.
+/// Capacity of the event channel; the turn waits when it is full.
 const EVENT_QUEUE: usize = 16;
 
-/// A turn under way. It runs inside its own stream, so that dropping the stream ends it.
+/// A running turn. It runs inside its own stream, so that dropping the stream ends it.
 pub(super) struct CompositeTurn {
     pub(super) shared: Arc<CompositeState>,
     pub(super) session: Arc<CompositeSession>,
-    /// What was asked, in the caller's words.
+    /// The prompt of the caller.
     pub(super) prompt: String,
     out: mpsc::Sender<BackendEvent>,
     pub(super) stop: Arc<Notify>,
-    /// Whether somebody asked for the end.
+    /// `true` after the caller cancelled the turn.
     pub(super) stopped: bool,
-    /// What all nodes took together, where they say so.
+    /// The total usage of the nodes that report it.
     pub(super) usage: Option<Usage>,
 }
 
-/// What came of asking a node.
+/// The outcome of running a node.
 pub(super) enum NodeOutcome {
-    /// The turn ends so.
+    /// The turn ends with this event.
     Finished(AgentEvent),
-    /// The next node is asked.
+    /// The next node is used.
     FellBack(NodeFailure),
 }
 
-/// How a node failed.
+/// The failure of a node.
 pub(super) struct NodeFailure {
     end: AgentEvent,
     cause: Option<FallbackCause>,
-    left: TurnDiagnostics,
+    diagnostics: TurnDiagnostics,
 }
 
 impl NodeFailure {
     fn new(error: Error) -> Self {
-        let after = match &error {
+        let retry_after = match &error {
             Error::Agent { retry_after, .. } => *retry_after,
             _ => None,
         };
         Self {
             cause: FallbackCause::from_error(&error),
-            left: TurnDiagnostics::default().with_retry_after(after),
+            diagnostics: TurnDiagnostics::default().with_retry_after(retry_after),
             end: error.into(),
         }
     }
 
-    fn ended(end: AgentEvent, left: TurnDiagnostics) -> Self {
+    fn from_end(end: AgentEvent, diagnostics: TurnDiagnostics) -> Self {
         Self {
             cause: FallbackCause::from_code(code_of(&end)),
-            left,
+            diagnostics,
             end,
         }
     }
 }
 
 impl CompositeTurn {
-    /// Begins a turn.
+    /// Starts a turn.
     pub(super) fn start(
         shared: Arc<CompositeState>,
         session: Arc<CompositeSession>,
@@ -103,87 +103,91 @@ impl CompositeTurn {
         self.send(end).await;
     }
 
-    /// Asks one node after the other until one answers.
+    /// Tries the nodes sequentially until one answers.
     async fn run_fallback(&mut self) -> AgentEvent {
-        let mut order = self.shared.cooling.order();
-        if let Some(home) = self.session.preferred_node() {
-            // The others are as they were before one another: a stable sort.
-            order.ask.sort_by_key(|node| *node != home);
+        let mut order = self.shared.cooldowns.order();
+        if let Some(preferred) = self.session.preferred_node() {
+            // The sort is stable: the other nodes keep their order.
+            order.nodes.sort_by_key(|node| *node != preferred);
         }
-        self.skip(&order).await;
+        self.report_skipped(&order).await;
         let prompt = self.prompt.clone();
         let mut failures: Vec<(usize, NodeFailure)> = Vec::new();
-        for (place, node) in order.ask.iter().enumerate() {
-            let replaceable = place + 1 < order.ask.len();
+        for (position, node) in order.nodes.iter().enumerate() {
+            let replaceable = position + 1 < order.nodes.len();
             match self.run_node(*node, &prompt, replaceable).await {
                 NodeOutcome::Finished(end) => return end,
-                NodeOutcome::FellBack(failed) => failures.push((*node, failed)),
+                NodeOutcome::FellBack(failure) => failures.push((*node, failure)),
             }
         }
         self.all_failed(failures, &order).await
     }
 
-    /// Tells of those that rest.
-    async fn skip(&self, order: &NodeOrder) {
-        for (node, rest, left) in &order.resting {
+    /// Emits a trace step for each node that is cooling down.
+    async fn report_skipped(&self, order: &NodeOrder) {
+        for (node, cooldown, remaining) in &order.cooling {
             let mut trace = TurnTrace::start(&self.shared.clock, "skipped", self.name(*node));
-            trace.fail(rest.code, &format!("rests for {} s more", left.as_secs()));
+            let message = format!("cooling down for {} s more", remaining.as_secs());
+            trace.fail(cooldown.code, &message);
             self.send(trace.finish().to_event()).await;
         }
     }
 
-    /// No node answered: how that is the end of the turn.
+    /// Builds the terminal event for the case that no node answered.
     async fn all_failed(
         &self,
         failures: Vec<(usize, NodeFailure)>,
         order: &NodeOrder,
     ) -> AgentEvent {
-        let mut said = Vec::new();
-        for (node, failed) in &failures {
-            let words = match &failed.end {
+        let mut messages = Vec::new();
+        for (node, failure) in &failures {
+            let message = match &failure.end {
                 AgentEvent::Error { message, .. } => message,
                 AgentEvent::SessionInvalid { reason } => reason,
                 _ => continue,
             };
-            said.push(format!("{}: {words}", self.name(*node)));
+            messages.push(format!("{}: {message}", self.name(*node)));
         }
-        let soonest = order.earliest_ready();
-        let (end, left) = match failures.into_iter().last() {
-            Some((_, failed)) if said.len() < 2 => (failed.end, failed.left),
-            Some((_, failed)) => {
-                let message = format!("no node answered: {}", said.join("; "));
-                let code = code_of(&failed.end);
-                let recoverable = is_recoverable(&failed.end);
+        let retry_after = order.earliest_ready();
+        let (end, diagnostics) = match failures.into_iter().last() {
+            Some((_, failure)) if messages.len() < 2 => (failure.end, failure.diagnostics),
+            Some((_, failure)) => {
+                let message = format!("no node answered: {}", messages.join("; "));
+                let code = code_of(&failure.end);
+                let recoverable = is_recoverable(&failure.end);
                 let end = AgentEvent::Error {
                     code,
                     message,
                     recoverable,
                 };
-                (end, failed.left)
+                (end, failure.diagnostics)
             }
             None => {
-                let names = order.resting.iter().map(|(node, _, left)| {
-                    format!("{} for {} s more", self.name(*node), left.as_secs())
+                let nodes = order.cooling.iter().map(|(node, _, remaining)| {
+                    format!("{} for {} s more", self.name(*node), remaining.as_secs())
                 });
-                let names: Vec<String> = names.collect();
-                let message = format!("every node rests: {}", names.join(", "));
-                let code = order.resting.first().map(|(_, rest, _)| rest.code);
+                let nodes: Vec<String> = nodes.collect();
+                let message = format!("all nodes are cooling down: {}", nodes.join(", "));
+                let code = order.cooling.first().map(|(_, cooldown, _)| cooldown.code);
                 let end = AgentEvent::Error {
                     code: code.unwrap_or(ErrorCode::RateLimited),
                     message,
                     recoverable: true,
                 };
-                (end, TurnDiagnostics::default().with_retry_after(soonest))
+                (
+                    end,
+                    TurnDiagnostics::default().with_retry_after(retry_after),
+                )
             }
         };
-        let (before, end) = left.attach_to(end);
+        let (before, end) = diagnostics.attach_to(end);
         if let Some(before) = before {
             self.send(before).await;
         }
         end
     }
 
-    /// Asks one node, and passes on what it says once it has begun.
+    /// Runs one node and forwards its events once its output has started.
     pub(super) async fn run_node(
         &mut self,
         node: usize,
@@ -192,9 +196,7 @@ impl CompositeTurn {
     ) -> NodeOutcome {
         let shared = Arc::clone(&self.shared);
         let Some(Node { name, agent }) = shared.nodes.get(node) else {
-            return NodeOutcome::Finished(
-                Error::InvalidInput("there is no such node".to_owned()).into(),
-            );
+            return NodeOutcome::Finished(Error::InvalidInput("unknown node".to_owned()).into());
         };
         let mut trace = TurnTrace::start(&shared.clock, "node", name);
         let stop = Arc::clone(&self.stop);
@@ -210,12 +212,12 @@ impl CompositeTurn {
             Err(error) => {
                 trace.fail_to_start(&error);
                 return self
-                    .failed(node, trace, NodeFailure::new(error), false)
+                    .on_node_failed(node, trace, NodeFailure::new(error), false)
                     .await;
             }
         };
         let mut hold = HoldBuffer::new(replaceable);
-        let mut left = TurnDiagnostics::default();
+        let mut diagnostics = TurnDiagnostics::default();
         let end = loop {
             let next = tokio::select! {
                 next = events.recv_envelope() => next,
@@ -226,7 +228,8 @@ impl CompositeTurn {
                 }
             };
             let Some(envelope) = next else {
-                break Error::agent(ErrorCode::BackendError, "the node's turn has no end").into();
+                let message = "the node's turn ended without a terminal event";
+                break Error::agent(ErrorCode::BackendError, message).into();
             };
             trace.on_event(&envelope.event);
             match envelope.event {
@@ -234,10 +237,10 @@ impl CompositeTurn {
                     self.session.set_node_session(node, new_session_id.into());
                 }
                 event if event.is_terminal() => break event,
-                // A step inside the node is now a step inside the node's.
+                // The trace of the node already contains this step as a child.
                 AgentEvent::Custom { kind, .. } if kind == "trace" => {}
                 event => match TurnDiagnostics::from_event(&event) {
-                    Some(said) => left = said,
+                    Some(reported) => diagnostics = reported,
                     None => {
                         let raw = envelope.raw;
                         self.send_all(hold.push(BackendEvent { event, raw })).await;
@@ -249,33 +252,29 @@ impl CompositeTurn {
             self.send_all(hold.drain()).await;
             return NodeOutcome::Finished(self.on_node_answered(node, &trace, end).await);
         }
-        let begun = hold.has_started();
-        if begun
+        let started = hold.has_started();
+        if started
             || !shared
                 .profile
                 .falls_back_on(FallbackCause::from_code(code_of(&end)))
         {
             self.send_all(hold.drain()).await;
         }
-        self.failed(
-            node,
-            trace,
-            NodeFailure::ended(end, left),
-            begun && replaceable,
-        )
-        .await
+        let failure = NodeFailure::from_end(end, diagnostics);
+        self.on_node_failed(node, trace, failure, started && replaceable)
+            .await
     }
 
-    /// The node's session, with all that it missed, and its turn.
+    /// Creates or resumes the node's session and starts its turn, with the turns that the node missed.
     async fn open(&self, node: usize, text: &str) -> Result<(SessionId, EventReceiver)> {
         let agent = &self.shared.nodes[node].agent;
         let options = self.session.options.clone();
-        let seat = self.session.node_session(node);
-        let id = match seat.session {
-            Some(id) if seat.current => id,
+        let current = self.session.node_session(node);
+        let id = match current.session {
+            Some(id) if current.current => id,
             Some(id) => match agent.load_session(&id, options.clone()).await {
                 Ok(()) => id,
-                // It is told the whole conversation instead.
+                // The node receives the whole conversation in a new session instead.
                 Err(Error::SessionNotFound { .. } | Error::Unsupported { .. }) => {
                     self.session.clear_node_session(node);
                     agent.new_session(options).await?
@@ -291,7 +290,7 @@ impl CompositeTurn {
         Ok((id, events))
     }
 
-    /// The node has answered: it is remembered, and so is the answer.
+    /// Records the answer of a node and its session, and returns the terminal event.
     async fn on_node_answered(
         &mut self,
         node: usize,
@@ -306,17 +305,17 @@ impl CompositeTurn {
         else {
             return end;
         };
-        self.shared.cooling.record_success(node);
+        self.shared.cooldowns.record_success(node);
         self.session.record_answer(node, &self.prompt, &text);
         self.send(trace.finish().to_event()).await;
         let inner = self.session.node_session(node).session;
-        let outer = inner.and_then(|inner| self.shared.to_composite_id(node, &inner));
-        if let Some(outer) = outer
-            && self.session.set_announced_id(&outer)
+        let id = inner.and_then(|inner| self.shared.to_composite_id(node, &inner));
+        if let Some(id) = id
+            && self.session.set_announced_id(&id)
         {
             let session = Arc::clone(&self.session);
-            self.shared.sessions.insert(outer.clone(), session);
-            let new_session_id = outer.as_str().to_owned();
+            self.shared.sessions.insert(id.clone(), session);
+            let new_session_id = id.as_str().to_owned();
             self.send(AgentEvent::SessionChanged { new_session_id })
                 .await;
         }
@@ -328,38 +327,38 @@ impl CompositeTurn {
         }
     }
 
-    /// The node has failed. `shown`: too late for another to take over.
-    async fn failed(
+    /// Records the failure of a node. If `started`, its output has been sent, so no other node can replace it.
+    async fn on_node_failed(
         &mut self,
         node: usize,
         trace: TurnTrace,
-        failed: NodeFailure,
-        shown: bool,
+        failure: NodeFailure,
+        started: bool,
     ) -> NodeOutcome {
         let step = trace.finish();
         self.add_usage(step.usage.as_ref());
         self.send(step.to_event()).await;
-        let code = code_of(&failed.end);
+        let code = code_of(&failure.end);
         if code == ErrorCode::SessionOrphaned {
             self.session.clear_node_session(node);
         }
-        let passes = self.shared.profile.falls_back_on(failed.cause) && !self.stopped;
-        if passes {
-            let wish = failed.left.retry_after();
-            self.shared.cooling.record_failure(node, code, wish);
+        let falls_back = self.shared.profile.falls_back_on(failure.cause) && !self.stopped;
+        if falls_back {
+            let cooldowns = &self.shared.cooldowns;
+            cooldowns.record_failure(node, code, failure.diagnostics.retry_after());
         }
-        if passes && !shown {
-            tracing::info!(node = self.name(node), %code, "passed over");
-            return NodeOutcome::FellBack(failed);
+        if falls_back && !started {
+            tracing::info!(node = self.name(node), %code, "the node failed, falling back to the next one");
+            return NodeOutcome::FellBack(failure);
         }
-        let (before, end) = failed.left.attach_to(failed.end);
+        let (before, end) = failure.diagnostics.attach_to(failure.end);
         if let Some(before) = before {
             self.send(before).await;
         }
         NodeOutcome::Finished(end)
     }
 
-    /// Adds what a node took.
+    /// Adds the usage of a node.
     pub(super) fn add_usage(&mut self, usage: Option<&Usage>) {
         if let Some(usage) = usage {
             *self.usage.get_or_insert_default() += usage;
@@ -368,10 +367,10 @@ impl CompositeTurn {
 
     pub(super) fn name(&self, node: usize) -> &str {
         let node = self.shared.nodes.get(node);
-        node.map_or("nobody", |node| node.name.as_str())
+        node.map_or("unknown", |node| node.name.as_str())
     }
 
-    /// Sends an event. If nobody listens any more, the turn is about to be dropped.
+    /// Sends an event. Errors are ignored: if the receiver was dropped, the turn is about to be dropped too.
     pub(super) async fn send(&self, event: impl Into<BackendEvent>) {
         let _ = self.out.send(event.into()).await;
     }
@@ -383,7 +382,7 @@ impl CompositeTurn {
     }
 }
 
-/// The code of an end that is no result.
+/// Returns the code of a terminal event that is not a result.
 pub(super) fn code_of(end: &AgentEvent) -> ErrorCode {
     match end {
         AgentEvent::Error { code, .. } => *code,

@@ -1,4 +1,4 @@
-//! The one place that turns a key into a header.
+//! API keys and the request headers that carry them.
 
 use std::fmt;
 
@@ -6,22 +6,22 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use windlass_core::{ExposeSecret, SecretString};
 use windlass_wire::Dialect;
 
-/// The version of Anthropic's API whose words `wire` speaks.
+/// The version of Anthropic's API that `wire` implements.
 const ANTHROPIC_VERSION: &str = "2023-06-01";
-/// A key shorter than this is no secret, and hiding it would tear words apart.
+/// Shorter keys are not redacted: they are not secrets, and replacing them would damage ordinary text.
 const MIN_SECRET_CHARS: usize = 6;
 
-/// The key to a model API, or the lack of one.
+/// An optional key of a model API.
 #[derive(Clone, Default)]
 pub struct ApiKey(Option<SecretString>);
 
 impl ApiKey {
-    /// This key.
+    /// Creates a key; `None` means that requests are sent without one.
     pub fn new(secret: Option<SecretString>) -> Self {
         Self(secret)
     }
 
-    /// The headers with which an API wants to be asked. The error says that the key cannot be one.
+    /// Returns the headers that the API requires. Fails if the key contains characters that a header cannot carry.
     pub(super) fn headers(&self, dialect: Dialect) -> Result<HeaderMap, String> {
         let mut headers = HeaderMap::new();
         if dialect == Dialect::Messages {
@@ -42,14 +42,15 @@ impl ApiKey {
             ),
             _ => (AUTHORIZATION, format!("Bearer {}", secret.expose_secret())),
         };
-        let mut value = HeaderValue::from_str(&value)
-            .map_err(|_| "the key has characters that no header can carry".to_owned())?;
+        let mut value = HeaderValue::from_str(&value).map_err(|_| {
+            "the key contains characters that are not allowed in a header".to_owned()
+        })?;
         value.set_sensitive(true);
         headers.insert(name, value);
         Ok(headers)
     }
 
-    /// The text without the key: a provider may say it back.
+    /// Replaces the key in `text`, because a provider may echo it.
     pub fn redact(&self, text: String) -> String {
         match &self.0 {
             Some(secret) if secret.expose_secret().len() >= MIN_SECRET_CHARS => {
@@ -63,9 +64,9 @@ impl ApiKey {
 impl fmt::Debug for ApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.0.is_some() {
-            "Key(hidden)"
+            "ApiKey(hidden)"
         } else {
-            "Key(none)"
+            "ApiKey(none)"
         })
     }
 }
@@ -75,18 +76,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn p19_no_view_of_a_key_shows_it() {
+    fn p19_key_is_absent_from_debug_output_and_redacted_text() {
         let key = ApiKey::new(Some(SecretString::from("canary-key")));
         for dialect in Dialect::ALL {
             let shown = format!("{key:?} {:?}", key.headers(dialect).unwrap());
             assert!(!shown.contains("canary"), "{shown}");
         }
-        let said = key.redact("bad key: canary-key!".to_owned());
-        assert_eq!(said, "bad key: [key]!");
+        let redacted = key.redact("bad key: canary-key!".to_owned());
+        assert_eq!(redacted, "bad key: [key]!");
     }
 
     #[test]
-    fn each_api_gets_its_own_header_and_no_key_gives_none() {
+    fn each_dialect_has_its_own_key_header_and_missing_key_sends_none() {
         let key = ApiKey::new(Some(SecretString::from("k")));
         let names = |key: &ApiKey, dialect| {
             let headers = key.headers(dialect).unwrap();

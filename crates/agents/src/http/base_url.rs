@@ -1,4 +1,4 @@
-//! Where a model API is: a base address, to which each API adds its own path.
+//! The base URL of a model API. Each API adds its own path to it.
 
 use std::net::IpAddr;
 use std::{fmt, io};
@@ -8,26 +8,26 @@ use tokio::net::TcpStream;
 
 use crate::settings::check_endpoint;
 
-/// The base address of a model API.
+/// The base URL of a model API.
 #[derive(Clone, PartialEq, Eq)]
 pub struct BaseUrl {
     base: Url,
 }
 
 impl BaseUrl {
-    /// Reads an address; the error says what is wrong with it.
+    /// Parses a URL and returns the validation error if it is invalid.
     pub fn parse(text: &str) -> Result<Self, String> {
         check_endpoint(text)?;
-        let base = Url::parse(text).map_err(|error| format!("not an address: {error}"))?;
+        let base = Url::parse(text).map_err(|error| format!("not a valid URL: {error}"))?;
         if base.fragment().is_some() || base.host_str().is_none_or(str::is_empty) {
             return Err("expected scheme, host and path".to_owned());
         }
         Ok(Self { base })
     }
 
-    /// The whole address of an API's path, such as `/v1/messages`.
+    /// Returns the full URL of an API path such as `/v1/messages`.
     ///
-    /// People write a base with or without the version at its end, and some write the whole path: each is understood.
+    /// The base may end with the version, without it, or with the whole path: all three forms are accepted.
     pub fn join(&self, path: &str) -> Url {
         let base = self.base.path().trim_end_matches('/');
         let rest = match path.strip_prefix('/').and_then(|path| path.split_once('/')) {
@@ -40,7 +40,7 @@ impl BaseUrl {
         url
     }
 
-    /// Whether it is of this machine, so that no proxy has any business with it.
+    /// Returns `true` if the host is this machine. Requests to it bypass proxies.
     pub fn is_local(&self) -> bool {
         let host = self.base.host_str().unwrap_or_default();
         let bare = host.trim_start_matches('[').trim_end_matches(']');
@@ -50,20 +50,21 @@ impl BaseUrl {
         }
     }
 
-    /// Whether anybody listens there; the error says why not.
+    /// Opens a TCP connection to the host and returns the reason if that fails.
     pub async fn check_reachable(&self) -> Result<(), String> {
         let host = self.base.host_str().unwrap_or_default();
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         let port = self.base.port_or_known_default().unwrap_or(80);
-        let opened = TcpStream::connect((bare, port)).await;
-        opened.map(drop).map_err(|error| match error.kind() {
-            io::ErrorKind::ConnectionRefused => "nobody listens there".to_owned(),
+        let connected = TcpStream::connect((bare, port)).await;
+        connected.map(drop).map_err(|error| match error.kind() {
+            io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
             _ => error.to_string(),
         })
     }
 }
 
-/// Whether the base ends with the path's first part, or with another version where that is one.
+/// Returns `true` if the base ends with the first segment of the path. If that segment is a version, any version
+/// matches.
 fn ends_with_segment(base: &str, first: &str) -> bool {
     let last = base.rsplit('/').next().unwrap_or_default();
     last == first || is_version(last) && is_version(first)
@@ -74,7 +75,7 @@ fn is_version(part: &str) -> bool {
     digits.next() == Some('v') && digits.next().is_some_and(|c| c.is_ascii_digit())
 }
 
-/// Without the query, in which somebody may have put a key.
+/// Omits the query, because it may contain a key.
 impl fmt::Display for BaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = self.base.clone();
@@ -85,7 +86,7 @@ impl fmt::Display for BaseUrl {
 
 impl fmt::Debug for BaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Address({self})")
+        write!(f, "BaseUrl({self})")
     }
 }
 
@@ -94,10 +95,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_way_to_write_a_base_is_understood() {
+    fn join_accepts_base_with_or_without_version_or_path() {
         let check = |base: &str, path: &str, expected: &str| {
-            let address = BaseUrl::parse(base).unwrap();
-            assert_eq!(address.join(path).as_str(), expected);
+            let url = BaseUrl::parse(base).unwrap();
+            assert_eq!(url.join(path).as_str(), expected);
         };
         let chat = "/v1/chat/completions";
         check("http://h", chat, "http://h/v1/chat/completions");
@@ -120,9 +121,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_local_is_known() {
+    fn is_local_recognizes_loopback_hosts() {
         let local = |text: &str| BaseUrl::parse(text).unwrap().is_local();
-        for here in [
+        for url in [
             "http://127.0.0.1:1",
             "http://127.9.9.9",
             "http://[::1]:1",
@@ -130,19 +131,19 @@ mod tests {
             "http://a.localhost/x",
             "http://0.0.0.0:1",
         ] {
-            assert!(local(here), "{here}");
+            assert!(local(url), "{url}");
         }
-        for there in [
+        for url in [
             "https://api.openai.com",
             "http://10.0.0.1",
             "http://localhost.evil.org",
         ] {
-            assert!(!local(there), "{there}");
+            assert!(!local(url), "{url}");
         }
     }
 
     #[test]
-    fn p23_only_http_and_no_key_in_an_address() {
+    fn p23_parse_accepts_only_http_without_credentials_and_display_hides_query() {
         for bad in [
             "file:///etc/passwd",
             "ftp://h",

@@ -1,4 +1,4 @@
-//! An answer on its way in: never without a limit on its size or on a silence.
+//! A response body that is being streamed, with a size limit and an idle timeout.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use windlass_wire::{ErrorKind, ModelError};
 use super::HttpLimits;
 use super::client::idle_timeout_error;
 
-/// The body of a good answer, as it comes.
+/// The body of a successful response, read in chunks.
 #[derive(Debug)]
 pub struct ResponseBody {
     response: reqwest::Response,
@@ -33,7 +33,7 @@ impl ResponseBody {
         }
     }
 
-    /// Whether the server says that this is one JSON document, whatever was asked for.
+    /// Returns `true` if the server declares the body as one JSON document, even if a stream was requested.
     pub fn is_json(&self) -> bool {
         let kind = self.response.headers().get(CONTENT_TYPE);
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
@@ -42,29 +42,29 @@ impl ResponseBody {
             .starts_with("application/json")
     }
 
-    /// The next bytes; nothing at the end.
+    /// Returns the next chunk, or `None` at the end of the body.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, ModelError> {
-        let limit = self.limits.silence;
+        let limit = self.limits.idle_timeout;
         let chunk = tokio::select! {
             chunk = self.response.chunk() => chunk,
-            () = self.clock.sleep(limit) => return Err(idle_timeout_error("the rest of the answer", limit)),
+            () = self.clock.sleep(limit) => return Err(idle_timeout_error("the rest of the response", limit)),
         };
         let chunk = chunk.map_err(|_| {
             ModelError::new(
                 ErrorKind::Interrupted,
-                "the connection broke before the answer was complete",
+                "the connection closed before the response was complete",
             )
         })?;
         self.read += chunk.as_ref().map_or(0, |bytes| bytes.len() as u64);
-        if self.read > self.limits.answer_bytes {
-            let most = self.limits.answer_bytes;
-            let problem = format!("the answer is longer than {most} bytes");
+        if self.read > self.limits.max_response_bytes {
+            let max = self.limits.max_response_bytes;
+            let problem = format!("the response is longer than {max} bytes");
             return Err(ModelError::new(ErrorKind::TooLarge, problem));
         }
         Ok(chunk)
     }
 
-    /// All of it.
+    /// Reads the whole body.
     pub async fn read_all(mut self) -> Result<Bytes, ModelError> {
         let mut body = BytesMut::new();
         while let Some(chunk) = self.chunk().await? {
@@ -73,13 +73,13 @@ impl ResponseBody {
         Ok(body.freeze())
     }
 
-    /// The beginning of it, for a message; what is missing is not missed.
-    pub(super) async fn read_prefix(mut self, most: usize) -> Bytes {
+    /// Reads at most `max` bytes, for an error message. A read error ends the prefix and is ignored.
+    pub(super) async fn read_prefix(mut self, max: usize) -> Bytes {
         let mut body = BytesMut::new();
         while let Ok(Some(chunk)) = self.chunk().await {
-            let room = most.saturating_sub(body.len());
-            body.extend_from_slice(&chunk[..room.min(chunk.len())]);
-            if body.len() >= most {
+            let remaining = max.saturating_sub(body.len());
+            body.extend_from_slice(&chunk[..remaining.min(chunk.len())]);
+            if body.len() >= max {
                 break;
             }
         }

@@ -1,4 +1,4 @@
-//! Requests sent, answered or failed; failed ones sent again where that may help.
+//! Sends requests, and retries failed ones if a retry may help.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,31 +13,31 @@ use windlass_wire::{Dialect, ErrorKind, ModelError};
 
 use super::{ApiKey, BaseUrl, ResponseBody, date, retry};
 
-/// How much of a failure's body is read.
+/// The most bytes that are read of an error response.
 const MAX_ERROR_BODY: usize = 64 << 10;
-/// How long a connection that nobody uses is kept.
+/// How long an idle connection stays in the pool.
 const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 
-/// How long and how much an answer may take, and how often it is asked for.
+/// Timeouts, the response size limit and the number of retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HttpLimits {
-    /// The time to reach the server.
+    /// The connect timeout.
     pub connect: Duration,
-    /// The longest silence: before the answer begins, and between two pieces of it.
-    pub silence: Duration,
-    /// The most bytes of one answer.
-    pub answer_bytes: u64,
-    /// How often a request that failed is sent again.
+    /// The idle timeout: before the first chunk of the response, and between two chunks.
+    pub idle_timeout: Duration,
+    /// The size limit of one response body.
+    pub max_response_bytes: u64,
+    /// How often a failed request is retried.
     pub retries: u32,
 }
 
 impl Default for HttpLimits {
-    /// Ten seconds to connect, two minutes of silence, as much as a turn may hold, two more tries.
+    /// 10 s to connect, an idle timeout of 120 s, the size limit of a turn, and 2 retries.
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
-            silence: Duration::from_secs(120),
-            answer_bytes: TURN_BYTES,
+            idle_timeout: Duration::from_secs(120),
+            max_response_bytes: TURN_BYTES,
             retries: 2,
         }
     }
@@ -54,7 +54,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client of the API at this address. The error says why there can be none.
+    /// Creates a client of the API at this URL. Fails if the HTTP stack cannot be initialized.
     pub fn new(
         address: BaseUrl,
         key: ApiKey,
@@ -68,12 +68,12 @@ impl Client {
             .pool_idle_timeout(POOL_IDLE_TIMEOUT)
             .tcp_nodelay(true);
         if address.is_local() {
-            // What stays on this machine is no proxy's business, whatever the environment says.
+            // Requests to this machine bypass proxies, whatever the environment sets.
             builder = builder.no_proxy();
         }
         let inner = builder
             .build()
-            .map_err(|error| format!("no HTTP client: {}", root_cause(&error)))?;
+            .map_err(|error| format!("cannot create an HTTP client: {}", root_cause(&error)))?;
         Ok(Self {
             inner,
             address,
@@ -83,20 +83,20 @@ impl Client {
         })
     }
 
-    /// Where it asks.
+    /// Returns the base URL.
     pub fn address(&self) -> &BaseUrl {
         &self.address
     }
 
-    /// The key it asks with.
+    /// Returns the API key.
     pub fn key(&self) -> &ApiKey {
         &self.key
     }
 
-    /// Sends a body to this path of the API and gives the answer if it is a good one.
+    /// Sends a POST request to this path of the API and returns the body of a successful response.
     ///
-    /// What fails before an answer has begun is tried again as far as that may help; an answer that has begun never is.
-    /// No message has the key in it, even where the server says it back.
+    /// A request that fails before the response starts is retried if a retry may help. A response that has started is
+    /// never requested again. No error message contains the key, even if the server echoes it.
     pub async fn post(
         &self,
         dialect: Dialect,
@@ -104,20 +104,26 @@ impl Client {
         body: impl Into<Bytes>,
     ) -> Result<ResponseBody, ModelError> {
         let body = body.into();
-        let mut tried = 0;
+        let mut attempts = 0;
         loop {
             let failure = match self.send_once(dialect, path, body.clone()).await {
-                Ok(reply) => return Ok(reply),
+                Ok(body) => return Ok(body),
                 Err(failure) => failure,
             };
-            let again = failure.is_retried.then(|| {
-                retry::backoff(&failure.error, tried, self.limits.retries, fastrand::f64())
+            let backoff = failure.is_retryable.then(|| {
+                retry::backoff(
+                    &failure.error,
+                    attempts,
+                    self.limits.retries,
+                    fastrand::f64(),
+                )
             });
-            let Some(wait) = again.flatten() else {
+            let Some(wait) = backoff.flatten() else {
                 return Err(failure.error);
             };
-            tried += 1;
-            tracing::info!(endpoint = %self.address, status = failure.error.status, tried, ?wait, "asking again");
+            attempts += 1;
+            let status = failure.error.status;
+            tracing::info!(endpoint = %self.address, status, attempts, ?wait, "retrying the request");
             self.clock.sleep(wait).await;
         }
     }
@@ -134,11 +140,11 @@ impl Client {
             .post(self.address.join(path))
             .headers(headers)
             .body(body);
-        let limit = self.limits.silence;
+        let limit = self.limits.idle_timeout;
         let sent = tokio::select! {
             sent = request.send() => sent,
             () = self.clock.sleep(limit) => {
-                return Err(SendError::permanent(idle_timeout_error("an answer", limit)));
+                return Err(SendError::permanent(idle_timeout_error("a response", limit)));
             }
         };
         let response = sent.map_err(|error| self.connect_error(&error.without_url()))?;
@@ -165,27 +171,27 @@ impl Client {
         });
         let mut headers = headers?;
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let us = concat!("windlass/", env!("CARGO_PKG_VERSION"));
-        headers.insert(USER_AGENT, HeaderValue::from_static(us));
+        let user_agent = concat!("windlass/", env!("CARGO_PKG_VERSION"));
+        headers.insert(USER_AGENT, HeaderValue::from_static(user_agent));
         Ok(headers)
     }
 
-    /// Nobody answered.
+    /// Builds the error of a request that got no response.
     fn connect_error(&self, error: &reqwest::Error) -> SendError {
         let address = &self.address;
         let cause = root_cause(error);
         let message = if error.is_connect() {
             format!("{address} cannot be reached: {cause}")
         } else {
-            format!("{address} broke off before it answered: {cause}")
+            format!("{address} closed the connection without a response: {cause}")
         };
         SendError {
             error: ModelError::new(ErrorKind::Interrupted, self.key.redact(message)),
-            is_retried: true,
+            is_retryable: true,
         }
     }
 
-    /// Somebody answered with a failure.
+    /// Builds the error of a response with an error status.
     async fn status_error(&self, dialect: Dialect, response: reqwest::Response) -> SendError {
         let status = response.status().as_u16();
         let headers = response.headers().clone();
@@ -193,8 +199,8 @@ impl Client {
             .iter()
             .filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
             .collect();
-        let reply = ResponseBody::new(response, Arc::clone(&self.clock), self.limits);
-        let body = reply.read_prefix(MAX_ERROR_BODY).await;
+        let body = ResponseBody::new(response, Arc::clone(&self.clock), self.limits);
+        let body = body.read_prefix(MAX_ERROR_BODY).await;
         let mut error = dialect.parse_error(status, &pairs, &body);
         error.message = self.key.redact(error.message);
         if error.retry_after.is_none() {
@@ -205,7 +211,7 @@ impl Client {
         }
         SendError {
             error,
-            is_retried: true,
+            is_retryable: true,
         }
     }
 }
@@ -219,42 +225,42 @@ impl fmt::Debug for Client {
     }
 }
 
-/// A failure, and whether the request may be sent again at all.
+/// An error of one attempt, and whether the request may be retried at all.
 struct SendError {
     error: ModelError,
-    is_retried: bool,
+    is_retryable: bool,
 }
 
 impl SendError {
     fn permanent(error: ModelError) -> Self {
         Self {
             error,
-            is_retried: false,
+            is_retryable: false,
         }
     }
 }
 
-/// Nothing came for too long.
+/// Builds the error of an idle timeout while waiting for `what`.
 pub(super) fn idle_timeout_error(what: &str, after: Duration) -> ModelError {
     let seconds = after.as_secs_f64();
-    let message = format!("the model was silent for {seconds} s while {what} was awaited");
+    let message = format!("no data from the model for {seconds} s while waiting for {what}");
     ModelError::new(ErrorKind::Timeout, message)
 }
 
 fn redirect_error(address: &BaseUrl, headers: &HeaderMap) -> ModelError {
-    const SHOWN: usize = 200;
+    const MAX_SHOWN: usize = 200;
     let to = headers.get(LOCATION).and_then(|value| value.to_str().ok());
-    let to: String = escape_line(to.unwrap_or("nowhere"))
+    let to: String = escape_line(to.unwrap_or("an unknown location"))
         .chars()
-        .take(SHOWN)
+        .take(MAX_SHOWN)
         .collect();
     let message = format!(
-        "{address} redirects to {to}: a key is not sent on, so set `endpoint` to where the API really is"
+        "{address} redirects to {to}: redirects are not followed, to protect the key; set `endpoint` to the final URL"
     );
     ModelError::new(ErrorKind::InvalidRequest, message)
 }
 
-/// The innermost reason: the outer ones repeat the address.
+/// Returns the innermost error: the outer ones repeat the URL.
 fn root_cause(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(inner) = cause.source() {

@@ -1,4 +1,4 @@
-//! Dates as HTTP writes them, in all three forms that a reader must know.
+//! HTTP dates, in all three formats that a recipient must accept.
 
 use std::time::Duration;
 
@@ -8,20 +8,20 @@ const MONTHS: [&str; 12] = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 ];
 
-/// How long it is from now until this date; no time at all if it has passed.
+/// Returns the time from `now` until this date, or zero if the date has passed.
 pub(super) fn duration_until(text: &str, now: Timestamp) -> Option<Duration> {
     let then = seconds(text)?.checked_mul(1000)?;
     Some(Duration::from_millis(then.saturating_sub(now.0)))
 }
 
-/// The seconds since 1970 of `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or
+/// Parses the seconds since 1970 of `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or
 /// `Sun Nov  6 08:49:37 1994`.
 fn seconds(text: &str) -> Option<u64> {
-    let words: Vec<&str> = text
+    let fields: Vec<&str> = text
         .split([' ', ',', '-'])
-        .filter(|word| !word.is_empty())
+        .filter(|field| !field.is_empty())
         .collect();
-    let (day, month, year, time) = match words.as_slice() {
+    let (day, month, year, time) = match fields.as_slice() {
         [_, day, month, year, time, "GMT"] => (day, month, year, time),
         [_, month, day, time, year] => (day, month, year, time),
         _ => return None,
@@ -29,7 +29,7 @@ fn seconds(text: &str) -> Option<u64> {
     let month = MONTHS.iter().position(|name| name == month)?;
     let day: u64 = day.parse().ok().filter(|day| (1..=31).contains(day))?;
     let year = match year.parse::<u64>().ok()? {
-        // Two digits, as they were written before 2000; every date that is waited for is of this century.
+        // RFC 850 dates have two digits. A date to wait for is always in this century.
         short @ 0..=99 => 2000 + short,
         long @ 1970..=9999 => long,
         _ => return None,
@@ -43,7 +43,7 @@ fn seconds(text: &str) -> Option<u64> {
     Some(((days * 24 + hour) * 60 + minute) * 60 + second)
 }
 
-/// The days from 1970 to the first of this month, counted from 0.
+/// Returns the days from 1970 to the first of this month. `month` counts from 0.
 fn days_before(year: u64, month: usize) -> u64 {
     const LENGTHS: [u64; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
     let is_leap = year.is_multiple_of(4) && !year.is_multiple_of(100) || year.is_multiple_of(400);
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_three_forms_are_read() {
+    fn all_three_formats_are_parsed() {
         assert_eq!(seconds("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777));
         assert_eq!(seconds("Sun Nov  6 08:49:37 1994"), Some(784_111_777));
         assert_eq!(
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date_is_none_and_the_past_is_now() {
+    fn invalid_date_is_none_and_past_date_is_zero() {
         for bad in [
             "",
             "soon",

@@ -1,10 +1,10 @@
 //! One HTTP client for every model API.
 //!
-//! It is careful in one place, so that nobody else has to be: addresses are `http` or `https` and nothing else, no
-//! redirect is followed (a key would go along), a proxy of the environment never sees what stays on this machine,
-//! every wait and every body has a limit, and a request is sent again only where that may help.
+//! The security rules are enforced here, so that callers need not repeat them: a URL must be `http` or `https`,
+//! redirects are not followed (the key would be sent along), requests to this machine bypass the proxies of the
+//! environment, every wait and every body has a limit, and a request is retried only if a retry may help.
 //!
-//! `auth` is the only place that turns a key into a header.
+//! `auth` is the only module that turns a key into a header.
 
 mod auth;
 mod base_url;

@@ -1,37 +1,39 @@
-//! Whether a request that failed is sent again, and when.
+//! Decides whether and when a failed request is retried.
 
 use std::time::Duration;
 
 use windlass_wire::ModelError;
 
-/// The first wait; each one after it is twice as long.
+/// The first delay; each further delay is twice as long.
 const INITIAL_BACKOFF: Duration = Duration::from_millis(500);
-/// The longest wait of our own choice.
+/// The longest delay that is computed here.
 const MAX_BACKOFF: Duration = Duration::from_secs(20);
-/// The longest wait that a provider may ask for; beyond it the caller should know.
+/// The longest `Retry-After` that is waited for; a longer one is returned to the caller.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(60);
 
-/// How long to wait before the next try; `None` if there is none. `chance` is between 0 and 1.
+/// Returns the delay before the next attempt, or `None` if the request is not retried. `jitter` is between 0 and 1.
 ///
-/// A provider that says when is asked then, and never before. Otherwise waits grow, and differ by chance so that
-/// clients that failed together do not come back together.
+/// If the provider sent `Retry-After`, the request is never retried earlier. Otherwise the delays grow, with jitter so
+/// that clients that failed together do not retry together.
 pub(super) fn backoff(
     error: &ModelError,
-    tried: u32,
+    attempts: u32,
     retries: u32,
-    chance: f64,
+    jitter: f64,
 ) -> Option<Duration> {
-    if tried >= retries || !error.kind.is_transient() {
+    if attempts >= retries || !error.kind.is_transient() {
         return None;
     }
-    if let Some(asked) = error.retry_after {
-        let extra = asked.mul_f64(0.1 * chance).min(Duration::from_secs(1));
-        return (asked <= MAX_RETRY_AFTER).then_some(asked + extra);
+    if let Some(retry_after) = error.retry_after {
+        let extra = retry_after
+            .mul_f64(0.1 * jitter)
+            .min(Duration::from_secs(1));
+        return (retry_after <= MAX_RETRY_AFTER).then_some(retry_after + extra);
     }
-    let whole = INITIAL_BACKOFF
-        .saturating_mul(1 << tried.min(16))
+    let delay = INITIAL_BACKOFF
+        .saturating_mul(1 << attempts.min(16))
         .min(MAX_BACKOFF);
-    Some(whole.mul_f64(0.5 + 0.5 * chance))
+    Some(delay.mul_f64(0.5 + 0.5 * jitter))
 }
 
 #[cfg(test)]
@@ -49,9 +51,11 @@ mod tests {
     }
 
     #[test]
-    fn waits_grow_and_end() {
+    fn backoff_doubles_until_retries_are_exhausted() {
         let busy = error(ErrorKind::Overloaded, None);
-        let waits: Vec<_> = (0..4).map(|tried| backoff(&busy, tried, 3, 1.0)).collect();
+        let waits: Vec<_> = (0..4)
+            .map(|attempts| backoff(&busy, attempts, 3, 1.0))
+            .collect();
         let ms = |ms| Some(Duration::from_millis(ms));
         assert_eq!(waits, [ms(500), ms(1000), ms(2000), None]);
         assert_eq!(backoff(&busy, 0, 3, 0.0), ms(250));
@@ -59,10 +63,10 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_is_asked_when_it_says_and_never_before() {
-        for chance in [0.0, 0.5, 1.0] {
-            let told = backoff(&error(ErrorKind::RateLimited, Some(7)), 0, 2, chance).unwrap();
-            assert!(told >= Duration::from_secs(7) && told < Duration::from_secs(9));
+    fn retry_after_is_the_minimum_delay() {
+        for jitter in [0.0, 0.5, 1.0] {
+            let delay = backoff(&error(ErrorKind::RateLimited, Some(7)), 0, 2, jitter).unwrap();
+            assert!(delay >= Duration::from_secs(7) && delay < Duration::from_secs(9));
         }
         assert_eq!(
             backoff(&error(ErrorKind::RateLimited, Some(3600)), 0, 2, 0.0),
@@ -71,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_wrong_is_not_tried_again() {
+    fn permanent_errors_are_not_retried() {
         for kind in [
             ErrorKind::Authentication,
             ErrorKind::InvalidRequest,

@@ -1,4 +1,4 @@
-//! `codex exec` as a plain call.
+//! `codex exec` as a one-shot invocation.
 
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,11 @@ use crate::cli::codex::{PROFILE, toml_string};
 use crate::cli::{CommandLine, program};
 use crate::{AgentContext, ProgramSettings, Version, temp_files};
 
-/// From this version on, `--full-auto` warns, later it is gone; what it meant has flags of its own.
+/// From this version on, `--full-auto` prints a warning, and later versions removed it. Separate flags replace
+/// it.
 const SANDBOX_FLAGS: Version = Version(0, 128, 0);
 
-/// Codex, one command per call. Errors come as `E`.
+/// Codex, one command per call. Errors are converted to `E`.
 #[derive(Debug, Clone)]
 pub struct CodexCliBackend<E = InvocationError> {
     context: AgentContext,
@@ -26,7 +27,7 @@ pub struct CodexCliBackend<E = InvocationError> {
 }
 
 impl CodexCliBackend {
-    /// Codex with nothing set.
+    /// Creates a backend with default settings.
     pub fn new(context: AgentContext) -> Self {
         Self {
             context,
@@ -39,28 +40,28 @@ impl CodexCliBackend {
 }
 
 impl<E: From<InvocationError>> CodexCliBackend<E> {
-    /// With these settings: `bin`, `profile`, `timeout_seconds`, `extra_env` and the others that every agent has.
+    /// Sets the settings: `bin`, `profile`, `timeout_seconds`, `extra_env` and the others that every agent has.
     #[must_use]
     pub fn settings(mut self, settings: ProgramSettings) -> Self {
         self.settings = settings;
         self
     }
 
-    /// Uses the schema in this file, if there is one, in place of the task's.
+    /// Uses the schema in this file, if the file exists, instead of the task's.
     #[must_use]
     pub fn schema_override(mut self, file: impl Into<PathBuf>) -> Self {
         self.schema_override = Some(file.into());
         self
     }
 
-    /// Lets Codex write in the working directory without asking.
+    /// Allows Codex to write in the working directory without asking.
     #[must_use]
     pub fn full_auto(mut self, yes: bool) -> Self {
         self.full_auto = yes;
         self
     }
 
-    /// The same backend with another type of error.
+    /// Converts errors to another type.
     #[must_use]
     pub fn errors_as<F: From<InvocationError>>(self) -> CodexCliBackend<F> {
         CodexCliBackend {
@@ -72,7 +73,7 @@ impl<E: From<InvocationError>> CodexCliBackend<E> {
         }
     }
 
-    /// Runs the task in this folder.
+    /// Runs the task in this directory.
     pub async fn run(
         &self,
         task: &StructuredAgentTask,
@@ -110,7 +111,7 @@ impl<E: From<InvocationError>> CodexCliBackend<E> {
             prompt: &task.prompt,
             read: schema.as_ref().map(SchemaFile::path),
         };
-        // The schema's file, if it is ours, is removed however this ends.
+        // A temporary schema file is removed on every path out of this function.
         run.run(cwd).await
     }
 
@@ -129,7 +130,7 @@ impl<E: From<InvocationError>> CodexCliBackend<E> {
     }
 }
 
-/// A schema in a file: the user's, or one that goes when this does.
+/// A file with a JSON Schema: the user's, or a temporary one that is deleted on drop.
 enum SchemaFile {
     User(PathBuf),
     Temporary(TempPath),
@@ -160,15 +161,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn full_auto_is_said_in_the_words_of_the_version() {
-        let said = |version| {
+    fn full_auto_uses_the_flags_of_the_version() {
+        let args_for = |version| {
             let mut command = CommandLine::new(["exec"]);
             full_auto(&mut command, version);
             command.args.join(" ")
         };
-        assert_eq!(said(Version(0, 47, 0)), "exec --full-auto");
+        assert_eq!(args_for(Version(0, 47, 0)), "exec --full-auto");
         assert_eq!(
-            said(Version(0, 166, 0)),
+            args_for(Version(0, 166, 0)),
             "exec --sandbox=workspace-write -c approval_policy=\"never\""
         );
     }

@@ -1,4 +1,4 @@
-//! Cursor's agent as a plain call.
+//! Cursor's agent as a one-shot invocation.
 
 use std::marker::PhantomData;
 use std::path::Path;
@@ -11,16 +11,16 @@ use crate::cli::CommandLine;
 use crate::cli::cursor::PROFILE;
 use crate::{AgentContext, ProgramSettings};
 
-/// The model where none is set.
+/// The default model.
 pub const CURSOR_MODEL: &str = "gpt-5.1-codex-max-high";
 
-/// The variable in which a deployment names another.
+/// The environment variable that selects another model for a deployment.
 const MODEL_VARIABLE: &str = "WORKER_CURSOR_MODEL";
 
-/// Cursor, one command per call. Errors come as `E`.
+/// Cursor, one command per call. Errors are converted to `E`.
 ///
-/// It is told no schema: whoever wants one puts it into the prompt. The prompt goes to standard input, since one
-/// argument holds no more than 128 KiB and can be read by every user of the machine.
+/// Cursor takes no schema: a caller that needs one puts it into the prompt. The prompt is passed on standard
+/// input, because one argument is limited to 128 KiB and every user of the machine can read it.
 #[derive(Debug, Clone)]
 pub struct CursorCliBackend<E = InvocationError> {
     context: AgentContext,
@@ -31,7 +31,7 @@ pub struct CursorCliBackend<E = InvocationError> {
 }
 
 impl CursorCliBackend {
-    /// Cursor with its usual model, answering in plain text, allowed to act.
+    /// Creates a backend with the default model, plain text output and `--force`.
     pub fn new(context: AgentContext) -> Self {
         Self {
             context,
@@ -46,7 +46,7 @@ impl CursorCliBackend {
     }
 }
 
-/// Cursor with the model that `WORKER_CURSOR_MODEL` names, if it names one.
+/// Creates a backend with the model in `WORKER_CURSOR_MODEL`, if that is set.
 pub fn cursor_backend_from_settings(context: AgentContext) -> CursorCliBackend {
     let named = context.sandbox().host().variable(MODEL_VARIABLE);
     let named = named.and_then(|name| name.to_str()).map(str::trim);
@@ -59,36 +59,36 @@ pub fn cursor_backend_from_settings(context: AgentContext) -> CursorCliBackend {
 }
 
 impl<E: From<InvocationError>> CursorCliBackend<E> {
-    /// With these settings: `bin`, `model`, `timeout_seconds`, `extra_env` and the others that every agent has.
-    /// Without a model among them, Cursor chooses one.
+    /// Sets the settings: `bin`, `model`, `timeout_seconds`, `extra_env` and the others that every agent has.
+    /// Without a model in the settings, Cursor chooses one.
     #[must_use]
     pub fn settings(mut self, settings: ProgramSettings) -> Self {
         self.settings = settings;
         self
     }
 
-    /// With this model.
+    /// Sets the model.
     #[must_use]
     pub fn model(mut self, model: impl Into<String>) -> Self {
         self.settings.model = Some(model.into());
         self
     }
 
-    /// Answers in this format; `None`: in Cursor's own choice.
+    /// Sets the output format. With `None`, Cursor chooses it.
     #[must_use]
     pub fn output_format(mut self, format: Option<&str>) -> Self {
         self.output_format = format.map(str::to_owned);
         self
     }
 
-    /// Whether commands are allowed that nobody denied.
+    /// Sets whether commands are allowed that are not explicitly denied.
     #[must_use]
     pub fn force(mut self, yes: bool) -> Self {
         self.force = yes;
         self
     }
 
-    /// The same backend with another type of error.
+    /// Converts errors to another type.
     #[must_use]
     pub fn errors_as<F: From<InvocationError>>(self) -> CursorCliBackend<F> {
         CursorCliBackend {
@@ -100,7 +100,7 @@ impl<E: From<InvocationError>> CursorCliBackend<E> {
         }
     }
 
-    /// Runs the task in this folder.
+    /// Runs the task in this directory.
     pub async fn run(
         &self,
         task: &StructuredAgentTask,

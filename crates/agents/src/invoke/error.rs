@@ -1,22 +1,22 @@
-//! Why a plain call gave nothing to go on with.
+//! Errors of one-shot invocations.
 
 use windlass_core::{AgentInvocation, ErrorCode};
 
-/// A call that failed: before the command ran, or by how it ended.
+/// A failed invocation: the command did not start, or it exited with an error.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
 #[error("{task}: {problem}")]
 pub struct InvocationError {
-    /// What the call was for.
+    /// The name of the task.
     pub task: String,
-    /// What went wrong.
+    /// The error message.
     pub problem: String,
-    /// The kind of fault.
+    /// The kind of error.
     pub code: ErrorCode,
-    /// What the command said, if it ran.
+    /// The command's output, if it ran.
     pub invocation: Option<AgentInvocation>,
 }
 
-/// A plan could not be had.
+/// A plan could not be created.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
 #[error("planning failed: {0}")]
 pub struct PlanningError(#[from] pub InvocationError);

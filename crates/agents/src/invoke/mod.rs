@@ -1,6 +1,6 @@
-//! The plain call: one command, its output, its duration. Nothing is parsed and nothing judged.
+//! One-shot invocations: one command, its output, its duration. The output is neither parsed nor checked.
 //!
-//! What a caller calls its errors is its own choice: a planner gets [`PlanningError`]s, a coder [`CodingError`]s.
+//! The caller chooses the error type: a planner gets [`PlanningError`]s, a coder [`CodingError`]s.
 //!
 //! ```no_run
 //! use windlass_agents::invoke::{CodexCliBackend, PlanningError};

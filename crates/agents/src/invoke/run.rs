@@ -1,4 +1,4 @@
-//! What both backends do with a command once they have it.
+//! The part of an invocation that both backends share.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use crate::cli::launch::CliLaunch;
 use crate::cli::{CliProfile, CommandLine, failure};
 use crate::{AgentContext, ProgramSettings};
 
-/// How long a command may take where nothing is set.
+/// Default time limit of a command.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// One plain call.
+/// One invocation.
 pub(super) struct CliRun<'a> {
     pub(super) task: &'a str,
     pub(super) profile: &'static CliProfile,
@@ -28,7 +28,7 @@ pub(super) struct CliRun<'a> {
 }
 
 impl CliRun<'_> {
-    /// Runs the command in this folder. Silence is no failure; another exit code than 0 is.
+    /// Runs the command in this directory. An empty output is not a failure; a nonzero exit code is.
     pub(super) async fn run(self, cwd: &Path) -> Result<AgentInvocation, InvocationError> {
         let failed = |problem: String, code| failure(self.task, problem, code);
         let home = self.context.sandbox().host().home();
@@ -72,14 +72,18 @@ impl CliRun<'_> {
     }
 }
 
-/// Why the command's end is a failure, if it is one.
+/// Returns the error that the command's exit represents, or `None` if it succeeded.
 fn exit_error(output: &Output, timeout: Duration) -> Option<(String, ErrorCode)> {
     match output.exit.why {
         ExitReason::Exited if output.exit.code == 0 => None,
         ExitReason::Exited => {
             let stderr = output.stderr.text();
-            // The last line alone: above it an agent may repeat its prompt, which says whatever it likes.
-            let last = stderr.trim().lines().last().unwrap_or("it said nothing");
+            // Only the last line: the lines above may repeat the prompt, which can contain any text.
+            let last = stderr
+                .trim()
+                .lines()
+                .last()
+                .unwrap_or("no output on stderr");
             let problem = format!(
                 "the agent ended with exit code {}: {last}",
                 output.exit.code

@@ -1,4 +1,4 @@
-//! A model behind HTTP as an agent like any other.
+//! A model behind HTTP as an [`AgentBackend`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,28 +24,28 @@ use crate::http::{ApiKey, BaseUrl, Client};
 
 /// A model with tools.
 ///
-/// Its turns are a loop: the model answers, its calls are run in the session's folder, and it is told what came of
-/// them, until it calls nothing more. Conversations are kept in memory, as long as the agent is.
+/// A turn is a loop: the model answers, its tool calls are run in the session's directory, and it receives the results,
+/// until an answer contains no call. Conversations are stored in memory for the lifetime of the agent.
 #[derive(Clone)]
 pub struct ModelAgent {
     pub(super) shared: Arc<ModelState>,
 }
 
-/// What all turns of one agent share.
+/// The state that all turns of one agent share.
 pub(super) struct ModelState {
     pub(super) kind: ModelKind,
     pub(super) settings: ModelSettings,
-    pub(super) line: Arc<ModelClient>,
+    pub(super) client: Arc<ModelClient>,
     pub(super) clock: Arc<dyn Clock>,
     context: AgentContext,
     toolbox: Arc<dyn Toolbox>,
     sessions: ModelSessions,
-    /// The variable that should hold the key and does not.
+    /// The environment variable of the key, if it is not set.
     missing_key: Option<String>,
 }
 
 impl ModelAgent {
-    /// The model of these settings, with the tools of this box.
+    /// Creates an agent with these settings and the tools of this toolbox.
     pub fn new(
         kind: ModelKind,
         settings: ModelSettings,
@@ -61,7 +61,7 @@ impl ModelAgent {
         )
     }
 
-    /// The same, taking time from elsewhere.
+    /// Like [`new`](Self::new), with the given clock.
     pub fn with_clock(
         kind: ModelKind,
         settings: ModelSettings,
@@ -70,16 +70,17 @@ impl ModelAgent {
         clock: Arc<dyn Clock>,
     ) -> Result<Self> {
         if settings.model.is_none() && kind.default_model().is_none() {
-            return Err(Error::config("model", "is not set: say which model to use"));
+            return Err(Error::config("model", "is not set: name the model to use"));
         }
         let endpoint = settings.endpoint.as_deref().unwrap_or(kind.endpoint());
         let address =
             BaseUrl::parse(endpoint).map_err(|problem| Error::config("endpoint", problem))?;
-        // The provider's own key goes to the provider only; another server gets the key that was named for it.
-        let usual = kind
+        // The default key is sent to the provider's own endpoint only. Another server gets the key that is configured
+        // for it.
+        let default = kind
             .default_key_var()
             .filter(|_| settings.endpoint.is_none());
-        let variable = settings.api_key_env.as_deref().or(usual);
+        let variable = settings.api_key_env.as_deref().or(default);
         let secret = variable.and_then(|variable| context.secret(variable));
         let missing_key = variable.filter(|_| secret.is_none()).map(str::to_owned);
         let client = Client::new(
@@ -92,12 +93,12 @@ impl ModelAgent {
             backend: kind.name().to_owned(),
             problem,
         })?;
-        let line = Arc::new(ModelClient::new(client, kind.dialect(settings.api())));
+        let client = Arc::new(ModelClient::new(client, kind.dialect(settings.api())));
         Ok(Self {
             shared: Arc::new(ModelState {
                 kind,
                 settings,
-                line,
+                client,
                 clock,
                 context,
                 toolbox,
@@ -107,7 +108,7 @@ impl ModelAgent {
         })
     }
 
-    /// The agent behind a handle, with the time limit of its settings.
+    /// Wraps the agent in a handle, with the timeout of its settings.
     pub fn handle(&self) -> AgentHandle {
         let handle = AgentHandle::wrap(self.clone()).with_clock(Arc::clone(&self.shared.clock));
         let handle = with_completion_model(&handle, Arc::new(self.clone()));
@@ -122,13 +123,13 @@ impl ModelAgent {
 }
 
 impl ModelState {
-    /// The model that a session asks.
+    /// Returns the name of the model that a session uses.
     pub(super) fn model<'a>(&'a self, options: &'a SessionOptions) -> &'a str {
-        let chosen = options.model.as_deref().or(self.settings.model.as_deref());
-        chosen.or(self.kind.default_model()).unwrap_or_default()
+        let configured = options.model.as_deref().or(self.settings.model.as_deref());
+        configured.or(self.kind.default_model()).unwrap_or_default()
     }
 
-    /// What a session may do, and the exceptions.
+    /// Returns the permission policy of a session, and its rules.
     pub(super) fn effective_permissions<'a>(
         &'a self,
         options: &'a SessionOptions,
@@ -136,18 +137,21 @@ impl ModelState {
         options.effective_permissions(self.settings.permissions.as_ref())
     }
 
-    /// Why nobody can be asked, if nobody can.
+    /// Fails if the key is required and not set.
     pub(super) fn require_key(&self) -> Result<()> {
         match &self.missing_key {
             Some(variable) => Err(Error::agent(
                 ErrorCode::AuthFailed,
-                format!("{} has no key: set the variable {variable}", self.kind),
+                format!(
+                    "{} has no API key: set the environment variable {variable}",
+                    self.kind
+                ),
             )),
             None => Ok(()),
         }
     }
 
-    /// The tools of a session, bound to its folder.
+    /// Checks the options and returns the tools of the session, bound to its directory.
     async fn prepare(&self, options: &SessionOptions) -> Result<ToolSet> {
         self.require_key()?;
         if options.output_schema.is_some() && !self.settings.enforces_schema(self.kind) {
@@ -164,17 +168,17 @@ impl ModelState {
                 .working_dir()
                 .map_err(|error| Error::InvalidInput(format!("no working directory: {error}")))?,
         };
-        let mut kit = ToolSet::default();
+        let mut tools = ToolSet::default();
         if self.settings.tools {
-            kit.add(self.toolbox.tools(&cwd)?);
+            tools.add(self.toolbox.tools(&cwd)?);
         }
         if !options.mcp_servers.is_empty() {
             let servers =
                 McpServers::connect(self.context.sandbox(), &options.mcp_servers, &cwd).await;
             let servers = servers.map_err(|error| Error::agent(error.code(), error.to_string()))?;
-            kit.add(mcp::tools(&Arc::new(servers)));
+            tools.add(mcp::tools(&Arc::new(servers)));
         }
-        Ok(kit)
+        Ok(tools)
     }
 }
 
@@ -200,9 +204,9 @@ impl AgentBackend for ModelAgent {
 
     fn new_session(&self, options: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
         Box::pin(async move {
-            let kit = self.shared.prepare(&options).await?;
+            let tools = self.shared.prepare(&options).await?;
             let id = SessionId::from(uuid::Uuid::new_v4().to_string());
-            let session = ModelSession::new(options, kit);
+            let session = ModelSession::new(options, tools);
             self.shared.sessions.insert(id.clone(), session);
             Ok(id)
         })
@@ -215,8 +219,8 @@ impl AgentBackend for ModelAgent {
     ) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move {
             let known = self.shared.sessions.get(self.name(), id)?;
-            let kit = self.shared.prepare(&options).await?;
-            let session = known.with_options(options, kit);
+            let tools = self.shared.prepare(&options).await?;
+            let session = known.with_options(options, tools);
             self.shared.sessions.insert(id.clone(), session);
             Ok(())
         })
@@ -246,12 +250,12 @@ impl fmt::Debug for ModelAgent {
         f.debug_struct("ModelAgent")
             .field("kind", &self.shared.kind)
             .field("settings", &self.shared.settings)
-            .field("line", &self.shared.line)
+            .field("client", &self.shared.client)
             .finish_non_exhaustive()
     }
 }
 
-/// Makes agents of this kind from their configuration.
+/// Returns a factory that creates agents of this kind from their configuration.
 pub fn factory(
     kind: ModelKind,
     context: AgentContext,

@@ -1,4 +1,4 @@
-//! Running what the model called.
+//! Runs the tool calls of a model.
 
 use std::sync::Arc;
 
@@ -13,38 +13,39 @@ use super::permission::PermissionCheck;
 use super::tool_set::{ToolSet, is_read_only};
 use super::turn::EventSink;
 
-/// How many tools that only look run at once.
+/// The most read-only tools that run concurrently.
 const MAX_PARALLEL: usize = 8;
 
-/// A call, and the tool that is meant with what it is given; or why there is none.
+/// A call with the tool and the arguments that it resolves to, or the reason why it does not resolve.
 pub(super) struct RequestedCall {
     pub(super) call: ToolCall,
-    meant: Result<(Arc<dyn Tool>, Value), String>,
+    resolved: Result<(Arc<dyn Tool>, Value), String>,
 }
 
 impl RequestedCall {
-    /// Finds out what a call means.
-    pub(super) fn new(call: ToolCall, kit: &ToolSet) -> Self {
-        let meant = match kit.find(&call.name) {
+    /// Resolves the tool and the arguments of a call.
+    pub(super) fn new(call: ToolCall, tools: &ToolSet) -> Self {
+        let resolved = match tools.find(&call.name) {
             Some(tool) => arguments(&call).map(|input| (Arc::clone(tool), input)),
             None => Err(format!(
-                "no tool is called {:?}: there are {}",
+                "unknown tool {:?}; available tools: {}",
                 call.name,
-                kit.names()
+                tools.names()
             )),
         };
-        Self { call, meant }
+        Self { call, resolved }
     }
 
-    /// What the tool is given, as far as it can be told.
+    /// Returns the arguments, or the best approximation if the call does not resolve.
     fn input(&self) -> Value {
-        match &self.meant {
+        match &self.resolved {
             Ok((_, input)) => input.clone(),
             Err(_) => self.call.input_object(),
         }
     }
 
-    /// The call as it is remembered: some servers refuse a conversation with a call whose input is no object.
+    /// Returns the call for the history, with an object as input: some servers reject a conversation that contains a
+    /// call with other input.
     pub(super) fn for_history(&self) -> ToolCall {
         ToolCall {
             input: self.input().to_string(),
@@ -52,52 +53,55 @@ impl RequestedCall {
         }
     }
 
-    /// The result that says why there is none.
-    pub(super) fn skipped_result(&self, why: &str) -> ToolResult {
-        result(&self.call, false, why.to_owned())
+    /// Builds the error result of a call that was not run.
+    pub(super) fn skipped_result(&self, reason: &str) -> ToolResult {
+        result(&self.call, false, reason.to_owned())
     }
 
     fn is_read_only(&self) -> bool {
-        matches!(&self.meant, Ok((tool, _)) if is_read_only(tool.as_ref()))
+        matches!(&self.resolved, Ok((tool, _)) if is_read_only(tool.as_ref()))
     }
 }
 
-/// Whether these may run at once: nobody changes what another looks at.
-pub(super) fn can_run_in_parallel(asked: &[RequestedCall]) -> bool {
-    asked.len() > 1 && asked.iter().all(RequestedCall::is_read_only)
+/// Returns `true` if these calls may run concurrently: there are several, and all are read-only.
+pub(super) fn can_run_in_parallel(calls: &[RequestedCall]) -> bool {
+    calls.len() > 1 && calls.iter().all(RequestedCall::is_read_only)
 }
 
-/// What running a call needs.
+/// Runs calls, with permission checks and events.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CallRunner<'a> {
-    pub(super) consent: PermissionCheck<'a>,
+    pub(super) permission: PermissionCheck<'a>,
     pub(super) clock: &'a Arc<dyn Clock>,
     pub(super) out: &'a EventSink,
 }
 
 impl CallRunner<'_> {
-    /// Runs tools that only look, several at once; the results come in the order of the calls.
-    pub(super) async fn run_parallel(self, asked: &[RequestedCall]) -> Vec<ToolResult> {
-        // A loop, not a closure: with one, the compiler does not see that the future can move between threads.
+    /// Runs read-only calls concurrently. The results are in the order of the calls.
+    pub(super) async fn run_parallel(self, calls: &[RequestedCall]) -> Vec<ToolResult> {
+        // A loop instead of a closure: with a closure the compiler cannot prove that the future is `Send`.
         let mut work = Vec::new();
-        for (place, asked) in asked.iter().enumerate() {
-            work.push(async move { (place, self.run(asked).await) });
+        for (index, call) in calls.iter().enumerate() {
+            work.push(async move { (index, self.run(call).await) });
         }
         let mut results: Vec<(usize, ToolResult)> = stream::iter(work)
             .buffer_unordered(MAX_PARALLEL)
             .collect()
             .await;
-        results.sort_by_key(|(place, _)| *place);
+        results.sort_by_key(|(index, _)| *index);
         results.into_iter().map(|(_, result)| result).collect()
     }
 
-    /// Runs one call, from its permission to its end.
-    pub(super) async fn run(self, asked: &RequestedCall) -> ToolResult {
-        let (id, name) = (&asked.call.id, &asked.call.name);
-        let input = asked.input();
-        let granted = match &asked.meant {
+    /// Checks the permission of one call and runs it.
+    pub(super) async fn run(self, requested: &RequestedCall) -> ToolResult {
+        let (id, name) = (&requested.call.id, &requested.call.name);
+        let input = requested.input();
+        let granted = match &requested.resolved {
             Ok((tool, input)) => {
-                let granted = self.consent.check(id, tool.as_ref(), input, self.out).await;
+                let granted = self
+                    .permission
+                    .check(id, tool.as_ref(), input, self.out)
+                    .await;
                 granted.map(|()| (tool, input))
             }
             Err(problem) => Err(problem.clone()),
@@ -109,7 +113,7 @@ impl CallRunner<'_> {
                 input,
             })
             .await;
-        let since = self.clock.elapsed();
+        let started = self.clock.elapsed();
         let (success, text, output) = match granted {
             Ok((tool, input)) => match tool.call(input.clone()).await {
                 Ok(done) => (done.success, done.text, done.output),
@@ -117,17 +121,17 @@ impl CallRunner<'_> {
             },
             Err(problem) => failure(problem),
         };
-        let took = self.clock.elapsed().saturating_sub(since);
+        let duration = self.clock.elapsed().saturating_sub(started);
         self.out
             .send(AgentEvent::ToolEnd {
                 id: id.clone(),
                 name: name.clone(),
                 output,
                 success,
-                duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+                duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
             })
             .await;
-        result(&asked.call, success, text)
+        result(&requested.call, success, text)
     }
 }
 
@@ -147,7 +151,7 @@ fn result(call: &ToolCall, success: bool, text: String) -> ToolResult {
     }
 }
 
-/// The object that a call gives its tool: written as one, or as a string that holds one.
+/// Parses the arguments of a call: a JSON object, or a string that contains one.
 fn arguments(call: &ToolCall) -> Result<Value, String> {
     if call.kind == ToolInputKind::Freeform {
         return Ok(json!({ "input": call.input }));
@@ -156,7 +160,7 @@ fn arguments(call: &ToolCall) -> Result<Value, String> {
     if text.is_empty() {
         return Ok(json!({}));
     }
-    let wrong = |problem: String| {
+    let invalid = |problem: String| {
         Err(format!(
             "the arguments of {} are not a JSON object ({problem}): make the call again",
             call.name
@@ -164,26 +168,26 @@ fn arguments(call: &ToolCall) -> Result<Value, String> {
     };
     let mut value: Value = match serde_json::from_str(text) {
         Ok(value) => value,
-        Err(error) => return wrong(error.to_string()),
+        Err(error) => return invalid(error.to_string()),
     };
     if let Value::String(inner) = &value {
         value = match serde_json::from_str(inner) {
             Ok(value) => value,
-            Err(error) => return wrong(error.to_string()),
+            Err(error) => return invalid(error.to_string()),
         };
     }
     match value {
         Value::Object(_) => Ok(value),
         Value::Null => Ok(json!({})),
-        _ => wrong("it is another kind of value".to_owned()),
+        _ => invalid("found another type".to_owned()),
     }
 }
 
-/// Head and tail of what is too long for a model.
+/// Returns the text, or its head and tail if it is too long for a model.
 fn truncate_result(text: String) -> String {
-    // An empty result is no result to some APIs.
+    // Some APIs treat an empty result as a missing one.
     if text.is_empty() {
-        return "(nothing)".to_owned();
+        return "(no output)".to_owned();
     }
     if text.len() <= OUTPUT_BYTES {
         return text;
@@ -198,7 +202,7 @@ fn truncate_result(text: String) -> String {
 mod tests {
     use super::*;
 
-    fn given(input: &str) -> Result<Value, String> {
+    fn parse(input: &str) -> Result<Value, String> {
         arguments(&ToolCall {
             name: "t".to_owned(),
             input: input.to_owned(),
@@ -207,16 +211,16 @@ mod tests {
     }
 
     #[test]
-    fn arguments_come_as_an_object_or_as_a_string_that_holds_one() {
-        let wanted = json!({ "a": 1 });
+    fn arguments_are_an_object_or_a_string_that_contains_one() {
+        let expected = json!({ "a": 1 });
         for input in [r#"{"a":1}"#, r#" {"a": 1} "#, r#""{\"a\":1}""#] {
-            assert_eq!(given(input), Ok(wanted.clone()), "{input}");
+            assert_eq!(parse(input), Ok(expected.clone()), "{input}");
         }
-        for nothing in ["", "  ", "null", "{}"] {
-            assert_eq!(given(nothing), Ok(json!({})), "{nothing}");
+        for empty in ["", "  ", "null", "{}"] {
+            assert_eq!(parse(empty), Ok(json!({})), "{empty}");
         }
         for bad in ["{", "[1]", "3", "\"x\"", r#"{"a":1}{"b":2}"#] {
-            let problem = given(bad).unwrap_err();
+            let problem = parse(bad).unwrap_err();
             assert!(
                 problem.starts_with("the arguments of t are not a JSON object"),
                 "{problem}"
@@ -225,8 +229,8 @@ mod tests {
     }
 
     #[test]
-    fn p12_a_result_is_bounded_and_never_empty() {
-        assert_eq!(truncate_result(String::new()), "(nothing)");
+    fn p12_result_is_bounded_and_never_empty() {
+        assert_eq!(truncate_result(String::new()), "(no output)");
         let long = truncate_result("é".repeat(OUTPUT_BYTES));
         assert!(long.len() < OUTPUT_BYTES + 64 && long.contains(" bytes cut]"));
     }

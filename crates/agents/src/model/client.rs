@@ -1,4 +1,4 @@
-//! The line to a model: a request goes out, events come in.
+//! Sends a request to a model API and streams the events of the response.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,61 +9,61 @@ use windlass_wire::{Dialect, ModelError, ModelEvent, ModelRequest, StreamDecoder
 
 use crate::http::{Client, ResponseBody};
 
-/// A model API that can be asked.
+/// A client of one model API in one dialect.
 #[derive(Debug)]
 pub(super) struct ModelClient {
-    client: Client,
+    http: Client,
     dialect: Dialect,
 }
 
-/// How far an answer is.
+/// The progress of a response.
 enum ResponseState {
     Sending(Box<ModelRequest>),
     Receiving(Box<(ResponseBody, StreamDecoder)>),
     Done,
 }
 
-/// One answer on its way.
+/// A response that is being received.
 struct ResponseStream {
-    line: Arc<ModelClient>,
+    client: Arc<ModelClient>,
     state: ResponseState,
     queue: VecDeque<ModelEvent>,
 }
 
 impl ModelClient {
-    pub(super) fn new(client: Client, dialect: Dialect) -> Self {
-        Self { client, dialect }
+    pub(super) fn new(http: Client, dialect: Dialect) -> Self {
+        Self { http, dialect }
     }
 
     pub(super) fn dialect(&self) -> Dialect {
         self.dialect
     }
 
-    /// Asks, and gives the events of the answer. The last one, and no other, is `Done` or `Error`; dropping the
-    /// stream drops the request.
+    /// Sends the request and returns the events of the response. Exactly the last event is `Done` or `Error`. Dropping
+    /// the stream drops the request.
     pub(super) fn stream(
         self: &Arc<Self>,
         request: ModelRequest,
     ) -> BoxStream<'static, ModelEvent> {
-        let answer = ResponseStream {
-            line: Arc::clone(self),
+        let response = ResponseStream {
+            client: Arc::clone(self),
             state: ResponseState::Sending(Box::new(request)),
             queue: VecDeque::new(),
         };
-        stream::unfold(answer, ResponseStream::next).boxed()
+        stream::unfold(response, ResponseStream::next).boxed()
     }
 
     async fn send(&self, request: &ModelRequest) -> Result<ResponseBody, ModelError> {
         let body = self.dialect.render_request(request);
         let path = self.dialect.path(request);
         tracing::debug!(
-            endpoint = %self.client.address(),
+            endpoint = %self.http.address(),
             dialect = %self.dialect,
             model = request.model,
             bytes = body.len(),
-            "asking the model"
+            "sending a request to the model"
         );
-        self.client.post(self.dialect, &path, body).await
+        self.http.post(self.dialect, &path, body).await
     }
 }
 
@@ -81,7 +81,7 @@ impl ResponseStream {
             let step = match state {
                 ResponseState::Done => return None,
                 ResponseState::Sending(request) => self.open_stream(&request).await,
-                ResponseState::Receiving(heard) => self.on_bytes(heard).await,
+                ResponseState::Receiving(receiving) => self.on_bytes(receiving).await,
             };
             if let Err(error) = step {
                 self.queue.push_back(ModelEvent::Error(error));
@@ -90,38 +90,40 @@ impl ResponseStream {
     }
 
     async fn open_stream(&mut self, request: &ModelRequest) -> Result<(), ModelError> {
-        let reply = self.line.send(request).await?;
-        // Some servers answer whole although they were asked for pieces; Ollama's whole answer is its only piece.
-        if !request.stream || reply.is_json() && self.line.dialect != Dialect::Ollama {
-            let body = reply.read_all().await?;
-            self.queue.extend(self.line.dialect.parse_response(&body)?);
+        let response = self.client.send(request).await?;
+        // Some servers send one document although a stream was requested. For Ollama one document is a
+        // stream of one chunk, which the decoder handles.
+        if !request.stream || response.is_json() && self.client.dialect != Dialect::Ollama {
+            let body = response.read_all().await?;
+            self.queue
+                .extend(self.client.dialect.parse_response(&body)?);
             return Ok(());
         }
-        let reader = StreamDecoder::new(self.line.dialect);
-        self.state = ResponseState::Receiving(Box::new((reply, reader)));
+        let decoder = StreamDecoder::new(self.client.dialect);
+        self.state = ResponseState::Receiving(Box::new((response, decoder)));
         Ok(())
     }
 
     async fn on_bytes(
         &mut self,
-        mut heard: Box<(ResponseBody, StreamDecoder)>,
+        mut receiving: Box<(ResponseBody, StreamDecoder)>,
     ) -> Result<(), ModelError> {
-        let (reply, reader) = heard.as_mut();
-        match reply.chunk().await? {
+        let (response, decoder) = receiving.as_mut();
+        match response.chunk().await? {
             Some(bytes) => {
-                self.queue.extend(reader.push(&bytes));
-                self.state = ResponseState::Receiving(heard);
+                self.queue.extend(decoder.push(&bytes));
+                self.state = ResponseState::Receiving(receiving);
             }
-            None => self.queue.extend(heard.1.finish()),
+            None => self.queue.extend(receiving.1.finish()),
         }
         Ok(())
     }
 
-    /// A failure inside an answer may say the key back, as one before it may.
+    /// Redacts the key in an error event: a provider may echo it inside a stream too.
     fn without_key(&self, event: ModelEvent) -> ModelEvent {
         match event {
             ModelEvent::Error(mut error) => {
-                error.message = self.line.client.key().redact(error.message);
+                error.message = self.client.http.key().redact(error.message);
                 ModelEvent::Error(error)
             }
             other => other,

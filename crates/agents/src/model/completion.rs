@@ -1,4 +1,4 @@
-//! One answer to a whole conversation, for callers that keep it themselves.
+//! Stateless completions, for callers that store the conversation themselves.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use windlass_wire::{ErrorKind, ModelError, ModelEvent, ModelRequest};
 use super::traced::{TracedResponse, traced};
 use super::{ModelAgent, mode};
 
-/// Fields beyond the common words that a caller may set: they change how a model thinks, and nothing else. What names
-/// an address, a header or a key is in no list.
+/// Dialect-specific fields that a caller may set. They only change how a model reasons. Fields that set a URL, a header
+/// or a key must not be added.
 const PASSTHROUGH_FIELDS: [&str; 7] = [
     "reasoning",
     "reasoning_effort",
@@ -22,37 +22,36 @@ const PASSTHROUGH_FIELDS: [&str; 7] = [
     "store",
 ];
 
-/// Whoever answers a conversation that the caller keeps, with the caller's own tools.
+/// Answers a conversation that the caller stores, with the tools of the caller.
 ///
-/// Nothing is remembered, and nothing is run. The last event, and no other, is `Done` or `Error`; dropping the stream
-/// ends the work. There are no agent events to tell a trace by: each step goes into the list that is handed in.
+/// It keeps no state and runs no tools. Exactly the last event is `Done` or `Error`. Dropping the stream ends the work.
+/// There are no agent events to build a trace from: each step is added to the collector that the caller passes.
 pub trait CompletionModel: Send + Sync {
-    /// Answers, and adds to `nodes` each step inside as it ends: which model was asked, what it took, how it failed.
+    /// Answers the request and adds each finished step to `nodes`: the model, its usage and its error.
     fn complete_traced(
         &self,
         request: ModelRequest,
         nodes: &TraceCollector,
     ) -> BoxStream<'static, ModelEvent>;
 
-    /// Answers a caller that does not want to know more.
+    /// Answers the request without a trace.
     fn complete(&self, request: ModelRequest) -> BoxStream<'static, ModelEvent> {
         self.complete_traced(request, &TraceCollector::default())
     }
 }
 
-/// What a handle carries that can answer so.
+/// The extension of a handle that provides its completion model.
 struct NativeCompletion(Arc<dyn CompletionModel>);
 
-/// The handle, for whoever wants answers to whole conversations too.
+/// Returns the handle with this completion model attached.
 pub(crate) fn with_completion_model(
     handle: &AgentHandle,
-    answers: Arc<dyn CompletionModel>,
+    model: Arc<dyn CompletionModel>,
 ) -> AgentHandle {
-    handle.with_extra(NativeCompletion(answers))
+    handle.with_extra(NativeCompletion(model))
 }
 
-/// The agent as one that takes a conversation and the caller's tools as they are, if it is such a one: a model, or a
-/// composite of nothing but models.
+/// Returns the completion model of an agent, if it has one: a model does, and so does a composite of models only.
 pub fn completion_model(handle: &AgentHandle) -> Option<Arc<dyn CompletionModel>> {
     let native = handle.extra::<NativeCompletion>()?;
     Some(Arc::clone(&native.0))
@@ -72,11 +71,11 @@ impl CompletionModel for ModelAgent {
 }
 
 impl ModelAgent {
-    /// Answers a conversation that the caller keeps: nothing is remembered, and nothing is run.
+    /// Answers a conversation that the caller stores. It keeps no state and runs no tools.
     ///
-    /// The tools are the caller's. Their calls come back as events, also from a model that has no calls of its own, and
-    /// the results come with the caller's next request. Model, endpoint and key are those of the settings, whatever
-    /// the request says. The last event, and no other, is `Done` or `Error`.
+    /// The tools are the caller's. Their calls are returned as events, even if the model has no native tool calls, and
+    /// the caller sends the results with its next request. Model, endpoint and key are those of the settings, whatever
+    /// the request contains. Exactly the last event is `Done` or `Error`.
     pub fn answer(&self, mut request: ModelRequest) -> BoxStream<'static, ModelEvent> {
         let shared = &self.shared;
         if let Err(error) = shared.require_key() {
@@ -98,6 +97,6 @@ impl ModelAgent {
         }
         request.stream = shared.settings.stream;
         request.stream_usage = shared.settings.stream;
-        mode::stream_request(&shared.line, shared.settings.tool_mode, request)
+        mode::stream_request(&shared.client, shared.settings.tool_mode, request)
     }
 }

@@ -1,22 +1,22 @@
-//! A plan carried out, on any agent.
+//! Executes a plan with any agent.
 
 use serde_json::Value;
 use windlass_core::{
     AgentEvent, AgentHandle, Error, ErrorCode, Prompt, Result, SessionId, SessionOptions,
 };
 
-/// What came of carrying out a plan.
+/// The result of executing a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExecSummary {
-    /// How many steps it took.
+    /// The number of steps.
     pub steps: u32,
-    /// The last thing that the agent said.
+    /// The last text of the agent.
     pub last: String,
-    /// Whether the agent came to its end by itself. `false`: the steps ran out before.
+    /// `true` if the agent finished, `false` if it ran out of steps.
     pub is_finished: bool,
 }
 
-/// Has an agent do what the prompt says, in a session of its own.
+/// Sends the prompt to an agent in a new session and waits for the end of the turn.
 pub async fn execute(
     agent: &AgentHandle,
     coder_prompt: impl Into<Prompt>,
@@ -26,24 +26,24 @@ pub async fn execute(
     execute_in(agent, &session, coder_prompt, |_| {}).await
 }
 
-/// The same in this session, with somebody who watches every event.
+/// Sends the prompt to an agent in this session and passes every event to `on_event`.
 ///
-/// Running out of steps is a summary, as there is something to show for it; every other failure is an error.
+/// Running out of steps returns a summary, because there is work to show. Every other failure is an error.
 pub async fn execute_in(
     agent: &AgentHandle,
     session: &SessionId,
     coder_prompt: impl Into<Prompt>,
-    mut watch: impl FnMut(&AgentEvent),
+    mut on_event: impl FnMut(&AgentEvent),
 ) -> Result<ExecSummary> {
     let mut events = agent.prompt(session, coder_prompt).await?;
-    let mut count = StepCounter::default();
+    let mut counter = StepCounter::default();
     while let Some(event) = events.recv().await {
-        watch(&event);
+        on_event(&event);
         match event {
             AgentEvent::Result { text, metadata, .. } => {
                 return Ok(ExecSummary {
-                    steps: count.with(&metadata),
-                    last: if text.is_empty() { count.words } else { text },
+                    steps: counter.total(&metadata),
+                    last: if text.is_empty() { counter.text } else { text },
                     is_finished: true,
                 });
             }
@@ -51,13 +51,13 @@ pub async fn execute_in(
                 code: ErrorCode::BudgetExceeded,
                 message,
                 ..
-            } if count.is_exhausted(&message) => {
+            } if counter.is_exhausted(&message) => {
                 return Ok(ExecSummary {
-                    steps: count.steps,
-                    last: if count.words.is_empty() {
+                    steps: counter.steps,
+                    last: if counter.text.is_empty() {
                         message
                     } else {
-                        count.words
+                        counter.text
                     },
                     is_finished: false,
                 });
@@ -70,20 +70,20 @@ pub async fn execute_in(
             AgentEvent::SessionInvalid { reason } => {
                 return Err(Error::agent(ErrorCode::SessionOrphaned, reason));
             }
-            event => count.on_event(event),
+            event => counter.on_event(event),
         }
     }
-    let message = "the turn ended without saying how it ended";
+    let message = "the turn ended without a terminal event";
     Err(Error::agent(ErrorCode::BackendError, message))
 }
 
-/// Steps as they are seen: a model agent counts them itself, of others the tools are counted.
+/// Counts steps. A model agent emits an event for each step; for other agents the tool calls are counted.
 #[derive(Default)]
 struct StepCounter {
     steps: u32,
     tools: u32,
-    /// What was said since the last step began.
-    words: String,
+    /// The text since the last step started.
+    text: String,
 }
 
 impl StepCounter {
@@ -91,21 +91,21 @@ impl StepCounter {
         match event {
             AgentEvent::Custom { kind, .. } if kind == "step" => {
                 self.steps += 1;
-                self.words.clear();
+                self.text.clear();
             }
             AgentEvent::ToolStart { .. } => self.tools += 1,
-            AgentEvent::Text(text) => self.words.push_str(&text),
+            AgentEvent::Text(text) => self.text.push_str(&text),
             _ => {}
         }
     }
 
-    /// The agent's own word, else what was seen.
-    fn with(&self, metadata: &Value) -> u32 {
-        let said = ["steps", "num_turns"]
+    /// Returns the step count that the agent reports, otherwise the count of events.
+    fn total(&self, metadata: &Value) -> u32 {
+        let reported = ["steps", "num_turns"]
             .iter()
             .find_map(|key| metadata.get(*key)?.as_u64());
-        let said = said.and_then(|steps| u32::try_from(steps).ok());
-        said.unwrap_or(self.steps.max(self.tools + 1))
+        let reported = reported.and_then(|steps| u32::try_from(steps).ok());
+        reported.unwrap_or(self.steps.max(self.tools + 1))
     }
 
     fn is_exhausted(&self, message: &str) -> bool {

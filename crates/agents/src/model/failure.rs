@@ -1,44 +1,44 @@
-//! A model API's failure as the end of a turn.
+//! Converts an error of a model API into the end of a turn.
 
 use windlass_core::{AgentEvent, ErrorCode, TurnDiagnostics};
 use windlass_wire::{ErrorKind, ModelError};
 
-/// The code under which a failure of this kind is known everywhere else.
+/// Returns the error code for this kind of model error.
 pub(crate) fn code(kind: ErrorKind) -> ErrorCode {
     code_and_hint(kind).0
 }
 
-/// What the provider's refusal leaves to be known.
+/// Returns the HTTP status and the retry delay of the error.
 pub(super) fn diagnostics(error: &ModelError) -> TurnDiagnostics {
-    let left = TurnDiagnostics {
+    let diagnostics = TurnDiagnostics {
         status: Some(error.status),
         ..TurnDiagnostics::default()
     };
-    left.with_retry_after(error.retry_after)
+    diagnostics.with_retry_after(error.retry_after)
 }
 
-/// The code under which a turn fails, and what the user should do about it where that is known.
+/// Returns the error code of the turn and a hint for the user, which may be empty.
 fn code_and_hint(kind: ErrorKind) -> (ErrorCode, &'static str) {
     match kind {
         ErrorKind::Authentication => (
             ErrorCode::AuthFailed,
-            "check the key that api_key_env names",
+            "check the key in the variable that api_key_env names",
         ),
         ErrorKind::Permission => (ErrorCode::AuthFailed, ""),
         ErrorKind::RateLimited | ErrorKind::Overloaded => (ErrorCode::RateLimited, ""),
-        ErrorKind::QuotaExhausted => (ErrorCode::RateLimited, "the allowance is used up"),
+        ErrorKind::QuotaExhausted => (ErrorCode::RateLimited, "the quota is exhausted"),
         ErrorKind::Timeout => (ErrorCode::Timeout, ""),
         ErrorKind::TooLarge => (ErrorCode::OutputLimit, ""),
         ErrorKind::ContextOverflow => (
             ErrorCode::BackendError,
-            "begin a new session, or ask for less at once",
+            "start a new session, or split the task",
         ),
         ErrorKind::NotFound => (ErrorCode::BackendError, "check model and endpoint"),
         _ => (ErrorCode::BackendError, ""),
     }
 }
 
-/// The terminal event that says what the provider said.
+/// Builds the terminal event with the provider's error message.
 pub(super) fn terminal(error: &ModelError) -> AgentEvent {
     let (code, hint) = code_and_hint(error.kind);
     let mut message = error.message.clone();

@@ -1,27 +1,27 @@
-//! The model APIs that can be an agent.
+//! The kinds of model APIs that can be used as an agent.
 
 use std::fmt;
 
 use windlass_core::ApiSpec;
 use windlass_wire::Dialect;
 
-/// A provider's way to serve models.
+/// A kind of model provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ModelKind {
     /// Ollama, on this machine or its cloud.
     Ollama,
-    /// OpenAI, and every server that speaks chat completions or responses.
+    /// OpenAI, and every server that implements chat completions or responses.
     OpenAi,
-    /// Anthropic, and every server that speaks messages.
+    /// Anthropic, and every server that implements messages.
     Anthropic,
 }
 
 impl ModelKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 3] = [Self::Ollama, Self::OpenAi, Self::Anthropic];
 
-    /// The name of the backend.
+    /// Returns the name of the backend.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ollama => "ollama",
@@ -30,7 +30,7 @@ impl ModelKind {
         }
     }
 
-    /// Where it is unless the configuration says otherwise.
+    /// Returns the default endpoint.
     pub fn endpoint(self) -> &'static str {
         match self {
             Self::Ollama => "http://127.0.0.1:11434",
@@ -39,7 +39,7 @@ impl ModelKind {
         }
     }
 
-    /// The variable with the key, for the usual endpoint only: no other server is ever handed it.
+    /// Returns the environment variable of the key for the default endpoint. The key is never sent to another server.
     pub(super) fn default_key_var(self) -> Option<&'static str> {
         match self {
             Self::Ollama => None,
@@ -48,12 +48,12 @@ impl ModelKind {
         }
     }
 
-    /// The model, where there is a usual one.
+    /// Returns the default model, if there is one.
     pub(super) fn default_model(self) -> Option<&'static str> {
         (self == Self::Ollama).then_some("qwen2.5-coder")
     }
 
-    /// The words it is spoken to in.
+    /// Returns the dialect of its API.
     pub(super) fn dialect(self, api_spec: ApiSpec) -> Dialect {
         match (self, api_spec) {
             (Self::Ollama, _) => Dialect::Ollama,

@@ -1,4 +1,4 @@
-//! What a session's MCP servers offer, as tools like any other.
+//! The tools and resources of a session's MCP servers, as tools.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 use windlass_core::{Result, Tool, ToolKind, ToolOutput, ToolSpec};
 use windlass_mcp::{McpServers, ResourceBody};
 
-/// The tools of all servers, and two more to list and read what they have to read.
+/// Returns the tools of all servers, and two more that list and read the servers' resources.
 ///
-/// Nobody can know what a server's tool does, so it counts as one that runs programs.
+/// The effect of a server's tool is unknown, so it counts as a tool that runs programs.
 pub(super) fn tools(servers: &Arc<McpServers>) -> Vec<Arc<dyn Tool>> {
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
     for tool in servers.tools() {
@@ -25,7 +25,7 @@ pub(super) fn tools(servers: &Arc<McpServers>) -> Vec<Arc<dyn Tool>> {
             servers: Arc::clone(servers),
         }));
     }
-    let has_resources = |name: &str| servers.resources(name).is_ok_and(|found| !found.is_empty());
+    let has_resources = |name: &str| servers.resources(name).is_ok_and(|list| !list.is_empty());
     if servers.names().any(has_resources) {
         tools.push(Arc::new(ResourceTool::list(servers)));
         tools.push(Arc::new(ResourceTool::read(servers)));
@@ -33,21 +33,22 @@ pub(super) fn tools(servers: &Arc<McpServers>) -> Vec<Arc<dyn Tool>> {
     tools
 }
 
-/// The longest name of a tool that every API takes.
-const NAME_BYTES: usize = 64;
+/// The longest tool name that every API accepts.
+const MAX_NAME_BYTES: usize = 64;
 
-/// A name that every API takes. Servers give any names, and one bad one would have the whole request refused.
+/// Converts a name into one that every API accepts. Servers may use any name, and one invalid name would make the API
+/// reject the whole request.
 fn sanitize_name(name: &str) -> String {
-    let plain = |letter: char| match letter {
+    let replace = |letter: char| match letter {
         'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' => letter,
         _ => '_',
     };
-    let name: String = name.chars().map(plain).collect();
-    if name.len() <= NAME_BYTES {
+    let name: String = name.chars().map(replace).collect();
+    if name.len() <= MAX_NAME_BYTES {
         return name;
     }
-    // Long names differ at their ends.
-    let (head, tail) = (NAME_BYTES / 2 - 1, name.len() - NAME_BYTES / 2);
+    // Long names usually differ at their ends, so head and tail are kept.
+    let (head, tail) = (MAX_NAME_BYTES / 2 - 1, name.len() - MAX_NAME_BYTES / 2);
     format!("{}_{}", &name[..head], &name[tail..])
 }
 
@@ -67,16 +68,16 @@ impl Tool for ServerTool {
     fn call(&self, input: Value) -> BoxFuture<'_, Result<ToolOutput>> {
         Box::pin(async move {
             let arguments = input.as_object().cloned().unwrap_or_default();
-            let called = self.servers.call(&self.server, &self.name, arguments).await;
-            Ok(match called {
+            let result = self.servers.call(&self.server, &self.name, arguments).await;
+            Ok(match result {
                 Ok(value) => success_output(value),
-                Err(error) => failed(error.to_string()),
+                Err(error) => error_output(error.to_string()),
             })
         })
     }
 }
 
-/// Lists or reads what servers have to read.
+/// Lists or reads the resources of the servers.
 #[derive(Debug)]
 struct ResourceTool {
     spec: ToolSpec,
@@ -88,12 +89,12 @@ impl ResourceTool {
     fn list(servers: &Arc<McpServers>) -> Self {
         let parameters = json!({
             "type": "object",
-            "properties": { "server": { "type": "string", "description": "only this server's" } },
+            "properties": { "server": { "type": "string", "description": "list only the resources of this server" } },
         });
         Self::new(
             servers,
             "list_mcp_resources",
-            "Lists what the MCP servers have to read.",
+            "Lists the resources of the MCP servers.",
             parameters,
         )
     }
@@ -104,18 +105,18 @@ impl ResourceTool {
             "properties": { "server": { "type": "string" }, "uri": { "type": "string" } },
             "required": ["server", "uri"],
         });
-        let about = "Reads one resource of an MCP server.";
+        let description = "Reads one resource of an MCP server.";
         Self {
             reads: true,
-            ..Self::new(servers, "read_mcp_resource", about, parameters)
+            ..Self::new(servers, "read_mcp_resource", description, parameters)
         }
     }
 
-    fn new(servers: &Arc<McpServers>, name: &str, about: &str, parameters: Value) -> Self {
+    fn new(servers: &Arc<McpServers>, name: &str, description: &str, parameters: Value) -> Self {
         Self {
             spec: ToolSpec {
                 name: name.to_owned(),
-                description: about.to_owned(),
+                description: description.to_owned(),
                 parameters,
                 kind: ToolKind::Read,
             },
@@ -146,17 +147,17 @@ impl ResourceTool {
     }
 
     async fn content(&self, input: &Map<String, Value>) -> ToolOutput {
-        let word = |key: &str| input.get(key).and_then(Value::as_str);
-        let (Some(server), Some(uri)) = (word("server"), word("uri")) else {
-            return failed("server and uri are needed, both as strings".to_owned());
+        let string = |key: &str| input.get(key).and_then(Value::as_str);
+        let (Some(server), Some(uri)) = (string("server"), string("uri")) else {
+            return error_output("server and uri are required, both as strings".to_owned());
         };
         let parts = match self.servers.read(server, uri).await {
             Ok(parts) => parts,
-            Err(error) => return failed(error.to_string()),
+            Err(error) => return error_output(error.to_string()),
         };
         let texts = parts.into_iter().map(|part| match part.body {
             ResourceBody::Text(text) => text,
-            ResourceBody::Base64(data) => format!("[{} bytes of base64 left out]", data.len()),
+            ResourceBody::Base64(data) => format!("[{} bytes of base64 omitted]", data.len()),
         });
         success_output(Value::String(texts.collect::<Vec<_>>().join("\n")))
     }
@@ -170,9 +171,10 @@ impl Tool for ResourceTool {
     fn call(&self, input: Value) -> BoxFuture<'_, Result<ToolOutput>> {
         Box::pin(async move {
             let input = input.as_object().cloned().unwrap_or_default();
-            Ok(match self.reads {
-                true => self.content(&input).await,
-                false => self.resource_list_text(&input),
+            Ok(if self.reads {
+                self.content(&input).await
+            } else {
+                self.resource_list_text(&input)
             })
         })
     }
@@ -190,7 +192,7 @@ fn success_output(value: Value) -> ToolOutput {
     }
 }
 
-fn failed(problem: String) -> ToolOutput {
+fn error_output(problem: String) -> ToolOutput {
     ToolOutput {
         success: false,
         output: json!({ "error": problem }),
@@ -203,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_api_takes_the_name_of_every_tool() {
+    fn tool_name_is_sanitized_for_every_api() {
         assert_eq!(sanitize_name("mcp__demo__add-2"), "mcp__demo__add-2");
         assert_eq!(
             sanitize_name("mcp__s__get.weather now"),
@@ -211,7 +213,7 @@ mod tests {
         );
         assert_eq!(sanitize_name("mcp__s__é\u{1b}[2J"), "mcp__s_____2J");
         let long = |end: &str| sanitize_name(&format!("mcp__s__{}{end}", "x".repeat(200)));
-        assert_eq!(long("one").len(), NAME_BYTES);
+        assert_eq!(long("one").len(), MAX_NAME_BYTES);
         assert_ne!(long("one"), long("two"));
     }
 }

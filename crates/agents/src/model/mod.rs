@@ -1,14 +1,14 @@
-//! Models behind HTTP as agents: Ollama, OpenAI, Anthropic, and every server that speaks as one of them does.
+//! Models behind HTTP as agents: Ollama, OpenAI, Anthropic, and every server with a compatible API.
 //!
 //! ```text
-//! prompt ─► agent ─► turn ─► request ─► mode ─► line ─► http
-//!                     ▲ │                 │      │
-//!        calls, kit ──┘ └── events ◄──────┴──────┘
+//! prompt ─► agent ─► turn ─► request ─► mode ─► client ─► http
+//!                     ▲ │                 │       │
+//!   calls, tool_set ──┘ └── events ◄──────┴───────┘
 //! ```
 //!
-//! A [`ModelAgent`] is the loop *answer, calls, results, next answer* around a model. What it may call is injected (a
-//! [`Toolbox`]) or comes from the session's MCP servers. `mode` lets a model that has no
-//! calls of its own make them in words; nobody else notices.
+//! A [`ModelAgent`] runs the loop *answer, calls, results, next answer* around a model. Its tools are injected (a
+//! [`Toolbox`]) or provided by the session's MCP servers. For a model without native tool calls, `mode` converts calls
+//! to and from text, so that the other modules only see native calls.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -60,7 +60,7 @@ pub use probe::probe;
 pub use settings::{ModelSettings, ToolMode};
 pub(crate) use traced::TracedResponse;
 
-/// A toolbox with nothing in it, for a model that only talks.
+/// An empty toolbox, for a model without tools.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoTools;
 

@@ -1,4 +1,4 @@
-//! Whether a tool may act: the policy's word, or a person's.
+//! Checks whether a tool call is allowed, by policy or by an approver.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ const ALLOW_ONCE: &str = "allow_once";
 const ALLOW_ALWAYS: &str = "allow_always";
 const REJECT_ONCE: &str = "reject_once";
 
-/// Who is asked, and for which agent.
+/// The permission policy and rules of a session.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PermissionCheck<'a> {
     pub(super) agent: &'static str,
@@ -26,7 +26,8 @@ pub(super) struct PermissionCheck<'a> {
 }
 
 impl PermissionCheck<'_> {
-    /// Whether this call may be made; the error is what the model is told. A tool that only looks needs no consent.
+    /// Checks one call. The error is the tool result that the model receives. A read-only tool needs no permission
+    /// unless a rule applies to it.
     pub(super) async fn check(
         &self,
         id: &str,
@@ -35,22 +36,20 @@ impl PermissionCheck<'_> {
         out: &EventSink,
     ) -> Result<(), String> {
         let name = &tool.spec().name;
-        let ask = self.question(id, tool, input);
-        let is_ruled = self.rules.iter().any(|rule| rule.applies_to(&ask));
-        if !is_ruled && (is_read_only(tool) || self.session.is_allowed(name)) {
+        let request = self.request(id, tool, input);
+        let has_rule = self.rules.iter().any(|rule| rule.applies_to(&request));
+        if !has_rule && (is_read_only(tool) || self.session.is_allowed(name)) {
             return Ok(());
         }
-        match decide(self.policy, self.rules, &ask) {
+        match decide(self.policy, self.rules, &request) {
             Decision::Allow => Ok(()),
-            Decision::AskApprover => self.ask_approver(ask, out).await,
-            Decision::Deny => Err(format!(
-                "{name} is not allowed here: only tools that look are"
-            )),
+            Decision::AskApprover => self.ask_approver(request, out).await,
+            Decision::Deny => Err(format!("{name} is not allowed: only read-only tools are")),
         }
     }
 
-    fn question(&self, id: &str, tool: &dyn Tool, input: &serde_json::Value) -> PermissionRequest {
-        let folder = self
+    fn request(&self, id: &str, tool: &dyn Tool, input: &serde_json::Value) -> PermissionRequest {
+        let cwd = self
             .session
             .options
             .cwd
@@ -64,35 +63,37 @@ impl PermissionCheck<'_> {
             paths: tool
                 .paths(input)
                 .iter()
-                .map(|path| rule_path(folder, Path::new(path)))
+                .map(|path| rule_path(cwd, Path::new(path)))
                 .collect(),
             input: input.clone(),
             options: options(),
         }
     }
 
-    async fn ask_approver(&self, ask: PermissionRequest, out: &EventSink) -> Result<(), String> {
-        let tool = ask.tool.clone();
+    async fn ask_approver(
+        &self,
+        request: PermissionRequest,
+        out: &EventSink,
+    ) -> Result<(), String> {
+        let tool = request.tool.clone();
         out.send(AgentEvent::PermissionRequest {
-            id: ask.id.clone(),
+            id: request.id.clone(),
             tool: tool.clone(),
-            input: ask.input.clone(),
-            options: ask.options.clone(),
+            input: request.input.clone(),
+            options: request.options.clone(),
         })
         .await;
         let approver: Option<&dyn Approver> = self.session.options.approver.0.as_deref();
         let Some(approver) = approver else {
-            return Err(format!(
-                "{tool} was not allowed: nobody is there to be asked"
-            ));
+            return Err(format!("{tool} was denied: no approver is available"));
         };
-        match approver.decide(ask).await.as_deref() {
-            Some(ONCE) => Ok(()),
-            Some(ALWAYS) => {
+        match approver.decide(request).await.as_deref() {
+            Some(ALLOW_ONCE) => Ok(()),
+            Some(ALLOW_ALWAYS) => {
                 self.session.allow(&tool);
                 Ok(())
             }
-            _ => Err(format!("{tool} was not allowed by the user")),
+            _ => Err(format!("{tool} was denied by the user")),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Whether anybody is there to be asked.
+//! Checks that a model server is reachable.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use super::{ModelKind, ModelSettings};
 use crate::AgentContext;
 use crate::http::BaseUrl;
 
-/// How long a server of this machine may take to open its door.
+/// The connect timeout for a server on this machine.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Knocks where the model is served, if that is on this machine. Elsewhere a proxy may stand between us and a server,
-/// and asking one costs time: whether it is there shows in a turn.
+/// Connects to the model server if it is on this machine. A remote server is not checked: it may be behind a proxy, the
+/// check takes time, and the first turn reports a failure anyway.
 pub async fn probe(kind: ModelKind, context: &AgentContext, config: &Value) -> Result<()> {
     let settings = ModelSettings::from_value(config)?;
     let endpoint = settings.endpoint.as_deref().unwrap_or(kind.endpoint());
@@ -21,22 +21,22 @@ pub async fn probe(kind: ModelKind, context: &AgentContext, config: &Value) -> R
     if !address.is_local() {
         return Ok(());
     }
-    let opened = tokio::select! {
-        opened = address.check_reachable() => opened,
-        () = context.clock().sleep(CONNECT_TIMEOUT) => Err("it does not answer".to_owned()),
+    let reachable = tokio::select! {
+        reachable = address.check_reachable() => reachable,
+        () = context.clock().sleep(CONNECT_TIMEOUT) => Err("connection timed out".to_owned()),
     };
-    opened.map_err(|problem| Error::Unavailable {
+    reachable.map_err(|problem| Error::Unavailable {
         backend: kind.name().to_owned(),
-        problem: format!("{address} cannot be reached ({problem}): {}", start(kind)),
+        problem: format!("{address} cannot be reached ({problem}): {}", hint(kind)),
     })
 }
 
-/// What to do about it.
-fn start(kind: ModelKind) -> &'static str {
+/// Returns the advice for an unreachable server.
+fn hint(kind: ModelKind) -> &'static str {
     match kind {
         ModelKind::Ollama => {
             "start it with `ollama serve`, see ollama.com for how to install it, or set `endpoint`"
         }
-        _ => "start the server, or set `endpoint` to where it is",
+        _ => "start the server, or set `endpoint` to its URL",
     }
 }

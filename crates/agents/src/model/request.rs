@@ -1,4 +1,4 @@
-//! What the model is asked in one step.
+//! Builds the model request of one step.
 
 use serde_json::Value;
 use windlass_wire::{Dialect, JsonSchema, Message, ModelRequest, OutputFormat, Part, Role, Text};
@@ -7,37 +7,37 @@ use super::ToolMode;
 use super::agent::ModelState;
 use super::session::ModelSession;
 
-/// What an agent with tools is told, unless its settings say otherwise.
+/// The default system prompt of an agent with tools.
 const INSTRUCTIONS: &str = include_str!("prompts/agent.md");
-/// What a model is told whose answer could not be used.
+/// The message to a model after an unusable answer.
 const UNUSABLE: &str = include_str!("prompts/unusable.md");
 
-/// The request for the next step, and how the model is to call tools in it.
+/// Returns the request for the next step and the tool mode to use for it.
 pub(super) fn build(
     shared: &ModelState,
     session: &ModelSession,
     mut messages: Vec<Message>,
-    flaw: Option<&str>,
+    problem: Option<&str>,
 ) -> (ModelRequest, ToolMode) {
     let settings = &shared.settings;
-    let dialect = shared.line.dialect();
+    let dialect = shared.client.dialect();
     for message in &mut messages {
         drop_unsigned_reasoning(message, dialect);
     }
-    if let Some(problem) = flaw {
+    if let Some(problem) = problem {
         let text = UNUSABLE.trim_end().replace("{problem}", problem);
         messages.push(Message::new(Role::User, vec![Part::text(text)]));
     }
     let mut request = ModelRequest::new(shared.model(&session.options));
     request.origin = Some(dialect);
     request.messages = messages;
-    request.tools = session.kit.to_wire();
+    request.tools = session.tools.to_wire();
     request.max_tokens = settings.max_tokens;
     request.sampling.temperature = settings.temperature;
     request.stream = settings.stream;
     request.stream_usage = settings.stream;
     if dialect == Dialect::Responses {
-        // The conversation is ours to keep: it comes whole with every request.
+        // The server need not store the conversation: every request contains all of it.
         request.extra.insert("store".to_owned(), Value::Bool(false));
     }
     request.instructions = instructions(shared, session);
@@ -46,13 +46,16 @@ pub(super) fn build(
 }
 
 fn instructions(shared: &ModelState, session: &ModelSession) -> Vec<Text> {
-    let own = shared.settings.instructions.as_deref();
-    let usual = (!session.kit.is_empty()).then_some(INSTRUCTIONS);
-    let said = own.or(usual).map(str::trim).filter(|text| !text.is_empty());
-    said.map(Text::new).into_iter().collect()
+    let configured = shared.settings.instructions.as_deref();
+    let default = (!session.tools.is_empty()).then_some(INSTRUCTIONS);
+    let text = configured
+        .or(default)
+        .map(str::trim)
+        .filter(|text| !text.is_empty());
+    text.map(Text::new).into_iter().collect()
 }
 
-/// Has the answer held to the session's schema, as well as API and tools allow.
+/// Requests an answer that matches the session's schema, as far as the API and the tools allow.
 fn ask_for_schema(
     request: &mut ModelRequest,
     shared: &ModelState,
@@ -64,10 +67,11 @@ fn ask_for_schema(
     };
     let has_tools = !request.tools.is_empty();
     if has_tools && mode == ToolMode::Text {
-        // A schema would leave no room for calls.
-        let told =
-            format!("The final answer is JSON that fits this schema, and nothing else:\n{schema}");
-        request.instructions.push(Text::new(told));
+        // An enforced schema would make calls in the text impossible.
+        let text = format!(
+            "The final answer must be JSON that matches this schema, and nothing else:\n{schema}"
+        );
+        request.instructions.push(Text::new(text));
         return mode;
     }
     request.output = OutputFormat::JsonSchema(JsonSchema {
@@ -75,15 +79,15 @@ fn ask_for_schema(
         schema: schema.clone(),
         ..JsonSchema::default()
     });
-    // Ollama holds calls to the schema too, so that there are none: the calls have to be part of it.
-    let is_ollama = shared.line.dialect() == Dialect::Ollama;
+    // Ollama applies the schema to calls too, which would prevent them. So the schema has to include the calls.
+    let is_ollama = shared.client.dialect() == Dialect::Ollama;
     match mode {
         ToolMode::Auto if has_tools && is_ollama => ToolMode::Schema,
         mode => mode,
     }
 }
 
-/// These APIs refuse a thought that does not bear their signature.
+/// Drops reasoning without a signature: these APIs reject it.
 fn drop_unsigned_reasoning(message: &mut Message, dialect: Dialect) {
     if matches!(dialect, Dialect::Responses | Dialect::Messages) {
         message.parts.retain(|part| match part {

@@ -1,4 +1,4 @@
-//! The conversations of one agent, in memory and within limits.
+//! The sessions of one agent, in memory and bounded.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,22 +9,22 @@ use windlass_wire::{Message, Part};
 
 use super::tool_set::ToolSet;
 
-/// What all conversations of one agent may hold together.
+/// The most bytes of all conversations of one agent.
 pub(super) const HISTORY_BYTES: usize = 64 << 20;
-/// How many conversations one agent remembers.
+/// The most sessions of one agent.
 const MAX_SESSIONS: usize = 1024;
-/// What a message or a part weighs beside its text.
+/// The estimated size of a message or part in addition to its text.
 const MESSAGE_OVERHEAD: usize = 64;
 
-/// One conversation, as it is set up.
+/// A conversation with its session options and tools.
 #[derive(Debug)]
 pub(super) struct ModelSession {
     pub(super) options: SessionOptions,
-    pub(super) kit: ToolSet,
-    talk: Arc<ChatHistory>,
+    pub(super) tools: ToolSet,
+    chat: Arc<ChatHistory>,
 }
 
-/// What was said so far: it outlives the options that a session was begun with.
+/// The messages so far. They survive a change of the session options.
 #[derive(Debug, Default)]
 struct ChatHistory {
     state: Mutex<ModelSessionState>,
@@ -34,63 +34,63 @@ struct ChatHistory {
 struct ModelSessionState {
     history: Vec<Message>,
     bytes: usize,
-    /// When it was last used, as a number that grows.
-    used: u64,
+    /// The use counter at the time of the last use.
+    last_used: u64,
     stop: Arc<Notify>,
-    /// Tools that somebody allowed for the rest of the session.
+    /// Tools that the approver allowed for the rest of the session.
     allowed: BTreeSet<String>,
 }
 
 impl ModelSession {
-    /// A conversation that has not begun.
-    pub(super) fn new(options: SessionOptions, kit: ToolSet) -> Self {
+    /// Creates a conversation without messages.
+    pub(super) fn new(options: SessionOptions, tools: ToolSet) -> Self {
         Self {
             options,
-            kit,
-            talk: Arc::default(),
+            tools,
+            chat: Arc::default(),
         }
     }
 
-    /// The same conversation under other options.
-    pub(super) fn with_options(&self, options: SessionOptions, kit: ToolSet) -> Self {
+    /// Returns the same conversation with other options and tools.
+    pub(super) fn with_options(&self, options: SessionOptions, tools: ToolSet) -> Self {
         Self {
             options,
-            kit,
-            talk: Arc::clone(&self.talk),
+            tools,
+            chat: Arc::clone(&self.chat),
         }
     }
 
-    /// What was said so far.
+    /// Returns the messages so far.
     pub(super) fn history(&self) -> Vec<Message> {
         self.state().history.clone()
     }
 
-    /// How much that is.
+    /// Returns the approximate size of the messages in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.state().bytes
     }
 
-    /// Adds what was said, for good.
+    /// Appends messages to the history.
     pub(super) fn append(&self, messages: Vec<Message>) {
         let mut state = self.state();
         state.bytes += messages.iter().map(approx_size).sum::<usize>();
         state.history.extend(messages);
     }
 
-    /// Says how to find out that a new turn is to be stopped.
+    /// Starts a turn and returns its stop signal.
     pub(super) fn begin_turn(&self) -> Arc<Notify> {
         let mut state = self.state();
-        // A stop that came too late for the last turn must not end this one.
+        // A stop signal that arrived too late for the last turn must not end this one.
         state.stop = Arc::default();
         Arc::clone(&state.stop)
     }
 
-    /// Asks the turn under way to end.
+    /// Signals the running turn to stop.
     pub(super) fn stop(&self) {
         self.state().stop.notify_one();
     }
 
-    /// Takes note that a tool needs no more asking.
+    /// Allows a tool for the rest of the session.
     pub(super) fn allow(&self, tool: &str) {
         self.state().allowed.insert(tool.to_owned());
     }
@@ -100,11 +100,11 @@ impl ModelSession {
     }
 
     fn state(&self) -> MutexGuard<'_, ModelSessionState> {
-        lock(&self.talk.state)
+        lock(&self.chat.state)
     }
 }
 
-/// Every conversation of one agent. When they hold too much, those that were not used for longest are forgotten.
+/// All sessions of one agent. If they exceed the limits, the least recently used ones are evicted.
 #[derive(Debug, Default)]
 pub(super) struct ModelSessions {
     inner: Mutex<Inner>,
@@ -113,7 +113,7 @@ pub(super) struct ModelSessions {
 #[derive(Debug, Default)]
 struct Inner {
     by_id: HashMap<SessionId, Arc<ModelSession>>,
-    ticks: u64,
+    uses: u64,
 }
 
 impl ModelSessions {
@@ -124,7 +124,7 @@ impl ModelSessions {
         inner.trim(&id);
     }
 
-    /// The conversation of this name, which is then the one used last.
+    /// Returns the session with this id and marks it as most recently used.
     pub(super) fn get(&self, backend: &str, id: &SessionId) -> Result<Arc<ModelSession>> {
         let mut inner = lock(&self.inner);
         inner.touch(id);
@@ -139,13 +139,13 @@ impl ModelSessions {
 
 impl Inner {
     fn touch(&mut self, id: &SessionId) {
-        self.ticks += 1;
+        self.uses += 1;
         if let Some(session) = self.by_id.get(id) {
-            session.state().used = self.ticks;
+            session.state().last_used = self.uses;
         }
     }
 
-    /// Forgets what is too much, but never the one in use.
+    /// Evicts sessions until the limits are met, but never the session `keep`.
     fn trim(&mut self, keep: &SessionId) {
         loop {
             let bytes: usize = self.by_id.values().map(|session| session.bytes()).sum();
@@ -153,23 +153,23 @@ impl Inner {
                 return;
             }
             let others = self.by_id.iter().filter(|(id, _)| *id != keep);
-            let oldest = others.min_by_key(|(_, session)| session.state().used);
+            let oldest = others.min_by_key(|(_, session)| session.state().last_used);
             let Some(oldest) = oldest.map(|(id, _)| id.clone()) else {
                 return;
             };
-            tracing::info!(session = %oldest, "forgotten: the conversations hold too much");
+            tracing::info!(session = %oldest, "session evicted: the conversations exceed the limit");
             self.by_id.remove(&oldest);
         }
     }
 }
 
-/// About how many bytes a message takes.
+/// Returns the approximate size of a message in bytes.
 pub(super) fn approx_size(message: &Message) -> usize {
     MESSAGE_OVERHEAD + message.parts.iter().map(approx_part_size).sum::<usize>()
 }
 
 fn approx_part_size(part: &Part) -> usize {
-    let own = match part {
+    let size = match part {
         Part::Text(text) => text.text.len(),
         Part::Reasoning(thought) => {
             thought.text.len() + thought.signature.as_ref().map_or(0, String::len)
@@ -179,7 +179,7 @@ fn approx_part_size(part: &Part) -> usize {
         Part::Opaque(opaque) => opaque.value.to_string().len(),
         other => serde_json::to_string(other).map_or(0, |text| text.len()),
     };
-    MESSAGE_OVERHEAD + own
+    MESSAGE_OVERHEAD + size
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -196,7 +196,7 @@ mod tests {
         ModelSession::new(SessionOptions::default(), ToolSet::default())
     }
 
-    fn said(bytes: usize) -> Vec<Message> {
+    fn messages(bytes: usize) -> Vec<Message> {
         vec![Message::new(
             Role::User,
             vec![Part::text("x".repeat(bytes))],
@@ -204,21 +204,21 @@ mod tests {
     }
 
     #[test]
-    fn p12_conversations_that_hold_too_much_are_forgotten_oldest_first() {
+    fn p12_sessions_over_the_size_limit_are_evicted_oldest_first() {
         let sessions = ModelSessions::default();
         for name in ["a", "b", "c"] {
             let session = session();
-            session.append(said(HISTORY_BYTES / 3));
+            session.append(messages(HISTORY_BYTES / 3));
             sessions.insert(name.into(), session);
         }
-        // Three thirds and what they weigh beside are more than the whole: the oldest went.
+        // Three thirds with their overhead exceed the limit: the oldest session was evicted.
         assert!(sessions.get("m", &"a".into()).is_err());
         assert!(sessions.get("m", &"b".into()).is_ok());
         sessions.insert("d".into(), session());
         sessions
             .get("m", &"d".into())
             .unwrap()
-            .append(said(HISTORY_BYTES / 2));
+            .append(messages(HISTORY_BYTES / 2));
         assert!(sessions.get("m", &"d".into()).is_ok());
         assert!(
             sessions.get("m", &"c".into()).is_err(),
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn p12_there_are_only_so_many() {
+    fn p12_number_of_sessions_is_bounded() {
         let sessions = ModelSessions::default();
         for number in 0..MAX_SESSIONS + 5 {
             sessions.insert(format!("{number}").into(), session());
@@ -237,11 +237,11 @@ mod tests {
     }
 
     #[test]
-    fn a_session_under_other_options_goes_on() {
+    fn session_with_other_options_shares_its_history() {
         let first = session();
-        first.append(said(10));
-        let again = first.with_options(SessionOptions::in_dir("/x"), ToolSet::default());
-        again.append(said(10));
+        first.append(messages(10));
+        let resumed = first.with_options(SessionOptions::in_dir("/x"), ToolSet::default());
+        resumed.append(messages(10));
         assert_eq!(first.history().len(), 2);
     }
 }

@@ -1,4 +1,4 @@
-//! What `[agents.NAME]` may say about an agent that is a model.
+//! The `[agents.NAME]` settings of an agent that is a model.
 
 use std::time::Duration;
 
@@ -16,19 +16,19 @@ use crate::http::{BaseUrl, HttpLimits};
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolMode {
-    /// By the API's own calls; where the answer holds none but one call stands in its text, by that.
+    /// Native tool calls; if the answer has none, a single call in its text is accepted.
     #[default]
     Auto,
-    /// By the API's own calls only.
+    /// Native tool calls only.
     Native,
-    /// By an answer that a JSON schema holds to one of the tools, or to *done*.
+    /// A JSON schema restricts the answer to a call of one of the tools, or to *done*.
     Schema,
-    /// By a JSON object in a code fence, found in the text.
+    /// A JSON object in a code fence in the text.
     Text,
 }
 
 impl ToolMode {
-    /// The name as it appears in configuration.
+    /// Returns the name in the configuration.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -39,52 +39,52 @@ impl ToolMode {
     }
 }
 
-/// The settings of one model. Keys of other kinds of agents are accepted and mean nothing here.
+/// The settings of one model. Keys of other kinds of agents are accepted and ignored.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct ModelSettings {
-    /// The address of the API, with or without the `/v1` at its end.
+    /// The base URL of the API, with or without a trailing `/v1`.
     #[serde(alias = "sdk_url")]
     pub endpoint: Option<String>,
-    /// The model, by the name that the provider gives it.
+    /// The provider's name of the model.
     pub model: Option<String>,
-    /// The variable that holds the key. Without it a key is sent to the provider's own endpoint only.
+    /// The environment variable of the key. If it is not set, a key is sent to the provider's own endpoint only.
     pub api_key_env: Option<String>,
-    /// For `openai`: which of its APIs. Chat completions unless this says responses.
+    /// For `openai`: the API to use; chat completions by default.
     pub api_spec: Option<ApiSpec>,
     /// How the model calls tools.
     pub tool_mode: ToolMode,
-    /// Who holds an answer to its schema.
+    /// How an answer is made to match its schema.
     pub schema_mode: SchemaSetting,
-    /// Whether the model gets tools at all.
+    /// Whether the model gets tools.
     pub tools: bool,
-    /// Whether answers come piece by piece.
+    /// Whether answers are streamed.
     pub stream: bool,
-    /// What the model is told before everything else, in place of our own words.
+    /// The system prompt, which replaces the built-in one.
     pub instructions: Option<String>,
-    /// How many answers one turn may take.
+    /// The most answers of the model in one turn.
     pub max_steps: u32,
     /// The most tokens of one answer.
     pub max_tokens: Option<u64>,
-    /// The most tokens of one turn, read and written together.
+    /// The most input and output tokens of one turn.
     pub token_budget: Option<u64>,
-    /// The most money of one turn; needs both prices.
+    /// The highest cost of one turn; needs both prices.
     pub cost_budget_usd: Option<f64>,
-    /// What a million tokens cost to read.
+    /// The price of a million input tokens.
     pub input_usd_per_mtok: Option<f64>,
-    /// What a million tokens cost to write.
+    /// The price of a million output tokens.
     pub output_usd_per_mtok: Option<f64>,
-    /// How the next token is chosen: 0 is the likeliest.
+    /// The sampling temperature; 0 always chooses the most likely token.
     pub temperature: Option<f64>,
-    /// How long one turn may take.
+    /// The timeout of one turn.
     #[serde(alias = "timeout_seconds")]
     pub timeout_secs: Option<u64>,
-    /// The longest silence of the model, before its answer and between two pieces of it.
+    /// The idle timeout of a request, before the first chunk and between chunks.
     pub request_timeout_secs: u64,
-    /// How often a request that failed is sent again.
+    /// How often a failed request is retried.
     pub max_retries: u32,
-    /// Who answers when a tool wants to act; over what the session's options say.
+    /// The permissions of tools; they override the options of the session.
     pub permissions: Option<Permissions>,
 }
 
@@ -109,7 +109,7 @@ impl Default for ModelSettings {
             output_usd_per_mtok: None,
             temperature: None,
             timeout_secs: None,
-            request_timeout_secs: limits.silence.as_secs(),
+            request_timeout_secs: limits.idle_timeout.as_secs(),
             max_retries: limits.retries,
             permissions: None,
         }
@@ -117,41 +117,37 @@ impl Default for ModelSettings {
 }
 
 impl ModelSettings {
-    /// Reads the settings, and refuses what cannot work.
+    /// Parses and validates the settings.
     pub fn from_value(config: &Value) -> Result<Self> {
         let settings: Self = parse_config(config)?;
         if let Some(endpoint) = &settings.endpoint {
             BaseUrl::parse(endpoint).map_err(|problem| Error::config("endpoint", problem))?;
         }
         if settings.max_steps == 0 {
-            return Err(Error::config(
-                "max_steps",
-                "0: a turn takes at least one step",
-            ));
+            return Err(Error::config("max_steps", "0: must be at least 1"));
         }
         if settings.request_timeout_secs == 0 {
-            let problem = "0: no model answers in no time";
+            let problem = "0: must be at least 1";
             return Err(Error::config("request_timeout_secs", problem));
         }
         if settings.cost_budget_usd.is_some() && settings.prices().is_none() {
-            let problem =
-                "needs input_usd_per_mtok and output_usd_per_mtok: cost is not known without them";
+            let problem = "needs input_usd_per_mtok and output_usd_per_mtok: the cost is unknown without them";
             return Err(Error::config("cost_budget_usd", problem));
         }
         Ok(settings)
     }
 
-    /// How long one turn may take, where that is set.
+    /// Returns the timeout of one turn, if it is set.
     pub fn timeout(&self) -> Option<Duration> {
         self.timeout_secs.map(Duration::from_secs)
     }
 
-    /// The API in use.
+    /// Returns the API in use.
     pub(super) fn api(&self) -> ApiSpec {
         self.api_spec.unwrap_or(ApiSpec::ChatCompletions)
     }
 
-    /// The prices, where both are set.
+    /// Returns the prices, if both are set.
     pub(super) fn prices(&self) -> Option<Prices> {
         Some(Prices {
             input: self.input_usd_per_mtok?,
@@ -159,7 +155,7 @@ impl ModelSettings {
         })
     }
 
-    /// Whether the API is asked to hold answers to a schema.
+    /// Returns `true` if the API is asked to enforce the schema of an answer.
     pub(super) fn enforces_schema(&self, kind: ModelKind) -> bool {
         let mode = match (kind, self.schema_mode) {
             (ModelKind::OpenAi, setting) => resolve_schema_mode(setting, self.api()),
@@ -169,10 +165,10 @@ impl ModelSettings {
         mode == SchemaMode::Native
     }
 
-    /// The limits of the HTTP client.
+    /// Returns the limits of the HTTP client.
     pub(super) fn limits(&self) -> HttpLimits {
         HttpLimits {
-            silence: Duration::from_secs(self.request_timeout_secs),
+            idle_timeout: Duration::from_secs(self.request_timeout_secs),
             retries: self.max_retries,
             ..HttpLimits::default()
         }
@@ -186,10 +182,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_work_is_refused_with_its_key() {
-        let check = |config: Value, said: &str| {
+    fn invalid_setting_is_rejected_with_its_key() {
+        let check = |config: Value, expected: &str| {
             let error = ModelSettings::from_value(&config).unwrap_err().to_string();
-            assert!(error.starts_with(said), "{error}");
+            assert!(error.starts_with(expected), "{error}");
         };
         check(
             json!({ "endpoint": "gopher://h" }),
@@ -213,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_are_those_of_the_contract() {
+    fn defaults_match_the_documentation() {
         let settings = ModelSettings::from_value(&json!({ "bin": "x" })).unwrap();
         assert_eq!(settings, ModelSettings::default());
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Everything that the model of one session may call.
+//! The tools that the model of one session may call.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,19 +6,19 @@ use std::sync::Arc;
 use windlass_core::{Tool, ToolKind};
 use windlass_wire as wire;
 
-/// The tools of one session, each name once.
+/// The tools of one session, with unique names.
 #[derive(Clone, Default)]
 pub(super) struct ToolSet {
     tools: Vec<Arc<dyn Tool>>,
 }
 
 impl ToolSet {
-    /// Adds tools. One whose name is taken already is left out: what came first is what the user was told of.
+    /// Adds tools. A tool with a name that exists already is ignored: the user knows the first tool under this name.
     pub(super) fn add(&mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) {
         for tool in tools {
             let name = &tool.spec().name;
             if self.find(name).is_some() {
-                tracing::warn!(name, "two tools have this name: the later is left out");
+                tracing::warn!(name, "duplicate tool name: the later tool is ignored");
             } else {
                 self.tools.push(tool);
             }
@@ -33,7 +33,7 @@ impl ToolSet {
         self.tools.iter().find(|tool| tool.spec().name == name)
     }
 
-    /// The names, for a model that made one up.
+    /// Returns the names as a list, for the error about an unknown tool.
     pub(super) fn names(&self) -> String {
         let names: Vec<&str> = self
             .tools
@@ -47,9 +47,9 @@ impl ToolSet {
         }
     }
 
-    /// The tools as a model API offers them.
+    /// Converts the tools to definitions for a model API.
     pub(super) fn to_wire(&self) -> Vec<wire::ToolDefinition> {
-        let offer = |tool: &Arc<dyn Tool>| {
+        let define = |tool: &Arc<dyn Tool>| {
             let spec = tool.spec();
             wire::ToolDefinition::Function(wire::FunctionTool {
                 description: Some(spec.description.clone()),
@@ -57,17 +57,17 @@ impl ToolSet {
                 ..wire::FunctionTool::new(&spec.name)
             })
         };
-        self.tools.iter().map(offer).collect()
+        self.tools.iter().map(define).collect()
     }
 }
 
 impl fmt::Debug for ToolSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Kit({})", self.names())
+        write!(f, "ToolSet({})", self.names())
     }
 }
 
-/// Whether a tool only looks, so that it needs no consent and disturbs no other.
+/// Returns `true` if a tool only reads. Such a tool needs no permission and may run concurrently with others.
 pub(super) fn is_read_only(tool: &dyn Tool) -> bool {
     tool.spec().kind == ToolKind::Read
 }

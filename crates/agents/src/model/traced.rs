@@ -1,4 +1,4 @@
-//! One answer made into a step of a trace, while it is passed on.
+//! Records a response as a step of a trace while it is forwarded.
 
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
@@ -8,32 +8,32 @@ use windlass_wire::ModelEvent;
 use super::budget::{Prices, to_core_usage};
 use super::failure;
 
-/// An answer under way. Dropped before its end, it was stopped.
+/// The trace step of a running response. If it is dropped before the end, the step is recorded as cancelled.
 pub(crate) struct TracedResponse {
     trace: TurnTrace,
     nodes: TraceCollector,
     prices: Option<Prices>,
-    over: bool,
+    finished: bool,
 }
 
 impl TracedResponse {
-    /// A step that will be added to these.
+    /// Starts a step that will be added to `nodes`.
     pub(crate) fn start(trace: TurnTrace, nodes: &TraceCollector, prices: Option<Prices>) -> Self {
         Self {
             trace,
             nodes: nodes.clone(),
             prices,
-            over: false,
+            finished: false,
         }
     }
 
-    /// Takes in a piece of the answer.
+    /// Updates the step with an event of the response.
     pub(crate) fn on_event(&mut self, event: &ModelEvent) {
         match event {
             ModelEvent::Usage(usage) => {
-                let mut said = to_core_usage(usage);
-                said.cost_usd = self.prices.map(|prices| prices.cost(usage));
-                self.trace.add_usage(said);
+                let mut total = to_core_usage(usage);
+                total.cost_usd = self.prices.map(|prices| prices.cost(usage));
+                self.trace.add_usage(total);
             }
             ModelEvent::Error(error) => {
                 self.trace.set_diagnostics(failure::diagnostics(error));
@@ -43,14 +43,14 @@ impl TracedResponse {
         }
     }
 
-    /// These were steps inside it.
+    /// Adds the collected steps as children.
     pub(crate) fn add_children(&mut self, inner: &TraceCollector) {
         self.trace.add_children(inner.take());
     }
 
     /// Ends the step.
     pub(crate) fn finish(&mut self) {
-        if !std::mem::replace(&mut self.over, true) {
+        if !std::mem::replace(&mut self.finished, true) {
             self.nodes.push(self.trace.finish());
         }
     }
@@ -58,26 +58,26 @@ impl TracedResponse {
 
 impl Drop for TracedResponse {
     fn drop(&mut self) {
-        if !self.over {
-            let message = "stopped before its end";
+        if !self.finished {
+            let message = "stopped before it finished";
             self.trace.fail(ErrorCode::Cancelled, message);
             self.finish();
         }
     }
 }
 
-/// The same events, and a step of them.
+/// Forwards the events and records them in the step.
 pub(super) fn traced(
     events: BoxStream<'static, ModelEvent>,
-    told: TracedResponse,
+    step: TracedResponse,
 ) -> BoxStream<'static, ModelEvent> {
-    let heard = stream::unfold((events, told), |(mut events, mut told)| async move {
+    let events = stream::unfold((events, step), |(mut events, mut step)| async move {
         let event = events.next().await?;
-        told.on_event(&event);
+        step.on_event(&event);
         if event.is_terminal() {
-            told.finish();
+            step.finish();
         }
-        Some((event, (events, told)))
+        Some((event, (events, step)))
     });
-    heard.boxed()
+    events.boxed()
 }

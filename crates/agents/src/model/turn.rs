@@ -1,4 +1,4 @@
-//! One turn: the model answers, its calls are run, it answers again, until it is done.
+//! One turn: the model answers, its calls are run, and it answers again, until it makes no more calls.
 
 use std::collections::HashSet;
 use std::future::ready;
@@ -23,54 +23,55 @@ use super::permission::PermissionCheck;
 use super::session::{HISTORY_BYTES, ModelSession, approx_size};
 use super::{failure, mode, request};
 
-/// How many events may wait before the turn does.
+/// Capacity of the event channel; the turn waits when it is full.
 const EVENT_QUEUE: usize = 16;
-/// How often in a row an answer may be unusable.
+/// The turn fails after this many unusable answers in a row.
 const MAX_UNUSABLE: u32 = 3;
-/// What the model is told about a call that was broken off.
-const STOPPED: &str = "stopped by the user before it ended";
+/// The result of a call that was interrupted, for the model.
+const STOPPED: &str = "cancelled by the user before it finished";
 
-/// Where a turn's events go.
+/// The sender of a turn's events.
 #[derive(Debug, Clone)]
 pub(super) struct EventSink(mpsc::Sender<BackendEvent>);
 
 impl EventSink {
-    /// Sends an event. If nobody listens any more, the turn is about to be dropped.
+    /// Sends an event. Errors are ignored: if the receiver was dropped, the turn is about to be dropped too.
     pub(super) async fn send(&self, event: AgentEvent) {
         let _ = self.0.send(event.into()).await;
     }
 }
 
-/// A turn under way. It runs inside its own stream, so that dropping the stream ends it.
+/// A running turn. It runs inside its own stream, so that dropping the stream ends it.
 pub(super) struct ModelTurn {
     shared: Arc<ModelState>,
     session: Arc<ModelSession>,
     out: EventSink,
     budget: TurnBudget,
-    spent: TurnSpend,
-    since: Duration,
-    /// What was said since the session was last told.
-    said: Vec<Message>,
-    /// The step whose calls are being run.
-    open: Option<PendingCalls>,
+    spend: TurnSpend,
+    started: Duration,
+    /// The messages that are not in the session's history yet.
+    new_messages: Vec<Message>,
+    /// The calls of the current step.
+    pending: Option<PendingCalls>,
     /// The ids of all calls so far.
     ids: HashSet<String>,
-    /// What was wrong with the last answer, and with how many in a row.
-    flaw: Option<String>,
-    flaws: u32,
+    /// Why the last answer was unusable, if it was.
+    problem: Option<String>,
+    /// The number of unusable answers in a row.
+    unusable: u32,
 }
 
 /// An answer with calls, and the results so far.
 struct PendingCalls {
     message: Message,
-    asked: Vec<RequestedCall>,
+    calls: Vec<RequestedCall>,
     results: Vec<ToolResult>,
 }
 
 type LoopStep = ControlFlow<AgentEvent>;
 
 impl ModelTurn {
-    /// Begins a turn.
+    /// Starts a turn.
     pub(super) fn start(
         shared: Arc<ModelState>,
         session: Arc<ModelSession>,
@@ -80,16 +81,16 @@ impl ModelTurn {
         let stop = session.begin_turn();
         let turn = Self {
             budget: TurnBudget::new(&shared.settings),
-            since: shared.clock.elapsed(),
+            started: shared.clock.elapsed(),
             shared,
             session,
             out: EventSink(sender),
-            spent: TurnSpend::default(),
-            said: vec![Message::new(Role::User, vec![Part::text(prompt.text)])],
-            open: None,
+            spend: TurnSpend::default(),
+            new_messages: vec![Message::new(Role::User, vec![Part::text(prompt.text)])],
+            pending: None,
             ids: HashSet::new(),
-            flaw: None,
-            flaws: 0,
+            problem: None,
+            unusable: 0,
         };
         let work = stream::once(turn.run(stop)).filter_map(|()| ready(None));
         let events = stream::unfold(receiver, |mut receiver| async move {
@@ -119,26 +120,26 @@ impl ModelTurn {
         }
     }
 
-    /// One answer of the model, and what it asks for.
+    /// Runs one step: an answer of the model and its calls.
     async fn step(&mut self) -> LoopStep {
-        self.spent.time = self.shared.clock.elapsed().saturating_sub(self.since);
-        if let Some(error) = self.budget.exceeded(&self.spent) {
+        self.spend.time = self.shared.clock.elapsed().saturating_sub(self.started);
+        if let Some(error) = self.budget.exceeded(&self.spend) {
             return LoopStep::Break(error.into());
         }
-        let bytes = self.session.bytes() + self.said.iter().map(approx_size).sum::<usize>();
+        let bytes = self.session.bytes() + self.new_messages.iter().map(approx_size).sum::<usize>();
         if bytes > HISTORY_BYTES {
             let message = format!(
-                "the conversation is larger than {HISTORY_BYTES} bytes: begin a new session"
+                "the conversation is larger than {HISTORY_BYTES} bytes: start a new session"
             );
             return LoopStep::Break(Error::agent(ErrorCode::OutputLimit, message).into());
         }
-        self.spent.steps += 1;
-        let step = json!({ "step": self.spent.steps });
+        self.spend.steps += 1;
+        let step = json!({ "step": self.spend.steps });
         self.out.send(AgentEvent::custom("step", step)).await;
-        match self.ask().await {
+        match self.request_answer().await {
             Ok(response) => {
-                self.flaws = 0;
-                self.flaw = None;
+                self.unusable = 0;
+                self.problem = None;
                 self.handle_response(response).await
             }
             Err(error) if mode::is_unusable(&error) => self.retry_unusable(error),
@@ -153,15 +154,19 @@ impl ModelTurn {
         }
     }
 
-    /// Asks the model, and passes on what it says while it says it.
-    async fn ask(&mut self) -> Result<ModelResponse, ModelError> {
+    /// Requests an answer from the model and forwards its text and reasoning while it is streamed.
+    async fn request_answer(&mut self) -> Result<ModelResponse, ModelError> {
         let mut messages = self.session.history();
-        messages.extend(self.said.iter().cloned());
-        let (request, tool_mode) =
-            request::build(&self.shared, &self.session, messages, self.flaw.as_deref());
-        let mut events = mode::stream_request(&self.shared.line, tool_mode, request);
-        let mut fold = ResponseBuilder::default();
-        let mut heard = Ok(());
+        messages.extend(self.new_messages.iter().cloned());
+        let (request, tool_mode) = request::build(
+            &self.shared,
+            &self.session,
+            messages,
+            self.problem.as_deref(),
+        );
+        let mut events = mode::stream_request(&self.shared.client, tool_mode, request);
+        let mut builder = ResponseBuilder::default();
+        let mut result = Ok(());
         while let Some(event) = events.next().await {
             match &event {
                 ModelEvent::TextDelta { text } => {
@@ -172,51 +177,51 @@ impl ModelTurn {
                 }
                 _ => {}
             }
-            heard = fold.push(&event);
+            result = builder.push(&event);
             if event.is_terminal() {
                 break;
             }
         }
-        let response = fold.build();
-        // What a failed answer took was taken too.
+        let response = builder.build();
+        // A failed answer counts towards the usage too.
         if let Some(usage) = response.usage {
-            self.spent.add(usage);
+            self.spend.add(usage);
         }
-        heard.map(|()| response)
+        result.map(|()| response)
     }
 
-    /// An answer that is none goes back to the model, a few times.
+    /// Reports an unusable answer to the model, up to the limit.
     fn retry_unusable(&mut self, error: ModelError) -> LoopStep {
-        self.flaws += 1;
-        if self.flaws >= MAX_UNUSABLE {
+        self.unusable += 1;
+        if self.unusable >= MAX_UNUSABLE {
             let message = format!(
                 "{MAX_UNUSABLE} answers in a row could not be used: {}",
                 error.message
             );
             return LoopStep::Break(Error::agent(ErrorCode::BackendError, message).into());
         }
-        tracing::info!(flaw = error.message, "an answer could not be used");
-        self.flaw = Some(error.message);
+        tracing::info!(problem = error.message, "an answer could not be used");
+        self.problem = Some(error.message);
         LoopStep::Continue(())
     }
 
-    /// Does what the answer asks for, or ends with it.
+    /// Runs the calls of an answer, or ends the turn if there are none.
     async fn handle_response(&mut self, response: ModelResponse) -> LoopStep {
         let calls: Vec<_> = response.calls().cloned().collect();
         if calls.is_empty() {
             return self.finish_answer(response);
         }
-        let mut asked = Vec::with_capacity(calls.len());
-        for (place, mut call) in calls.into_iter().enumerate() {
+        let mut requested = Vec::with_capacity(calls.len());
+        for (index, mut call) in calls.into_iter().enumerate() {
             if call.id.is_empty() || !self.ids.insert(call.id.clone()) {
-                call.id = format!("call_{}_{place}", self.spent.steps);
+                call.id = format!("call_{}_{index}", self.spend.steps);
                 self.ids.insert(call.id.clone());
             }
-            asked.push(RequestedCall::new(call, &self.session.kit));
+            requested.push(RequestedCall::new(call, &self.session.tools));
         }
-        self.open = Some(PendingCalls {
-            message: history_message(response, &asked),
-            asked,
+        self.pending = Some(PendingCalls {
+            message: history_message(response, &requested),
+            calls: requested,
             results: Vec::new(),
         });
         self.run_calls().await;
@@ -224,23 +229,26 @@ impl ModelTurn {
         LoopStep::Continue(())
     }
 
-    /// Runs the calls of the open step.
+    /// Runs the pending calls.
     async fn run_calls(&mut self) {
-        let Some(open) = &self.open else { return };
-        if can_run_in_parallel(&open.asked) {
-            let results = self.call_runner().run_parallel(&open.asked).await;
-            if let Some(open) = &mut self.open {
-                open.results = results;
+        let Some(pending) = &self.pending else {
+            return;
+        };
+        if can_run_in_parallel(&pending.calls) {
+            let results = self.call_runner().run_parallel(&pending.calls).await;
+            if let Some(pending) = &mut self.pending {
+                pending.results = results;
             }
             return;
         }
-        for place in 0..open.asked.len() {
-            let Some(asked) = self.open.as_ref().and_then(|open| open.asked.get(place)) else {
+        for index in 0..pending.calls.len() {
+            let pending = self.pending.as_ref();
+            let Some(call) = pending.and_then(|pending| pending.calls.get(index)) else {
                 return;
             };
-            let result = self.call_runner().run(asked).await;
-            if let Some(open) = &mut self.open {
-                open.results.push(result);
+            let result = self.call_runner().run(call).await;
+            if let Some(pending) = &mut self.pending {
+                pending.results.push(result);
             }
         }
     }
@@ -248,7 +256,7 @@ impl ModelTurn {
     fn call_runner(&self) -> CallRunner<'_> {
         let (policy, rules) = self.shared.effective_permissions(&self.session.options);
         CallRunner {
-            consent: PermissionCheck {
+            permission: PermissionCheck {
                 agent: self.shared.kind.name(),
                 policy,
                 rules,
@@ -259,75 +267,71 @@ impl ModelTurn {
         }
     }
 
-    /// Remembers the open step; calls without a result get one that says why.
-    fn close(&mut self, why: &str) {
+    /// Adds the pending calls and their results to the history. A call without a result gets `reason` as its result.
+    fn close(&mut self, reason: &str) {
         let Some(PendingCalls {
             message,
-            asked,
+            calls,
             mut results,
-        }) = self.open.take()
+        }) = self.pending.take()
         else {
             return;
         };
-        let missing = asked.iter().skip(results.len());
-        results.extend(missing.map(|asked| asked.skipped_result(why)));
+        let missing = calls.iter().skip(results.len());
+        results.extend(missing.map(|call| call.skipped_result(reason)));
         let parts = results.into_iter().map(Part::ToolResult).collect();
-        self.said.push(message);
-        self.said.push(Message::new(Role::Tool, parts));
-        self.session.append(std::mem::take(&mut self.said));
+        self.new_messages.push(message);
+        self.new_messages.push(Message::new(Role::Tool, parts));
+        self.session.append(std::mem::take(&mut self.new_messages));
     }
 
-    /// The turn was cancelled: a conversation must not end with a call that has no result.
+    /// Completes the history of a cancelled turn: a conversation must not end with a call without a result.
     fn cancelled(&mut self) {
         self.close(STOPPED);
     }
 
-    /// The model calls nothing: it is done, or wants to go on.
+    /// Handles an answer without calls: the turn ends, or continues if the model paused.
     fn finish_answer(&mut self, response: ModelResponse) -> LoopStep {
         let stop = response.stop_or_implied();
         let text = response.text();
         let model = response.model.clone();
-        self.said.push(history_message(response, &[]));
-        self.session.append(std::mem::take(&mut self.said));
+        self.new_messages.push(history_message(response, &[]));
+        self.session.append(std::mem::take(&mut self.new_messages));
         match stop {
             StopReason::Pause => return LoopStep::Continue(()),
             StopReason::Refusal if text.trim().is_empty() => {
                 return LoopStep::Break(AgentEvent::Error {
                     code: ErrorCode::BackendError,
-                    message: "the model refused to answer: ask differently".to_owned(),
+                    message: "the model refused to answer: rephrase the prompt".to_owned(),
                     recoverable: false,
                 });
             }
             StopReason::MaxTokens if self.session.options.output_schema.is_some() => {
-                let message = "the answer was cut at the limit on tokens: raise max_tokens, or ask for less at once";
+                let message = "the answer was truncated at the token limit: raise max_tokens, or split the task";
                 return LoopStep::Break(Error::agent(ErrorCode::OutputLimit, message).into());
             }
             _ => {}
         }
-        let mut metadata = json!({ "steps": self.spent.steps, "stop_reason": stop });
+        let mut metadata = json!({ "steps": self.spend.steps, "stop_reason": stop });
         if !model.is_empty() {
             metadata["model"] = model.into();
         }
         LoopStep::Break(AgentEvent::Result {
             text,
-            usage: self.budget.usage(&self.spent),
+            usage: self.budget.usage(&self.spend),
             metadata,
         })
     }
 }
 
-/// An answer as it is remembered, with its calls as they were understood.
-fn history_message(response: ModelResponse, asked: &[RequestedCall]) -> Message {
-    let mut calls = asked.iter();
+/// Converts an answer to a message for the history, with its calls as they were resolved.
+fn history_message(response: ModelResponse, calls: &[RequestedCall]) -> Message {
+    let mut calls = calls.iter();
     let mut parts = Vec::with_capacity(response.parts.len());
     for part in response.parts {
         match part {
             Part::ToolCall(_) => {
-                parts.extend(
-                    calls
-                        .next()
-                        .map(|asked| Part::ToolCall(asked.for_history())),
-                );
+                parts.extend(calls.next().map(|call| Part::ToolCall(call.for_history())));
             }
             part => parts.push(part),
         }

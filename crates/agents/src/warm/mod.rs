@@ -1,10 +1,11 @@
-//! Sessions that are kept for whoever comes back to them, and with them the agents' processes.
+//! Sessions, and their agent processes, that stay open between prompts.
 //!
-//! A conversation is known by a key: a chat room, a user, an editor's window. Its first prompt begins a session with an
-//! agent of its own; the next ones find both warm. Two prompts for one key come one after the other. A session that
-//! nobody used for a while is let go, and so is the one that waited longest when there are too many; the agent's
-//! processes end with it. An agent that died meanwhile is no reason to fail: its session is taken up again where the
-//! agent can, and is otherwise begun anew, which the turn says by [`SessionChanged`](windlass_core::AgentEvent).
+//! A conversation is identified by a key: a chat room, a user, an editor window. Its first prompt creates a
+//! session with a dedicated agent; later prompts reuse both. Prompts for the same key run sequentially. A
+//! session that was idle for too long is closed, and if there are too many sessions, the least recently used
+//! one is closed; its agent's processes end with it. If an agent died between two prompts, the next prompt does
+//! not fail: the session is resumed where the agent supports that, and is otherwise recreated, which the turn
+//! reports with [`SessionChanged`](windlass_core::AgentEvent).
 //!
 //! ```no_run
 //! use windlass_agents::warm::WarmSessionManager;
@@ -40,12 +41,12 @@ use session::WarmSession;
 use slot::{Slot, SlotState, TurnSlot};
 pub use turn::WarmTurn;
 
-/// How long sessions are kept, and how many.
+/// Limits on the idle time and the number of sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WarmLimits {
-    /// A session that nobody used for so long is let go.
+    /// Idle time after which a session is closed.
     pub idle: Duration,
-    /// How many there are at once; the one that was used least recently makes room.
+    /// Maximum number of sessions; beyond it, the least recently used one is closed.
     pub sessions: usize,
 }
 
@@ -59,16 +60,16 @@ impl Default for WarmLimits {
     }
 }
 
-/// Makes the agent of one session.
+/// Creates the agent of one session.
 type AgentFactory = dyn Fn() -> Result<AgentHandle> + Send + Sync;
 
-/// Keeps a session for each key. Dropping it lets all of them go.
+/// Keeps one session per key. Dropping it closes all of them.
 #[derive(Clone)]
 pub struct WarmSessionManager {
-    room: Arc<ManagerState>,
+    state: Arc<ManagerState>,
 }
 
-/// What the manager and its clocks share.
+/// State shared by the manager and its expiry tasks.
 struct ManagerState {
     make: Arc<AgentFactory>,
     limits: WarmLimits,
@@ -77,7 +78,7 @@ struct ManagerState {
 }
 
 impl WarmSessionManager {
-    /// Sessions with agents that this makes, one for each.
+    /// Creates a manager that calls `make` for the agent of each session.
     pub fn new(make: impl Fn() -> Result<AgentHandle> + Send + Sync + 'static) -> Self {
         Self::with(
             Arc::new(make),
@@ -86,35 +87,36 @@ impl WarmSessionManager {
         )
     }
 
-    /// Sessions with the backend of this name, as this table configures it.
+    /// Creates a manager whose agents come from the registry, by backend name and configuration.
     pub fn from_registry(registry: Arc<AgentRegistry>, backend_name: &str, config: Value) -> Self {
         let name = backend_name.to_owned();
         Self::new(move || registry.create(&name, &config))
     }
 
-    /// Sessions that share one agent, whose processes are then its own affair.
+    /// Creates a manager whose sessions share one agent, which then manages its processes itself.
     pub fn with_shared_agent(handle: AgentHandle) -> Self {
         Self::new(move || Ok(handle.clone()))
     }
 
-    /// The same without any session yet, under other limits.
+    /// Returns an empty manager with the same agents and clock, and these limits.
     ///
-    /// An agent's process may end before its session is let go: `AgentContext::keep_warm` says how long it waits.
+    /// An agent's process may end before its session is closed:
+    /// [`AgentContext::with_idle_timeout`](crate::AgentContext::with_idle_timeout) sets how long it waits.
     #[must_use]
     pub fn with_limits(self, limits: WarmLimits) -> Self {
-        let room = &self.room;
-        Self::with(Arc::clone(&room.make), limits, Arc::clone(&room.clock))
+        let state = &self.state;
+        Self::with(Arc::clone(&state.make), limits, Arc::clone(&state.clock))
     }
 
-    /// The same without any session yet, under another clock.
+    /// Returns an empty manager with the same agents and limits, and this clock.
     #[must_use]
     pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
-        Self::with(Arc::clone(&self.room.make), self.room.limits, clock)
+        Self::with(Arc::clone(&self.state.make), self.state.limits, clock)
     }
 
     fn with(make: Arc<AgentFactory>, limits: WarmLimits, clock: Arc<dyn Clock>) -> Self {
         Self {
-            room: Arc::new(ManagerState {
+            state: Arc::new(ManagerState {
                 make,
                 limits,
                 clock,
@@ -123,10 +125,11 @@ impl WarmSessionManager {
         }
     }
 
-    /// Begins a turn in the session of this key, which is begun first if there is none.
+    /// Starts a turn in the session of this key, and creates the session if there is none.
     ///
-    /// Waits while another prompt of the same key is under way; dropping the future gives up the place in the line.
-    /// With other options than last time, the session is taken up with them, where the agent can.
+    /// Waits while another prompt of the same key is running; dropping the future leaves the queue. If the
+    /// options differ from the last ones, the session is resumed with the new ones, where the agent supports
+    /// that.
     pub async fn prompt(
         &self,
         key: &str,
@@ -134,69 +137,69 @@ impl WarmSessionManager {
         prompt: impl Into<Prompt>,
     ) -> Result<WarmTurn> {
         let prompt = prompt.into();
-        let mut seat = self.acquire(key).await?;
-        let life = match seat.session() {
-            Some(life) => {
-                life.reconfigure(&options).await?;
-                life
+        let mut turn_slot = self.acquire(key).await?;
+        let session = match turn_slot.session() {
+            Some(session) => {
+                session.reconfigure(&options).await?;
+                session
             }
             None => {
-                let life = WarmSession::start((self.room.make)()?, options).await?;
-                seat.start_session(life)
+                let session = WarmSession::start((self.state.make)()?, options).await?;
+                turn_slot.start_session(session)
             }
         };
-        WarmTurn::start(life, prompt, seat, Arc::clone(&self.room.clock)).await
+        WarmTurn::start(session, prompt, turn_slot, Arc::clone(&self.state.clock)).await
     }
 
-    /// Asks for the turn under way in this key's session to end. Without one there is nothing to do.
+    /// Cancels the running turn in this key's session. Does nothing if there is none.
     pub async fn cancel(&self, key: &str) -> Result<()> {
-        let slot = self.room.lock().get(key).cloned();
+        let slot = self.state.lock().get(key).cloned();
         match slot.and_then(|slot| slot.session()) {
-            Some(life) => life.cancel().await,
+            Some(session) => session.cancel().await,
             None => Ok(()),
         }
     }
 
-    /// Lets this key's session go, after the turn under way if there is one.
+    /// Closes this key's session, after the running turn if there is one.
     pub async fn remove(&self, key: &str) {
-        let slot = self.room.lock().get(key).cloned();
+        let slot = self.state.lock().get(key).cloned();
         if let Some(slot) = slot {
-            let state = slot.lock().await;
-            self.room.clear(key, &slot, state);
+            let guard = slot.lock().await;
+            self.state.clear(key, &slot, guard);
         }
     }
 
-    /// The session of this key, if it is warm.
+    /// Returns the session of this key, if there is one.
     pub fn session(&self, key: &str) -> Option<SessionId> {
-        let slot = self.room.lock().get(key).cloned();
+        let slot = self.state.lock().get(key).cloned();
         Some(slot?.session()?.session())
     }
 
-    /// How many sessions are warm.
+    /// Returns the number of sessions.
     pub fn len(&self) -> usize {
-        self.room.lock().len()
+        self.state.lock().len()
     }
 
-    /// Whether none is.
+    /// Returns `true` if there are no sessions.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The key's place, once nobody else is in it.
+    /// Waits until the key's slot is free, and locks it.
     async fn acquire(&self, key: &str) -> Result<TurnSlot> {
         loop {
-            let slot = self.room.slot(key)?;
-            let state = slot.lock().await;
-            // It was let go while we waited, and there may be another by now.
-            if !matches!(*state, SlotState::Gone) {
-                return Ok(TurnSlot::new(state, Arc::clone(&self.room.clock)));
+            let slot = self.state.slot(key)?;
+            let guard = slot.lock().await;
+            // The slot was closed while we waited; the key may have a new one.
+            if !matches!(*guard, SlotState::Gone) {
+                return Ok(TurnSlot::new(guard, Arc::clone(&self.state.clock)));
             }
         }
     }
 }
 
 impl ManagerState {
-    /// The key's slot, for which another may have to make room.
+    /// Returns the key's slot, and creates it if necessary. Creating one may evict another.
     fn slot(self: &Arc<Self>, key: &str) -> Result<Arc<Slot>> {
         let mut slots = self.lock();
         if let Some(slot) = slots.get(key) {
@@ -207,33 +210,33 @@ impl ManagerState {
         }
         let slot = Slot::new(self.clock.elapsed());
         slots.insert(key.to_owned(), Arc::clone(&slot));
-        let watch = expire(Arc::downgrade(self), key.to_owned(), Arc::downgrade(&slot));
-        slot.set_expiry_task(tokio::spawn(watch).abort_handle());
+        let expiry = expire(Arc::downgrade(self), key.to_owned(), Arc::downgrade(&slot));
+        slot.set_expiry_task(tokio::spawn(expiry).abort_handle());
         Ok(slot)
     }
 
-    /// Lets the session go that was used least recently and is not in use.
+    /// Closes the least recently used session that is not in use.
     fn evict_oldest(&self, slots: &mut HashMap<String, Arc<Slot>>) -> Result<()> {
         let free = slots
             .iter()
             .filter_map(|(key, slot)| Some((slot.last_used(), key.clone(), slot.try_lock()?)));
-        let Some((_, key, mut state)) = free.min_by_key(|(used, ..)| *used) else {
+        let Some((_, key, mut guard)) = free.min_by_key(|(used, ..)| *used) else {
             return Err(Error::agent(
                 ErrorCode::BackendError,
                 format!(
-                    "all {} warm sessions are in use: wait for one to end, or allow for more",
+                    "all {} warm sessions are in use: wait for a turn to end, or raise the limit",
                     slots.len()
                 ),
             ));
         };
-        state.clear();
+        guard.clear();
         slots.remove(&key);
         Ok(())
     }
 
-    /// Lets a session go whose place nobody else is in.
-    fn clear(&self, key: &str, slot: &Arc<Slot>, mut state: slot::SlotGuard) {
-        state.clear();
+    /// Closes a session whose slot is locked by the caller.
+    fn clear(&self, key: &str, slot: &Arc<Slot>, mut guard: slot::SlotGuard) {
+        guard.clear();
         let mut slots = self.lock();
         if slots.get(key).is_some_and(|now| Arc::ptr_eq(now, slot)) {
             slots.remove(key);
@@ -245,13 +248,13 @@ impl ManagerState {
     }
 }
 
-/// Lets a session go when nobody has used it for long enough.
-async fn expire(room: Weak<ManagerState>, key: String, slot: Weak<Slot>) {
+/// Closes a session that was idle for too long.
+async fn expire(state: Weak<ManagerState>, key: String, slot: Weak<Slot>) {
     let mut wait = None;
     loop {
-        let Some(sleep) = room
+        let Some(sleep) = state
             .upgrade()
-            .map(|room| room.clock.sleep(wait.unwrap_or(room.limits.idle)))
+            .map(|state| state.clock.sleep(wait.unwrap_or(state.limits.idle)))
         else {
             return;
         };
@@ -259,24 +262,24 @@ async fn expire(room: Weak<ManagerState>, key: String, slot: Weak<Slot>) {
         let Some(slot) = slot.upgrade() else {
             return;
         };
-        // After a turn that is under way, and after those that wait for it.
-        let state = slot.lock().await;
-        let Some(room) = room.upgrade() else {
+        // Waits for the running turn and for those queued behind it.
+        let guard = slot.lock().await;
+        let Some(state) = state.upgrade() else {
             return;
         };
-        let unused = room.clock.elapsed().saturating_sub(slot.last_used());
-        if unused >= room.limits.idle || matches!(*state, SlotState::Gone) {
-            room.clear(&key, &slot, state);
+        let unused = state.clock.elapsed().saturating_sub(slot.last_used());
+        if unused >= state.limits.idle || matches!(*guard, SlotState::Gone) {
+            state.clear(&key, &slot, guard);
             return;
         }
-        wait = Some(room.limits.idle - unused);
+        wait = Some(state.limits.idle - unused);
     }
 }
 
 impl fmt::Debug for WarmSessionManager {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WarmSessionManager")
-            .field("limits", &self.room.limits)
+            .field("limits", &self.state.limits)
             .field("sessions", &self.len())
             .finish_non_exhaustive()
     }

@@ -1,4 +1,4 @@
-//! A session and the agent that has it.
+//! A session and its agent.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -7,10 +7,10 @@ use windlass_core::{
     SessionOptions,
 };
 
-/// One conversation with an agent of its own.
+/// One conversation with a dedicated agent.
 pub(super) struct WarmSession {
     agent: AgentHandle,
-    now: Mutex<SessionState>,
+    state: Mutex<SessionState>,
 }
 
 struct SessionState {
@@ -21,14 +21,14 @@ struct SessionState {
 /// How a session was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SessionLoss {
-    /// Whoever had it is gone; another may find it.
+    /// The process that had the session is gone; another process may be able to resume it.
     Orphaned,
-    /// The agent does not know it.
+    /// The agent does not know the session.
     Unknown,
 }
 
 impl SessionLoss {
-    /// The loss that this end of a turn means, if it means one.
+    /// Returns the loss that this terminal event reports, if any.
     pub(super) fn from_event(event: &AgentEvent) -> Option<Self> {
         match event {
             AgentEvent::SessionInvalid { .. } => Some(Self::Unknown),
@@ -41,24 +41,24 @@ impl SessionLoss {
     }
 }
 
-/// A turn that was begun again after a loss.
+/// A turn that was restarted after its session was lost.
 pub(super) struct RestartedTurn {
     pub(super) events: EventReceiver,
-    /// The session's new name, if it is another session.
+    /// The new session's ID, if the turn runs in a new session.
     pub(super) session: Option<SessionId>,
 }
 
 impl WarmSession {
-    /// Begins a session.
+    /// Creates a session.
     pub(super) async fn start(agent: AgentHandle, options: SessionOptions) -> Result<Self> {
         let session = agent.new_session(options.clone()).await?;
         Ok(Self {
             agent,
-            now: Mutex::new(SessionState { session, options }),
+            state: Mutex::new(SessionState { session, options }),
         })
     }
 
-    /// Goes on with these options, if they are others than before.
+    /// Resumes the session with these options, if they differ from the current ones.
     pub(super) async fn reconfigure(&self, options: &SessionOptions) -> Result<()> {
         if self.lock().options == *options {
             return Ok(());
@@ -66,7 +66,7 @@ impl WarmSession {
         if !self.agent.capabilities().load_session {
             return Err(Error::Unsupported {
                 backend: self.agent.name().to_owned(),
-                what: "go on in a session with other options: use another key".to_owned(),
+                what: "resume a session with other options: use another key".to_owned(),
             });
         }
         let session = self.session();
@@ -75,12 +75,13 @@ impl WarmSession {
         Ok(())
     }
 
-    /// Begins a turn.
+    /// Starts a turn.
     pub(super) async fn prompt(&self, prompt: Prompt) -> Result<EventReceiver> {
         self.agent.prompt(&self.session(), prompt).await
     }
 
-    /// Begins a turn again whose session was lost: in the same one if that can be found, else in a new one.
+    /// Restarts a turn whose session was lost: in the same session if it can be resumed, otherwise in a new
+    /// one.
     pub(super) async fn restart_turn(
         &self,
         loss: SessionLoss,
@@ -89,8 +90,8 @@ impl WarmSession {
         let options = self.lock().options.clone();
         let session = self.session();
         if loss == SessionLoss::Orphaned && self.agent.capabilities().load_session {
-            let found = self.agent.load_session(&session, options.clone()).await;
-            if found.is_ok() {
+            let resumed = self.agent.load_session(&session, options.clone()).await;
+            if resumed.is_ok() {
                 return Ok(RestartedTurn {
                     events: self.agent.prompt(&session, prompt).await?,
                     session: None,
@@ -105,7 +106,7 @@ impl WarmSession {
         })
     }
 
-    /// Takes note that the session has another name.
+    /// Records a new ID of the session.
     pub(super) fn set_session_id(&self, session: SessionId) {
         self.lock().session = session;
     }
@@ -119,6 +120,6 @@ impl WarmSession {
     }
 
     fn lock(&self) -> MutexGuard<'_, SessionState> {
-        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,55 +1,55 @@
-//! The place that a key has: its session, who is in it, and when it was last used.
+//! The slot of a key: its session, its lock, and the time of its last use.
 
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{Mutex as Line, OwnedMutexGuard};
+use tokio::sync::OwnedMutexGuard;
 use tokio::task::AbortHandle;
 use windlass_core::Clock;
 
 use super::session::WarmSession;
 
-/// One key's place.
+/// The slot of one key.
 pub(super) struct Slot {
-    /// Whoever has it prompts; the others stand in line.
-    line: Arc<Line<SlotState>>,
-    /// The same session, for those who only look.
-    life: Mutex<Option<Arc<WarmSession>>>,
-    used: Mutex<Duration>,
-    /// Whoever waits for it to be unused for too long.
-    watch: OnceLock<AbortHandle>,
+    /// The holder of this lock runs a turn; other prompts of the key wait for it.
+    state: Arc<tokio::sync::Mutex<SlotState>>,
+    /// The same session, readable without the lock.
+    session: Mutex<Option<Arc<WarmSession>>>,
+    last_used: Mutex<Duration>,
+    /// The task that closes the session when it was idle for too long.
+    expiry_task: OnceLock<AbortHandle>,
 }
 
-/// What is in a place.
+/// Content of a slot.
 pub(super) enum SlotState {
-    /// Nothing yet.
+    /// No session yet.
     Empty,
-    /// A session.
+    /// An open session.
     Warm(Arc<WarmSession>),
-    /// Nothing any more: whoever waited looks for the key again.
+    /// The slot was closed. A task that waited for its lock looks up the key again.
     Gone,
 }
 
 impl Slot {
     pub(super) fn new(now: Duration) -> Arc<Self> {
         Arc::new(Self {
-            line: Arc::new(Line::new(SlotState::Empty)),
-            life: Mutex::default(),
-            used: Mutex::new(now),
-            watch: OnceLock::new(),
+            state: Arc::new(tokio::sync::Mutex::new(SlotState::Empty)),
+            session: Mutex::default(),
+            last_used: Mutex::new(now),
+            expiry_task: OnceLock::new(),
         })
     }
 
-    /// Waits until nobody else is in it.
+    /// Waits until the slot is free, and locks it.
     pub(super) async fn lock(self: &Arc<Self>) -> SlotGuard {
-        let state = Arc::clone(&self.line).lock_owned().await;
+        let state = Arc::clone(&self.state).lock_owned().await;
         self.guard(state)
     }
 
-    /// The place, if nobody is in it.
+    /// Locks the slot, if it is free.
     pub(super) fn try_lock(self: &Arc<Self>) -> Option<SlotGuard> {
-        let state = Arc::clone(&self.line).try_lock_owned().ok()?;
+        let state = Arc::clone(&self.state).try_lock_owned().ok()?;
         Some(self.guard(state))
     }
 
@@ -60,31 +60,31 @@ impl Slot {
         }
     }
 
-    /// Its session, without waiting.
+    /// Returns the session without waiting.
     pub(super) fn session(&self) -> Option<Arc<WarmSession>> {
-        lock(&self.life).clone()
+        lock(&self.session).clone()
     }
 
-    /// Is watched by this task for as long as it is there.
+    /// Sets the task that expires this slot; it is aborted when the slot is dropped.
     pub(super) fn set_expiry_task(&self, task: AbortHandle) {
-        let _ = self.watch.set(task);
+        let _ = self.expiry_task.set(task);
     }
 
-    /// When somebody was in it last.
+    /// Returns the time of the last use.
     pub(super) fn last_used(&self) -> Duration {
-        *lock(&self.used)
+        *lock(&self.last_used)
     }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        if let Some(task) = self.watch.get() {
+        if let Some(task) = self.expiry_task.get() {
             task.abort();
         }
     }
 }
 
-/// The right to change what is in a place.
+/// Exclusive access to the content of a slot.
 pub(super) struct SlotGuard {
     state: OwnedMutexGuard<SlotState>,
     slot: Arc<Slot>,
@@ -92,14 +92,14 @@ pub(super) struct SlotGuard {
 
 impl SlotGuard {
     fn set(&mut self, state: SlotState) {
-        *lock(&self.slot.life) = match &state {
-            SlotState::Warm(life) => Some(Arc::clone(life)),
+        *lock(&self.slot.session) = match &state {
+            SlotState::Warm(session) => Some(Arc::clone(session)),
             _ => None,
         };
         *self.state = state;
     }
 
-    /// Lets the session go, and with it its agent.
+    /// Closes the session, and with it its agent.
     pub(super) fn clear(&mut self) {
         self.set(SlotState::Gone);
     }
@@ -113,41 +113,41 @@ impl Deref for SlotGuard {
     }
 }
 
-/// A place that somebody is in for the time of a turn.
+/// A slot that is locked for the duration of a turn.
 pub(super) struct TurnSlot {
-    place: SlotGuard,
+    guard: SlotGuard,
     clock: Arc<dyn Clock>,
 }
 
 impl TurnSlot {
-    pub(super) fn new(place: SlotGuard, clock: Arc<dyn Clock>) -> Self {
-        Self { place, clock }
+    pub(super) fn new(guard: SlotGuard, clock: Arc<dyn Clock>) -> Self {
+        Self { guard, clock }
     }
 
-    /// The session, if there is one.
+    /// Returns the session, if there is one.
     pub(super) fn session(&self) -> Option<Arc<WarmSession>> {
-        match &*self.place {
-            SlotState::Warm(life) => Some(Arc::clone(life)),
+        match &*self.guard {
+            SlotState::Warm(session) => Some(Arc::clone(session)),
             _ => None,
         }
     }
 
-    /// Keeps a new session here.
-    pub(super) fn start_session(&mut self, life: WarmSession) -> Arc<WarmSession> {
-        let life = Arc::new(life);
-        self.place.set(SlotState::Warm(Arc::clone(&life)));
-        life
+    /// Stores a new session.
+    pub(super) fn start_session(&mut self, session: WarmSession) -> Arc<WarmSession> {
+        let session = Arc::new(session);
+        self.guard.set(SlotState::Warm(Arc::clone(&session)));
+        session
     }
 
-    /// The session is lost: the next turn begins another.
+    /// Drops a lost session: the next turn creates another.
     pub(super) fn drop_session(&mut self) {
-        self.place.set(SlotState::Empty);
+        self.guard.set(SlotState::Empty);
     }
 }
 
 impl Drop for TurnSlot {
     fn drop(&mut self) {
-        *lock(&self.place.slot.used) = self.clock.elapsed();
+        *lock(&self.guard.slot.last_used) = self.clock.elapsed();
     }
 }
 

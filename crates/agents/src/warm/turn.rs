@@ -11,91 +11,92 @@ use windlass_core::{
 use super::session::{RestartedTurn, SessionLoss, WarmSession};
 use super::slot::TurnSlot;
 
-/// The events of one turn, in order, the last one terminal. The session is free for the next prompt when the last was
-/// read or this is dropped, which stops the turn.
+/// The events of one turn, in order; the last one is terminal. The session is free for the next prompt when the
+/// last event was read, or when this value is dropped, which cancels the turn.
 pub struct WarmTurn {
-    life: Arc<WarmSession>,
+    warm_session: Arc<WarmSession>,
     prompt: Prompt,
     clock: Arc<dyn Clock>,
-    /// Until the turn is dropped.
+    /// `None` once the turn is dropped.
     events: Option<EventReceiver>,
     session: SessionId,
     turn: TurnId,
     seen: u64,
-    /// Whether the agent has said nothing yet that it would say again.
-    untold: bool,
-    /// A turn that is being begun again, and how the first ended.
-    renewal: Option<(BoxFuture<'static, Result<RestartedTurn>>, Envelope)>,
-    /// How often it was.
-    renewed: u8,
-    seat: Option<TurnSlot>,
+    /// No event was emitted yet that a restart would emit again.
+    restartable: bool,
+    /// The restart in progress, and the terminal event of the lost turn.
+    restart: Option<(BoxFuture<'static, Result<RestartedTurn>>, Envelope)>,
+    /// Number of restarts.
+    restarts: u8,
+    slot: Option<TurnSlot>,
 }
 
-/// Once to find the session again, once for a new one.
+/// One restart to resume the session, one to create a new session.
 const MAX_RESTARTS: u8 = 2;
 
 impl WarmTurn {
     pub(super) async fn start(
-        life: Arc<WarmSession>,
+        warm_session: Arc<WarmSession>,
         prompt: Prompt,
-        seat: TurnSlot,
+        slot: TurnSlot,
         clock: Arc<dyn Clock>,
     ) -> Result<Self> {
-        let session = life.session();
-        let events = life.prompt(prompt.clone()).await?;
+        let session = warm_session.session();
+        let events = warm_session.prompt(prompt.clone()).await?;
         Ok(Self {
-            life,
+            warm_session,
             prompt,
             clock,
             turn: events.turn(),
             events: Some(events),
             session,
             seen: 0,
-            untold: true,
-            renewal: None,
-            renewed: 0,
-            seat: Some(seat),
+            restartable: true,
+            restart: None,
+            restarts: 0,
+            slot: Some(slot),
         })
     }
 
-    /// The next event, or `None` after the terminal one. Dropping the future loses nothing.
+    /// Returns the next event, or `None` after the terminal one. Cancel safe.
     pub async fn recv(&mut self) -> Option<AgentEvent> {
         self.recv_envelope().await.map(|envelope| envelope.event)
     }
 
-    /// The next event with its number, time and source.
+    /// Returns the next event with its sequence number, time and session.
     pub async fn recv_envelope(&mut self) -> Option<Envelope> {
-        self.seat.as_ref()?;
+        self.slot.as_ref()?;
         loop {
-            if let Some((work, _)) = &mut self.renewal {
-                let renewed = work.await;
-                let ended = self.renewal.take().map(|(_, ended)| ended);
-                match renewed {
-                    Ok(renewed) => {
-                        if let Some(changed) = self.adopt_restarted(renewed) {
+            if let Some((future, _)) = &mut self.restart {
+                let restarted = future.await;
+                let ended = self.restart.take().map(|(_, ended)| ended);
+                match restarted {
+                    Ok(restarted) => {
+                        if let Some(changed) = self.adopt_restarted(restarted) {
                             return Some(changed);
                         }
                     }
                     Err(error) => {
-                        tracing::warn!(%error, "a lost session could not be begun again");
+                        tracing::warn!(%error, "could not restart a turn after its session was lost");
                         return ended.map(|envelope| self.number_envelope(envelope));
                     }
                 }
             }
             let envelope = self.events.as_mut()?.recv_envelope().await?;
             match SessionLoss::from_event(&envelope.event) {
-                Some(loss) if self.untold && self.renewed < MAX_RESTARTS => {
-                    self.renewed += 1;
-                    let (life, prompt) = (Arc::clone(&self.life), self.prompt.clone());
-                    let work = async move { life.restart_turn(loss, prompt).await };
-                    self.renewal = Some((Box::pin(work), envelope));
+                Some(loss) if self.restartable && self.restarts < MAX_RESTARTS => {
+                    self.restarts += 1;
+                    let (warm_session, prompt) =
+                        (Arc::clone(&self.warm_session), self.prompt.clone());
+                    let future = async move { warm_session.restart_turn(loss, prompt).await };
+                    self.restart = Some((Box::pin(future), envelope));
                 }
                 _ => return Some(self.number_envelope(envelope)),
             }
         }
     }
 
-    /// All events to the end of the turn.
+    /// Collects all remaining events of the turn.
     pub async fn collect(mut self) -> Vec<AgentEvent> {
         let mut events = Vec::new();
         while let Some(event) = self.recv().await {
@@ -104,7 +105,7 @@ impl WarmTurn {
         events
     }
 
-    /// The events as a stream.
+    /// Converts the turn into a stream of events.
     pub fn into_stream(self) -> impl Stream<Item = Envelope> + Send {
         stream::unfold(self, |mut turn| async move {
             let envelope = turn.recv_envelope().await?;
@@ -112,37 +113,37 @@ impl WarmTurn {
         })
     }
 
-    /// The session that the turn is in.
+    /// Returns the session that the turn runs in.
     pub fn session(&self) -> &SessionId {
         &self.session
     }
 
-    /// Takes note of what is told, and gives it its number.
+    /// Records what an event changes, and sets its sequence number and turn.
     fn number_envelope(&mut self, mut envelope: Envelope) -> Envelope {
         match &envelope.event {
             AgentEvent::SessionChanged { new_session_id } => {
                 self.session = SessionId::from(new_session_id.as_str());
-                self.life.set_session_id(self.session.clone());
+                self.warm_session.set_session_id(self.session.clone());
             }
             AgentEvent::Custom { .. } => {}
-            _ => self.untold = false,
+            _ => self.restartable = false,
         }
         self.seen += 1;
         envelope.seq = self.seen;
         envelope.turn = self.turn;
         if envelope.event.is_terminal() {
             let lost = SessionLoss::from_event(&envelope.event).is_some();
-            if let Some(mut seat) = self.seat.take().filter(|_| lost) {
-                seat.drop_session();
+            if let Some(mut slot) = self.slot.take().filter(|_| lost) {
+                slot.drop_session();
             }
         }
         envelope
     }
 
-    /// Reads on from a turn that was begun again, and says so where its session is another.
-    fn adopt_restarted(&mut self, renewed: RestartedTurn) -> Option<Envelope> {
-        self.events = Some(renewed.events);
-        let new_session_id = renewed.session?.as_str().to_owned();
+    /// Continues with a restarted turn, and returns a `SessionChanged` event if it runs in a new session.
+    fn adopt_restarted(&mut self, restarted: RestartedTurn) -> Option<Envelope> {
+        self.events = Some(restarted.events);
+        let new_session_id = restarted.session?.as_str().to_owned();
         let changed = Envelope {
             seq: 0,
             at: self.clock.now(),
@@ -156,17 +157,17 @@ impl WarmTurn {
 }
 
 impl Drop for WarmTurn {
-    /// The session is free for the next prompt when the agent has stopped, and not before.
+    /// The session is free for the next prompt only after the agent has stopped.
     fn drop(&mut self) {
-        let (Some(events), Some(seat)) = (self.events.take(), self.seat.take()) else {
+        let (Some(events), Some(slot)) = (self.events.take(), self.slot.take()) else {
             return;
         };
-        let life = Arc::clone(&self.life);
+        let warm_session = Arc::clone(&self.warm_session);
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
-                let _ = life.cancel().await;
+                let _ = warm_session.cancel().await;
                 events.collect().await;
-                drop(seat);
+                drop(slot);
             });
         }
     }

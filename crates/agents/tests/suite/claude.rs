@@ -1,4 +1,4 @@
-//! What Claude Code said, event by event.
+//! Recordings of Claude Code, as events.
 
 use expect_test::expect;
 
@@ -17,7 +17,7 @@ fn text() {
 }
 
 #[test]
-fn pieces() {
+fn partial_messages() {
     check(
         "claude/partial.jsonl",
         expect![[r#"
@@ -45,7 +45,7 @@ fn thought() {
 }
 
 #[test]
-fn a_tool_denied() {
+fn tool_denied() {
     check(
         "claude/tool-default.jsonl",
         expect![[r#"
@@ -61,7 +61,7 @@ fn a_tool_denied() {
 }
 
 #[test]
-fn a_tool() {
+fn tool() {
     check(
         "claude/tool-acceptEdits.jsonl",
         expect![[r#"
@@ -76,7 +76,7 @@ fn a_tool() {
 }
 
 #[test]
-fn a_command_that_fails() {
+fn failing_command() {
     check(
         "claude/shellfail.jsonl",
         expect![[r#"
@@ -121,7 +121,7 @@ fn schema() {
 }
 
 #[test]
-fn taken_up() {
+fn resumed_session() {
     check(
         "claude/resume.jsonl",
         expect![[r#"
@@ -133,7 +133,7 @@ fn taken_up() {
 }
 
 #[test]
-fn not_there() {
+fn unknown_session() {
     check(
         "claude/resume-bad.jsonl",
         expect![[r#"
@@ -154,7 +154,7 @@ fn no_key() {
 }
 
 #[test]
-fn refused() {
+fn status_401() {
     check(
         "claude/tame-e401.jsonl",
         expect![[r#"
@@ -166,7 +166,7 @@ fn refused() {
 }
 
 #[test]
-fn too_many() {
+fn rate_limited() {
     check(
         "claude/tame-e429.jsonl",
         expect![[r#"
@@ -199,7 +199,7 @@ fn bad_request() {
 }
 
 #[test]
-fn too_long() {
+fn context_too_long() {
     check(
         "claude/err-ctx.jsonl",
         expect![[r#"
@@ -240,7 +240,7 @@ fn interrupted_while_waiting() {
         "claude/sigint-hang.jsonl",
         expect![[r#"
         session 2ddb44fd-627e-49d2-a7e0-3e72f63cb25c
-        ERROR BackendError (try again): claude ended with exit code 0 and did not say how the turn ended
+        ERROR BackendError (try again): claude ended with exit code 0 without reporting a result
     "#]],
     );
 }

@@ -1,4 +1,4 @@
-//! What Codex said, event by event.
+//! Recordings of Codex, as events.
 
 use expect_test::expect;
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ fn thought() {
 }
 
 #[test]
-fn a_patch() {
+fn patch() {
     check(
         "codex/tool-patch.jsonl",
         expect![[r#"
@@ -48,7 +48,7 @@ fn a_patch() {
 }
 
 #[test]
-fn a_command() {
+fn command() {
     check(
         "codex/tool-shell.jsonl",
         expect![[r#"
@@ -63,7 +63,7 @@ fn a_command() {
 }
 
 #[test]
-fn a_command_that_fails() {
+fn failing_command() {
     check(
         "codex/tool-shellfail.jsonl",
         expect![[r#"
@@ -95,7 +95,7 @@ fn two_commands() {
 }
 
 #[test]
-fn bytes_that_are_no_text() {
+fn invalid_utf8_output() {
     check(
         "codex/shellbin.jsonl",
         expect![[r#"
@@ -110,7 +110,7 @@ fn bytes_that_are_no_text() {
 }
 
 #[test]
-fn a_thread_taken_up() {
+fn resumed_thread() {
     check(
         "codex/resume.jsonl",
         expect![[r#"
@@ -122,7 +122,7 @@ fn a_thread_taken_up() {
 }
 
 #[test]
-fn a_thread_that_is_not_there() {
+fn unknown_thread() {
     check(
         "codex/resume-bad.txt",
         expect![[r#"
@@ -153,7 +153,7 @@ fn no_key() {
 }
 
 #[test]
-fn refused() {
+fn status_401() {
     check(
         "codex/err-e401.jsonl",
         expect![[r#"
@@ -165,7 +165,7 @@ fn refused() {
 }
 
 #[test]
-fn too_many() {
+fn rate_limited() {
     check(
         "codex/err-e429ra.jsonl",
         expect![[r#"
@@ -199,7 +199,7 @@ fn bad_request() {
 }
 
 #[test]
-fn too_long() {
+fn context_too_long() {
     check(
         "codex/err-ctx.jsonl",
         expect![[r#"
@@ -222,7 +222,7 @@ fn server_error() {
 }
 
 #[test]
-fn broken_off() {
+fn stream_disconnected() {
     check(
         "codex/err-break.jsonl",
         expect![[r#"
@@ -241,7 +241,7 @@ fn killed_in_a_tool() {
         session 01a1dcf3-0337-7f12-b026-01fec6a98d2a
         text "I will run a command."
         start 1/item_1 shell {"command":"/bin/bash -lc 'tail -f README.md'"}
-        ERROR BackendError (try again): codex ended with exit code 137 and did not say how the turn ended
+        ERROR BackendError (try again): codex ended with exit code 137 without reporting a result
     "#]],
     );
 }
@@ -309,7 +309,7 @@ fn app_server_command() {
 }
 
 #[test]
-fn app_server_refused() {
+fn app_server_status_401() {
     check(
         "codex/appserver-err401.jsonl",
         expect![[r#"
@@ -345,18 +345,18 @@ fn app_server_interrupted() {
     );
 }
 
-/// Whoever is asked must be told what about.
+/// The approver must see which files a request is about.
 #[test]
-fn a_question_names_the_files() {
+fn permission_request_names_the_files() {
     let recorded = std::fs::read_to_string(fixtures().join("codex/appserver-tool.jsonl")).unwrap();
     let mut server = app_server(PermissionPolicy::Ask);
-    let asked = recorded.lines().find_map(|line| {
+    let request = recorded.lines().find_map(|line| {
         let line: Value = serde_json::from_str(line).unwrap();
-        let heard =
+        let parsed =
             (line["dir"] == "agent->client").then(|| server.parse_line(&line["msg"].to_string()));
-        heard?.asks.into_iter().next()
+        parsed?.asks.into_iter().next()
     });
-    let asked = asked.unwrap();
-    assert_eq!(asked.input["paths"], json!(["hello.txt"]));
-    assert_eq!(asked.input.get("command"), None);
+    let request = request.unwrap();
+    assert_eq!(request.input["paths"], json!(["hello.txt"]));
+    assert_eq!(request.input.get("command"), None);
 }

@@ -1,4 +1,4 @@
-//! `composer-cli` on a stand-in for Cursor's `agent`, which does what the real one is documented to do.
+//! `composer-cli` on a fake of Cursor's `agent`, which behaves as the real one is documented.
 
 use std::sync::Arc;
 
@@ -10,19 +10,19 @@ use windlass_core::{
     TurnTrace,
 };
 
-use super::stand_in::folder;
-use super::world::{KEY, World, turn};
+use super::fake_agent::bin_dir;
+use super::harness::{Harness, KEY, turn};
 
-async fn agent(world: &World, config: Value) -> AgentHandle {
-    let context = world.context(&[folder()]).await;
+async fn agent(harness: &Harness, config: Value) -> AgentHandle {
+    let context = harness.context(&[bin_dir()]).await;
     composer::factory(context)(&config).unwrap()
 }
 
-fn keyed() -> Value {
+fn config_with_key() -> Value {
     json!({ "api_key_env": "TEST_KEY" })
 }
 
-/// What it says to this, in a session with this model.
+/// Runs one turn in a new session with this model.
 async fn ask(agent: &AgentHandle, model: Option<&str>, prompt: &str) -> Vec<AgentEvent> {
     let options = SessionOptions {
         model: model.map(str::to_owned),
@@ -34,12 +34,12 @@ async fn ask(agent: &AgentHandle, model: Option<&str>, prompt: &str) -> Vec<Agen
 
 fn answer(events: &[AgentEvent]) -> (&str, TraceNode) {
     let [AgentEvent::Result { text, .. }] = events else {
-        panic!("no result alone: {events:?}");
+        panic!("not a single result: {events:?}");
     };
     (text, traced(events))
 }
 
-/// The step that whoever hears these events makes of the turn.
+/// Returns the trace step of these events.
 fn traced(events: &[AgentEvent]) -> TraceNode {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let mut trace = TurnTrace::start(&clock, "prompt", "composer-cli");
@@ -50,9 +50,9 @@ fn traced(events: &[AgentEvent]) -> TraceNode {
 }
 
 #[tokio::test]
-async fn it_hears_the_whole_conversation_and_says_the_next_thing() {
-    let world = World::new();
-    let agent = agent(&world, keyed()).await;
+async fn prompt_carries_the_whole_conversation() {
+    let harness = Harness::new();
+    let agent = agent(&harness, config_with_key()).await;
     let dialog = render(&[
         TranscriptMessage::system("Be brief."),
         TranscriptMessage::user("Hi!"),
@@ -72,14 +72,14 @@ async fn it_hears_the_whole_conversation_and_says_the_next_thing() {
 }
 
 #[tokio::test]
-async fn it_remembers_nothing() {
-    let world = World::new();
-    let agent = agent(&world, keyed()).await;
+async fn turns_are_stateless_and_sessions_cannot_be_resumed() {
+    let harness = Harness::new();
+    let agent = agent(&harness, config_with_key()).await;
     let mut session = agent.new_session(SessionOptions::default()).await.unwrap();
     for _ in 0..2 {
         let events = turn(&agent, &mut session, "Who am I?").await;
-        let said = "argument 25 model=None\n<<<ROLE:USER>>>\nWho am I?";
-        assert_eq!(answer(&events).0, said);
+        let expected = "argument 25 model=None\n<<<ROLE:USER>>>\nWho am I?";
+        assert_eq!(answer(&events).0, expected);
     }
     let loaded = agent
         .load_session(&session, SessionOptions::default())
@@ -92,12 +92,12 @@ async fn it_remembers_nothing() {
 }
 
 #[tokio::test]
-async fn the_model_is_the_sessions_or_else_the_settings() {
-    let world = World::new();
-    let mut config = keyed();
+async fn session_model_overrides_configured_model() {
+    let harness = Harness::new();
+    let mut config = config_with_key();
     config["model"] = "composer-1".into();
-    let set = agent(&world, config).await;
-    let unset = agent(&world, keyed()).await;
+    let set = agent(&harness, config).await;
+    let unset = agent(&harness, config_with_key()).await;
     for (agent, model, expected) in [
         (&unset, None, "model=None"),
         (&unset, Some("composer-cli/gpt-5"), "model=gpt-5"),
@@ -117,19 +117,19 @@ async fn the_model_is_the_sessions_or_else_the_settings() {
 }
 
 #[tokio::test]
-async fn a_conversation_too_long_for_an_argument_is_input() {
-    let world = World::new();
-    let agent = agent(&world, keyed()).await;
-    let mark = "<<<ROLE:USER>>>\n".len();
-    for (length, way) in [
+async fn long_conversation_is_sent_on_stdin() {
+    let harness = Harness::new();
+    let agent = agent(&harness, config_with_key()).await;
+    let marker = "<<<ROLE:USER>>>\n".len();
+    for (length, source) in [
         (131_071, "argument"),
         (131_072, "input"),
         (1 << 20, "input"),
     ] {
-        let events = ask(&agent, None, &"x".repeat(length - mark)).await;
+        let events = ask(&agent, None, &"x".repeat(length - marker)).await;
         let (text, _) = answer(&events);
         assert!(
-            text.starts_with(&format!("{way} {length} ")),
+            text.starts_with(&format!("{source} {length} ")),
             "{:.40}",
             text
         );
@@ -137,14 +137,14 @@ async fn a_conversation_too_long_for_an_argument_is_input() {
 }
 
 #[tokio::test]
-async fn only_white_space_at_the_end_is_not_the_answers() {
-    let world = World::new();
-    let agent = agent(&world, keyed()).await;
+async fn trailing_white_space_is_trimmed() {
+    let harness = Harness::new();
+    let agent = agent(&harness, config_with_key()).await;
     assert_eq!(
         answer(&ask(&agent, None, "white space").await).0,
         "  \n two\r\nthree"
     );
-    assert_eq!(answer(&ask(&agent, None, "silence").await).0, "");
+    assert_eq!(answer(&ask(&agent, None, "no output").await).0, "");
     let warned = ask(&agent, None, "warn").await;
     let (_, trace) = answer(&warned);
     assert_eq!(
@@ -154,31 +154,31 @@ async fn only_white_space_at_the_end_is_not_the_answers() {
 }
 
 #[tokio::test]
-async fn a_failure_is_no_answer_and_leaves_its_trace() {
-    let world = World::new();
-    let agent = agent(&world, keyed()).await;
-    for (wish, expected, exit) in [
+async fn failure_is_an_error_with_exit_code_in_the_trace() {
+    let harness = Harness::new();
+    let agent = agent(&harness, config_with_key()).await;
+    for (prompt, expected, exit_code) in [
         ("fail", ErrorCode::RateLimited, 1),
         ("plain failure", ErrorCode::AuthFailed, 1),
         ("crash", ErrorCode::BackendError, 137),
     ] {
-        let events = ask(&agent, None, wish).await;
+        let events = ask(&agent, None, prompt).await;
         let [AgentEvent::Custom { .. }, AgentEvent::Error { .. }] = &events[..] else {
-            panic!("{wish}: {events:?}");
+            panic!("{prompt}: {events:?}");
         };
         let trace = traced(&events);
-        assert_eq!(trace.exit_code, Some(exit));
+        assert_eq!(trace.exit_code, Some(exit_code));
         assert_eq!(trace.error.map(|error| error.code), Some(expected));
     }
 }
 
 #[tokio::test]
-async fn p5_it_is_stopped_with_all_it_started() {
-    let world = World::new();
-    let agent = agent(&world, keyed()).await;
+async fn p5_cancel_kills_the_process_tree() {
+    let harness = Harness::new();
+    let agent = agent(&harness, config_with_key()).await;
     let session = agent.new_session(SessionOptions::default()).await.unwrap();
     let events = agent.prompt(&session, "wait").await.unwrap();
-    while world.processes().is_empty() {
+    while harness.processes().is_empty() {
         tokio::task::yield_now().await;
     }
     agent.cancel(&session).await.unwrap();
@@ -193,12 +193,12 @@ async fn p5_it_is_stopped_with_all_it_started() {
         ),
         "{rest:?}"
     );
-    assert!(world.is_left().await);
+    assert!(harness.wait_for_exit().await);
 }
 
 #[tokio::test]
-async fn p19_the_key_is_in_no_event() {
-    let world = World::new();
-    let events = ask(&agent(&world, keyed()).await, None, "hello").await;
+async fn p19_key_is_absent_from_events() {
+    let harness = Harness::new();
+    let events = ask(&agent(&harness, config_with_key()).await, None, "hello").await;
     assert!(!format!("{events:?}").contains(KEY));
 }

@@ -1,4 +1,4 @@
-//! The suite that every backend must pass, on a peer that speaks ACP.
+//! The conformance suite, on a fake agent that speaks ACP.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -10,45 +10,48 @@ use windlass_testkit::conformance::{
 };
 
 use super::acp;
-use super::world::World;
+use super::harness::Harness;
 
-/// The peer that speaks ACP, acting out each case.
+/// The fake ACP agent, which plays each case.
 #[derive(Default)]
 struct Peer {
-    worlds: Mutex<Vec<World>>,
+    harnesses: Mutex<Vec<Harness>>,
 }
 
 impl BackendUnderTest for Peer {
-    fn agent<'a>(&'a self, stage: &'a CaseScript) -> BoxFuture<'a, Result<AgentHandle>> {
+    fn agent<'a>(&'a self, case: &'a CaseScript) -> BoxFuture<'a, Result<AgentHandle>> {
         Box::pin(async move {
-            let world = World::new();
-            let scenes: Vec<Value> = stage
+            let harness = Harness::new();
+            let scenes: Vec<Value> = case
                 .scenes
                 .iter()
-                .map(|scene| acted(stage, scene))
+                .map(|scene| peer_turn(case, scene))
                 .collect();
-            let file = world.state().join("scenes.json");
+            let file = harness.state().join("scenes.json");
             std::fs::write(&file, json!(scenes).to_string()).unwrap();
-            let context = world.context(&[acp::folder()]).await;
+            let context = harness.context(&[acp::bin_dir()]).await;
             let command = json!({ "command": ["acp-peer", "play", file], "readable": [file], "permissions": "allow" });
             let handle = windlass_agents::acp::factory(None, context)(&command);
-            self.worlds
+            self.harnesses
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
-                .push(world);
+                .push(harness);
             handle
         })
     }
 
     fn live_processes(&self) -> Vec<String> {
-        let worlds = self.worlds.lock().unwrap_or_else(PoisonError::into_inner);
-        let pids = worlds.iter().flat_map(World::processes);
+        let harnesses = self
+            .harnesses
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let pids = harnesses.iter().flat_map(Harness::processes);
         pids.map(|pid| format!("process {pid}")).collect()
     }
 }
 
-/// A scene as the peer reads it.
-fn acted(stage: &CaseScript, scene: &ScriptedTurn) -> Value {
+/// Returns a turn of the case in the format of the fake agent.
+fn peer_turn(case: &CaseScript, scene: &ScriptedTurn) -> Value {
     let act = match &scene.act {
         Action::UseTool { succeeds: true, .. } => "tool-succeeds",
         Action::UseTool { .. } => "tool-fails",
@@ -58,48 +61,52 @@ fn acted(stage: &CaseScript, scene: &ScriptedTurn) -> Value {
         _ => "say",
     };
     let say = match &scene.act {
-        Action::SayThenHang(words) => words.clone(),
-        _ => stage.answer(scene).unwrap_or_default(),
+        Action::SayThenHang(text) => text.clone(),
+        _ => case.answer(scene).unwrap_or_default(),
     };
     json!({ "prompt": scene.prompt, "act": act, "say": say })
 }
 
-/// The case as a script.
+/// Returns the case as a script.
 ///
-/// A prompt that was cancelled before the model heard of it comes again with the next one: the last scene is looked
-/// for first. What comes after a tool is told by nothing, and so is looked for when all else is over.
-pub(crate) fn script(stage: &CaseScript) -> Value {
-    let all: Vec<Value> = stage
+/// A prompt that was cancelled before the model received it is sent again with the next one, so the last turn is
+/// matched first. The answer after a tool call has no condition, so it is matched after all others.
+pub(crate) fn script(case: &CaseScript) -> Value {
+    let all: Vec<Value> = case
         .scenes
         .iter()
         .rev()
-        .flat_map(|scene| turns(stage, scene))
+        .flat_map(|scene| turns(case, scene))
         .collect();
-    let (told, after): (Vec<Value>, Vec<Value>) =
+    let (conditional, unconditional): (Vec<Value>, Vec<Value>) =
         all.into_iter().partition(|turn| turn.get("when").is_some());
-    // Cases without a turn need a model too.
+    // Cases without a turn need a valid script too.
     let never = json!({ "when": { "contains": "never asked" }, "answer": [{ "text": "Who?" }] });
-    let turns: Vec<Value> = told.into_iter().chain([never]).chain(after).collect();
+    let turns: Vec<Value> = conditional
+        .into_iter()
+        .chain([never])
+        .chain(unconditional)
+        .collect();
     json!({ "turns": turns })
 }
 
-/// A scene as the turns of a script.
-fn turns(stage: &CaseScript, scene: &ScriptedTurn) -> Vec<Value> {
-    let text = |words: &str| json!({ "text": words });
+/// Returns a turn of the case as turns of a script.
+fn turns(case: &CaseScript, scene: &ScriptedTurn) -> Vec<Value> {
+    let text = |text: &str| json!({ "text": text });
     let shell = |command: &str| json!({ "shell": { "command": command } });
     let when = json!({ "contains": scene.prompt });
-    let say = |words: &str| {
-        // An answer that must fit a schema is given through the tool that the agent offers for it.
-        let part = match serde_json::from_str::<Value>(words) {
+    let say = |answer: &str| {
+        // An answer that must match a schema is sent through the tool that the agent offers for it.
+        let part = match serde_json::from_str::<Value>(answer) {
             Ok(value @ Value::Object(_)) => json!({ "json": value }),
-            _ => text(words),
+            _ => text(answer),
         };
         json!({ "when": when, "answer": [part] })
     };
     match &scene.act {
-        Action::Say(words) => vec![say(words)],
+        Action::Say(answer) => vec![say(answer)],
         Action::EchoPrompt | Action::RecallFirstPrompt => {
-            vec![say(&stage.answer(scene).unwrap_or_default())]
+            vec![say(&case.answer(scene).unwrap_or_default())]
         }
         Action::UseTool { succeeds, say } => {
             let command = if *succeeds { "true" } else { "exit 3" };
@@ -109,16 +116,16 @@ fn turns(stage: &CaseScript, scene: &ScriptedTurn) -> Vec<Value> {
             ]
         }
         Action::Hang => vec![json!({ "when": when, "fault": "hang" })],
-        Action::SayThenHang(words) => {
-            vec![json!({ "when": when, "answer": [text(words)], "fault": "hang_mid_stream" })]
+        Action::SayThenHang(partial) => {
+            vec![json!({ "when": when, "answer": [text(partial)], "fault": "hang_mid_stream" })]
         }
         Action::HangInTool => vec![json!({ "when": when, "answer": [shell("tail -f notes.txt")] })],
-        other => panic!("{other:?} is new"),
+        other => panic!("unknown action {other:?}"),
     }
 }
 
-/// Checks that these cases, and no others, failed.
-pub(crate) fn judge(report: Report, known: &[&str]) {
+/// Asserts that exactly these cases failed.
+pub(crate) fn assert_failures(report: Report, known: &[&str]) {
     let rows = report.rows().iter();
     let failed = rows.filter(|row| matches!(row.verdict, Verdict::Failed(_)));
     let failed: Vec<String> = failed
@@ -128,6 +135,6 @@ pub(crate) fn judge(report: Report, known: &[&str]) {
 }
 
 #[tokio::test]
-async fn a_peer_that_speaks_acp_passes() {
-    judge(exercise(&Peer::default()).await, &[]);
+async fn acp_peer_passes() {
+    assert_failures(exercise(&Peer::default()).await, &[]);
 }

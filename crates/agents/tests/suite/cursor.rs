@@ -1,4 +1,4 @@
-//! What Cursor is documented to say, event by event.
+//! Output of Cursor as it is documented, as events.
 
 use expect_test::expect;
 
@@ -17,7 +17,7 @@ fn text() {
 }
 
 #[test]
-fn pieces() {
+fn partial_messages() {
     check(
         "cursor/partial.jsonl",
         expect![[r#"
@@ -66,7 +66,7 @@ fn rejected() {
 }
 
 #[test]
-fn out_of_budget() {
+fn usage_limit() {
     check(
         "cursor/failed.jsonl",
         expect![[r#"
@@ -98,7 +98,7 @@ fn no_key() {
 }
 
 #[test]
-fn cut_short() {
+fn truncated_output() {
     check(
         "cursor/cut.jsonl",
         expect![[r#"
@@ -106,7 +106,7 @@ fn cut_short() {
         text "Half an ans"
         start c1 read {"path":"a.txt"}
         custom unparsed "{\"type\":\"tool_call\",\"subtype\":\"comp"
-        ERROR BackendError (try again): cursor ended with exit code 137 and did not say how the turn ended
+        ERROR BackendError (try again): cursor ended with exit code 137 without reporting a result
     "#]],
     );
 }

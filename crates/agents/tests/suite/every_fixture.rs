@@ -1,18 +1,21 @@
-//! What holds for every recording of every agent.
+//! Invariants of every recording of every agent.
 
 use std::collections::BTreeSet;
 
 use windlass_core::{AgentEvent, AgentHandle, SessionOptions};
 use windlass_testkit::MockAgent;
 
-use super::replay::{all, has_end, play};
+use super::replay::{fixture_names, has_terminal_event, parse_fixture};
 
 #[test]
-fn p11_every_turn_of_every_recording_ends_once() {
-    let names = all();
+fn p11_every_recording_has_one_terminal_event_per_turn() {
+    let names = fixture_names();
     assert!(names.len() > 150, "only {} recordings", names.len());
     for name in names {
-        let ends = play(&name).iter().filter(|heard| has_end(heard)).count();
+        let ends = parse_fixture(&name)
+            .iter()
+            .filter(|parsed| has_terminal_event(parsed))
+            .count();
         let turns = if name == "claude/stdio-multi.jsonl" {
             2
         } else {
@@ -23,20 +26,23 @@ fn p11_every_turn_of_every_recording_ends_once() {
 }
 
 #[test]
-fn tools_are_paired_where_the_agent_lived_to_see_their_end() {
-    for name in all() {
-        let cut_short = ["sig", "timeout", "cut", "interrupt"];
-        if cut_short.iter().any(|word| name.contains(word)) {
+fn tool_events_are_paired_in_complete_recordings() {
+    for name in fixture_names() {
+        let interrupted = ["sig", "timeout", "cut", "interrupt"];
+        if interrupted.iter().any(|part| name.contains(part)) {
             continue;
         }
         let mut open = BTreeSet::new();
-        for event in play(&name).into_iter().flat_map(|heard| heard.events) {
+        for event in parse_fixture(&name)
+            .into_iter()
+            .flat_map(|parsed| parsed.events)
+        {
             match event {
                 AgentEvent::ToolStart { id, .. } => {
                     assert!(open.insert(id.clone()), "{name}: {id}")
                 }
                 AgentEvent::ToolEnd { id, name: tool, .. } => {
-                    assert!(open.remove(&id), "{name}: {id} was never begun");
+                    assert!(open.remove(&id), "{name}: {id} was never started");
                     assert!(!tool.is_empty(), "{name}: {id} has no name");
                 }
                 _ => {}
@@ -46,11 +52,17 @@ fn tools_are_paired_where_the_agent_lived_to_see_their_end() {
     }
 }
 
-/// Lines of runs that went wrong in ways that leave no JSON behind.
+/// Only interrupted runs and unknown formats have lines that cannot be parsed.
 #[test]
-fn only_what_is_no_message_is_unparsed() {
-    for name in all().iter().filter(|name| name.ends_with(".jsonl")) {
-        for event in play(name).into_iter().flat_map(|heard| heard.events) {
+fn only_invalid_lines_are_unparsed() {
+    for name in fixture_names()
+        .iter()
+        .filter(|name| name.ends_with(".jsonl"))
+    {
+        for event in parse_fixture(name)
+            .into_iter()
+            .flat_map(|parsed| parsed.events)
+        {
             if let AgentEvent::Custom { kind, payload } = event {
                 let expected =
                     ["cursor/cut.jsonl", "cursor/unknown.jsonl"].contains(&name.as_str());
@@ -61,11 +73,11 @@ fn only_what_is_no_message_is_unparsed() {
 }
 
 #[tokio::test]
-async fn p11_behind_a_handle_every_recording_is_a_well_formed_turn() {
-    for name in all() {
-        let events: Vec<AgentEvent> = play(&name)
+async fn p11_every_recording_is_a_well_formed_turn_through_a_handle() {
+    for name in fixture_names() {
+        let events: Vec<AgentEvent> = parse_fixture(&name)
             .into_iter()
-            .flat_map(|heard| heard.events)
+            .flat_map(|parsed| parsed.events)
             .collect();
         let agent = AgentHandle::wrap(MockAgent::new().on_prompt("").respond_with(events));
         let session = agent.new_session(SessionOptions::default()).await.unwrap();

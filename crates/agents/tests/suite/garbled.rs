@@ -1,4 +1,4 @@
-//! Lines cut, joined, repeated and made up: no parser falls over, and each still finds an end.
+//! Truncated, shuffled and arbitrary lines: no parser panics, and each still returns a terminal event.
 
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
@@ -8,14 +8,14 @@ use windlass_agents::cli::cursor::CursorParser;
 use windlass_agents::cli::{Parser, ProcessEnd};
 use windlass_core::PermissionPolicy;
 
-use super::replay::{all, app_server, fixtures, fresh};
+use super::replay::{app_server, fixture_names, fixtures, zero_total};
 
 fn parsers() -> Vec<Box<dyn Parser>> {
     vec![
-        Box::new(ExecParser::new(1, fresh())),
+        Box::new(ExecParser::new(1, zero_total())),
         Box::new(app_server(PermissionPolicy::Ask)),
         Box::new(StreamJson::claude(None)),
-        Box::new(StreamJson::qwen(fresh())),
+        Box::new(StreamJson::qwen(zero_total())),
         Box::new(ControlSession::new(PermissionPolicy::Ask, None)),
         Box::new(CursorParser::default()),
     ]
@@ -30,10 +30,10 @@ fn feed(lines: &[String], stderr: &str, code: i32) {
     }
 }
 
-/// All lines of all recordings.
+/// Returns all lines of all recordings.
 fn corpus() -> Vec<String> {
     let read = |name: &String| std::fs::read_to_string(fixtures().join(name)).unwrap();
-    let text: Vec<String> = all().iter().map(read).collect();
+    let text: Vec<String> = fixture_names().iter().map(read).collect();
     text.iter()
         .flat_map(|text| text.lines())
         .map(str::to_owned)
@@ -41,7 +41,7 @@ fn corpus() -> Vec<String> {
 }
 
 #[test]
-fn hostile_lines_harm_no_parser() {
+fn hostile_lines_do_not_break_parsers() {
     let deep = "[".repeat(10_000);
     let wide = format!(
         "{{\"type\":\"item.completed\",\"item\":{{\"text\":\"{}\"}}}}",
@@ -85,24 +85,24 @@ proptest! {
     })]
 
     #[test]
-    fn p11_cut_and_shuffled_lines_still_find_an_end(
+    fn p11_truncated_and_shuffled_lines_still_end_the_turn(
         picks in prop::collection::vec((any::<prop::sample::Index>(), 0.0f64..1.2), 1..30),
         stderr in ".{0,80}",
         code in 0i32..256,
     ) {
         let corpus = corpus();
-        let cut = |(pick, share): &(prop::sample::Index, f64)| {
+        let truncate = |(pick, share): &(prop::sample::Index, f64)| {
             let line = pick.get(&corpus);
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a share of a length")]
             let at = (line.len() as f64 * share.min(1.0)) as usize;
             line[..line.floor_char_boundary(at)].to_owned()
         };
-        let lines: Vec<String> = picks.iter().map(cut).collect();
+        let lines: Vec<String> = picks.iter().map(truncate).collect();
         feed(&lines, &stderr, code);
     }
 
     #[test]
-    fn p11_any_text_at_all_finds_an_end(lines in prop::collection::vec(any::<String>(), 0..10)) {
+    fn p11_arbitrary_text_still_ends_the_turn(lines in prop::collection::vec(any::<String>(), 0..10)) {
         feed(&lines, "", 0);
     }
 }

@@ -1,4 +1,4 @@
-//! Plain calls: the command, its output, and the errors a caller chose.
+//! Plain calls: the command line, its output, and the caller's error type.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use windlass_agents::invoke::{
 use windlass_core::{ErrorCode, SchemaMode, StructuredAgentTask};
 use windlass_sandbox::{Host, Sandbox};
 
-use super::stand_in::folder;
-use super::world::{Subject, World};
+use super::fake_agent::bin_dir;
+use super::harness::{Harness, Subject};
 
 fn task(prompt: &str, schema_mode: SchemaMode) -> StructuredAgentTask {
     StructuredAgentTask {
@@ -27,16 +27,16 @@ fn with_key() -> ProgramSettings {
 }
 
 #[tokio::test]
-async fn cursor_is_called_as_it_always_was() {
-    let world = World::new();
-    let backend = CursorCliBackend::new(world.context(&[folder()]).await);
+async fn cursor_command_line_is_stable() {
+    let harness = Harness::new();
+    let backend = CursorCliBackend::new(harness.context(&[bin_dir()]).await);
     let settings =
         ProgramSettings::from_value(&json!({ "api_key_env": "TEST_KEY", "model": "gpt-5" }))
             .unwrap();
     let done = backend
         .clone()
         .settings(settings)
-        .run(&task("hi", SchemaMode::Prompt), world.work())
+        .run(&task("hi", SchemaMode::Prompt), harness.work())
         .await
         .unwrap();
     assert_eq!(
@@ -52,30 +52,31 @@ async fn cursor_is_called_as_it_always_was() {
     assert_eq!(done.stdout, "You said 'hi' to gpt-5.\n");
     assert!(done.duration.as_nanos() > 0);
 
-    let free = backend
+    let unforced = backend
         .settings(with_key())
         .force(false)
         .output_format(None);
-    let done = free
-        .run(&task("hi", SchemaMode::None), world.work())
+    let done = unforced
+        .run(&task("hi", SchemaMode::None), harness.work())
         .await
         .unwrap();
     assert_eq!(done.command, ["cursor-agent", "-p"]);
 }
 
 #[tokio::test]
-async fn silence_is_an_answer_and_failure_is_not() {
-    let world = World::new();
-    let backend = CursorCliBackend::new(world.context(&[folder()]).await).settings(with_key());
-    let silent = backend
-        .run(&task("silence", SchemaMode::None), world.work())
+async fn empty_output_succeeds_and_failure_is_an_error() {
+    let harness = Harness::new();
+    let backend = CursorCliBackend::new(harness.context(&[bin_dir()]).await).settings(with_key());
+    let empty = backend
+        .run(&task("no output", SchemaMode::None), harness.work())
         .await
         .unwrap();
-    assert_eq!((silent.stdout.as_str(), silent.stderr.as_str()), ("", ""));
+    assert_eq!((empty.stdout.as_str(), empty.stderr.as_str()), ("", ""));
 
-    let coder = CursorCliBackend::new(world.context(&[folder()]).await).errors_as::<CodingError>();
+    let coder =
+        CursorCliBackend::new(harness.context(&[bin_dir()]).await).errors_as::<CodingError>();
     let failed = coder
-        .run(&task("hi", SchemaMode::None), world.work())
+        .run(&task("hi", SchemaMode::None), harness.work())
         .await
         .unwrap_err();
     assert!(
@@ -96,53 +97,55 @@ async fn silence_is_an_answer_and_failure_is_not() {
 }
 
 #[tokio::test]
-async fn time_runs_out_for_a_plain_call_too() {
-    let world = World::new();
+async fn plain_call_hits_the_timeout() {
+    let harness = Harness::new();
     let settings =
         ProgramSettings::from_value(&json!({ "api_key_env": "TEST_KEY", "timeout_seconds": 2 }))
             .unwrap();
-    let backend = CursorCliBackend::new(world.context(&[folder()]).await)
+    let backend = CursorCliBackend::new(harness.context(&[bin_dir()]).await)
         .settings(settings)
         .output_format(Some("stream-json"))
         .errors_as::<PlanningError>();
     let failed = backend
-        .run(&task("wait", SchemaMode::None), world.work())
+        .run(&task("wait", SchemaMode::None), harness.work())
         .await
         .unwrap_err();
     assert_eq!(failed.0.code, ErrorCode::Timeout, "{failed}");
-    assert!(world.is_left().await);
+    assert!(harness.wait_for_exit().await);
 }
 
 #[tokio::test]
-async fn the_folder_must_be_in_a_work_tree() {
-    let world = World::new();
-    let backend = CursorCliBackend::new(world.context(&[folder()]).await).settings(with_key());
+async fn missing_working_directory_is_an_error() {
+    let harness = Harness::new();
+    let backend = CursorCliBackend::new(harness.context(&[bin_dir()]).await).settings(with_key());
     let task = task("hi", SchemaMode::None);
-    let nowhere = backend.run(&task, "~/nowhere").await.unwrap_err();
-    assert!(nowhere.problem.contains("does not exist"), "{nowhere}");
-    assert_eq!(nowhere.invocation, None);
+    let error = backend.run(&task, "~/nowhere").await.unwrap_err();
+    assert!(error.problem.contains("does not exist"), "{error}");
+    assert_eq!(error.invocation, None);
 }
 
 #[tokio::test]
-async fn the_model_of_a_deployment_is_taken_from_its_variable() {
-    let world = World::new();
-    let home = world.home();
-    let path = format!("{}:/usr/bin:/bin", folder().display());
+async fn model_is_read_from_the_environment() {
+    let harness = Harness::new();
+    let home = harness.home();
+    let path = format!("{}:/usr/bin:/bin", bin_dir().display());
     let variables = BTreeMap::from([
         ("HOME", home.to_str().unwrap()),
         ("PATH", path.as_str()),
         ("CURSOR_API_KEY", "dummy"),
     ]);
-    for (named, model) in [
+    for (variable, model) in [
         (None, "gpt-5.1-codex-max-high"),
         (Some("composer-2.5"), "composer-2.5"),
     ] {
-        let extra = named.map(|name| ("WORKER_CURSOR_MODEL", name));
+        let extra = variable.map(|name| ("WORKER_CURSOR_MODEL", name));
         let host = Host::new(variables.clone().into_iter().chain(extra));
-        let context =
-            windlass_agents::AgentContext::new(Sandbox::detect(host).await.unwrap(), world.state());
+        let context = windlass_agents::AgentContext::new(
+            Sandbox::detect(host).await.unwrap(),
+            harness.state(),
+        );
         let done = cursor_backend_from_settings(context)
-            .run(&task("hi", SchemaMode::None), world.work())
+            .run(&task("hi", SchemaMode::None), harness.work())
             .await
             .unwrap();
         assert_eq!(done.command[2], format!("--model={model}"));
@@ -153,22 +156,22 @@ mod real {
     use super::*;
 
     #[tokio::test]
-    async fn real_codex_is_told_the_schema_that_is_meant() {
+    async fn real_codex_gets_the_selected_schema_file() {
         let answer = json!({ "answer": [{ "text": "{}" }], "or_more": true });
         let subject = Subject::new("codex", "exec", json!({ "turns": [answer] })).await;
         let settings = ProgramSettings::from_value(&subject.config("deny")).unwrap();
         let backend = CodexCliBackend::new(subject.context.clone())
             .settings(settings)
             .full_auto(true);
-        let given = subject.world.work().join("given.json");
+        let schema_file = subject.harness.work().join("schema.json");
 
         let argument = |command: &[String]| {
-            let found = command
+            let value = command
                 .iter()
-                .find_map(|word| word.strip_prefix("--output-schema="));
-            found.map(str::to_owned)
+                .find_map(|argument| argument.strip_prefix("--output-schema="));
+            value.map(str::to_owned)
         };
-        let work = subject.world.work();
+        let work = subject.harness.work();
         let native = backend
             .run(&task("Plan it", SchemaMode::Native), &work)
             .await
@@ -188,11 +191,11 @@ mod real {
         );
         assert!(
             !std::path::Path::new(&file).exists(),
-            "the schema's file is still there"
+            "the schema file still exists"
         );
 
-        let missing = backend.clone().schema_override(&given);
-        let done = missing
+        let with_override = backend.clone().schema_override(&schema_file);
+        let done = with_override
             .run(&task("Plan it", SchemaMode::Native), &work)
             .await
             .unwrap();
@@ -202,16 +205,19 @@ mod real {
                 .contains("windlass-schema-")
         );
         std::fs::write(
-            &given,
+            &schema_file,
             "{\"type\": \"object\", \"properties\": {}, \"additionalProperties\": false}",
         )
         .unwrap();
-        let done = missing
+        let done = with_override
             .run(&task("Plan it", SchemaMode::Native), &work)
             .await
             .unwrap();
-        assert_eq!(argument(&done.command).unwrap(), given.to_str().unwrap());
-        let done = missing
+        assert_eq!(
+            argument(&done.command).unwrap(),
+            schema_file.to_str().unwrap()
+        );
+        let done = with_override
             .run(&task("Plan it", SchemaMode::Prompt), &work)
             .await
             .unwrap();

@@ -1,11 +1,11 @@
-//! What Qwen Code said, event by event.
+//! Recordings of Qwen Code, as events.
 
 use expect_test::expect;
 use windlass_agents::cli::claude::StreamJson;
 use windlass_agents::cli::{Parser, RunningTotal};
 
+use super::render;
 use super::replay::check;
-use super::shown;
 
 #[test]
 fn text() {
@@ -20,7 +20,7 @@ fn text() {
 }
 
 #[test]
-fn a_tool() {
+fn tool() {
     check(
         "qwen/tool.jsonl",
         expect![[r#"
@@ -35,7 +35,7 @@ fn a_tool() {
 }
 
 #[test]
-fn a_command_that_fails() {
+fn failing_command() {
     check(
         "qwen/shellfail.jsonl",
         expect![[r#"
@@ -50,7 +50,7 @@ fn a_command_that_fails() {
 }
 
 #[test]
-fn refused() {
+fn status_401() {
     check(
         "qwen/err-e401.jsonl",
         expect![[r#"
@@ -61,7 +61,7 @@ fn refused() {
 }
 
 #[test]
-fn broken_off() {
+fn stream_disconnected() {
     check(
         "qwen/err-break.jsonl",
         expect![[r#"
@@ -86,7 +86,7 @@ fn no_key() {
 }
 
 #[test]
-fn not_there() {
+fn unknown_session() {
     check(
         "qwen/resume-bad.txt",
         expect![[r#"
@@ -107,14 +107,14 @@ fn schema_ignored() {
     );
 }
 
-/// The tokens that the last line counts are the session's.
+/// The last line counts the tokens of the whole session.
 #[test]
-fn a_turn_that_follows_another() {
+fn usage_is_counted_per_turn() {
     let end = |before| {
         let usage = r#"{"input_tokens":2200,"output_tokens":60,"cache_read_input_tokens":1200}"#;
         let line =
             format!(r#"{{"type":"result","subtype":"success","result":"Hi","usage":{usage}}}"#);
-        shown::heard(&StreamJson::qwen(before).parse_line(&line)).join("\n")
+        render::parsed(&StreamJson::qwen(before).parse_line(&line)).join("\n")
     };
     let before = RunningTotal {
         input: 1100,
@@ -122,9 +122,12 @@ fn a_turn_that_follows_another() {
         output: 30,
         ..RunningTotal::default()
     };
-    let told = r#"{"duration_ms":null,"num_turns":null,"stop_reason":null}"#;
+    let metadata = r#"{"duration_ms":null,"num_turns":null,"stop_reason":null}"#;
     let usage = r#"{"input_tokens":500,"output_tokens":30,"cache_read_tokens":600}"#;
-    assert_eq!(end(Some(before)), format!(r#"RESULT "Hi" {usage} {told}"#));
-    // Nobody knows what came before.
-    assert_eq!(end(None), format!(r#"RESULT "Hi" null {told}"#));
+    assert_eq!(
+        end(Some(before)),
+        format!(r#"RESULT "Hi" {usage} {metadata}"#)
+    );
+    // The usage is unknown if the previous total is unknown.
+    assert_eq!(end(None), format!(r#"RESULT "Hi" null {metadata}"#));
 }

@@ -1,4 +1,4 @@
-//! The same cases on every transport of the real Codex and the real Claude Code, each against a scripted model.
+//! The same cases on every transport of the real Codex and Claude Code, each with a scripted model.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,20 +10,22 @@ use windlass_core::{
     AgentEvent, ErrorCode, McpServer, SessionId, SessionOptions, ToolKind, TurnLimits,
 };
 
-use super::acp::Person;
-use super::shown;
-use super::world::{KEY, Subject, turn};
+use super::acp::TestApprover;
+use super::harness::{KEY, Subject, turn};
+use super::render;
 
-type Who = (&'static str, &'static str);
+/// The name of an agent and its transport.
+type AgentTransport = (&'static str, &'static str);
 
-fn text(words: &str) -> Value {
-    json!({ "answer": [{ "text": words }] })
+/// Returns a scripted turn with this text.
+fn text_turn(text: &str) -> Value {
+    json!({ "answer": [{ "text": text }] })
 }
 
-fn story(events: &[AgentEvent]) -> String {
+fn render_all(events: &[AgentEvent]) -> String {
     events
         .iter()
-        .map(shown::event)
+        .map(render::event)
         .collect::<Vec<_>>()
         .join("\n")
 }
@@ -33,7 +35,7 @@ fn result(events: &[AgentEvent]) -> &AgentEvent {
     assert!(
         matches!(last, AgentEvent::Result { .. }),
         "{}",
-        story(events)
+        render_all(events)
     );
     last
 }
@@ -41,24 +43,29 @@ fn result(events: &[AgentEvent]) -> &AgentEvent {
 fn error(events: &[AgentEvent]) -> ErrorCode {
     match events.last().unwrap() {
         AgentEvent::Error { code, .. } => *code,
-        _ => panic!("no error:\n{}", story(events)),
+        _ => panic!("no error:\n{}", render_all(events)),
     }
 }
 
-fn said(events: &[AgentEvent]) -> String {
-    let pieces = events.iter().filter_map(|event| match event {
+fn streamed_text(events: &[AgentEvent]) -> String {
+    let chunks = events.iter().filter_map(|event| match event {
         AgentEvent::Text(text) => Some(text.as_str()),
         _ => None,
     });
-    pieces.collect()
+    chunks.collect()
 }
 
-async fn answers((agent, transport): Who) {
+async fn answers_prompt((agent, transport): AgentTransport) {
     let usage = json!({ "input": 100, "output": 10, "cached": 40 });
     let turns = json!({ "turns": [{ "answer": [{ "text": "Pong it is." }], "usage": usage }] });
     let subject = Subject::new(agent, transport, turns).await;
     let events = subject.ask("deny").await;
-    assert_eq!(said(&events).trim(), "Pong it is.", "{}", story(&events));
+    assert_eq!(
+        streamed_text(&events).trim(),
+        "Pong it is.",
+        "{}",
+        render_all(&events)
+    );
     let AgentEvent::Result { text, usage, .. } = result(&events) else {
         return;
     };
@@ -81,67 +88,68 @@ async fn answers((agent, transport): Who) {
     );
 }
 
-async fn edits_a_file((agent, transport): Who) {
+async fn edits_file((agent, transport): AgentTransport) {
     let edit = json!({ "edit_file": { "path": "notes.txt", "old": "two", "new": "three" } });
     let read = json!({ "read_file": { "path": "notes.txt" } });
-    let turns = json!({ "turns": [{ "answer": [read] }, { "answer": [edit] }, text("Done.")] });
+    let turns =
+        json!({ "turns": [{ "answer": [read] }, { "answer": [edit] }, text_turn("Done.")] });
     let subject = Subject::new(agent, transport, turns).await;
     let events = subject.ask("allow").await;
     result(&events);
     assert_eq!(
-        subject.world.read("notes.txt"),
+        subject.harness.read("notes.txt"),
         "one\nthree\n",
         "{}",
-        story(&events)
+        render_all(&events)
     );
     let tools = events
         .iter()
         .filter(|event| matches!(event, AgentEvent::ToolEnd { success: true, .. }));
-    assert_eq!(tools.count(), 2, "{}", story(&events));
+    assert_eq!(tools.count(), 2, "{}", render_all(&events));
 }
 
-async fn is_kept_from_writing((agent, transport): Who) {
+async fn denied_write_changes_nothing((agent, transport): AgentTransport) {
     let write = json!({ "write_file": { "path": "new.txt", "content": "no\n" } });
-    let turns = json!({ "turns": [{ "answer": [write] }, text("I could not.")] });
+    let turns = json!({ "turns": [{ "answer": [write] }, text_turn("I could not.")] });
     let subject = Subject::new(agent, transport, turns).await;
     let events = subject.ask("deny").await;
     result(&events);
     assert!(
-        !subject.world.work().join("new.txt").exists(),
+        !subject.harness.work().join("new.txt").exists(),
         "{}",
-        story(&events)
+        render_all(&events)
     );
 }
 
-async fn obeys_a_person((agent, transport): Who) {
-    for (says, allowed) in [("allow", true), ("deny", false)] {
+async fn approver_decision_is_applied((agent, transport): AgentTransport) {
+    for (choice, allowed) in [("allow", true), ("deny", false)] {
         let write = json!({ "write_file": { "path": "new.txt", "content": "aye\n" } });
-        let turns = json!({ "turns": [{ "answer": [write] }, text("So be it.")] });
+        let turns = json!({ "turns": [{ "answer": [write] }, text_turn("So be it.")] });
         let subject = Subject::new(agent, transport, turns).await;
-        let person = Arc::new(Person {
-            says: Some(says),
-            ..Person::default()
+        let approver = Arc::new(TestApprover {
+            choice: Some(choice),
+            ..TestApprover::default()
         });
         let options = SessionOptions {
-            approver: SessionApprover(Some(person.clone())),
+            approver: SessionApprover(Some(approver.clone())),
             ..subject.options()
         };
         let handle = subject.handle("ask");
         let mut session = handle.new_session(options).await.unwrap();
         let events = turn(&handle, &mut session, "Write it").await;
         result(&events);
-        let asked = person.asked.lock().unwrap();
-        assert_eq!(asked.len(), 1, "{}", story(&events));
-        assert_eq!(asked[0].kind, Some(ToolKind::Write));
-        assert_eq!(asked[0].paths, [PathBuf::from("new.txt")]);
-        let written = subject.world.work().join("new.txt").exists();
-        assert_eq!(written, allowed, "{}", story(&events));
+        let recorded = approver.recorded.lock().unwrap();
+        assert_eq!(recorded.len(), 1, "{}", render_all(&events));
+        assert_eq!(recorded[0].kind, Some(ToolKind::Write));
+        assert_eq!(recorded[0].paths, [PathBuf::from("new.txt")]);
+        let written = subject.harness.work().join("new.txt").exists();
+        assert_eq!(written, allowed, "{}", render_all(&events));
     }
 }
 
-async fn fits_a_schema((agent, transport): Who) {
+async fn answer_matches_schema((agent, transport): AgentTransport) {
     let turns =
-        json!({ "turns": [{ "answer": [{ "json": { "verdict": "pass" } }] }, text("Done.")] });
+        json!({ "turns": [{ "answer": [{ "json": { "verdict": "pass" } }] }, text_turn("Done.")] });
     let subject = Subject::new(agent, transport, turns).await;
     let handle = subject.handle("deny");
     let schema = json!({
@@ -161,22 +169,23 @@ async fn fits_a_schema((agent, transport): Who) {
         serde_json::from_str::<Value>(text).unwrap(),
         json!({ "verdict": "pass" })
     );
-    let left = std::fs::read_dir(subject.world.state().join("papers"));
+    let left = std::fs::read_dir(subject.harness.state().join("tmp"));
     assert_eq!(
         left.map_or(0, Iterator::count),
         0,
-        "the schema's file is still there"
+        "the schema file still exists"
     );
 }
 
-async fn reaches_an_mcp_server((agent, transport): Who) {
+async fn calls_mcp_server((agent, transport): AgentTransport) {
     let call =
         json!({ "mcp": { "server": "echo", "tool": "say_back", "arguments": { "text": "ahoy" } } });
-    let heard = json!({ "when": { "contains": "echo: ahoy" }, "answer": [{ "text": "Heard." }] });
+    let received =
+        json!({ "when": { "contains": "echo: ahoy" }, "answer": [{ "text": "Received." }] });
     let subject = Subject::new(
         agent,
         transport,
-        json!({ "turns": [{ "answer": [call] }, heard] }),
+        json!({ "turns": [{ "answer": [call] }, received] }),
     )
     .await;
     let handle = subject.handle("allow");
@@ -192,14 +201,19 @@ async fn reaches_an_mcp_server((agent, transport): Who) {
     };
     let mut session = handle.new_session(options).await.unwrap();
     let events = turn(&handle, &mut session, "Call the server").await;
-    assert_eq!(said(&events).trim(), "Heard.", "{}", story(&events));
-    for pid in subject.world.processes() {
+    assert_eq!(
+        streamed_text(&events).trim(),
+        "Received.",
+        "{}",
+        render_all(&events)
+    );
+    for pid in subject.harness.processes() {
         let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         assert!(!String::from_utf8_lossy(&line).contains("canary-server"));
     }
 }
 
-async fn takes_a_session_up((agent, transport): Who) {
+async fn resumes_session((agent, transport): AgentTransport) {
     let nth = |turn: u64| json!({ "when": { "turn": turn }, "answer": [{ "text": format!("Answer {turn}.") }] });
     let turns = json!({ "turns": [nth(1), nth(2), nth(3)] });
     let subject = Subject::new(agent, transport, turns).await;
@@ -207,14 +221,19 @@ async fn takes_a_session_up((agent, transport): Who) {
     let mut session = handle.new_session(subject.options()).await.unwrap();
     for expected in ["Answer 1.", "Answer 2."] {
         let events = turn(&handle, &mut session, "Go on").await;
-        assert_eq!(said(&events).trim(), expected, "{}", story(&events));
+        assert_eq!(
+            streamed_text(&events).trim(),
+            expected,
+            "{}",
+            render_all(&events)
+        );
         let AgentEvent::Result {
             usage: Some(usage), ..
         } = result(&events)
         else {
-            panic!("no usage:\n{}", story(&events));
+            panic!("no usage:\n{}", render_all(&events));
         };
-        // The same for both: what a turn consumed, and not the session.
+        // The usage of the turn, not of the session.
         assert_eq!((usage.input_tokens, usage.output_tokens), (100, 10));
     }
     drop(handle);
@@ -224,11 +243,21 @@ async fn takes_a_session_up((agent, transport): Who) {
         .await
         .unwrap();
     let events = turn(&another, &mut session, "Go on").await;
-    assert_eq!(said(&events).trim(), "Answer 3.", "{}", story(&events));
+    assert_eq!(
+        streamed_text(&events).trim(),
+        "Answer 3.",
+        "{}",
+        render_all(&events)
+    );
 }
 
-async fn does_not_know_a_session((agent, transport): Who) {
-    let subject = Subject::new(agent, transport, json!({ "turns": [text("Who?")] })).await;
+async fn unknown_session_is_rejected((agent, transport): AgentTransport) {
+    let subject = Subject::new(
+        agent,
+        transport,
+        json!({ "turns": [text_turn("AgentTransport?")] }),
+    )
+    .await;
     let handle = subject.handle("deny");
     let mut unknown = SessionId::from("01a1dcd0-0000-4000-8000-000000000000");
     if let Err(error) = handle.load_session(&unknown, subject.options()).await {
@@ -240,45 +269,60 @@ async fn does_not_know_a_session((agent, transport): Who) {
     assert!(
         matches!(last, AgentEvent::SessionInvalid { .. }),
         "{}",
-        story(&events)
+        render_all(&events)
     );
 }
 
-async fn is_refused((agent, transport): Who) {
-    let refusal = json!({ "fault": { "status": { "code": 401 } }, "or_more": true });
-    let subject = Subject::new(agent, transport, json!({ "turns": [refusal] })).await;
+async fn status_401_is_auth_failure((agent, transport): AgentTransport) {
+    let rejection = json!({ "fault": { "status": { "code": 401 } }, "or_more": true });
+    let subject = Subject::new(agent, transport, json!({ "turns": [rejection] })).await;
     let events = subject.ask("deny").await;
-    assert_eq!(error(&events), ErrorCode::AuthFailed, "{}", story(&events));
-    assert_eq!(said(&events), "", "an error is no answer");
+    assert_eq!(
+        error(&events),
+        ErrorCode::AuthFailed,
+        "{}",
+        render_all(&events)
+    );
+    assert_eq!(streamed_text(&events), "", "an error is not an answer");
     let retries = events
         .iter()
-        .filter(|event| shown::event(event).starts_with("custom retry"));
-    assert_ne!(retries.count(), 0, "{}", story(&events));
+        .filter(|event| render::event(event).starts_with("custom retry"));
+    assert_ne!(retries.count(), 0, "{}", render_all(&events));
 }
 
-async fn is_asked_to_slow_down((agent, transport): Who) {
-    let refusal = json!({ "fault": { "status": { "code": 429 } }, "or_more": true });
-    let subject = Subject::new(agent, transport, json!({ "turns": [refusal] })).await;
+async fn status_429_is_rate_limit((agent, transport): AgentTransport) {
+    let rejection = json!({ "fault": { "status": { "code": 429 } }, "or_more": true });
+    let subject = Subject::new(agent, transport, json!({ "turns": [rejection] })).await;
     let events = subject.ask("deny").await;
-    assert_eq!(error(&events), ErrorCode::RateLimited, "{}", story(&events));
-    assert_eq!(said(&events), "", "an error is no answer");
+    assert_eq!(
+        error(&events),
+        ErrorCode::RateLimited,
+        "{}",
+        render_all(&events)
+    );
+    assert_eq!(streamed_text(&events), "", "an error is not an answer");
 }
 
-async fn is_told_when_to_come_back((agent, transport): Who) {
+async fn status_429_with_retry_after_is_retried((agent, transport): AgentTransport) {
     let status = json!({ "code": 429, "retry_after_secs": 1 });
-    let refusal = json!({ "fault": { "status": status }, "or_more": true });
-    let subject = Subject::new(agent, transport, json!({ "turns": [refusal] })).await;
+    let rejection = json!({ "fault": { "status": status }, "or_more": true });
+    let subject = Subject::new(agent, transport, json!({ "turns": [rejection] })).await;
     let events = subject.ask("deny").await;
-    assert_eq!(error(&events), ErrorCode::RateLimited, "{}", story(&events));
-    assert_eq!(said(&events), "", "an error is no answer");
-    // It waits and tries again by itself, and says so.
+    assert_eq!(
+        error(&events),
+        ErrorCode::RateLimited,
+        "{}",
+        render_all(&events)
+    );
+    assert_eq!(streamed_text(&events), "", "an error is not an answer");
+    // The agent waits and retries on its own, and reports it.
     let retries = events
         .iter()
-        .filter(|event| shown::event(event).starts_with("custom retry"));
-    assert_ne!(retries.count(), 0, "{}", story(&events));
+        .filter(|event| render::event(event).starts_with("custom retry"));
+    assert_ne!(retries.count(), 0, "{}", render_all(&events));
 }
 
-async fn p5_hangs_no_longer_than_allowed((agent, transport): Who) {
+async fn p5_hanging_model_hits_the_deadline((agent, transport): AgentTransport) {
     let subject = Subject::new(
         agent,
         transport,
@@ -293,22 +337,27 @@ async fn p5_hangs_no_longer_than_allowed((agent, transport): Who) {
     let handle = { handle }.with_limits(limits);
     let mut session = handle.new_session(subject.options()).await.unwrap();
     let events = turn(&handle, &mut session, "Go on").await;
-    assert_eq!(error(&events), ErrorCode::Timeout, "{}", story(&events));
+    assert_eq!(
+        error(&events),
+        ErrorCode::Timeout,
+        "{}",
+        render_all(&events)
+    );
     drop(handle);
     assert!(
-        subject.world.is_left().await,
+        subject.harness.wait_for_exit().await,
         "{:?}",
-        subject.world.processes()
+        subject.harness.processes()
     );
 }
 
-/// Long enough that only an end by force explains its absence; Claude refuses a plain `sleep`.
+/// A script whose tool call never ends, so that only a kill ends it. Claude rejects a plain `sleep`.
 fn endless() -> Value {
     let shell = json!({ "shell": { "command": "tail -f notes.txt" } });
     json!({ "turns": [{ "answer": [shell] }, { "answer": [{ "text": "Stopped." }], "or_more": true }] })
 }
 
-async fn p5_is_cancelled_in_a_tool((agent, transport): Who) {
+async fn p5_cancel_kills_a_running_tool((agent, transport): AgentTransport) {
     let subject = Subject::new(agent, transport, endless()).await;
     let handle = subject.handle("allow");
     let session = handle.new_session(subject.options()).await.unwrap();
@@ -316,38 +365,43 @@ async fn p5_is_cancelled_in_a_tool((agent, transport): Who) {
     let mut seen = Vec::new();
     while let Some(event) = events.recv().await {
         if matches!(event, AgentEvent::ToolStart { .. }) {
-            assert!(!subject.world.processes().is_empty());
+            assert!(!subject.harness.processes().is_empty());
             handle.cancel(&session).await.unwrap();
         }
         seen.push(event);
     }
-    assert_eq!(error(&seen), ErrorCode::Cancelled, "{}", story(&seen));
+    assert_eq!(error(&seen), ErrorCode::Cancelled, "{}", render_all(&seen));
     drop(handle);
     assert!(
-        subject.world.is_left().await,
+        subject.harness.wait_for_exit().await,
         "{:?}",
-        subject.world.processes()
+        subject.harness.processes()
     );
 }
 
-async fn survives_the_death_of_a_warm_process((agent, transport): Who) {
-    let turns = json!({ "turns": [text("First."), { "when": { "turn": 2 }, "answer": [{ "text": "Second." }] }] });
+async fn killed_idle_process_is_restarted((agent, transport): AgentTransport) {
+    let turns = json!({ "turns": [text_turn("First."), { "when": { "turn": 2 }, "answer": [{ "text": "Second." }] }] });
     let subject = Subject::new(agent, transport, turns).await;
     let handle = subject.handle("deny");
     let mut session = handle.new_session(subject.options()).await.unwrap();
     result(&turn(&handle, &mut session, "Go on").await);
-    let waiting = subject.world.processes();
-    assert!(!waiting.is_empty(), "no process waits for the next turn");
+    let waiting = subject.harness.processes();
+    assert!(!waiting.is_empty(), "no idle process");
     for pid in waiting {
         let _ = std::process::Command::new("kill")
             .args(["-9", &pid.to_string()])
             .status();
     }
     let events = turn(&handle, &mut session, "Go on").await;
-    assert_eq!(said(&events).trim(), "Second.", "{}", story(&events));
+    assert_eq!(
+        streamed_text(&events).trim(),
+        "Second.",
+        "{}",
+        render_all(&events)
+    );
 }
 
-/// A test of each case for each way to talk to an agent. An attribute in front is given to each test.
+/// Defines a test of each case for one transport of an agent. An attribute in front is added to each test.
 macro_rules! on {
     ($(#[$attribute:meta])? $module:ident, $agent:literal, $transport:literal: $($case:ident),+ $(,)?) => {
         on!(@ [$(#[$attribute])?] $module, $agent, $transport: $($case),+);
@@ -357,27 +411,35 @@ macro_rules! on {
             $(on!(@ $attributes $case, ($agent, $transport));)+
         }
     };
-    (@ [$(#[$attribute:meta])?] $case:ident, $who:expr) => {
+    (@ [$(#[$attribute:meta])?] $case:ident, $subject:expr) => {
         #[tokio::test]
         $(#[$attribute])?
         async fn $case() {
-            super::$case($who).await;
+            super::$case($subject).await;
         }
     };
 }
 
 on!(real_codex_app_server, "codex", "app-server":
-    answers, obeys_a_person, reaches_an_mcp_server, edits_a_file, is_kept_from_writing, fits_a_schema, takes_a_session_up, does_not_know_a_session, is_refused,
-    is_asked_to_slow_down, is_told_when_to_come_back, p5_hangs_no_longer_than_allowed, p5_is_cancelled_in_a_tool, survives_the_death_of_a_warm_process);
+    answers_prompt, approver_decision_is_applied, calls_mcp_server, edits_file, denied_write_changes_nothing,
+    answer_matches_schema, resumes_session, unknown_session_is_rejected, status_401_is_auth_failure,
+    status_429_is_rate_limit, status_429_with_retry_after_is_retried, p5_hanging_model_hits_the_deadline,
+    p5_cancel_kills_a_running_tool, killed_idle_process_is_restarted);
 on!(real_codex_exec, "codex", "exec":
-    answers, edits_a_file, is_kept_from_writing, fits_a_schema, takes_a_session_up, does_not_know_a_session, is_refused,
-    is_asked_to_slow_down, is_told_when_to_come_back, p5_hangs_no_longer_than_allowed, p5_is_cancelled_in_a_tool);
+    answers_prompt, edits_file, denied_write_changes_nothing, answer_matches_schema, resumes_session,
+    unknown_session_is_rejected, status_401_is_auth_failure, status_429_is_rate_limit,
+    status_429_with_retry_after_is_retried, p5_hanging_model_hits_the_deadline,
+    p5_cancel_kills_a_running_tool);
 on!(real_claude_two_way, "claude", "stream-json":
-    answers, obeys_a_person, reaches_an_mcp_server, edits_a_file, is_kept_from_writing, fits_a_schema, takes_a_session_up, does_not_know_a_session, is_refused,
-    is_asked_to_slow_down, is_told_when_to_come_back, p5_hangs_no_longer_than_allowed, p5_is_cancelled_in_a_tool, survives_the_death_of_a_warm_process);
+    answers_prompt, approver_decision_is_applied, calls_mcp_server, edits_file, denied_write_changes_nothing,
+    answer_matches_schema, resumes_session, unknown_session_is_rejected, status_401_is_auth_failure,
+    status_429_is_rate_limit, status_429_with_retry_after_is_retried, p5_hanging_model_hits_the_deadline,
+    p5_cancel_kills_a_running_tool, killed_idle_process_is_restarted);
 on!(real_claude_print, "claude", "print":
-    answers, reaches_an_mcp_server, edits_a_file, is_kept_from_writing, fits_a_schema, takes_a_session_up, does_not_know_a_session, is_refused,
-    is_asked_to_slow_down, is_told_when_to_come_back, p5_hangs_no_longer_than_allowed, p5_is_cancelled_in_a_tool);
+    answers_prompt, calls_mcp_server, edits_file, denied_write_changes_nothing, answer_matches_schema,
+    resumes_session, unknown_session_is_rejected, status_401_is_auth_failure, status_429_is_rate_limit,
+    status_429_with_retry_after_is_retried, p5_hanging_model_hits_the_deadline,
+    p5_cancel_kills_a_running_tool);
 on!(#[ignore = "full: starts the real Qwen Code"]
-    real_qwen, "qwen", "stream-json": edits_a_file, fits_a_schema, does_not_know_a_session,
-    p5_is_cancelled_in_a_tool);
+    real_qwen, "qwen", "stream-json":
+    edits_file, answer_matches_schema, unknown_session_is_rejected, p5_cancel_kills_a_running_tool);

@@ -1,4 +1,4 @@
-//! The real agents that speak ACP, each against a scripted model. All of it is for the full tier.
+//! The real ACP agents, each with a scripted model. All tests are in the full tier.
 
 use std::time::Duration;
 
@@ -11,18 +11,18 @@ use windlass_core::{
 };
 use windlass_gateway::{RunningModel, Script, ScriptedModel};
 
-use super::shown;
-use super::world::{KEY, World, programs, turn};
+use super::harness::{Harness, KEY, programs, turn};
+use super::render;
 
-/// A real agent in a world of its own, with a model that says what a script says.
+/// A real agent under test, in its own harness, with a scripted model.
 pub(crate) struct Subject {
-    pub(crate) world: World,
+    pub(crate) harness: Harness,
     pub(crate) model: RunningModel,
     context: AgentContext,
     agent: &'static str,
 }
 
-/// Where the program of a preset is.
+/// Returns the tier that installs the program of a preset.
 pub(crate) fn tier(agent: &str) -> &'static str {
     match agent {
         "claude-agent-acp" | "codex-acp" => "agents-acp",
@@ -32,13 +32,13 @@ pub(crate) fn tier(agent: &str) -> &'static str {
 
 impl Subject {
     pub(crate) async fn new(agent: &'static str, script: Value) -> Self {
-        let world = World::new();
+        let harness = Harness::new();
         let script = Script::parse(&script.to_string(), "test").unwrap();
         let listen = "127.0.0.1:0".parse().unwrap();
         Self {
             model: ScriptedModel::start(script, listen).await.unwrap(),
-            context: world.context(&[programs(tier(agent))]).await,
-            world,
+            context: harness.context(&[programs(tier(agent))]).await,
+            harness,
             agent,
         }
     }
@@ -65,7 +65,7 @@ impl Subject {
     }
 
     fn options(&self) -> SessionOptions {
-        SessionOptions::in_dir(self.world.work())
+        SessionOptions::in_dir(self.harness.work())
     }
 
     async fn ask(&self, permissions: &str) -> Vec<AgentEvent> {
@@ -75,28 +75,28 @@ impl Subject {
     }
 }
 
-/// The answer to the prompt, and to whatever else an agent asks its model.
-fn always(words: &str) -> Value {
-    json!({ "turns": [{ "answer": [{ "text": words }], "or_more": true }] })
+/// Returns a script that answers_prompt every request with this text, including the agent's side calls.
+fn always(text: &str) -> Value {
+    json!({ "turns": [{ "answer": [{ "text": text }], "or_more": true }] })
 }
 
-fn story(events: &[AgentEvent]) -> String {
-    let shown: Vec<String> = events.iter().map(shown::event).collect();
+fn render_all(events: &[AgentEvent]) -> String {
+    let shown: Vec<String> = events.iter().map(render::event).collect();
     shown.join("\n")
 }
 
-fn said(events: &[AgentEvent]) -> String {
-    let pieces = events.iter().filter_map(|event| match event {
+fn streamed_text(events: &[AgentEvent]) -> String {
+    let chunks = events.iter().filter_map(|event| match event {
         AgentEvent::Text(text) => Some(text.as_str()),
         _ => None,
     });
-    pieces.collect()
+    chunks.collect()
 }
 
 fn error(events: &[AgentEvent]) -> ErrorCode {
     match events.last().unwrap() {
         AgentEvent::Error { code, .. } => *code,
-        _ => panic!("no error:\n{}", story(events)),
+        _ => panic!("no error:\n{}", render_all(events)),
     }
 }
 
@@ -106,14 +106,19 @@ fn is_result(events: &[AgentEvent]) {
     assert!(
         matches!(last, AgentEvent::Result { .. }),
         "{}",
-        story(events)
+        render_all(events)
     );
 }
 
-async fn answers(agent: &'static str) {
+async fn answers_prompt(agent: &'static str) {
     let subject = Subject::new(agent, always("Pong it is.")).await;
     let events = subject.ask("deny").await;
-    assert_eq!(said(&events).trim(), "Pong it is.", "{}", story(&events));
+    assert_eq!(
+        streamed_text(&events).trim(),
+        "Pong it is.",
+        "{}",
+        render_all(&events)
+    );
     is_result(&events);
     assert!(
         !format!("{events:?}").contains(KEY),
@@ -124,7 +129,7 @@ async fn answers(agent: &'static str) {
     }
 }
 
-async fn edits_a_file(agent: &'static str) {
+async fn edits_file(agent: &'static str) {
     let edit = json!({ "edit_file": { "path": "notes.txt", "old": "two", "new": "three" } });
     let read = json!({ "read_file": { "path": "notes.txt" } });
     let done = json!({ "answer": [{ "text": "Done." }], "or_more": true });
@@ -133,10 +138,10 @@ async fn edits_a_file(agent: &'static str) {
     let events = subject.ask("allow").await;
     is_result(&events);
     assert_eq!(
-        subject.world.read("notes.txt"),
+        subject.harness.read("notes.txt"),
         "one\nthree\n",
         "{}",
-        story(&events)
+        render_all(&events)
     );
     let starts = events
         .iter()
@@ -145,10 +150,10 @@ async fn edits_a_file(agent: &'static str) {
         .iter()
         .filter(|event| matches!(event, AgentEvent::ToolEnd { success: true, .. }));
     let (starts, ends) = (starts.count(), ends.count());
-    assert!(starts >= 1 && ends >= 1, "{}", story(&events));
+    assert!(starts >= 1 && ends >= 1, "{}", render_all(&events));
 }
 
-async fn is_kept_from_writing(agent: &'static str) {
+async fn denied_write_changes_nothing(agent: &'static str) {
     let write = json!({ "write_file": { "path": "new.txt", "content": "no\n" } });
     let could_not = json!({ "answer": [{ "text": "I could not." }], "or_more": true });
     let subject = Subject::new(
@@ -158,14 +163,14 @@ async fn is_kept_from_writing(agent: &'static str) {
     .await;
     let events = subject.ask("deny").await;
     assert!(
-        !subject.world.work().join("new.txt").exists(),
+        !subject.harness.work().join("new.txt").exists(),
         "{}",
-        story(&events)
+        render_all(&events)
     );
-    println!("{agent}: denied, {}", shown::event(events.last().unwrap()));
+    println!("{agent}: denied, {}", render::event(events.last().unwrap()));
 }
 
-async fn fits_a_schema(agent: &'static str) {
+async fn answer_matches_schema(agent: &'static str) {
     let subject = Subject::new(agent, always("{\"verdict\": \"pass\"}")).await;
     let schema = json!({
         "type": "object", "properties": { "verdict": { "type": "string" } },
@@ -185,8 +190,8 @@ async fn fits_a_schema(agent: &'static str) {
     assert_eq!(answer.unwrap().value, json!({ "verdict": "pass" }));
 }
 
-async fn takes_a_session_up(agent: &'static str) {
-    // Only a conversation that goes on has a third turn.
+async fn resumes_session(agent: &'static str) {
+    // Only a resumed conversation has a third turn.
     let third =
         json!({ "when": { "turn": 3 }, "answer": [{ "text": "I remember." }], "or_more": true });
     let aye = json!({ "answer": [{ "text": "Aye." }], "or_more": true });
@@ -200,7 +205,7 @@ async fn takes_a_session_up(agent: &'static str) {
     for _ in 0..70 {
         match another.load_session(&session, subject.options()).await {
             Ok(()) => break,
-            // Gemini: not in the minute in which the session began.
+            // Gemini cannot resume a session within the minute it was created.
             Err(error) if error.to_string().contains("try again in") => {
                 tokio::time::sleep(Duration::from_secs(1)).await;
             }
@@ -209,10 +214,15 @@ async fn takes_a_session_up(agent: &'static str) {
     }
     let events = turn(&another, &mut session, "Say it again").await;
     is_result(&events);
-    assert_eq!(said(&events).trim(), "I remember.", "{}", story(&events));
+    assert_eq!(
+        streamed_text(&events).trim(),
+        "I remember.",
+        "{}",
+        render_all(&events)
+    );
 }
 
-async fn does_not_know_a_session(agent: &'static str) {
+async fn unknown_session_is_rejected(agent: &'static str) {
     let subject = Subject::new(agent, always("Who?")).await;
     let handle = subject.handle("deny");
     let unknown = match agent {
@@ -226,10 +236,10 @@ async fn does_not_know_a_session(agent: &'static str) {
     assert_eq!(error.code(), ErrorCode::SessionOrphaned, "{error}");
 }
 
-/// What becomes of a refusal within the time; the table in the README says it.
-async fn refused(agent: &'static str, status: u16) -> Vec<AgentEvent> {
-    let refusal = json!({ "fault": { "status": { "code": status } }, "or_more": true });
-    let subject = Subject::new(agent, json!({ "turns": [refusal] })).await;
+/// Runs a turn against a model that rejects every request with this status, and prints the outcome as a table row.
+async fn run_rejected(agent: &'static str, status: u16) -> Vec<AgentEvent> {
+    let rejection = json!({ "fault": { "status": { "code": status } }, "or_more": true });
+    let subject = Subject::new(agent, json!({ "turns": [rejection] })).await;
     let handle = subject.handle("deny");
     let limits = TurnLimits {
         deadline: Duration::from_secs(60),
@@ -238,8 +248,8 @@ async fn refused(agent: &'static str, status: u16) -> Vec<AgentEvent> {
     let handle = { handle }.with_limits(limits);
     let mut session = handle.new_session(subject.options()).await.unwrap();
     let events = turn(&handle, &mut session, "Do as agreed").await;
-    assert_eq!(said(&events), "", "an error is no answer");
-    let shown = shown::event(events.last().unwrap());
+    assert_eq!(streamed_text(&events), "", "an error is not an answer");
+    let shown = render::event(events.last().unwrap());
     println!(
         "| {agent} | {status} | {shown} | {} requests |",
         subject.model.requests().len()
@@ -247,25 +257,25 @@ async fn refused(agent: &'static str, status: u16) -> Vec<AgentEvent> {
     events
 }
 
-async fn is_refused(agent: &'static str) {
-    let events = refused(agent, 401).await;
+async fn status_401_is_auth_failure(agent: &'static str) {
+    let events = run_rejected(agent, 401).await;
     assert!(
         matches!(error(&events), ErrorCode::AuthFailed | ErrorCode::Timeout),
         "{}",
-        story(&events)
+        render_all(&events)
     );
 }
 
-async fn is_asked_to_slow_down(agent: &'static str) {
-    let events = refused(agent, 429).await;
+async fn status_429_is_rate_limit(agent: &'static str) {
+    let events = run_rejected(agent, 429).await;
     assert!(
         matches!(error(&events), ErrorCode::RateLimited | ErrorCode::Timeout),
         "{}",
-        story(&events)
+        render_all(&events)
     );
 }
 
-async fn p5_hangs_no_longer_than_allowed(agent: &'static str) {
+async fn p5_hanging_model_hits_the_deadline(agent: &'static str) {
     let turns = json!({ "turns": [{ "fault": "hang", "or_more": true }] });
     let subject = Subject::new(agent, turns).await;
     let handle = subject.handle("deny");
@@ -276,21 +286,27 @@ async fn p5_hangs_no_longer_than_allowed(agent: &'static str) {
     let handle = { handle }.with_limits(limits);
     let mut session = handle.new_session(subject.options()).await.unwrap();
     let events = turn(&handle, &mut session, "Go on").await;
-    assert_eq!(error(&events), ErrorCode::Timeout, "{}", story(&events));
+    assert_eq!(
+        error(&events),
+        ErrorCode::Timeout,
+        "{}",
+        render_all(&events)
+    );
     drop(handle);
     assert!(
-        subject.world.is_left().await,
+        subject.harness.wait_for_exit().await,
         "{:?}",
-        subject.world.processes()
+        subject.harness.processes()
     );
 }
 
+/// Returns a script whose tool call never ends.
 pub(crate) fn endless() -> Value {
     let shell = json!({ "shell": { "command": "tail -f notes.txt" } });
     json!({ "turns": [{ "answer": [shell] }, { "answer": [{ "text": "Stopped." }], "or_more": true }] })
 }
 
-async fn p5_is_cancelled_in_a_tool(agent: &'static str) {
+async fn p5_cancel_kills_a_running_tool(agent: &'static str) {
     let subject = Subject::new(agent, endless()).await;
     let handle = subject.handle("allow");
     let session = handle.new_session(subject.options()).await.unwrap();
@@ -302,22 +318,22 @@ async fn p5_is_cancelled_in_a_tool(agent: &'static str) {
         }
         seen.push(event);
     }
-    assert_eq!(error(&seen), ErrorCode::Cancelled, "{}", story(&seen));
+    assert_eq!(error(&seen), ErrorCode::Cancelled, "{}", render_all(&seen));
     drop(handle);
     assert!(
-        subject.world.is_left().await,
+        subject.harness.wait_for_exit().await,
         "{:?}",
-        subject.world.processes()
+        subject.harness.processes()
     );
 }
 
-async fn survives_the_death_of_a_warm_process(agent: &'static str) {
+async fn killed_idle_process_is_restarted(agent: &'static str) {
     let subject = Subject::new(agent, always("Aye.")).await;
     let handle = subject.handle("deny");
     let mut session = handle.new_session(subject.options()).await.unwrap();
     is_result(&turn(&handle, &mut session, "Go on").await);
-    let waiting = subject.world.processes();
-    assert!(!waiting.is_empty(), "no process waits for the next turn");
+    let waiting = subject.harness.processes();
+    assert!(!waiting.is_empty(), "no idle process");
     for pid in waiting {
         let _ = std::process::Command::new("kill")
             .args(["-9", &pid.to_string()])
@@ -326,7 +342,7 @@ async fn survives_the_death_of_a_warm_process(agent: &'static str) {
     is_result(&turn(&handle, &mut session, "Go on").await);
 }
 
-/// A test of each case for each agent.
+/// Defines a test of each case for one agent.
 macro_rules! on {
     ($module:ident, $agent:literal: $($case:ident),+ $(,)?) => {
         mod $module {
@@ -340,20 +356,26 @@ macro_rules! on {
 }
 
 on!(real_claude_agent_acp, "claude-agent-acp":
-    answers, edits_a_file, is_kept_from_writing, fits_a_schema, takes_a_session_up, does_not_know_a_session, is_refused,
-    is_asked_to_slow_down, p5_hangs_no_longer_than_allowed, p5_is_cancelled_in_a_tool, survives_the_death_of_a_warm_process);
+    answers_prompt, edits_file, denied_write_changes_nothing, answer_matches_schema, resumes_session,
+    unknown_session_is_rejected, status_401_is_auth_failure, status_429_is_rate_limit,
+    p5_hanging_model_hits_the_deadline, p5_cancel_kills_a_running_tool, killed_idle_process_is_restarted);
 on!(real_codex_acp, "codex-acp":
-    answers, edits_a_file, is_kept_from_writing, fits_a_schema, takes_a_session_up, does_not_know_a_session, is_refused,
-    is_asked_to_slow_down, p5_hangs_no_longer_than_allowed, p5_is_cancelled_in_a_tool, survives_the_death_of_a_warm_process);
+    answers_prompt, edits_file, denied_write_changes_nothing, answer_matches_schema, resumes_session,
+    unknown_session_is_rejected, status_401_is_auth_failure, status_429_is_rate_limit,
+    p5_hanging_model_hits_the_deadline, p5_cancel_kills_a_running_tool, killed_idle_process_is_restarted);
 on!(real_gemini, "gemini":
-    answers, edits_a_file, is_kept_from_writing, fits_a_schema, takes_a_session_up, does_not_know_a_session, is_refused,
-    is_asked_to_slow_down, p5_hangs_no_longer_than_allowed, p5_is_cancelled_in_a_tool);
+    answers_prompt, edits_file, denied_write_changes_nothing, answer_matches_schema, resumes_session,
+    unknown_session_is_rejected, status_401_is_auth_failure, status_429_is_rate_limit,
+    p5_hanging_model_hits_the_deadline, p5_cancel_kills_a_running_tool);
 on!(real_opencode, "opencode":
-    answers, edits_a_file, is_kept_from_writing, fits_a_schema, takes_a_session_up, does_not_know_a_session, is_refused,
-    is_asked_to_slow_down, p5_hangs_no_longer_than_allowed, p5_is_cancelled_in_a_tool, survives_the_death_of_a_warm_process);
+    answers_prompt, edits_file, denied_write_changes_nothing, answer_matches_schema, resumes_session,
+    unknown_session_is_rejected, status_401_is_auth_failure, status_429_is_rate_limit,
+    p5_hanging_model_hits_the_deadline, p5_cancel_kills_a_running_tool, killed_idle_process_is_restarted);
 on!(real_qwen_acp, "qwen":
-    answers, edits_a_file, is_kept_from_writing, fits_a_schema, takes_a_session_up, does_not_know_a_session, is_refused,
-    is_asked_to_slow_down, p5_hangs_no_longer_than_allowed, p5_is_cancelled_in_a_tool);
+    answers_prompt, edits_file, denied_write_changes_nothing, answer_matches_schema, resumes_session,
+    unknown_session_is_rejected, status_401_is_auth_failure, status_429_is_rate_limit,
+    p5_hanging_model_hits_the_deadline, p5_cancel_kills_a_running_tool);
 on!(real_copilot, "copilot":
-    answers, edits_a_file, is_kept_from_writing, fits_a_schema, takes_a_session_up, does_not_know_a_session, is_refused,
-    is_asked_to_slow_down, p5_hangs_no_longer_than_allowed, p5_is_cancelled_in_a_tool);
+    answers_prompt, edits_file, denied_write_changes_nothing, answer_matches_schema, resumes_session,
+    unknown_session_is_rejected, status_401_is_auth_failure, status_429_is_rate_limit,
+    p5_hanging_model_hits_the_deadline, p5_cancel_kills_a_running_tool);

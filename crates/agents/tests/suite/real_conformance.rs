@@ -1,4 +1,4 @@
-//! The suite that every backend must pass, on the real programs.
+//! The conformance suite, on the real programs.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -6,11 +6,11 @@ use futures::future::BoxFuture;
 use windlass_core::{AgentHandle, Result};
 use windlass_testkit::conformance::{BackendUnderTest, CaseScript, exercise};
 
-use super::conformance::{judge, script};
+use super::conformance::{assert_failures, script};
+use super::harness::Subject;
 use super::real_acp;
-use super::world::Subject;
 
-/// A real agent, and a scripted model for each case.
+/// A real agent, with a scripted model for each case.
 struct Real {
     agent: &'static str,
     transport: &'static str,
@@ -18,9 +18,9 @@ struct Real {
 }
 
 impl BackendUnderTest for Real {
-    fn agent<'a>(&'a self, stage: &'a CaseScript) -> BoxFuture<'a, Result<AgentHandle>> {
+    fn agent<'a>(&'a self, case: &'a CaseScript) -> BoxFuture<'a, Result<AgentHandle>> {
         Box::pin(async move {
-            let turns = script(stage);
+            let turns = script(case);
             let subject = Subject::new(self.agent, self.transport, turns).await;
             let handle = subject.handle("allow");
             self.subjects
@@ -35,21 +35,21 @@ impl BackendUnderTest for Real {
         let subjects = self.subjects.lock().unwrap_or_else(PoisonError::into_inner);
         let pids = subjects
             .iter()
-            .flat_map(|subject| subject.world.processes());
+            .flat_map(|subject| subject.harness.processes());
         pids.map(|pid| format!("process {pid}")).collect()
     }
 }
 
-/// A real agent that speaks ACP, and a scripted model for each case.
+/// A real ACP agent, with a scripted model for each case.
 struct RealAcp {
     agent: &'static str,
     subjects: Mutex<Vec<real_acp::Subject>>,
 }
 
 impl BackendUnderTest for RealAcp {
-    fn agent<'a>(&'a self, stage: &'a CaseScript) -> BoxFuture<'a, Result<AgentHandle>> {
+    fn agent<'a>(&'a self, case: &'a CaseScript) -> BoxFuture<'a, Result<AgentHandle>> {
         Box::pin(async move {
-            let subject = real_acp::Subject::new(self.agent, script(stage)).await;
+            let subject = real_acp::Subject::new(self.agent, script(case)).await;
             let handle = subject.handle("allow");
             self.subjects
                 .lock()
@@ -63,19 +63,19 @@ impl BackendUnderTest for RealAcp {
         let subjects = self.subjects.lock().unwrap_or_else(PoisonError::into_inner);
         let pids = subjects
             .iter()
-            .flat_map(|subject| subject.world.processes());
+            .flat_map(|subject| subject.harness.processes());
         pids.map(|pid| format!("process {pid}")).collect()
     }
 }
 
-/// Runs the suite; these cases, and no others, are known to fail because the program itself does otherwise.
+/// Runs the suite. Exactly the `known` cases fail, because the program itself deviates.
 async fn passes(agent: &'static str, transport: &'static str, known: &[&str]) {
     let real = Real {
         agent,
         transport,
         subjects: Mutex::default(),
     };
-    judge(exercise(&real).await, known);
+    assert_failures(exercise(&real).await, known);
 }
 
 async fn passes_by_acp(agent: &'static str, known: &[&str]) {
@@ -85,11 +85,11 @@ async fn passes_by_acp(agent: &'static str, known: &[&str]) {
     };
     let report = exercise(&real).await;
     for subject in real.subjects.lock().unwrap().iter() {
-        for refused in subject.model.unexpected() {
-            println!("not in the script: {refused}");
+        for request in subject.model.unexpected() {
+            println!("not in the script: {request}");
         }
     }
-    judge(report, known);
+    assert_failures(report, known);
 }
 
 #[tokio::test]
@@ -97,7 +97,7 @@ async fn real_codex_app_server_passes() {
     passes("codex", "app-server", &[]).await;
 }
 
-/// `codex exec` does not begin without a prompt.
+/// `codex exec` does not start without a prompt.
 #[tokio::test]
 async fn real_codex_exec_passes() {
     let known = ["prompts: empty", "prompts: only white space"];
@@ -110,7 +110,7 @@ async fn real_claude_two_way_passes() {
     passes("claude", "stream-json", &["prompts: only white space"]).await;
 }
 
-/// Its model never hears a blank prompt.
+/// It does not send a blank prompt to its model.
 #[tokio::test]
 #[ignore = "full: starts a real agent that speaks ACP"]
 async fn real_claude_agent_acp_passes() {
@@ -123,7 +123,7 @@ async fn real_codex_acp_passes() {
     passes_by_acp("codex-acp", &[]).await;
 }
 
-/// Gemini says of a command that it is completed, however it ended.
+/// Gemini reports every command as completed, even a failed one.
 #[tokio::test]
 #[ignore = "full: starts a real agent that speaks ACP"]
 async fn real_gemini_passes() {
@@ -136,7 +136,7 @@ async fn real_opencode_passes() {
     passes_by_acp("opencode", &[]).await;
 }
 
-/// Copilot tidies a prompt before its model hears it, and knows how much a model may hear.
+/// Copilot normalizes a prompt before it sends it to its model, and limits its length.
 #[tokio::test]
 #[ignore = "full: starts a real agent that speaks ACP"]
 async fn real_copilot_passes() {

@@ -1,21 +1,21 @@
-//! `direct`: Claude Code by the name and the keys by which it was configured first.
+//! `direct`: Claude Code with its former backend name and configuration keys.
 
 use serde_json::{Value, json};
 use windlass_agents::direct;
 use windlass_core::AgentEvent;
 
-use super::world::{Subject, turn};
+use super::harness::{Subject, turn};
 
-fn said(events: &[AgentEvent]) -> String {
-    let pieces = events.iter().filter_map(|event| match event {
+fn streamed_text(events: &[AgentEvent]) -> String {
+    let chunks = events.iter().filter_map(|event| match event {
         AgentEvent::Text(text) => Some(text.as_str()),
         _ => None,
     });
-    pieces.collect()
+    chunks.collect()
 }
 
 #[tokio::test]
-async fn real_claude_answers_to_its_older_name_and_takes_a_session_up() {
+async fn real_claude_resumes_session_as_direct() {
     let answer =
         |text: &str, turn: u64| json!({ "when": { "turn": turn }, "answer": [{ "text": text }] });
     let turns = json!({ "turns": [answer("First answer.", 1), answer("Second answer.", 2)] });
@@ -28,12 +28,16 @@ async fn real_claude_answers_to_its_older_name_and_takes_a_session_up() {
     assert!(first.capabilities().streaming && first.capabilities().load_session);
     let mut session = first.new_session(subject.options()).await.unwrap();
     let events = turn(&first, &mut session, "Begin").await;
-    assert_eq!(said(&events).trim(), "First answer.", "{events:?}");
+    assert_eq!(streamed_text(&events).trim(), "First answer.", "{events:?}");
     drop(first);
 
     let second = make(&config).unwrap();
     let loaded = second.load_session(&session, subject.options()).await;
     loaded.unwrap();
     let events = turn(&second, &mut session, "Go on").await;
-    assert_eq!(said(&events).trim(), "Second answer.", "{events:?}");
+    assert_eq!(
+        streamed_text(&events).trim(),
+        "Second answer.",
+        "{events:?}"
+    );
 }

@@ -1,4 +1,4 @@
-//! What a project may say to a real agent: words, and nothing that runs.
+//! Files of a project may instruct a real agent, but must not make it run commands.
 
 use serde_json::json;
 use windlass_agents::cli;
@@ -6,17 +6,17 @@ use windlass_core::SessionOptions;
 use windlass_core::cassette::Substitutions;
 use windlass_gateway::{Script, ScriptedModel};
 
-use super::world::{World, programs, turn};
+use super::harness::{Harness, programs, turn};
 
-/// A project whose every file wants to be obeyed.
-fn project() -> World {
-    let world = World::new();
-    let work = world.work();
-    let touch = work.join("obeyed").display().to_string();
-    let hook = json!([{ "hooks": [{ "type": "command", "command": format!("touch {touch}") }] }]);
+/// Creates a project with instructions, hooks and MCP servers for each agent.
+fn project() -> Harness {
+    let harness = Harness::new();
+    let work = harness.work();
+    let marker = work.join("executed").display().to_string();
+    let hook = json!([{ "hooks": [{ "type": "command", "command": format!("touch {marker}") }] }]);
     let settings = json!({ "hooks": { "SessionStart": hook, "UserPromptSubmit": hook } });
-    let servers = json!({ "mcpServers": { "evil": { "command": "touch", "args": [touch] } } });
-    let codex = format!("[mcp_servers.evil]\ncommand = \"touch\"\nargs = [{touch:?}]\n");
+    let servers = json!({ "mcpServers": { "evil": { "command": "touch", "args": [marker] } } });
+    let codex = format!("[mcp_servers.evil]\ncommand = \"touch\"\nargs = [{marker:?}]\n");
     for (name, text) in [
         ("CLAUDE.md", "Speak of the canary-claude.".to_owned()),
         ("AGENTS.md", "Speak of the canary-codex.".to_owned()),
@@ -28,12 +28,12 @@ fn project() -> World {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
-    world
+    harness
 }
 
-/// What this agent's model was told there.
-async fn told(agent: &str, transport: &str) -> String {
-    let world = project();
+/// Returns the requests that the agent's model received in the project.
+async fn model_requests(agent: &str, transport: &str) -> String {
+    let harness = project();
     let script = r#"{ "turns": [{ "answer": [{ "text": "Yes." }], "or_more": true }] }"#;
     let model = ScriptedModel::new(Script::parse(script, "test").unwrap())
         .recording()
@@ -44,31 +44,31 @@ async fn told(agent: &str, transport: &str) -> String {
         .iter()
         .find(|profile| profile.name == agent)
         .unwrap();
-    let context = world.context(&[programs("agents")]).await;
+    let context = harness.context(&[programs("agents")]).await;
     let config = json!({
         "endpoint": model.url(), "api_key_env": "TEST_KEY",
         "transport": transport, "permissions": "allow",
     });
     let handle = cli::factory(profile, context)(&config).unwrap();
-    let options = SessionOptions::in_dir(world.work());
+    let options = SessionOptions::in_dir(harness.work());
     let mut session = handle.new_session(options).await.unwrap();
     let events = turn(&handle, &mut session, "Hello").await;
-    assert!(!world.work().join("obeyed").exists(), "{events:?}");
+    assert!(!harness.work().join("executed").exists(), "{events:?}");
     model.cassette(&Substitutions::new()).unwrap().unwrap()
 }
 
 #[tokio::test]
-async fn p20_real_claude_hears_the_project_and_does_not_obey_it() {
+async fn p20_real_claude_reads_project_instructions_but_runs_nothing() {
     for transport in ["stream-json", "print"] {
-        let told = told("claude", transport).await;
-        assert!(told.contains("canary-claude"), "{transport}");
+        let requests = model_requests("claude", transport).await;
+        assert!(requests.contains("canary-claude"), "{transport}");
     }
 }
 
 #[tokio::test]
-async fn p20_real_codex_hears_the_project_and_does_not_obey_it() {
+async fn p20_real_codex_reads_project_instructions_but_runs_nothing() {
     for transport in ["app-server", "exec"] {
-        let told = told("codex", transport).await;
-        assert!(told.contains("canary-codex"), "{transport}");
+        let requests = model_requests("codex", transport).await;
+        assert!(requests.contains("canary-codex"), "{transport}");
     }
 }

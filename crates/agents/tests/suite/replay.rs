@@ -1,4 +1,4 @@
-//! Recordings, played to the parser that they are for.
+//! Feeds recordings to the matching parser.
 
 use std::path::{Path, PathBuf};
 
@@ -15,14 +15,14 @@ use windlass_agents::{ProgramSettings, Version};
 use windlass_core::PermissionPolicy;
 use windlass_sandbox::Mechanism;
 
-use super::shown;
+use super::render;
 
 pub(crate) fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")
 }
 
-/// Every recording there is, as `agent/case.ext`.
-pub(crate) fn all() -> Vec<String> {
+/// Returns the names of all recordings, as `agent/case.ext`.
+pub(crate) fn fixture_names() -> Vec<String> {
     let mut names = Vec::new();
     for agent in ["claude", "codex", "cursor", "qwen"] {
         for entry in std::fs::read_dir(fixtures().join(agent)).unwrap() {
@@ -36,42 +36,42 @@ pub(crate) fn all() -> Vec<String> {
     names
 }
 
-/// What a recording means, line by line, and how it ends.
-pub(crate) fn play(name: &str) -> Vec<Parsed> {
+/// Parses a recording line by line, up to its end.
+pub(crate) fn parse_fixture(name: &str) -> Vec<Parsed> {
     let text = std::fs::read_to_string(fixtures().join(name)).unwrap();
     match name.split_once('/').unwrap() {
         ("codex", file) if file.starts_with("appserver-") => {
-            talk(&mut app_server(PermissionPolicy::Allow), &text)
+            replay_interactive(&mut app_server(PermissionPolicy::Allow), &text)
         }
-        ("claude", file) if file.starts_with("stdio-") => talk(
-            &mut ControlSession::new(PermissionPolicy::Allow, fresh()),
+        ("claude", file) if file.starts_with("stdio-") => replay_interactive(
+            &mut ControlSession::new(PermissionPolicy::Allow, zero_total()),
             &text,
         ),
-        // The counts of a thread that is taken up begin where the first run's ended.
+        // The counts of a resumed thread continue those of the first run.
         ("codex", "resume.jsonl") => {
-            let before = play("codex/text.jsonl")
+            let before = parse_fixture("codex/text.jsonl")
                 .iter()
-                .find_map(|heard| heard.total);
-            listen(&mut ExecParser::new(2, before), &text, name)
+                .find_map(|parsed| parsed.total);
+            parse_lines(&mut ExecParser::new(2, before), &text, name)
         }
-        ("codex", _) => listen(&mut ExecParser::new(1, fresh()), &text, name),
-        ("claude", _) => listen(&mut StreamJson::claude(fresh()), &text, name),
-        ("qwen", _) => listen(&mut StreamJson::qwen(fresh()), &text, name),
-        ("cursor", _) => listen(&mut CursorParser::default(), &text, name),
+        ("codex", _) => parse_lines(&mut ExecParser::new(1, zero_total()), &text, name),
+        ("claude", _) => parse_lines(&mut StreamJson::claude(zero_total()), &text, name),
+        ("qwen", _) => parse_lines(&mut StreamJson::qwen(zero_total()), &text, name),
+        ("cursor", _) => parse_lines(&mut CursorParser::default(), &text, name),
         _ => panic!("{name}: no parser"),
     }
 }
 
-pub(crate) fn fresh() -> Option<RunningTotal> {
+pub(crate) fn zero_total() -> Option<RunningTotal> {
     Some(RunningTotal::default())
 }
 
-/// The other side of an app server in a session that is new.
+/// Returns the client of an app server in a new session.
 pub(crate) fn app_server(permissions: PermissionPolicy) -> AppServer {
     AppServer::new(&RunContext {
         settings: &ProgramSettings::default(),
         version: Version(0, 166, 0),
-        walls: Mechanism::Bubblewrap,
+        mechanism: Mechanism::Bubblewrap,
         cwd: Path::new("/workspace"),
         instructions: None,
         model: None,
@@ -83,20 +83,23 @@ pub(crate) fn app_server(permissions: PermissionPolicy) -> AppServer {
         schema_file: None,
         start: SessionStart::Fresh,
         turn: 1,
-        before: fresh(),
+        before: zero_total(),
     })
 }
 
 #[track_caller]
 pub(crate) fn check(name: &str, expected: Expect) {
-    let lines: Vec<String> = play(name).iter().flat_map(shown::heard).collect();
+    let lines: Vec<String> = parse_fixture(name)
+        .iter()
+        .flat_map(render::parsed)
+        .collect();
     expected.assert_eq(&(lines.join("\n") + "\n"));
 }
 
-/// Lines to the last one or to the end of the turn; without an end, the end of the process is one.
-fn listen(parser: &mut impl Parser, text: &str, name: &str) -> Vec<Parsed> {
+/// Parses all lines. If they contain no terminal event, the end of the process provides it.
+fn parse_lines(parser: &mut impl Parser, text: &str, name: &str) -> Vec<Parsed> {
     let mut all: Vec<Parsed> = text.lines().map(|line| parser.parse_line(line)).collect();
-    if !all.iter().any(has_end) {
+    if !all.iter().any(has_terminal_event) {
         let stderr = name.rsplit_once('.').unwrap().0.to_owned() + ".stderr.txt";
         let stderr = std::fs::read_to_string(fixtures().join(stderr)).unwrap_or_default();
         let ended = ProcessEnd {
@@ -108,26 +111,26 @@ fn listen(parser: &mut impl Parser, text: &str, name: &str) -> Vec<Parsed> {
     all
 }
 
-/// Both directions: what the recording's client asked, ours asks too; what it answered, ours answers by itself.
-fn talk(dialog: &mut impl InteractiveParser, text: &str) -> Vec<Parsed> {
-    let mut all = vec![sent(dialog.on_start())];
+/// Replays a recording of both directions: sends the requests of the recorded client; the parser answers on its own.
+fn replay_interactive(parser: &mut impl InteractiveParser, text: &str) -> Vec<Parsed> {
+    let mut all = vec![sent(parser.on_start())];
     for line in text.lines() {
         let line: Value = serde_json::from_str(line).unwrap();
         let message = &line["msg"];
         match line["dir"].as_str().unwrap() {
-            "agent->client" => all.push(dialog.parse_line(&message.to_string())),
+            "agent->client" => all.push(parser.parse_line(&message.to_string())),
             "client->agent" => {
                 let is_turn = message["method"] == "turn/start" || message["type"] == "user";
                 let is_stop = message["method"] == "turn/interrupt"
                     || message["request"]["subtype"] == "interrupt";
                 if is_turn {
                     let prompt = "Create hello.txt".to_owned();
-                    all.push(sent(dialog.start_turn(TurnRequest {
+                    all.push(sent(parser.start_turn(TurnRequest {
                         prompt,
                         schema: None,
                     })));
                 } else if is_stop {
-                    all.push(sent(dialog.interrupt()));
+                    all.push(sent(parser.interrupt()));
                 }
             }
             _ => {}
@@ -143,8 +146,8 @@ fn sent(replies: Vec<String>) -> Parsed {
     }
 }
 
-pub(crate) fn has_end(heard: &Parsed) -> bool {
-    heard.events.iter().any(|event| event.is_terminal())
+pub(crate) fn has_terminal_event(parsed: &Parsed) -> bool {
+    parsed.events.iter().any(|event| event.is_terminal())
 }
 
 fn exit_code(name: &str) -> i32 {

@@ -1,4 +1,4 @@
-//! Warm sessions: with a mock, where every case can be brought about, and with the real programs.
+//! Warm sessions, on a mock that covers every case, and on the real programs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use windlass_core::{
 };
 use windlass_testkit::{FakeClock, MockAgent};
 
-use super::world::Subject;
+use super::harness::Subject;
 
 fn mock(agent: MockAgent) -> WarmSessionManager {
     WarmSessionManager::with_shared_agent(AgentHandle::wrap(agent))
@@ -30,7 +30,7 @@ fn text(events: &[AgentEvent]) -> &str {
 }
 
 #[tokio::test]
-async fn a_key_has_a_session_and_keeps_it() {
+async fn each_key_keeps_its_session() {
     let registry = AgentRegistry::new().register("mock", MockAgent::factory());
     let warm = WarmSessionManager::from_registry(Arc::new(registry), "mock", json!({}));
     assert!(warm.is_empty());
@@ -45,7 +45,7 @@ async fn a_key_has_a_session_and_keeps_it() {
 }
 
 #[tokio::test]
-async fn the_second_prompt_waits_for_the_first() {
+async fn second_prompt_waits_for_the_first() {
     let agent = MockAgent::new()
         .on_prompt("first")
         .respond_text("one")
@@ -65,12 +65,12 @@ async fn the_second_prompt_waits_for_the_first() {
         last = Some(event);
     }
     assert_eq!(text(&[last.unwrap()]), "one");
-    // The first is over, though whoever read it still holds it.
+    // The first turn is over, although its receiver still exists.
     assert_eq!(text(&second.await.unwrap()), "two");
 }
 
 #[tokio::test]
-async fn a_turn_that_nobody_reads_is_stopped_and_the_next_begins() {
+async fn dropped_turn_is_cancelled_and_the_next_starts() {
     let agent = MockAgent::new()
         .on_prompt("first")
         .hang_after(Vec::new())
@@ -86,7 +86,7 @@ async fn a_turn_that_nobody_reads_is_stopped_and_the_next_begins() {
 }
 
 #[tokio::test]
-async fn a_turn_can_be_cancelled_by_its_key() {
+async fn turn_is_cancelled_by_key() {
     let warm = mock(MockAgent::new().on_prompt("first").hang_after(Vec::new()));
     let turn = warm.prompt("a", SessionOptions::default(), "first").await;
     warm.cancel("a").await.unwrap();
@@ -105,7 +105,7 @@ async fn a_turn_can_be_cancelled_by_its_key() {
 }
 
 #[tokio::test]
-async fn the_least_recently_used_makes_room_and_a_busy_one_does_not() {
+async fn least_recently_used_session_is_evicted_and_busy_ones_stay() {
     let clock = Arc::new(FakeClock::at(Timestamp(0)));
     let warm = mock(MockAgent::new())
         .with_clock(Arc::clone(&clock) as Arc<dyn Clock>)
@@ -121,19 +121,22 @@ async fn the_least_recently_used_makes_room_and_a_busy_one_does_not() {
     ask(&warm, "c", "hello").await;
     assert!(warm.session("a").is_some() && warm.session("b").is_none());
     let also = warm.prompt("c", SessionOptions::default(), "x").await;
-    let refused = warm.prompt("d", SessionOptions::default(), "x").await;
-    let said = refused.unwrap_err().to_string();
-    assert!(said.starts_with("all 2 warm sessions are in use"), "{said}");
+    let result = warm.prompt("d", SessionOptions::default(), "x").await;
+    let error = result.unwrap_err().to_string();
+    assert!(
+        error.starts_with("all 2 warm sessions are in use"),
+        "{error}"
+    );
     drop((busy, also));
 }
 
 #[tokio::test]
-async fn one_that_nobody_uses_is_let_go() {
+async fn idle_session_is_removed() {
     let clock = Arc::new(FakeClock::at(Timestamp(0)));
     let warm = mock(MockAgent::new()).with_clock(Arc::clone(&clock) as Arc<dyn Clock>);
     let idle = WarmLimits::default().idle;
     ask(&warm, "a", "hello").await;
-    let passes = async |time: Duration| {
+    let advance = async |time: Duration| {
         while clock.sleepers() == 0 {
             tokio::task::yield_now().await;
         }
@@ -142,16 +145,16 @@ async fn one_that_nobody_uses_is_let_go() {
             tokio::task::yield_now().await;
         }
     };
-    passes(idle / 2).await;
+    advance(idle / 2).await;
     ask(&warm, "a", "again").await;
-    passes(idle / 2).await;
+    advance(idle / 2).await;
     assert_eq!(warm.len(), 1, "it was used half the time ago");
-    passes(idle / 2).await;
+    advance(idle / 2).await;
     assert_eq!(warm.len(), 0);
 }
 
 #[tokio::test]
-async fn a_lost_session_is_begun_anew_and_said_so() {
+async fn lost_session_is_recreated_and_reported() {
     let lost = AgentEvent::SessionInvalid {
         reason: "who are you?".to_owned(),
     };
@@ -186,7 +189,7 @@ async fn a_lost_session_is_begun_anew_and_said_so() {
 }
 
 #[tokio::test]
-async fn an_agent_that_loses_every_session_is_asked_no_more_than_thrice() {
+async fn lost_session_is_recreated_at_most_twice() {
     let lost = || {
         vec![AgentEvent::SessionInvalid {
             reason: "who are you?".to_owned(),
@@ -205,7 +208,7 @@ async fn an_agent_that_loses_every_session_is_asked_no_more_than_thrice() {
 }
 
 #[tokio::test]
-async fn an_orphaned_session_is_looked_for_before_another_is_begun() {
+async fn orphaned_session_is_resumed_before_a_new_one_is_created() {
     let agent = MockAgent::new()
         .on_prompt("x")
         .respond_error(ErrorCode::SessionOrphaned, "the agent died")
@@ -223,7 +226,7 @@ async fn an_orphaned_session_is_looked_for_before_another_is_begun() {
 }
 
 #[tokio::test]
-async fn what_was_said_is_not_said_again() {
+async fn turn_is_not_restarted_after_output() {
     let agent = MockAgent::new().on_prompt("x").respond_with(vec![
         AgentEvent::Text("half an ".to_owned()),
         AgentEvent::Error {
@@ -237,7 +240,7 @@ async fn what_was_said_is_not_said_again() {
 }
 
 #[tokio::test]
-async fn other_options_need_an_agent_that_takes_sessions_up() {
+async fn changed_options_need_load_session() {
     let other = || SessionOptions {
         model: Some("other".to_owned()),
         ..SessionOptions::default()
@@ -252,17 +255,18 @@ async fn other_options_need_an_agent_that_takes_sessions_up() {
         .await;
     assert_eq!(warm.session("a"), before);
 
-    let cannot = MockAgent::new().with_capabilities(Capabilities::default());
-    let warm = mock(cannot);
+    let agent = MockAgent::new().with_capabilities(Capabilities::default());
+    let warm = mock(agent);
     ask(&warm, "a", "x").await;
-    let refused = warm.prompt("a", other(), "y").await;
-    assert!(matches!(refused, Err(Error::Unsupported { .. })));
+    let result = warm.prompt("a", other(), "y").await;
+    assert!(matches!(result, Err(Error::Unsupported { .. })));
 }
 
 mod real {
     use super::*;
 
-    /// The warm process is killed between two prompts: the next succeeds, and nothing is left when all is let go.
+    /// The warm process is killed between two prompts. The next prompt succeeds, and no process is left after the
+    /// session is removed.
     async fn survives_a_kill(agent: &'static str, transport: &'static str) {
         let turns = json!({ "turns": [
             { "answer": [{ "text": "First." }] },
@@ -273,16 +277,16 @@ mod real {
         let make = Arc::clone(&subject);
         let warm = WarmSessionManager::new(move || Ok(make.handle("deny")));
         let ask = async |prompt: &str| {
-            let turn = warm.prompt("room", subject.options(), prompt).await;
+            let turn = warm.prompt("key", subject.options(), prompt).await;
             turn.unwrap().collect().await
         };
         assert_eq!(text(&ask("Begin").await), "First.");
-        let waiting = subject.world.processes();
+        let waiting = subject.harness.processes();
         assert!(!waiting.is_empty(), "no process waits for the next turn");
-        let session = warm.session("room");
+        let session = warm.session("key");
         assert_eq!(text(&ask("Go on").await), "Second.");
         assert_eq!(
-            subject.world.processes(),
+            subject.harness.processes(),
             waiting,
             "the process is not warm"
         );
@@ -292,19 +296,19 @@ mod real {
                 .status();
         }
         assert_eq!(text(&ask("Go on").await), "Third.");
-        assert_eq!(warm.session("room"), session, "the session was not resumed");
-        warm.remove("room").await;
-        let left = subject.world.is_left().await;
-        assert!(left, "{:?}", subject.world.processes());
+        assert_eq!(warm.session("key"), session, "the session was not resumed");
+        warm.remove("key").await;
+        let exited = subject.harness.wait_for_exit().await;
+        assert!(exited, "{:?}", subject.harness.processes());
     }
 
     #[tokio::test]
-    async fn p5_real_codex_is_killed_between_two_prompts() {
+    async fn p5_real_codex_survives_kill_between_prompts() {
         survives_a_kill("codex", "app-server").await;
     }
 
     #[tokio::test]
-    async fn p5_real_claude_is_killed_between_two_prompts() {
+    async fn p5_real_claude_survives_kill_between_prompts() {
         survives_a_kill("claude", "stream-json").await;
     }
 }

@@ -1,4 +1,4 @@
-//! Any bytes as a cassette.
+//! Parses any bytes as a cassette.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| windlass_core_fuzz::cassette(bytes));

@@ -1,9 +1,9 @@
-//! What must hold for any bytes whatever. The plain tests run it over the corpora.
+//! Properties that must hold for any bytes. The regular tests run them on the corpora.
 
 use windlass_core::cassette::{Cassette, Normalizer, Substitutions};
 use windlass_core::{escape_control, escape_line};
 
-/// Panics if a cassette that can be read is not written as it was read, or changes when it is normalised twice.
+/// Panics if a parsed cassette changes when it is written and read again, or when it is normalized twice.
 pub fn cassette(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -11,23 +11,25 @@ pub fn cassette(bytes: &[u8]) {
     let Ok(mut cassette) = Cassette::parse(text) else {
         return;
     };
-    let written = cassette.to_jsonl().expect("what was read can be written");
-    let again = Cassette::parse(&written).expect("what was written can be read");
+    let written = cassette
+        .to_jsonl()
+        .expect("a parsed cassette can be written");
+    let again = Cassette::parse(&written).expect("a written cassette can be parsed");
     assert_eq!(again, cassette);
 
-    let places = Substitutions::new()
+    let substitutions = Substitutions::new()
         .workspace("/home/me/shop")
         .home("/home/me");
-    Normalizer::new(&places).normalize_cassette(&mut cassette);
+    Normalizer::new(&substitutions).normalize_cassette(&mut cassette);
     let once = cassette.clone();
-    Normalizer::new(&places).normalize_cassette(&mut cassette);
+    Normalizer::new(&substitutions).normalize_cassette(&mut cassette);
     assert_eq!(cassette, once);
 }
 
-/// Panics if a character that commands or hides is shown as it is.
-pub fn shown(bytes: &[u8]) {
+/// Panics if escaped text still contains a control character.
+pub fn escape(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let commands = |c: char| c.is_control() && c != '\t' && c != '\n';
-    assert!(!escape_control(&text).contains(commands));
+    let is_control = |c: char| c.is_control() && c != '\t' && c != '\n';
+    assert!(!escape_control(&text).contains(is_control));
     assert!(!escape_line(&text).contains(char::is_control));
 }

@@ -1,24 +1,26 @@
-//! The ways in which a path or a secret may be spelt inside a text.
+//! The encodings of a path or a secret inside a text.
 
-/// A spelling that replay can tell apart and give back, by what follows the name in its placeholder.
+/// An encoding that replay can recognize and restore. The detail in the placeholder identifies it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PathEncoding {
-    /// As it is.
+    /// Unchanged.
     Plain,
-    /// As part of a URL's query: `%2Fhome%2Fme`.
+    /// Percent-encoded as in a URL's query: `%2Fhome%2Fme`.
     Percent,
-    /// As the name of a file, the way agents name a folder's state: `-home-me`.
+    /// As a file name, the way agents name the state of a directory: `-home-me`.
     Dashed,
-    /// As cautious JSON writers put it: `\/home\/me`.
+    /// With escaped slashes, as some JSON writers do: `\/home\/me`.
     Slashed,
 }
 
 impl PathEncoding {
     const ALL: [Self; 4] = [Self::Plain, Self::Percent, Self::Dashed, Self::Slashed];
 
-    /// The form that a placeholder's detail names.
+    /// Returns the encoding that a placeholder's detail names.
     pub(super) fn from_detail(detail: Option<&str>) -> Option<Self> {
-        Self::ALL.into_iter().find(|form| form.detail() == detail)
+        Self::ALL
+            .into_iter()
+            .find(|encoding| encoding.detail() == detail)
     }
 
     fn detail(self) -> Option<&'static str> {
@@ -30,7 +32,7 @@ impl PathEncoding {
         }
     }
 
-    /// The path in this form.
+    /// Returns the path in this encoding.
     pub(super) fn encode(self, path: &str) -> String {
         match self {
             Self::Plain => path.to_owned(),
@@ -48,28 +50,31 @@ impl PathEncoding {
     }
 }
 
-/// Every spelling of a path with its placeholder.
+/// Returns every encoding of a path with its placeholder.
 ///
-/// Those that differ from the plain one only on some machines share its placeholder, so that all machines
-/// record the same.
+/// Encodings that differ from the plain one only on some machines share its placeholder, so that
+/// recordings are the same on all machines.
 pub(super) fn path_encodings(path: &str, name: &str) -> Vec<(String, String)> {
     let with_slashes = path.replace('\\', "/");
-    let mut spellings = escaped(path);
-    spellings.extend([percent(&with_slashes, "/:"), with_slashes]);
-    spellings.sort();
-    spellings.dedup();
+    let mut plain_forms = escaped(path);
+    plain_forms.extend([percent(&with_slashes, "/:"), with_slashes]);
+    plain_forms.sort();
+    plain_forms.dedup();
     let plain = PathEncoding::Plain.placeholder(name);
-    let mut all: Vec<_> = spellings.into_iter().map(|s| (s, plain.clone())).collect();
-    for form in [PathEncoding::Percent, PathEncoding::Slashed] {
-        let spelt = form.encode(path);
-        let lower = spelt.replace("%2F", "%2f");
-        all.extend([spelt, lower].map(|s| (s, form.placeholder(name))));
+    let mut all: Vec<_> = plain_forms
+        .into_iter()
+        .map(|s| (s, plain.clone()))
+        .collect();
+    for encoding in [PathEncoding::Percent, PathEncoding::Slashed] {
+        let encoded = encoding.encode(path);
+        let lower = encoded.replace("%2F", "%2f");
+        all.extend([encoded, lower].map(|s| (s, encoding.placeholder(name))));
     }
     all
 }
 
-/// The path as part of a file's name, with its placeholder. A path of one part would be found in ordinary
-/// words: `-root`.
+/// Returns the path as part of a file name, with its placeholder. Returns `None` for a path of one part,
+/// because it would match in ordinary text: `-root`.
 pub(super) fn dashed_path_encoding(path: &str, name: &str) -> Option<(String, String)> {
     let parts = path.matches(['/', '\\']).count();
     (parts > 1).then(|| {
@@ -80,22 +85,22 @@ pub(super) fn dashed_path_encoding(path: &str, name: &str) -> Option<(String, St
     })
 }
 
-/// Every spelling of a secret: as it is, escaped, and in a URL with either kind of hexadecimal digits.
+/// Returns every encoding of a secret: plain, escaped, and percent-encoded with upper or lower case digits.
 pub(super) fn secret_encodings(secret: &str) -> Vec<String> {
-    let mut spellings = escaped(secret);
-    spellings.extend([percent(secret, ""), percent_lower(secret)]);
-    spellings.sort();
-    spellings.dedup();
-    spellings
+    let mut encodings = escaped(secret);
+    encodings.extend([percent(secret, ""), percent_lower(secret)]);
+    encodings.sort();
+    encodings.dedup();
+    encodings
 }
 
-/// The text as it is, inside JSON, inside JSON inside JSON, and inside JSON that is ASCII.
+/// Returns the text unchanged, inside JSON, inside JSON inside JSON, and inside ASCII-only JSON.
 fn escaped(text: &str) -> Vec<String> {
     let once = json(text);
     vec![text.to_owned(), json(&once), json_ascii(&once), once]
 }
 
-/// The text as the inside of a JSON string.
+/// Returns the text as the content of a JSON string.
 pub(super) fn json(text: &str) -> String {
     let quoted = serde_json::Value::from(text).to_string();
     quoted[1..quoted.len() - 1].to_owned()
@@ -116,7 +121,7 @@ fn json_ascii(json: &str) -> String {
     ascii
 }
 
-/// The text with everything but letters, digits and `-._~` as `%XX`, save what is to be kept.
+/// Percent-encodes everything but letters, digits, `-._~` and the characters in `keep`.
 pub(super) fn percent(text: &str, keep: &str) -> String {
     percent_with(text, keep, |byte| format!("%{byte:02X}"))
 }

@@ -1,4 +1,4 @@
-//! What a cassette holds.
+//! The contents of a cassette.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,15 +8,15 @@ use serde_json::Value;
 
 use crate::{AgentEvent, PermissionPolicy, SessionId, SessionOptions};
 
-/// A recording: entries in the order in which they began.
+/// A recording: entries in the order in which they started.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Cassette {
-    /// What was recorded.
+    /// The recorded entries.
     pub entries: Vec<Entry>,
 }
 
 impl Cassette {
-    /// The turns of agents among the entries, in order.
+    /// Returns the agent turns among the entries, in order.
     pub fn interactions(&self) -> impl Iterator<Item = &Interaction> {
         self.entries.iter().filter_map(|entry| match entry {
             Entry::Interaction(interaction) => Some(interaction),
@@ -24,7 +24,7 @@ impl Cassette {
         })
     }
 
-    /// The calls of models among the entries, in order.
+    /// Returns the model calls among the entries, in order.
     pub fn exchanges(&self) -> impl Iterator<Item = &Exchange> {
         self.entries.iter().filter_map(|entry| match entry {
             Entry::Exchange(exchange) => Some(exchange),
@@ -41,52 +41,52 @@ impl From<Vec<Interaction>> for Cassette {
     }
 }
 
-/// One thing that was recorded.
+/// One recorded entry.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Entry {
     /// A turn of an agent.
     Interaction(Interaction),
-    /// A call of a model.
+    /// A model call.
     Exchange(Exchange),
 }
 
-/// A prompt and what the agent did about it.
+/// A prompt and the events of its turn.
 ///
-/// The lines that the agent itself wrote are not kept: they hold clocks of their own, and a secret may be
-/// torn between two of them where nobody can find it.
+/// The agent's own output lines are not stored: they contain their own timestamps, and a secret may be
+/// split between two of them where it cannot be found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interaction {
     /// The session of the turn.
     pub session: SessionId,
-    /// Whether the session was taken up from an earlier time rather than begun.
+    /// Whether the session was resumed instead of created.
     pub resumed: bool,
-    /// What the session was opened with.
+    /// The options of the session.
     pub options: RecordedOptions,
-    /// What the agent was told.
+    /// The prompt.
     pub prompt: String,
-    /// What it did, in order.
+    /// The events, in order.
     pub events: Vec<TimedEvent>,
-    /// When the caller broke the turn off, where it did. The events are then all that came until then.
+    /// When the caller cancelled the turn, if it did. The events are then those received until that time.
     pub cut: Option<Duration>,
 }
 
-/// The options of a session that matter to what an agent does in it.
+/// The options of a session that affect the agent's behavior.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RecordedOptions {
-    /// Where the agent works.
+    /// The agent's working directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// The model that was asked for.
+    /// The requested model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The names of the MCP servers. Their commands and environments belong to the machine.
+    /// The names of the MCP servers. Their commands and environments are specific to the machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mcp_servers: Vec<String>,
     /// What the agent may do without asking.
     #[serde(default, skip_serializing_if = "is_default")]
     pub permissions: PermissionPolicy,
-    /// The schema that the answers must fit.
+    /// The schema that the answers must match.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Value>,
 }
@@ -104,42 +104,42 @@ impl From<&SessionOptions> for RecordedOptions {
     }
 }
 
-/// An event and when it came, counted from the prompt.
+/// An event with its time, counted from the prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimedEvent {
     /// The offset from the prompt.
     pub at: Duration,
-    /// What happened.
+    /// The event.
     pub event: AgentEvent,
 }
 
-/// A request to a model and the answer.
+/// A request to a model and the response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exchange {
-    /// The model API, in the word that the wire crate has for it.
+    /// The model API, by the name that the wire crate uses.
     pub dialect: String,
     /// The HTTP method.
     pub method: String,
     /// The path with its query.
     pub path: String,
-    /// The request's body; text that is no JSON is a JSON string.
+    /// The body of the request. Text that is not JSON is a JSON string.
     pub body: Value,
-    /// The status of the answer.
+    /// The status of the response.
     pub status: u16,
-    /// The headers of the answer that matter, names in lower case.
+    /// The relevant headers of the response, with names in lower case.
     pub headers: BTreeMap<String, String>,
-    /// The answer, cut where its own frames are cut.
+    /// The response, split at its own frames.
     pub chunks: Vec<Chunk>,
-    /// When the answer broke off, where it did.
+    /// When the response was cut off, if it was.
     pub cut: Option<Duration>,
 }
 
-/// A piece of a model's answer and when it came, counted from the request.
+/// A chunk of a model's response with its time, counted from the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
     /// The offset from the request.
     pub at: Duration,
-    /// The bytes; model APIs speak UTF-8.
+    /// The text; model APIs use UTF-8.
     pub text: String,
 }
 

@@ -1,37 +1,35 @@
-//! Why a text is no cassette.
+//! Errors of reading and writing cassettes.
 
 use super::{FILE_BYTES, LINE_BYTES, VERSION};
 
-/// Why a cassette cannot be read or written. Lines are counted from one.
+/// The error of reading or writing a cassette. Lines are counted from one.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CassetteError {
-    /// The first line does not say which version it is.
-    #[error("line 1: a cassette begins with {{\"cassette\":{VERSION}}}")]
+    /// The first line does not contain the version.
+    #[error("line 1: a cassette must start with {{\"cassette\":{VERSION}}}")]
     NoVersion,
-    /// The version is another one.
-    #[error(
-        "line 1: the cassette has version {found}, this program reads {VERSION}: record it anew"
-    )]
+    /// The version is not supported.
+    #[error("line 1: unsupported cassette version {found} (expected {VERSION}): record it again")]
     Version {
-        /// The version that the first line names.
+        /// The version in the first line.
         found: u64,
     },
-    /// A line is not what a cassette may hold.
+    /// A line is invalid.
     #[error("line {line}: {problem}")]
     Line {
-        /// Its number.
+        /// The line number.
         line: usize,
-        /// What is wrong with it.
+        /// The reason.
         problem: String,
     },
     /// A line is too long.
     #[error("line {line}: longer than {LINE_BYTES} bytes")]
     LongLine {
-        /// Its number.
+        /// The line number.
         line: usize,
     },
-    /// The whole is too long.
-    #[error("the cassette is longer than {FILE_BYTES} bytes: record fewer turns into one")]
+    /// The cassette is too long.
+    #[error("the cassette is longer than {FILE_BYTES} bytes: record fewer turns per cassette")]
     LongFile,
 }

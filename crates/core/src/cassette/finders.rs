@@ -1,4 +1,4 @@
-//! What is looked for: secrets, and whatever else belongs to one machine or one day.
+//! Finders for secrets and for machine-specific values.
 
 use secrecy::ExposeSecret;
 
@@ -9,27 +9,27 @@ use super::placeholder::{self, Placeholder};
 use super::rewrite::{Finder, Replacement};
 use super::{LocalPath, Substitutions, encodings};
 
-/// Finds secrets: those that were told, and what looks like a key.
+/// Finds secrets: the known ones, and text that matches the pattern of a key.
 pub(super) struct SecretFinder {
-    told: Needles,
+    known: Needles,
 }
 
 impl SecretFinder {
-    pub(super) fn new(places: &Substitutions) -> Self {
-        let mut told = Needles::default();
-        for (name, secret) in places.secrets() {
-            for spelling in encodings::secret_encodings(secret.expose_secret()) {
-                told.add(spelling, placeholder::secret_name(name), Boundary::Anywhere);
+    pub(super) fn new(substitutions: &Substitutions) -> Self {
+        let mut known = Needles::default();
+        for (name, secret) in substitutions.secrets() {
+            for encoded in encodings::secret_encodings(secret.expose_secret()) {
+                known.add(encoded, placeholder::secret_name(name), Boundary::Anywhere);
             }
         }
-        Self { told }
+        Self { known }
     }
 }
 
 impl Finder for SecretFinder {
     fn find(&mut self, text: &str, at: usize, borders: &[usize]) -> Option<Replacement> {
-        if let Some(change) = self.told.find(text, at, borders) {
-            return Some(change);
+        if let Some(replacement) = self.known.find(text, at, borders) {
+            return Some(replacement);
         }
         patterns::match_key(text, at).map(|range| Replacement {
             range,
@@ -45,20 +45,21 @@ pub(super) struct LocalValueFinder {
     ports: Numbering,
 }
 
-/// The shortest id that is looked for in ordinary text; a shorter one is only replaced where ids stand.
-const DISTINCTIVE: usize = 8;
+/// The minimum length of an id that is replaced in ordinary text. A shorter id is replaced in id fields only.
+const MIN_ID_LEN_IN_TEXT: usize = 8;
 
 impl LocalValueFinder {
-    pub(super) fn new(places: &Substitutions) -> Self {
+    pub(super) fn new(substitutions: &Substitutions) -> Self {
         let mut known = Needles::default();
-        for (place, path) in places.paths() {
-            for (spelling, placeholder) in encodings::path_encodings(path, place.as_str()) {
-                known.add(spelling, placeholder, Boundary::for_path(path));
+        for (local_path, path) in substitutions.paths() {
+            for (encoded, placeholder) in encodings::path_encodings(path, local_path.as_str()) {
+                known.add(encoded, placeholder, Boundary::for_path(path));
             }
-            let dashed = encodings::dashed_path_encoding(path, place.as_str());
-            if let Some((spelling, placeholder)) = dashed.filter(|_| *place == LocalPath::Workspace)
+            let dashed = encodings::dashed_path_encoding(path, local_path.as_str());
+            if let Some((encoded, placeholder)) =
+                dashed.filter(|_| *local_path == LocalPath::Workspace)
             {
-                known.add(spelling, placeholder, Boundary::Word);
+                known.add(encoded, placeholder, Boundary::Word);
             }
         }
         Self {
@@ -68,19 +69,22 @@ impl LocalValueFinder {
         }
     }
 
-    /// Replaces an id that stands where ids stand, and learns it.
+    /// Replaces the value of an id field, and remembers it.
     pub(super) fn replace_id(&mut self, id: &mut String) {
         if id.is_empty() {
             return;
         }
-        if let Some(mark) = Placeholder::parse_prefix(id).filter(|mark| mark.len == id.len()) {
-            self.on_placeholder(&mark);
+        if let Some(placeholder) =
+            Placeholder::parse_prefix(id).filter(|placeholder| placeholder.len == id.len())
+        {
+            self.on_placeholder(&placeholder);
             return;
         }
         let is_new = !self.ids.contains(id);
         let placeholder = format!("{{id:{}}}", self.ids.number_for(id));
-        let distinctive = id.len() >= DISTINCTIVE && id.bytes().any(|b| b.is_ascii_digit());
-        if is_new && distinctive {
+        let is_distinctive =
+            id.len() >= MIN_ID_LEN_IN_TEXT && id.bytes().any(|b| b.is_ascii_digit());
+        if is_new && is_distinctive {
             self.known
                 .add(id.clone(), placeholder.clone(), Boundary::Word);
         }
@@ -90,21 +94,21 @@ impl LocalValueFinder {
 
 impl Finder for LocalValueFinder {
     fn find(&mut self, text: &str, at: usize, borders: &[usize]) -> Option<Replacement> {
-        if let Some(change) = self.known.find(text, at, borders) {
-            return Some(change);
+        if let Some(replacement) = self.known.find(text, at, borders) {
+            return Some(replacement);
         }
-        let (range, look) = patterns::match_port_or_id(text, at, borders)?;
+        let (range, kind) = patterns::match_port_or_id(text, at, borders)?;
         let found = &text[range.clone()];
-        let with = match look {
+        let with = match kind {
             PatternKind::Port => format!("{{port:{}}}", self.ports.number_for(found)),
             PatternKind::Id => format!("{{id:{}}}", self.ids.number_for(found)),
         };
         Some(Replacement { range, with })
     }
 
-    /// A number that is taken stays taken.
-    fn on_placeholder(&mut self, mark: &Placeholder<'_>) {
-        match (mark.name, mark.number()) {
+    /// Reserves the number of a placeholder that is already in the text.
+    fn on_placeholder(&mut self, placeholder: &Placeholder<'_>) {
+        match (placeholder.name, placeholder.number()) {
             ("id", Some(number)) => self.ids.reserve(number),
             ("port", Some(number)) => self.ports.reserve(number),
             _ => {}

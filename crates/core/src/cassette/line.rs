@@ -15,7 +15,7 @@ pub(super) struct Header {
     pub(super) cassette: u64,
 }
 
-/// Every other line. `cut` ends a turn or an answer that broke off.
+/// Every other line. `cut` ends a turn or a response that was cut off.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum CassetteLine {
@@ -54,7 +54,7 @@ pub(super) enum CassetteLine {
     },
 }
 
-/// Offsets are whole milliseconds.
+/// Serializes offsets as whole milliseconds.
 mod millis {
     use std::time::Duration;
 

@@ -1,7 +1,7 @@
-//! Cassettes: what an agent or a model said, written down so that it can be said again elsewhere.
+//! Cassettes: portable recordings of agent turns and model exchanges.
 //!
-//! A cassette is a text of JSON lines. The first names the version; a `turn` line is followed by its
-//! `event` lines, a `request` line by its `response` and its `chunk` lines:
+//! A cassette is a text of JSON lines. The first line contains the version. A `turn` line is followed by
+//! its `event` lines, a `request` line by its `response` line and its `chunk` lines:
 //!
 //! ```text
 //! {"cassette":1}
@@ -13,23 +13,23 @@
 //! {"type":"chunk","at":3,"text":"data: [DONE]\n\n"}
 //! ```
 //!
-//! Nothing in it belongs to one machine or one day: times are offsets in milliseconds, and a [`Normaliser`]
-//! puts placeholders in the place of paths, ports, ids and secrets. Whoever plays a cassette puts the paths
-//! of the new machine back with [`Places::restore`].
+//! A cassette contains nothing specific to a machine or a date: times are offsets in milliseconds, and a
+//! [`Normalizer`] replaces paths, ports, ids and secrets by placeholders. A replay inserts the paths of the
+//! current machine with [`Substitutions::restore`].
 //!
-//! | placeholder | stands for |
+//! | placeholder | meaning |
 //! |---|---|
-//! | `{workspace}` `{home}` `{tmp}` `{executable}` | a path, see [`Place`] |
-//! | `{home:percent}` `{home:slashed}` | the same, spelt `%2Fhome%2Fme`, `\/home\/me` |
-//! | `{workspace:dashed}` | the same as a file's name, `-home-me-work` |
+//! | `{workspace}` `{home}` `{tmp}` `{executable}` | a path, see [`LocalPath`] |
+//! | `{home:percent}` `{home:slashed}` | the same, encoded as `%2Fhome%2Fme`, `\/home\/me` |
+//! | `{workspace:dashed}` | the same as a file name, `-home-me-work` |
 //! | `{port:1}` | the first port of a loopback address |
-//! | `{id:1}` | the first id: of a session, a tool, a turn, or one that looks like an id |
-//! | `{secret:NAME}`, `{secret}` | a secret that was told, one that looks like a key |
+//! | `{id:1}` | the first id: of a session, a tool, a turn, or a text that matches the pattern of an id |
+//! | `{secret:NAME}`, `{secret}` | a known secret, a text that matches the pattern of a key |
 //!
-//! A text that spells a placeholder itself cannot be told from a recorded one.
+//! A text that contains a placeholder literally cannot be distinguished from a recorded one.
 //!
-//! Fields that a reader does not know are ignored; another version is not read at all. This module is pure:
-//! it turns text into values and back, and opens no file.
+//! Unknown fields are ignored; other versions are rejected. This module does no I/O: it converts text to
+//! values and back.
 
 mod encodings;
 mod entry;
@@ -58,7 +58,7 @@ pub use substitutions::{LocalPath, Substitutions};
 
 /// The version that is written, and the only one that is read.
 pub const VERSION: u64 = 1;
-/// The longest line.
+/// The maximum length of a line.
 pub const LINE_BYTES: usize = crate::limits::PROTOCOL_LINE_BYTES;
-/// The longest cassette.
+/// The maximum length of a cassette.
 pub const FILE_BYTES: usize = 64 << 20;

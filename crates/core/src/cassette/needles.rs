@@ -1,4 +1,4 @@
-//! Known texts to be found, the longest first.
+//! Search for known texts. The longest match wins.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -6,36 +6,36 @@ use std::collections::{BTreeMap, HashMap};
 use super::placeholder::Placeholder;
 use super::rewrite::Replacement;
 
-/// What is looked for, and what takes its place.
+/// The texts to find, with their replacements.
 pub(super) struct Needles {
-    /// By length, the longest first: an inner path is found before the outer one. A cassette may teach
-    /// thousands of ids, but they have few lengths.
+    /// By length, the longest first: an inner path is found before the outer one. A cassette may add
+    /// thousands of ids, but they have few different lengths.
     lengths: BTreeMap<Reverse<usize>, HashMap<String, Needle>>,
-    /// The bytes with which some needle begins.
-    begins: [bool; 256],
+    /// The first bytes of all needles.
+    first_bytes: [bool; 256],
 }
 
 struct Needle {
     placeholder: String,
-    fit: Boundary,
+    boundary: Boundary,
 }
 
-/// Where a text may stand to be found.
+/// Which characters may surround a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Boundary {
-    /// Anywhere: no part of a secret is kept.
+    /// Any. Used for secrets, so that no part of one remains.
     Anywhere,
-    /// Where the name of a file ends: `/home/me` is not found in `/home/meredith`.
+    /// A file name must end after the match: `/home/me` is not found in `/home/meredith`.
     Path,
-    /// The same, and where a path begins: `/tmp` is not found in `/home/me/tmp`.
+    /// As [`Path`](Self::Path), and a path must start at the match: `/tmp` is not found in `/home/me/tmp`.
     ShortPath,
-    /// Where a word ends.
+    /// A word must end after the match.
     Word,
 }
 
 impl Boundary {
-    /// How this path is to be found. A longer one is also found where another seems to go on, as in the
-    /// `a/home/me` of a diff: better too much left out than too little.
+    /// Returns the boundary for a path. A longer path is also found where another one seems to continue, as
+    /// in the `a/home/me` of a diff: replacing too much is better than too little.
     pub(super) fn for_path(path: &str) -> Self {
         match path.matches(['/', '\\']).count() {
             0 | 1 => Self::ShortPath,
@@ -57,35 +57,36 @@ impl Default for Needles {
     fn default() -> Self {
         Self {
             lengths: BTreeMap::new(),
-            begins: [false; 256],
+            first_bytes: [false; 256],
         }
     }
 }
 
 impl Needles {
-    /// Adds a text with its placeholder. The first of two equal texts counts.
-    pub(super) fn add(&mut self, text: String, placeholder: String, fit: Boundary) {
+    /// Adds a text with its placeholder. If the text is already present, the first placeholder stays.
+    pub(super) fn add(&mut self, text: String, placeholder: String, boundary: Boundary) {
         if let Some(first) = text.bytes().next() {
-            self.begins[usize::from(first)] = true;
+            self.first_bytes[usize::from(first)] = true;
             let same_length = self.lengths.entry(Reverse(text.len())).or_default();
-            same_length
-                .entry(text)
-                .or_insert(Needle { placeholder, fit });
+            same_length.entry(text).or_insert(Needle {
+                placeholder,
+                boundary,
+            });
         }
     }
 
-    /// The change for the longest needle that stands at this place.
+    /// Returns the replacement for the longest needle at this position.
     pub(super) fn find(&self, text: &str, at: usize, borders: &[usize]) -> Option<Replacement> {
         let first = text.as_bytes().get(at)?;
-        if !self.begins[usize::from(*first)] {
+        if !self.first_bytes[usize::from(*first)] {
             return None;
         }
         self.lengths.iter().find_map(|(Reverse(length), needles)| {
             let end = at + length;
             let needle = needles.get(text.get(at..end)?)?;
-            let fits = borders.binary_search(&end).is_ok()
-                || needle.fit.matches(&text[..at], &text[end..]);
-            fits.then(|| Replacement {
+            let matches = borders.binary_search(&end).is_ok()
+                || needle.boundary.matches(&text[..at], &text[end..]);
+            matches.then(|| Replacement {
                 range: at..end,
                 with: needle.placeholder.clone(),
             })
@@ -93,27 +94,27 @@ impl Needles {
     }
 }
 
-/// Whether a file's name is over where this text begins.
+/// Returns `true` if a file name ends before this text.
 fn name_ends(rest: &str) -> bool {
     let mut chars = rest.chars();
     match chars.next() {
         None => true,
         Some('.') => !chars.next().is_some_and(char::is_alphanumeric),
-        // An encoded letter goes on with the name, an encoded separator does not.
+        // An encoded letter continues the name, an encoded separator does not.
         Some('%') => match rest.get(1..3) {
             Some(code) if code.bytes().all(|b| b.is_ascii_hexdigit()) => ["2F", "5C", "22", "0A"]
                 .iter()
                 .any(|end| code.eq_ignore_ascii_case(end)),
             _ => true,
         },
-        // What stands for an id was a part of the name.
+        // A placeholder replaces a part of the name.
         Some('{') => Placeholder::parse_prefix(rest).is_none(),
         Some(c) => !is_name(c),
     }
 }
 
-/// Whether a path may begin after this text. Letters of a flag (`-I`), of an escape (`\n`) and of a
-/// terminal's colour (`[0m`) belong to no path.
+/// Returns `true` if a path may start after this text. The letters of a flag (`-I`), of an escape (`\n`) and
+/// of a terminal color (`[0m`) are not part of a path.
 fn path_begins(before: &str) -> bool {
     let mut chars = before.chars().rev();
     match (chars.next(), chars.next()) {

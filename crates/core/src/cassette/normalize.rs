@@ -1,4 +1,4 @@
-//! Placeholders in the place of what belongs to one machine or one day.
+//! Replaces machine-specific values in a recording by placeholders.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -6,27 +6,27 @@ use std::fmt;
 use super::finders::{LocalValueFinder, SecretFinder};
 use super::{Cassette, Entry, Substitutions, rewrite, visit};
 
-/// Puts placeholders in the place of paths, ports, ids and secrets.
+/// Replaces paths, ports, ids and secrets by placeholders.
 ///
-/// It is told the paths and secrets, and learns ids and ports in the order in which they appear; so one
-/// normaliser belongs to one cassette. What is normalised already stays as it is.
+/// Paths and secrets are given. Ids and ports are numbered in the order in which they appear, so use one
+/// normalizer per cassette. Normalizing twice has no further effect.
 pub struct Normalizer {
     secrets: SecretFinder,
     locals: LocalValueFinder,
 }
 
 impl Normalizer {
-    /// A normaliser for what was recorded at these places.
-    pub fn new(places: &Substitutions) -> Self {
+    /// Creates a normalizer for recordings from the machine with these paths and secrets.
+    pub fn new(substitutions: &Substitutions) -> Self {
         Self {
-            secrets: SecretFinder::new(places),
-            locals: LocalValueFinder::new(places),
+            secrets: SecretFinder::new(substitutions),
+            locals: LocalValueFinder::new(substitutions),
         }
     }
 
-    /// Normalises a whole recording.
+    /// Normalizes a whole recording.
     pub fn normalize_cassette(&mut self, cassette: &mut Cassette) {
-        // All ids first: a text may name one before it stands in its own field.
+        // All ids first: a text may contain an id before the id appears in its own field.
         for entry in &mut cassette.entries {
             visit::for_each_id(entry, &mut |id| self.locals.replace_id(id));
         }
@@ -35,42 +35,43 @@ impl Normalizer {
         }
     }
 
-    /// Normalises one text.
+    /// Normalizes one text.
     pub fn normalize_text(&mut self, text: &str) -> String {
         let mut text = text.to_owned();
-        self.joined(&mut [&mut text]);
+        self.normalize_chunks(&mut [&mut text]);
         text
     }
 
     fn entry(&mut self, entry: &mut Entry) {
         visit::for_each_value(entry, &mut |value| {
-            visit::keys(value, &mut |key| self.joined(&mut [key]));
+            visit::keys(value, &mut |key| self.normalize_chunks(&mut [key]));
         });
         let mut texts: Vec<Vec<&mut String>> = Vec::new();
         let mut streams = HashMap::new();
-        for (stream, piece) in visit::texts(entry) {
+        for (stream, chunk) in visit::texts(entry) {
             let next = texts.len();
             let at = stream.map_or(next, |stream| *streams.entry(stream).or_insert(next));
             match texts.get_mut(at) {
-                Some(pieces) => pieces.push(piece),
-                None => texts.push(vec![piece]),
+                Some(chunks) => chunks.push(chunk),
+                None => texts.push(vec![chunk]),
             }
         }
-        for mut pieces in texts {
-            self.joined(&mut pieces);
+        for mut chunks in texts {
+            self.normalize_chunks(&mut chunks);
         }
     }
 
-    /// Normalises a text that came in pieces: secrets first, so that nothing else hides a part of one.
-    fn joined(&mut self, pieces: &mut [&mut String]) {
-        rewrite::rewrite(pieces, &mut self.secrets);
-        rewrite::rewrite(pieces, &mut self.locals);
+    /// Normalizes a text that is split into chunks. Secrets come first, so that no other replacement hides a
+    /// part of one.
+    fn normalize_chunks(&mut self, chunks: &mut [&mut String]) {
+        rewrite::rewrite(chunks, &mut self.secrets);
+        rewrite::rewrite(chunks, &mut self.locals);
     }
 }
 
 impl fmt::Debug for Normalizer {
-    /// It holds secrets, and is left out.
+    /// Omits the fields, because they contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Normaliser").finish_non_exhaustive()
+        f.debug_struct("Normalizer").finish_non_exhaustive()
     }
 }

@@ -1,35 +1,35 @@
-//! Numbers for things in the order in which they appear.
+//! Numbers values in the order in which they appear.
 
 use std::collections::HashMap;
 
-/// Gives each thing its number, counted from one.
+/// Assigns numbers to values, counted from one.
 #[derive(Debug, Default)]
 pub(super) struct Numbering {
     known: HashMap<String, u64>,
-    taken: u64,
+    last: u64,
 }
 
 impl Numbering {
-    /// Whether this thing has a number.
-    pub(super) fn contains(&self, thing: &str) -> bool {
-        self.known.contains_key(thing)
+    /// Returns `true` if this value has a number.
+    pub(super) fn contains(&self, value: &str) -> bool {
+        self.known.contains_key(value)
     }
 
-    /// The number of this thing.
-    pub(super) fn number_for(&mut self, thing: &str) -> u64 {
-        if let Some(number) = self.known.get(thing) {
+    /// Returns the number of this value. A new value gets the next number.
+    pub(super) fn number_for(&mut self, value: &str) -> u64 {
+        if let Some(number) = self.known.get(value) {
             return *number;
         }
-        self.taken += 1;
-        self.known.insert(thing.to_owned(), self.taken);
-        self.taken
+        self.last += 1;
+        self.known.insert(value.to_owned(), self.last);
+        self.last
     }
 
-    /// A number that the material already uses, and that nothing else may get.
+    /// Reserves a number that the text already uses.
     pub(super) fn reserve(&mut self, number: u64) {
-        // A number near the end of the range is a literal of somebody's text, not one of ours.
+        // A number near the end of the range is a literal in the text, not an assigned number.
         if number < u64::from(u32::MAX) {
-            self.taken = self.taken.max(number);
+            self.last = self.last.max(number);
         }
     }
 }

@@ -1,15 +1,15 @@
-//! Things that are known by their looks: ids, ports of loopback addresses, keys.
+//! Values that are recognized by pattern: ids, ports of loopback addresses, keys.
 
 use std::ops::Range;
 
-/// What was found by its looks.
+/// The kind of a value found by pattern.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PatternKind {
     Id,
     Port,
 }
 
-/// How ids of models and agents begin; what follows has at least [`ID_TAIL`] letters.
+/// The prefixes of model and agent ids. At least [`MIN_ID_TAIL`] characters follow.
 const ID_PREFIXES: [&str; 9] = [
     "chatcmpl-",
     "msg_",
@@ -23,7 +23,7 @@ const ID_PREFIXES: [&str; 9] = [
 ];
 const MIN_ID_TAIL: usize = 10;
 
-/// How keys of well-known services begin; what follows has at least [`KEY_TAIL`] letters.
+/// The prefixes of keys of well-known services. At least [`MIN_KEY_TAIL`] characters follow.
 const KEY_PREFIXES: [&str; 11] = [
     "sk-",
     "sk_",
@@ -41,7 +41,8 @@ const MIN_KEY_TAIL: usize = 16;
 
 const LOOPBACK_HOSTS: [&str; 4] = ["127.0.0.1", "localhost", "[::1]", "0.0.0.0"];
 
-/// A key at this place, by its looks. It takes all letters that follow: better a word lost than a key kept.
+/// Matches a key at this position. The match includes all characters that may belong to the key: losing a
+/// word is better than keeping a part of a key.
 pub(super) fn match_key(text: &str, at: usize) -> Option<Range<usize>> {
     let rest = &text[at..];
     if !rest.starts_with(['B', 's', 'g', 'A', 'x']) || !starts_word(text, at) {
@@ -59,17 +60,17 @@ pub(super) fn match_key(text: &str, at: usize) -> Option<Range<usize>> {
     (tail >= MIN_KEY_TAIL).then(|| at..at + prefix.len() + tail)
 }
 
-/// A port or an id at this place, by its looks. `borders` are where pieces of the text were joined.
+/// Matches a port or an id at this position. `borders` are the offsets at which chunks were joined.
 pub(super) fn match_port_or_id(
     text: &str,
     at: usize,
     borders: &[usize],
 ) -> Option<(Range<usize>, PatternKind)> {
-    // Most places hold nothing of the kind, and their first byte shows it.
+    // The first byte excludes most positions.
     let first = *text.as_bytes().get(at)?;
-    let port = || port(text, at).map(|port| (port, PatternKind::Port));
+    let port = || match_port(text, at).map(|range| (range, PatternKind::Port));
     let uuid = || match_uuid(text, at, borders).map(|end| (at..end, PatternKind::Id));
-    let prefixed = || prefixed(text, at, borders).map(|end| (at..end, PatternKind::Id));
+    let prefixed = || match_prefixed_id(text, at, borders).map(|end| (at..end, PatternKind::Id));
     match first {
         b'0' | b'1' => port().or_else(uuid),
         b'l' | b'[' => port(),
@@ -80,24 +81,27 @@ pub(super) fn match_port_or_id(
     }
 }
 
-/// The end of an id that begins as ids of models and agents do.
-fn prefixed(text: &str, at: usize, borders: &[usize]) -> Option<usize> {
+/// Returns the end of an id with a known prefix.
+fn match_prefixed_id(text: &str, at: usize, borders: &[usize]) -> Option<usize> {
     let rest = &text[at..];
     let prefix = ID_PREFIXES
         .iter()
         .find(|prefix| rest.starts_with(**prefix))?;
     let tail = prefix_len_while(&rest[prefix.len()..], |b| is_word(b) || b == b'-');
     let mut end = at + prefix.len() + tail;
-    // Whole already where a piece ends: what follows is another piece's first word.
-    let whole = at + prefix.len() + MIN_ID_TAIL;
-    if let Some(border) = borders.iter().find(|border| (whole..end).contains(*border)) {
+    // If the id is already complete at the end of a chunk, the following text is a word of the next chunk.
+    let min_end = at + prefix.len() + MIN_ID_TAIL;
+    if let Some(border) = borders
+        .iter()
+        .find(|border| (min_end..end).contains(*border))
+    {
         end = *border;
     }
     let has_digit = rest[..end - at].bytes().any(|b| b.is_ascii_digit());
-    (end >= whole && has_digit && starts_word(text, at)).then_some(end)
+    (end >= min_end && has_digit && starts_word(text, at)).then_some(end)
 }
 
-fn port(text: &str, at: usize) -> Option<Range<usize>> {
+fn match_port(text: &str, at: usize) -> Option<Range<usize>> {
     let rest = &text[at..];
     let host = LOOPBACK_HOSTS
         .iter()
@@ -131,7 +135,7 @@ fn match_uuid(text: &str, at: usize, borders: &[usize]) -> Option<usize> {
     (!hex(end) || is_border(&end)).then_some(end)
 }
 
-/// Whether a word may begin here. The letter of an escape such as `\n` belongs to no word.
+/// Returns `true` if a word may start here. The letter of an escape such as `\n` is not part of a word.
 fn starts_word(text: &str, at: usize) -> bool {
     let mut before = text[..at].chars().rev();
     match before.next() {
@@ -145,6 +149,6 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-fn prefix_len_while(text: &str, belongs: impl Fn(u8) -> bool) -> usize {
-    text.bytes().take_while(|byte| belongs(*byte)).count()
+fn prefix_len_while(text: &str, accept: impl Fn(u8) -> bool) -> usize {
+    text.bytes().take_while(|byte| accept(*byte)).count()
 }

@@ -1,4 +1,4 @@
-//! Placeholders: how they are written and recognised.
+//! The syntax of placeholders.
 
 use std::borrow::Cow;
 
@@ -20,11 +20,11 @@ const NAMES: [&str; 7] = [
     "secret",
 ];
 
-/// No placeholder is longer; a brace far away is no end.
+/// The maximum length of a placeholder. A closing brace further away does not end it.
 const MAX_PLACEHOLDER_LEN: usize = 80;
 
 impl<'a> Placeholder<'a> {
-    /// The placeholder that the text begins with.
+    /// Parses the placeholder at the start of the text.
     pub(super) fn parse_prefix(text: &'a str) -> Option<Self> {
         let rest = text.strip_prefix('{')?;
         let end = rest
@@ -36,9 +36,9 @@ impl<'a> Placeholder<'a> {
             Some((name, detail)) => (name, Some(detail)),
             None => (inner, None),
         };
-        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        let known =
-            NAMES.contains(&name) && detail.is_none_or(|d| !d.is_empty() && d.chars().all(plain));
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let known = NAMES.contains(&name)
+            && detail.is_none_or(|d| !d.is_empty() && d.chars().all(is_plain));
         known.then_some(Self {
             name,
             detail,
@@ -46,13 +46,13 @@ impl<'a> Placeholder<'a> {
         })
     }
 
-    /// The number of a numbered placeholder.
+    /// Returns the number of a numbered placeholder.
     pub(super) fn number(&self) -> Option<u64> {
         self.detail?.parse().ok()
     }
 }
 
-/// The name of a secret, in letters that a placeholder may have.
+/// Returns the placeholder of a secret. Characters of its name that are not allowed are replaced.
 pub(super) fn secret_name(name: &str) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let name: String = name
@@ -63,30 +63,30 @@ pub(super) fn secret_name(name: &str) -> String {
     format!("{{secret:{name}}}")
 }
 
-/// The text with every number in its placeholders left out: `{id}` for `{id:7}`.
+/// Removes the numbers from all placeholders: `{id:7}` becomes `{id}`.
 ///
-/// Numbers follow the order in which things appeared; two texts that differ in nothing else say the same.
+/// Numbers depend on the order of appearance. Texts that differ only in these numbers are equivalent.
 pub fn strip_placeholder_numbers(text: &str) -> Cow<'_, str> {
     if !text.contains('{') {
         return Cow::Borrowed(text);
     }
-    let mut plain = String::with_capacity(text.len());
+    let mut stripped = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(brace) = rest.find('{') {
-        plain.push_str(&rest[..brace]);
+        stripped.push_str(&rest[..brace]);
         rest = &rest[brace..];
-        let taken = match Placeholder::parse_prefix(rest) {
-            Some(mark) if mark.number().is_some() => {
-                plain.extend(["{", mark.name, "}"]);
-                mark.len
+        let len = match Placeholder::parse_prefix(rest) {
+            Some(placeholder) if placeholder.number().is_some() => {
+                stripped.extend(["{", placeholder.name, "}"]);
+                placeholder.len
             }
             _ => {
-                plain.push('{');
+                stripped.push('{');
                 1
             }
         };
-        rest = &rest[taken..];
+        rest = &rest[len..];
     }
-    plain.push_str(rest);
-    Cow::Owned(plain)
+    stripped.push_str(rest);
+    Cow::Owned(stripped)
 }

@@ -1,4 +1,4 @@
-//! From a text to the cassette it holds.
+//! Parsing of cassettes.
 
 use super::line::{CassetteLine, Header};
 use super::{
@@ -7,7 +7,7 @@ use super::{
 };
 
 impl Cassette {
-    /// Reads a cassette. Empty lines are passed over; everything else must fit.
+    /// Parses a cassette. Empty lines are skipped; every other line must be valid.
     pub fn parse(text: &str) -> Result<Self, CassetteError> {
         if text.len() > FILE_BYTES {
             return Err(CassetteError::LongFile);
@@ -35,7 +35,7 @@ impl Cassette {
         Ok(cassette)
     }
 
-    /// Puts a line where it belongs: a beginning opens an entry, all else goes on with the last one.
+    /// Adds a line. A `turn` or `request` line starts an entry; any other line continues the last entry.
     fn push_line(&mut self, line: CassetteLine) -> Result<(), &'static str> {
         match line {
             CassetteLine::Turn {
@@ -68,30 +68,30 @@ impl Cassette {
             })),
             CassetteLine::Event { at, event } => match self.open() {
                 Some(Entry::Interaction(turn)) => turn.events.push(TimedEvent { at, event }),
-                _ => return Err("an event belongs after a turn that was not cut"),
+                _ => return Err("an event must follow a turn that was not cut"),
             },
             CassetteLine::Response { status, headers } => match self.open() {
                 Some(Entry::Exchange(exchange)) if exchange.status == UNANSWERED => {
                     (exchange.status, exchange.headers) = (status, headers);
                 }
-                _ => return Err("a response belongs after its request"),
+                _ => return Err("a response must follow its request"),
             },
             CassetteLine::Chunk { at, text } => match self.open() {
                 Some(Entry::Exchange(exchange)) if exchange.status != UNANSWERED => {
                     exchange.chunks.push(Chunk { at, text });
                 }
-                _ => return Err("a chunk belongs after a response that was not cut"),
+                _ => return Err("a chunk must follow a response that was not cut"),
             },
             CassetteLine::Cut { at } => match self.open() {
                 Some(Entry::Interaction(Interaction { cut, .. }))
                 | Some(Entry::Exchange(Exchange { cut, .. })) => *cut = Some(at),
-                None => return Err("a cut belongs once at the end of a turn or an answer"),
+                None => return Err("a cut must be the last line of a turn or a response"),
             },
         }
         Ok(())
     }
 
-    /// The last entry, if it may still go on.
+    /// Returns the last entry, unless it was cut.
     fn open(&mut self) -> Option<&mut Entry> {
         self.entries.last_mut().filter(|entry| match entry {
             Entry::Interaction(turn) => turn.cut.is_none(),
@@ -100,5 +100,5 @@ impl Cassette {
     }
 }
 
-/// The status of a request that is still without its response line.
+/// The status of a request without a response line so far.
 const UNANSWERED: u16 = 0;

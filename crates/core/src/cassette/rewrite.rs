@@ -1,78 +1,82 @@
-//! A text that came in pieces, changed as if it were whole.
+//! Rewrites a text that is split into chunks as if it were one string.
 //!
-//! A path or a secret may be torn between two pieces of a stream. The pieces are joined to look for it; what
-//! is found leaves every piece that held a part of it, and its placeholder goes where it began.
+//! A path or a secret may be split between two chunks of a stream. The chunks are joined for the search. A
+//! match is removed from every chunk that contained a part of it, and its placeholder is inserted where the
+//! match started.
 
 use std::ops::Range;
 
 use super::placeholder::Placeholder;
 
-/// What is to stand in the place of a range of the joined text.
+/// The replacement of a range of the joined text.
 pub(super) struct Replacement {
     pub(super) range: Range<usize>,
     pub(super) with: String,
 }
 
-/// Someone who looks for things in a text.
+/// Finds values to replace in a text.
 pub(super) trait Finder {
-    /// What is to be changed at this place. `borders` are the places where pieces were joined.
+    /// Returns the replacement at this position, if any. `borders` are the offsets at which chunks were
+    /// joined.
     fn find(&mut self, text: &str, at: usize, borders: &[usize]) -> Option<Replacement>;
 
-    /// Called for the placeholders that are in the text already.
+    /// Called for each placeholder that is already in the text.
     fn on_placeholder(&mut self, _: &Placeholder<'_>) {}
 }
 
-/// Looks at every place of the joined text that is not in a placeholder, and makes the changes.
-pub(super) fn rewrite(pieces: &mut [&mut String], finder: &mut impl Finder) {
-    let (joined, borders) = join(pieces);
-    let mut changes = Vec::new();
+/// Calls the finder for every position of the joined text outside of placeholders, and replaces the matches.
+pub(super) fn rewrite(chunks: &mut [&mut String], finder: &mut impl Finder) {
+    let (joined, borders) = join(chunks);
+    let mut replacements = Vec::new();
     let mut at = 0;
     while at < joined.len() {
-        if let Some(mark) = Placeholder::parse_prefix(&joined[at..]) {
-            finder.on_placeholder(&mark);
-            at += mark.len;
-        } else if let Some(change) = finder.find(&joined, at, &borders) {
-            at = change.range.end;
-            changes.push(change);
+        if let Some(placeholder) = Placeholder::parse_prefix(&joined[at..]) {
+            finder.on_placeholder(&placeholder);
+            at += placeholder.len;
+        } else if let Some(replacement) = finder.find(&joined, at, &borders) {
+            at = replacement.range.end;
+            replacements.push(replacement);
         } else {
             at += joined[at..].chars().next().map_or(1, char::len_utf8);
         }
     }
-    if !changes.is_empty() {
-        apply(pieces, &joined, &changes);
+    if !replacements.is_empty() {
+        apply(chunks, &joined, &replacements);
     }
 }
 
-/// The whole text, and where in it the pieces after the first begin.
-fn join(pieces: &[&mut String]) -> (String, Vec<usize>) {
+/// Returns the joined text and the offsets of all chunks after the first.
+fn join(chunks: &[&mut String]) -> (String, Vec<usize>) {
     let mut joined = String::new();
     let mut borders = Vec::new();
-    for piece in pieces {
+    for chunk in chunks {
         if !joined.is_empty() {
             borders.push(joined.len());
         }
-        joined.push_str(piece);
+        joined.push_str(chunk);
     }
     (joined, borders)
 }
 
-fn apply(pieces: &mut [&mut String], joined: &str, changes: &[Replacement]) {
-    let mut changes = changes.iter().peekable();
+fn apply(chunks: &mut [&mut String], joined: &str, replacements: &[Replacement]) {
+    let mut replacements = replacements.iter().peekable();
     let mut start = 0;
     let mut done = 0;
-    for piece in pieces {
-        let end = start + piece.len();
-        let mut changed = String::with_capacity(piece.len());
-        while let Some(change) = changes.next_if(|change| change.range.start < end) {
-            changed.push_str(&joined[done..change.range.start]);
-            changed.push_str(&change.with);
-            done = change.range.end;
+    for chunk in chunks {
+        let end = start + chunk.len();
+        let mut rewritten = String::with_capacity(chunk.len());
+        while let Some(replacement) =
+            replacements.next_if(|replacement| replacement.range.start < end)
+        {
+            rewritten.push_str(&joined[done..replacement.range.start]);
+            rewritten.push_str(&replacement.with);
+            done = replacement.range.end;
         }
         if done < end {
-            changed.push_str(&joined[done..end]);
+            rewritten.push_str(&joined[done..end]);
             done = end;
         }
-        **piece = changed;
+        **chunk = rewritten;
         start = end;
     }
 }

@@ -1,4 +1,4 @@
-//! What belongs to one machine: its paths and its secrets.
+//! The machine-specific values of a recording: paths and secrets.
 
 use std::fmt;
 use std::path::Path;
@@ -9,22 +9,22 @@ use super::encodings::{self, PathEncoding};
 use super::placeholder::Placeholder;
 use super::{Interaction, visit};
 
-/// A path that is another one on every machine.
+/// A path that differs between machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LocalPath {
-    /// Where the agent works.
+    /// The agent's working directory.
     Workspace,
-    /// The user's home.
+    /// The user's home directory.
     Home,
-    /// Where temporary files go.
+    /// The directory for temporary files.
     Tmp,
-    /// The agent's program.
+    /// The program of the agent.
     Executable,
 }
 
 impl LocalPath {
-    /// The name in the placeholder.
+    /// Returns the name in the placeholder.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Workspace => "workspace",
@@ -41,7 +41,7 @@ impl fmt::Display for LocalPath {
     }
 }
 
-/// The paths and secrets of this machine: what a recording leaves out, and what a replay puts back.
+/// The paths and secrets of this machine. A recording replaces them, and a replay restores the paths.
 #[derive(Debug, Clone, Default)]
 pub struct Substitutions {
     paths: Vec<(LocalPath, String)>,
@@ -49,42 +49,43 @@ pub struct Substitutions {
 }
 
 impl Substitutions {
-    /// No places.
+    /// Creates an empty set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a path. A place may have several, such as one behind a link: all are left out of a recording,
-    /// and a replay puts the first one back.
+    /// Adds a path. There may be several of one kind, e.g. the target of a symbolic link: a recording
+    /// replaces all of them, and a replay restores the first.
     ///
-    /// The root of a file system, an empty path and a relative one say nothing about a machine.
+    /// The root of a file system, an empty path and a relative path are ignored, because they are not
+    /// specific to a machine.
     #[must_use]
-    pub fn path(mut self, place: LocalPath, path: impl AsRef<Path>) -> Self {
+    pub fn path(mut self, kind: LocalPath, path: impl AsRef<Path>) -> Self {
         let path = path.as_ref().to_string_lossy();
         let path = path.trim_end_matches(['/', '\\']);
         let absolute =
             path.starts_with(['/', '\\']) || path.get(1..3).is_some_and(|s| s.starts_with(':'));
-        let named = path.len() > 1 && absolute;
+        let is_specific = path.len() > 1 && absolute;
         let known = self.paths.iter().any(|(_, known)| known == path);
-        if named && !known {
-            self.paths.push((place, path.to_owned()));
+        if is_specific && !known {
+            self.paths.push((kind, path.to_owned()));
         }
         self
     }
 
-    /// Adds the folder in which the agent works.
+    /// Adds the agent's working directory.
     #[must_use]
     pub fn workspace(self, path: impl AsRef<Path>) -> Self {
         self.path(LocalPath::Workspace, path)
     }
 
-    /// Adds the user's home.
+    /// Adds the user's home directory.
     #[must_use]
     pub fn home(self, path: impl AsRef<Path>) -> Self {
         self.path(LocalPath::Home, path)
     }
 
-    /// Adds a secret under the name that a recording shows in its place.
+    /// Adds a secret and the name that replaces it in a recording.
     #[must_use]
     pub fn secret(mut self, name: &str, secret: SecretString) -> Self {
         if !secret.expose_secret().is_empty() {
@@ -93,18 +94,18 @@ impl Substitutions {
         self
     }
 
-    /// These places, with another folder to work in before the ones that are known.
+    /// Returns a copy in which the given working directory precedes the existing ones.
     #[must_use]
     pub fn with_workspace(&self, path: impl AsRef<Path>) -> Self {
-        let mut places = Self {
+        let mut substitutions = Self {
             paths: Vec::new(),
             secrets: self.secrets.clone(),
         }
         .workspace(path);
-        for (place, path) in &self.paths {
-            places = places.path(*place, path);
+        for (kind, path) in &self.paths {
+            substitutions = substitutions.path(*kind, path);
         }
-        places
+        substitutions
     }
 
     pub(super) fn paths(&self) -> &[(LocalPath, String)] {
@@ -115,29 +116,29 @@ impl Substitutions {
         &self.secrets
     }
 
-    /// Puts this machine's paths in the place of their placeholders, so that a recorded turn can be used
-    /// here. Placeholders of places that are not known here stay, as do ids, ports and secrets.
+    /// Replaces placeholders in a recorded turn by the paths of this machine. Placeholders of unknown paths
+    /// stay, as do ids, ports and secrets.
     pub fn restore(&self, interaction: &mut Interaction) {
         visit::for_each_text(interaction, &mut |text| self.restore_text(text));
     }
 
-    /// [`restore`](Self::restore) for one text.
+    /// Like [`restore`](Self::restore), for one text.
     pub fn restore_text(&self, text: &mut String) {
         let mut restored = String::new();
         let mut done = 0;
         let mut at = 0;
         while let Some(brace) = text[at..].find('{') {
             at += brace;
-            let Some(mark) = Placeholder::parse_prefix(&text[at..]) else {
+            let Some(placeholder) = Placeholder::parse_prefix(&text[at..]) else {
                 at += 1;
                 continue;
             };
-            if let Some(path) = self.encoded(&mark, text, at) {
+            if let Some(path) = self.encoded(&placeholder, text, at) {
                 restored.push_str(&text[done..at]);
                 restored.push_str(&path);
-                done = at + mark.len;
+                done = at + placeholder.len;
             }
-            at += mark.len;
+            at += placeholder.len;
         }
         if done > 0 {
             restored.push_str(&text[done..]);
@@ -145,24 +146,24 @@ impl Substitutions {
         }
     }
 
-    /// The path for a placeholder, spelt as its surroundings need it.
-    fn encoded(&self, mark: &Placeholder<'_>, text: &str, at: usize) -> Option<String> {
-        let known = |(place, _): &&(LocalPath, String)| place.as_str() == mark.name;
-        let (_, path) = self.paths.iter().find(known)?;
-        let form = PathEncoding::from_detail(mark.detail)?;
-        Some(match form {
+    /// Returns the path for a placeholder, in the encoding that its context needs.
+    fn encoded(&self, placeholder: &Placeholder<'_>, text: &str, at: usize) -> Option<String> {
+        let is_named = |(kind, _): &&(LocalPath, String)| kind.as_str() == placeholder.name;
+        let (_, path) = self.paths.iter().find(is_named)?;
+        let encoding = PathEncoding::from_detail(placeholder.detail)?;
+        Some(match encoding {
             PathEncoding::Plain if text[..at].ends_with("file://") => {
                 encodings::percent(&path.replace('\\', "/"), "/:")
             }
             PathEncoding::Plain if path.contains(['\\', '"']) && is_json(text) => {
                 encodings::json(path)
             }
-            form => form.encode(path),
+            encoding => encoding.encode(path),
         })
     }
 }
 
-/// Whether a text is itself JSON, such as the arguments of a tool.
+/// Returns `true` if the text is JSON, such as the arguments of a tool.
 fn is_json(text: &str) -> bool {
     text.trim_start().starts_with(['{', '['])
         && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()

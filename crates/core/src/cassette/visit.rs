@@ -1,4 +1,4 @@
-//! Every text in an entry, for those who change texts.
+//! Visits the texts of an entry.
 
 use std::borrow::Cow;
 
@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 use super::{Entry, Exchange, Interaction};
 use crate::{AgentEvent, SessionId};
 
-/// Calls for every text and every key of the turn but its ids.
+/// Calls `change` for every text and every object key of the turn except its ids.
 pub(super) fn for_each_text(turn: &mut Interaction, change: &mut dyn FnMut(&mut String)) {
-    each_value_of(turn, &mut |value| keys(value, change));
+    for_each_value_in_turn(turn, &mut |value| keys(value, change));
     let mut found = Vec::new();
     interaction(turn, &mut found);
     for (_, text) in found {
@@ -17,22 +17,22 @@ pub(super) fn for_each_text(turn: &mut Interaction, change: &mut dyn FnMut(&mut 
     }
 }
 
-/// Calls for every JSON value of the entry.
+/// Calls `change` for every JSON value of the entry.
 pub(super) fn for_each_value(entry: &mut Entry, change: &mut dyn FnMut(&mut Value)) {
     match entry {
-        Entry::Interaction(turn) => each_value_of(turn, change),
+        Entry::Interaction(turn) => for_each_value_in_turn(turn, change),
         Entry::Exchange(exchange) => change(&mut exchange.body),
     }
 }
 
-fn each_value_of(turn: &mut Interaction, change: &mut dyn FnMut(&mut Value)) {
+fn for_each_value_in_turn(turn: &mut Interaction, change: &mut dyn FnMut(&mut Value)) {
     turn.options.output_schema.iter_mut().for_each(&mut *change);
     for timed in &mut turn.events {
         values(&mut timed.event).into_iter().for_each(&mut *change);
     }
 }
 
-/// Changes the keys of all objects in the value.
+/// Calls `change` for the keys of all objects in the value.
 pub(super) fn keys(value: &mut Value, change: &mut dyn FnMut(&mut String)) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| keys(item, change)),
@@ -51,13 +51,13 @@ pub(super) fn keys(value: &mut Value, change: &mut dyn FnMut(&mut String)) {
     }
 }
 
-/// A text and, where it is a piece of a stream, the name of that stream.
+/// A text, and the name of its stream if it is a chunk of one.
 pub(super) type TextChunk<'a> = (Option<StreamName>, &'a mut String);
 
 /// The name of a stream.
 pub(super) type StreamName = Cow<'static, str>;
 
-/// Every text of the entry but its keys and its ids, in order.
+/// Returns every text of the entry except its keys and its ids, in order.
 pub(super) fn texts(entry: &mut Entry) -> Vec<TextChunk<'_>> {
     let mut found = Vec::new();
     match entry {
@@ -69,8 +69,8 @@ pub(super) fn texts(entry: &mut Entry) -> Vec<TextChunk<'_>> {
 
 fn interaction<'a>(turn: &'a mut Interaction, found: &mut Vec<TextChunk<'a>>) {
     let options = &mut turn.options;
-    let alone = [&mut options.cwd, &mut options.model].into_iter().flatten();
-    found.extend(alone.map(|text| (None, text)));
+    let single = [&mut options.cwd, &mut options.model].into_iter().flatten();
+    found.extend(single.map(|text| (None, text)));
     found.extend(options.mcp_servers.iter_mut().map(|text| (None, text)));
     if let Some(schema) = &mut options.output_schema {
         collect_strings(schema, None, found);
@@ -142,13 +142,14 @@ fn event<'a>(event: &'a mut AgentEvent, found: &mut Vec<TextChunk<'a>>) {
     }
 }
 
-/// The strings in a value. In a stream, those at the same place of two values are pieces of one text.
+/// Collects the strings in a value. In a stream, strings at the same path of two values are chunks of one
+/// text.
 fn collect_strings<'a>(
     value: &'a mut Value,
     stream: Option<StreamName>,
     found: &mut Vec<TextChunk<'a>>,
 ) {
-    let below = |part: &str| {
+    let child = |part: &str| {
         stream
             .as_ref()
             .map(|stream| StreamName::from(format!("{stream}/{part}")))
@@ -157,12 +158,12 @@ fn collect_strings<'a>(
         Value::String(text) => found.push((stream, text)),
         Value::Array(items) => {
             for (number, item) in items.iter_mut().enumerate() {
-                collect_strings(item, below(&number.to_string()), found);
+                collect_strings(item, child(&number.to_string()), found);
             }
         }
         Value::Object(fields) => {
             for (key, field) in fields.iter_mut() {
-                collect_strings(field, below(key), found);
+                collect_strings(field, child(key), found);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -186,7 +187,7 @@ fn values(event: &mut AgentEvent) -> Vec<&mut Value> {
     }
 }
 
-/// Calls for every id of the entry, in order.
+/// Calls `change` for every id of the entry, in order.
 pub(super) fn for_each_id(entry: &mut Entry, change: &mut dyn FnMut(&mut String)) {
     let Entry::Interaction(turn) = entry else {
         return;

@@ -1,4 +1,4 @@
-//! From a cassette to its text.
+//! Writing of cassettes.
 
 use serde::Serialize;
 
@@ -8,17 +8,17 @@ use super::{
 };
 
 impl Cassette {
-    /// The text of the cassette, as it stands: [normalise](super::Normaliser) it first.
+    /// Returns the text of the cassette. [Normalize](super::Normalizer) it first: this does not.
     pub fn to_jsonl(&self) -> Result<String, CassetteError> {
-        let mut text = JsonlWriter::default();
-        text.push(&Header { cassette: VERSION })?;
+        let mut writer = JsonlWriter::default();
+        writer.push(&Header { cassette: VERSION })?;
         for entry in &self.entries {
             match entry {
-                Entry::Interaction(interaction) => text.interaction(interaction)?,
-                Entry::Exchange(exchange) => text.exchange(exchange)?,
+                Entry::Interaction(interaction) => writer.interaction(interaction)?,
+                Entry::Exchange(exchange) => writer.exchange(exchange)?,
             }
         }
-        Ok(text.jsonl)
+        Ok(writer.jsonl)
     }
 }
 

@@ -1,8 +1,8 @@
-//! Backends that cannot leave their thread.
+//! Backends that are not `Send` and run on their own thread.
 
 use std::fmt;
 use std::pin::Pin;
-use std::sync::mpsc as blocking;
+use std::sync::mpsc as std_mpsc;
 use std::time::Duration;
 
 use futures::future::{BoxFuture, LocalBoxFuture};
@@ -16,48 +16,48 @@ use crate::{
     SessionId, SessionOptions,
 };
 
-/// The events of one turn of a backend that cannot leave its thread.
+/// The events of one turn of a [`LocalBackend`].
 pub type LocalEventStream = Pin<Box<dyn Stream<Item = BackendEvent>>>;
 
-/// [`AgentBackend`], for those who hold an `Rc` or live in a runtime of their own.
+/// [`AgentBackend`] for types that are not `Send`, e.g. because they hold an `Rc` or need their own runtime.
 ///
-/// Method by method the same contract; only the futures may stay where they are.
+/// Each method has the same contract, but the futures need not be `Send`.
 pub trait LocalBackend {
-    /// A short name for logs and messages.
+    /// Returns a short name for logs and messages.
     fn name(&self) -> &'static str;
 
-    /// What the agent can do.
+    /// Returns what the agent supports.
     fn capabilities(&self) -> Capabilities;
 
-    /// Begins a conversation.
+    /// Starts a session.
     fn new_session(&self, options: SessionOptions) -> LocalBoxFuture<'_, Result<SessionId>>;
 
-    /// Takes up an earlier conversation.
+    /// Resumes an earlier session.
     fn load_session<'a>(
         &'a self,
         id: &'a SessionId,
         options: SessionOptions,
     ) -> LocalBoxFuture<'a, Result<()>>;
 
-    /// Begins a turn.
+    /// Starts a turn.
     fn prompt<'a>(
         &'a self,
         id: &'a SessionId,
         prompt: Prompt,
     ) -> LocalBoxFuture<'a, Result<LocalEventStream>>;
 
-    /// Asks the agent to end the turn under way.
+    /// Asks the agent to stop the running turn.
     fn cancel<'a>(&'a self, id: &'a SessionId) -> LocalBoxFuture<'a, Result<()>>;
 }
 
-/// How many calls may wait for the thread.
+/// The maximum number of calls queued for the thread.
 const CALL_QUEUE: usize = 64;
-/// How many events may wait between the thread and the turn.
+/// The maximum number of events queued between the thread and the turn.
 const LOCAL_EVENT_QUEUE: usize = 32;
 /// How long a factory may take.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A thread with a backend on it, which to all others is a backend like any other.
+/// A thread that runs a [`LocalBackend`] and makes it available as an [`AgentBackend`].
 pub(super) struct LocalBackendThread {
     name: &'static str,
     capabilities: Capabilities,
@@ -80,14 +80,16 @@ impl LocalBackendThread {
         F: FnOnce() -> Result<B> + Send + 'static,
     {
         let (calls, queue) = mpsc::channel(CALL_QUEUE);
-        let (started, start) = blocking::sync_channel(1);
+        let (started, start) = std_mpsc::sync_channel(1);
         std::thread::Builder::new()
             .name("windlass-local".to_owned())
             .spawn(move || run_thread(factory, &started, queue))
-            .map_err(|error| thread_gone(format!("no thread for a backend: {error}")))?;
+            .map_err(|error| {
+                thread_gone(format!("cannot start a thread for the backend: {error}"))
+            })?;
         let (name, capabilities) = start.recv_timeout(START_TIMEOUT).map_err(|_| {
             thread_gone(format!(
-                "a backend did not start within {} s",
+                "the backend did not start within {} s",
                 START_TIMEOUT.as_secs()
             ))
         })??;
@@ -99,10 +101,10 @@ impl LocalBackendThread {
     }
 
     async fn call<T>(&self, call: impl FnOnce(Reply<T>) -> Call) -> Result<T> {
-        let (reply, answer) = oneshot::channel();
-        let lost = || thread_gone(format!("the thread of {} has ended", self.name));
-        self.calls.send(call(reply)).await.map_err(|_| lost())?;
-        answer.await.map_err(|_| lost())?
+        let (reply, response) = oneshot::channel();
+        let gone = || thread_gone(format!("the thread of {} has ended", self.name));
+        self.calls.send(call(reply)).await.map_err(|_| gone())?;
+        response.await.map_err(|_| gone())?
     }
 }
 
@@ -142,7 +144,7 @@ impl AgentBackend for LocalBackendThread {
 
 impl fmt::Debug for LocalBackendThread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Thread")
+        f.debug_struct("LocalBackendThread")
             .field("name", &self.name)
             .finish_non_exhaustive()
     }
@@ -150,44 +152,46 @@ impl fmt::Debug for LocalBackendThread {
 
 type Started = Result<(&'static str, Capabilities)>;
 
-/// The thread's whole life: build the backend, answer calls, end when nobody can call any more.
+/// The main function of the thread: builds the backend, serves calls, and ends when all senders are gone.
 fn run_thread<B, F>(
     factory: F,
-    started: &blocking::SyncSender<Started>,
+    started: &std_mpsc::SyncSender<Started>,
     queue: mpsc::Receiver<Call>,
 ) where
     B: LocalBackend + 'static,
     F: FnOnce() -> Result<B>,
 {
-    let begin = || {
+    let build = || {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
-            .map_err(|error| thread_gone(format!("no runtime for a backend: {error}")))?;
-        // The backend may need the runtime's context while it is built.
+            .map_err(|error| {
+                thread_gone(format!("cannot start a runtime for the backend: {error}"))
+            })?;
+        // The backend may need the context of the runtime while it is built.
         let entered = runtime.enter();
         let backend = factory()?;
         drop(entered);
         Ok((runtime, backend))
     };
-    let begun = unwind::catch(begin).unwrap_or_else(|panic| Err(panic.into_error("local")));
-    let (runtime, backend) = match begun {
+    let built = unwind::catch(build).unwrap_or_else(|panic| Err(panic.into_error("local")));
+    let (runtime, backend) = match built {
         Ok(parts) => parts,
         Err(error) => {
             let _ = started.send(Err(error));
             return;
         }
     };
-    let known = unwind::catch(|| (backend.name(), backend.capabilities()))
+    let description = unwind::catch(|| (backend.name(), backend.capabilities()))
         .map_err(|panic| panic.into_error("local"));
-    let _ = started.send(known);
+    let _ = started.send(description);
     let tasks = tokio::task::LocalSet::new();
     runtime.block_on(tasks.run_until(serve(std::rc::Rc::new(backend), queue)));
-    // Turns still under way keep their stream's other end: let them finish.
+    // Running turns still hold the other end of their stream: let them finish.
     runtime.block_on(tasks);
 }
 
-/// Every call is a task of its own, so that a cancel can overtake a prompt.
+/// Runs every call as a separate task, so that a cancel can overtake a prompt.
 async fn serve<B: LocalBackend + 'static>(
     backend: std::rc::Rc<B>,
     mut queue: mpsc::Receiver<Call>,
@@ -198,41 +202,41 @@ async fn serve<B: LocalBackend + 'static>(
             let name = backend.name();
             match call {
                 Call::NewSession(options, reply) => {
-                    answer(name, reply, async { backend.new_session(options).await }).await;
+                    reply_with(name, reply, async { backend.new_session(options).await }).await;
                 }
                 Call::LoadSession(id, options, reply) => {
-                    answer(name, reply, async {
+                    reply_with(name, reply, async {
                         backend.load_session(&id, options).await
                     })
                     .await;
                 }
                 Call::Prompt(id, prompt, reply) => {
-                    let begun = async {
+                    let started = async {
                         backend
                             .prompt(&id, prompt)
                             .await
                             .map(|s| forward_events(s, name))
                     };
-                    answer(name, reply, begun).await;
+                    reply_with(name, reply, started).await;
                 }
                 Call::Cancel(id, reply) => {
-                    answer(name, reply, async { backend.cancel(&id).await }).await;
+                    reply_with(name, reply, async { backend.cancel(&id).await }).await;
                 }
             }
         });
     }
 }
 
-/// Does the work, unless the caller stops waiting for it.
-async fn answer<T>(name: &str, mut reply: Reply<T>, work: impl Future<Output = Result<T>>) {
-    let done = tokio::select! {
-        done = unwind::catch_async(work) => done,
+/// Runs the work and sends its result, unless the caller stops waiting for it.
+async fn reply_with<T>(name: &str, mut reply: Reply<T>, work: impl Future<Output = Result<T>>) {
+    let result = tokio::select! {
+        result = unwind::catch_async(work) => result,
         () = reply.closed() => return,
     };
-    let _ = reply.send(done.unwrap_or_else(|panic| Err(panic.into_error(name))));
+    let _ = reply.send(result.unwrap_or_else(|panic| Err(panic.into_error(name))));
 }
 
-/// Carries a stream's events off the thread; the stream is dropped here when the other end is.
+/// Forwards the events of a stream to another thread. The stream is dropped when the returned one is.
 fn forward_events(mut stream: LocalEventStream, name: &'static str) -> EventStream {
     let (sender, receiver) = mpsc::channel(LOCAL_EVENT_QUEUE);
     let dropped = CancellationToken::new();
@@ -243,13 +247,13 @@ fn forward_events(mut stream: LocalEventStream, name: &'static str) -> EventStre
                 next = unwind::catch_async(stream.next()) => next,
                 () = dropped.cancelled() => break,
             };
-            let emitted = match next {
-                Ok(Some(emitted)) => emitted,
+            let event = match next {
+                Ok(Some(event)) => event,
                 Ok(None) => break,
                 Err(panic) => BackendEvent::from(crate::AgentEvent::from(panic.into_error(name))),
             };
-            let ended = emitted.event.is_terminal();
-            if sender.send(emitted).await.is_err() || ended {
+            let ended = event.event.is_terminal();
+            if sender.send(event).await.is_err() || ended {
                 break;
             }
         }
@@ -258,8 +262,8 @@ fn forward_events(mut stream: LocalEventStream, name: &'static str) -> EventStre
     Box::pin(futures::stream::unfold(
         (receiver, guard),
         |(mut receiver, guard)| async move {
-            let emitted = receiver.recv().await?;
-            Some((emitted, (receiver, guard)))
+            let event = receiver.recv().await?;
+            Some((event, (receiver, guard)))
         },
     ))
 }

@@ -1,4 +1,5 @@
-//! The one door to an agent: always `Send + Sync + Clone`, never harmed by what is behind it.
+//! [`AgentHandle`]: the `Send + Sync + Clone` front of a backend. A misbehaving backend cannot harm its
+//! caller.
 
 mod local;
 mod receiver;
@@ -26,13 +27,13 @@ use crate::{
     SystemClock, TurnId,
 };
 
-/// An agent that can be prompted from anywhere.
+/// A handle to an agent that can be prompted from any task.
 ///
-/// A backend behind a handle cannot take its caller down: a panic becomes an error, a hang ends at the
-/// deadline, and a turn always ends with one terminal event. Dropping an [`EventReceiver`] stops its turn.
+/// A backend cannot crash or block its caller: a panic becomes an error, a hang ends at the deadline, and
+/// a turn always ends with one terminal event. Dropping an [`EventReceiver`] stops its turn.
 #[derive(Clone)]
 pub struct AgentHandle {
-    agent: Arc<HandleInner>,
+    inner: Arc<HandleInner>,
 }
 
 struct HandleInner {
@@ -45,13 +46,13 @@ struct HandleInner {
 }
 
 impl AgentHandle {
-    /// A handle to this backend.
+    /// Creates a handle to the given backend.
     pub fn wrap(backend: impl AgentBackend + 'static) -> Self {
         Self::from_backend(Arc::new(backend))
     }
 
-    /// A handle to a backend that cannot leave its thread: the factory is called on a thread of its own,
-    /// which ends when the last handle and the last turn are gone.
+    /// Creates a handle to a backend that is not `Send`. The factory is called on a separate thread, which
+    /// ends when the last handle and the last turn are gone.
     pub fn wrap_local<B, F>(factory: F) -> Result<Self>
     where
         B: LocalBackend + 'static,
@@ -64,7 +65,7 @@ impl AgentHandle {
 
     fn from_backend(backend: Arc<dyn AgentBackend>) -> Self {
         Self {
-            agent: Arc::new(HandleInner {
+            inner: Arc::new(HandleInner {
                 name: unwind::catch(|| backend.name()).unwrap_or("unnamed"),
                 backend,
                 limits: TurnLimits::default(),
@@ -75,93 +76,94 @@ impl AgentHandle {
         }
     }
 
-    /// The same agent under other limits. Turns under way keep theirs.
+    /// Returns a handle to the same agent with other limits. Running turns keep their limits.
     #[must_use]
     pub fn with_limits(&self, limits: TurnLimits) -> Self {
-        self.with_inner(|agent| agent.limits = limits)
+        self.with_inner(|inner| inner.limits = limits)
     }
 
-    /// The same agent under another clock.
+    /// Returns a handle to the same agent with another clock.
     #[must_use]
     pub fn with_clock(&self, clock: Arc<dyn Clock>) -> Self {
-        self.with_inner(|agent| agent.clock = clock)
+        self.with_inner(|inner| inner.clock = clock)
     }
 
-    /// The same agent, with something more that it can do for those who know to ask for it.
+    /// Returns a handle to the same agent with an extension: a value that callers can read with
+    /// [`Self::extra`].
     #[must_use]
     pub fn with_extra(&self, extra: impl Any + Send + Sync) -> Self {
-        self.with_inner(|agent| agent.extra = Some(Arc::new(extra)))
+        self.with_inner(|inner| inner.extra = Some(Arc::new(extra)))
     }
 
-    /// What else the agent can do, if it is of this type.
+    /// Returns the extension of the agent, if it has this type.
     pub fn extra<T: Any>(&self) -> Option<&T> {
-        self.agent.extra.as_deref()?.downcast_ref()
+        self.inner.extra.as_deref()?.downcast_ref()
     }
 
     fn with_inner(&self, change: impl FnOnce(&mut HandleInner)) -> Self {
-        let mut agent = HandleInner {
-            backend: Arc::clone(&self.agent.backend),
-            name: self.agent.name,
-            limits: self.agent.limits,
-            clock: Arc::clone(&self.agent.clock),
-            running: self.agent.running.clone(),
-            extra: self.agent.extra.clone(),
+        let mut inner = HandleInner {
+            backend: Arc::clone(&self.inner.backend),
+            name: self.inner.name,
+            limits: self.inner.limits,
+            clock: Arc::clone(&self.inner.clock),
+            running: self.inner.running.clone(),
+            extra: self.inner.extra.clone(),
         };
-        change(&mut agent);
+        change(&mut inner);
         Self {
-            agent: Arc::new(agent),
+            inner: Arc::new(inner),
         }
     }
 
-    /// A short name for logs and messages.
+    /// Returns a short name for logs and messages.
     pub fn name(&self) -> &'static str {
-        self.agent.name
+        self.inner.name
     }
 
-    /// The limits that turns of this handle keep to.
+    /// Returns the limits of this handle's turns.
     pub fn limits(&self) -> TurnLimits {
-        self.agent.limits
+        self.inner.limits
     }
 
-    /// What the agent can do.
+    /// Returns what the agent supports.
     pub fn capabilities(&self) -> Capabilities {
-        unwind::catch(|| self.agent.backend.capabilities()).unwrap_or_default()
+        unwind::catch(|| self.inner.backend.capabilities()).unwrap_or_default()
     }
 
-    /// Begins a conversation.
+    /// Starts a session.
     pub async fn new_session(&self, options: SessionOptions) -> Result<SessionId> {
-        let work = async { self.agent.backend.new_session(options).await };
-        self.within_open_timeout("beginning a session", work).await
+        let work = async { self.inner.backend.new_session(options).await };
+        self.within_open_timeout("starting a session", work).await
     }
 
-    /// Takes up an earlier conversation.
+    /// Resumes an earlier session.
     pub async fn load_session(&self, id: &SessionId, options: SessionOptions) -> Result<()> {
-        let work = async { self.agent.backend.load_session(id, options).await };
-        self.within_open_timeout("taking up a session", work).await
+        let work = async { self.inner.backend.load_session(id, options).await };
+        self.within_open_timeout("resuming a session", work).await
     }
 
-    /// Begins a turn.
+    /// Starts a turn.
     ///
-    /// An error here means that no turn began: the input was refused, or the session is busy. All that
-    /// the agent itself does wrong comes as the turn's terminal event.
+    /// An error means that no turn started: the input was rejected, or the session is busy. Failures of the
+    /// agent itself are reported as the turn's terminal event.
     pub async fn prompt(&self, id: &SessionId, prompt: impl Into<Prompt>) -> Result<EventReceiver> {
         let prompt = prompt.into();
         check(&prompt)?;
-        let agent = &self.agent;
-        let (turn, running) = agent.running.register(id)?;
+        let inner = &self.inner;
+        let (turn, running) = inner.running.register(id)?;
         let span = tracing::info_span!(
             "prompt",
-            backend = agent.name,
+            backend = inner.name,
             session_id = %id,
             turn = turn.0,
             prompt_len = prompt.text.len(),
         );
         let (sender, receiver) = mpsc::channel(EVENT_QUEUE);
         let work = turn::TurnTask {
-            backend: Arc::clone(&agent.backend),
-            name: agent.name,
-            clock: Arc::clone(&agent.clock),
-            limits: agent.limits,
+            backend: Arc::clone(&inner.backend),
+            name: inner.name,
+            clock: Arc::clone(&inner.clock),
+            limits: inner.limits,
             session: id.clone(),
             id: turn,
             running,
@@ -169,17 +171,18 @@ impl AgentHandle {
         tokio::spawn(work.run(prompt, sender).instrument(span));
         Ok(EventReceiver::new(
             receiver,
-            Arc::clone(&agent.clock),
+            Arc::clone(&inner.clock),
             id.clone(),
             turn,
         ))
     }
 
-    /// Asks for the turn under way in this session to end. Without one there is nothing to do.
+    /// Cancels the running turn of this session. Does nothing if no turn is running.
     ///
-    /// The turn ends as [`Cancelled`](crate::ErrorCode::Cancelled), at the latest after the grace of the limits.
+    /// The turn ends with [`Cancelled`](crate::ErrorCode::Cancelled), at the latest after the grace period of
+    /// the limits.
     pub async fn cancel(&self, id: &SessionId) -> Result<()> {
-        self.agent.running.cancel(id);
+        self.inner.running.cancel(id);
         Ok(())
     }
 
@@ -188,14 +191,14 @@ impl AgentHandle {
         what: &str,
         work: impl Future<Output = Result<T>>,
     ) -> Result<T> {
-        let limit = self.agent.limits.open;
+        let limit = self.inner.limits.open;
         tokio::select! {
             done = unwind::catch_async(work) => match done {
                 Ok(result) => result,
-                Err(panic) => Err(panic.into_error(self.agent.name)),
+                Err(panic) => Err(panic.into_error(self.inner.name)),
             },
-            () = self.agent.clock.sleep(limit) => Err(Error::Timeout {
-                what: format!("{what} with {}", self.agent.name),
+            () = self.inner.clock.sleep(limit) => Err(Error::Timeout {
+                what: format!("{what} with {}", self.inner.name),
                 after: limit,
             }),
         }
@@ -205,12 +208,12 @@ impl AgentHandle {
 impl fmt::Debug for AgentHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AgentHandle")
-            .field("name", &self.agent.name)
+            .field("name", &self.inner.name)
             .finish_non_exhaustive()
     }
 }
 
-/// Refuses what no agent could take.
+/// Rejects prompts that no agent could accept.
 fn check(prompt: &Prompt) -> Result<()> {
     if prompt.text.len() > PROMPT_BYTES {
         return Err(Error::InvalidInput(format!(
@@ -226,7 +229,7 @@ fn check(prompt: &Prompt) -> Result<()> {
     Ok(())
 }
 
-/// Which sessions are busy, how to stop them, and how many turns there were.
+/// The busy sessions, their cancellation tokens and the number of the last turn.
 #[derive(Clone, Default)]
 struct RunningTurns {
     state: Arc<Mutex<RunningTurnsState>>,
@@ -268,7 +271,7 @@ impl RunningTurns {
     }
 }
 
-/// A turn's entry among the running ones; dropping it frees the session.
+/// The entry of a running turn. Dropping it frees the session.
 struct TurnGuard {
     stop: CancellationToken,
     session: SessionId,

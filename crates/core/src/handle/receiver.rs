@@ -1,4 +1,4 @@
-//! The reading end of a turn.
+//! The receiving end of a turn.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use crate::{AgentEvent, Clock, Envelope, Error, ErrorCode, SessionId, TurnId};
 
-/// The events of one turn, in order, the last one terminal. Dropping it stops the turn.
+/// The events of one turn, in order. The last one is terminal. Dropping the receiver stops the turn.
 #[derive(Debug)]
 pub struct EventReceiver {
     receiver: mpsc::Receiver<Envelope>,
@@ -37,17 +37,17 @@ impl EventReceiver {
         }
     }
 
-    /// The next event, or `None` after the terminal one.
+    /// Returns the next event, or `None` after the terminal event.
     pub async fn recv(&mut self) -> Option<AgentEvent> {
         self.recv_envelope().await.map(|envelope| envelope.event)
     }
 
-    /// The next event with its number, time and source.
+    /// Returns the next event with its number, time and source line.
     pub async fn recv_envelope(&mut self) -> Option<Envelope> {
         self.next().await
     }
 
-    /// All events to the end of the turn.
+    /// Returns all events until the end of the turn.
     pub async fn collect(mut self) -> Vec<AgentEvent> {
         let mut events = Vec::new();
         while let Some(event) = self.recv().await {
@@ -56,12 +56,12 @@ impl EventReceiver {
         events
     }
 
-    /// The turn this receiver reads.
+    /// Returns the id of the turn.
     pub fn turn(&self) -> TurnId {
         self.turn
     }
 
-    /// The end that is supplied when the turn's own task was dropped, as a runtime does at shutdown.
+    /// Creates the terminal event for a turn whose task was dropped, as happens when a runtime shuts down.
     fn orphaned_event(&self) -> Envelope {
         let error = Error::agent(
             ErrorCode::SessionOrphaned,

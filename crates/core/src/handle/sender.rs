@@ -1,4 +1,4 @@
-//! Where events leave a turn.
+//! The sending end of a turn.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use super::truncate;
 use super::turn::{TurnEnd, TurnTask};
 use crate::{BackendEvent, Clock, Envelope, SessionId, TurnId};
 
-/// Brings events into good form, numbers, dates and counts them.
+/// Normalizes, numbers, timestamps and counts events, then sends them.
 pub(super) struct EventSender {
-    grammar: EventSequencer,
+    sequencer: EventSequencer,
     clock: Arc<dyn Clock>,
     session: SessionId,
     turn: TurnId,
@@ -25,7 +25,7 @@ pub(super) struct EventSender {
 impl EventSender {
     pub(super) fn new(turn: &TurnTask, sender: mpsc::Sender<Envelope>) -> Self {
         Self {
-            grammar: EventSequencer::new(turn.limits.event_bytes),
+            sequencer: EventSequencer::new(turn.limits.event_bytes),
             clock: Arc::clone(&turn.clock),
             session: turn.session.clone(),
             turn: turn.id,
@@ -36,23 +36,23 @@ impl EventSender {
         }
     }
 
-    /// How many events left.
+    /// Returns the number of events sent.
     pub(super) fn sent_count(&self) -> u64 {
         self.seq
     }
 
-    /// The way out itself, to notice when nobody is at the other end.
+    /// Returns the channel, so that the caller can detect a dropped receiver.
     pub(super) fn channel(&self) -> mpsc::Sender<Envelope> {
         self.sender.clone()
     }
 
-    /// Takes an event in; [`flush`](Self::flush) sends it out.
-    pub(super) fn push(&mut self, emitted: BackendEvent, turn_bytes: u64) -> Result<(), TurnEnd> {
+    /// Queues an event; [`flush`](Self::flush) sends it.
+    pub(super) fn push(&mut self, event: BackendEvent, turn_bytes: u64) -> Result<(), TurnEnd> {
         let first = self.queue.len();
-        self.grammar
-            .push(emitted, self.clock.elapsed(), &mut self.queue);
-        let weight: usize = self.queue.range(first..).map(truncate::approx_size).sum();
-        self.bytes += weight as u64;
+        self.sequencer
+            .push(event, self.clock.elapsed(), &mut self.queue);
+        let size: usize = self.queue.range(first..).map(truncate::approx_size).sum();
+        self.bytes += size as u64;
         if self.bytes > turn_bytes {
             self.queue.truncate(first);
             return Err(TurnEnd::OutputLimit);
@@ -60,34 +60,34 @@ impl EventSender {
         Ok(())
     }
 
-    /// Sends what is ready. Nothing is lost when it is interrupted: the rest stays in the queue.
+    /// Sends the queued events. Cancel-safe: events not yet sent stay in the queue.
     pub(super) async fn flush(&mut self) -> Result<(), TurnEnd> {
         while !self.queue.is_empty() {
-            let Ok(place) = self.sender.reserve().await else {
+            let Ok(permit) = self.sender.reserve().await else {
                 return Err(TurnEnd::ReceiverDropped);
             };
-            let Some(emitted) = self.queue.pop_front() else {
+            let Some(queued) = self.queue.pop_front() else {
                 break;
             };
             self.seq += 1;
-            place.send(Envelope {
+            permit.send(Envelope {
                 seq: self.seq,
                 at: self.clock.now(),
                 session: self.session.clone(),
                 turn: self.turn,
-                event: emitted.event,
-                raw: emitted.raw,
+                event: queued.event,
+                raw: queued.raw,
             });
         }
         Ok(())
     }
 
-    /// Sends the last events: the ends of the tools still open, then the terminal one.
+    /// Sends the last events: the ends of open tools, then the terminal event.
     pub(super) async fn close(&mut self, terminal: BackendEvent) {
-        self.grammar
+        self.sequencer
             .push(terminal, self.clock.elapsed(), &mut self.queue);
         if self.flush().await.is_err() {
-            tracing::debug!("nobody read the end of the turn");
+            tracing::debug!("the receiver was dropped before the end of the turn");
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The grammar of a turn, kept in one place for every backend.
+//! Enforces the order of events in a turn, for every backend.
 //!
-//! What comes out: tools begin before they end and end exactly once, no event is larger than the limit,
-//! and one terminal event is the last. What a backend got wrong is mended where the meaning is clear and
-//! shown as a `Custom` event where it is not; nothing is dropped.
+//! The output has these properties: tools start before they end and end exactly once, no event is larger
+//! than the limit, and exactly one terminal event comes last. Invalid events of a backend are repaired if
+//! their meaning is clear, and otherwise emitted as a `Custom` event. No event is dropped.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::truncate;
 use crate::{AgentEvent, BackendEvent};
 
-/// What is open in a turn.
+/// The state of a turn: its open and recently ended tools.
 #[derive(Debug)]
 pub(super) struct EventSequencer {
     open: Vec<OpenTool>,
@@ -28,7 +28,7 @@ struct OpenTool {
 }
 
 impl OpenTool {
-    /// The end of a tool that did not end itself.
+    /// Returns the `ToolEnd` event for a tool that did not end itself.
     fn unfinished(self, now: Duration, why: &str) -> AgentEvent {
         AgentEvent::ToolEnd {
             id: self.id,
@@ -40,11 +40,11 @@ impl OpenTool {
     }
 }
 
-/// How many ended tools are remembered to recognise a second end.
+/// The number of ended tools that are remembered to detect a second end.
 const MAX_ENDED_TOOLS: usize = 64;
-/// How many tools may be open at once; the oldest is ended to make room for another.
+/// The maximum number of open tools. When it is reached, the oldest tool is ended.
 const MAX_OPEN_TOOLS: usize = 256;
-/// The longest id or name of a tool that is kept whole.
+/// The maximum length of a tool's id or name. Longer ones are truncated.
 const NAME_BYTES: usize = 1024;
 
 impl EventSequencer {
@@ -56,14 +56,14 @@ impl EventSequencer {
         }
     }
 
-    /// Passes an event on in good form, at the time `now`, through `out`.
+    /// Appends the event to `out` in a valid form, together with any events that must precede it.
     pub(super) fn push(
         &mut self,
-        emitted: BackendEvent,
+        backend_event: BackendEvent,
         now: Duration,
         out: &mut VecDeque<BackendEvent>,
     ) {
-        let BackendEvent { event, raw } = emitted;
+        let BackendEvent { event, raw } = backend_event;
         let first = out.len();
         if event.is_terminal() {
             self.close_open_tools(now, "the turn ended before the tool did", out);
@@ -84,16 +84,16 @@ impl EventSequencer {
             end @ AgentEvent::ToolEnd { .. } => self.end(end, now, out),
             other => out.push_back(other.into()),
         }
-        for emitted in out.range_mut(first..) {
-            truncate::truncate_event(&mut emitted.event, self.event_bytes);
+        for queued in out.range_mut(first..) {
+            truncate::truncate_event(&mut queued.event, self.event_bytes);
         }
-        // The line belongs to the last of what was made of it.
+        // The source line is attached to the last event that was made from it.
         if let Some(last) = out.back_mut().filter(|_| raw.is_some()) {
             last.raw = raw.map(|line| truncate::truncate_text(line, self.event_bytes));
         }
     }
 
-    /// Ends every open tool, for the reason given.
+    /// Ends every open tool with the given reason.
     pub(super) fn close_open_tools(
         &mut self,
         now: Duration,
@@ -114,7 +114,7 @@ impl EventSequencer {
         out: &mut VecDeque<BackendEvent>,
     ) {
         if self.open.iter().any(|tool| tool.id == id) {
-            // Some agents announce a tool twice, the second time with its whole input.
+            // Some agents announce a tool twice, the second time with its complete input.
             let update = json!({ "name": name, "input": input });
             out.push_back(AgentEvent::ToolProgress { id, update }.into());
             return;
@@ -161,7 +161,7 @@ impl EventSequencer {
             return;
         }
         if !self.open.iter().any(|tool| tool.id == id) {
-            // An agent that reports only ends: the start is supplied.
+            // Some agents report only ends: add the start.
             self.start(id.clone(), name.clone(), Value::Null, now, out);
         }
         let Some(at) = self.open.iter().position(|tool| tool.id == id) else {
@@ -177,10 +177,10 @@ impl EventSequencer {
             name: if name.is_empty() { tool.name } else { name },
             output,
             success,
-            // Most agents do not say how long a tool ran: then our own clock does.
+            // Most agents do not report the duration of a tool: measure it.
             duration_ms: match duration_ms {
                 0 => millis(now.saturating_sub(tool.since)),
-                said => said,
+                reported => reported,
             },
         };
         out.push_back(end.into());

@@ -1,4 +1,4 @@
-//! Cutting what is too large, and saying so.
+//! Truncation of oversized events.
 
 use std::collections::VecDeque;
 
@@ -6,24 +6,22 @@ use serde_json::Value;
 
 use crate::{AgentEvent, BackendEvent, PermissionOption};
 
-/// About how much memory and wire an event takes, with the line it was read from.
-pub(super) fn approx_size(emitted: &BackendEvent) -> usize {
-    event_weight(&emitted.event) + emitted.raw.as_ref().map_or(0, String::len)
+/// Returns the approximate size of an event in bytes, including the line it was parsed from.
+pub(super) fn approx_size(event: &BackendEvent) -> usize {
+    event_size(&event.event) + event.raw.as_ref().map_or(0, String::len)
 }
 
-fn event_weight(event: &AgentEvent) -> usize {
+fn event_size(event: &AgentEvent) -> usize {
     const FRAME: usize = 32;
     FRAME
         + match event {
             AgentEvent::Text(text) | AgentEvent::Thought(text) => text.len(),
             AgentEvent::Plan { entries } => entries.iter().map(|e| e.step.len() + 32).sum(),
-            AgentEvent::ToolStart { id, name, input } => {
-                id.len() + name.len() + value_weight(input)
-            }
-            AgentEvent::ToolProgress { id, update } => id.len() + value_weight(update),
+            AgentEvent::ToolStart { id, name, input } => id.len() + name.len() + value_size(input),
+            AgentEvent::ToolProgress { id, update } => id.len() + value_size(update),
             AgentEvent::ToolEnd {
                 id, name, output, ..
-            } => id.len() + name.len() + value_weight(output),
+            } => id.len() + name.len() + value_size(output),
             AgentEvent::PermissionRequest {
                 id,
                 tool,
@@ -33,56 +31,50 @@ fn event_weight(event: &AgentEvent) -> usize {
                 let option = |option: &PermissionOption| option.id.len() + option.label.len() + 32;
                 id.len()
                     + tool.len()
-                    + value_weight(input)
+                    + value_size(input)
                     + options.iter().map(option).sum::<usize>()
             }
-            AgentEvent::Result { text, metadata, .. } => text.len() + value_weight(metadata),
+            AgentEvent::Result { text, metadata, .. } => text.len() + value_size(metadata),
             AgentEvent::Error { message, .. } => message.len(),
             AgentEvent::SessionInvalid { reason } => reason.len(),
             AgentEvent::SessionChanged { new_session_id } => new_session_id.len(),
-            AgentEvent::Custom { kind, payload } => kind.len() + value_weight(payload),
+            AgentEvent::Custom { kind, payload } => kind.len() + value_size(payload),
         }
 }
 
-fn value_weight(value: &Value) -> usize {
+fn value_size(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 8,
         Value::String(text) => text.len() + 2,
-        Value::Array(items) => {
-            items
-                .iter()
-                .map(|item| value_weight(item) + 1)
-                .sum::<usize>()
-                + 2
-        }
+        Value::Array(items) => items.iter().map(|item| value_size(item) + 1).sum::<usize>() + 2,
         Value::Object(fields) => {
-            let field = |(key, value): (&String, &Value)| key.len() + 4 + value_weight(value);
+            let field = |(key, value): (&String, &Value)| key.len() + 4 + value_size(value);
             fields.iter().map(field).sum::<usize>() + 2
         }
     }
 }
 
-/// Brings an event under the limit by cutting its long strings.
+/// Brings an event under the limit by truncating its long strings.
 pub(super) fn truncate_event(event: &mut AgentEvent, limit: usize) {
-    if event_weight(event) <= limit {
+    if event_size(event) <= limit {
         return;
     }
     match event {
         AgentEvent::Text(_) | AgentEvent::Thought(_) => {}
         AgentEvent::Plan { entries } => {
-            let room = limit / entries.len().max(1);
+            let max_step = limit / entries.len().max(1);
             entries
                 .iter_mut()
-                .for_each(|entry| truncate(&mut entry.step, room));
+                .for_each(|entry| truncate(&mut entry.step, max_step));
         }
         AgentEvent::ToolStart { input: value, .. }
         | AgentEvent::ToolProgress { update: value, .. }
         | AgentEvent::ToolEnd { output: value, .. }
         | AgentEvent::PermissionRequest { input: value, .. }
-        | AgentEvent::Custom { payload: value, .. } => shrink_value(value, limit),
+        | AgentEvent::Custom { payload: value, .. } => truncate_value(value, limit),
         AgentEvent::Result { text, metadata, .. } => {
             truncate(text, limit / 2);
-            shrink_value(metadata, limit / 2);
+            truncate_value(metadata, limit / 2);
         }
         AgentEvent::Error { message: text, .. }
         | AgentEvent::SessionInvalid { reason: text }
@@ -92,14 +84,14 @@ pub(super) fn truncate_event(event: &mut AgentEvent, limit: usize) {
     }
 }
 
-/// Cuts the strings of a value; one that is large without long strings is replaced by its beginning.
-fn shrink_value(value: &mut Value, limit: usize) {
-    let mut room = limit / 2;
-    while value_weight(value) > limit && room >= 64 {
-        cut_strings(value, room);
-        room /= 4;
+/// Truncates the strings of a value. A value that is large without long strings is replaced by its head.
+fn truncate_value(value: &mut Value, limit: usize) {
+    let mut max_len = limit / 2;
+    while value_size(value) > limit && max_len >= 64 {
+        truncate_strings(value, max_len);
+        max_len /= 4;
     }
-    let size = value_weight(value);
+    let size = value_size(value);
     if size > limit {
         let mut head = value.to_string();
         truncate(&mut head, limit / 2);
@@ -107,24 +99,26 @@ fn shrink_value(value: &mut Value, limit: usize) {
     }
 }
 
-fn cut_strings(value: &mut Value, room: usize) {
+fn truncate_strings(value: &mut Value, max_len: usize) {
     match value {
-        Value::String(text) => truncate(text, room),
-        Value::Array(items) => items.iter_mut().for_each(|item| cut_strings(item, room)),
+        Value::String(text) => truncate(text, max_len),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| truncate_strings(item, max_len)),
         Value::Object(fields) => fields
             .values_mut()
-            .for_each(|field| cut_strings(field, room)),
+            .for_each(|field| truncate_strings(field, max_len)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
-/// The text, cut to the limit where it is longer.
+/// Returns the text, truncated to the limit.
 pub(super) fn truncate_text(mut text: String, limit: usize) -> String {
     truncate(&mut text, limit);
     text
 }
 
-/// Keeps head and tail of a long text, with a mark between them that says how much is missing.
+/// Keeps the head and the tail of a long text, with a mark between them that states how much is missing.
 fn truncate(text: &mut String, limit: usize) {
     if text.len() <= limit {
         return;
@@ -136,22 +130,22 @@ fn truncate(text: &mut String, limit: usize) {
     *text = [&text[..head], &mark, &text[tail..]].concat();
 }
 
-/// Passes text on in pieces under the limit: nothing of an answer is lost.
+/// Splits text into events under the limit. No text is lost.
 pub(super) fn split_text(
     text: String,
     limit: usize,
-    piece: impl Fn(String) -> AgentEvent,
+    to_event: impl Fn(String) -> AgentEvent,
     out: &mut VecDeque<BackendEvent>,
 ) {
     let size = limit.saturating_sub(64).max(4);
     if text.len() <= size {
-        out.push_back(piece(text).into());
+        out.push_back(to_event(text).into());
         return;
     }
     let mut rest = text.as_str();
     while !rest.is_empty() {
         let (head, tail) = rest.split_at(rest.floor_char_boundary(size).max(1));
-        out.push_back(piece(head.to_owned()).into());
+        out.push_back(to_event(head.to_owned()).into());
         rest = tail;
     }
 }

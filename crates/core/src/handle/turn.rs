@@ -15,7 +15,7 @@ use crate::{
     SessionId, TurnId,
 };
 
-/// Everything a turn needs, owned by its task.
+/// The state of a turn, owned by its task.
 pub(super) struct TurnTask {
     pub(super) backend: Arc<dyn AgentBackend>,
     pub(super) name: &'static str,
@@ -26,21 +26,21 @@ pub(super) struct TurnTask {
     pub(super) running: TurnGuard,
 }
 
-/// Why a turn came to its end.
+/// Why a turn ended.
 pub(super) enum TurnEnd {
-    /// The backend said how it ended.
+    /// The backend sent a terminal event.
     Terminal(Box<BackendEvent>),
-    /// The stream ended without saying how.
+    /// The stream ended without a terminal event.
     MissingTerminal,
-    /// The backend refused or failed.
+    /// The backend returned an error or panicked.
     Failed(Error),
-    /// Somebody cancelled.
+    /// The caller cancelled the turn.
     Cancelled,
-    /// Time ran out: what was waited for, how long.
+    /// A time limit was exceeded: what was waited for, and the limit.
     TimedOut(&'static str, Duration),
-    /// More came than the limits allow.
+    /// The events exceeded the size limit.
     OutputLimit,
-    /// Nobody reads any more.
+    /// The receiver was dropped.
     ReceiverDropped,
 }
 
@@ -61,33 +61,33 @@ impl TurnTask {
         ) {
             end = self.cancel_and_drain(end, stream.as_mut(), &mut out).await;
         }
-        // The agent's processes are gone, and its session is free, before anyone is told of the end.
+        // The agent's processes have ended and its session is free before the terminal event is sent.
         let _ = unwind::catch(|| drop(stream));
         drop(self.running);
         out.close(terminal(end, self.name)).await;
         tracing::info!(events = out.sent_count(), "turn ended");
     }
 
-    /// Passes events on until something ends the turn.
+    /// Forwards events until the turn ends.
     async fn pump(
         &self,
         prompt: Prompt,
         slot: &mut Option<EventStream>,
         out: &mut EventSender,
     ) -> TurnEnd {
-        let unread = out.channel();
+        let channel = out.channel();
         let interrupted = async {
             tokio::select! {
                 () = self.clock.sleep(self.limits.deadline) => {
                     TurnEnd::TimedOut("the turn", self.limits.deadline)
                 }
                 () = self.running.stop.cancelled() => TurnEnd::Cancelled,
-                () = unread.closed() => TurnEnd::ReceiverDropped,
+                () = channel.closed() => TurnEnd::ReceiverDropped,
             }
         };
         let work = async {
-            let asked = async { self.backend.prompt(&self.session, prompt).await };
-            let stream = match unwind::catch_async(asked).await {
+            let call = async { self.backend.prompt(&self.session, prompt).await };
+            let stream = match unwind::catch_async(call).await {
                 Ok(Ok(stream)) => slot.insert(stream),
                 Ok(Err(error)) => return TurnEnd::Failed(error),
                 Err(panic) => return TurnEnd::Failed(panic.into_error(self.name)),
@@ -101,7 +101,7 @@ impl TurnTask {
         }
     }
 
-    /// Passes events on until the stream ends, stalls or floods.
+    /// Forwards events until the stream ends, stalls or exceeds the size limit.
     async fn forward(
         &self,
         stream: &mut EventStream,
@@ -109,7 +109,8 @@ impl TurnTask {
         stall: Option<Duration>,
     ) -> TurnEnd {
         loop {
-            // First what an interruption left behind. Time spent on a slow reader is not the backend's.
+            // Send events left over from an interruption first. Time spent on a slow reader does not count as
+            // a stall.
             if let Err(end) = out.flush().await {
                 return end;
             }
@@ -124,11 +125,11 @@ impl TurnTask {
                 }
             };
             match next {
-                Ok(Some(emitted)) if emitted.event.is_terminal() => {
-                    return TurnEnd::Terminal(Box::new(emitted));
+                Ok(Some(event)) if event.event.is_terminal() => {
+                    return TurnEnd::Terminal(Box::new(event));
                 }
-                Ok(Some(emitted)) => {
-                    if let Err(end) = out.push(emitted, self.limits.turn_bytes) {
+                Ok(Some(event)) => {
+                    if let Err(end) = out.push(event, self.limits.turn_bytes) {
                         return end;
                     }
                 }
@@ -138,9 +139,9 @@ impl TurnTask {
         }
     }
 
-    /// Asks the backend to stop and lets it, for as long as the grace allows.
+    /// Cancels the turn in the backend and waits for its end, at most for the grace period.
     ///
-    /// A backend that finished while it was being cancelled has finished: its result counts.
+    /// If the backend finished while it was being cancelled, its result counts.
     async fn cancel_and_drain(
         &self,
         reason: TurnEnd,
@@ -149,8 +150,8 @@ impl TurnTask {
     ) -> TurnEnd {
         let streaming = stream.is_some();
         let cancelled = async {
-            let asked = async { self.backend.cancel(&self.session).await };
-            match unwind::catch_async(asked).await {
+            let call = async { self.backend.cancel(&self.session).await };
+            match unwind::catch_async(call).await {
                 Ok(Ok(())) if streaming => future::pending().await,
                 _ => TurnEnd::MissingTerminal,
             }
@@ -180,10 +181,10 @@ fn is_result(event: &AgentEvent) -> bool {
     matches!(event, AgentEvent::Result { .. })
 }
 
-/// The terminal event for each way to end.
+/// Returns the terminal event for the given end.
 fn terminal(end: TurnEnd, backend: &str) -> BackendEvent {
     let error = match end {
-        TurnEnd::Terminal(emitted) => return *emitted,
+        TurnEnd::Terminal(event) => return *event,
         TurnEnd::Failed(error) => error,
         TurnEnd::Cancelled | TurnEnd::ReceiverDropped => Error::Cancelled,
         TurnEnd::TimedOut(what, after) => Error::Timeout {
@@ -192,11 +193,11 @@ fn terminal(end: TurnEnd, backend: &str) -> BackendEvent {
         },
         TurnEnd::MissingTerminal => Error::agent(
             ErrorCode::BackendError,
-            format!("{backend} ended the turn without saying how it ended"),
+            format!("{backend} ended the turn without a terminal event"),
         ),
         TurnEnd::OutputLimit => Error::agent(
             ErrorCode::OutputLimit,
-            format!("{backend} sent more than one turn may hold"),
+            format!("{backend} exceeded the output limit of a turn"),
         ),
     };
     AgentEvent::from(error).into()

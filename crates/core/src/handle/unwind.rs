@@ -1,4 +1,4 @@
-//! A panic in a backend stays in the backend.
+//! Catches panics of backend code.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -7,7 +7,7 @@ use futures::FutureExt;
 
 use crate::Error;
 
-/// What a panic said.
+/// The message of a caught panic.
 pub(super) struct Panic(String);
 
 impl Panic {
@@ -21,22 +21,22 @@ impl Panic {
 
 impl From<Box<dyn Any + Send>> for Panic {
     fn from(payload: Box<dyn Any + Send>) -> Self {
-        let said = payload
+        let message = payload
             .downcast_ref::<&str>()
             .map(|text| (*text).to_owned())
             .or_else(|| payload.downcast_ref::<String>().cloned());
-        Self(said.unwrap_or_else(|| "without a message".to_owned()))
+        Self(message.unwrap_or_else(|| "without a message".to_owned()))
     }
 }
 
-/// Calls backend code.
+/// Calls backend code and catches a panic.
 pub(super) fn catch<T>(work: impl FnOnce() -> T) -> Result<T, Panic> {
     std::panic::catch_unwind(AssertUnwindSafe(work)).map_err(Panic::from)
 }
 
-/// Awaits backend code.
+/// Awaits backend code and catches a panic.
 ///
-/// The future is not touched again after it panicked, so nothing half-changed is ever seen.
+/// The future is not polled again after a panic, so its inconsistent state is never observed.
 pub(super) async fn catch_async<T>(work: impl Future<Output = T>) -> Result<T, Panic> {
     AssertUnwindSafe(work)
         .catch_unwind()

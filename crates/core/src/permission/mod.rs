@@ -1,4 +1,4 @@
-//! May it? What an agent asks before it acts, and who answers: a policy, rules, or a person.
+//! Permission requests of agents, and how they are answered: by a policy, by rules or by a person.
 
 mod rule;
 
@@ -13,38 +13,39 @@ pub use rule::{PermissionRule, Permissions};
 
 use crate::{AgentEvent, PermissionKind, PermissionOption, PermissionPolicy, ToolKind};
 
-/// What an agent asks, before it acts.
+/// A request for permission that an agent sends before it acts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PermissionRequest {
-    /// The same as in the turn's [`PermissionRequest`](crate::AgentEvent::PermissionRequest).
+    /// The id from the turn's [`PermissionRequest`](crate::AgentEvent::PermissionRequest) event.
     pub id: String,
     /// The agent's name.
     pub agent: String,
-    /// The tool that wants to run.
+    /// The tool that needs the permission.
     pub tool: String,
-    /// What the tool does to the world, where that is known.
+    /// The effect of the tool, if known.
     pub kind: Option<ToolKind>,
-    /// What the tool would touch, as [`seen_from`] the session's folder; none where that is not known.
+    /// The paths the tool would touch, each as returned by [`rule_path`]; empty if unknown.
     pub paths: Vec<PathBuf>,
-    /// What the tool would be given.
+    /// The input of the tool.
     pub input: Value,
-    /// The answers that the agent offers.
+    /// The options that the agent offers.
     pub options: Vec<PermissionOption>,
 }
 
 impl PermissionRequest {
-    /// The option that means yes or no, rather for this time than for good.
+    /// Returns the option that allows or rejects the request. Prefers once over always.
     pub fn option_for(&self, allowed: bool) -> Option<&PermissionOption> {
         use PermissionKind::{AllowAlways, AllowOnce, RejectAlways, RejectOnce};
-        let wanted = match allowed {
-            true => [AllowOnce, AllowAlways],
-            false => [RejectOnce, RejectAlways],
+        let wanted = if allowed {
+            [AllowOnce, AllowAlways]
+        } else {
+            [RejectOnce, RejectAlways]
         };
-        let of = |kind| self.options.iter().find(move |option| option.kind == kind);
-        wanted.into_iter().find_map(of)
+        let by_kind = |kind| self.options.iter().find(move |option| option.kind == kind);
+        wanted.into_iter().find_map(by_kind)
     }
 
-    /// Whether the option of this id is there, and means yes.
+    /// Returns `true` if the option with this id exists and allows the request.
     pub fn is_allow_option(&self, id: &str) -> bool {
         let chosen = self.options.iter().find(|option| option.id == id);
         chosen.is_some_and(|option| {
@@ -55,7 +56,7 @@ impl PermissionRequest {
         })
     }
 
-    /// The question, for whoever watches the turn.
+    /// Returns the request as an event of the turn.
     pub fn to_event(&self) -> AgentEvent {
         AgentEvent::PermissionRequest {
             id: self.id.clone(),
@@ -66,36 +67,36 @@ impl PermissionRequest {
     }
 }
 
-/// What is to be done about a question.
+/// How a permission request is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// Say yes.
+    /// Allow it.
     Allow,
-    /// Say no.
+    /// Deny it.
     Deny,
-    /// Ask the session's approver; without one, say no.
+    /// Ask the session's approver. Without one, deny it.
     AskApprover,
 }
 
-/// Decides by the first rule that fits, else by the policy.
+/// Decides by the first rule that applies, otherwise by the policy.
 ///
 /// ```
-/// use windlass_core::permission::{Decision, PermissionAsk, PermissionRule, decide};
+/// use windlass_core::permission::{Decision, PermissionRequest, PermissionRule, decide};
 /// use windlass_core::{PermissionPolicy, ToolKind};
 ///
-/// let rules = [PermissionRule::of(PermissionPolicy::Allow).kind(ToolKind::Write).path("src")];
-/// let mut ask = PermissionAsk { kind: Some(ToolKind::Write), ..PermissionAsk::default() };
-/// ask.paths = vec!["src/lib.rs".into()];
-/// assert_eq!(decide(PermissionPolicy::Ask, &rules, &ask), Decision::Allow);
-/// ask.paths.push("Cargo.toml".into());
-/// assert_eq!(decide(PermissionPolicy::Ask, &rules, &ask), Decision::AskPerson);
+/// let rules = [PermissionRule::new(PermissionPolicy::Allow).kind(ToolKind::Write).path("src")];
+/// let mut request = PermissionRequest { kind: Some(ToolKind::Write), ..PermissionRequest::default() };
+/// request.paths = vec!["src/lib.rs".into()];
+/// assert_eq!(decide(PermissionPolicy::Ask, &rules, &request), Decision::Allow);
+/// request.paths.push("Cargo.toml".into());
+/// assert_eq!(decide(PermissionPolicy::Ask, &rules, &request), Decision::AskApprover);
 /// ```
 pub fn decide(
     policy: PermissionPolicy,
     rules: &[PermissionRule],
-    ask: &PermissionRequest,
+    request: &PermissionRequest,
 ) -> Decision {
-    let rule = rules.iter().find(|rule| rule.applies_to(ask));
+    let rule = rules.iter().find(|rule| rule.applies_to(request));
     match rule.map_or(policy, |rule| rule.answer) {
         PermissionPolicy::Allow => Decision::Allow,
         PermissionPolicy::Deny => Decision::Deny,
@@ -103,29 +104,30 @@ pub fn decide(
     }
 }
 
-/// A path as rules see it: without `.` and `..`, and from this folder where it lies inside.
+/// Returns a path in the form that rules use: without `.` and `..`, and relative to the directory if it
+/// is inside.
 ///
-/// No file is looked at. What a link makes of a path is for the walls around the agent to stop.
-pub fn rule_path(folder: &Path, path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in folder.join(path).components() {
+/// No file is accessed. Symbolic links are not resolved here; the sandbox prevents access through them.
+pub fn rule_path(dir: &Path, path: &Path) -> PathBuf {
+    let mut normalized = PathBuf::new();
+    for part in dir.join(path).components() {
         match part {
             Component::CurDir => {}
-            Component::ParentDir => _ = plain.pop(),
-            other => plain.push(other),
+            Component::ParentDir => _ = normalized.pop(),
+            other => normalized.push(other),
         }
     }
-    match plain.strip_prefix(folder) {
+    match normalized.strip_prefix(dir) {
         Ok(inside) => inside.to_owned(),
-        Err(_) => plain,
+        Err(_) => normalized,
     }
 }
 
-/// Somebody who can be asked: a terminal, a row in a store, a test.
+/// Answers permission requests, e.g. on a terminal or through the store.
 pub trait Approver: fmt::Debug + Send + Sync {
-    /// The id of the chosen option; `None` where nobody will choose. Dropping the future withdraws the
-    /// question, as a turn that ends meanwhile does.
-    fn decide(&self, ask: PermissionRequest) -> BoxFuture<'_, Option<String>>;
+    /// Returns the id of the chosen option, or `None` if no decision will be made. Dropping the future
+    /// withdraws the request, e.g. when the turn ends first.
+    fn decide(&self, request: PermissionRequest) -> BoxFuture<'_, Option<String>>;
 }
 
 /// The approver of a session, where it has one.
@@ -133,17 +135,22 @@ pub trait Approver: fmt::Debug + Send + Sync {
 pub struct SessionApprover(pub Option<Arc<dyn Approver>>);
 
 impl SessionApprover {
-    /// What the approver says: the id of an option that was offered. `None`: nobody is there, or nobody chose.
-    pub async fn ask(&self, ask: PermissionRequest) -> Option<String> {
+    /// Asks the approver and returns the id of one of the offered options. Returns `None` if there is no
+    /// approver or no decision.
+    pub async fn ask(&self, request: PermissionRequest) -> Option<String> {
         let approver = self.0.as_ref()?;
-        let offered: Vec<String> = ask.options.iter().map(|option| option.id.clone()).collect();
-        let chosen = approver.decide(ask).await?;
+        let offered: Vec<String> = request
+            .options
+            .iter()
+            .map(|option| option.id.clone())
+            .collect();
+        let chosen = approver.decide(request).await?;
         offered.contains(&chosen).then_some(chosen)
     }
 }
 
 impl PartialEq for SessionApprover {
-    /// The same somebody.
+    /// Compares by identity.
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (Some(one), Some(another)) => Arc::ptr_eq(one, another),

@@ -1,4 +1,4 @@
-//! Answers given in advance, for a kind of tool, a tool or a place.
+//! Permission rules: answers given in advance for a kind of tool, a tool or a path.
 
 use std::fmt;
 use std::path::Path;
@@ -10,18 +10,19 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::PermissionRequest;
 use crate::{PermissionPolicy, ToolKind};
 
-/// One answer given in advance. What it does not name it does not mind.
+/// A permission rule. A field that is not set matches everything.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PermissionRule {
-    /// What the tool does to the world.
+    /// The effect of the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<ToolKind>,
     /// The tool's name, as the agent calls it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// A file, or a folder with all that is in it, from the session's folder; `*` stands for any part of a name, `**` for
-    /// any folders. A rule that allows wants every path of the question to be there, any other one of them.
+    /// A file, or a directory with everything in it, relative to the session's directory. `*` matches any
+    /// part of a name, `**` any number of directories. A rule that allows applies only if it matches all
+    /// paths of the request; any other rule applies if it matches one of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// The answer.
@@ -29,7 +30,7 @@ pub struct PermissionRule {
 }
 
 impl PermissionRule {
-    /// This answer to everything.
+    /// Creates a rule that applies to every request.
     pub fn new(answer: PermissionPolicy) -> Self {
         Self {
             kind: None,
@@ -39,50 +40,52 @@ impl PermissionRule {
         }
     }
 
-    /// Only for tools of this kind.
+    /// Restricts the rule to tools of this kind.
     #[must_use]
     pub fn kind(mut self, kind: ToolKind) -> Self {
         self.kind = Some(kind);
         self
     }
 
-    /// Only for the tool of this name.
+    /// Restricts the rule to the tool with this name.
     #[must_use]
     pub fn tool(mut self, name: impl Into<String>) -> Self {
         self.tool = Some(name.into());
         self
     }
 
-    /// Only for this place.
+    /// Restricts the rule to paths that match this pattern.
     #[must_use]
     pub fn path(mut self, pattern: impl Into<String>) -> Self {
         self.path = Some(pattern.into());
         self
     }
 
-    /// Whether the question is one that this rule answers.
-    pub fn applies_to(&self, ask: &PermissionRequest) -> bool {
-        let there = |pattern: &String| {
-            let at = |path: &std::path::PathBuf| path_matches(pattern, path);
+    /// Returns `true` if this rule answers the request.
+    pub fn applies_to(&self, request: &PermissionRequest) -> bool {
+        let paths_match = |pattern: &String| {
+            let matches = |path: &std::path::PathBuf| path_matches(pattern, path);
             match self.answer {
-                PermissionPolicy::Allow => !ask.paths.is_empty() && ask.paths.iter().all(at),
-                _ => ask.paths.iter().any(at),
+                PermissionPolicy::Allow => {
+                    !request.paths.is_empty() && request.paths.iter().all(matches)
+                }
+                _ => request.paths.iter().any(matches),
             }
         };
-        self.kind.is_none_or(|kind| ask.kind == Some(kind))
-            && self.tool.as_ref().is_none_or(|tool| *tool == ask.tool)
-            && self.path.as_ref().is_none_or(there)
+        self.kind.is_none_or(|kind| request.kind == Some(kind))
+            && self.tool.as_ref().is_none_or(|tool| *tool == request.tool)
+            && self.path.as_ref().is_none_or(paths_match)
     }
 }
 
-/// Whether the path is the place that the pattern names, or in it.
+/// Returns `true` if the path matches the pattern, or is inside a directory that does.
 fn path_matches(pattern: &str, path: &Path) -> bool {
     let parts = |text: &str| -> Vec<String> {
-        let kept = |part: &&str| !part.is_empty() && *part != ".";
-        text.split('/').filter(kept).map(str::to_owned).collect()
+        let is_name = |part: &&str| !part.is_empty() && *part != ".";
+        text.split('/').filter(is_name).map(str::to_owned).collect()
     };
     let path = path.to_string_lossy();
-    // What is outside the folder begins at the root, and so must the pattern.
+    // A path outside the directory is absolute, and then the pattern must be absolute too.
     pattern.starts_with('/') == path.starts_with('/')
         && pattern_matches(&parts(pattern), &parts(&path))
 }
@@ -100,7 +103,7 @@ fn pattern_matches(pattern: &[String], path: &[String]) -> bool {
     }
 }
 
-/// Whether a name fits a pattern in which `*` stands for anything.
+/// Returns `true` if the name matches the pattern. `*` matches any text.
 fn glob_matches(pattern: &str, name: &str) -> bool {
     let Some((head, tail)) = pattern.split_once('*') else {
         return pattern == name;
@@ -108,10 +111,10 @@ fn glob_matches(pattern: &str, name: &str) -> bool {
     let Some(mut rest) = name.strip_prefix(head) else {
         return false;
     };
-    let mut pieces: Vec<&str> = tail.split('*').collect();
-    let last = pieces.pop().unwrap_or_default();
-    for piece in pieces {
-        match rest.split_once(piece) {
+    let mut parts: Vec<&str> = tail.split('*').collect();
+    let last = parts.pop().unwrap_or_default();
+    for part in parts {
+        match rest.split_once(part) {
             Some((_, after)) => rest = after,
             None => return false,
         }
@@ -119,12 +122,12 @@ fn glob_matches(pattern: &str, name: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// A policy with its exceptions: in a configuration a word, or a table with `default` and `rules`.
+/// A policy with exceptions. In the configuration it is a string, or a table with `default` and `rules`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Permissions {
-    /// The answer where no rule fits.
+    /// The answer if no rule applies.
     pub default: PermissionPolicy,
-    /// The first that fits is the answer.
+    /// The rules; the first that applies decides.
     pub rules: Vec<PermissionRule>,
 }
 
@@ -152,8 +155,8 @@ impl<'de> Visitor<'de> for PermissionsVisitor {
         f.write_str("allow, deny or ask, or a table with `default` and `rules`")
     }
 
-    fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Permissions, E> {
-        PermissionPolicy::deserialize(StrDeserializer::new(word)).map(Permissions::from)
+    fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Permissions, E> {
+        PermissionPolicy::deserialize(StrDeserializer::new(name)).map(Permissions::from)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Permissions, A::Error> {
@@ -181,25 +184,25 @@ mod tests {
     use super::super::{Decision, decide, rule_path};
     use super::*;
 
-    fn ask(kind: ToolKind, paths: &[&str]) -> PermissionRequest {
-        let folder = Path::new("/yard");
+    fn request(kind: ToolKind, paths: &[&str]) -> PermissionRequest {
+        let dir = Path::new("/yard");
         PermissionRequest {
             tool: "edit".to_owned(),
             kind: Some(kind),
             paths: paths
                 .iter()
-                .map(|path| rule_path(folder, Path::new(path)))
+                .map(|path| rule_path(dir, Path::new(path)))
                 .collect(),
             ..PermissionRequest::default()
         }
     }
 
     #[test]
-    fn a_path_is_seen_without_detours() {
-        let check = |path: &str, seen: &str| {
+    fn rule_path_resolves_dots_and_prefix() {
+        let check = |path: &str, expected: &str| {
             assert_eq!(
                 rule_path(Path::new("/yard"), Path::new(path)),
-                PathBuf::from(seen)
+                PathBuf::from(expected)
             );
         };
         check("src/a.rs", "src/a.rs");
@@ -211,10 +214,14 @@ mod tests {
     }
 
     #[test]
-    fn places() {
-        let check = |pattern: &str, path: &str, held| {
-            let seen = rule_path(Path::new("/yard"), Path::new(path));
-            assert_eq!(path_matches(pattern, &seen), held, "{pattern} {path}");
+    fn path_patterns() {
+        let check = |pattern: &str, path: &str, expected| {
+            let path_in_rules = rule_path(Path::new("/yard"), Path::new(path));
+            assert_eq!(
+                path_matches(pattern, &path_in_rules),
+                expected,
+                "{pattern} {path}"
+            );
         };
         check("src", "src/deep/a.rs", true);
         check("src", "srcs/a.rs", false);
@@ -233,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn p20_the_first_rule_that_fits_answers() {
+    fn p20_first_rule_that_applies_decides() {
         use PermissionPolicy::{Allow, Ask, Deny};
         let rules = [
             PermissionRule::new(Deny).path(".git"),
@@ -241,20 +248,23 @@ mod tests {
             PermissionRule::new(Allow).kind(ToolKind::Write).path("src"),
             PermissionRule::new(Ask).tool("deploy"),
         ];
-        let check = |ask: PermissionRequest, decision| {
-            assert_eq!(decide(Deny, &rules, &ask), decision, "{ask:?}");
+        let check = |request: PermissionRequest, decision| {
+            assert_eq!(decide(Deny, &rules, &request), decision, "{request:?}");
         };
-        check(ask(ToolKind::Read, &["a"]), Decision::Allow);
-        check(ask(ToolKind::Read, &[".git/config"]), Decision::Deny);
-        check(ask(ToolKind::Write, &["src/a", "src/b"]), Decision::Allow);
-        check(ask(ToolKind::Write, &["src/a", "b"]), Decision::Deny);
+        check(request(ToolKind::Read, &["a"]), Decision::Allow);
+        check(request(ToolKind::Read, &[".git/config"]), Decision::Deny);
         check(
-            ask(ToolKind::Write, &["src/a", ".git/hooks/x"]),
+            request(ToolKind::Write, &["src/a", "src/b"]),
+            Decision::Allow,
+        );
+        check(request(ToolKind::Write, &["src/a", "b"]), Decision::Deny);
+        check(
+            request(ToolKind::Write, &["src/a", ".git/hooks/x"]),
             Decision::Deny,
         );
-        check(ask(ToolKind::Write, &["src/../.git/x"]), Decision::Deny);
-        // A place that nobody named is not one that was allowed.
-        check(ask(ToolKind::Write, &[]), Decision::Deny);
+        check(request(ToolKind::Write, &["src/../.git/x"]), Decision::Deny);
+        // A request without paths does not match a rule that allows certain paths.
+        check(request(ToolKind::Write, &[]), Decision::Deny);
         let deploy = PermissionRequest {
             tool: "deploy".to_owned(),
             ..PermissionRequest::default()
@@ -263,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_or_a_table() {
+    fn permissions_are_read_from_string_or_table() {
         let read = |value| serde_json::from_value::<Permissions>(value);
         assert_eq!(
             read(json!("allow")).unwrap(),
@@ -273,11 +283,11 @@ mod tests {
         let read_one = read(table).unwrap();
         assert_eq!(read_one.default, PermissionPolicy::Ask);
         assert_eq!(read_one.rules[0].kind, Some(ToolKind::Read));
-        let said = |value| read(value).unwrap_err().to_string();
-        assert!(said(json!("maybe")).starts_with("unknown variant"));
-        assert!(said(json!({ "rules": [] })).contains("default"));
+        let error = |value| read(value).unwrap_err().to_string();
+        assert!(error(json!("maybe")).starts_with("unknown variant"));
+        assert!(error(json!({ "rules": [] })).contains("default"));
         assert!(
-            said(json!({ "default": "ask", "rules": [{ "paths": "x", "answer": "deny" }] }))
+            error(json!({ "default": "ask", "rules": [{ "paths": "x", "answer": "deny" }] }))
                 .contains("unknown field")
         );
     }

@@ -1,4 +1,4 @@
-//! Which backends there are, by name.
+//! The registry of backends by name.
 
 mod reference;
 
@@ -12,10 +12,10 @@ pub use reference::{Export, ReferenceError};
 
 use crate::{AgentHandle, Error, Result};
 
-/// Makes an agent from its configuration.
+/// Creates an agent from its configuration.
 pub type BackendFactory = Box<dyn Fn(&Value) -> Result<AgentHandle> + Send + Sync>;
 
-/// The backends that a program knows: filled once where the program is put together, then only read.
+/// The backends known to a program. It is filled once at startup and then only read.
 #[derive(Default)]
 pub struct AgentRegistry {
     factories: BTreeMap<String, BackendFactory>,
@@ -23,12 +23,12 @@ pub struct AgentRegistry {
 }
 
 impl AgentRegistry {
-    /// A registry without backends.
+    /// Creates an empty registry.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a backend; a later one of the same name takes the place of an earlier.
+    /// Adds a backend. A later one with the same name replaces an earlier one.
     #[must_use]
     pub fn register<F>(mut self, name: &str, factory: F) -> Self
     where
@@ -38,7 +38,7 @@ impl AgentRegistry {
         self
     }
 
-    /// Adds something that [`load_agent_backend`](Self::load_agent_backend) can find as `module:attr`.
+    /// Adds an export that [`load_agent_backend`](Self::load_agent_backend) can find as `module:attr`.
     #[must_use]
     pub fn export(mut self, module: &str, attr: &str, export: Export) -> Self {
         self.modules
@@ -48,9 +48,9 @@ impl AgentRegistry {
         self
     }
 
-    /// Makes an agent of the backend with this name.
+    /// Creates an agent with the backend of this name.
     ///
-    /// A name with a colon is a reference, and is loaded as such.
+    /// A name with a colon is resolved as a reference.
     pub fn create(&self, name: &str, config: &Value) -> Result<AgentHandle> {
         if let Some(factory) = self.factories.get(name) {
             return factory(config);
@@ -65,7 +65,7 @@ impl AgentRegistry {
         )))
     }
 
-    /// The names that [`create`](Self::create) knows, in order.
+    /// Returns the names that [`create`](Self::create) accepts, sorted.
     pub fn available(&self) -> Vec<&str> {
         self.factories.keys().map(String::as_str).collect()
     }
@@ -79,7 +79,7 @@ impl fmt::Debug for AgentRegistry {
     }
 }
 
-/// Reads a backend's configuration, and says which key does not fit where one does not.
+/// Parses a backend's configuration. The error names the invalid key.
 pub fn parse_config<T: DeserializeOwned>(config: &Value) -> Result<T> {
     serde_path_to_error::deserialize(config).map_err(|error| {
         let key = error.path().to_string();
@@ -87,7 +87,7 @@ pub fn parse_config<T: DeserializeOwned>(config: &Value) -> Result<T> {
     })
 }
 
-/// A name that nothing has, beside the names that there are.
+/// An unknown name, with the known names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownName {
     kind: &'static str,
@@ -96,7 +96,7 @@ pub struct UnknownName {
 }
 
 impl UnknownName {
-    /// No thing of this kind has this name; these are the ones there are.
+    /// Creates an error for an unknown name of the given kind.
     pub fn new(kind: &'static str, name: &str, known: Vec<&str>) -> Self {
         Self {
             kind,
@@ -105,7 +105,7 @@ impl UnknownName {
         }
     }
 
-    /// The known name that was probably meant.
+    /// Returns the known name that was probably meant.
     pub fn suggestion(&self) -> Option<&str> {
         closest(&self.name, self.known.iter().map(String::as_str))
     }
@@ -113,24 +113,24 @@ impl UnknownName {
 
 impl fmt::Display for UnknownName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no {} is called {:?}", self.kind, self.name)?;
-        if let Some(nearest) = self.suggestion() {
-            write!(f, ", did you mean {nearest:?}?")?;
+        write!(f, "unknown {} {:?}", self.kind, self.name)?;
+        if let Some(suggestion) = self.suggestion() {
+            write!(f, ", did you mean {suggestion:?}?")?;
         }
         if self.known.is_empty() {
-            write!(f, " (there are none)")
+            write!(f, " (none available)")
         } else {
-            write!(f, " (there are: {})", self.known.join(", "))
+            write!(f, " (available: {})", self.known.join(", "))
         }
     }
 }
 
-/// The one of these names that is closest to a misspelt one, if any is close.
+/// Returns the known name closest to a misspelled one, if any is similar.
 pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()
         .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
-        .filter(|(likeness, _)| *likeness > 0.8)
+        .filter(|(similarity, _)| *similarity > 0.8)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, candidate)| candidate)
 }

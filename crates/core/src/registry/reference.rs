@@ -5,26 +5,26 @@ use std::fmt;
 use super::{AgentRegistry, UnknownName};
 use crate::{AgentBackend, AgentHandle, Result};
 
-/// What a module offers under one attribute.
+/// What a module exports under one attribute.
 #[non_exhaustive]
 pub enum Export {
-    /// An agent that is ready.
+    /// An existing agent.
     Instance(AgentHandle),
-    /// A type that builds itself, made anew for each load. See [`Export::of`].
+    /// A type with a default constructor, called for each load. See [`Export::of`].
     Type(fn() -> AgentHandle),
-    /// A function that makes an agent.
+    /// A function that creates an agent.
     Factory(Box<dyn Fn() -> Result<AgentHandle> + Send + Sync>),
-    /// Something that is no backend, with the word for what it is.
+    /// Something that is not a backend, with a description of what it is.
     Other(&'static str),
 }
 
 impl Export {
-    /// A backend type that needs no configuration.
+    /// Exports a backend type that needs no configuration.
     pub fn of<B: AgentBackend + Default + 'static>() -> Self {
         Self::Type(|| AgentHandle::wrap(B::default()))
     }
 
-    /// A function that makes an agent.
+    /// Exports a function that creates an agent.
     pub fn factory(make: impl Fn() -> Result<AgentHandle> + Send + Sync + 'static) -> Self {
         Self::Factory(Box::new(make))
     }
@@ -41,52 +41,52 @@ impl fmt::Debug for Export {
     }
 }
 
-/// Why a reference leads to no backend. Every message starts with the label the caller gave.
+/// The error of a reference that cannot be resolved. Every message starts with the caller's label.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReferenceError {
-    /// The text is no reference.
-    #[error("{label}: {reference:?} is no backend reference: write module:attr or module.attr")]
+    /// The text is not a reference.
+    #[error("{label}: {reference:?} is not a backend reference: write module:attr or module.attr")]
     Form {
-        /// Whose setting it is.
+        /// The setting that contains the reference.
         label: String,
-        /// What was written.
+        /// The text of the reference.
         reference: String,
     },
-    /// No such module.
+    /// The module does not exist.
     #[error("{label}: {unknown}")]
     Module {
-        /// Whose setting it is.
+        /// The setting that contains the reference.
         label: String,
-        /// The module asked for, and those there are.
+        /// The requested module and the available ones.
         unknown: UnknownName,
     },
     /// The module has no such attribute.
     #[error("{label}: in module {module}, {unknown}")]
     Attribute {
-        /// Whose setting it is.
+        /// The setting that contains the reference.
         label: String,
-        /// The module, which exists.
+        /// The existing module.
         module: String,
-        /// The attribute asked for, and those there are.
+        /// The requested attribute and the available ones.
         unknown: UnknownName,
     },
-    /// The attribute is something else.
+    /// The attribute is not a backend.
     #[error("{label}: {reference} is {what}, not an agent backend")]
     NotABackend {
-        /// Whose setting it is.
+        /// The setting that contains the reference.
         label: String,
-        /// What was written.
+        /// The text of the reference.
         reference: String,
-        /// What it is instead.
+        /// What the attribute is instead.
         what: String,
     },
 }
 
 impl AgentRegistry {
-    /// Finds a backend by `module:attr` or `module.attr` among the exports, and makes it.
+    /// Creates the backend that is exported under `module:attr` or `module.attr`.
     ///
-    /// The label says whose setting the reference is, and begins every error message.
+    /// The label names the setting that contains the reference. Every error message starts with it.
     pub fn load_agent_backend(&self, reference: &str, label: &str) -> Result<AgentHandle> {
         let (module, attr) = split(reference).ok_or_else(|| ReferenceError::Form {
             label: label.to_owned(),
@@ -121,13 +121,13 @@ impl AgentRegistry {
     }
 }
 
-/// Module and attribute of a reference. A colon decides; without one, the last dot does.
+/// Splits a reference into module and attribute, at the colon or else at the last dot.
 fn split(reference: &str) -> Option<(&str, &str)> {
     let (module, attr) = match reference.split_once(':') {
         Some(parts) => parts,
         None => reference.rsplit_once('.')?,
     };
-    let name = |text: &str| {
+    let is_name = |text: &str| {
         text.split('.').all(|part| {
             !part.is_empty()
                 && part
@@ -135,5 +135,5 @@ fn split(reference: &str) -> Option<(&str, &str)> {
                     .all(|c| c.is_alphanumeric() || c == '_' || c == '-')
         })
     };
-    (name(module) && name(attr)).then_some((module, attr))
+    (is_name(module) && is_name(attr)).then_some((module, attr))
 }

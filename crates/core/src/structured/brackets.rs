@@ -1,16 +1,16 @@
-//! Where something in brackets ends, and the one mistake inside it that is safe to mend.
+//! Finds the end of a bracketed region, and removes trailing commas, the only error that is safe to repair.
 
 use super::json::MAX_DEPTH;
 
-/// The length of the bracketed region that the text begins with: up to its matching closer.
+/// Returns the length of the bracketed region at the start of the text, including its closing bracket.
 ///
-/// Brackets in strings do not count. There is no region where a bracket is closed by the wrong closer, is never
-/// closed, or where they stand too deep.
+/// Brackets in strings do not count. Returns `None` if a bracket is closed by the wrong bracket or never
+/// closed, or if the nesting is too deep.
 pub(super) fn balanced_len(text: &str) -> Option<usize> {
     let mut closers = Vec::new();
-    let mut outside = StringTracker::default();
+    let mut strings = StringTracker::default();
     for (at, byte) in text.bytes().enumerate() {
-        if !outside.of_strings(byte) {
+        if !strings.is_outside(byte) {
             continue;
         }
         match byte {
@@ -31,25 +31,25 @@ pub(super) fn balanced_len(text: &str) -> Option<usize> {
     None
 }
 
-/// The same text without commas that stand right before a closer. `None`: there are no such commas.
+/// Returns the text without commas directly before a closing bracket, or `None` if there are none.
 pub(super) fn without_trailing_commas(text: &str) -> Option<String> {
-    let mut outside = StringTracker::default();
-    let mut mended = String::new();
-    let mut kept = 0;
+    let mut strings = StringTracker::default();
+    let mut repaired = String::new();
+    let mut copied = 0;
     for (at, byte) in text.bytes().enumerate() {
-        if !outside.of_strings(byte) || byte != b',' {
+        if !strings.is_outside(byte) || byte != b',' {
             continue;
         }
         let next = text[at + 1..].trim_start_matches([' ', '\t', '\r', '\n']);
         if next.starts_with(['}', ']']) {
-            mended.push_str(&text[kept..at]);
-            kept = at + 1;
+            repaired.push_str(&text[copied..at]);
+            copied = at + 1;
         }
     }
-    (kept > 0).then(|| mended + &text[kept..])
+    (copied > 0).then(|| repaired + &text[copied..])
 }
 
-/// Follows a text byte by byte and knows which bytes are outside of strings.
+/// Tracks which bytes of a text are outside of strings.
 #[derive(Default)]
 struct StringTracker {
     in_string: bool,
@@ -57,7 +57,8 @@ struct StringTracker {
 }
 
 impl StringTracker {
-    fn of_strings(&mut self, byte: u8) -> bool {
+    /// Processes the next byte. Returns `true` if it is outside of strings.
+    fn is_outside(&mut self, byte: u8) -> bool {
         let was_in_string = self.in_string;
         match byte {
             _ if self.escaped => self.escaped = false,
@@ -74,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_region_ends_with_its_own_closer() {
+    fn region_ends_at_matching_bracket() {
         let check = |text: &str, region: Option<&str>| {
             assert_eq!(balanced_len(text).map(|end| &text[..end]), region, "{text}");
         };
@@ -87,9 +88,9 @@ mod tests {
     }
 
     #[test]
-    fn only_commas_before_a_closer_go() {
-        let check = |text: &str, mended: Option<&str>| {
-            assert_eq!(without_trailing_commas(text).as_deref(), mended, "{text}");
+    fn only_commas_before_closing_brackets_are_removed() {
+        let check = |text: &str, repaired: Option<&str>| {
+            assert_eq!(without_trailing_commas(text).as_deref(), repaired, "{text}");
         };
         check(r#"{"a":[1,2,],}"#, Some(r#"{"a":[1,2]}"#));
         check("[1,\r\n\t ]", Some("[1\r\n\t ]"));

@@ -1,67 +1,67 @@
-//! Why a structured answer could not be had.
+//! Errors of structured calls.
 
 use std::fmt;
 
 use crate::{ErrorCode, Usage};
 
-/// A structured call that failed, and what it consumed all the same.
+/// The error of a structured call, with the usage so far.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Error {
     /// The name of the task.
     pub task: String,
-    /// What was wrong in the end.
+    /// The cause of the failure.
     pub fault: Box<StructuredErrorKind>,
-    /// How many times the agent was asked.
+    /// How many times the agent was prompted.
     pub rounds: u32,
-    /// What all rounds together consumed, where the agent says so.
+    /// The usage of all rounds, if the agent reports it.
     pub usage: Option<Box<Usage>>,
 }
 
-/// What can be wrong with an answer, or with the way to it.
+/// The cause of a failed structured call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StructuredErrorKind {
     /// No part of the answer is JSON.
-    #[error("the answer holds no JSON: {answer:?}")]
+    #[error("the answer contains no JSON: {answer:?}")]
     NoJson {
         /// The beginning of the answer.
         answer: String,
     },
-    /// The answer begins like JSON but is not.
+    /// The answer starts like JSON but is invalid.
     #[error("the answer is not valid JSON ({problem}): {answer:?}")]
     Malformed {
-        /// What the reader stumbled over, and where.
+        /// The parse error and its position.
         problem: String,
-        /// The beginning of what should have been JSON.
+        /// The beginning of the invalid JSON.
         answer: String,
     },
-    /// The answer holds more than one value, and nothing says which is meant.
-    #[error("the answer holds two JSON values: {first:?} and {second:?}")]
+    /// The answer contains more than one value, and it is unclear which one is meant.
+    #[error("the answer contains two JSON values: {first:?} and {second:?}")]
     Ambiguous {
         /// The beginning of the first.
         first: String,
         /// The beginning of the second.
         second: String,
     },
-    /// The answer is JSON, but not what the schema asks for.
-    #[error("the answer does not fit the schema: {}", join_violations(.0, "; "))]
+    /// The answer is JSON but violates the schema.
+    #[error("the answer does not match the schema: {}", join_violations(.0, "; "))]
     SchemaViolations(Vec<SchemaViolation>),
-    /// There is no answer: the input was refused, or the agent failed.
+    /// There is no answer: the input was rejected, or the agent failed.
     #[error(transparent)]
     Agent(#[from] crate::Error),
 }
 
-/// One place where a value does not fit its schema.
+/// One violation of a schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaViolation {
-    /// The place in the value as a JSON pointer; empty for the value itself.
+    /// The location in the value as a JSON pointer; empty for the value itself.
     pub path: String,
-    /// What the schema asks for there.
+    /// What the schema requires there.
     pub problem: String,
 }
 
 impl Error {
-    /// The stable name of this failure: the agent's own, or that of an agent that did not do its work.
+    /// Returns the stable code of this error: the agent's own code, or `BackendError` for an invalid answer.
     pub fn code(&self) -> ErrorCode {
         match &*self.fault {
             StructuredErrorKind::Agent(error) => error.code(),
@@ -87,15 +87,17 @@ impl std::error::Error for Error {
 }
 
 impl StructuredErrorKind {
-    /// What the agent is told, one line each.
+    /// Returns the text for the correction prompt, one problem per line.
     pub(super) fn correction_text(&self) -> String {
         match self {
-            Self::NoJson { .. } => "- It holds no JSON.".to_owned(),
+            Self::NoJson { .. } => "- It contains no JSON.".to_owned(),
             Self::Malformed { problem, .. } => format!("- It is not valid JSON: {problem}."),
             Self::Ambiguous { .. } => {
-                "- It holds more than one JSON value. Give exactly one.".to_owned()
+                "- It contains more than one JSON value. Give exactly one.".to_owned()
             }
-            Self::SchemaViolations(misfits) => format!("- {}", join_violations(misfits, "\n- ")),
+            Self::SchemaViolations(violations) => {
+                format!("- {}", join_violations(violations, "\n- "))
+            }
             Self::Agent(error) => format!("- {error}"),
         }
     }
@@ -110,15 +112,15 @@ impl fmt::Display for SchemaViolation {
     }
 }
 
-fn join_violations(misfits: &[SchemaViolation], between: &str) -> String {
-    let lines: Vec<String> = misfits.iter().map(SchemaViolation::to_string).collect();
-    lines.join(between)
+fn join_violations(violations: &[SchemaViolation], separator: &str) -> String {
+    let lines: Vec<String> = violations.iter().map(SchemaViolation::to_string).collect();
+    lines.join(separator)
 }
 
-/// The beginning of a text, for a message.
+/// Returns the beginning of a text, for use in a message.
 pub(super) fn excerpt(text: &str) -> String {
-    const LENGTH: usize = 200;
-    match text.char_indices().nth(LENGTH) {
+    const MAX_CHARS: usize = 200;
+    match text.char_indices().nth(MAX_CHARS) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),
     }

@@ -1,19 +1,19 @@
-//! Finding the one JSON value in an answer.
+//! Extracts the one JSON value from an answer.
 //!
-//! An answer may stand in a code fence, between prose, and with trailing commas; nothing else is mended. Where it
-//! is not clear which value is meant, there is none: guessing would turn an example or a torn-off part into the
-//! answer.
+//! The value may be in a code fence, between prose, and have trailing commas; nothing else is repaired. If
+//! it is unclear which value is meant, extraction fails: guessing could return an example or a fragment
+//! as the answer.
 
 use serde_json::Value;
 
 use super::error::{StructuredErrorKind, excerpt};
 use super::{brackets, json};
 
-/// How many brackets without an end are looked at. Each may cost a look at the whole text, so they are few.
+/// The maximum number of unclosed brackets. Each one may require a scan of the whole text.
 const MAX_UNCLOSED_BRACKETS: usize = 64;
 
-/// The one value in the text. Arrays in the midst of prose count only where `arrays` says so: most of them are
-/// references such as `[1]`.
+/// Returns the only value in the text. Arrays between prose count only if `arrays` is `true`, because most
+/// of them are references such as `[1]`.
 pub(super) fn extract(text: &str, arrays: bool) -> Result<Value, StructuredErrorKind> {
     let text = text.trim_start_matches('\u{feff}').trim();
     if let Ok(value) = json::parse(strip_fence(text)) {
@@ -23,7 +23,7 @@ pub(super) fn extract(text: &str, arrays: bool) -> Result<Value, StructuredError
         [] => Err(StructuredErrorKind::NoJson {
             answer: excerpt(text),
         }),
-        [only] => read(only),
+        [only] => parse_repaired(only),
         [first, second, ..] => Err(StructuredErrorKind::Ambiguous {
             first: excerpt(first),
             second: excerpt(second),
@@ -31,10 +31,11 @@ pub(super) fn extract(text: &str, arrays: bool) -> Result<Value, StructuredError
     }
 }
 
-/// What begins like JSON, in order, at most two: up to the matching closer, or to the end where there is none.
+/// Returns at most two candidates in order. Each one starts like JSON and extends to its closing bracket,
+/// or to the end of the text if there is none.
 fn candidates(text: &str, arrays: bool) -> Result<Vec<&str>, StructuredErrorKind> {
     let mut found = Vec::new();
-    let mut strays = 0;
+    let mut unclosed = 0;
     let mut rest = text;
     while let Some(at) = rest.find(['{', '[']) {
         rest = &rest[at..];
@@ -48,7 +49,7 @@ fn candidates(text: &str, arrays: bool) -> Result<Vec<&str>, StructuredErrorKind
                 if begins {
                     found.push(&rest[..end]);
                 }
-                // What is inside a region belongs to it: the parts of a thing that is not JSON are no answers.
+                // Skip the content of a region: a part of an invalid value is not an answer.
                 rest = &rest[end..];
             }
             None if begins => {
@@ -56,14 +57,14 @@ fn candidates(text: &str, arrays: bool) -> Result<Vec<&str>, StructuredErrorKind
                 break;
             }
             None => {
-                strays += 1;
+                unclosed += 1;
                 rest = &rest[1..];
             }
         }
         if found.len() == 2 {
             break;
         }
-        if strays > MAX_UNCLOSED_BRACKETS {
+        if unclosed > MAX_UNCLOSED_BRACKETS {
             return Err(StructuredErrorKind::Malformed {
                 problem: format!("more than {MAX_UNCLOSED_BRACKETS} brackets are never closed"),
                 answer: excerpt(text),
@@ -73,7 +74,7 @@ fn candidates(text: &str, arrays: bool) -> Result<Vec<&str>, StructuredErrorKind
     Ok(found)
 }
 
-/// Whether what follows the bracket at the beginning is what follows it in JSON.
+/// Returns `true` if the text after the opening bracket is what follows one in JSON.
 fn begins_json(text: &str, arrays: bool) -> bool {
     let inside = text[1..].trim_start();
     if text.starts_with('{') {
@@ -84,16 +85,16 @@ fn begins_json(text: &str, arrays: bool) -> bool {
             || inside.starts_with(|c: char| c.is_ascii_digit())
             || ["true", "false", "null"]
                 .iter()
-                .any(|word| inside.starts_with(word))
+                .any(|literal| inside.starts_with(literal))
     };
-    // A list of objects is more than a reference, and none of its objects is the answer.
+    // A list of objects is not a reference, and none of its objects alone is the answer.
     inside.starts_with('{') || arrays && is_value()
 }
 
-fn read(candidate: &str) -> Result<Value, StructuredErrorKind> {
+fn parse_repaired(candidate: &str) -> Result<Value, StructuredErrorKind> {
     let parsed = json::parse(candidate).or_else(|error| {
-        let mended = brackets::without_trailing_commas(candidate);
-        mended.map_or(Err(error), |mended| json::parse(&mended))
+        let repaired = brackets::without_trailing_commas(candidate);
+        repaired.map_or(Err(error), |repaired| json::parse(&repaired))
     });
     parsed.map_err(|error| StructuredErrorKind::Malformed {
         problem: error.to_string(),
@@ -101,7 +102,7 @@ fn read(candidate: &str) -> Result<Value, StructuredErrorKind> {
     })
 }
 
-/// What stands in the code fence that is the whole text, or else the text.
+/// Returns the content of the code fence that spans the whole text, or the text itself.
 fn strip_fence(text: &str) -> &str {
     let inside = |fence: &str| {
         let body = text.strip_prefix(fence)?.strip_suffix(fence)?;

@@ -1,49 +1,59 @@
-//! JSON as the standard has it, and one thing stricter: a key stands once.
+//! A JSON parser that also rejects duplicate keys.
 //!
-//! Of two values under one key most readers keep the last and some the first. Which one the agent meant nobody
-//! knows, so such an object is no answer.
+//! Most parsers keep the last value of a duplicate key and some keep the first. The intended value is
+//! unknown, so such an object is rejected.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// How deep arrays and objects may stand in each other.
+/// The maximum nesting depth of arrays and objects.
 pub(super) const MAX_DEPTH: usize = 64;
 
-/// The value that is the whole of this text.
+/// Parses the whole text as one value.
 pub(super) fn parse(text: &str) -> Result<Value, serde_json::Error> {
     let mut source = serde_json::Deserializer::from_str(text);
-    let value = StrictValue { room: MAX_DEPTH }.deserialize(&mut source)?;
+    let value = StrictValue {
+        depth_left: MAX_DEPTH,
+    }
+    .deserialize(&mut source)?;
     source.end()?;
     Ok(value)
 }
 
-/// Whether nothing in this value stands deeper than the limit.
-pub(super) fn is_within_depth(value: &Value, room: usize) -> bool {
+/// Returns `true` if the nesting of the value is within the given depth.
+pub(super) fn is_within_depth(value: &Value, depth_left: usize) -> bool {
     match value {
-        Value::Array(items) => room > 0 && items.iter().all(|item| is_within_depth(item, room - 1)),
+        Value::Array(items) => {
+            depth_left > 0
+                && items
+                    .iter()
+                    .all(|item| is_within_depth(item, depth_left - 1))
+        }
         Value::Object(fields) => {
-            room > 0
+            depth_left > 0
                 && fields
                     .values()
-                    .all(|field| is_within_depth(field, room - 1))
+                    .all(|field| is_within_depth(field, depth_left - 1))
         }
         _ => true,
     }
 }
 
-/// Reads a value that may go this much deeper.
+/// Deserializes a value with at most the given nesting depth.
 #[derive(Clone, Copy)]
 struct StrictValue {
-    room: usize,
+    depth_left: usize,
 }
 
 impl StrictValue {
     fn inside<E: Error>(self) -> Result<Self, E> {
-        let room = self.room.checked_sub(1);
-        let deeper = || E::custom(format_args!("nested deeper than {MAX_DEPTH} levels"));
-        room.map(|room| Self { room }).ok_or_else(deeper)
+        let depth_left = self.depth_left.checked_sub(1);
+        let too_deep = || E::custom(format_args!("nested deeper than {MAX_DEPTH} levels"));
+        depth_left
+            .map(|depth_left| Self { depth_left })
+            .ok_or_else(too_deep)
     }
 }
 
@@ -80,7 +90,7 @@ impl<'de> Visitor<'de> for StrictValue {
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
         let number = Number::from_f64(value).map(Value::Number);
-        number.ok_or_else(|| E::custom("a number without end"))
+        number.ok_or_else(|| E::custom("the number is not finite"))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {
@@ -105,9 +115,7 @@ impl<'de> Visitor<'de> for StrictValue {
         let mut fields = Map::new();
         while let Some(key) = source.next_key::<String>()? {
             if fields.contains_key(&key) {
-                return Err(A::Error::custom(format_args!(
-                    "the key {key:?} stands twice"
-                )));
+                return Err(A::Error::custom(format_args!("duplicate key {key:?}")));
             }
             fields.insert(key, source.next_value_seed(inside)?);
         }
@@ -122,20 +130,20 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Whatever serde_json reads, this reads the same, unless a key stands twice or it is too deep.
+        /// Parses the same values as serde_json, except for duplicate keys and excessive depth.
         #[test]
-        fn it_agrees_with_the_usual_reader(number in any::<f64>(), text in any::<String>(), whole in any::<i64>()) {
+        fn parse_agrees_with_serde_json(number in any::<f64>(), text in any::<String>(), whole in any::<i64>()) {
             let value = serde_json::json!({ "n": number, "t": [text, null, true], "w": { "w": whole } });
             prop_assert_eq!(parse(&value.to_string()).unwrap(), value);
         }
     }
 
     #[test]
-    fn depth_has_a_limit() {
+    fn nesting_beyond_limit_is_rejected() {
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         let deep = parse(&nested(MAX_DEPTH)).unwrap();
         assert!(is_within_depth(&deep, MAX_DEPTH) && !is_within_depth(&deep, MAX_DEPTH - 1));
-        let refused = parse(&nested(MAX_DEPTH + 1)).unwrap_err().to_string();
-        assert!(refused.contains("deeper than 64"), "{refused}");
+        let error = parse(&nested(MAX_DEPTH + 1)).unwrap_err().to_string();
+        assert!(error.contains("deeper than 64"), "{error}");
     }
 }

@@ -1,9 +1,9 @@
-//! Structured calls: an answer that is JSON and fits a schema, from any agent.
+//! Structured calls: JSON answers that match a schema, from any agent.
 //!
-//! The schema reaches the agent by one of the [modes](SchemaMode). Whatever comes back is found, read and held
-//! against the schema by us, in every mode; what does not fit goes back to the same session with the places where
-//! it does not, for a bounded number of rounds. Mending an answer means code fences, prose around it and trailing
-//! commas, nothing else: whoever guesses more makes up answers.
+//! The schema is passed to the agent in one of the [modes](SchemaMode). In every mode Windlass extracts,
+//! parses and validates the answer. An invalid answer is sent back to the same session with its schema
+//! violations, for a limited number of rounds. Only code fences, surrounding prose and trailing commas are
+//! repaired: further guessing would invent answers.
 //!
 //! ```
 //! use serde_json::json;
@@ -15,7 +15,7 @@
 //! # async fn main() -> Result<(), structured::Error> {
 //! let mock = MockAgent::new()
 //!     .on_prompt("How old").respond_text("Ada is 36.")
-//!     .on_prompt("holds no JSON").respond_text("```json\n{\"age\": 36,}\n```");
+//!     .on_prompt("contains no JSON").respond_text("```json\n{\"age\": 36,}\n```");
 //! let task = StructuredAgentTask {
 //!     name: "age".to_owned(),
 //!     prompt: "How old is Ada?".to_owned(),

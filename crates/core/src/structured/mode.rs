@@ -1,4 +1,4 @@
-//! Who enforces a schema: the agent, the prompt, or nobody but us.
+//! How a schema is enforced: by the agent, by the prompt, or only by Windlass.
 
 use std::fmt;
 
@@ -6,20 +6,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::Capabilities;
 
-/// How a schema reaches the agent. We validate the answer in every mode.
+/// How a schema is passed to the agent. Windlass validates the answer in every mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SchemaMode {
-    /// The agent or its model API is told the schema and enforces it.
+    /// The agent or its model API receives the schema and enforces it.
     Native,
-    /// The schema is put into the prompt.
+    /// The schema is part of the prompt.
     Prompt,
-    /// The agent is not told.
+    /// The agent does not receive the schema.
     None,
 }
 
 impl SchemaMode {
-    /// The name as it appears in configuration.
+    /// Returns the name used in the configuration.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Native => "native",
@@ -35,11 +35,11 @@ impl fmt::Display for SchemaMode {
     }
 }
 
-/// The mode as a person sets it: one of the modes, or the one that suits the agent.
+/// The configured mode: a fixed mode, or the best one for the agent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SchemaSetting {
-    /// Native where the agent can, else in the prompt.
+    /// Native if the agent supports it, otherwise in the prompt.
     #[default]
     Auto,
     /// Always [`SchemaMode::Native`].
@@ -51,7 +51,7 @@ pub enum SchemaSetting {
 }
 
 impl SchemaSetting {
-    /// The mode that was set, unless the choice was left to us.
+    /// Returns the configured mode, or `None` for [`SchemaSetting::Auto`].
     fn fixed(self) -> Option<SchemaMode> {
         match self {
             Self::Auto => None,
@@ -72,18 +72,18 @@ impl From<SchemaMode> for SchemaSetting {
     }
 }
 
-/// The model API that an agent is reached through, where there is one.
+/// The model API that an agent uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ApiSpec {
-    /// OpenAI's chat completions, which many servers speak and few hold to a schema.
+    /// OpenAI's chat completions API. Many servers implement it, but few of them enforce a schema.
     ChatCompletions,
-    /// OpenAI's responses, which enforce a schema.
+    /// OpenAI's responses API, which enforces a schema.
     Responses,
 }
 
-/// The mode in force behind a model API: what is set, else what the API is good at.
+/// Returns the mode for a model API: the configured one, otherwise the best one for the API.
 pub fn resolve_schema_mode(configured: SchemaSetting, api_spec: ApiSpec) -> SchemaMode {
     configured.fixed().unwrap_or(match api_spec {
         ApiSpec::ChatCompletions => SchemaMode::Prompt,
@@ -91,7 +91,7 @@ pub fn resolve_schema_mode(configured: SchemaSetting, api_spec: ApiSpec) -> Sche
     })
 }
 
-/// The mode in force with an agent that has no API spec: what is set, else what the agent can do.
+/// Returns the mode for an agent without an API spec: the configured one, otherwise the best supported one.
 pub fn schema_mode_for(configured: SchemaSetting, agent: Capabilities) -> SchemaMode {
     configured.fixed().unwrap_or(if agent.native_schema {
         SchemaMode::Native
@@ -105,36 +105,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_set_holds_and_auto_follows_the_agent() {
-        use SchemaMode as Mode;
-        use SchemaSetting as Set;
-        // set, chat completions, responses, an agent without, an agent with a schema of its own
+    fn fixed_setting_wins_and_auto_depends_on_the_agent() {
+        // setting, chat completions, responses, agent without native schema, agent with native schema
         let table = [
             (
-                Set::Auto,
-                [Mode::Prompt, Mode::Native, Mode::Prompt, Mode::Native],
+                SchemaSetting::Auto,
+                [
+                    SchemaMode::Prompt,
+                    SchemaMode::Native,
+                    SchemaMode::Prompt,
+                    SchemaMode::Native,
+                ],
             ),
-            (Set::Native, [Mode::Native; 4]),
-            (Set::Prompt, [Mode::Prompt; 4]),
-            (Set::None, [Mode::None; 4]),
+            (SchemaSetting::Native, [SchemaMode::Native; 4]),
+            (SchemaSetting::Prompt, [SchemaMode::Prompt; 4]),
+            (SchemaSetting::None, [SchemaMode::None; 4]),
         ];
         let agent = |native_schema| Capabilities {
             native_schema,
             ..Capabilities::default()
         };
-        for (set, modes) in table {
+        for (setting, modes) in table {
             let resolved = [
-                resolve_schema_mode(set, ApiSpec::ChatCompletions),
-                resolve_schema_mode(set, ApiSpec::Responses),
-                schema_mode_for(set, agent(false)),
-                schema_mode_for(set, agent(true)),
+                resolve_schema_mode(setting, ApiSpec::ChatCompletions),
+                resolve_schema_mode(setting, ApiSpec::Responses),
+                schema_mode_for(setting, agent(false)),
+                schema_mode_for(setting, agent(true)),
             ];
-            assert_eq!(resolved, modes, "{set:?}");
+            assert_eq!(resolved, modes, "{setting:?}");
         }
     }
 
     #[test]
-    fn the_words_are_the_same_in_configuration() {
+    fn mode_and_setting_have_the_same_names_in_configuration() {
         for mode in [SchemaMode::Native, SchemaMode::Prompt, SchemaMode::None] {
             assert_eq!(serde_json::to_value(mode).unwrap(), mode.as_str());
             let setting = SchemaSetting::from(mode);

@@ -1,10 +1,10 @@
-//! The words by which an agent is asked for JSON, kept in files beside this one.
+//! The prompts of structured calls. Their templates are in `.md` files in this directory.
 
 use super::error::StructuredErrorKind;
 use super::schema::Schema;
 use super::{SchemaMode, StructuredAgentTask};
 
-/// What the agent is told first: in prompt mode the schema follows the task.
+/// Returns the first prompt. In prompt mode the schema follows the task.
 pub(super) fn initial_prompt(task: &StructuredAgentTask, schema: &Schema) -> String {
     match schema
         .json()
@@ -18,34 +18,34 @@ pub(super) fn initial_prompt(task: &StructuredAgentTask, schema: &Schema) -> Str
     }
 }
 
-/// What the agent is told when its answer will not do.
+/// Returns the prompt after an answer was rejected.
 ///
-/// The schema is said once more, also to an agent that was to enforce it: this one did not. Only an agent that is
-/// not to be told the schema hears of the faults alone.
+/// It repeats the schema, even for an agent that should have enforced it, because that agent did not.
+/// In mode [`SchemaMode::None`] it lists only the problems.
 pub(super) fn correction_prompt(
     mode: SchemaMode,
     schema: &Schema,
-    fault: &StructuredErrorKind,
+    error: &StructuredErrorKind,
 ) -> String {
-    let fitting = match schema.json().filter(|_| mode != SchemaMode::None) {
-        Some(schema) => format!(" that fits the JSON schema {schema}"),
+    let schema_clause = match schema.json().filter(|_| mode != SchemaMode::None) {
+        Some(schema) => format!(" that matches the JSON schema {schema}"),
         None => String::new(),
     };
-    let problems = fault.correction_text();
+    let problems = error.correction_text();
     let parts = [
         ("problems", problems.as_str()),
-        ("fitting", fitting.as_str()),
+        ("schema_clause", schema_clause.as_str()),
     ];
     fill(include_str!("correction.md"), &parts)
 }
 
-/// The template with its parts. What is put in is not looked at again: a prompt may say `{{schema}}`.
+/// Fills the template. Inserted text is not expanded again: a prompt may contain `{{schema}}`.
 fn fill(template: &str, parts: &[(&str, &str)]) -> String {
     let mut filled = String::new();
-    let mut pieces = template.trim_end().split("{{");
-    filled.push_str(pieces.next().unwrap_or_default());
-    for piece in pieces {
-        let (name, tail) = piece.split_once("}}").unwrap_or((piece, ""));
+    let mut segments = template.trim_end().split("{{");
+    filled.push_str(segments.next().unwrap_or_default());
+    for segment in segments {
+        let (name, tail) = segment.split_once("}}").unwrap_or((segment, ""));
         let part = parts.iter().find(|(known, _)| *known == name);
         filled.push_str(part.map_or("", |(_, part)| part));
         filled.push_str(tail);
@@ -64,30 +64,30 @@ mod tests {
 
     fn task(schema_mode: SchemaMode) -> (StructuredAgentTask, Schema) {
         let schema = json!({ "type": "object", "required": ["age"] });
-        let made = Schema::new(Some(&schema), Validation::Strict).unwrap();
+        let compiled = Schema::new(Some(&schema), Validation::Strict).unwrap();
         let task = StructuredAgentTask {
             name: "person".to_owned(),
             prompt: "Who? Not {{schema}}.".to_owned(),
             schema: Some(schema),
             schema_mode,
         };
-        (task, made)
+        (task, compiled)
     }
 
     #[test]
-    fn the_schema_follows_the_task() {
+    fn prompt_mode_appends_schema_to_task() {
         let (task, schema) = task(SchemaMode::Prompt);
         expect![[r#"
             Who? Not {{schema}}.
 
-            Answer with one JSON value that fits the JSON schema below, and with nothing else: no prose before or after it, no code fence, no comments.
+            Answer with one JSON value that matches the JSON schema below, and with nothing else: no prose before or after it, no code fence, no comments.
 
             {"type":"object","required":["age"]}"#]]
         .assert_eq(&initial_prompt(&task, &schema));
     }
 
     #[test]
-    fn an_agent_that_enforces_or_must_not_know_gets_the_task_alone() {
+    fn native_and_none_modes_send_the_task_only() {
         for mode in [SchemaMode::Native, SchemaMode::None] {
             let (task, schema) = task(mode);
             assert_eq!(initial_prompt(&task, &schema), task.prompt);
@@ -95,8 +95,8 @@ mod tests {
     }
 
     #[test]
-    fn a_correction_names_the_places() {
-        let fault = StructuredErrorKind::SchemaViolations(vec![
+    fn correction_lists_violations_with_paths() {
+        let error = StructuredErrorKind::SchemaViolations(vec![
             SchemaViolation {
                 path: "/age".to_owned(),
                 problem: "value is not an age".to_owned(),
@@ -113,12 +113,12 @@ mod tests {
             - at /age: value is not an age
             - at the top: value is too small
 
-            Give the whole answer again as one JSON value that fits the JSON schema {"type":"object","required":["age"]}, and nothing else: no prose before or after it, no code fence, no comments."#]]
-        .assert_eq(&correction_prompt(SchemaMode::Native, &schema, &fault));
-        let untold = correction_prompt(SchemaMode::None, &schema, &fault);
+            Give the whole answer again as one JSON value that matches the JSON schema {"type":"object","required":["age"]}, and nothing else: no prose before or after it, no code fence, no comments."#]]
+        .assert_eq(&correction_prompt(SchemaMode::Native, &schema, &error));
+        let without_schema = correction_prompt(SchemaMode::None, &schema, &error);
         assert!(
-            !untold.contains("schema") && untold.contains("/age"),
-            "{untold}"
+            !without_schema.contains("schema") && without_schema.contains("/age"),
+            "{without_schema}"
         );
     }
 }

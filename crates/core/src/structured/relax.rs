@@ -1,10 +1,10 @@
-//! A schema that tolerates properties it does not know.
+//! Relaxes a schema so that it tolerates unknown properties.
 
 use serde_json::{Map, Value};
 
-/// Keywords under which stands a value as it is, not a schema.
+/// Keywords whose value is a literal, not a schema.
 const LITERAL_KEYWORDS: &[&str] = &["const", "default", "enum", "examples", "required"];
-/// Keywords under which stand schemas by name: the names are no keywords.
+/// Keywords whose value maps names to schemas. The names are not keywords.
 const NAMED_SCHEMA_KEYWORDS: &[&str] = &[
     "$defs",
     "definitions",
@@ -13,16 +13,18 @@ const NAMED_SCHEMA_KEYWORDS: &[&str] = &[
     "properties",
 ];
 
-/// The same schema without its bans on additional properties. Rules about what they must look like stay.
+/// Returns the schema without its bans on additional properties. Rules for the values of such properties
+/// stay.
 pub(super) fn relaxed(schema: &Value) -> Value {
     match schema {
         Value::Array(schemas) => schemas.iter().map(relaxed).collect(),
         Value::Object(keywords) => {
-            let kept = keywords
+            let allowed = keywords
                 .iter()
                 .filter(|(keyword, value)| !is_additional_properties_false(keyword, value));
             Value::Object(
-                kept.map(|(keyword, value)| (keyword.clone(), keyword_relaxed(keyword, value)))
+                allowed
+                    .map(|(keyword, value)| (keyword.clone(), keyword_relaxed(keyword, value)))
                     .collect(),
             )
         }
@@ -53,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bans_go_and_everything_else_stays() {
+    fn only_additional_properties_false_is_removed() {
         let check = |schema: Value, expected: Value| assert_eq!(relaxed(&schema), expected);
         check(
             json!({ "type": "object", "additionalProperties": false }),
@@ -63,12 +65,12 @@ mod tests {
             json!({ "anyOf": [{ "items": { "unevaluatedProperties": false } }] }),
             json!({ "anyOf": [{ "items": {} }] }),
         );
-        for same in [
+        for unchanged in [
             json!({ "additionalProperties": { "type": "string" } }),
             json!({ "properties": { "additionalProperties": false } }),
             json!({ "const": { "additionalProperties": false } }),
         ] {
-            check(same.clone(), same);
+            check(unchanged.clone(), unchanged);
         }
     }
 }

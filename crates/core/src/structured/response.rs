@@ -1,40 +1,40 @@
-//! What an agent answered in one turn, put together from its events.
+//! Collects the answer of a turn from its events.
 
 use serde_json::Value;
 
 use crate::{AgentEvent, Error, ErrorCode, Result, Usage};
 
-/// Where agents put a value that they made themselves: Claude the first, Qwen the second.
+/// The metadata keys of a structured value: Claude uses the first, Qwen the second.
 const STRUCTURED_KEYS: [&str; 2] = ["structured_output", "structured_result"];
 
-/// The events of a turn that matter to its answer.
+/// Collects the events of a turn that contain its answer.
 #[derive(Debug, Default)]
 pub(super) struct ResponseCollector {
-    written: String,
+    streamed: String,
     end: Option<AgentEvent>,
 }
 
-/// The answer of a turn that ended well.
+/// The answer of a successful turn.
 #[derive(Debug)]
 pub(super) struct TurnResponse {
     /// The answer as text.
     pub(super) text: String,
-    /// The answer as a value, where the agent gave one.
+    /// The answer as a value, if the agent returned one.
     pub(super) value: Option<Value>,
-    /// What the turn consumed.
+    /// The usage of the turn.
     pub(super) usage: Option<Usage>,
 }
 
 impl ResponseCollector {
     pub(super) fn on_event(&mut self, event: &AgentEvent) {
         match event {
-            AgentEvent::Text(text) => self.written.push_str(text),
+            AgentEvent::Text(text) => self.streamed.push_str(text),
             event if event.is_terminal() => self.end = Some(event.clone()),
             _ => {}
         }
     }
 
-    /// The answer, or the agent's failure under its own code.
+    /// Returns the answer, or the agent's failure with its own code.
     pub(super) fn into_response(self) -> Result<TurnResponse> {
         match self.end {
             Some(AgentEvent::Result {
@@ -42,16 +42,18 @@ impl ResponseCollector {
                 usage,
                 metadata,
             }) => {
-                let text = final_text(&text, &self.written).to_owned();
-                let given = || STRUCTURED_KEYS.iter().filter_map(|key| metadata.get(key));
-                let value = given()
+                let text = final_text(&text, &self.streamed).to_owned();
+                let structured_values =
+                    || STRUCTURED_KEYS.iter().filter_map(|key| metadata.get(key));
+                let value = structured_values()
                     .find(|value| !value.is_null() && !is_truncated_in(value))
                     .cloned();
-                let is_cut = is_truncated(&text) || text.is_empty() && given().any(is_truncated_in);
-                if value.is_none() && is_cut {
+                let incomplete = is_truncated(&text)
+                    || text.is_empty() && structured_values().any(is_truncated_in);
+                if value.is_none() && incomplete {
                     return Err(Error::agent(
                         ErrorCode::OutputLimit,
-                        "the answer is too large to be kept whole: ask for less at once",
+                        "the answer is too large: request less data in one answer",
                     ));
                 }
                 Ok(TurnResponse { text, value, usage })
@@ -65,18 +67,18 @@ impl ResponseCollector {
             }
             _ => Err(Error::agent(
                 ErrorCode::BackendError,
-                "the turn ended without saying how it ended",
+                "the turn ended without a terminal event",
             )),
         }
     }
 }
 
-/// The answer of a turn: the result's text, unless it is empty or was cut; then what was written piece by piece, which
-/// is never cut.
-pub fn final_text<'a>(result: &'a str, written: &'a str) -> &'a str {
-    let is_lacking = result.trim().is_empty() || is_truncated(result);
-    if is_lacking && !written.is_empty() {
-        written
+/// Returns the answer of a turn: the text of the result, or the streamed text if the result is empty or
+/// truncated. The streamed text is never truncated.
+pub fn final_text<'a>(result: &'a str, streamed: &'a str) -> &'a str {
+    let incomplete = result.trim().is_empty() || is_truncated(result);
+    if incomplete && !streamed.is_empty() {
+        streamed
     } else {
         result
     }
@@ -91,8 +93,8 @@ fn is_truncated_in(value: &Value) -> bool {
     }
 }
 
-/// Whether the text bears the mark that a handle leaves where it cuts an event that is too large. A value with
-/// such a hole in it may fit its schema and is wrong all the same.
+/// Returns `true` if the text contains the mark of a handle that truncated an oversized event. A value
+/// with such a gap may match its schema and still be wrong.
 fn is_truncated(text: &str) -> bool {
     let mut marks = text.split("\n[").skip(1);
     marks.any(|after| {

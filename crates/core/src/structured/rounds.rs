@@ -1,4 +1,4 @@
-//! A structured call without the agent: what to say next, and what to make of the answer.
+//! The rounds of a structured call, without I/O: the next prompt, and the evaluation of the answer.
 
 use serde_json::Value;
 
@@ -9,17 +9,17 @@ use super::schema::{Schema, Validation};
 use super::{SchemaMode, StructuredAgentTask, prompt};
 use crate::{AgentEvent, SessionOptions, Usage};
 
-/// How an answer is judged, and how often it may be given.
+/// How an answer is validated, and how many rounds are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ValidationPolicy {
-    /// How closely the answer is held to the schema.
+    /// How strictly the answer is validated against the schema.
     pub validation: Validation,
-    /// How many times the agent is asked at most, the first time counted. It is asked at least once.
+    /// The maximum number of prompts, including the first one. The agent is prompted at least once.
     pub rounds: u32,
 }
 
 impl Default for ValidationPolicy {
-    /// Strict, and three rounds.
+    /// Strict validation and three rounds.
     fn default() -> Self {
         Self {
             validation: Validation::default(),
@@ -31,34 +31,35 @@ impl Default for ValidationPolicy {
 /// A structured answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StructuredAnswer {
-    /// The value, which fits the schema.
+    /// The value, which matches the schema.
     pub value: Value,
-    /// How many times the agent was asked.
+    /// How many times the agent was prompted.
     pub rounds: u32,
-    /// What all rounds together consumed, where the agent says so.
+    /// The usage of all rounds, if the agent reports it.
     pub usage: Option<Usage>,
-    /// The answer that holds the value, as the agent wrote it.
+    /// The text of the answer that contains the value.
     pub text: String,
 }
 
-/// The rounds of one structured call.
+/// The state of one structured call.
 ///
-/// [`call`](super::call) leads one with a handle. Whoever wants to watch the turns leads it himself: put the
-/// [`prompt`](Self::prompt) to the agent, let the dialog [`hear`](Self::hear) every event of the turn, and
-/// [`settle`](Self::settle); without an answer yet, begin again.
+/// [`call`](super::call) drives it with a handle. A caller that needs the events of the turns drives it
+/// itself: send the [`prompt`](Self::prompt) to the agent, pass every event of the turn to
+/// [`on_event`](Self::on_event), then call [`finish_turn`](Self::finish_turn). Repeat while it returns
+/// `None`.
 #[derive(Debug)]
 pub struct StructuredCall {
     task: StructuredAgentTask,
     rules: ValidationPolicy,
     schema: Schema,
     prompt: String,
-    heard: ResponseCollector,
+    collector: ResponseCollector,
     rounds: u32,
     usage: Option<Usage>,
 }
 
 impl StructuredCall {
-    /// Prepares a call. A bad schema is an [`InvalidInput`](crate::Error::InvalidInput).
+    /// Prepares a call. An invalid schema is an [`InvalidInput`](crate::Error::InvalidInput) error.
     pub fn new(task: StructuredAgentTask, rules: ValidationPolicy) -> Result<Self, Error> {
         let schema =
             Schema::new(task.schema.as_ref(), rules.validation).map_err(|error| Error {
@@ -72,13 +73,13 @@ impl StructuredCall {
             task,
             rules,
             schema,
-            heard: ResponseCollector::default(),
+            collector: ResponseCollector::default(),
             rounds: 0,
             usage: None,
         })
     }
 
-    /// The options that the session must be begun with: in native mode they carry the schema.
+    /// Returns the options for the session. In native mode they contain the schema.
     pub fn session_options(&self, mut options: SessionOptions) -> SessionOptions {
         if self.task.schema_mode == SchemaMode::Native {
             options.output_schema.clone_from(&self.task.schema);
@@ -86,20 +87,21 @@ impl StructuredCall {
         options
     }
 
-    /// What the agent is to be told now.
+    /// Returns the next prompt for the agent.
     pub fn prompt(&self) -> &str {
         &self.prompt
     }
 
-    /// Takes in an event of the turn.
+    /// Processes an event of the turn.
     pub fn on_event(&mut self, event: &AgentEvent) {
-        self.heard.on_event(event);
+        self.collector.on_event(event);
     }
 
-    /// Judges the turn that is over. `None`: the answer will not do, and the next prompt says why.
+    /// Evaluates the finished turn. Returns `None` if the answer was rejected; the next prompt states the
+    /// reason.
     pub fn finish_turn(&mut self) -> Result<Option<StructuredAnswer>, Error> {
         self.rounds += 1;
-        let answer = std::mem::take(&mut self.heard).into_response();
+        let answer = std::mem::take(&mut self.collector).into_response();
         let answer = answer.map_err(|error| self.error(error.into()))?;
         if let Some(usage) = &answer.usage {
             *self.usage.get_or_insert_default() += usage;
@@ -112,7 +114,11 @@ impl StructuredCall {
                 text: answer.text,
             })),
             Err(fault) if self.rounds < self.rules.rounds => {
-                tracing::info!(task = self.task.name, round = self.rounds, "not accepted");
+                tracing::info!(
+                    task = self.task.name,
+                    round = self.rounds,
+                    "structured answer rejected"
+                );
                 self.prompt =
                     prompt::correction_prompt(self.task.schema_mode, &self.schema, &fault);
                 Ok(None)
@@ -121,7 +127,7 @@ impl StructuredCall {
         }
     }
 
-    /// The failure that this fault is, with what was consumed on the way to it.
+    /// Creates an error with the given cause and the usage so far.
     pub fn error(&self, fault: StructuredErrorKind) -> Error {
         Error {
             task: self.task.name.clone(),
@@ -131,17 +137,17 @@ impl StructuredCall {
         }
     }
 
-    /// In every mode: an agent that enforces the schema may not do so.
+    /// Validates the answer. This happens in every mode, because an agent may fail to enforce the schema.
     fn validate(&self, answer: &TurnResponse) -> Result<Value, StructuredErrorKind> {
         let value = match &answer.value {
             Some(value) => value.clone(),
             None => extract(&answer.text, self.schema.allows_arrays())?,
         };
-        let misfits = self.schema.violations(&value);
-        if misfits.is_empty() {
+        let violations = self.schema.violations(&value);
+        if violations.is_empty() {
             Ok(value)
         } else {
-            Err(StructuredErrorKind::SchemaViolations(misfits))
+            Err(StructuredErrorKind::SchemaViolations(violations))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A schema that was checked and is ready to check answers.
+//! A compiled schema that validates answers.
 
 use std::fmt;
 
@@ -10,32 +10,32 @@ use super::relax::relaxed;
 use super::validate::{SchemaCheck, compile};
 use crate::{Error, Result};
 
-/// The largest schema that is accepted, as JSON on one line.
+/// The maximum size of a schema, as JSON on one line.
 pub const SCHEMA_BYTES: usize = 256 << 10;
 
-/// How closely an answer is held to its schema.
+/// How strictly an answer is validated against its schema.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Validation {
-    /// The answer must fit the schema exactly as it is given.
+    /// The answer must match the schema as given.
     #[default]
     Strict,
-    /// Properties that the schema forbids only because it does not know them are tolerated.
+    /// Properties that are forbidden only because the schema does not list them are tolerated.
     Lenient,
-    /// Any JSON will do. The schema itself must still be one.
+    /// Any JSON is accepted. The schema itself must still be valid.
     None,
 }
 
-/// The schema of an answer, or the absence of one.
+/// The schema of an answer, if there is one.
 pub(super) struct Schema {
     json: Option<String>,
     arrays: bool,
-    /// The answer fits if it fits one of these; the last says why it does not.
+    /// The answer is valid if one of these accepts it. The violations of the last one are reported.
     checks: Vec<SchemaCheck>,
 }
 
 impl Schema {
-    /// Checks the schema itself; whatever is wrong with it is an [`Error::InvalidInput`].
+    /// Compiles the schema. An invalid schema is an [`Error::InvalidInput`].
     pub(super) fn new(schema: Option<&Value>, validation: Validation) -> Result<Self> {
         let Some(schema) = schema else {
             return Ok(Self {
@@ -48,7 +48,7 @@ impl Schema {
         let exact = compiled(schema)?;
         let checks = match validation {
             Validation::Strict => vec![exact],
-            // Without its bans a `oneOf` may match twice, so what fits exactly is not asked to fit loosely too.
+            // Without its bans a `oneOf` may match twice, so an exact match is accepted first.
             Validation::Lenient => vec![exact, compiled(&relaxed(schema))?],
             Validation::None => Vec::new(),
         };
@@ -59,26 +59,26 @@ impl Schema {
         })
     }
 
-    /// The schema on one line, where there is one.
+    /// Returns the schema on one line, if there is one.
     pub(super) fn json(&self) -> Option<&str> {
         self.json.as_deref()
     }
 
-    /// Whether an array at the top may be what is asked for.
+    /// Returns `true` if the schema may accept an array at the top level.
     pub(super) fn allows_arrays(&self) -> bool {
         self.arrays
     }
 
-    /// Where the value does not fit; nothing, if it fits.
+    /// Returns the schema violations of the value; empty if it is valid.
     pub(super) fn violations(&self, value: &Value) -> Vec<SchemaViolation> {
-        let mut misfits = Vec::new();
+        let mut violations = Vec::new();
         for check in &self.checks {
-            misfits = check(value);
-            if misfits.is_empty() {
+            violations = check(value);
+            if violations.is_empty() {
                 break;
             }
         }
-        misfits
+        violations
     }
 }
 
@@ -89,36 +89,38 @@ impl fmt::Debug for Schema {
 }
 
 fn checked_size(schema: &Value) -> Result<String> {
-    let refused = |problem: String| Err(Error::InvalidInput(problem));
+    let invalid = |problem: String| Err(Error::InvalidInput(problem));
     if !schema.is_object() {
-        return refused("the schema is not a JSON object".to_owned());
+        return invalid("the schema is not a JSON object".to_owned());
     }
     if !json::is_within_depth(schema, MAX_DEPTH) {
-        return refused(format!(
+        return invalid(format!(
             "the schema is nested deeper than {MAX_DEPTH} levels"
         ));
     }
     let json = schema.to_string();
     match json.len() {
         ..=SCHEMA_BYTES => Ok(json),
-        size => refused(format!(
-            "the schema has {size} bytes, the limit is {SCHEMA_BYTES}: ask for less at once"
+        size => invalid(format!(
+            "the schema has {size} bytes, the limit is {SCHEMA_BYTES}: use a smaller schema"
         )),
     }
 }
 
 fn compiled(schema: &Value) -> Result<SchemaCheck> {
-    compile(schema)
-        .map_err(|misfit| Error::InvalidInput(format!("the schema is not a JSON schema: {misfit}")))
+    compile(schema).map_err(|violation| {
+        Error::InvalidInput(format!("the schema is not a JSON schema: {violation}"))
+    })
 }
 
-/// Whether the schema lets an array through, as far as its top tells. `room` ends a circle of references.
-fn may_be_array(schema: &Value, root: &Value, room: usize) -> bool {
+/// Returns `true` if the schema may accept an array, judged by its top level. `depth_left` ends cycles of
+/// references.
+fn may_be_array(schema: &Value, root: &Value, depth_left: usize) -> bool {
     let any = |schemas: &Value| {
         let mut schemas = schemas.as_array().into_iter().flatten();
-        schemas.any(|schema| may_be_array(schema, root, room.saturating_sub(1)))
+        schemas.any(|schema| may_be_array(schema, root, depth_left.saturating_sub(1)))
     };
-    if room == 0 {
+    if depth_left == 0 {
         return true;
     }
     if let Some(kind) = schema.get("type") {
@@ -127,11 +129,11 @@ fn may_be_array(schema: &Value, root: &Value, room: usize) -> bool {
                 .as_array()
                 .is_some_and(|kinds| kinds.contains(&"array".into()));
     }
-    if let Some(place) = schema.get("$ref").and_then(Value::as_str) {
-        let target = place
+    if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
+        let target = reference
             .strip_prefix('#')
             .and_then(|pointer| root.pointer(pointer));
-        return target.is_none_or(|target| may_be_array(target, root, room - 1));
+        return target.is_none_or(|target| may_be_array(target, root, depth_left - 1));
     }
     match schema.get("anyOf").or_else(|| schema.get("oneOf")) {
         Some(schemas) => any(schemas),
@@ -146,7 +148,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn refused(schema: Value, expected: &str) {
+    fn assert_rejected(schema: Value, expected: &str) {
         match Schema::new(Some(&schema), Validation::None) {
             Err(Error::InvalidInput(problem)) => assert!(problem.contains(expected), "{problem}"),
             other => panic!("{other:?}"),
@@ -154,34 +156,34 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_schema_is_refused() {
-        refused(json!(true), "not a JSON object");
-        refused(json!([1]), "not a JSON object");
-        refused(json!({ "type": "objekt" }), "at /type");
-        refused(
+    fn invalid_schema_is_rejected() {
+        assert_rejected(json!(true), "not a JSON object");
+        assert_rejected(json!([1]), "not a JSON object");
+        assert_rejected(json!({ "type": "objekt" }), "at /type");
+        assert_rejected(
             json!({ "$ref": "https://example.com/s.json" }),
             "example.com",
         );
-        refused(json!({ "$ref": "file:///etc/hostname" }), "hostname");
-        refused(json!({ "$ref": "#/$defs/nowhere" }), "nowhere");
-        refused(json!({ "pattern": "(" }), "at /pattern");
-        refused(
+        assert_rejected(json!({ "$ref": "file:///etc/hostname" }), "hostname");
+        assert_rejected(json!({ "$ref": "#/$defs/nowhere" }), "nowhere");
+        assert_rejected(json!({ "pattern": "(" }), "at /pattern");
+        assert_rejected(
             json!({ "description": "x".repeat(SCHEMA_BYTES) }),
             "the limit is 262144",
         );
         let deep = (0..MAX_DEPTH).fold(json!({}), |inner, _| json!({ "not": inner }));
-        refused(deep, "deeper than 64");
+        assert_rejected(deep, "deeper than 64");
     }
 
     #[test]
-    fn lenient_tolerates_what_is_only_unknown() {
+    fn lenient_validation_tolerates_unknown_properties() {
         let schema = json!({
             "type": "object",
             "properties": { "a": { "type": "integer" } },
             "required": ["a"],
             "additionalProperties": false,
         });
-        let fits = |validation, value: Value| {
+        let is_valid = |validation, value: Value| {
             let schema = Schema::new(Some(&schema), validation).unwrap();
             schema.violations(&value).is_empty()
         };
@@ -194,13 +196,13 @@ mod tests {
         ];
         for (value, expected) in table {
             let found = [Validation::Strict, Validation::Lenient, Validation::None]
-                .map(|validation| fits(validation, value.clone()));
+                .map(|validation| is_valid(validation, value.clone()));
             assert_eq!(found, expected, "{value}");
         }
     }
 
     #[test]
-    fn lenient_accepts_whatever_strict_accepts() {
+    fn lenient_accepts_everything_that_strict_accepts() {
         let only = |names: &[&str]| {
             let properties: serde_json::Map<_, _> = names
                 .iter()
@@ -214,10 +216,10 @@ mod tests {
     }
 
     #[test]
-    fn the_top_tells_whether_arrays_are_asked_for() {
+    fn allows_arrays_depends_on_top_level_of_schema() {
         let check = |schema: Value, arrays: bool| {
-            let made = Schema::new(Some(&schema), Validation::None).unwrap();
-            assert_eq!(made.allows_arrays(), arrays, "{schema}");
+            let compiled = Schema::new(Some(&schema), Validation::None).unwrap();
+            assert_eq!(compiled.allows_arrays(), arrays, "{schema}");
         };
         check(json!({ "type": "array" }), true);
         check(json!({ "type": ["null", "array"] }), true);
@@ -239,15 +241,15 @@ mod tests {
     }
 
     #[test]
-    fn circles_of_references_come_to_an_end() {
+    fn cyclic_references_terminate() {
         for schema in [
             json!({ "$ref": "#" }),
             json!({ "allOf": [{ "$ref": "#" }] }),
             json!({ "$ref": "#/$defs/a", "$defs": { "a": { "$ref": "#/$defs/b" }, "b": { "$ref": "#/$defs/a" } } }),
             json!({ "type": "object", "properties": { "next": { "$ref": "#" } } }),
         ] {
-            if let Ok(made) = Schema::new(Some(&schema), Validation::Strict) {
-                made.violations(&json!({ "next": { "next": {} } }));
+            if let Ok(compiled) = Schema::new(Some(&schema), Validation::Strict) {
+                compiled.violations(&json!({ "next": { "next": {} } }));
             }
         }
     }

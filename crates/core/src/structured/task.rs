@@ -1,4 +1,4 @@
-//! What is asked for, and the record of a program that was run to get it.
+//! The input of a structured call, and the record of a program run.
 
 use std::time::Duration;
 
@@ -6,22 +6,23 @@ use serde_json::Value;
 
 use super::SchemaMode;
 
-/// A structured call, in words that fit every backend.
+/// A structured call, independent of the backend.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StructuredAgentTask {
-    /// What the call is for, in logs and messages.
+    /// The purpose of the call, for logs and messages.
     pub name: String,
-    /// What the agent is told, all of it.
+    /// The complete prompt for the agent.
     pub prompt: String,
-    /// The JSON schema of the answer. `None`: any JSON will do.
+    /// The JSON schema of the answer. `None` accepts any JSON.
     pub schema: Option<Value>,
-    /// How the schema reaches the agent.
+    /// How the schema is passed to the agent.
     pub schema_mode: SchemaMode,
 }
 
-/// One run of an agent's program, as it was: nothing parsed, nothing judged.
+/// One run of an agent's program, unparsed.
 ///
-/// A program that ends well and says nothing also leaves one: whether silence will do is for whoever reads it.
+/// It is also recorded for a program that exits successfully without output. The caller decides whether
+/// empty output is acceptable.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AgentInvocation {
     /// The program and its arguments.

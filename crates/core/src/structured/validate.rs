@@ -1,16 +1,16 @@
-//! Does a value fit a schema? The one place that asks the schema library.
+//! Validation of values. This is the only module that uses the schema library.
 
 use serde_json::Value;
 
 use super::error::{SchemaViolation, excerpt};
 
-/// How many misfits are reported: an agent that got more wrong than that has not understood the task.
+/// The maximum number of reported violations. An agent with more of them has not understood the task.
 const MAX_VIOLATIONS: usize = 20;
 
-/// Where a value does not fit; nothing, if it fits.
+/// Returns the schema violations of a value; empty if it is valid.
 pub(super) type SchemaCheck = Box<dyn Fn(&Value) -> Vec<SchemaViolation> + Send + Sync>;
 
-/// Makes a check of a schema, or says what is wrong with the schema. What a `$ref` names is never fetched.
+/// Compiles a schema, or returns the error in the schema. A `$ref` is never fetched.
 pub(super) fn compile(schema: &Value) -> Result<SchemaCheck, SchemaViolation> {
     let validator = jsonschema::options()
         .offline()
@@ -28,7 +28,7 @@ pub(super) fn compile(schema: &Value) -> Result<SchemaCheck, SchemaViolation> {
     }))
 }
 
-/// The agent knows the value that it gave, and a log need not: the message names the rule alone.
+/// Converts an error without quoting the value: the agent knows it, and it should not appear in logs.
 fn violation(error: &jsonschema::ValidationError<'_>) -> SchemaViolation {
     SchemaViolation {
         path: excerpt(error.instance_path().as_str()),

@@ -1,4 +1,4 @@
-//! One leased try at a task.
+//! Attempts: leased tries at a task.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use super::{AttemptNumber, ProjectId, Proof, Task, TaskId, WorkerKind};
 use crate::{Timestamp, Usage};
 
-/// Which attempt writes: the fencing token that stands in every one of its writes.
+/// Identifies an attempt. It is the fencing token of every write by the attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct AttemptRef {
     /// The task.
     pub task: TaskId,
-    /// Which attempt at it.
+    /// The number of the attempt.
     pub number: AttemptNumber,
 }
 
@@ -22,10 +22,10 @@ impl std::fmt::Display for AttemptRef {
     }
 }
 
-/// What a worker asks for when it asks for work.
+/// A worker's request for a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
-    /// Who asks; shown to people, trusted for nothing.
+    /// The name of the worker. It is for display only and is not authenticated.
     pub worker: String,
     /// Only tasks of this project.
     pub project_id: Option<ProjectId>,
@@ -33,86 +33,87 @@ pub struct Claim {
     pub task: Option<TaskId>,
     /// Only tasks for these kinds of worker. Empty: any.
     pub kinds: Vec<WorkerKind>,
-    /// How long the claim holds without a heartbeat.
+    /// How long the lease lasts without a heartbeat.
     pub lease: Duration,
 }
 
-/// A task that is this worker's for as long as its lease is renewed.
+/// A task that a worker has claimed. It stays with the worker while the lease is renewed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claimed {
-    /// The task, already in progress.
+    /// The task, with its status already set to in progress.
     pub task: Task,
-    /// The token for every write.
+    /// The fencing token for every write.
     pub attempt: AttemptRef,
 }
 
-/// What a heartbeat learns.
+/// The result of a heartbeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeaseStatus {
-    /// Renewed.
+    /// The lease was renewed.
     Held,
-    /// Renewed, and somebody asked for the task to be cancelled.
+    /// The lease was renewed, and cancellation of the task was requested.
     CancelRequested,
 }
 
-/// How an attempt ended.
+/// The outcome of an attempt.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    /// The change passed, or the project expressly has no tests.
+    /// The change passed the tests, or the project explicitly has no tests.
     Completed {
-        /// What shows it. `None`: completed, unverified.
+        /// The proof. `None` means completed but unverified.
         proof: Option<Box<Proof>>,
-        /// The branch that holds the change.
+        /// The branch that contains the change.
         branch: Option<String>,
-        /// What was changed and why.
+        /// A description of the change.
         output: String,
     },
     /// It failed, and another attempt may follow.
     Failed {
-        /// Why.
+        /// The reason.
         error: String,
-        /// Whether another attempt may help, if one is left.
+        /// Whether another attempt may succeed, if one is left.
         again: bool,
     },
     /// It needs a person's answer.
     Blocked {
-        /// What to ask.
+        /// The question.
         question: String,
     },
-    /// Somebody asked for it to stop.
+    /// The attempt was cancelled on request.
     Cancelled,
 }
 
-/// An attempt handed back unfinished, without using it up: the worker stops, the task does not.
+/// The release of an unfinished attempt. It does not count against the attempt limit: the worker stops, but
+/// the task continues.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Release {
-    /// Why, for people.
+    /// The reason, for display.
     pub reason: String,
-    /// What the attempt consumed meanwhile.
+    /// The usage of the attempt so far.
     pub usage: Usage,
 }
 
-/// How an attempt is remembered to have ended.
+/// The stored outcome of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum AttemptStatus {
-    /// The task was completed by it.
+    /// The attempt completed the task.
     Completed,
-    /// It failed.
+    /// The attempt failed.
     Failed,
-    /// It asked a person.
+    /// The attempt needs a person's answer.
     Blocked,
-    /// It was asked to stop.
+    /// The attempt was cancelled.
     Cancelled,
-    /// Its worker gave it back.
+    /// The worker released the task.
     Released,
-    /// Its worker went silent.
+    /// The worker stopped sending heartbeats.
     Lost,
 }
 
 impl AttemptStatus {
-    /// Every ending.
+    /// All values.
     pub const ALL: [Self; 6] = [
         Self::Completed,
         Self::Failed,
@@ -122,7 +123,7 @@ impl AttemptStatus {
         Self::Lost,
     ];
 
-    /// The name as it appears in JSON and in the store.
+    /// Returns the name used in JSON and in the store.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Completed => "completed",
@@ -134,30 +135,30 @@ impl AttemptStatus {
         }
     }
 
-    /// The ending of this name.
+    /// Returns the value with this name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|ending| ending.as_str() == name)
+        Self::ALL.into_iter().find(|status| status.as_str() == name)
     }
 }
 
-/// An attempt as it is remembered.
+/// A stored attempt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Attempt {
-    /// Which attempt at its task.
+    /// The number of the attempt at its task.
     pub number: AttemptNumber,
-    /// Who made it.
+    /// The worker that made the attempt.
     pub worker: String,
-    /// When it began.
+    /// When the attempt started.
     pub started_at: Timestamp,
-    /// When it ended. `None`: it is under way.
+    /// When the attempt ended. `None` while it is running.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
-    /// How it ended.
+    /// The outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<AttemptStatus>,
     /// Why it did not complete the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What it consumed.
+    /// The usage of the attempt.
     pub usage: Usage,
 }

@@ -1,82 +1,82 @@
-//! What is told to everybody who watches: four kinds of message, and the agents' own events.
+//! Messages for subscribers: four kinds of message about tasks, and agent events.
 
 use serde::{Deserialize, Serialize};
 
 use super::{AttemptNumber, ProjectId, TaskId, TaskStatus, TestStatus};
 use crate::{Envelope, Timestamp};
 
-/// A message about a task. Its JSON is a contract.
+/// A message about a task. Its JSON is a stable contract.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Broadcast {
-    /// A task changed its status.
+    /// The status of a task changed.
     TaskStatus {
         /// The project.
         project_id: ProjectId,
         /// The task.
         task_id: TaskId,
-        /// What it is now.
+        /// The new status.
         status: TaskStatus,
-        /// Who says so.
+        /// The source of the change.
         agent_id: String,
     },
-    /// The tests were run.
+    /// The tests ran.
     TestResult {
         /// The project.
         project_id: ProjectId,
         /// The task.
         task_id: TaskId,
-        /// How they ended.
+        /// The outcome of the run.
         status: TestStatus,
-        /// Green ones.
+        /// The number of passed tests.
         passed: u64,
-        /// Red ones.
+        /// The number of failed tests.
         failed: u64,
-        /// Those without a verdict.
+        /// The number of tests without a verdict.
         errors: u64,
-        /// All.
+        /// The number of all tests.
         total: u64,
-        /// In seconds.
+        /// The duration in seconds.
         duration: f64,
     },
-    /// A round of correction began or ended.
+    /// A correction round started or ended.
     CorrectionAttempt {
         /// The project.
         project_id: ProjectId,
         /// The task.
         task_id: TaskId,
-        /// Which round, from one.
+        /// The number of the round, counted from one.
         attempt_num: u32,
-        /// How many there may be.
+        /// The maximum number of rounds.
         max_attempts: u32,
         /// `in_progress`, `success` or `failed`.
         status: String,
-        /// What went wrong.
+        /// A summary of the error.
         #[serde(default)]
         error_summary: Option<String>,
     },
-    /// Something else that a person may want to know.
+    /// Any other activity of interest to a user.
     ActivityUpdate {
         /// The project.
         project_id: ProjectId,
-        /// What kind of thing.
+        /// The kind of activity.
         activity_type: String,
-        /// Who did it.
+        /// The source of the activity.
         agent_id: String,
-        /// In words.
+        /// A description.
         message: String,
-        /// The task it is about.
+        /// The task concerned, if any.
         #[serde(default)]
         task_id: Option<TaskId>,
     },
-    /// An agent's event, as it left the handle.
+    /// An event of an agent, as sent by the handle.
     AgentEvent {
         /// The project.
         project_id: ProjectId,
         /// The task.
         task_id: TaskId,
-        /// Which attempt at it.
+        /// The number of the attempt.
         attempt: AttemptNumber,
         /// The event.
         envelope: Box<Envelope>,
@@ -84,7 +84,7 @@ pub enum Broadcast {
 }
 
 impl Broadcast {
-    /// The project it is about.
+    /// Returns the project of the message.
     pub fn project_id(&self) -> ProjectId {
         match self {
             Self::TaskStatus { project_id, .. }
@@ -95,7 +95,7 @@ impl Broadcast {
         }
     }
 
-    /// The task it is about, where it is about one.
+    /// Returns the task of the message, if any.
     pub fn task_id(&self) -> Option<TaskId> {
         match self {
             Self::TaskStatus { task_id, .. }
@@ -107,10 +107,11 @@ impl Broadcast {
     }
 }
 
-/// A message as it stands in the store.
+/// A stored message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoggedEvent {
-    /// Its number in the store: growing, without gaps, and never seen before a lower one.
+    /// The number in the store. It increases without gaps, and no message becomes visible before one with a
+    /// lower number.
     pub seq: u64,
     /// When it was stored.
     pub at: Timestamp,
@@ -119,15 +120,15 @@ pub struct LoggedEvent {
     pub message: Broadcast,
 }
 
-/// Which messages to read.
+/// A filter for messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EventFilter {
-    /// Only those of this project.
+    /// Only messages of this project.
     pub project_id: Option<ProjectId>,
-    /// Only those of this task.
+    /// Only messages of this task.
     pub task_id: Option<TaskId>,
-    /// Only those after this number.
+    /// Only messages after this number.
     pub after: u64,
-    /// At most so many; zero means the store's own limit.
+    /// The maximum number of messages; zero selects the store's limit.
     pub limit: u32,
 }

@@ -1,4 +1,4 @@
-//! Tasks: durable wishes, the attempts at them, and the store that keeps both.
+//! Tasks, their attempts, and the store for both.
 
 mod attempt;
 mod broadcast;
@@ -20,18 +20,18 @@ pub use types::{
     TaskStatus, WorkerKind,
 };
 
-/// Names a task within its store.
+/// The id of a task within its store.
 pub type TaskId = i64;
-/// Names a project within its store.
+/// The id of a project within its store.
 pub type ProjectId = i64;
-/// Names a parent issue within its store.
+/// The id of a parent issue within its store.
 pub type IssueId = i64;
-/// Counts the attempts at one task, from one.
+/// The number of an attempt at a task, counted from one.
 pub type AttemptNumber = u32;
-/// Names a test result, a correction, a blocker or an approval within its store.
+/// The id of a test result, a correction, a blocker or an approval within its store.
 pub type RecordId = i64;
 
-/// The attempts a task is given before it is called failed.
+/// The default number of attempts before a task fails.
 pub const MAX_ATTEMPTS: u32 = 3;
-/// The rounds in which an attempt may mend what its tests showed.
+/// The maximum number of correction rounds per attempt, in which the agent fixes failing tests.
 pub const MAX_CORRECTIONS: u32 = 3;

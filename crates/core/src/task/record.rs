@@ -1,4 +1,4 @@
-//! What attempts leave behind: test results, corrections, questions, decisions, proof.
+//! The records of attempts: test results, corrections, questions, decisions, proofs.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,22 +6,22 @@ use serde_json::Value;
 use super::{AttemptRef, ProjectId, RecordId, TaskId};
 use crate::{PermissionOption, Timestamp};
 
-/// How a run of the tests ended.
+/// The outcome of a test run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TestStatus {
-    /// Green.
+    /// All tests passed.
     Passed,
-    /// Red: tests ran, and some failed.
+    /// The tests ran, and some failed.
     Failed,
-    /// The tests could not be run to their end.
+    /// The tests could not be run to completion.
     Error,
-    /// Their deadline passed.
+    /// The deadline passed.
     Timeout,
 }
 
 impl TestStatus {
-    /// The name as it appears in JSON and in the store.
+    /// Returns the name used in JSON and in the store.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Passed => "passed",
@@ -32,152 +32,152 @@ impl TestStatus {
     }
 }
 
-/// How many tests ended how.
+/// The number of tests by result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestCounts {
-    /// Green ones.
+    /// Passed tests.
     pub passed: u64,
-    /// Red ones.
+    /// Failed tests.
     pub failed: u64,
-    /// Those that did not come to a verdict.
+    /// Tests without a verdict.
     pub errors: u64,
-    /// All that were run.
+    /// All tests that ran.
     pub total: u64,
 }
 
 /// A test that did not pass.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestCase {
-    /// Its name, as its runner prints it.
+    /// The name as printed by the test runner.
     pub name: String,
-    /// What its runner says about it.
+    /// The message from the test runner.
     pub message: String,
 }
 
 /// One run of a project's tests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TestResult {
-    /// What was run.
+    /// The command.
     pub command: Vec<String>,
-    /// How it ended.
+    /// The outcome.
     pub status: TestStatus,
-    /// The exit code, where it had one.
+    /// The exit code, if any.
     pub exit_code: Option<i32>,
-    /// The counts; zero where the runner prints none that is understood.
+    /// The counts; zero if the runner's output is not understood.
     pub counts: TestCounts,
-    /// The ones that did not pass.
+    /// The tests that did not pass.
     pub failures: Vec<TestCase>,
-    /// How long it ran.
+    /// The duration.
     pub duration_ms: u64,
-    /// What it printed, bounded, head and tail kept.
+    /// The output, truncated to its head and tail.
     pub output: String,
-    /// The SHA-256 of all it printed, in hexadecimal.
+    /// The SHA-256 of the complete output, in hexadecimal.
     pub output_sha256: String,
 }
 
-/// One round of mending what the tests showed.
+/// One round in which an agent fixes failing tests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Correction {
-    /// Which round, from one.
+    /// The number of the round, counted from one.
     pub round: u32,
-    /// What went wrong.
+    /// The analysis of the failure.
     pub error_analysis: String,
-    /// What was done about it.
+    /// The description of the fix.
     pub fix_description: String,
-    /// The files it changed, as the agent gave them or as git sees them.
+    /// The changed files, as reported by the agent or by git.
     pub code_changes: Value,
-    /// How the tests ended after it.
+    /// The outcome of the tests after the fix.
     pub status: TestStatus,
 }
 
 /// A question for a person.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Blocker {
-    /// Its number.
+    /// The id.
     pub id: RecordId,
     /// The project.
     pub project_id: ProjectId,
-    /// The task that waits.
+    /// The waiting task.
     pub task_id: TaskId,
     /// The attempt that asked.
     pub attempt: u32,
-    /// What is asked.
+    /// The question.
     pub question: String,
-    /// When it was asked.
+    /// When the question was asked.
     pub created_at: Timestamp,
-    /// What was answered, and when.
+    /// The answer, if there is one.
     pub answer: Option<Answer>,
 }
 
 /// A person's answer to a blocker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// In the person's words.
+    /// The text of the answer.
     pub text: String,
-    /// When.
+    /// When it was given.
     pub at: Timestamp,
 }
 
-/// A permission request that waits for a person: asked by one process, decided through another.
+/// A stored permission request. One process asks, and another one may record the decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Approval {
-    /// Its number.
+    /// The id.
     pub id: RecordId,
-    /// What is asked.
+    /// The request.
     #[serde(flatten)]
     pub asked: NewApproval,
-    /// When.
+    /// When the request was made.
     pub created_at: Timestamp,
-    /// What was decided. `None`: it waits.
+    /// The decision. `None` while the request is pending.
     pub decision: Option<ApprovalDecision>,
 }
 
-/// A permission request to be put before a person.
+/// A permission request to be stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NewApproval {
-    /// The attempt that asks.
+    /// The attempt that asks for permission.
     pub attempt: AttemptRef,
     /// The agent's name.
     pub agent: String,
-    /// The tool that wants to run.
+    /// The tool that needs the permission.
     pub tool: String,
-    /// What the tool would be given.
+    /// The input of the tool.
     pub input: Value,
-    /// The answers that the agent offers.
+    /// The options that the agent offers.
     pub options: Vec<PermissionOption>,
 }
 
-/// What a person decided.
+/// The decision on a permission request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovalDecision {
-    /// The chosen option's id. `None`: withdrawn, because the turn ended first.
+    /// The id of the chosen option. `None` if the request was withdrawn because the turn ended first.
     pub option: Option<String>,
-    /// When.
+    /// When it was decided.
     pub at: Timestamp,
 }
 
-/// The record that a change passed.
+/// The record that a change passed the tests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Proof {
-    /// The commit the work began from.
+    /// The commit the attempt started from.
     pub base: String,
-    /// The commit that holds the change.
+    /// The commit that contains the change.
     pub commit: String,
     /// The hash of that commit's tree.
     pub tree: String,
-    /// What was run.
+    /// The test command.
     pub command: Vec<String>,
-    /// How it ended: zero.
+    /// The exit code: zero.
     pub exit_code: i32,
-    /// The counts of that run.
+    /// The counts of the run.
     pub counts: TestCounts,
-    /// The SHA-256 of what the tests printed.
+    /// The SHA-256 of the test output.
     pub log_sha256: String,
-    /// How long the tests ran.
+    /// The duration of the tests.
     pub duration_ms: u64,
-    /// What a reviewer should know: tests that the change deletes or empties.
+    /// Warnings for a reviewer: tests that the change deletes or empties.
     #[serde(default)]
     pub warnings: Vec<String>,
-    /// When it was made.
+    /// When the proof was made.
     pub at: Timestamp,
 }

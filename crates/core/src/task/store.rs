@@ -1,4 +1,4 @@
-//! What a store of tasks must be able to do.
+//! The interface of a task store.
 
 use std::fmt;
 use std::time::Duration;
@@ -13,169 +13,171 @@ use super::{
 };
 use crate::{TraceNode, Usage};
 
-/// A result whose error is [`StoreError`].
+/// A [`Result`] with [`StoreError`].
 pub type StoreResult<T> = Result<T, StoreError>;
 
-/// A future of a store.
+/// A future returned by a store.
 pub type StoreFuture<'a, T> = BoxFuture<'a, StoreResult<T>>;
 
-/// Keeps tasks, so that what was accepted is never lost and nothing is done twice.
+/// Stores tasks durably. Accepted tasks are never lost, and no task is completed twice.
 ///
-/// Leases are judged by the store's own clock. Every write of an attempt carries its [`AttemptRef`]; once
-/// the task is no longer that attempt's (its lease was swept, another one began, it ended), such a write changes
-/// nothing and is answered with [`StoreError::Superseded`]. Two writes are kinder: `finish` said a second time in the
-/// same way is answered like the first, because an answer may be lost; and `append` is taken from an attempt that
-/// ended by its own word, because its last messages may come late.
+/// Leases are evaluated by the store's own clock. Every write of an attempt includes its [`AttemptRef`]. Once
+/// the attempt no longer owns the task (its lease was reclaimed, another attempt started, it ended), such a
+/// write changes nothing and fails with [`StoreError::Superseded`]. There are two exceptions. A repeated
+/// `finish` with the same outcome returns the same result, because the first response may have been lost.
+/// And `append_events` is accepted from an attempt that ended by `finish` or `release`, because its last
+/// messages may arrive late.
 ///
-/// Whatever changes a task's status here appends its [`Broadcast::TaskStatus`] in the same transaction; nobody else
-/// needs to. An attempt's own changes (claim, finish, release) are told under its worker kind's `agent_id`, all others
-/// (added, cancelled, retried, answered, swept, blocked by another task) under `worker`. So the number of the last
-/// message grows whenever there may be something to claim.
+/// Every operation that changes the status of a task appends its [`Broadcast::TaskStatus`] in the same
+/// transaction; callers need not. Changes by an attempt (claim, finish, release) have the `agent_id` of its
+/// worker kind, all others (added, cancelled, retried, answered, reclaimed, blocked by another task) have
+/// `worker`. So the number of the last message increases whenever there may be a task to claim.
 pub trait TaskStore: fmt::Debug + Send + Sync {
-    /// Makes a project known. The same root again gives the same project.
+    /// Registers a project. A known root returns the existing project.
     fn add_project(&self, project: NewProject) -> StoreFuture<'_, Project>;
-    /// One project.
+    /// Returns a project.
     fn project(&self, id: ProjectId) -> StoreFuture<'_, Project>;
-    /// All projects.
+    /// Returns all projects.
     fn projects(&self) -> StoreFuture<'_, Vec<Project>>;
     /// Adds a parent issue.
     fn add_issue(&self, issue: NewIssue) -> StoreFuture<'_, Issue>;
-    /// One issue.
+    /// Returns an issue.
     fn issue(&self, id: IssueId) -> StoreFuture<'_, Issue>;
 
-    /// Adds tasks, all or none. Durable once this returns. A cycle among them is refused.
+    /// Adds tasks, all or none. They are durable when this returns. Cycles are rejected.
     fn enqueue(&self, tasks: Vec<NewTask>) -> StoreFuture<'_, Vec<Enqueued>>;
-    /// Lets a task wait for another one. A cycle is refused.
+    /// Makes a task depend on another one. Cycles are rejected.
     fn add_dependency(&self, task: TaskId, on: TaskId) -> StoreFuture<'_, ()>;
-    /// One task.
+    /// Returns a task.
     fn task(&self, id: TaskId) -> StoreFuture<'_, Task>;
-    /// Tasks in the order of their numbers.
+    /// Returns tasks ordered by id.
     fn tasks(&self, filter: TaskFilter) -> StoreFuture<'_, Vec<Task>>;
-    /// Asks for a task to stop: at once where none works on it, else at its worker's next heartbeat.
+    /// Cancels a task: immediately if no worker runs it, otherwise at the worker's next heartbeat.
     fn cancel(&self, id: TaskId) -> StoreFuture<'_, Task>;
-    /// Puts a task that ended or is blocked back to pending, with its attempts given anew.
+    /// Resets an ended or blocked task to pending, with a fresh attempt limit.
     fn retry(&self, id: TaskId) -> StoreFuture<'_, Task>;
 
-    /// Takes the next task: highest priority, then lowest step, then lowest number, whose dependencies
-    /// are completed. `fetch_next_task` of the worker's contract.
+    /// Claims the next task whose dependencies are completed: highest priority, then lowest step, then lowest
+    /// id. `fetch_next_task` of the worker's contract.
     fn claim(&self, claim: Claim) -> StoreFuture<'_, Option<Claimed>>;
     /// Renews the lease.
     fn heartbeat(&self, attempt: AttemptRef, lease: Duration) -> StoreFuture<'_, LeaseStatus>;
-    /// Gives an unfinished attempt back without using it up.
+    /// Releases an unfinished attempt. The attempt does not count against the limit.
     fn release(&self, attempt: AttemptRef, release: Release) -> StoreFuture<'_, ()>;
-    /// Takes back the tasks whose lease has run out: to pending, or to failed where no attempt is left.
+    /// Reclaims tasks with an expired lease. They become pending, or failed if no attempt is left.
     fn reclaim_expired(&self) -> StoreFuture<'_, Vec<Task>>;
-    /// Writes down what is about to be published, before it is: recovery then knows where to look.
+    /// Records the commit before it is published, so that recovery knows what to look for.
     fn record_intent(&self, attempt: AttemptRef, commit: String) -> StoreFuture<'_, ()>;
-    /// What an earlier attempt was about to publish when it died, and never said it had.
+    /// Returns the commit that an earlier attempt was about to publish, if it ended without confirming it.
     fn pending_intent(&self, task: TaskId) -> StoreFuture<'_, Option<String>>;
-    /// Ends an attempt. Status, proof, blocker and the message to the watchers in one transaction.
+    /// Ends an attempt. Status, proof, blocker and broadcast are written in one transaction.
     fn finish(&self, attempt: AttemptRef, outcome: Outcome, usage: Usage) -> StoreFuture<'_, Task>;
-    /// The attempts at a task, oldest first.
+    /// Returns the attempts at a task, oldest first.
     fn attempts(&self, task: TaskId) -> StoreFuture<'_, Vec<Attempt>>;
 
-    /// Writes down a run of the tests.
+    /// Records a test run.
     fn record_test(&self, attempt: AttemptRef, result: TestResult) -> StoreFuture<'_, RecordId>;
-    /// The runs of a task's tests, oldest first, each with the number of its attempt.
+    /// Returns the test runs of a task, oldest first, each with the number of its attempt.
     fn test_results(&self, task: TaskId) -> StoreFuture<'_, Vec<(u32, TestResult)>>;
-    /// Writes down a round of correction.
+    /// Records a correction round.
     fn record_correction(
         &self,
         attempt: AttemptRef,
         round: Correction,
     ) -> StoreFuture<'_, RecordId>;
-    /// The rounds of a task's corrections, oldest first, each with the number of its attempt.
+    /// Returns the correction rounds of a task, oldest first, each with the number of its attempt.
     fn corrections(&self, task: TaskId) -> StoreFuture<'_, Vec<(u32, Correction)>>;
-    /// The proof of a completed task.
+    /// Returns the proof of a completed task.
     fn proof(&self, task: TaskId) -> StoreFuture<'_, Option<Proof>>;
 
-    /// Adds messages for the watchers, and gives the number of the last. With an attempt it is fenced, and what its last call
-    /// said already is not said twice: the answer to that may have been lost.
+    /// Appends messages for subscribers and returns the number of the last one. With an attempt the write is
+    /// fenced, and messages of its previous call are not stored twice: the caller may repeat a call whose
+    /// response was lost.
     fn append_events(
         &self,
         attempt: Option<AttemptRef>,
         messages: Vec<Broadcast>,
     ) -> StoreFuture<'_, u64>;
-    /// Messages in the order of their numbers.
+    /// Returns messages ordered by number.
     fn events(&self, filter: EventFilter) -> StoreFuture<'_, Vec<LoggedEvent>>;
-    /// Waits until there are messages after this number, at the latest for `patience`, and gives the number of the
-    /// last one: what to wait for next. A worker without a task claims, waits from the number it was given, and
-    /// claims again; nothing that was added between the two is slept through.
-    fn wait_for_events(&self, after: u64, patience: Duration) -> StoreFuture<'_, u64>;
+    /// Waits until there are messages after this number, at most for `timeout`, and returns the number of the
+    /// last one. Pass it to the next call. An idle worker claims, waits from the last number, and claims
+    /// again, so that it misses no task added between the two calls.
+    fn wait_for_events(&self, after: u64, timeout: Duration) -> StoreFuture<'_, u64>;
 
-    /// Questions, oldest first; only the open ones if asked for.
+    /// Returns blockers, oldest first; only the open ones if `open` is `true`.
     fn blockers(&self, project: Option<ProjectId>, open: bool) -> StoreFuture<'_, Vec<Blocker>>;
-    /// The questions of one task with their answers, oldest first.
+    /// Returns the blockers of one task with their answers, oldest first.
     fn task_blockers(&self, task: TaskId) -> StoreFuture<'_, Vec<Blocker>>;
-    /// Answers a question; its task goes back to pending. A question is answered once.
+    /// Answers a blocker and resets its task to pending. A blocker can be answered once.
     fn answer_blocker(&self, blocker: RecordId, text: String) -> StoreFuture<'_, Task>;
 
-    /// Puts a permission request before whoever decides.
+    /// Stores a permission request for a decision.
     fn request_approval(&self, approval: NewApproval) -> StoreFuture<'_, Approval>;
-    /// One permission request.
+    /// Returns a permission request.
     fn approval(&self, id: RecordId) -> StoreFuture<'_, Approval>;
-    /// Permission requests, oldest first; only the undecided ones if asked for.
+    /// Returns permission requests, oldest first; only the pending ones if `open` is `true`.
     fn approvals(&self, open: bool) -> StoreFuture<'_, Vec<Approval>>;
-    /// Decides one. `None` withdraws it. The first decision holds.
+    /// Decides a permission request. `None` withdraws it. The first decision is final.
     fn decide_approval(&self, id: RecordId, option: Option<String>) -> StoreFuture<'_, Approval>;
 
-    /// Keeps a trace under its id, and with its task where it has one.
+    /// Stores a trace under its id, with its task if it has one.
     fn put_trace(&self, id: String, task: Option<TaskId>, root: TraceNode) -> StoreFuture<'_, ()>;
-    /// One trace.
+    /// Returns a trace.
     fn trace(&self, id: String) -> StoreFuture<'_, TraceNode>;
-    /// The ids of the newest traces, of one task or of all.
+    /// Returns the ids of the newest traces, of one task or of all.
     fn traces(&self, task: Option<TaskId>, limit: u32) -> StoreFuture<'_, Vec<String>>;
 }
 
-/// Why a store did not do what it was asked.
+/// The error of a store operation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// No such thing.
+    /// The record does not exist.
     #[error("there is no {what} {id}")]
     NotFound {
-        /// A task, a project, a blocker.
+        /// The kind of record, such as task, project or blocker.
         what: &'static str,
-        /// The number or name asked for.
+        /// The requested id or name.
         id: String,
     },
-    /// Another attempt has begun; this one changed nothing.
+    /// Another attempt has started. The write of this attempt changed nothing.
     #[error("{attempt} was superseded: another worker has the task")]
     Superseded {
-        /// The attempt that wrote too late.
+        /// The superseded attempt.
         attempt: AttemptRef,
     },
-    /// The same idempotency key came with another body.
+    /// The idempotency key was used with a different request.
     #[error(
-        "the idempotency key {key:?} belongs to task {task}, which is another one: use a new key"
+        "the idempotency key {key:?} belongs to task {task}, which is different: use a new key"
     )]
     IdempotencyConflict {
         /// The key.
         key: String,
-        /// The task that has it.
+        /// The task with this key.
         task: TaskId,
     },
-    /// What was asked for does not fit the rules or the state of things.
+    /// The request is invalid, or the current state does not allow it.
     #[error("{0}")]
     Refused(String),
-    /// It took longer than it may. What was to be written may have been, if it had begun.
+    /// The operation exceeded its time limit. A write that had already started may have been committed.
     #[error("{what} took longer than {} s", after.as_secs_f64())]
     Timeout {
-        /// What was being waited for.
+        /// The operation.
         what: &'static str,
-        /// How long it was given.
+        /// The time limit.
         after: Duration,
     },
-    /// No room left. Reading still works; writing does again when there is room.
+    /// The disk is full. Reads still work; writes work again when there is space.
     #[error("{0}")]
     Full(String),
-    /// The store cannot be used: not there, read-only, of a newer version, damaged.
+    /// The store cannot be used: it does not exist, is read-only, has a newer version, or is damaged.
     #[error("{0}")]
     Unavailable(String),
 }
 
 impl StoreError {
-    /// No such thing.
+    /// Creates a [`NotFound`](Self::NotFound) error.
     pub fn not_found(what: &'static str, id: impl fmt::Display) -> Self {
         Self::NotFound {
             what,
@@ -183,7 +185,7 @@ impl StoreError {
         }
     }
 
-    /// Whether the attempt that wrote is no longer the task's.
+    /// Returns `true` if the writing attempt no longer owns its task.
     pub fn is_superseded(&self) -> bool {
         matches!(self, Self::Superseded { .. })
     }

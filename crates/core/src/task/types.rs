@@ -1,4 +1,4 @@
-//! What somebody wants done: projects, parent issues and tasks.
+//! Projects, parent issues and tasks.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{AttemptNumber, IssueId, ProjectId, TaskId};
 use crate::{Timestamp, Usage};
 
-/// How far a task is.
+/// The status of a task.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
@@ -16,18 +16,18 @@ pub enum TaskStatus {
     Pending,
     /// A worker holds its lease.
     InProgress,
-    /// Done, with proof or expressly without.
+    /// Done, with proof or explicitly without.
     Completed,
-    /// Given up.
+    /// Failed, with no attempt left.
     Failed,
     /// Waiting for a person's answer, or for a task that failed.
     Blocked,
-    /// Stopped by somebody.
+    /// Cancelled on request.
     Cancelled,
 }
 
 impl TaskStatus {
-    /// Every status, in the order of a task's life.
+    /// All values, in the order of a task's lifecycle.
     pub const ALL: [Self; 6] = [
         Self::Pending,
         Self::InProgress,
@@ -37,7 +37,7 @@ impl TaskStatus {
         Self::Cancelled,
     ];
 
-    /// The name as it appears in JSON and in the store.
+    /// Returns the name used in JSON and in the store.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -49,12 +49,12 @@ impl TaskStatus {
         }
     }
 
-    /// The status of this name.
+    /// Returns the status with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == name)
     }
 
-    /// Whether nothing more will happen unless somebody asks for it.
+    /// Returns `true` if the status changes only on request.
     pub fn is_final(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
@@ -66,25 +66,25 @@ impl std::fmt::Display for TaskStatus {
     }
 }
 
-/// Which kind of worker a task is for; each has instructions of its own.
+/// The kind of worker for a task. Each kind has its own instructions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum WorkerKind {
-    /// Servers, libraries, command lines.
+    /// Servers, libraries, command-line programs.
     #[default]
     Backend,
-    /// What people look at.
+    /// User interfaces.
     Frontend,
-    /// Tests for what is there.
+    /// Tests for existing code.
     Test,
 }
 
 impl WorkerKind {
-    /// Every kind.
+    /// All values.
     pub const ALL: [Self; 3] = [Self::Backend, Self::Frontend, Self::Test];
 
-    /// The name as it appears in JSON and in the store.
+    /// Returns the name used in JSON and in the store.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Backend => "backend",
@@ -93,12 +93,12 @@ impl WorkerKind {
         }
     }
 
-    /// The kind of this name.
-    pub fn named(name: &str) -> Option<Self> {
+    /// Returns the kind with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 
-    /// How a worker of this kind calls itself in broadcasts.
+    /// Returns the `agent_id` of a worker of this kind in broadcasts.
     pub fn agent_id(self) -> &'static str {
         match self {
             Self::Backend => "backend-worker",
@@ -108,130 +108,130 @@ impl WorkerKind {
     }
 }
 
-/// A repository that tasks belong to.
+/// A repository with tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Project {
-    /// Its number.
+    /// The id.
     pub id: ProjectId,
-    /// How people call it.
+    /// The display name.
     pub name: String,
-    /// The work tree's root, as an absolute path.
+    /// The root of the work tree, as an absolute path.
     pub root: PathBuf,
-    /// When it was first seen.
+    /// When the project was registered.
     pub created_at: Timestamp,
 }
 
-/// A repository to be known. The same root again is the same project.
+/// A project to register. A known root returns the existing project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewProject {
-    /// How people call it.
+    /// The display name.
     pub name: String,
-    /// The work tree's root, as an absolute path.
+    /// The root of the work tree, as an absolute path.
     pub root: PathBuf,
 }
 
-/// What several tasks are part of.
+/// A parent issue of several tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Issue {
-    /// Its number.
+    /// The id.
     pub id: IssueId,
-    /// The project it belongs to.
+    /// The project of the issue.
     pub project_id: ProjectId,
-    /// In a few words.
+    /// The title.
     pub title: String,
-    /// In full.
+    /// The full description.
     pub description: String,
     /// When it was added.
     pub created_at: Timestamp,
 }
 
-/// An issue to be added.
+/// An issue to add.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewIssue {
-    /// The project it belongs to.
+    /// The project of the issue.
     pub project_id: ProjectId,
-    /// In a few words.
+    /// The title.
     pub title: String,
-    /// In full.
+    /// The full description.
     pub description: String,
 }
 
-/// A durable wish.
+/// A durable unit of work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Task {
-    /// Its number.
+    /// The id.
     pub id: TaskId,
-    /// The project it belongs to.
+    /// The project of the task.
     pub project_id: ProjectId,
-    /// The issue it is part of.
+    /// The parent issue.
     pub issue_id: Option<IssueId>,
-    /// In a few words.
+    /// The title.
     pub title: String,
-    /// In full.
+    /// The full description.
     pub description: String,
-    /// How far it is.
+    /// The status.
     pub status: TaskStatus,
-    /// 0 comes first, 4 last.
+    /// The priority, from 0 (first) to 4 (last).
     pub priority: u8,
-    /// 1 comes first, 15 last, among equals in priority.
+    /// The workflow step, from 1 (first) to 15 (last), among tasks of the same priority.
     pub workflow_step: u8,
-    /// The tasks that must be completed before.
+    /// The tasks that must be completed first.
     pub dependencies: Vec<TaskId>,
     /// The kind of worker.
     pub kind: WorkerKind,
-    /// The agent to use. `None`: the configured one.
+    /// The agent to use. `None` selects the configured agent.
     pub agent: Option<String>,
-    /// Makes adding it twice the same as adding it once.
+    /// Makes adding the task safe to repeat.
     pub idempotency_key: Option<String>,
-    /// The attempts made so far; the number of the one under way.
+    /// The number of attempts so far. While one is running, this is its number.
     pub attempt: AttemptNumber,
-    /// The attempts it is given.
+    /// The maximum number of attempts.
     pub max_attempts: u32,
-    /// Why it is where it is: the explanation, the error, or what it waits for.
+    /// The reason for the status: the result, the error, or what the task waits for.
     pub output: Option<String>,
-    /// Whether it was completed without proof, because the project has no tests.
+    /// Whether the task was completed without proof because the project has no tests.
     pub unverified: bool,
-    /// The branch that holds its change.
+    /// The branch that contains the change.
     pub branch: Option<String>,
-    /// What its attempts consumed.
+    /// The usage of all attempts.
     pub usage: Usage,
     /// When it was added.
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
-    /// When it was completed; only then.
+    /// When the task was completed; `None` otherwise.
     pub completed_at: Option<Timestamp>,
 }
 
-/// A task to be added.
+/// A task to add.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewTask {
-    /// The project it belongs to.
+    /// The project of the task.
     pub project_id: ProjectId,
-    /// The issue it is part of.
+    /// The parent issue.
     pub issue_id: Option<IssueId>,
-    /// In a few words.
+    /// The title.
     pub title: String,
-    /// In full.
+    /// The full description.
     pub description: String,
-    /// 0 comes first, 4 last.
+    /// The priority, from 0 (first) to 4 (last).
     pub priority: u8,
-    /// 1 comes first, 15 last.
+    /// The workflow step, from 1 (first) to 15 (last).
     pub workflow_step: u8,
-    /// What must be completed before.
+    /// The tasks that must be completed first.
     pub dependencies: Vec<Dependency>,
     /// The kind of worker.
     pub kind: WorkerKind,
     /// The agent to use.
     pub agent: Option<String>,
-    /// Makes adding it twice the same as adding it once.
+    /// Makes adding the task safe to repeat.
     pub idempotency_key: Option<String>,
-    /// The attempts it is given.
+    /// The maximum number of attempts.
     pub max_attempts: u32,
 }
 
 impl NewTask {
-    /// A task of middle priority that depends on nothing.
+    /// Creates a task of medium priority without dependencies.
     pub fn new(project_id: ProjectId, title: impl Into<String>) -> Self {
         Self {
             project_id,
@@ -249,36 +249,36 @@ impl NewTask {
     }
 }
 
-/// A task that another one waits for.
+/// A task that another one depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Dependency {
-    /// One that is in the store.
+    /// A task in the store.
     Task(TaskId),
-    /// One that is added with it, by its place in the same batch, counted from zero.
+    /// A task in the same batch, by its index from zero.
     Sibling(usize),
 }
 
-/// What became of a task that was to be added.
+/// The result of adding a task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Enqueued {
-    /// The task as it stands in the store.
+    /// The stored task.
     pub task: Task,
-    /// `false`: it was there already, under the same idempotency key.
+    /// `false` if the task already existed under the same idempotency key.
     pub fresh: bool,
 }
 
-/// Which tasks to list. An empty filter lists all.
+/// A filter for tasks. An empty filter selects all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TaskFilter {
-    /// Only those of this project.
+    /// Only tasks of this project.
     pub project_id: Option<ProjectId>,
-    /// Only those of this issue.
+    /// Only tasks of this issue.
     pub issue_id: Option<IssueId>,
-    /// Only those of this status.
+    /// Only tasks with this status.
     pub status: Option<TaskStatus>,
-    /// Only those after this one.
+    /// Only tasks after this id.
     pub after: Option<TaskId>,
-    /// At most so many; zero means the store's own limit.
+    /// The maximum number of tasks; zero selects the store's limit.
     pub limit: u32,
 }

@@ -1,18 +1,19 @@
-//! Where the steps inside a request are told of while it runs.
+//! A collector for the steps inside a running request.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::TraceNode;
 
-/// A list that many may add to and one takes.
+/// A shared list of steps. Several writers add steps and one reader takes them.
 ///
-/// A turn tells of its inner steps by events; an answer that is no turn has no such events and gets this list.
+/// A turn reports its inner steps as events. A request that is not a turn has no events and uses this
+/// list.
 #[derive(Debug, Clone, Default)]
 pub struct TraceCollector {
     nodes: Arc<Mutex<Vec<TraceNode>>>,
 }
 
-/// How many steps are kept; more is a fault of whoever tells of them.
+/// The maximum number of steps. Further steps are ignored.
 const MAX_NODES: usize = 256;
 
 impl TraceCollector {
@@ -24,7 +25,7 @@ impl TraceCollector {
         }
     }
 
-    /// The steps so far, in the order they ended; the list is empty afterwards.
+    /// Returns the steps so far, in the order they ended, and empties the list.
     pub fn take(&self) -> Vec<TraceNode> {
         let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *nodes)

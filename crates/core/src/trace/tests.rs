@@ -1,4 +1,4 @@
-//! Turns made into steps.
+//! Tests of traces: turns become steps.
 
 use std::sync::Arc;
 
@@ -17,20 +17,20 @@ fn node(tokens: Option<u64>, children: Vec<TraceNode>) -> TraceNode {
 }
 
 #[test]
-fn usage_adds_up_where_it_is_not_said() {
+fn total_usage_sums_children_of_steps_without_usage() {
     let leaf = |tokens| node(Some(tokens), vec![]);
-    let said = node(Some(10), vec![leaf(3), leaf(4)]);
-    let silent = node(None, vec![leaf(3), leaf(4)]);
-    let root = node(None, vec![said, silent]);
+    let reported = node(Some(10), vec![leaf(3), leaf(4)]);
+    let unreported = node(None, vec![leaf(3), leaf(4)]);
+    let root = node(None, vec![reported, unreported]);
     assert_eq!(root.total_usage().input_tokens, 17);
 }
 
 #[tokio::test]
-async fn a_turn_becomes_a_step_with_the_steps_inside() {
+async fn turn_becomes_step_with_inner_steps() {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let mut inner = TurnTrace::start(&clock, "node", "first");
     inner.on_event(&Error::agent(ErrorCode::RateLimited, "later").into());
-    let ended = TurnDiagnostics {
+    let diagnostics = TurnDiagnostics {
         exit_code: Some(0),
         stderr: Some("a warning".to_owned()),
         ..TurnDiagnostics::default()
@@ -39,7 +39,7 @@ async fn a_turn_becomes_a_step_with_the_steps_inside() {
         output_tokens: 7,
         ..Usage::default()
     };
-    let (_, end) = ended.attach_to(AgentEvent::Result {
+    let (_, end) = diagnostics.attach_to(AgentEvent::Result {
         text: "done".to_owned(),
         usage: Some(usage.clone()),
         metadata: serde_json::Value::Null,
@@ -61,7 +61,7 @@ async fn a_turn_becomes_a_step_with_the_steps_inside() {
 }
 
 #[tokio::test]
-async fn what_the_steps_inside_cost_is_what_it_cost() {
+async fn step_cost_is_the_sum_of_inner_costs() {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let mut trace = TurnTrace::start(&clock, "request", "model");
     trace.add_usage(Usage {

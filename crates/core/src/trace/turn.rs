@@ -1,4 +1,4 @@
-//! A turn made into a step, by whoever reads its events.
+//! Builds the trace node of a turn from its events.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,26 +9,27 @@ use serde_json::json;
 use super::{TraceError, TraceNode, TurnDiagnostics, millis};
 use crate::{AgentEvent, Clock, Error, ErrorCode, Usage};
 
-/// The kind of the event with which an agent tells of a step inside its turn.
+/// The kind of the event that reports a step inside a turn.
 const KIND: &str = "trace";
-/// How many steps are kept inside one; more is a fault of whoever tells of them.
+/// The maximum number of steps inside one. Further steps are ignored.
 const MAX_CHILDREN: usize = 256;
 
-/// A step under way: begin it, let it hear each event of the turn, close it.
+/// The trace of a running turn. Create it with `start`, pass it each event of the turn, then call `finish`.
 ///
-/// An agent that is made of others tells of each of them by [`TraceNode::event`]; these become the steps inside.
+/// A composite agent reports each of its nodes with [`TraceNode::to_event`]; these become the inner
+/// steps.
 #[derive(Debug, Clone)]
 pub struct TurnTrace {
     clock: Arc<dyn Clock>,
-    began: Duration,
+    started: Duration,
     node: TraceNode,
 }
 
 impl TurnTrace {
-    /// Begins the step of this name, done by this agent.
+    /// Starts a step with the given name for the given agent.
     pub fn start(clock: &Arc<dyn Clock>, name: &str, agent: &str) -> Self {
         Self {
-            began: clock.elapsed(),
+            started: clock.elapsed(),
             node: TraceNode {
                 name: name.to_owned(),
                 agent: Some(agent.to_owned()),
@@ -39,10 +40,10 @@ impl TurnTrace {
         }
     }
 
-    /// Takes in an event of the turn.
+    /// Processes an event of the turn.
     pub fn on_event(&mut self, event: &AgentEvent) {
-        if let Some(left) = TurnDiagnostics::from_event(event) {
-            self.set_diagnostics(left);
+        if let Some(diagnostics) = TurnDiagnostics::from_event(event) {
+            self.set_diagnostics(diagnostics);
         }
         match event {
             AgentEvent::Custom { kind, payload } if kind == KIND => {
@@ -61,12 +62,12 @@ impl TurnTrace {
         }
     }
 
-    /// The turn could not even begin.
+    /// Records that the turn could not start.
     pub fn fail_to_start(&mut self, error: &Error) {
         self.fail(error.code(), &error.to_string());
     }
 
-    /// It failed, in these words.
+    /// Records a failure.
     pub fn fail(&mut self, code: ErrorCode, message: &str) {
         self.node.error = Some(TraceError {
             code,
@@ -74,29 +75,29 @@ impl TurnTrace {
         });
     }
 
-    /// It took this much.
+    /// Sets the usage. An empty usage is treated as unknown.
     pub fn add_usage(&mut self, usage: Usage) {
         self.node.usage = Some(usage).filter(|usage| *usage != Usage::default());
     }
 
-    /// What the process or the provider left behind.
-    pub fn set_diagnostics(&mut self, left: TurnDiagnostics) {
-        self.node.exit_code = left.exit_code.or(self.node.exit_code);
-        self.node.stderr = left.stderr.or(self.node.stderr.take());
-        self.node.status = left.status.or(self.node.status);
+    /// Adds the diagnostics of the process or the provider. Missing values do not overwrite known ones.
+    pub fn set_diagnostics(&mut self, diagnostics: TurnDiagnostics) {
+        self.node.exit_code = diagnostics.exit_code.or(self.node.exit_code);
+        self.node.stderr = diagnostics.stderr.or(self.node.stderr.take());
+        self.node.status = diagnostics.status.or(self.node.status);
     }
 
-    /// These were steps inside it.
+    /// Adds inner steps, up to the limit.
     pub fn add_children(&mut self, nodes: impl IntoIterator<Item = TraceNode>) {
-        let room = MAX_CHILDREN.saturating_sub(self.node.children.len());
-        self.node.children.extend(nodes.into_iter().take(room));
+        let capacity = MAX_CHILDREN.saturating_sub(self.node.children.len());
+        self.node.children.extend(nodes.into_iter().take(capacity));
     }
 
-    /// The step as it stands, as if it ended now.
+    /// Returns the step as if it ended now.
     pub fn finish(&self) -> TraceNode {
         let mut node = self.node.clone();
-        node.duration_ms = millis(self.clock.elapsed().saturating_sub(self.began));
-        // Who only counts tokens may be made of those who know what they cost.
+        node.duration_ms = millis(self.clock.elapsed().saturating_sub(self.started));
+        // The cost is the sum over the inner steps if the turn itself reports only tokens.
         let cost = node.children.iter().map(TraceNode::total_usage);
         let cost = cost.filter_map(|usage| usage.cost_usd).reduce(|a, b| a + b);
         if let Some(usage) = &mut node.usage {
@@ -107,7 +108,7 @@ impl TurnTrace {
 }
 
 impl TraceNode {
-    /// The event by which an agent tells of a step inside its turn.
+    /// Returns the event with which an agent reports a step inside its turn.
     pub fn to_event(&self) -> AgentEvent {
         AgentEvent::custom(KIND, json!(self))
     }

@@ -1,4 +1,4 @@
-//! The fuzzers' corpora, run as plain tests.
+//! Runs the fuzz targets on their corpora.
 
 use std::fs;
 use std::path::Path;
@@ -12,23 +12,23 @@ use std::path::Path;
 mod fuzz;
 
 fn run(target: &str, check: fn(&[u8])) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("fuzz/corpus")
         .join(target);
-    let mut seen = 0;
-    for entry in fs::read_dir(&folder).unwrap() {
+    let mut count = 0;
+    for entry in fs::read_dir(&dir).unwrap() {
         check(&fs::read(entry.unwrap().path()).unwrap());
-        seen += 1;
+        count += 1;
     }
-    assert!(seen >= 10, "{} holds only {seen} seeds", folder.display());
+    assert!(count >= 10, "{} contains only {count} seeds", dir.display());
 }
 
 #[test]
-fn cassette() {
+fn cassette_corpus() {
     run("cassette", fuzz::cassette);
 }
 
 #[test]
-fn p24_visible() {
-    run("visible", fuzz::shown);
+fn p24_escape_corpus() {
+    run("escape", fuzz::escape);
 }

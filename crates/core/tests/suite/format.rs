@@ -1,4 +1,4 @@
-//! The JSON of events, pinned: stores, recordings and other programs read it.
+//! The JSON format of events. It must stay stable, because stores, recordings and other programs read it.
 
 use expect_test::expect;
 use serde_json::json;
@@ -70,7 +70,7 @@ fn every_event() -> Vec<AgentEvent> {
 }
 
 #[test]
-fn events_have_one_stable_form() {
+fn event_json_is_stable() {
     let lines: Vec<String> = every_event()
         .iter()
         .map(|e| serde_json::to_string(e).unwrap())
@@ -92,7 +92,7 @@ fn events_have_one_stable_form() {
 }
 
 #[test]
-fn events_come_back_as_they_went() {
+fn events_round_trip_through_json() {
     for event in every_event() {
         let line = serde_json::to_string(&event).unwrap();
         let back: AgentEvent = serde_json::from_str(&line).unwrap();
@@ -101,7 +101,7 @@ fn events_come_back_as_they_went() {
 }
 
 #[test]
-fn envelopes_have_one_stable_form() {
+fn envelope_json_is_stable() {
     let envelope = Envelope {
         seq: 3,
         at: Timestamp(1_700_000_000_000),
@@ -114,7 +114,7 @@ fn envelopes_have_one_stable_form() {
 }
 
 #[test]
-fn every_code_has_the_name_it_serialises_to() {
+fn error_code_name_equals_its_json() {
     let codes = [
         ErrorCode::Timeout,
         ErrorCode::RateLimited,

@@ -1,4 +1,4 @@
-//! One terminal event, whatever the backend does; and nobody is harmed or kept waiting.
+//! A turn has one terminal event whatever the backend does, and no caller is blocked.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,7 +21,7 @@ fn session() -> SessionId {
     "s".into()
 }
 
-/// Runs a turn with little time, on a clock that jumps ahead whenever all are asleep.
+/// Runs a turn with short limits, on a paused clock that advances when all tasks are idle.
 async fn events_of(backend: Hostile) -> Vec<AgentEvent> {
     let limits = TurnLimits {
         deadline: Duration::from_secs(60),
@@ -34,7 +34,7 @@ async fn events_of(backend: Hostile) -> Vec<AgentEvent> {
 }
 
 #[track_caller]
-fn ends_with(events: &[AgentEvent], code: ErrorCode, part: &str) {
+fn assert_ends_with(events: &[AgentEvent], code: ErrorCode, part: &str) {
     let terminals = events.iter().filter(|event| event.is_terminal()).count();
     assert_eq!(terminals, 1, "{events:?}");
     match events.last() {
@@ -42,33 +42,36 @@ fn ends_with(events: &[AgentEvent], code: ErrorCode, part: &str) {
             code: is, message, ..
         }) => {
             assert_eq!(*is, code, "{message}");
-            assert!(message.contains(part), "{message:?} does not say {part:?}");
+            assert!(
+                message.contains(part),
+                "{message:?} does not contain {part:?}"
+            );
         }
         other => panic!("the last event is {other:?}"),
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn p11_a_backend_that_panics_gives_one_error() {
+async fn p11_panicking_backend_gives_one_error() {
     let events = events_of(Hostile::new(vec![text("a")], Then::Panic)).await;
     assert_eq!(events[0], text("a"));
-    ends_with(&events, ErrorCode::BackendError, "panicked: in the middle");
+    assert_ends_with(&events, ErrorCode::BackendError, "panicked: in the middle");
 
-    let events = events_of(Hostile::new(vec![], Then::PanicAtOnce)).await;
-    ends_with(&events, ErrorCode::BackendError, "panicked: no turn");
+    let events = events_of(Hostile::new(vec![], Then::PanicImmediately)).await;
+    assert_ends_with(&events, ErrorCode::BackendError, "panicked: no turn");
 }
 
 #[tokio::test(start_paused = true)]
-async fn p11_a_backend_that_never_answers_gives_one_timeout() {
-    let events = events_of(Hostile::new(vec![], Then::NeverBegin)).await;
-    ends_with(
+async fn p11_hanging_backend_gives_one_timeout() {
+    let events = events_of(Hostile::new(vec![], Then::NeverStart)).await;
+    assert_ends_with(
         &events,
         ErrorCode::Timeout,
         "the turn took longer than 60 s",
     );
 
     let events = events_of(Hostile::new(vec![text("a")], Then::Hang)).await;
-    ends_with(
+    assert_ends_with(
         &events,
         ErrorCode::Timeout,
         "next event took longer than 20 s",
@@ -76,7 +79,7 @@ async fn p11_a_backend_that_never_answers_gives_one_timeout() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn p11_only_the_first_of_two_ends_counts() {
+async fn p11_only_first_terminal_event_counts() {
     let twice = vec![
         AgentEvent::result("one"),
         text("late"),
@@ -87,13 +90,13 @@ async fn p11_only_the_first_of_two_ends_counts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn p11_a_stream_without_an_end_gets_one() {
+async fn p11_stream_without_terminal_event_gets_one() {
     let events = events_of(Hostile::new(vec![text("a")], Then::End)).await;
-    ends_with(&events, ErrorCode::BackendError, "without saying how");
+    assert_ends_with(&events, ErrorCode::BackendError, "without a terminal event");
 }
 
 #[tokio::test(start_paused = true)]
-async fn p11_a_tool_left_open_is_closed_before_the_end() {
+async fn p11_open_tool_is_closed_before_terminal_event() {
     let start = AgentEvent::ToolStart {
         id: "t".into(),
         name: "shell".into(),
@@ -116,7 +119,7 @@ async fn p11_a_tool_left_open_is_closed_before_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn p12_a_flood_ends_the_turn() {
+async fn p12_output_limit_ends_the_turn() {
     let limits = TurnLimits {
         turn_bytes: 10_000,
         ..TurnLimits::default()
@@ -129,16 +132,12 @@ async fn p12_a_flood_ends_the_turn() {
         .unwrap()
         .collect()
         .await;
-    ends_with(
-        &events,
-        ErrorCode::OutputLimit,
-        "more than one turn may hold",
-    );
+    assert_ends_with(&events, ErrorCode::OutputLimit, "exceeded the output limit");
     assert!(events.len() < 400);
 }
 
 #[tokio::test(start_paused = true)]
-async fn p11_a_reader_that_does_not_read_still_finds_every_number_and_the_end() {
+async fn p11_idle_reader_gets_every_number_and_the_terminal_event() {
     let handle =
         AgentHandle::wrap(Hostile::new(vec![text("x")], Then::Flood)).with_limits(TurnLimits {
             deadline: Duration::from_secs(5),
@@ -153,7 +152,7 @@ async fn p11_a_reader_that_does_not_read_still_finds_every_number_and_the_end() 
         last = envelope.seq;
         end = Some(envelope.event);
     }
-    ends_with(&[end.unwrap()], ErrorCode::Timeout, "5 s");
+    assert_ends_with(&[end.unwrap()], ErrorCode::Timeout, "5 s");
 }
 
 #[tokio::test(start_paused = true)]
@@ -171,20 +170,20 @@ async fn dropping_the_receiver_stops_the_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancelled_turn_ends_as_cancelled_even_if_the_backend_is_deaf() {
+async fn cancelled_turn_ends_even_if_backend_ignores_cancel() {
     let backend = Hostile::new(vec![text("a")], Then::Hang);
     let seen = Arc::clone(&backend.seen);
     let handle = AgentHandle::wrap(backend);
     let mut turn = handle.prompt(&session(), "go").await.unwrap();
     turn.recv().await.unwrap();
     handle.cancel(&session()).await.unwrap();
-    ends_with(&turn.collect().await, ErrorCode::Cancelled, "cancelled");
+    assert_ends_with(&turn.collect().await, ErrorCode::Cancelled, "cancelled");
     assert_eq!(seen.cancels.load(Ordering::SeqCst), 1);
     assert_eq!(seen.dropped.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]
-async fn a_backend_that_listens_is_cancelled_at_once() {
+async fn cooperative_backend_is_cancelled_immediately() {
     let mock = MockAgent::new().on_prompt("").hang_after(vec![text("a")]);
     let handle = AgentHandle::wrap(mock).with_limits(TurnLimits {
         grace: Duration::from_secs(3600),
@@ -194,11 +193,11 @@ async fn a_backend_that_listens_is_cancelled_at_once() {
     let mut turn = handle.prompt(&session, "go").await.unwrap();
     turn.recv().await.unwrap();
     handle.cancel(&session).await.unwrap();
-    ends_with(&turn.collect().await, ErrorCode::Cancelled, "cancelled");
+    assert_ends_with(&turn.collect().await, ErrorCode::Cancelled, "cancelled");
 }
 
 #[tokio::test]
-async fn one_prompt_at_a_time_in_a_session() {
+async fn second_prompt_in_busy_session_is_rejected() {
     let handle = AgentHandle::wrap(Hostile::new(vec![], Then::Hang));
     let turn = handle.prompt(&session(), "go").await.unwrap();
     let error = handle.prompt(&session(), "again").await.unwrap_err();
@@ -208,7 +207,7 @@ async fn one_prompt_at_a_time_in_a_session() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn sessions_that_do_not_begin_are_errors() {
+async fn session_that_does_not_start_is_an_error() {
     let open = |then| async move {
         let handle = AgentHandle::wrap(Hostile::new(vec![], then));
         handle
@@ -216,9 +215,9 @@ async fn sessions_that_do_not_begin_are_errors() {
             .await
             .unwrap_err()
     };
-    assert_eq!(open(Then::NeverBegin).await.code(), ErrorCode::Timeout);
+    assert_eq!(open(Then::NeverStart).await.code(), ErrorCode::Timeout);
     assert!(
-        open(Then::PanicAtOnce)
+        open(Then::PanicImmediately)
             .await
             .to_string()
             .contains("no session")
@@ -226,13 +225,13 @@ async fn sessions_that_do_not_begin_are_errors() {
 }
 
 #[tokio::test]
-async fn capabilities_that_panic_are_none() {
+async fn panicking_capabilities_become_default() {
     let handle = AgentHandle::wrap(Hostile::new(vec![], Then::End));
     assert_eq!(handle.capabilities(), Capabilities::default());
 }
 
 #[tokio::test]
-async fn prompts_that_no_agent_could_take_are_refused() {
+async fn invalid_prompts_are_rejected() {
     let handle = AgentHandle::wrap(MockAgent::new());
     let error = handle.prompt(&session(), "a\0b").await.unwrap_err();
     assert_eq!(
@@ -250,7 +249,7 @@ async fn prompts_that_no_agent_could_take_are_refused() {
 }
 
 #[tokio::test]
-async fn an_unknown_session_is_an_invalid_one() {
+async fn unknown_session_ends_with_session_invalid() {
     let handle = AgentHandle::wrap(MockAgent::new());
     let events = handle
         .prompt(&session(), "hi")
@@ -265,7 +264,7 @@ async fn an_unknown_session_is_an_invalid_one() {
 }
 
 #[tokio::test]
-async fn envelopes_are_numbered_and_dated_by_the_clock() {
+async fn envelopes_have_numbers_and_clock_times() {
     let clock = Arc::new(FakeClock::at(Timestamp(1_700_000_000_000)));
     let handle = AgentHandle::wrap(MockAgent::new()).with_clock(clock);
     let session = handle.new_session(SessionOptions::default()).await.unwrap();
@@ -281,7 +280,7 @@ async fn envelopes_are_numbered_and_dated_by_the_clock() {
 }
 
 #[test]
-fn p11_a_runtime_that_goes_away_still_leaves_one_end() {
+fn p11_runtime_shutdown_still_gives_one_terminal_event() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_time()
@@ -299,11 +298,11 @@ fn p11_a_runtime_that_goes_away_still_leaves_one_end() {
         .build()
         .unwrap();
     let events = another.block_on(turn.collect());
-    ends_with(&events, ErrorCode::SessionOrphaned, "abandoned");
+    assert_ends_with(&events, ErrorCode::SessionOrphaned, "abandoned");
 }
 
 #[test]
-fn a_handle_can_go_anywhere() {
-    fn anywhere<T: Send + Sync + Clone + 'static>() {}
-    anywhere::<AgentHandle>();
+fn handle_is_send_sync_clone() {
+    fn assert_send_sync_clone<T: Send + Sync + Clone + 'static>() {}
+    assert_send_sync_clone::<AgentHandle>();
 }

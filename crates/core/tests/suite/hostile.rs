@@ -1,4 +1,4 @@
-//! A backend that does wrong whatever a test asks it to.
+//! A backend that misbehaves as the test requires.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,20 +10,20 @@ use windlass_core::{
     SessionOptions, ready_events,
 };
 
-/// How the turn goes on after the events that were given.
+/// What happens after the given events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Then {
     /// The stream ends.
     End,
-    /// Nothing comes any more.
+    /// No more events arrive.
     Hang,
     /// The stream panics.
     Panic,
     /// `prompt` itself never returns.
-    NeverBegin,
+    NeverStart,
     /// `prompt` itself panics.
-    PanicAtOnce,
-    /// The last event comes again and again, for ever.
+    PanicImmediately,
+    /// The last event is repeated forever.
     Flood,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Hostile {
     pub(crate) seen: Arc<Seen>,
 }
 
-/// What happened to the backend.
+/// Counters of calls to the backend.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) cancels: AtomicUsize,
@@ -65,13 +65,13 @@ impl AgentBackend for Hostile {
     }
 
     fn capabilities(&self) -> Capabilities {
-        panic!("asked what it can do")
+        panic!("no capabilities")
     }
 
     fn new_session(&self, _: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
         match self.then {
-            Then::NeverBegin => futures::future::pending().boxed(),
-            Then::PanicAtOnce => panic!("no session"),
+            Then::NeverStart => futures::future::pending().boxed(),
+            Then::PanicImmediately => panic!("no session"),
             _ => async { Ok("s".into()) }.boxed(),
         }
     }
@@ -90,8 +90,8 @@ impl AgentBackend for Hostile {
             Then::End => Box::pin(futures::stream::empty()),
             Then::Hang => Box::pin(futures::stream::pending()),
             Then::Panic => Box::pin(futures::stream::once(async { panic!("in the middle") })),
-            Then::NeverBegin => return futures::future::pending().boxed(),
-            Then::PanicAtOnce => panic!("no turn"),
+            Then::NeverStart => return futures::future::pending().boxed(),
+            Then::PanicImmediately => panic!("no turn"),
             Then::Flood => {
                 let last = BackendEvent::from(events.last().cloned().unwrap());
                 Box::pin(futures::stream::repeat(last))
@@ -99,9 +99,9 @@ impl AgentBackend for Hostile {
         };
         let alive = CountDrop(Arc::clone(&self.seen));
         async move {
-            let stream = ready_events(events).chain(rest).map(move |emitted| {
+            let stream = ready_events(events).chain(rest).map(move |event| {
                 let _ = &alive;
-                emitted
+                event
             });
             Ok(Box::pin(stream) as EventStream)
         }

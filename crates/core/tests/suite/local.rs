@@ -1,4 +1,4 @@
-//! A backend that holds an `Rc` works behind a handle that can go anywhere.
+//! A backend that holds an `Rc` works behind a `Send` handle.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -67,34 +67,34 @@ impl LocalBackend for Notebook {
     }
 }
 
-async fn ask(handle: &AgentHandle, prompt: &str) -> AgentEvent {
+async fn last_event(handle: &AgentHandle, prompt: &str) -> AgentEvent {
     let turn = handle.prompt(&"page".into(), prompt).await.unwrap();
     turn.collect().await.pop().unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn it_keeps_its_state_on_its_thread() {
+async fn local_backend_keeps_its_state_on_its_thread() {
     let handle = AgentHandle::wrap_local(|| Ok(Notebook::default())).unwrap();
     assert_eq!(handle.name(), "notebook");
-    assert_eq!(ask(&handle, "a").await, AgentEvent::result("a"));
-    let elsewhere = tokio::spawn(async move { ask(&handle, "b").await });
-    assert_eq!(elsewhere.await.unwrap(), AgentEvent::result("a,b"));
+    assert_eq!(last_event(&handle, "a").await, AgentEvent::result("a"));
+    let other_task = tokio::spawn(async move { last_event(&handle, "b").await });
+    assert_eq!(other_task.await.unwrap(), AgentEvent::result("a,b"));
 }
 
 #[tokio::test]
-async fn a_panic_in_one_turn_leaves_the_next_unharmed() {
+async fn panic_in_one_turn_does_not_affect_the_next() {
     let handle = AgentHandle::wrap_local(|| Ok(Notebook::default())).unwrap();
-    let AgentEvent::Error { message, .. } = ask(&handle, "tear").await else {
-        panic!("the panic is gone");
+    let AgentEvent::Error { message, .. } = last_event(&handle, "tear").await else {
+        panic!("the panic was not reported");
     };
     assert!(message.contains("the page is torn"), "{message}");
-    assert_eq!(ask(&handle, "a").await, AgentEvent::result("a"));
+    assert_eq!(last_event(&handle, "a").await, AgentEvent::result("a"));
 }
 
 #[test]
-fn a_factory_that_fails_or_panics_is_an_error() {
-    let refuse = || -> Result<Notebook> { Err(Error::agent(ErrorCode::AuthFailed, "no key")) };
-    let error = AgentHandle::wrap_local(refuse).unwrap_err();
+fn failing_or_panicking_factory_is_an_error() {
+    let fail = || -> Result<Notebook> { Err(Error::agent(ErrorCode::AuthFailed, "no key")) };
+    let error = AgentHandle::wrap_local(fail).unwrap_err();
     assert_eq!(error.code(), ErrorCode::AuthFailed);
 
     let panic = || -> Result<Notebook> { panic!("no paper") };

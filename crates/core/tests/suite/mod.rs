@@ -1,9 +1,9 @@
 mod corpus;
 mod format;
-mod grammar;
 mod handle;
 mod hostile;
 mod local;
 mod registry;
+mod sequence;
 mod structured;
 mod structured_native;

@@ -22,13 +22,13 @@ fn registry() -> AgentRegistry {
 }
 
 #[track_caller]
-fn refused(name: &str, config: &Value, expect: Expect) {
+fn assert_error(name: &str, config: &Value, expect: Expect) {
     let error = registry().create(name, config).unwrap_err();
     expect.assert_eq(&error.to_string());
 }
 
 #[test]
-fn known_names_are_made_and_listed() {
+fn known_names_are_created_and_listed() {
     assert_eq!(registry().available(), ["codex", "mock"]);
     assert_eq!(
         registry().create("mock", &json!({})).unwrap().name(),
@@ -37,34 +37,34 @@ fn known_names_are_made_and_listed() {
 }
 
 #[test]
-fn unknown_names_show_the_known_ones() {
-    refused(
+fn unknown_name_error_lists_known_names() {
+    assert_error(
         "codx",
         &json!({}),
-        expect![[r#"no backend is called "codx", did you mean "codex"? (there are: codex, mock)"#]],
+        expect![[r#"unknown backend "codx", did you mean "codex"? (available: codex, mock)"#]],
     );
-    refused(
+    assert_error(
         "zzz",
         &json!({}),
-        expect![[r#"no backend is called "zzz" (there are: codex, mock)"#]],
+        expect![[r#"unknown backend "zzz" (available: codex, mock)"#]],
     );
 }
 
 #[test]
-fn bad_configuration_names_the_key() {
-    refused(
+fn invalid_configuration_error_names_the_key() {
+    assert_error(
         "mock",
         &json!({"expectations": [{"prompt": "a", "text": 5}]}),
         expect!["expectations[0].text: invalid type: integer `5`, expected a string"],
     );
-    refused(
+    assert_error(
         "mock",
         &json!({"expectations": [{"prompt": "a"}]}),
         expect![
             "expectations[0]: expected exactly one of text (with or without tools), error, events, hang"
         ],
     );
-    refused(
+    assert_error(
         "mock",
         &json!({"expectations": [{"promt": "a"}]}),
         expect![
@@ -74,7 +74,7 @@ fn bad_configuration_names_the_key() {
 }
 
 #[test]
-fn references_find_an_instance_a_type_and_a_factory() {
+fn references_resolve_instance_type_and_factory() {
     let registry = registry();
     for reference in [
         "kit.agents:Mock",
@@ -95,7 +95,7 @@ fn references_find_an_instance_a_type_and_a_factory() {
 }
 
 #[test]
-fn each_bad_reference_has_its_own_error_and_starts_with_the_label() {
+fn each_invalid_reference_has_its_own_error_with_the_label() {
     let check = |reference: &str, expect: Expect| {
         let error = registry()
             .load_agent_backend(reference, "planner")
@@ -104,28 +104,32 @@ fn each_bad_reference_has_its_own_error_and_starts_with_the_label() {
     };
     check(
         "mock",
-        expect![[r#"planner: "mock" is no backend reference: write module:attr or module.attr"#]],
+        expect![[
+            r#"planner: "mock" is not a backend reference: write module:attr or module.attr"#
+        ]],
     );
     check(
         "kit..agents:Mock",
         expect![[
-            r#"planner: "kit..agents:Mock" is no backend reference: write module:attr or module.attr"#
+            r#"planner: "kit..agents:Mock" is not a backend reference: write module:attr or module.attr"#
         ]],
     );
     check(
         ":Mock",
-        expect![[r#"planner: ":Mock" is no backend reference: write module:attr or module.attr"#]],
+        expect![[
+            r#"planner: ":Mock" is not a backend reference: write module:attr or module.attr"#
+        ]],
     );
     check(
         "kit.agent:Mock",
         expect![[
-            r#"planner: no module is called "kit.agent", did you mean "kit.agents"? (there are: kit.agents)"#
+            r#"planner: unknown module "kit.agent", did you mean "kit.agents"? (available: kit.agents)"#
         ]],
     );
     check(
         "kit.agents:Moc",
         expect![[
-            r#"planner: in module kit.agents, no attribute is called "Moc", did you mean "Mock"? (there are: Mock, VERSION, made, ready)"#
+            r#"planner: in module kit.agents, unknown attribute "Moc", did you mean "Mock"? (available: Mock, VERSION, made, ready)"#
         ]],
     );
     check(

@@ -1,4 +1,4 @@
-//! Structured calls on agents that answer rightly, wrongly, and not at all.
+//! Structured calls on agents with valid, invalid and missing answers.
 
 use serde_json::{Value, json};
 use windlass_core::structured::{
@@ -43,7 +43,7 @@ fn answer(text: &str, tokens: u64) -> Vec<AgentEvent> {
 }
 
 #[tokio::test]
-async fn a_wrong_answer_goes_back_with_its_faults_and_usage_adds_up() {
+async fn invalid_answer_is_corrected_and_usage_adds_up() {
     let mock = MockAgent::new()
         .on_prompt("\"required\":[\"name\",\"age\"]")
         .respond_with(answer(r#"{"name": "Ada", "age": "36", "x": 1}"#, 10))
@@ -65,7 +65,7 @@ async fn a_wrong_answer_goes_back_with_its_faults_and_usage_adds_up() {
 }
 
 #[tokio::test]
-async fn the_rounds_come_to_an_end_and_the_last_fault_is_the_error() {
+async fn exhausted_rounds_return_the_last_error() {
     let mock = MockAgent::new()
         .on_prompt("Ada")
         .respond_with(answer("I do not know.", 1))
@@ -78,14 +78,14 @@ async fn the_rounds_come_to_an_end_and_the_last_fault_is_the_error() {
     probe.verify().unwrap();
     assert_eq!(
         error.to_string(),
-        r#"person: the answer does not fit the schema: at the top: "age" is a required property (asked 3 times)"#
+        r#"person: the answer does not match the schema: at the top: "age" is a required property (asked 3 times)"#
     );
     assert_eq!(error.code(), ErrorCode::BackendError);
     assert_eq!(error.usage.unwrap().input_tokens, 3);
 }
 
 #[tokio::test]
-async fn an_agents_failure_passes_through_with_its_code() {
+async fn agent_error_keeps_its_code() {
     let mock = MockAgent::new()
         .on_prompt("")
         .respond_text("hm")
@@ -97,7 +97,7 @@ async fn an_agents_failure_passes_through_with_its_code() {
 }
 
 #[tokio::test]
-async fn a_bad_schema_is_refused_before_the_agent_is_asked() {
+async fn invalid_schema_is_rejected_before_prompting() {
     let mock = MockAgent::new();
     let probe = mock.probe();
     let mut task = task(SchemaMode::Prompt);
@@ -112,8 +112,8 @@ async fn a_bad_schema_is_refused_before_the_agent_is_asked() {
 }
 
 #[tokio::test]
-async fn rules_say_how_closely_and_how_often() {
-    let ask = async |validation, text: &str| {
+async fn policy_sets_strictness_and_rounds() {
+    let call_with = async |validation, text: &str| {
         let agent = AgentHandle::wrap(MockAgent::new().on_prompt("").respond_text(text));
         let options = CallOptions {
             rules: ValidationPolicy {
@@ -126,15 +126,15 @@ async fn rules_say_how_closely_and_how_often() {
         found.map(|found| found.value).map_err(|error| error.rounds)
     };
     let extra = r#"{"name": "Ada", "age": 36, "x": 1}"#;
-    assert_eq!(ask(Validation::Strict, extra).await, Err(1));
-    assert!(ask(Validation::Lenient, extra).await.is_ok());
-    assert_eq!(ask(Validation::Lenient, "[]").await, Err(1));
-    assert_eq!(ask(Validation::None, "[]").await, Ok(json!([])));
-    assert_eq!(ask(Validation::None, "no").await, Err(1));
+    assert_eq!(call_with(Validation::Strict, extra).await, Err(1));
+    assert!(call_with(Validation::Lenient, extra).await.is_ok());
+    assert_eq!(call_with(Validation::Lenient, "[]").await, Err(1));
+    assert_eq!(call_with(Validation::None, "[]").await, Ok(json!([])));
+    assert_eq!(call_with(Validation::None, "no").await, Err(1));
 }
 
 #[tokio::test]
-async fn the_rounds_stay_in_the_session_that_is_given() {
+async fn rounds_stay_in_the_given_session() {
     let agent = AgentHandle::wrap(
         MockAgent::new()
             .on_prompt("remember")
@@ -159,13 +159,13 @@ async fn the_rounds_stay_in_the_session_that_is_given() {
     );
     assert_eq!(found.await.unwrap().rounds, 2);
     let next = agent.new_session(SessionOptions::default()).await.unwrap();
-    assert_eq!(next.as_str(), "mock-2", "no other session was begun");
+    assert_eq!(next.as_str(), "mock-2", "no other session was started");
 }
 
 #[tokio::test]
-async fn a_native_agent_gets_the_schema_and_its_own_value_counts() {
+async fn native_agent_receives_schema_and_its_value_is_used() {
     for key in ["structured_output", "structured_result"] {
-        let native = Native::saying("Done.", json!({ key: { "name": "Ada", "age": 36 } }));
+        let native = Native::answering("Done.", json!({ key: { "name": "Ada", "age": 36 } }));
         let seen = native.seen.clone();
         let agent = AgentHandle::wrap(native);
         let found = structured::call(
@@ -185,11 +185,11 @@ async fn a_native_agent_gets_the_schema_and_its_own_value_counts() {
 }
 
 #[tokio::test]
-async fn a_native_agent_that_ignores_the_schema_is_caught() {
+async fn native_agent_ignoring_the_schema_is_rejected() {
     let ignoring = [
-        Native::saying("Ada was a mathematician.", Value::Null),
-        Native::saying(r#"{"name": "Ada"}"#, Value::Null),
-        Native::saying("", json!({ "structured_output": { "name": "Ada" } })),
+        Native::answering("Ada was a mathematician.", Value::Null),
+        Native::answering(r#"{"name": "Ada"}"#, Value::Null),
+        Native::answering("", json!({ "structured_output": { "name": "Ada" } })),
     ];
     for native in ignoring {
         let seen = native.seen.clone();
@@ -203,15 +203,15 @@ async fn a_native_agent_that_ignores_the_schema_is_caught() {
         assert_eq!(found.await.unwrap_err().rounds, 3);
         let correction = seen.lock().unwrap().prompts[1].clone();
         assert!(
-            correction.contains("fits the JSON schema {"),
+            correction.contains("matches the JSON schema {"),
             "{correction}"
         );
     }
 }
 
 #[tokio::test]
-async fn an_agent_that_is_not_to_know_the_schema_is_not_told() {
-    let native = Native::saying("{}", Value::Null);
+async fn schema_is_not_sent_in_mode_none() {
+    let native = Native::answering("{}", Value::Null);
     let seen = native.seen.clone();
     let agent = AgentHandle::wrap(native);
     let found = structured::call(&agent, None, task(SchemaMode::None), CallOptions::default());
@@ -229,10 +229,10 @@ async fn an_agent_that_is_not_to_know_the_schema_is_not_told() {
 }
 
 #[tokio::test]
-async fn a_large_answer_is_whole_or_it_is_none() {
+async fn large_answer_is_complete_or_rejected() {
     let name = "Ada ".repeat(100_000);
     let json = json!({ "name": name, "age": 36 });
-    // The result is cut on its way, what was written piece by piece is not.
+    // The result is truncated, but the streamed text is not.
     let mock = MockAgent::new()
         .on_prompt("")
         .respond_text(&json.to_string());
@@ -241,11 +241,11 @@ async fn a_large_answer_is_whole_or_it_is_none() {
         json
     );
 
-    let cut = [
-        Native::saying("", json!({ "structured_output": json })),
-        Native::saying(&json.to_string(), Value::Null),
+    let truncated = [
+        Native::answering("", json!({ "structured_output": json })),
+        Native::answering(&json.to_string(), Value::Null),
     ];
-    for native in cut {
+    for native in truncated {
         let agent = AgentHandle::wrap(native);
         let found = structured::call(
             &agent,
@@ -263,7 +263,7 @@ async fn a_large_answer_is_whole_or_it_is_none() {
 }
 
 #[tokio::test]
-async fn the_rounds_follow_the_agent_into_another_session() {
+async fn rounds_follow_session_change() {
     let moved = AgentEvent::SessionChanged {
         new_session_id: "elsewhere".to_owned(),
     };

@@ -1,4 +1,4 @@
-//! An agent that says it enforces schemas, and gives the same answer every time.
+//! An agent with the native schema capability that gives the same answer every time.
 
 use std::sync::{Arc, Mutex};
 
@@ -16,7 +16,7 @@ pub(crate) struct Native {
     pub(crate) seen: Arc<Mutex<Seen>>,
 }
 
-/// What the agent was told.
+/// The inputs that the agent received.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) schema: Option<Value>,
@@ -24,7 +24,7 @@ pub(crate) struct Seen {
 }
 
 impl Native {
-    pub(crate) fn saying(text: &str, metadata: Value) -> Self {
+    pub(crate) fn answering(text: &str, metadata: Value) -> Self {
         Self {
             answer: AgentEvent::Result {
                 text: text.to_owned(),

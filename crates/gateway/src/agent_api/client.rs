@@ -1,4 +1,4 @@
-//! The way from a job to its client, who may go away or not listen.
+//! Sending of events from a job to its client, which may disconnect or stop reading.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,17 +8,17 @@ use tokio_util::sync::CancellationToken;
 use windlass_core::Clock;
 use windlass_wire::{ModelError, ModelEvent};
 
-/// How long a client may leave an event lying.
+/// How long a client may take to accept an event.
 const SEND_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Why an answer does not go on.
+/// The reason why a response is aborted.
 #[derive(Debug)]
 pub(super) enum AbortReason {
-    /// The client went away, or does not listen any more.
+    /// The client disconnected or stopped reading.
     ClientGone,
-    /// The server stops.
+    /// The server is shutting down.
     ShuttingDown,
-    /// It failed.
+    /// The request failed.
     Failed(ModelError),
 }
 
@@ -28,13 +28,13 @@ impl From<ModelError> for AbortReason {
     }
 }
 
-/// Tells the client what happens.
+/// Sends events to the client.
 #[derive(Debug)]
 pub(super) struct ClientSender {
     sender: mpsc::Sender<ModelEvent>,
     clock: Arc<dyn Clock>,
     stopped: CancellationToken,
-    /// Set when the client does not listen.
+    /// Cancelled when the client stops reading.
     timed_out: CancellationToken,
 }
 
@@ -52,7 +52,7 @@ impl ClientSender {
         }
     }
 
-    /// Tells one event; waits for a slow client, but not for ever.
+    /// Sends one event. Waits for a slow client, up to [`SEND_TIMEOUT`].
     pub(super) async fn send(&self, event: ModelEvent) -> Result<(), AbortReason> {
         let event = match self.sender.try_send(event) {
             Ok(()) => return Ok(()),
@@ -69,7 +69,7 @@ impl ClientSender {
         }
     }
 
-    /// Waits until there is nobody to tell anything any more.
+    /// Waits until events can no longer be sent.
     pub(super) async fn closed(&self) -> AbortReason {
         tokio::select! {
             () = self.sender.closed() => AbortReason::ClientGone,
@@ -78,14 +78,14 @@ impl ClientSender {
         }
     }
 
-    /// Why there is nobody to tell anything, if there is nobody.
+    /// Returns the reason if events can no longer be sent.
     pub(super) fn check(&self) -> Result<(), AbortReason> {
-        match () {
-            () if self.sender.is_closed() || self.timed_out.is_cancelled() => {
-                Err(AbortReason::ClientGone)
-            }
-            () if self.stopped.is_cancelled() => Err(AbortReason::ShuttingDown),
-            () => Ok(()),
+        if self.sender.is_closed() || self.timed_out.is_cancelled() {
+            Err(AbortReason::ClientGone)
+        } else if self.stopped.is_cancelled() {
+            Err(AbortReason::ShuttingDown)
+        } else {
+            Ok(())
         }
     }
 

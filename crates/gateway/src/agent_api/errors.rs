@@ -1,4 +1,4 @@
-//! What went wrong, in the words and the status of a model API.
+//! Errors in the format and with the status of a model API.
 
 use std::time::Duration;
 
@@ -9,17 +9,17 @@ use windlass_wire::{Dialect, ErrorKind, ModelError, Route};
 use super::ModelLookupError;
 use crate::response_writer;
 
-/// How long to wait where nobody said.
+/// The wait time if none is known.
 const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(10);
-/// The longest that anybody is told to wait.
+/// The maximum wait time that is sent to a client.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(24 * 3600);
 
-/// An error in the dialect of the surface that this path belongs to.
+/// Renders an error in the dialect of the API that the path belongs to.
 pub fn error_response(path: &str, error: &ModelError) -> Response {
     response_writer::error_response(dialect_of(path), error)
 }
 
-/// The dialect of a path; OpenAI's is what most clients of an unknown one read.
+/// Returns the dialect of a path. For an unknown path it is OpenAI's, which most clients can read.
 pub(super) fn dialect_of(path: &str) -> Dialect {
     let path = path.split('?').next().unwrap_or(path);
     match Route::parse(path) {
@@ -40,7 +40,7 @@ impl From<&ModelLookupError> for ModelError {
     }
 }
 
-/// The end of an agent's turn.
+/// Converts the error of an agent's turn.
 pub(super) fn from_turn(agent: &str, code: ErrorCode, message: &str) -> ModelError {
     let message = format!("{agent}: {message}");
     match code {
@@ -50,7 +50,7 @@ pub(super) fn from_turn(agent: &str, code: ErrorCode, message: &str) -> ModelErr
             ModelError::new(ErrorKind::RateLimited, message).with_retry_after(wait)
         }
         ErrorCode::BudgetExceeded => ModelError::new(ErrorKind::QuotaExhausted, message),
-        // The agent's own key is no business of the caller's, whose key was good.
+        // The agent's own key does not concern the caller, whose key was valid.
         ErrorCode::AuthFailed => ModelError::new(ErrorKind::Overloaded, message),
         ErrorCode::PermissionDenied => ModelError::new(ErrorKind::Permission, message),
         ErrorCode::Cancelled => ModelError::new(ErrorKind::Overloaded, message),
@@ -58,7 +58,7 @@ pub(super) fn from_turn(agent: &str, code: ErrorCode, message: &str) -> ModelErr
     }
 }
 
-/// A turn that could not begin.
+/// Converts the error of a turn that could not start.
 pub(super) fn from_error(agent: &str, error: &Error) -> ModelError {
     let message = || format!("{agent}: {error}");
     match error {
@@ -77,7 +77,7 @@ pub(super) fn from_error(agent: &str, error: &Error) -> ModelError {
     }
 }
 
-/// An answer that could not be made to fit its schema.
+/// Converts the error of an answer that could not be made to match its schema.
 pub(super) fn from_structured(agent: &str, error: &structured::Error) -> ModelError {
     match &*error.fault {
         structured::StructuredErrorKind::Agent(inner) => from_error(agent, inner),
@@ -85,7 +85,7 @@ pub(super) fn from_structured(agent: &str, error: &structured::Error) -> ModelEr
     }
 }
 
-/// What a model's provider said, as our caller should hear it: whose key is wrong is not the caller's.
+/// Converts a provider's error for the caller. An invalid key of the provider is not the caller's key.
 pub(super) fn from_model(agent: &str, mut error: ModelError) -> ModelError {
     let message = format!("{agent}: {}", error.message);
     match error.kind {
@@ -108,14 +108,13 @@ pub(super) fn from_model(agent: &str, mut error: ModelError) -> ModelError {
     }
 }
 
-/// Too many at once.
+/// Creates the error for too many concurrent requests.
 pub(super) fn too_many_requests(limit: usize) -> ModelError {
-    let message =
-        format!("{limit} requests are being answered, and no more at once: try again in a second");
+    let message = format!("too many concurrent requests (limit {limit}): retry after 1 s");
     ModelError::new(ErrorKind::RateLimited, message).with_retry_after(Duration::from_secs(1))
 }
 
-/// It took too long. The status says so of the request, not of a gateway.
+/// Creates a timeout error. Its status is 408, because the request timed out, not a gateway.
 pub(super) fn timeout(message: String) -> ModelError {
     ModelError {
         status: 408,
@@ -123,7 +122,7 @@ pub(super) fn timeout(message: String) -> ModelError {
     }
 }
 
-/// Whoever stands behind us failed.
+/// Creates the error for a failed agent or provider.
 pub(super) fn upstream(message: String) -> ModelError {
     ModelError {
         status: 502,
@@ -131,28 +130,31 @@ pub(super) fn upstream(message: String) -> ModelError {
     }
 }
 
-/// The waiting time in an agent's own words: `asked to wait 7 s`, `try again in 3 minutes`.
+/// Parses the wait time in an agent's message: `asked to wait 7 s`, `try again in 3 minutes`.
 fn parse_wait(message: &str) -> Option<Duration> {
     let message = message.to_ascii_lowercase();
-    let marks = [
+    let prefixes = [
         "asked to wait ",
         "try again in ",
         "retry after ",
         "resets in ",
     ];
-    let rest = marks
+    let rest = prefixes
         .iter()
-        .find_map(|mark| message.split_once(mark).map(|(_, rest)| rest))?;
+        .find_map(|prefix| message.split_once(prefix).map(|(_, rest)| rest))?;
     let end = rest
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(rest.len());
     let number: f64 = rest[..end].trim_end_matches('.').parse().ok()?;
     let unit = rest[end..].trim_start();
-    let seconds = match () {
-        () if unit.starts_with("ms") || unit.starts_with("milli") => number / 1000.0,
-        () if unit.starts_with('m') => number * 60.0,
-        () if unit.starts_with('h') => number * 3600.0,
-        () => number,
+    let seconds = if unit.starts_with("ms") || unit.starts_with("milli") {
+        number / 1000.0
+    } else if unit.starts_with('m') {
+        number * 60.0
+    } else if unit.starts_with('h') {
+        number * 3600.0
+    } else {
+        number
     };
     let wait = Duration::try_from_secs_f64(seconds).ok()?;
     Some(wait.min(MAX_RETRY_AFTER))
@@ -163,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waiting_times_are_found_in_words() {
+    fn wait_time_is_parsed_from_message() {
         let check = |text: &str, seconds: Option<u64>| {
             assert_eq!(parse_wait(text), seconds.map(Duration::from_secs), "{text}");
         };
@@ -179,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn statuses_are_those_of_the_caller() {
+    fn turn_errors_have_the_caller_facing_status() {
         let table = [
             (ErrorCode::Timeout, 408),
             (ErrorCode::RateLimited, 429),
@@ -191,10 +193,10 @@ mod tests {
             (ErrorCode::Unknown, 502),
         ];
         for (code, status) in table {
-            let error = from_turn("codex", code, "said so");
-            let reply = Dialect::Chat.render_error(&error);
-            assert_eq!(reply.status, status, "{code}");
-            assert!(error.message.contains("codex: said so"));
+            let error = from_turn("codex", code, "test message");
+            let response = Dialect::Chat.render_error(&error);
+            assert_eq!(response.status, status, "{code}");
+            assert!(error.message.contains("codex: test message"));
         }
         let limited = from_turn("codex", ErrorCode::RateLimited, "no");
         assert_eq!(limited.retry_after, Some(DEFAULT_RETRY_AFTER));

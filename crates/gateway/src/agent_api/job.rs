@@ -1,4 +1,4 @@
-//! One request being answered, from its permit to its trace.
+//! The job of one request, from its permit to its trace.
 
 use std::sync::Arc;
 
@@ -11,37 +11,38 @@ use super::router::ApiState;
 use super::trace::RequestTrace;
 use super::{ServedModel, native, text};
 
-/// The status of a request whose client went away: nobody sees it, the log does.
+/// The status of a request whose client disconnected. Only the log and the trace show it.
 const CLIENT_CLOSED_REQUEST: u16 = 499;
 
-/// A request with all that its answer needs. It outlives the client's connection by as long as it takes to tidy up.
+/// A request with everything that its response needs. It outlives the client's connection until cleanup is
+/// done.
 pub(super) struct RequestJob {
     pub(super) id: String,
     pub(super) dialect: Dialect,
     pub(super) request: ModelRequest,
     pub(super) served: ServedModel,
-    pub(super) voice: ClientSender,
-    pub(super) shared: Arc<ApiState>,
+    pub(super) client: ClientSender,
+    pub(super) state: Arc<ApiState>,
     pub(super) permit: OwnedSemaphorePermit,
 }
 
 impl RequestJob {
-    /// Answers, tidies up, and keeps the trace.
+    /// Responds, cleans up and saves the trace.
     pub(super) async fn run(self) {
-        let mut book = RequestTrace::start(
-            self.voice.clock(),
+        let mut request_trace = RequestTrace::start(
+            self.client.clock(),
             &format!("request ({})", self.dialect),
             &self.served.name,
         );
-        let answered = match &self.served.native {
-            Some(native) => native::answer(&self, native.as_ref(), &mut book).await,
-            None => text::answer(&self, &mut book).await,
+        let result = match &self.served.native {
+            Some(native) => native::answer(&self, native.as_ref(), &mut request_trace).await,
+            None => text::answer(&self, &mut request_trace).await,
         };
-        let error = match answered {
+        let error = match result {
             Ok(()) => None,
-            Err(halt) => Some(self.abort(halt).await),
+            Err(reason) => Some(self.abort(reason).await),
         };
-        let root = book.finish(error);
+        let root = request_trace.finish(error);
         let status = root.error.as_ref().map(|error| error.code.as_str());
         tracing::info!(
             trace = self.id,
@@ -50,36 +51,38 @@ impl RequestJob {
             dialect = %self.dialect,
             ms = root.duration_ms,
             error = status,
-            "request answered"
+            "request completed"
         );
         drop(self.permit);
-        self.shared.traces.save(self.id, root).await;
+        self.state.traces.save(self.id, root).await;
     }
 
-    /// Tells the client as far as it is there, and says how the trace has it.
-    async fn abort(&self, halt: AbortReason) -> TraceError {
-        let told = |code, message: String| TraceError { code, message };
-        let error = match halt {
+    /// Sends the error to the client if it is still connected, and returns the error for the trace.
+    async fn abort(&self, reason: AbortReason) -> TraceError {
+        let trace_error = |code, message: String| TraceError { code, message };
+        let error = match reason {
             AbortReason::ClientGone => {
-                let message = format!("the client went away ({CLIENT_CLOSED_REQUEST})");
+                let message = format!("the client disconnected ({CLIENT_CLOSED_REQUEST})");
                 tracing::info!(
                     trace = self.id,
                     status = CLIENT_CLOSED_REQUEST,
-                    "the client went away"
+                    "the client disconnected"
                 );
-                return told(ErrorCode::Cancelled, message);
+                return trace_error(ErrorCode::Cancelled, message);
             }
-            AbortReason::ShuttingDown => ModelError::new(ErrorKind::Overloaded, "the server stops"),
+            AbortReason::ShuttingDown => {
+                ModelError::new(ErrorKind::Overloaded, "the server is shutting down")
+            }
             AbortReason::Failed(error) => error,
         };
-        let code = code_of(error.kind);
+        let code = error_code(error.kind);
         let message = format!("{} ({})", error.message, error.status);
-        // A client that is gone by now has heard enough.
-        let _ = self.voice.send(ModelEvent::Error(error)).await;
-        told(code, message)
+        // A client that has disconnected does not need the error.
+        let _ = self.client.send(ModelEvent::Error(error)).await;
+        trace_error(code, message)
     }
 
-    /// The beginning of the answer, under the name that was asked for.
+    /// Returns the start event of the response, with the requested model name.
     pub(super) fn start(&self) -> ModelEvent {
         let prefix = match self.dialect {
             Dialect::Responses => "resp_",
@@ -93,7 +96,7 @@ impl RequestJob {
     }
 }
 
-fn code_of(kind: ErrorKind) -> ErrorCode {
+fn error_code(kind: ErrorKind) -> ErrorCode {
     match kind {
         ErrorKind::Timeout => ErrorCode::Timeout,
         ErrorKind::RateLimited => ErrorCode::RateLimited,

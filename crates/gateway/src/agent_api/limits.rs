@@ -1,24 +1,25 @@
-//! How much at once, how large, how long.
+//! Limits on concurrency, size and time.
 
 use std::time::Duration;
 
-/// What the front allows.
+/// Limits of the agent API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AgentApiLimits {
-    /// How many requests are answered at once; one more is told to come back.
+    /// The maximum number of concurrent requests. Further requests get 429 with Retry-After.
     pub concurrent: usize,
-    /// The largest body of a request.
+    /// The maximum size of a request body.
     pub body_bytes: usize,
-    /// How long a body may take to come.
+    /// How long reading a body may take.
     pub body_time: Duration,
-    /// How long a streamed answer waits for its first piece before it begins: so long a failure still has its own status.
+    /// How long a streamed response waits for its first chunk before the headers are sent. During this time
+    /// an error still gets its own status.
     pub hold: Duration,
-    /// The longest silence in a stream; after it the client is told that somebody is still there.
+    /// The maximum idle time in a stream. After it a keep-alive is sent to the client.
     pub quiet: Duration,
 }
 
 impl Default for AgentApiLimits {
-    /// 32 at once, 10 MiB within half a minute, five seconds for the first piece, ten of silence.
+    /// 32 concurrent requests, 10 MiB within 30 seconds, 5 seconds for the first chunk, 10 seconds idle time.
     fn default() -> Self {
         Self {
             concurrent: 32,

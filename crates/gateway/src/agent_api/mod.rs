@@ -1,18 +1,19 @@
-//! Agents served as models: the OpenAI, Anthropic and Ollama surfaces over whatever can answer.
+//! Agents served as models over OpenAI-, Anthropic- and Ollama-compatible endpoints.
 //!
 //! ```text
-//! request ─► receive ─► check ─► Models::find ─► job ─► native: messages and tools as they are
-//!                                                 │  └► text: one prompt in a fresh session, in an own empty folder
-//! client ◄── send ◄── scribe ◄── events ◄─────────┘
+//! request ─► handlers ─► validate ─► ModelCatalog::find ─► job ─► native: messages and tools unchanged
+//!                                                           │  └► text: one prompt, new session, empty directory
+//! client ◄── response ◄── ResponseWriter ◄── events ◄───────┘
 //! ```
 //!
-//! Every request is a turn of its own: nothing is kept between two of them. An agent that only takes text is told the
-//! conversation as one transcript; a model behind HTTP gets the messages and the caller's tools as they are. The job
-//! outlives the client: one that goes away has the turn cancelled, and folder and process are gone before the job is.
-//! What an agent does with tools of its own is not the caller's business and not in the answer; the trace tells of it.
+//! Every request is a separate turn: no state is kept between requests. An agent that accepts only text gets
+//! the conversation as one transcript; a model behind HTTP gets the messages and the caller's tools
+//! unchanged. The job outlives the client: if the client disconnects, the turn is cancelled, and directory
+//! and process are gone before the job ends. An agent's use of its own tools is not part of the response; the
+//! trace contains it.
 //!
-//! What it does not do: it knows no token and no address to listen on (that is `server`), and it finds nobody by itself
-//! (that is [`Models`]).
+//! This module does not check tokens or listen on addresses (the `server` crate does), and does not look up
+//! agents (see [`ModelCatalog`]).
 
 mod client;
 mod errors;

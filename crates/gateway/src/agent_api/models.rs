@@ -1,4 +1,4 @@
-//! Who can be asked as a model.
+//! The models that can be requested.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,38 +7,38 @@ use std::sync::Arc;
 use windlass_agents::model::CompletionModel;
 use windlass_core::AgentHandle;
 
-/// What can be asked as a model. The program implements it over its configuration.
+/// The models that can be requested. The program implements it from its configuration.
 pub trait ModelCatalog: Send + Sync {
-    /// Everyone there is, for the lists of models.
+    /// Returns all models, for the model lists.
     fn list(&self) -> Vec<ModelInfo>;
 
-    /// Whoever answers to this name.
+    /// Returns the model with the given name.
     fn find(&self, name: &str) -> Result<ServedModel, ModelLookupError>;
 }
 
-/// A line in the list of models.
+/// An entry of the model list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelInfo {
-    /// The name to ask for.
+    /// The name used in requests.
     pub id: String,
-    /// What stands behind it.
+    /// The kind of model.
     pub kind: ModelInfoKind,
 }
 
-/// What stands behind the name of a model.
+/// The kind of a served model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ModelInfoKind {
     /// An agent under its own name.
     Agent,
-    /// Another name for an agent, with settings of its own.
+    /// Another name for an agent, with its own settings.
     Alias,
-    /// Several agents as one.
+    /// Several agents that act as one.
     Composite,
 }
 
 impl ModelInfoKind {
-    /// The word for it.
+    /// Returns the name of the kind.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Agent => "agent",
@@ -48,25 +48,26 @@ impl ModelInfoKind {
     }
 }
 
-/// One answerer, ready for a request.
+/// A model that is ready for a request.
 #[derive(Clone)]
 pub struct ServedModel {
-    /// The agent's name, sent with each answer.
+    /// The agent's name, sent with each response.
     pub name: String,
-    /// The agent, of whatever kind.
+    /// The agent.
     pub agent: AgentHandle,
-    /// The same as somebody who takes messages and the caller's tools as they are; `None` for one who takes only text.
+    /// The same agent as a model that accepts messages and the caller's tools unchanged; `None` if it accepts
+    /// only text.
     pub native: Option<Arc<dyn CompletionModel>>,
-    /// The agent's own model, where the name asked for says one.
+    /// The agent's own model, if the requested name contains one.
     pub model: Option<String>,
-    /// Where it works. `None`: in an empty folder of the request's own.
+    /// The working directory. `None` means an empty directory for each request.
     pub folder: Option<PathBuf>,
-    /// Whether it may change files. Otherwise it only looks, whatever is set for the agent.
+    /// Whether it may change files. Otherwise it is read-only, regardless of the agent's settings.
     pub may_write: bool,
 }
 
 impl ServedModel {
-    /// An agent that only takes text, reads only, and works in an empty folder.
+    /// Creates a read-only agent that accepts only text and works in an empty directory.
     pub fn new(name: impl Into<String>, agent: AgentHandle) -> Self {
         Self {
             name: name.into(),
@@ -81,7 +82,7 @@ impl ServedModel {
 
 impl fmt::Debug for ServedModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Served")
+        f.debug_struct("ServedModel")
             .field("name", &self.name)
             .field("native", &self.native.is_some())
             .field("model", &self.model)
@@ -91,22 +92,22 @@ impl fmt::Debug for ServedModel {
     }
 }
 
-/// Why nobody answers to a name.
+/// Error when a model is not found or not available.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelLookupError {
-    /// Nobody has it.
-    #[error("there is no model {name:?}{}", suggestion(.near))]
+    /// There is no such model.
+    #[error("unknown model {name:?}{}", suggestion(.near))]
     Unknown {
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// Names that are much like it.
+        /// Similar names.
         near: Vec<String>,
     },
-    /// Somebody has it and cannot be asked.
-    #[error("{name} cannot be asked: {problem}")]
+    /// The model exists but cannot be used.
+    #[error("{name} is unavailable: {problem}")]
     Unavailable {
-        /// The name asked for.
+        /// The requested name.
         name: String,
         /// What is missing and how to get it.
         problem: String,

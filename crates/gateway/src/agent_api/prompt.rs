@@ -1,15 +1,15 @@
-//! What an agent that takes only text is told.
+//! The prompt of an agent that accepts only text.
 
 use windlass_agents::cli::transcript::{TranscriptMessage, TranscriptRole, render};
 
-/// Signs at the beginning of a prompt by which agents know commands of their own.
+/// Characters at the start of a prompt that agents interpret as their own commands.
 const COMMAND_PREFIXES: [char; 5] = ['/', '!', '#', '@', '$'];
 
-/// The conversation as one prompt.
+/// Renders the conversation as one prompt.
 ///
-/// One message of the user alone is said as it is: that is what the agent expects, and marks around it would only be
-/// answered in kind. But one that begins like a command of the agent's own is put below the user's mark, so that it
-/// stays what it is, words.
+/// A single message of the user is sent unchanged: the agent expects that, and would answer role markers with
+/// role markers. A message that starts like one of the agent's own commands is put below the user's role
+/// marker, so that it is treated as text.
 pub(super) fn render_prompt(messages: &[TranscriptMessage]) -> String {
     match messages {
         [only] if only.role == TranscriptRole::User && !only.text.starts_with(COMMAND_PREFIXES) => {
@@ -19,7 +19,7 @@ pub(super) fn render_prompt(messages: &[TranscriptMessage]) -> String {
     }
 }
 
-/// An answer without the mark that an agent may have learnt from the transcript.
+/// Removes the role marker that an agent may have copied from the transcript.
 pub(super) fn strip_role_marker(answer: &str) -> &str {
     let rest = answer.strip_prefix("<<<ROLE:ASSISTANT>>>");
     rest.map_or(answer, |rest| rest.trim_start_matches(['\r', '\n']))
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_message_is_itself_and_more_are_a_transcript() {
+    fn single_message_is_unchanged_and_several_are_a_transcript() {
         assert_eq!(render_prompt(&[TranscriptMessage::user("hi")]), "hi");
         assert_eq!(
             render_prompt(&[TranscriptMessage::user("/clear")]),
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn a_learnt_mark_is_taken_off() {
+    fn copied_role_marker_is_removed() {
         assert_eq!(strip_role_marker("<<<ROLE:ASSISTANT>>>\nhi"), "hi");
         assert_eq!(
             strip_role_marker("hi <<<ROLE:ASSISTANT>>>"),

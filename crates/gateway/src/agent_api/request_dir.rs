@@ -1,4 +1,4 @@
-//! Where an agent works on a request.
+//! The working directory of a request.
 
 use std::fs;
 use std::io;
@@ -6,53 +6,55 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-/// How often an own folder is removed in vain: a process that is just dying may still write into it.
+/// How often removing a temporary directory is retried: a process that is exiting may still write to it.
 const MAX_REMOVE_RETRIES: usize = 5;
 
-/// A folder for one request.
+/// The working directory of one request.
 #[derive(Debug)]
 pub(super) enum RequestDir {
-    /// Somebody's, which stays.
+    /// A configured directory, which is kept.
     Configured(PathBuf),
-    /// The request's own: empty, a git repository, gone afterwards.
+    /// A temporary directory: an empty git repository, removed afterwards.
     Temporary(TempDir),
 }
 
 impl RequestDir {
-    /// The folder that is given, or an own one inside `rooms`.
-    pub(super) fn open(given: Option<&Path>, rooms: &Path) -> io::Result<Self> {
-        if let Some(folder) = given {
-            return Ok(Self::Configured(folder.to_owned()));
+    /// Returns the configured directory, or creates a temporary one in `parent`.
+    pub(super) fn open(configured: Option<&Path>, parent: &Path) -> io::Result<Self> {
+        if let Some(dir) = configured {
+            return Ok(Self::Configured(dir.to_owned()));
         }
-        fs::create_dir_all(rooms)?;
-        let own = tempfile::Builder::new().prefix("turn-").tempdir_in(rooms)?;
-        make_repository(own.path())?;
-        Ok(Self::Temporary(own))
+        fs::create_dir_all(parent)?;
+        let dir = tempfile::Builder::new()
+            .prefix("turn-")
+            .tempdir_in(parent)?;
+        make_repository(dir.path())?;
+        Ok(Self::Temporary(dir))
     }
 
     pub(super) fn root(&self) -> &Path {
         match self {
-            Self::Configured(folder) => folder,
-            Self::Temporary(folder) => folder.path(),
+            Self::Configured(dir) => dir,
+            Self::Temporary(dir) => dir.path(),
         }
     }
 
-    /// Removes it if it is the request's own. A full one takes its time.
+    /// Removes the directory if it is temporary. A full directory takes some time.
     pub(super) async fn close(self) {
-        let Self::Temporary(folder) = self else {
+        let Self::Temporary(dir) = self else {
             return;
         };
-        let removed = tokio::task::spawn_blocking(move || remove(&folder)).await;
+        let removed = tokio::task::spawn_blocking(move || remove(&dir)).await;
         if let Ok(Err(error)) = removed {
-            tracing::warn!(%error, "the folder of a request could not be removed");
+            tracing::warn!(%error, "cannot remove request directory");
         }
     }
 }
 
-fn remove(folder: &TempDir) -> io::Result<()> {
+fn remove(dir: &TempDir) -> io::Result<()> {
     let mut last = Ok(());
     for _ in 0..MAX_REMOVE_RETRIES {
-        last = match fs::remove_dir_all(folder.path()) {
+        last = match fs::remove_dir_all(dir.path()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             other => other,
         };
@@ -64,11 +66,11 @@ fn remove(folder: &TempDir) -> io::Result<()> {
     last
 }
 
-/// Many agents refuse to work where there is no repository. This is all that an empty one consists of.
+/// Creates an empty git repository, because many agents refuse to work outside of one.
 fn make_repository(root: &Path) -> io::Result<()> {
     let git = root.join(".git");
-    for folder in ["objects/info", "objects/pack", "refs/heads", "refs/tags"] {
-        fs::create_dir_all(git.join(folder))?;
+    for dir in ["objects/info", "objects/pack", "refs/heads", "refs/tags"] {
+        fs::create_dir_all(git.join(dir))?;
     }
     fs::write(git.join("HEAD"), "ref: refs/heads/main\n")?;
     fs::write(
@@ -82,23 +84,26 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn an_own_place_is_a_repository_and_is_gone_afterwards() {
-        let rooms = TempDir::new().unwrap();
-        let place = RequestDir::open(None, &rooms.path().join("rooms")).unwrap();
-        let root = place.root().to_owned();
+    async fn temporary_dir_is_a_repository_and_is_removed() {
+        let parent = TempDir::new().unwrap();
+        let dir = RequestDir::open(None, &parent.path().join("parent")).unwrap();
+        let root = dir.root().to_owned();
         assert!(root.join(".git/HEAD").is_file());
         fs::write(root.join("left.txt"), "behind").unwrap();
-        place.close().await;
+        dir.close().await;
         assert!(!root.exists());
-        assert_eq!(fs::read_dir(rooms.path().join("rooms")).unwrap().count(), 0);
+        assert_eq!(
+            fs::read_dir(parent.path().join("parent")).unwrap().count(),
+            0
+        );
     }
 
     #[tokio::test]
-    async fn a_given_place_stays() {
-        let given = TempDir::new().unwrap();
-        let place = RequestDir::open(Some(given.path()), Path::new("/nowhere")).unwrap();
-        assert_eq!(place.root(), given.path());
-        place.close().await;
-        assert!(given.path().exists());
+    async fn configured_dir_is_kept() {
+        let configured = TempDir::new().unwrap();
+        let dir = RequestDir::open(Some(configured.path()), Path::new("/nowhere")).unwrap();
+        assert_eq!(dir.root(), configured.path());
+        dir.close().await;
+        assert!(configured.path().exists());
     }
 }

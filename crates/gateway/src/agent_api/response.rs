@@ -1,4 +1,4 @@
-//! The answer on its way to the client.
+//! The response that is being sent to the client.
 
 use std::collections::VecDeque;
 use std::io;
@@ -16,42 +16,42 @@ use windlass_wire::{ModelError, ModelEvent, ResponseBuilder};
 use super::{AgentApiLimits, errors};
 use crate::response_writer::ResponseWriter;
 
-/// The events of an answer, as they come from its job.
+/// The events of a response, received from its job.
 #[derive(Debug)]
 pub(super) struct EventResponse {
     events: mpsc::Receiver<ModelEvent>,
     clock: Arc<dyn Clock>,
-    scribe: ResponseWriter,
+    writer: ResponseWriter,
 }
 
 impl EventResponse {
     pub(super) fn new(
         events: mpsc::Receiver<ModelEvent>,
         clock: Arc<dyn Clock>,
-        scribe: ResponseWriter,
+        writer: ResponseWriter,
     ) -> Self {
         Self {
             events,
             clock,
-            scribe,
+            writer,
         }
     }
 
-    /// The whole answer, when it is there.
+    /// Waits for the complete response.
     pub(super) async fn into_response(mut self) -> Result<Response, ModelError> {
-        let mut fold = ResponseBuilder::default();
+        let mut builder = ResponseBuilder::default();
         loop {
             let event = self.next().await;
-            fold.push(&event)?;
+            builder.push(&event)?;
             if event.is_terminal() {
-                let body = Body::from(self.scribe.write_body(fold.response()));
-                return Ok(self.scribe.json_response(body));
+                let body = Body::from(self.writer.write_body(builder.response()));
+                return Ok(self.writer.json_response(body));
             }
         }
     }
 
-    /// The answer in pieces. What fails before the first of them is told with a status of its own, as long as that does
-    /// not take too long: some clients and the proxies between give up on a server that says nothing.
+    /// Starts a streamed response. An error before the first chunk gets its own status, unless it takes too
+    /// long: some clients and proxies give up on a server that sends nothing.
     pub(super) async fn streamed(mut self, limits: AgentApiLimits) -> Result<Response, ModelError> {
         let mut early = VecDeque::new();
         let mut hold = self.clock.sleep(limits.hold);
@@ -63,54 +63,54 @@ impl EventResponse {
             if let ModelEvent::Error(error) = event {
                 return Err(error);
             }
-            let begins = !matches!(event, ModelEvent::Start { .. });
+            let is_content = !matches!(event, ModelEvent::Start { .. });
             early.push_back(event);
-            if begins {
+            if is_content {
                 break;
             }
         }
-        let head = self.scribe.stream_response(Body::empty());
-        let pieces = StreamBody {
-            answer: self,
+        let head = self.writer.stream_response(Body::empty());
+        let chunks = StreamBody {
+            response: self,
             early,
             quiet: limits.quiet,
-            over: false,
+            ended: false,
         };
-        let body = Body::from_stream(stream::unfold(pieces, StreamBody::next));
+        let body = Body::from_stream(stream::unfold(chunks, StreamBody::next));
         Ok(head.map(|_| body))
     }
 
-    /// The next event; a job that ends without a last one has failed.
+    /// Returns the next event. A job that ends without a terminal event has failed.
     async fn next(&mut self) -> ModelEvent {
         let event = self.events.recv().await;
         event.unwrap_or_else(|| {
-            let message = "the answer broke off".to_owned();
+            let message = "the response ended early".to_owned();
             ModelEvent::Error(errors::upstream(message))
         })
     }
 }
 
-/// A body in the making.
+/// The body of a streamed response.
 struct StreamBody {
-    answer: EventResponse,
+    response: EventResponse,
     early: VecDeque<ModelEvent>,
     quiet: Duration,
-    over: bool,
+    ended: bool,
 }
 
 impl StreamBody {
     async fn next(mut self) -> Option<(io::Result<Bytes>, Self)> {
-        while !self.over {
+        while !self.ended {
             let event = match self.early.pop_front() {
                 Some(event) => Some(event),
-                None => self.on_event().await,
+                None => self.next_event().await,
             };
             let bytes = match event {
                 Some(event) => {
-                    self.over = event.is_terminal();
-                    self.answer.scribe.write_event(&event)
+                    self.ended = event.is_terminal();
+                    self.response.writer.write_event(&event)
                 }
-                None => self.answer.scribe.keep_alive(),
+                None => self.response.writer.keep_alive(),
             };
             if let Some(bytes) = bytes {
                 return Some((Ok(bytes), self));
@@ -119,15 +119,15 @@ impl StreamBody {
         None
     }
 
-    /// The next event, or nothing where it is quiet for too long.
-    async fn on_event(&mut self) -> Option<ModelEvent> {
-        // Most events are there already, and need no timer.
-        if let Ok(event) = self.answer.events.try_recv() {
+    /// Returns the next event, or `None` after the idle time.
+    async fn next_event(&mut self) -> Option<ModelEvent> {
+        // Most events are already queued and need no timer.
+        if let Ok(event) = self.response.events.try_recv() {
             return Some(event);
         }
-        let quiet = self.answer.clock.sleep(self.quiet);
+        let quiet = self.response.clock.sleep(self.quiet);
         tokio::select! {
-            event = self.answer.next() => Some(event),
+            event = self.response.next() => Some(event),
             () = quiet => None,
         }
     }

@@ -1,4 +1,4 @@
-//! The surfaces as one router.
+//! The router of all endpoints.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -14,45 +14,47 @@ use super::{AgentApiLimits, ModelCatalog, ModelLookupError, ServedModel, TraceSi
 
 /// Agents as models, to be mounted in a server.
 ///
-/// It asks nobody for a token: whoever mounts it does, and tells refusals with [`refusal`](super::refusal).
+/// It does not check tokens: the server that mounts it does, and renders rejections with
+/// [`error_response`](super::error_response).
 #[derive(Debug, Clone)]
 pub struct AgentApi {
-    shared: Arc<ApiState>,
+    state: Arc<ApiState>,
 }
 
-/// What all requests share.
+/// State shared by all requests.
 pub(super) struct ApiState {
     pub(super) models: Arc<dyn ModelCatalog>,
     pub(super) traces: Arc<dyn TraceSink>,
-    /// Where requests have their own folders.
-    pub(super) rooms: PathBuf,
+    /// The parent of the requests' temporary directories.
+    pub(super) request_dirs: PathBuf,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) limits: AgentApiLimits,
-    /// A permit for each request that may be answered at once.
-    pub(super) room: Arc<Semaphore>,
-    /// How many requests are being answered or tidied up after.
+    /// One permit per concurrent request.
+    pub(super) permits: Arc<Semaphore>,
+    /// The number of requests that are being served or cleaned up.
     jobs: watch::Sender<usize>,
     pub(super) stopped: CancellationToken,
 }
 
 impl AgentApi {
-    /// These models. Requests without a folder of their own work in new ones inside `rooms`, which must not lie where
-    /// temporary files are: sandboxed agents see an empty folder there.
+    /// Creates an API for these models. Requests without a configured directory use temporary ones in
+    /// `request_dirs`, which must not be in the system's temporary directory: sandboxed agents see an empty
+    /// directory there.
     pub fn new(
         models: Arc<dyn ModelCatalog>,
         traces: Arc<dyn TraceSink>,
-        rooms: impl Into<PathBuf>,
+        request_dirs: impl Into<PathBuf>,
         clock: Arc<dyn Clock>,
         limits: AgentApiLimits,
     ) -> Self {
         Self {
-            shared: Arc::new(ApiState {
+            state: Arc::new(ApiState {
                 models,
                 traces,
-                rooms: rooms.into(),
+                request_dirs: request_dirs.into(),
                 clock,
                 limits,
-                room: Arc::new(Semaphore::new(
+                permits: Arc::new(Semaphore::new(
                     limits.concurrent.min(Semaphore::MAX_PERMITS),
                 )),
                 jobs: watch::Sender::new(0),
@@ -61,48 +63,48 @@ impl AgentApi {
         }
     }
 
-    /// The surfaces: `/v1/…` for clients of OpenAI and Anthropic, `/api/…` for those of Ollama.
+    /// Returns the router: `/v1/…` for OpenAI and Anthropic clients, `/api/…` for Ollama clients.
     pub fn router(&self) -> Router {
-        let ask = || post(handlers::complete).fallback(handlers::method_not_allowed);
+        let complete = || post(handlers::complete).fallback(handlers::method_not_allowed);
         Router::new()
-            .route("/v1/chat/completions", ask())
-            .route("/v1/responses", ask())
-            .route("/v1/messages", ask())
+            .route("/v1/chat/completions", complete())
+            .route("/v1/responses", complete())
+            .route("/v1/messages", complete())
             .route(
                 "/v1/messages/count_tokens",
                 post(handlers::count_tokens).fallback(handlers::method_not_allowed),
             )
             .route("/v1/models", get(handlers::list_models))
             .route("/v1/models/{*name}", get(handlers::get_model))
-            .route("/api/chat", ask())
+            .route("/api/chat", complete())
             .route("/api/tags", get(handlers::tags))
             .route("/api/show", post(handlers::show))
             .route("/api/version", get(handlers::version))
-            .with_state(Arc::clone(&self.shared))
+            .with_state(Arc::clone(&self.state))
     }
 
-    /// How many requests are being answered.
+    /// Returns the number of active requests.
     pub fn active_requests(&self) -> usize {
-        *self.shared.jobs.borrow()
+        *self.state.jobs.borrow()
     }
 
-    /// Ends every answer under way, and waits until their folders and processes are gone.
+    /// Aborts all active requests, and waits until their directories and processes are gone.
     pub async fn close(&self) {
-        self.shared.stopped.cancel();
-        let mut jobs = self.shared.jobs.subscribe();
-        // The sender is ours, so this cannot fail.
+        self.state.stopped.cancel();
+        let mut jobs = self.state.jobs.subscribe();
+        // This cannot fail because `self` holds the sender.
         let _ = jobs.wait_for(|jobs| *jobs == 0).await;
     }
 }
 
 impl ApiState {
-    /// Counts one more job, until this is dropped.
+    /// Counts one more active request until the returned guard is dropped.
     pub(super) fn track_request(self: &Arc<Self>) -> ActiveRequest {
         self.jobs.send_modify(|jobs| *jobs += 1);
         ActiveRequest(Arc::clone(self))
     }
 
-    /// Whoever answers to this name. Ollama's clients may put a tag behind it.
+    /// Returns the model with the given name. Ollama clients may append a tag to it.
     pub(super) fn find(&self, name: &str) -> Result<ServedModel, ModelLookupError> {
         let found = self.models.find(name);
         match (found, name.strip_suffix(":latest")) {
@@ -112,7 +114,7 @@ impl ApiState {
     }
 }
 
-/// A job that is counted.
+/// A guard that counts one active request.
 pub(super) struct ActiveRequest(Arc<ApiState>);
 
 impl Drop for ActiveRequest {
@@ -123,8 +125,8 @@ impl Drop for ActiveRequest {
 
 impl fmt::Debug for ApiState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared")
-            .field("rooms", &self.rooms)
+        f.debug_struct("ApiState")
+            .field("request_dirs", &self.request_dirs)
             .field("limits", &self.limits)
             .finish_non_exhaustive()
     }

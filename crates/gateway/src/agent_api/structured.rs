@@ -1,4 +1,4 @@
-//! Answers that must fit a schema.
+//! Answers that must match a schema.
 
 use serde_json::{Value, json};
 use windlass_core::structured::{
@@ -12,7 +12,7 @@ use super::errors;
 use super::job::RequestJob;
 use super::translate::to_wire_usage;
 
-/// The schema that the caller asks for, where it does.
+/// Returns the requested schema, if any.
 fn schema(request: &ModelRequest) -> Option<(String, Value)> {
     match &request.output {
         OutputFormat::JsonSchema(format) => {
@@ -24,7 +24,7 @@ fn schema(request: &ModelRequest) -> Option<(String, Value)> {
     }
 }
 
-/// The structured call that a request means, where it means one. A bad schema is the caller's mistake.
+/// Creates the structured call for a request that has a schema. An invalid schema is an error of the caller.
 pub(super) fn structured_call(
     request: &ModelRequest,
     agent: &str,
@@ -40,25 +40,24 @@ pub(super) fn structured_call(
         schema: Some(schema),
         schema_mode: schema_mode_for(SchemaSetting::Auto, capabilities),
     };
-    let dialog = StructuredCall::new(task, ValidationPolicy::default());
-    dialog
-        .map(Some)
+    let call = StructuredCall::new(task, ValidationPolicy::default());
+    call.map(Some)
         .map_err(|error| errors::from_structured(agent, &error))
 }
 
-/// Tells an answer that fits, as the plain JSON that it is.
+/// Sends a valid answer as plain JSON.
 pub(super) async fn send_answer(
     job: &RequestJob,
     answer: &StructuredAnswer,
 ) -> Result<(), AbortReason> {
     let usage = answer.usage.as_ref().map(to_wire_usage);
     let text = answer.value.to_string();
-    job.voice.send(job.start()).await?;
-    job.voice.send(ModelEvent::TextDelta { text }).await?;
+    job.client.send(job.start()).await?;
+    job.client.send(ModelEvent::TextDelta { text }).await?;
     if let Some(usage) = usage {
-        job.voice.send(ModelEvent::Usage(usage)).await?;
+        job.client.send(ModelEvent::Usage(usage)).await?;
     }
     let reason = StopReason::EndTurn;
-    job.voice.send(ModelEvent::Stop { reason }).await?;
-    job.voice.send(ModelEvent::Done).await
+    job.client.send(ModelEvent::Stop { reason }).await?;
+    job.client.send(ModelEvent::Done).await
 }

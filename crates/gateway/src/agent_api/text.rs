@@ -1,4 +1,4 @@
-//! A request to an agent that takes only text: one prompt in a fresh session, in a folder of its own.
+//! Requests to an agent that accepts only text: one prompt in a new session, in its own directory.
 
 use std::path::Path;
 
@@ -15,115 +15,125 @@ use super::translate::EventTranslator;
 use super::turn::AgentTurn;
 use super::{errors, prompt, structured, validate};
 
-/// Answers by a turn of the agent. When this returns, the turn is over and its folder is gone.
-pub(super) async fn answer(job: &RequestJob, book: &mut RequestTrace) -> Result<(), AbortReason> {
-    let opened = RequestDir::open(job.served.folder.as_deref(), &job.shared.rooms);
-    let place = opened.map_err(|error| {
-        tracing::error!(%error, "no folder for a request");
-        ModelError::new(ErrorKind::Overloaded, "there is no folder to work in")
+/// Responds with one turn of the agent. When this returns, the turn has ended and its directory is gone.
+pub(super) async fn answer(job: &RequestJob, trace: &mut RequestTrace) -> Result<(), AbortReason> {
+    let opened = RequestDir::open(job.served.folder.as_deref(), &job.state.request_dirs);
+    let dir = opened.map_err(|error| {
+        tracing::error!(%error, "cannot create request directory");
+        ModelError::new(
+            ErrorKind::Overloaded,
+            "cannot create a working directory for the request",
+        )
     })?;
-    let answered = run_session(job, book, place.root()).await;
-    place.close().await;
-    answered
+    let result = run_session(job, trace, dir.root()).await;
+    dir.close().await;
+    result
 }
 
 async fn run_session(
     job: &RequestJob,
-    book: &mut RequestTrace,
-    folder: &Path,
+    trace: &mut RequestTrace,
+    dir: &Path,
 ) -> Result<(), AbortReason> {
     let options = SessionOptions {
         model: job.served.model.clone(),
         permissions: PermissionPolicy::Allow,
         read_only: !job.served.may_write,
         once: true,
-        ..SessionOptions::in_dir(folder)
+        ..SessionOptions::in_dir(dir)
     };
     let messages = transcript::messages(&job.request);
     let prompt = prompt::render_prompt(&messages);
     let capabilities = job.served.agent.capabilities();
     match structured::structured_call(&job.request, &job.served.name, capabilities, prompt.clone())?
     {
-        Some(dialog) => answer_structured(job, book, options, messages, dialog).await,
-        None => run_turn(job, book, options, prompt).await,
+        Some(call) => answer_structured(job, trace, options, messages, call).await,
+        None => run_turn(job, trace, options, prompt).await,
     }
 }
 
-/// One turn, told as it happens.
+/// Runs one turn and sends its events as they happen.
 async fn run_turn(
     job: &RequestJob,
-    book: &mut RequestTrace,
+    trace: &mut RequestTrace,
     options: SessionOptions,
     prompt: String,
 ) -> Result<(), AbortReason> {
     let name = &job.served.name;
-    let mut speaker =
+    let mut translator =
         EventTranslator::new(job.request.stream, validate::wants_reasoning(&job.request));
-    book.start_turn(name);
-    let mut turn = AgentTurn::start(&job.served.agent, name, options, prompt, &job.voice).await?;
-    let mut told = job.voice.send(job.start()).await;
+    trace.start_turn(name);
+    let mut turn = AgentTurn::start(&job.served.agent, name, options, prompt, &job.client).await?;
+    let mut sent = job.client.send(job.start()).await;
     let mut wait = None;
     while let Some(event) = turn.next().await {
-        book.on_event(&event);
+        trace.on_event(&event);
         wait = TurnDiagnostics::from_event(&event)
-            .and_then(|left| left.retry_after())
+            .and_then(|diagnostics| diagnostics.retry_after())
             .or(wait);
         if let Some(mut error) = failure(name, &event) {
             if error.kind == ErrorKind::RateLimited {
                 error.retry_after = wait.or(error.retry_after);
             }
-            told = told.and(Err(error.into()));
+            sent = sent.and(Err(error.into()));
         }
-        for said in speaker.translate(&event) {
-            if told.is_ok() {
-                told = job.voice.send(said).await;
+        for event in translator.translate(&event) {
+            if sent.is_ok() {
+                sent = job.client.send(event).await;
             }
         }
     }
-    job.voice.check().and(told)
+    job.client.check().and(sent)
 }
 
-/// As many turns as it takes until the answer fits the schema. Each is told the whole conversation: nobody remembers.
+/// Runs turns until the answer matches the schema. Each turn gets the whole conversation, because sessions
+/// are not reused.
 async fn answer_structured(
     job: &RequestJob,
-    book: &mut RequestTrace,
+    trace: &mut RequestTrace,
     options: SessionOptions,
     mut messages: Vec<transcript::TranscriptMessage>,
-    mut dialog: StructuredCall,
+    mut call: StructuredCall,
 ) -> Result<(), AbortReason> {
     let name = &job.served.name;
-    let options = dialog.session_options(options);
-    let mut prompt = dialog.prompt().to_owned();
+    let options = call.session_options(options);
+    let mut prompt = call.prompt().to_owned();
     loop {
-        book.start_turn(name);
-        let begun = AgentTurn::start(&job.served.agent, name, options.clone(), prompt, &job.voice);
-        let mut turn = begun.await?;
-        let mut said = String::new();
+        trace.start_turn(name);
+        let started = AgentTurn::start(
+            &job.served.agent,
+            name,
+            options.clone(),
+            prompt,
+            &job.client,
+        );
+        let mut turn = started.await?;
+        let mut answer_text = String::new();
         while let Some(event) = turn.next().await {
-            book.on_event(&event);
-            dialog.on_event(&event);
+            trace.on_event(&event);
+            call.on_event(&event);
             match &event {
-                AgentEvent::Text(text) => said.push_str(text),
+                AgentEvent::Text(text) => answer_text.push_str(text),
                 AgentEvent::Result { text, .. } if !text.trim().is_empty() => {
-                    said.clone_from(text);
+                    answer_text.clone_from(text);
                 }
                 _ => {}
             }
         }
-        job.voice.check()?;
-        let settled = dialog.finish_turn();
-        match settled.map_err(|error| errors::from_structured(name, &error))? {
+        job.client.check()?;
+        let outcome = call.finish_turn();
+        match outcome.map_err(|error| errors::from_structured(name, &error))? {
             Some(answer) => return structured::send_answer(job, &answer).await,
             None => {
-                messages.push(transcript::TranscriptMessage::assistant(said));
-                messages.push(transcript::TranscriptMessage::user(dialog.prompt()));
+                messages.push(transcript::TranscriptMessage::assistant(answer_text));
+                messages.push(transcript::TranscriptMessage::user(call.prompt()));
                 prompt = transcript::render(&messages);
             }
         }
     }
 }
 
-/// The failure that a turn ended with.
+/// Returns the error that ended the turn, if any.
 fn failure(name: &str, event: &AgentEvent) -> Option<ModelError> {
     match event {
         AgentEvent::Error { code, message, .. } => Some(errors::from_turn(name, *code, message)),

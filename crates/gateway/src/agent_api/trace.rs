@@ -1,17 +1,17 @@
-//! What a request went through, written down while it is answered.
+//! The trace of a request, recorded while it is served.
 
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use windlass_core::{AgentEvent, Clock, TaskStore, TraceError, TraceNode, TurnTrace, Usage};
 
-/// Where traces are kept.
+/// A destination for traces.
 pub trait TraceSink: Send + Sync {
-    /// Keeps a trace under its id. One that cannot be kept is lost, and the log says so.
+    /// Saves a trace under its id. If that fails, the trace is lost and a warning is logged.
     fn save(&self, id: String, root: TraceNode) -> BoxFuture<'_, ()>;
 }
 
-/// Traces in the store of the tasks.
+/// Saves traces in the task store.
 #[derive(Debug, Clone)]
 pub struct StoreTraceSink(pub Arc<dyn TaskStore>);
 
@@ -19,13 +19,13 @@ impl TraceSink for StoreTraceSink {
     fn save(&self, id: String, root: TraceNode) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             if let Err(error) = self.0.put_trace(id.clone(), None, root).await {
-                tracing::warn!(%id, %error, "a trace could not be kept");
+                tracing::warn!(%id, %error, "cannot save trace");
             }
         })
     }
 }
 
-/// The trace of one request in the making.
+/// The trace of an active request.
 #[derive(Debug)]
 pub(super) struct RequestTrace {
     clock: Arc<dyn Clock>,
@@ -34,22 +34,22 @@ pub(super) struct RequestTrace {
 }
 
 impl RequestTrace {
-    /// Opens the book on a request to this surface.
-    pub(super) fn start(clock: &Arc<dyn Clock>, surface: &str, agent: &str) -> Self {
+    /// Starts the trace of a request to this endpoint.
+    pub(super) fn start(clock: &Arc<dyn Clock>, endpoint: &str, agent: &str) -> Self {
         Self {
             clock: Arc::clone(clock),
-            root: TurnTrace::start(clock, surface, agent),
+            root: TurnTrace::start(clock, endpoint, agent),
             turn: None,
         }
     }
 
-    /// A turn begins.
+    /// Starts a turn.
     pub(super) fn start_turn(&mut self, agent: &str) {
         self.end_turn();
         self.turn = Some(TurnTrace::start(&self.clock, "prompt", agent));
     }
 
-    /// Something happens in the turn.
+    /// Records an event of the turn.
     pub(super) fn on_event(&mut self, event: &AgentEvent) {
         if let Some(turn) = &mut self.turn {
             turn.on_event(event);
@@ -65,17 +65,17 @@ impl RequestTrace {
         }
     }
 
-    /// Steps that were told of in another way.
+    /// Adds steps that were recorded elsewhere.
     pub(super) fn add_children(&mut self, nodes: Vec<TraceNode>) {
         self.root.add_children(nodes);
     }
 
-    /// What was consumed, where no step says so.
+    /// Adds usage that no step contains.
     pub(super) fn add_usage(&mut self, usage: Usage) {
         self.root.add_usage(usage);
     }
 
-    /// Closes the book.
+    /// Finishes the trace.
     pub(super) fn finish(mut self, error: Option<TraceError>) -> TraceNode {
         self.end_turn();
         if let Some(error) = error {

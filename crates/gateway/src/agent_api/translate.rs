@@ -1,4 +1,4 @@
-//! A turn's events as a model's answer.
+//! Translation of a turn's events into a model's response.
 
 use windlass_core::structured::final_text;
 use windlass_core::{self as core, AgentEvent};
@@ -6,38 +6,38 @@ use windlass_wire::{ModelEvent, StopReason, TokenUsage};
 
 use super::prompt::strip_role_marker;
 
-/// Turns the events of one turn into those of an answer.
+/// Translates the events of one turn into those of a response.
 ///
-/// A streamed answer has what the agent wrote, as it wrote it; a whole one has what it says in the end, without what it
-/// said while it worked. What it did with its own tools is in neither.
+/// A streamed response has all text of the agent as it is written; a whole response has only the final text,
+/// without the text between tool calls. Neither contains the use of the agent's own tools.
 #[derive(Debug, Default)]
 pub(super) struct EventTranslator {
     streams: bool,
-    thinks: bool,
+    reasoning: bool,
     written: String,
-    /// Whether something else happened since the last words: then they are another paragraph.
-    apart: bool,
+    /// `true` if a tool was used since the last text: then the next text is a new paragraph.
+    new_paragraph: bool,
 }
 
 impl EventTranslator {
-    /// For a caller who wants a stream or not, thoughts or not.
-    pub(super) fn new(streams: bool, thinks: bool) -> Self {
+    /// Creates a translator for a client that requests a stream or not, and reasoning or not.
+    pub(super) fn new(streams: bool, reasoning: bool) -> Self {
         Self {
             streams,
-            thinks,
+            reasoning,
             ..Self::default()
         }
     }
 
-    /// What an event means for the caller. Failures are not for this one to tell.
+    /// Returns the response events for an event. Errors are not translated here.
     pub(super) fn translate(&mut self, event: &AgentEvent) -> Vec<ModelEvent> {
         match event {
             AgentEvent::Text(text) => self.text(text).into_iter().collect(),
-            AgentEvent::Thought(text) if self.thinks => {
+            AgentEvent::Thought(text) if self.reasoning => {
                 vec![ModelEvent::ReasoningDelta { text: text.clone() }]
             }
             AgentEvent::ToolStart { .. } => {
-                self.apart = true;
+                self.new_paragraph = true;
                 Vec::new()
             }
             AgentEvent::Result { text, usage, .. } => self.end(text, usage.as_ref()),
@@ -47,12 +47,12 @@ impl EventTranslator {
 
     fn text(&mut self, text: &str) -> Option<ModelEvent> {
         let before = self.written.len();
-        if std::mem::take(&mut self.apart) && before > 0 && !self.written.ends_with('\n') {
+        if std::mem::take(&mut self.new_paragraph) && before > 0 && !self.written.ends_with('\n') {
             self.written.push_str("\n\n");
         }
         self.written.push_str(text);
-        let said = &self.written[before..];
-        (self.streams && !said.is_empty()).then(|| delta(said))
+        let text = &self.written[before..];
+        (self.streams && !text.is_empty()).then(|| delta(text))
     }
 
     fn end(&mut self, result: &str, usage: Option<&core::Usage>) -> Vec<ModelEvent> {
@@ -60,8 +60,8 @@ impl EventTranslator {
         if self.streams {
             events.extend(unsent_text(&self.written, result).map(|text| delta(&text)));
         } else {
-            let whole = final_text(result, &self.written);
-            events.push(delta(strip_role_marker(whole)));
+            let text = final_text(result, &self.written);
+            events.push(delta(strip_role_marker(text)));
         }
         events.extend(usage.map(|usage| ModelEvent::Usage(to_wire_usage(usage))));
         events.push(ModelEvent::Stop {
@@ -72,7 +72,7 @@ impl EventTranslator {
     }
 }
 
-/// What of the result was not written yet.
+/// Returns the part of the result that was not yet sent.
 fn unsent_text(written: &str, result: &str) -> Option<String> {
     let (before, result) = (written.trim_end(), result.trim_end());
     if before.ends_with(result) || final_text(result, written) != result {
@@ -91,7 +91,7 @@ fn delta(text: &str) -> ModelEvent {
     }
 }
 
-/// An agent's count as the model APIs count: there the input includes what the cache held.
+/// Converts an agent's usage to that of the model APIs, whose input includes cached tokens.
 pub(super) fn to_wire_usage(usage: &core::Usage) -> TokenUsage {
     let read = usage.cache_read_tokens.unwrap_or_default();
     let write = usage.cache_write_tokens.unwrap_or_default();
@@ -107,7 +107,7 @@ pub(super) fn to_wire_usage(usage: &core::Usage) -> TokenUsage {
     }
 }
 
-/// The same the other way.
+/// Converts a model API's usage to that of an agent, the inverse of [`to_wire_usage`].
 pub(super) fn to_core_usage(usage: &TokenUsage) -> core::Usage {
     let cached = usage
         .cache_read_tokens
@@ -136,19 +136,18 @@ mod tests {
         }
     }
 
-    fn said(streams: bool, events: &[AgentEvent]) -> String {
-        let mut speaker = EventTranslator::new(streams, false);
-        let heard = events.iter().flat_map(|event| speaker.translate(event));
-        heard
-            .filter_map(|event| match event {
-                ModelEvent::TextDelta { text } => Some(text),
-                _ => None,
-            })
-            .collect()
+    fn sent_text(streams: bool, events: &[AgentEvent]) -> String {
+        let mut translator = EventTranslator::new(streams, false);
+        let sent = events.iter().flat_map(|event| translator.translate(event));
+        sent.filter_map(|event| match event {
+            ModelEvent::TextDelta { text } => Some(text),
+            _ => None,
+        })
+        .collect()
     }
 
     #[test]
-    fn a_stream_has_all_that_was_written_and_a_whole_answer_what_was_said_last() {
+    fn stream_has_all_text_and_whole_response_only_the_final_text() {
         let text = |text: &str| AgentEvent::Text(text.to_owned());
         let working = [
             text("Let me "),
@@ -157,21 +156,21 @@ mod tests {
             text("It is 4."),
             AgentEvent::result("It is 4."),
         ];
-        assert_eq!(said(true, &working), "Let me look.\n\nIt is 4.");
-        assert_eq!(said(false, &working), "It is 4.");
-        let silent = [AgentEvent::result("It is 4.")];
-        assert_eq!(said(true, &silent), "It is 4.");
-        assert_eq!(said(false, &silent), "It is 4.");
+        assert_eq!(sent_text(true, &working), "Let me look.\n\nIt is 4.");
+        assert_eq!(sent_text(false, &working), "It is 4.");
+        let only_result = [AgentEvent::result("It is 4.")];
+        assert_eq!(sent_text(true, &only_result), "It is 4.");
+        assert_eq!(sent_text(false, &only_result), "It is 4.");
         let half = [text("It is"), AgentEvent::result("It is 4.")];
-        assert_eq!(said(true, &half), "It is 4.");
+        assert_eq!(sent_text(true, &half), "It is 4.");
         let other = [text("Hm."), AgentEvent::result("It is 4.")];
-        assert_eq!(said(true, &other), "Hm.\n\nIt is 4.");
-        let mute = [text("It is 4."), AgentEvent::result("")];
-        assert_eq!(said(false, &mute), "It is 4.");
+        assert_eq!(sent_text(true, &other), "Hm.\n\nIt is 4.");
+        let no_result = [text("It is 4."), AgentEvent::result("")];
+        assert_eq!(sent_text(false, &no_result), "It is 4.");
     }
 
     #[test]
-    fn tokens_are_counted_both_ways() {
+    fn usage_converts_both_ways() {
         let usage = core::Usage {
             input_tokens: 5,
             output_tokens: 2,

@@ -1,12 +1,13 @@
-//! What is refused before anybody is asked.
+//! Validation of requests before an agent or a model is called.
 
 use windlass_wire::{Dialect, ErrorKind, ModelError, ModelRequest, Part, ToolChoice};
 
-/// The most tokens that anybody may ask for.
+/// The maximum number of tokens that a request may ask for.
 const MAX_TOKENS: u64 = 10_000_000;
 
-/// Fields that choose where a key goes, or what is run. They belong to the configuration, and a request that has one is
-/// refused rather than answered without it: its sender believes that it was obeyed.
+/// Fields that choose where a key is sent, or which command is run. They belong to the configuration. A
+/// request with such a field is rejected instead of ignoring the field, because its sender would assume that
+/// it was applied.
 const FORBIDDEN_FIELDS: [&str; 33] = [
     "api_base",
     "api_key",
@@ -43,7 +44,7 @@ const FORBIDDEN_FIELDS: [&str; 33] = [
     "x_api_key",
 ];
 
-/// Fields that would need us to remember, and what to do instead.
+/// Fields that would need state between requests, and the alternative.
 const STATEFUL_FIELDS: [(&str, &str); 4] = [
     ("previous_response_id", "send the whole conversation"),
     ("conversation", "send the whole conversation"),
@@ -51,7 +52,7 @@ const STATEFUL_FIELDS: [(&str, &str); 4] = [
     ("functions", "offer them as `tools`"),
 ];
 
-/// Checks the request itself, whoever is to answer it.
+/// Validates the request, independent of the model.
 pub(super) fn validate_request(request: &ModelRequest) -> Result<(), ModelError> {
     for key in request.extra.keys() {
         let plain = key.to_ascii_lowercase().replace('-', "_");
@@ -65,7 +66,7 @@ pub(super) fn validate_request(request: &ModelRequest) -> Result<(), ModelError>
     for (key, instead) in STATEFUL_FIELDS {
         if given(key).is_some() {
             return Err(invalid_request(format!(
-                "`{key}` is not supported, nothing is kept between requests: {instead}"
+                "`{key}` is not supported because requests are stateless: {instead}"
             )));
         }
     }
@@ -77,7 +78,7 @@ pub(super) fn validate_request(request: &ModelRequest) -> Result<(), ModelError>
     for key in ["n", "best_of"] {
         if given(key).is_some_and(|value| value != 1) {
             return Err(invalid_request(format!(
-                "`{key}` must be 1: an agent answers once, ask again for another answer"
+                "`{key}` must be 1: an agent returns one answer; send another request for another answer"
             )));
         }
     }
@@ -87,29 +88,29 @@ pub(super) fn validate_request(request: &ModelRequest) -> Result<(), ModelError>
         )));
     }
     if request.messages.is_empty() {
-        return Err(invalid_request("there are no messages: say something"));
+        return Err(invalid_request("messages must not be empty"));
     }
     Ok(())
 }
 
-/// Checks what an agent that takes only text cannot take.
+/// Rejects what an agent that accepts only text cannot process.
 pub(super) fn validate_text_only(request: &ModelRequest, agent: &str) -> Result<(), ModelError> {
     let unwanted = request.tool_choice == Some(ToolChoice::None);
     if let Some(tool) = request.tools.first().filter(|_| !unwanted) {
         let name = tool.name().unwrap_or("without a name");
         return Err(invalid_request(format!(
-            "{agent} uses tools of its own and cannot take the tool {name}: send no tools, or ask a model that takes them"
+            "{agent} uses its own tools and cannot use the tool {name}: send no tools, or use a model that accepts them"
         )));
     }
     for (at, message) in request.messages.iter().enumerate() {
         let what = message.parts.iter().find_map(|part| match part {
-            Part::Image(_) => Some("a picture"),
-            Part::Opaque(_) => Some("something that is not text"),
+            Part::Image(_) => Some("an image"),
+            Part::Opaque(_) => Some("content that is not text"),
             _ => None,
         });
         if let Some(what) = what {
             return Err(invalid_request(format!(
-                "{agent} takes only text, and message {} holds {what}",
+                "{agent} accepts only text, but message {} contains {what}",
                 at + 1
             )));
         }
@@ -117,7 +118,7 @@ pub(super) fn validate_text_only(request: &ModelRequest, agent: &str) -> Result<
     Ok(())
 }
 
-/// Whether the caller wants to see what is thought.
+/// Returns `true` if the request asks for reasoning.
 pub(super) fn wants_reasoning(request: &ModelRequest) -> bool {
     let key = match request.origin {
         Some(Dialect::Messages) => "thinking",
@@ -125,15 +126,15 @@ pub(super) fn wants_reasoning(request: &ModelRequest) -> bool {
         Some(Dialect::Ollama) => "think",
         _ => "reasoning_effort",
     };
-    let said = request.extra.get(key);
-    said.is_some_and(|value| {
+    let setting = request.extra.get(key);
+    setting.is_some_and(|value| {
         let off = value == false || value.is_null() || value == "none";
         !off && value.get("type").is_none_or(|kind| kind != "disabled")
     })
 }
 
-fn invalid_request(why: impl Into<String>) -> ModelError {
-    ModelError::new(ErrorKind::InvalidRequest, why)
+fn invalid_request(message: impl Into<String>) -> ModelError {
+    ModelError::new(ErrorKind::InvalidRequest, message)
 }
 
 #[cfg(test)]
@@ -155,46 +156,46 @@ mod tests {
     }
 
     #[track_caller]
-    fn refused(more: Value, said: &str) {
+    fn check_rejected(more: Value, expected: &str) {
         let error = validate_request(&chat(more)).unwrap_err();
         assert_eq!((error.kind, error.status), (ErrorKind::InvalidRequest, 400));
-        assert!(error.message.contains(said), "{}", error.message);
+        assert!(error.message.contains(expected), "{}", error.message);
     }
 
     #[test]
-    fn p23_no_field_chooses_where_a_key_goes() {
+    fn p23_no_field_chooses_where_a_key_is_sent() {
         for key in FORBIDDEN_FIELDS {
-            refused(json!({ key: "x" }), key);
+            check_rejected(json!({ key: "x" }), key);
         }
-        refused(json!({ "API-Base": "http://evil" }), "API-Base");
+        check_rejected(json!({ "API-Base": "http://evil" }), "API-Base");
     }
 
     #[test]
-    fn one_answer_of_a_sane_size() {
-        refused(json!({ "n": 1_000_000 }), "`n` must be 1");
-        refused(json!({ "max_tokens": 0 }), "max_tokens");
-        refused(json!({ "max_tokens": 1_u64 << 40 }), "max_tokens");
-        refused(json!({ "functions": [] }), "`tools`");
+    fn invalid_counts_are_rejected() {
+        check_rejected(json!({ "n": 1_000_000 }), "`n` must be 1");
+        check_rejected(json!({ "max_tokens": 0 }), "max_tokens");
+        check_rejected(json!({ "max_tokens": 1_u64 << 40 }), "max_tokens");
+        check_rejected(json!({ "functions": [] }), "`tools`");
         assert!(validate_request(&chat(json!({ "n": 1, "max_tokens": 5, "user": "u" }))).is_ok());
     }
 
     #[test]
-    fn what_cannot_be_taken_is_named() {
+    fn unsupported_content_is_named_in_the_error() {
         let tools = json!([{ "type": "function", "function": { "name": "weather" } }]);
         let error = validate_text_only(&chat(json!({ "tools": tools })), "codex").unwrap_err();
-        assert!(error.message.starts_with("codex uses tools of its own"));
+        assert!(error.message.starts_with("codex uses its own tools"));
         assert!(error.message.contains("the tool weather"));
         let unwanted = chat(json!({ "tools": tools, "tool_choice": "none" }));
         assert!(validate_text_only(&unwanted, "codex").is_ok());
-        let picture = json!([{ "role": "user", "content": [
+        let image = json!([{ "role": "user", "content": [
             { "type": "image_url", "image_url": { "url": "https://x/y.png" } },
         ]}]);
-        let error = validate_text_only(&chat(json!({ "messages": picture })), "codex").unwrap_err();
-        assert!(error.message.contains("message 1 holds a picture"));
+        let error = validate_text_only(&chat(json!({ "messages": image })), "codex").unwrap_err();
+        assert!(error.message.contains("message 1 contains an image"));
     }
 
     #[test]
-    fn thoughts_are_shown_to_whoever_asks() {
+    fn reasoning_is_sent_only_on_request() {
         assert!(!wants_reasoning(&chat(json!({}))));
         assert!(wants_reasoning(&chat(json!({ "reasoning_effort": "low" }))));
         assert!(!wants_reasoning(&chat(

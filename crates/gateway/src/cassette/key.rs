@@ -1,4 +1,4 @@
-//! What makes two requests the same.
+//! Matching of requests with recorded ones.
 
 use windlass_core::cassette::{Exchange, Normalizer, Substitutions, strip_placeholder_numbers};
 use windlass_wire::{Dialect, ModelRequest, Route};
@@ -7,44 +7,45 @@ use crate::intent::OfferedTools;
 use crate::request_features::request_features;
 use crate::workdir::AgentWorkdir;
 
-/// A request as far as a recording looks at it.
+/// The part of a request that identifies it in a recording.
 ///
-/// Agents put the date, the versions of programs and much else into their system prompts. So a question to a model is the same
-/// if the same is new in it at the same place of the conversation; anything else is the same if it asks for the same thing.
+/// Agents put the date, program versions and other changing values into their system prompts. So two
+/// completion requests are the same if they have the same new text at the same turn of the conversation;
+/// other requests are the same if method and path are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RequestKey {
-    /// A question to a model.
-    Question {
+    /// A completion request.
+    Completion {
         dialect: Dialect,
         turn: usize,
-        news: String,
+        text: String,
     },
-    /// Something else.
+    /// Another request.
     Plain { method: String, path: String },
 }
 
 impl RequestKey {
-    /// The key of a request that just came.
+    /// Creates the key of a received request.
     pub(super) fn from_request(method: &str, target: &str, body: &[u8]) -> Self {
         let route = Route::parse(target).filter(|_| method == "POST");
-        let question = route.and_then(|route| {
+        let completion = route.and_then(|route| {
             let request = route.parse_request(body).ok()?;
-            let asked = request_features(&request, &OfferedTools::new(&request, None));
-            let places = substitutions(&request);
-            let news = Normalizer::new(&places).normalize_text(&asked.news);
-            Some(Self::Question {
+            let features = request_features(&request, &OfferedTools::new(&request, None));
+            let substitutions = substitutions(&request);
+            let text = Normalizer::new(&substitutions).normalize_text(&features.news);
+            Some(Self::Completion {
                 dialect: route.dialect,
-                turn: asked.turn,
-                news: strip_placeholder_numbers(&news).into_owned(),
+                turn: features.turn,
+                text: strip_placeholder_numbers(&text).into_owned(),
             })
         });
-        question.unwrap_or_else(|| Self::Plain {
+        completion.unwrap_or_else(|| Self::Plain {
             method: method.to_owned(),
             path: target.to_owned(),
         })
     }
 
-    /// The key of a request that was recorded.
+    /// Creates the key of a recorded request.
     pub(super) fn from_exchange(exchange: &Exchange) -> Self {
         Self::from_request(
             &exchange.method,
@@ -53,42 +54,43 @@ impl RequestKey {
         )
     }
 
-    /// What is new in a question that is not the first of its conversation.
+    /// Returns the new text of a completion request that is not the first of its conversation.
     pub(super) fn follow_up_text(&self) -> Option<&str> {
         match self {
-            Self::Question { turn, news, .. } if *turn > 1 => Some(news),
+            Self::Completion { turn, text, .. } if *turn > 1 => Some(text),
             _ => None,
         }
     }
 
-    /// Whether the other is a question at the same place of a conversation.
+    /// Returns `true` if the other is a completion request at the same turn of a conversation.
     pub(super) fn is_same_turn(&self, other: &Self) -> bool {
         match (self, other) {
             (
-                Self::Question { dialect, turn, .. },
-                Self::Question {
-                    dialect: its,
-                    turn: at,
+                Self::Completion { dialect, turn, .. },
+                Self::Completion {
+                    dialect: other_dialect,
+                    turn: other_turn,
                     ..
                 },
-            ) => dialect == its && turn == at,
+            ) => dialect == other_dialect && turn == other_turn,
             _ => false,
         }
     }
 
-    /// The words by which people tell it from others.
+    /// Returns a description for error messages.
     pub(super) fn label(&self) -> String {
         match self {
-            Self::Question { turn, news, .. } => format!("question {turn}: {news}"),
+            Self::Completion { turn, text, .. } => format!("turn {turn}: {text}"),
             Self::Plain { method, path } => format!("{method} {path}"),
         }
     }
 }
 
-/// Where the asker works, as far as it says so; a recorded request speaks of it by its placeholder already.
+/// Returns the agent's working directory as a substitution, if the request contains it. A recorded request
+/// has the placeholder instead.
 fn substitutions(request: &ModelRequest) -> Substitutions {
-    match AgentWorkdir::from_request(request, None).folder() {
-        Some(folder) => Substitutions::new().workspace(folder),
+    match AgentWorkdir::from_request(request, None).dir() {
+        Some(dir) => Substitutions::new().workspace(dir),
         None => Substitutions::new(),
     }
 }

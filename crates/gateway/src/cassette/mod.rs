@@ -1,4 +1,4 @@
-//! The model wire as a cassette: written down while any model answers, and served again without it.
+//! Cassettes of model exchanges: recorded while a model responds, and replayed without it.
 
 mod key;
 mod play;

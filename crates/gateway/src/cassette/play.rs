@@ -1,4 +1,4 @@
-//! Answers requests from a cassette.
+//! Responses from a cassette.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -6,7 +6,7 @@ use windlass_core::cassette::{Cassette, Exchange};
 
 use super::key::RequestKey;
 
-/// A cassette while it is played: each exchange answers once, and the last of its kind goes on answering.
+/// A cassette that is being played: each exchange is used once, and the last matching one is repeated.
 #[derive(Debug)]
 pub(crate) struct CassettePlayer {
     slots: Mutex<Vec<RecordedSlot>>,
@@ -31,7 +31,8 @@ impl CassettePlayer {
         }
     }
 
-    /// The place, counted from 1, and the recorded exchange for this request; the error shows the nearest one.
+    /// Returns the number of the recorded exchange, counted from 1, and the exchange. The error shows the
+    /// closest recorded request.
     pub(crate) fn answer(
         &self,
         method: &str,
@@ -47,56 +48,58 @@ impl CassettePlayer {
             .or_else(|| slots.iter().rposition(same))
             .or_else(|| find_similar(&key, &slots));
         match found {
-            Some(place) => {
-                slots[place].played = true;
-                Ok((place + 1, slots[place].exchange.clone()))
+            Some(index) => {
+                slots[index].played = true;
+                Ok((index + 1, slots[index].exchange.clone()))
             }
             None => Err(miss_message(&key, &slots)),
         }
     }
 }
 
-/// How like two requests must be, in thousandths, to be taken for the same.
+/// The minimum similarity of two requests, in thousandths, to be treated as the same.
 const MIN_SIMILARITY: u64 = 750;
 
-/// The recorded request that differs only in what tools print anew each time, such as ids and durations.
+/// Finds the recorded request that differs only in changing tool output, such as ids and durations.
 ///
-/// That is for what comes after the first answer: a prompt is the same or it is not.
+/// This applies only after the first answer: a prompt must match exactly.
 fn find_similar(key: &RequestKey, slots: &[RecordedSlot]) -> Option<usize> {
-    let wanted = key.follow_up_text()?;
+    let text = key.follow_up_text()?;
     let rank = |slot: &RecordedSlot| {
-        let words = slot
+        let recorded = slot
             .key
             .follow_up_text()
             .filter(|_| slot.key.is_same_turn(key) && !slot.played)?;
-        Some(similarity(words, wanted))
+        Some(similarity(recorded, text))
     };
     let ranked = slots
         .iter()
         .enumerate()
-        .filter_map(|(place, slot)| Some((rank(slot)?, place)));
-    // Of two that are equally like, the one that was recorded first.
-    let best = ranked.max_by_key(|(rank, place)| (*rank, std::cmp::Reverse(*place)))?;
+        .filter_map(|(index, slot)| Some((rank(slot)?, index)));
+    // Of two equally similar requests, the one recorded first wins.
+    let best = ranked.max_by_key(|(rank, index)| (*rank, std::cmp::Reverse(*index)))?;
     (best.0 >= MIN_SIMILARITY).then_some(best.1)
 }
 
-/// What is missing, beside the recorded request that is most like it.
+/// Returns the error message for a missing request, with the most similar recorded one.
 fn miss_message(key: &RequestKey, slots: &[RecordedSlot]) -> String {
     let wanted = key.label();
     match slots
         .iter()
         .max_by_key(|slot| similarity(&slot.key.label(), &wanted))
     {
-        None => format!("the cassette is empty; this was asked:\n+ {wanted}"),
+        None => format!("the cassette is empty; requested:\n+ {wanted}"),
         Some(nearest) => format!(
-            "the cassette does not hold this request: record it anew. From the nearest (-) to this one (+):\n- {}\n+ {wanted}",
+            "the cassette has no recording of this request: record it again. \
+             Closest recorded request (-), this request (+):\n- {}\n+ {wanted}",
             nearest.key.label()
         ),
     }
 }
 
-/// In thousandths, so that it can be compared. Only the beginning counts: the effort grows with the square of the length.
+/// Returns the similarity in thousandths, as an integer that can be compared. Only the start counts, because
+/// the cost is quadratic in the length.
 fn similarity(one: &str, other: &str) -> u64 {
-    let start = |words: &str| words.chars().take(400).collect::<String>();
+    let start = |text: &str| text.chars().take(400).collect::<String>();
     (strsim::normalized_damerau_levenshtein(&start(one), &start(other)) * 1000.0) as u64
 }

@@ -1,4 +1,4 @@
-//! Writes down every request and its answer, as they pass.
+//! Recording of requests and their responses.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -23,19 +23,19 @@ use windlass_wire::Route;
 use crate::respond::BODY_BYTES;
 use crate::workdir::AgentWorkdir;
 
-/// The headers of an answer that change what an agent does.
+/// The response headers that affect an agent's behaviour.
 const HEADERS: [&str; 2] = ["content-type", "retry-after"];
 
-/// What passed so far.
+/// Records exchanges as they pass through the server.
 #[derive(Debug, Clone)]
 pub(crate) struct ExchangeRecorder {
     clock: Arc<dyn Clock>,
-    passed: Arc<Mutex<RecordedExchange>>,
+    recorded: Arc<Mutex<RecordedExchanges>>,
 }
 
 #[derive(Debug, Default)]
-struct RecordedExchange {
-    /// In the order the requests came; an answer that is under way has its place already.
+struct RecordedExchanges {
+    /// The exchanges in the order of the requests. A response that is still active has its slot reserved.
     exchanges: Vec<Option<Exchange>>,
     bytes: usize,
 }
@@ -44,48 +44,48 @@ impl ExchangeRecorder {
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
             clock,
-            passed: Arc::default(),
+            recorded: Arc::default(),
         }
     }
 
-    /// All that passed and came to an end, with nothing in it that belongs to this machine.
-    pub(crate) fn cassette(&self, places: &Substitutions) -> Result<String, CassetteError> {
+    /// Returns all completed exchanges as a cassette, without machine-specific values.
+    pub(crate) fn cassette(&self, substitutions: &Substitutions) -> Result<String, CassetteError> {
         let exchanges: Vec<Exchange> = self.lock().exchanges.iter().flatten().cloned().collect();
-        let places = match exchanges.iter().find_map(folder) {
-            Some(folder) => places.with_workspace(folder),
-            None => places.clone(),
+        let substitutions = match exchanges.iter().find_map(working_dir) {
+            Some(dir) => substitutions.with_workspace(dir),
+            None => substitutions.clone(),
         };
         let entries = exchanges.into_iter().map(Entry::Exchange).collect();
         let mut cassette = Cassette { entries };
-        Normalizer::new(&places).normalize_cassette(&mut cassette);
+        Normalizer::new(&substitutions).normalize_cassette(&mut cassette);
         cassette.to_jsonl()
     }
 
-    /// Keeps a place, unless there is no more room.
+    /// Reserves a slot, unless the size limit is reached.
     fn reserve_slot(&self, bytes: usize) -> Option<usize> {
-        let mut passed = self.lock();
-        passed.bytes += bytes;
-        if passed.bytes > FILE_BYTES {
+        let mut recorded = self.lock();
+        recorded.bytes += bytes;
+        if recorded.bytes > FILE_BYTES {
             return None;
         }
-        passed.exchanges.push(None);
-        Some(passed.exchanges.len() - 1)
+        recorded.exchanges.push(None);
+        Some(recorded.exchanges.len() - 1)
     }
 
-    fn lock(&self) -> MutexGuard<'_, RecordedExchange> {
-        self.passed.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, RecordedExchanges> {
+        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Where the asker works, as far as it says so.
-fn folder(exchange: &Exchange) -> Option<String> {
+/// Returns the agent's working directory, if the request contains it.
+fn working_dir(exchange: &Exchange) -> Option<String> {
     let body = exchange.body.to_string();
     AgentWorkdir::from_raw(&exchange.path, body.as_bytes())
-        .folder()
+        .dir()
         .map(str::to_owned)
 }
 
-/// Lets a request pass, and keeps it with its answer.
+/// Forwards a request, and records it with its response.
 pub(crate) async fn record(
     State(recorder): State<ExchangeRecorder>,
     request: Request,
@@ -112,9 +112,9 @@ pub(crate) async fn record(
         chunks: Vec::new(),
         cut: None,
     };
-    let place = recorder.reserve_slot(body.len());
+    let slot = recorder.reserve_slot(body.len());
     let response = next.run(Request::from_parts(head, Body::from(body))).await;
-    let Some(place) = place else {
+    let Some(slot) = slot else {
         return response;
     };
     let (head, body) = response.into_parts();
@@ -124,17 +124,17 @@ pub(crate) async fn record(
             exchange.headers.insert(name.to_owned(), value.to_owned());
         }
     }
-    let tapped = RecordedBody {
+    let recorded_body = RecordedBody {
         body: body.into_data_stream(),
         exchange: Some(exchange),
-        place,
+        slot,
         started,
         recorder,
     };
-    Response::from_parts(head, Body::from_stream(tapped))
+    Response::from_parts(head, Body::from_stream(recorded_body))
 }
 
-/// The body of a request: JSON where it is JSON.
+/// Parses a request body as JSON, or returns it as a string.
 fn value(body: &Bytes) -> Value {
     match serde_json::from_slice(body) {
         Ok(value) => value,
@@ -143,12 +143,12 @@ fn value(body: &Bytes) -> Value {
     }
 }
 
-/// An answer on its way through.
+/// A response body that is recorded while it is sent.
 struct RecordedBody {
     body: BodyDataStream,
-    /// Until it is kept.
+    /// The exchange, until it is stored.
     exchange: Option<Exchange>,
-    place: usize,
+    slot: usize,
     started: Duration,
     recorder: ExchangeRecorder,
 }
@@ -161,7 +161,7 @@ impl RecordedBody {
     fn store_exchange(&mut self, cut: Option<Duration>) {
         if let Some(mut exchange) = self.exchange.take() {
             exchange.cut = cut;
-            self.recorder.lock().exchanges[self.place] = Some(exchange);
+            self.recorder.lock().exchanges[self.slot] = Some(exchange);
         }
     }
 }
@@ -191,7 +191,7 @@ impl Stream for RecordedBody {
 }
 
 impl Drop for RecordedBody {
-    /// The asker went away, or the server stopped: the answer broke off here.
+    /// Stores a truncated response: the client disconnected, or the server stopped.
     fn drop(&mut self) {
         let cut = Some(self.offset());
         self.store_exchange(cut);

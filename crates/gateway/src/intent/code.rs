@@ -7,13 +7,13 @@ use super::offered::{OfferedTool, ToolInputSchema};
 use super::{patch, shell};
 use crate::script::Intent;
 
-/// Whether this is the tool.
-pub(super) fn is_code_tool(offer: &OfferedTool<'_>) -> bool {
-    offer.name == "exec"
-        && matches!(offer.takes, ToolInputSchema::Text(about) if about.contains("JavaScript"))
+/// Returns `true` if this is the code mode tool.
+pub(super) fn is_code_tool(tool: &OfferedTool<'_>) -> bool {
+    tool.name == "exec"
+        && matches!(tool.input, ToolInputSchema::Text(about) if about.contains("JavaScript"))
 }
 
-/// The program that does this.
+/// Returns the program for an intent.
 pub(super) fn program(intent: &Intent) -> Option<String> {
     let (tool, input) = match intent {
         Intent::Mcp {
@@ -37,7 +37,7 @@ pub(super) fn program(intent: &Intent) -> Option<String> {
             ),
         },
     };
-    // JSON is JavaScript, and a name may hold what an identifier may not.
+    // JSON is valid JavaScript, and a tool's name may contain characters that an identifier cannot.
     Some(format!(
         "text(await tools[{}]({input}));",
         Value::from(tool)

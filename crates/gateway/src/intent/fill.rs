@@ -1,18 +1,19 @@
-//! The input of a tool that takes an object: what the intent gives, under the tool's own names.
+//! The input object of a tool: the intent's values under the tool's parameter names.
 
 use serde_json::{Map, Value, json};
 
 use super::table::{PATH, ParamNames};
 use crate::workdir::AgentWorkdir;
 
-/// What stands where a tool insists on a word that no script gives, such as why a command is run.
+/// The value of required text parameters that no script provides, such as the reason for a command.
 const FILLER: &str = "As the script says.";
 
-/// The object for a tool of this schema, or `None` if the tool has no place for something that the intent gives.
+/// Returns the input object for a tool with this schema, or `None` if the tool has no parameter for one of
+/// the intent's values.
 pub(super) fn fill_input(
     schema: &Value,
     slots: &[(ParamNames, &str)],
-    workspace: &AgentWorkdir,
+    workdir: &AgentWorkdir,
 ) -> Option<Value> {
     let properties = schema.get("properties")?.as_object()?;
     let mut filled = Map::new();
@@ -21,8 +22,8 @@ pub(super) fn fill_input(
             .iter()
             .find_map(|name| properties.get_key_value(*name))?;
         let value = match *slot {
-            PATH if wants_whole_path(property) => workspace.join(value).into(),
-            _ if is(property, "array") => json!(["bash", "-lc", value]),
+            PATH if wants_absolute_path(property) => workdir.join(value).into(),
+            _ if has_type(property, "array") => json!(["bash", "-lc", value]),
             _ => Value::from(*value),
         };
         filled.insert(name.clone(), value);
@@ -36,36 +37,38 @@ pub(super) fn fill_input(
     Some(Value::Object(filled))
 }
 
-fn wants_whole_path(property: &Value) -> bool {
+fn wants_absolute_path(property: &Value) -> bool {
     let about = property.get("description").and_then(Value::as_str);
     about.is_some_and(|about| about.to_ascii_lowercase().contains("absolute"))
 }
 
-/// Something harmless for a property that must be there.
+/// Returns a harmless value for a required property.
 fn filler(property: &Value) -> Option<Value> {
     if let Some(first) = property.get("enum").and_then(|list| list.get(0)) {
         return Some(first.clone());
     }
     let kinds = ["string", "boolean", "integer", "number", "array", "object"];
-    Some(match kinds.into_iter().find(|kind| is(property, kind))? {
-        "string" => FILLER.into(),
-        "boolean" => false.into(),
-        "array" => json!([]),
-        "object" => json!({}),
-        _ => 1.into(),
-    })
+    Some(
+        match kinds.into_iter().find(|kind| has_type(property, kind))? {
+            "string" => FILLER.into(),
+            "boolean" => false.into(),
+            "array" => json!([]),
+            "object" => json!({}),
+            _ => 1.into(),
+        },
+    )
 }
 
-/// Whether a property is of this type; Gemini shouts its types, and some agents list several.
-fn is(property: &Value, kind: &str) -> bool {
-    let fits = |value: &Value| {
+/// Returns `true` if a property has this type. Gemini writes types in capitals, and some agents list several.
+fn has_type(property: &Value, kind: &str) -> bool {
+    let matches_type = |value: &Value| {
         value
             .as_str()
-            .is_some_and(|word| word.eq_ignore_ascii_case(kind))
+            .is_some_and(|name| name.eq_ignore_ascii_case(kind))
     };
     match property.get("type") {
-        Some(Value::Array(kinds)) => kinds.iter().any(fits),
-        Some(value) => fits(value),
+        Some(Value::Array(kinds)) => kinds.iter().any(matches_type),
+        Some(value) => matches_type(value),
         None => false,
     }
 }

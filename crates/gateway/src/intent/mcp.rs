@@ -1,4 +1,4 @@
-//! Calls that reach an MCP server through the agent.
+//! Calls to an MCP server through the agent.
 
 use serde_json::{Value, json};
 use windlass_wire::{Dialect, Extra, ToolCall};
@@ -7,18 +7,18 @@ use super::resolve::{OfferedTools, function};
 use super::table;
 use crate::script::Intent;
 
-/// The field of a call in which Codex wants to find the server.
+/// The field of a call in which Codex expects the server.
 pub(crate) const NAMESPACE: &str = "namespace";
 
-/// What Codex makes of a server's name: letters, digits and underscores.
+/// Returns Codex's namespace for a server: letters, digits and underscores.
 pub(super) fn namespace(server: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-    let name: String = server.chars().map(plain).collect();
+    let sanitize = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let name: String = server.chars().map(sanitize).collect();
     format!("mcp__{name}")
 }
 
 impl OfferedTools<'_> {
-    /// A call of a server's tool, by one of the names that agents make of server and tool.
+    /// Returns a call of a server's tool, by one of the names that agents give it.
     pub(super) fn mcp_tool(&self, intent: &Intent) -> Option<ToolCall> {
         let Intent::Mcp {
             server,
@@ -43,7 +43,8 @@ impl OfferedTools<'_> {
         if let Some(name) = offered {
             return Some(function(name, &input));
         }
-        // Neither Claude Code nor Codex lists them before its model has searched for them, but both know them.
+        // Neither Claude Code nor Codex lists them before its model has searched for them, but both accept
+        // calls.
         if self.has_deferred_tools() {
             return Some(function(&names[0], &input));
         }
@@ -60,7 +61,7 @@ impl OfferedTools<'_> {
         })
     }
 
-    /// A call of the agent's own tool for what servers have to read.
+    /// Returns a call of the agent's own tool for MCP resources.
     pub(super) fn mcp_resource(&self, intent: &Intent) -> Option<ToolCall> {
         self.direct_call(intent).or_else(|| {
             let name = table::row(intent.kind())?.names.first()?;
@@ -72,7 +73,7 @@ impl OfferedTools<'_> {
         })
     }
 
-    /// Whether this is a Claude Code that lists only some of its tools and knows the others all the same.
+    /// Returns `true` for a Claude Code that lists only some of its tools and accepts calls of the others.
     fn has_deferred_tools(&self) -> bool {
         self.tools_named("ToolSearch").next().is_some()
     }

@@ -1,7 +1,7 @@
-//! A wish becomes a call of the tool that the asking agent really offers, so that one script drives any agent.
+//! Resolves an intent to a call of the tool that the agent offers, so that one script drives any agent.
 //!
-//! Tried in this order: a tool of a known name whose schema has a place for everything; Codex's patch tool; Codex's code mode;
-//! a tool of unknown name but fitting shape; and for files, the shell.
+//! Tried in this order: a tool with a known name whose schema has a parameter for every value; Codex's patch
+//! tool; Codex's code mode; a tool with an unknown name and a matching schema; and for files, the shell.
 
 mod code;
 mod fill;

@@ -1,27 +1,28 @@
-//! The tools that a request really offers, wherever they stand in it.
+//! The tools that a request offers, at any position in it.
 
 use serde_json::Value;
 use windlass_wire::{ModelRequest, Part, ToolDefinition};
 
-/// A tool on offer.
+/// An offered tool.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OfferedTool<'a> {
-    /// What the model calls it by.
+    /// The name by which the model calls it.
     pub(crate) name: &'a str,
-    /// How it takes its input.
-    pub(crate) takes: ToolInputSchema<'a>,
+    /// The input it takes.
+    pub(crate) input: ToolInputSchema<'a>,
 }
 
-/// How a tool takes its input.
+/// The input that a tool takes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ToolInputSchema<'a> {
-    /// As a JSON object of this schema.
+    /// A JSON object with this schema.
     Object(&'a Value),
-    /// As plain text; what the tool is for, as it says itself.
+    /// Plain text, with the tool's description.
     Text(&'a str),
 }
 
-/// The tools on offer: those in the list, and those that Codex puts in front of the conversation for its newest models.
+/// Returns the offered tools: those in the tool list, and those that Codex puts before the conversation for
+/// its newest models.
 pub(crate) fn offered_tools(request: &ModelRequest) -> Vec<OfferedTool<'_>> {
     let mut found: Vec<OfferedTool<'_>> =
         request.tools.iter().filter_map(from_definition).collect();
@@ -39,17 +40,17 @@ fn from_definition(tool: &ToolDefinition) -> Option<OfferedTool<'_>> {
     Some(match tool {
         ToolDefinition::Function(tool) => OfferedTool {
             name: &tool.name,
-            takes: ToolInputSchema::Object(&tool.schema),
+            input: ToolInputSchema::Object(&tool.schema),
         },
         ToolDefinition::Freeform(tool) => OfferedTool {
             name: &tool.name,
-            takes: ToolInputSchema::Text(tool.description.as_deref().unwrap_or_default()),
+            input: ToolInputSchema::Text(tool.description.as_deref().unwrap_or_default()),
         },
         _ => return None,
     })
 }
 
-/// Codex's form: a list of tools and of namespaces, of which `functions` is the one without a name of its own.
+/// Collects tools in Codex's format: a list of tools and namespaces, of which `functions` is the unnamed one.
 fn nested<'a>(value: &'a Value, found: &mut Vec<OfferedTool<'a>>) {
     let tools = value.get("tools").and_then(Value::as_array);
     for tool in tools.into_iter().flatten() {
@@ -58,11 +59,11 @@ fn nested<'a>(value: &'a Value, found: &mut Vec<OfferedTool<'a>>) {
             "namespace" if name == "functions" => nested(tool, found),
             "custom" => found.push(OfferedTool {
                 name,
-                takes: ToolInputSchema::Text(str_field(tool, "description")),
+                input: ToolInputSchema::Text(str_field(tool, "description")),
             }),
             "function" => found.push(OfferedTool {
                 name,
-                takes: ToolInputSchema::Object(tool.get("parameters").unwrap_or(&Value::Null)),
+                input: ToolInputSchema::Object(tool.get("parameters").unwrap_or(&Value::Null)),
             }),
             _ => {}
         }

@@ -2,7 +2,7 @@
 
 use crate::script::Intent;
 
-/// The patch that does this, if it is a change to a file.
+/// Returns the patch for an intent that changes a file.
 pub(super) fn for_intent(intent: &Intent) -> Option<String> {
     let hunk = match intent {
         Intent::WriteFile { path, content } => {
@@ -20,9 +20,11 @@ pub(super) fn for_intent(intent: &Intent) -> Option<String> {
     Some(format!("*** Begin Patch\n{hunk}*** End Patch\n"))
 }
 
-/// The text with each line marked. A last line end is that of the last line, not the beginning of an empty one.
-fn lines(mark: char, text: &str) -> String {
-    text.lines().map(|line| format!("{mark}{line}\n")).collect()
+/// Prefixes each line. A final line end belongs to the last line and does not start an empty one.
+fn lines(prefix: char, text: &str) -> String {
+    text.lines()
+        .map(|line| format!("{prefix}{line}\n"))
+        .collect()
 }
 
 #[cfg(test)]
@@ -37,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_adds_and_an_edit_updates() {
+    fn write_adds_a_file_and_edit_updates_it() {
         check(
             &Intent::WriteFile {
                 path: "a/b.txt".into(),

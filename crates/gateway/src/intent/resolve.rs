@@ -1,4 +1,4 @@
-//! What one request offers, and the calls that can be made of it.
+//! The tools that one request offers, and the resolution of intents to calls.
 
 use serde_json::{Value, json};
 use windlass_wire::{ModelRequest, ToolCall, ToolInputKind};
@@ -9,33 +9,34 @@ use super::{code, fill, patch, shell};
 use crate::script::{Intent, IntentKind};
 use crate::workdir::AgentWorkdir;
 
-/// No tool on offer can do it.
+/// No offered tool can execute the intent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no tool for `{intent}` is offered, only: {offered}")]
+#[error("the request offers no tool for intent `{intent}`; offered: {offered}")]
 pub(crate) struct NoTool {
     intent: IntentKind,
     offered: String,
 }
 
-/// What one request offers, and where its agent works.
+/// The tools that one request offers, and its agent's working directory.
 #[derive(Debug)]
 pub(crate) struct OfferedTools<'a> {
     pub(super) request: &'a ModelRequest,
-    offers: Vec<OfferedTool<'a>>,
-    workspace: AgentWorkdir,
+    tools: Vec<OfferedTool<'a>>,
+    workdir: AgentWorkdir,
 }
 
 impl<'a> OfferedTools<'a> {
-    /// Looks through a request; `workspace` is the script's own word on where the agent works.
+    /// Collects the tools of a request. `workspace` is the script's setting for the agent's working
+    /// directory.
     pub(crate) fn new(request: &'a ModelRequest, workspace: Option<&str>) -> Self {
         Self {
             request,
-            offers: offered_tools(request),
-            workspace: AgentWorkdir::from_request(request, workspace),
+            tools: offered_tools(request),
+            workdir: AgentWorkdir::from_request(request, workspace),
         }
     }
 
-    /// The call that does this; its id is still empty.
+    /// Returns the call for an intent; its id is still empty.
     pub(crate) fn call(&self, intent: &Intent) -> Result<ToolCall, NoTool> {
         let found = match intent {
             Intent::Raw { name, arguments } => {
@@ -51,42 +52,42 @@ impl<'a> OfferedTools<'a> {
         })
     }
 
-    /// The call for a structured answer, where the agent has a tool for it.
+    /// Returns the call for a structured answer, if the agent has a tool for it.
     pub(crate) fn structured(&self, object: &Value) -> Option<ToolCall> {
         let tool = self
-            .offers
+            .tools
             .iter()
-            .find(|offer| table::STRUCTURED.contains(&offer.name))?;
+            .find(|tool| table::STRUCTURED.contains(&tool.name))?;
         Some(function(tool.name, object))
     }
 
-    /// The intents that can be fulfilled.
+    /// Returns the intents that the offered tools can execute.
     pub(crate) fn intents(&self) -> Vec<IntentKind> {
-        let word = String::new;
-        let wishes = [
-            Intent::Shell { command: word() },
+        let empty = String::new;
+        let candidates = [
+            Intent::Shell { command: empty() },
             Intent::WriteFile {
-                path: word(),
-                content: word(),
+                path: empty(),
+                content: empty(),
             },
             Intent::EditFile {
-                path: word(),
-                old: word(),
-                new: word(),
+                path: empty(),
+                old: empty(),
+                new: empty(),
             },
-            Intent::ReadFile { path: word() },
-            Intent::McpResources { server: word() },
+            Intent::ReadFile { path: empty() },
+            Intent::McpResources { server: empty() },
             Intent::McpResource {
-                server: word(),
-                uri: word(),
+                server: empty(),
+                uri: empty(),
             },
         ];
-        let possible = wishes.iter().filter(|wish| self.call(wish).is_ok());
+        let possible = candidates.iter().filter(|intent| self.call(intent).is_ok());
         possible.map(Intent::kind).collect()
     }
 
     fn names(&self) -> String {
-        let names: Vec<&str> = self.offers.iter().map(|offer| offer.name).collect();
+        let names: Vec<&str> = self.tools.iter().map(|tool| tool.name).collect();
         if names.is_empty() {
             "none".to_owned()
         } else {
@@ -94,7 +95,7 @@ impl<'a> OfferedTools<'a> {
         }
     }
 
-    /// A tool that is there for this, or that can do it.
+    /// Returns a call of a tool for this intent, by name or by schema.
     pub(super) fn direct_call(&self, intent: &Intent) -> Option<ToolCall> {
         let row = table::row(intent.kind())?;
         let known = row.names.iter().flat_map(|name| self.tools_named(name));
@@ -104,55 +105,55 @@ impl<'a> OfferedTools<'a> {
             .or_else(|| self.first_usable(self.similar(row), intent))
     }
 
-    /// The tools of this name.
+    /// Returns the tools with this name.
     pub(super) fn tools_named(&self, name: &str) -> impl Iterator<Item = &OfferedTool<'a>> {
-        self.offers.iter().filter(move |offer| offer.name == name)
+        self.tools.iter().filter(move |tool| tool.name == name)
     }
 
-    /// Tools that nobody knows but whose names sound right.
+    /// Returns tools with unknown names that contain a hint.
     fn similar(&self, row: &'static IntentTools) -> impl Iterator<Item = &OfferedTool<'a>> {
-        self.offers.iter().filter(|offer| {
-            let name = offer.name.to_ascii_lowercase();
+        self.tools.iter().filter(|tool| {
+            let name = tool.name.to_ascii_lowercase();
             row.hints.is_empty() || row.hints.iter().any(|hint| name.contains(hint))
         })
     }
 
     fn first_usable<'o>(
         &self,
-        mut offers: impl Iterator<Item = &'o OfferedTool<'a>>,
+        mut tools: impl Iterator<Item = &'o OfferedTool<'a>>,
         intent: &Intent,
     ) -> Option<ToolCall>
     where
         'a: 'o,
     {
         let slots = table::slots(intent);
-        let in_folder = matches!(intent, Intent::WriteFile { path, .. } if path.contains('/'));
-        offers.find_map(|offer| match offer.takes {
+        let in_subdir = matches!(intent, Intent::WriteFile { path, .. } if path.contains('/'));
+        tools.find_map(|tool| match tool.input {
             ToolInputSchema::Object(_)
-                if in_folder && table::NEEDS_FOLDER.contains(&offer.name) =>
+                if in_subdir && table::NEEDS_EXISTING_DIR.contains(&tool.name) =>
             {
                 None
             }
             ToolInputSchema::Object(schema) => {
-                let input = fill::fill_input(schema, &slots, &self.workspace)?;
-                Some(function(offer.name, &input))
+                let input = fill::fill_input(schema, &slots, &self.workdir)?;
+                Some(function(tool.name, &input))
             }
             ToolInputSchema::Text(_) => None,
         })
     }
 
     fn patch(&self, intent: &Intent) -> Option<ToolCall> {
-        let offer = self.tools_named(table::PATCH).next()?;
+        let tool = self.tools_named(table::PATCH).next()?;
         let patch = patch::for_intent(intent)?;
-        Some(match offer.takes {
-            ToolInputSchema::Text(_) => freeform(offer.name, patch),
-            ToolInputSchema::Object(_) => function(offer.name, &json!({ "input": patch })),
+        Some(match tool.input {
+            ToolInputSchema::Text(_) => freeform(tool.name, patch),
+            ToolInputSchema::Object(_) => function(tool.name, &json!({ "input": patch })),
         })
     }
 
     pub(super) fn code(&self, intent: &Intent) -> Option<ToolCall> {
-        let offer = self.offers.iter().find(|offer| code::is_code_tool(offer))?;
-        Some(freeform(offer.name, code::program(intent)?))
+        let tool = self.tools.iter().find(|tool| code::is_code_tool(tool))?;
+        Some(freeform(tool.name, code::program(intent)?))
     }
 
     fn shell_call(&self, intent: &Intent) -> Option<ToolCall> {
@@ -160,13 +161,14 @@ impl<'a> OfferedTools<'a> {
         self.direct_call(&Intent::Shell { command })
     }
 
-    /// A tool by its own name, offered or not: what an agent makes of a tool that is not there may be what is tested.
+    /// Returns a call of a tool by its own name, offered or not: a test may check how an agent handles a
+    /// missing tool.
     fn raw(&self, name: &str, arguments: &Value) -> Option<ToolCall> {
-        let offer = self.tools_named(name).next();
-        if offer.is_none() && self.offers.iter().any(code::is_code_tool) {
+        let tool = self.tools_named(name).next();
+        if tool.is_none() && self.tools.iter().any(code::is_code_tool) {
             return None;
         }
-        Some(match (offer.map(|offer| offer.takes), arguments) {
+        Some(match (tool.map(|tool| tool.input), arguments) {
             (Some(ToolInputSchema::Text(_)), Value::String(text)) => freeform(name, text.clone()),
             (_, Value::Null) => function(name, &json!({})),
             (_, arguments) => function(name, arguments),
@@ -174,7 +176,7 @@ impl<'a> OfferedTools<'a> {
     }
 }
 
-/// A call with an object.
+/// Creates a call with an object.
 pub(super) fn function(name: &str, input: &Value) -> ToolCall {
     ToolCall {
         name: name.to_owned(),
@@ -184,7 +186,7 @@ pub(super) fn function(name: &str, input: &Value) -> ToolCall {
     }
 }
 
-/// A call with plain text.
+/// Creates a call with plain text.
 fn freeform(name: &str, input: String) -> ToolCall {
     ToolCall {
         name: name.to_owned(),

@@ -1,11 +1,11 @@
-//! What a file intent is in the words of a shell, for agents that offer nothing better.
+//! File intents as shell commands, for agents that offer no other tool.
 
 use crate::script::Intent;
 
-/// Replaces a text once, and fails where it is not there.
+/// Replaces a text once, and fails if it is not found.
 const REPLACE: &str = r"$n += s/\Q$ENV{OLD}\E/$ENV{NEW}/; END { $? = $n ? 0 : 1 }";
 
-/// The command that does this, if a shell can.
+/// Returns the shell command for an intent, if there is one.
 pub(super) fn for_intent(intent: &Intent) -> Option<String> {
     Some(match intent {
         Intent::Shell { command } => command.clone(),
@@ -13,8 +13,8 @@ pub(super) fn for_intent(intent: &Intent) -> Option<String> {
         Intent::WriteFile { path, content } => {
             let write = format!("printf %s {} > {}", quoted(content), quoted(path));
             match path.rsplit_once('/') {
-                Some((folder, _)) if !folder.is_empty() => {
-                    format!("mkdir -p -- {} && {write}", quoted(folder))
+                Some((dir, _)) if !dir.is_empty() => {
+                    format!("mkdir -p -- {} && {write}", quoted(dir))
                 }
                 _ => write,
             }
@@ -33,7 +33,7 @@ pub(super) fn for_intent(intent: &Intent) -> Option<String> {
     })
 }
 
-/// The text as one word of the shell.
+/// Quotes a text for the shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }

@@ -1,26 +1,27 @@
-//! The agents' tools as data: what they are called and how they name what they take.
+//! The agents' tools as data: their names and the names of their parameters.
 //!
-//! A new agent is a new name here. An agent whose tools are in no list is met by the shape of its schemas.
+//! A new agent is a new name here. An agent whose tools are not listed is matched by the shape of its
+//! schemas.
 
 use crate::script::{Intent, IntentKind};
 
-/// What the tools for one intent look like.
+/// The tools for one intent.
 #[derive(Debug)]
 pub(super) struct IntentTools {
     /// The intent.
     pub(super) kind: IntentKind,
-    /// What the agents call the tool, the most telling name first.
+    /// The agents' names for the tool, the most specific one first.
     pub(super) names: &'static [&'static str],
-    /// What the name of an unknown tool for this must contain; empty where the shape alone is enough.
+    /// Texts of which the name of an unknown tool must contain one; empty if the schema alone is sufficient.
     pub(super) hints: &'static [&'static str],
 }
 
-/// One thing that a tool takes, under the names that agents have for it.
+/// The names that agents use for one parameter.
 pub(super) type ParamNames = &'static [&'static str];
 
-/// A line for the shell.
+/// A shell command.
 const COMMAND: ParamNames = &["command", "cmd", "script"];
-/// A file.
+/// A path.
 pub(super) const PATH: ParamNames = &[
     "file_path",
     "filePath",
@@ -30,16 +31,16 @@ pub(super) const PATH: ParamNames = &[
     "filename",
     "file",
 ];
-/// All of a file.
+/// The whole content of a file.
 const CONTENT: ParamNames = &["content", "contents", "file_text", "text", "data"];
 /// The text to replace.
 const OLD: ParamNames = &["old_string", "oldString", "old_str", "old_text", "old"];
-/// What comes in its place.
+/// The replacement.
 const NEW: ParamNames = &["new_string", "newString", "new_str", "new_text", "new"];
 
 /// An MCP server.
 const SERVER: ParamNames = &["server", "serverName", "server_name"];
-/// A resource of it.
+/// The URI of a resource.
 const URI: ParamNames = &["uri"];
 
 /// The tools that every coding agent has in some form.
@@ -53,8 +54,8 @@ pub(super) const ROWS: [IntentTools; 6] = [
             "bash",              // opencode, Copilot
             "shell_run",         // Windlass
             "shell_command",     // Codex, some models
-            "shell",             // Codex, before 0.50; takes a list of words
-            "container.exec",    // Codex, by its model's first name for it
+            "shell",             // Codex, before 0.50; takes a list of arguments
+            "container.exec",    // Codex, its model's first name for the tool
             "execute_command",   // Cline
             "run_terminal_cmd",  // Cursor
             "run_command",
@@ -67,7 +68,7 @@ pub(super) const ROWS: [IntentTools; 6] = [
             "Write",         // Claude Code
             "write_file",    // Gemini, Qwen
             "write",         // opencode
-            "create",        // Copilot, for files that are not there yet
+            "create",        // Copilot, only for new files
             "fs_write",      // Windlass
             "write_to_file", // Cline
             "create_file",
@@ -117,25 +118,25 @@ pub(super) const ROWS: [IntentTools; 6] = [
     },
 ];
 
-/// The tools through which an agent gives a structured answer.
+/// The tools by which an agent returns a structured answer.
 pub(super) const STRUCTURED: [&str; 3] = [
     "StructuredOutput",  // Claude Code
     "structured_output", // Qwen
-    "respond_in_schema", // Qwen, asking for itself
+    "respond_in_schema", // Qwen, for its own requests
 ];
 
-/// Tools that write only into a folder that is already there, so that a new folder is the shell's work.
-pub(super) const NEEDS_FOLDER: [&str; 1] = ["create"]; // Copilot
+/// Tools that write only into an existing directory, so that a new directory is created with the shell.
+pub(super) const NEEDS_EXISTING_DIR: [&str; 1] = ["create"]; // Copilot
 
-/// Codex's tool for patches.
+/// Codex's patch tool.
 pub(super) const PATCH: &str = "apply_patch";
 
-/// The row of an intent; MCP and raw calls have none, since they bring their own names.
+/// Returns the row of an intent. MCP and raw calls have none, because they contain the tool's name.
 pub(super) fn row(kind: IntentKind) -> Option<&'static IntentTools> {
     ROWS.iter().find(|row| row.kind == kind)
 }
 
-/// What an intent gives a tool, slot by slot.
+/// Returns the values of an intent, each with its parameter names.
 pub(super) fn slots(intent: &Intent) -> Vec<(ParamNames, &str)> {
     match intent {
         Intent::Shell { command } => vec![(COMMAND, command)],
@@ -149,7 +150,7 @@ pub(super) fn slots(intent: &Intent) -> Vec<(ParamNames, &str)> {
 }
 
 impl IntentKind {
-    /// Whether a tool of this name is for this, as far as names tell.
+    /// Returns `true` if a tool with this name executes this intent, as far as the name tells.
     ///
     /// Codex's `apply_patch` both writes and edits.
     pub fn has_tool(self, name: &str) -> bool {

@@ -1,4 +1,4 @@
-//! A script while it is played: which turns are used up, and which one is next.
+//! The progress of a script: which turns are used, and which one is next.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{RequestFeatures, Script, ScriptTurn};
 
-/// A script and how far it has been played.
+/// A script and its progress.
 ///
-/// A request is answered by **the first turn, in the script's order, that is not used up and fits**. So a script without
-/// matchers is played from top to bottom, and one with matchers is a table of rules.
+/// A request is answered by **the first turn, in the script's order, that is not used up and matches**. So a
+/// script without matchers is played from top to bottom, and one with matchers is a table of rules.
 #[derive(Debug, Clone)]
 pub struct ScriptCursor {
     script: Arc<Script>,
@@ -17,14 +17,14 @@ pub struct ScriptCursor {
     answered: Vec<u32>,
 }
 
-/// A turn that nothing asked for, or not often enough.
+/// A turn that was not used, or not often enough.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnusedTurn {
-    /// Its place in the script, counted from 1.
+    /// Its position in the script, counted from 1.
     pub turn: usize,
-    /// How often it was asked for.
+    /// How often it was used.
     pub answered: u32,
-    /// How often it should have been.
+    /// How often it should have been used.
     pub times: u32,
 }
 
@@ -35,12 +35,12 @@ impl std::fmt::Display for UnusedTurn {
             answered,
             times,
         } = self;
-        write!(f, "turn {turn} was asked for {answered} of {times} times")
+        write!(f, "turn {turn} was used {answered} of {times} times")
     }
 }
 
 impl ScriptCursor {
-    /// The script from its beginning.
+    /// Creates a cursor at the start of the script.
     pub fn new(script: impl Into<Arc<Script>>) -> Self {
         let script = script.into();
         Self {
@@ -49,49 +49,50 @@ impl ScriptCursor {
         }
     }
 
-    /// The script.
+    /// Returns the script.
     pub fn script(&self) -> &Script {
         &self.script
     }
 
-    /// The place, counted from 0, of the turn that answers this request; the error says why each turn that is left does not fit.
-    pub fn find(&self, asked: &RequestFeatures) -> Result<usize, String> {
-        let mut misfits = Vec::new();
+    /// Returns the index, counted from 0, of the turn for this request. The error explains why each remaining
+    /// turn does not match.
+    pub fn find(&self, features: &RequestFeatures) -> Result<usize, String> {
+        let mut mismatches = Vec::new();
         let turns = self.script.turns.iter().zip(&self.answered).enumerate();
-        for (place, (turn, answered)) in turns {
+        for (index, (turn, answered)) in turns {
             if *answered >= turn.times && !turn.or_more {
                 continue;
             }
-            match turn.when.mismatch(asked) {
-                None => return Ok(place),
-                Some(why) => misfits.push(format!("turn {}: {why}", place + 1)),
+            match turn.when.mismatch(features) {
+                None => return Ok(index),
+                Some(why) => mismatches.push(format!("turn {}: {why}", index + 1)),
             }
         }
-        if misfits.is_empty() {
-            return Err("every turn of the script is used up".to_owned());
+        if mismatches.is_empty() {
+            return Err("every turn of the script has been used".to_owned());
         }
-        Err(misfits.join("; "))
+        Err(mismatches.join("; "))
     }
 
-    /// The turn at this place.
-    pub fn turn(&self, place: usize) -> Option<&ScriptTurn> {
-        self.script.turns.get(place)
+    /// Returns the turn at this index.
+    pub fn turn(&self, index: usize) -> Option<&ScriptTurn> {
+        self.script.turns.get(index)
     }
 
-    /// Notes that the turn at this place has answered.
-    pub fn mark_used(&mut self, place: usize) {
-        if let Some(answered) = self.answered.get_mut(place) {
+    /// Records that the turn at this index has answered.
+    pub fn mark_used(&mut self, index: usize) {
+        if let Some(answered) = self.answered.get_mut(index) {
             *answered = answered.saturating_add(1);
         }
     }
 
-    /// The turns that nothing asked for, or not often enough.
+    /// Returns the turns that were not used, or not often enough.
     pub fn unused(&self) -> Vec<UnusedTurn> {
         let turns = self.script.turns.iter().zip(&self.answered).enumerate();
         turns
             .filter(|(_, (turn, answered))| **answered < turn.times)
-            .map(|(place, (turn, answered))| UnusedTurn {
-                turn: place + 1,
+            .map(|(index, (turn, answered))| UnusedTurn {
+                turn: index + 1,
                 answered: *answered,
                 times: turn.times,
             })

@@ -1,43 +1,43 @@
-//! What goes wrong on purpose.
+//! Injected faults.
 
 use serde::{Deserialize, Serialize};
 
-/// A failure that the script asks for.
+/// A fault that the script injects.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum Fault {
-    /// The model refuses with this status.
+    /// The model responds with this error status.
     Status(ErrorStatus),
     /// The conversation is too long for the model.
     ContextOverflow,
-    /// Nothing comes at all, not even the beginning of an answer.
+    /// Nothing is sent, not even the start of a response.
     Hang,
-    /// The answer begins with the turn's parts, and then nothing comes any more.
+    /// The response starts with the turn's parts, and then nothing more is sent.
     HangMidStream,
-    /// The answer begins with the turn's parts, and then the connection is gone.
+    /// The response starts with the turn's parts, and then the connection is closed.
     Cut,
-    /// The answer begins with the turn's parts, and then comes something that is not what it should be.
+    /// The response starts with the turn's parts, and then a malformed frame is sent.
     Malformed,
 }
 
 impl Fault {
-    /// Whether parts of an answer may come before it.
+    /// Returns `true` if parts of an answer may precede the fault.
     pub fn comes_after_parts(&self) -> bool {
         matches!(self, Self::HangMidStream | Self::Cut | Self::Malformed)
     }
 }
 
-/// A status other than 200, and what comes with it.
+/// An error status with its details.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ErrorStatus {
     /// The status: 401, 403, 429, 500, 503, 529 or any other from 400 on.
     pub code: u16,
-    /// How long the model asks to wait, in seconds.
+    /// The Retry-After time in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_secs: Option<u64>,
-    /// What the model says; a sentence that fits the status by default.
+    /// The error message; by default one that matches the status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }

@@ -1,70 +1,70 @@
-//! What a model wants done, without the name of any agent's tool.
+//! Tool requests that do not name an agent's tool.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A wish that each agent has its own tool for.
+/// A tool request that each agent executes with its own tool.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Intent {
     /// Run a command in the workspace.
     Shell {
-        /// A line for the shell.
+        /// The shell command.
         command: String,
     },
-    /// Make a file, or replace it.
+    /// Create or replace a file.
     WriteFile {
-        /// Where, from the workspace.
+        /// The path, relative to the workspace.
         path: String,
-        /// All of it.
+        /// The whole content.
         content: String,
     },
-    /// Change one place of a file.
+    /// Change one part of a file.
     EditFile {
-        /// Where, from the workspace.
+        /// The path, relative to the workspace.
         path: String,
-        /// The text to replace, in whole lines: Codex's patches know nothing smaller.
+        /// The text to replace, in whole lines: Codex's patches support nothing smaller.
         old: String,
-        /// What comes in its place.
+        /// The replacement.
         new: String,
     },
-    /// Look at a file.
+    /// Read a file.
     ReadFile {
-        /// Where, from the workspace.
+        /// The path, relative to the workspace.
         path: String,
     },
     /// Call a tool of an MCP server.
     Mcp {
-        /// The server, as the agent was told its name.
+        /// The name of the server in the agent's configuration.
         server: String,
-        /// The tool, as the server names it.
+        /// The server's name for the tool.
         tool: String,
-        /// What it takes.
+        /// The arguments.
         arguments: Map<String, Value>,
     },
-    /// List what an MCP server has to read.
+    /// List the resources of an MCP server.
     McpResources {
-        /// The server, as the agent was told its name.
+        /// The name of the server in the agent's configuration.
         server: String,
     },
-    /// Read what an MCP server has to read.
+    /// Read a resource of an MCP server.
     McpResource {
-        /// The server, as the agent was told its name.
+        /// The name of the server in the agent's configuration.
         server: String,
-        /// The resource.
+        /// The URI of the resource.
         uri: String,
     },
-    /// Call a tool by the name that one agent has for it.
+    /// Call a tool by an agent's own name for it.
     Raw {
         /// The name.
         name: String,
-        /// What it takes; a tool for plain text gets a string.
+        /// The arguments; a tool for plain text gets a string.
         arguments: Value,
     },
 }
 
 impl Intent {
-    /// The word for it.
+    /// Returns the kind of the intent.
     pub fn kind(&self) -> IntentKind {
         match self {
             Self::Shell { .. } => IntentKind::Shell,
@@ -79,18 +79,18 @@ impl Intent {
     }
 }
 
-/// The word for an intent, as scripts and scenarios write it.
+/// The kind of an intent, with its name in scripts and scenarios.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum IntentKind {
     /// Run a command.
     Shell,
-    /// Make or replace a file.
+    /// Create or replace a file.
     WriteFile,
     /// Change a file.
     EditFile,
-    /// Look at a file.
+    /// Read a file.
     ReadFile,
     /// Call an MCP server's tool.
     Mcp,
@@ -103,7 +103,7 @@ pub enum IntentKind {
 }
 
 impl IntentKind {
-    /// The word.
+    /// Returns the name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Shell => "shell",
@@ -117,7 +117,7 @@ impl IntentKind {
         }
     }
 
-    /// The intents that agents have tools of their own for.
+    /// The intents for which agents have their own tools.
     pub const NATIVE: [Self; 6] = [
         Self::Shell,
         Self::WriteFile,
@@ -127,9 +127,9 @@ impl IntentKind {
         Self::McpResource,
     ];
 
-    /// The intent with this word, among those that agents have tools of their own for.
-    pub fn from_name(word: &str) -> Option<Self> {
-        Self::NATIVE.into_iter().find(|kind| kind.as_str() == word)
+    /// Returns the intent with this name, among those for which agents have their own tools.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NATIVE.into_iter().find(|kind| kind.as_str() == name)
     }
 }
 

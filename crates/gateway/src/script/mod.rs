@@ -1,7 +1,7 @@
-//! What a model will say, written down beforehand.
+//! Scripts: predefined responses of a model.
 //!
-//! A script knows nothing of HTTP or of any agent's tools. The scripted model serves it to real agents; a mock agent plays the
-//! same script by itself, doing in its workspace what the intents say.
+//! A script is independent of HTTP and of any agent's tools. The scripted model serves it to real agents; a
+//! mock agent plays the same script itself and executes the intents in its workspace.
 
 mod cursor;
 mod fault;
@@ -20,49 +20,50 @@ pub use matcher::{Matcher, RequestFeatures};
 pub use part::ScriptPart;
 pub use read::{SCRIPT_BYTES, ScriptError};
 
-/// A list of turns, and what they have in common.
+/// A list of turns, and common settings.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
-    /// What the script is about, for whoever reads it.
+    /// A description of the script.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
-    /// The folder that relative paths start from, for agents that want whole paths and do not say where they work.
+    /// The directory that relative paths start from, for agents that require absolute paths and do not send
+    /// their working directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
-    /// The answers.
+    /// The turns.
     pub turns: Vec<ScriptTurn>,
 }
 
-/// One answer of the model, and the requests that it is for.
+/// One response of the model, and the requests it answers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptTurn {
-    /// Which requests it answers; everything by default.
+    /// The requests it answers; all by default.
     #[serde(default, skip_serializing_if = "Matcher::is_any")]
     pub when: Matcher,
-    /// What the model says and does, in order.
+    /// The parts of the response, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answer: Vec<ScriptPart>,
-    /// What goes wrong instead, or after these parts.
+    /// A fault that replaces the response, or follows its parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,
-    /// How many requests it answers.
+    /// The number of requests it answers.
     #[serde(default = "once", skip_serializing_if = "is_once")]
     pub times: u32,
-    /// Whether it goes on answering after that.
+    /// Whether it may answer more requests than that.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub or_more: bool,
-    /// How long a streamed answer rests between two pieces, in milliseconds.
+    /// The delay between two chunks of a streamed response, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_ms: Option<u64>,
-    /// The tokens it claims to have used.
+    /// The reported token usage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<ScriptedUsage>,
 }
 
 impl ScriptTurn {
-    /// A turn of these parts, for any request, once.
+    /// Creates a turn with these parts that answers any request, once.
     pub fn new(answer: impl IntoIterator<Item = ScriptPart>) -> Self {
         Self {
             answer: answer.into_iter().collect(),
@@ -71,7 +72,7 @@ impl ScriptTurn {
         }
     }
 
-    /// A turn that only fails.
+    /// Creates a turn that only injects a fault.
     pub fn failing(fault: Fault) -> Self {
         Self {
             fault: Some(fault),
@@ -80,22 +81,22 @@ impl ScriptTurn {
     }
 }
 
-/// The tokens that a scripted answer claims to have used.
+/// The token usage that a scripted response reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ScriptedUsage {
-    /// All tokens read, those from the cache included.
+    /// All input tokens, including cached ones.
     pub input: u64,
-    /// All tokens written, thoughts included.
+    /// All output tokens, including reasoning.
     pub output: u64,
-    /// Of those read, how many came from the cache.
+    /// Input tokens read from the cache.
     pub cached: u64,
-    /// Of those written, how many were thought.
+    /// Output tokens used for reasoning.
     pub reasoning: u64,
 }
 
 impl Default for ScriptedUsage {
-    /// The same small numbers for every answer, so that two recordings of one script are equal.
+    /// The same small numbers for every response, so that two recordings of one script are equal.
     fn default() -> Self {
         Self {
             input: 100,
@@ -110,7 +111,10 @@ fn once() -> u32 {
     1
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde requires this signature"
+)]
 fn is_once(times: &u32) -> bool {
     *times == 1
 }

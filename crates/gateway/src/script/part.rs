@@ -1,4 +1,4 @@
-//! The pieces of a scripted answer.
+//! The parts of a scripted response.
 
 use std::time::Duration;
 
@@ -8,30 +8,30 @@ use serde_json::Value;
 use super::Intent;
 use super::part_format::PartFormat;
 
-/// A piece of a scripted answer.
+/// A part of a scripted response.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(from = "PartFormat", into = "PartFormat")]
 #[non_exhaustive]
 pub enum ScriptPart {
-    /// Words.
+    /// Text.
     Text(String),
-    /// A thought.
+    /// Reasoning.
     Reasoning(String),
-    /// An object, for whoever asked for one: as words, or through the tool that the agent offers for it.
+    /// An object, for a request that asks for one: as text, or through the tool that the agent offers for it.
     Json(Value),
-    /// Silence.
+    /// A wait.
     Wait(Duration),
-    /// Something to do.
+    /// A tool call.
     Call(Intent),
 }
 
 impl ScriptPart {
-    /// Words.
+    /// Creates a text part.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
 
-    /// Something to do.
+    /// Returns the intent of a tool call.
     pub fn call(&self) -> Option<&Intent> {
         match self {
             Self::Call(intent) => Some(intent),

@@ -1,6 +1,7 @@
-//! A piece of an answer as it stands in the file: one word and what belongs to it.
+//! The file format of a part: one key and its value.
 //!
-//! Apart from [`ScriptPart`] so that the file stays flat (`{"shell": {…}}`) while the code tells words from deeds.
+//! It is separate from [`ScriptPart`], so that the file stays flat (`{"shell": {…}}`) while the code
+//! distinguishes text from tool calls.
 
 use std::time::Duration;
 
@@ -52,8 +53,8 @@ pub(super) enum PartFormat {
 }
 
 impl From<PartFormat> for ScriptPart {
-    fn from(written: PartFormat) -> Self {
-        Self::Call(match written {
+    fn from(format: PartFormat) -> Self {
+        Self::Call(match format {
             PartFormat::Text(text) => return Self::Text(text),
             PartFormat::Reasoning(text) => return Self::Reasoning(text),
             PartFormat::Json(value) => return Self::Json(value),

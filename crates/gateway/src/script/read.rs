@@ -1,14 +1,14 @@
-//! A script from its file, and what is wrong with it if it cannot be played.
+//! Reading of scripts, and their validation.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::{Fault, Script, ScriptPart};
 
-/// The largest script that is read.
+/// The maximum size of a script.
 pub const SCRIPT_BYTES: u64 = 16 << 20;
 
-/// Why a script cannot be played.
+/// Error when a script cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScriptError {
@@ -17,35 +17,35 @@ pub enum ScriptError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// The file is larger than anyone writes.
+    /// The file is larger than the limit.
     #[error("{}: larger than {SCRIPT_BYTES} bytes", path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,
     },
-    /// It is not a script.
+    /// The text is not a script.
     #[error("{origin}:{line}:{column}: {problem}")]
     Malformed {
-        /// Where it was read from.
+        /// The origin of the text.
         origin: String,
         /// The line, counted from 1.
         line: usize,
         /// The column, counted from 1.
         column: usize,
-        /// The key and what is wrong with it.
+        /// The key and its error.
         problem: String,
     },
-    /// It can be read, but it asks for something that makes no sense.
+    /// The script can be parsed but is invalid.
     #[error("{origin}: {key}: {problem}")]
     Invalid {
-        /// Where it was read from.
+        /// The origin of the text.
         origin: String,
-        /// Where in the script.
+        /// The key in the script.
         key: String,
-        /// What is wrong and what to do.
+        /// The problem and how to solve it.
         problem: &'static str,
     },
 }
@@ -67,7 +67,7 @@ impl Script {
         Self::parse(&text, &path.display().to_string())
     }
 
-    /// Reads a script from its text; `origin` names it in errors.
+    /// Parses a script from its text; `origin` names it in errors.
     pub fn parse(text: &str, origin: &str) -> Result<Self, ScriptError> {
         let mut json = serde_json::Deserializer::from_str(text);
         let script: Self = serde_path_to_error::deserialize(&mut json)
@@ -76,7 +76,7 @@ impl Script {
             origin: origin.to_owned(),
             line: error.line(),
             column: error.column(),
-            problem: "more after the end of the script".to_owned(),
+            problem: "trailing data after the end of the script".to_owned(),
         })?;
         match script.problem() {
             None => Ok(script),
@@ -88,24 +88,24 @@ impl Script {
         }
     }
 
-    /// The first thing that makes no sense, under its key.
+    /// Returns the first invalid key with its problem.
     fn problem(&self) -> Option<(String, &'static str)> {
         if self.turns.is_empty() {
             return Some(("turns".to_owned(), "empty: write at least one turn"));
         }
-        self.turns.iter().enumerate().find_map(|(place, turn)| {
-            let key = |rest: &str| format!("turns[{place}]{rest}");
-            let silent = !turn.answer.iter().any(|part| !matches!(part, ScriptPart::Wait(_)));
+        self.turns.iter().enumerate().find_map(|(index, turn)| {
+            let key = |rest: &str| format!("turns[{index}]{rest}");
+            let empty = !turn.answer.iter().any(|part| !matches!(part, ScriptPart::Wait(_)));
             match &turn.fault {
-                None if silent => Some((key(".answer"), "says nothing: add a part or a fault")),
-                Some(fault) if !silent && !fault.comes_after_parts() => Some((
+                None if empty => Some((key(".answer"), "has neither parts nor a fault: add one")),
+                Some(fault) if !empty && !fault.comes_after_parts() => Some((
                     key(".fault"),
-                    "comes instead of an answer: remove the answer, or use hang_mid_stream, cut or malformed",
+                    "replaces the answer: remove the answer, or use hang_mid_stream, cut or malformed",
                 )),
-                Some(Fault::Status(refusal)) if !(400..=599).contains(&refusal.code) => {
+                Some(Fault::Status(status)) if !(400..=599).contains(&status.code) => {
                     Some((key(".fault.status.code"), "not a status from 400 to 599"))
                 }
-                _ if turn.times == 0 => Some((key(".times"), "0: remove the turn, or write at least 1")),
+                _ if turn.times == 0 => Some((key(".times"), "must be at least 1: raise it, or remove the turn")),
                 _ => None,
             }
         })
@@ -114,11 +114,11 @@ impl Script {
 
 fn malformed(origin: &str, error: &serde_path_to_error::Error<serde_json::Error>) -> ScriptError {
     let path = error.path().to_string();
-    // Where the text itself is broken, the last step of the way is not known.
+    // If the JSON itself is malformed, the last step of the path is unknown.
     let key = path.trim_end_matches(['.', '?']);
     let inner = error.inner();
     let text = inner.to_string();
-    // The place is said in front; serde_json says it again at the end.
+    // The position is already at the start of the error; serde_json repeats it at the end.
     let text = text
         .rsplit_once(" at line ")
         .map_or(text.as_str(), |(text, _)| text);

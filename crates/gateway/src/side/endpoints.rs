@@ -1,39 +1,39 @@
-//! Addresses beside the conversation: is anybody there, which models, how many tokens.
+//! Endpoints beside the conversation: health checks, model lists, token counts.
 
 use axum::http::Method;
 use serde_json::{Value, json};
 
 use crate::model_list::{self, ModelEntry};
 
-/// The one model.
+/// The only model.
 const MODEL: ModelEntry<'_> = ModelEntry {
     id: "scripted",
     title: "Scripted",
     owner: "windlass",
 };
-/// The same, as Ollama's clients know it.
+/// The model's name for Ollama clients.
 const TAG: ModelEntry<'_> = ModelEntry {
     id: "scripted:latest",
     title: "Scripted",
     owner: "scripted",
 };
-/// Bytes per token, about.
+/// Approximate number of bytes per token.
 const TOKEN_BYTES: usize = 4;
 
-/// An answer that belongs to no conversation.
+/// A response that does not belong to a conversation.
 #[derive(Debug)]
 pub(crate) struct PlainResponse {
-    /// What was asked.
+    /// What was requested.
     pub(crate) name: &'static str,
-    /// The answer, JSON or a sentence.
+    /// The body, JSON or a text.
     pub(crate) body: Value,
 }
 
-/// The answer to a request of this method and path, if it is such a side call.
+/// Returns the response to a request with this method and path, if it is a side call.
 pub(crate) fn endpoint(method: &Method, path: &str, body_bytes: usize) -> Option<PlainResponse> {
     let path = path.trim_end_matches('/');
     let (name, body) = if method == Method::HEAD {
-        ("is anybody there", Value::Null) // Claude Code, Ollama's own programs
+        ("health check", Value::Null) // Claude Code, Ollama's own programs
     } else if method == Method::GET {
         get(path)?
     } else {
@@ -44,7 +44,7 @@ pub(crate) fn endpoint(method: &Method, path: &str, body_bytes: usize) -> Option
 
 fn get(path: &str) -> Option<(&'static str, Value)> {
     Some(match path {
-        "" => ("is anybody there", "Ollama is running".into()),
+        "" => ("health check", "Ollama is running".into()),
         _ if path.ends_with("/api/tags") => ("models", model_list::tags(&[TAG])),
         _ if path.ends_with("/api/ps") => ("running models", json!({ "models": [] })),
         _ if path.ends_with("/api/version") => ("version", json!({ "version": "0.12.0" })),

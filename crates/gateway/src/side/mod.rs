@@ -1,6 +1,6 @@
-//! What agents ask besides the work itself: lists of models, token counts, titles, routers, reviews.
+//! Requests of agents besides the conversation: model lists, token counts, titles, routers, reviews.
 //!
-//! These get a plausible answer and use up no turn of the script.
+//! They get a plausible answer and do not use a turn of the script.
 
 mod calls;
 mod endpoints;

@@ -1,11 +1,11 @@
-"""A small MCP server on stdin and stdout: one tool, which says back what it is told, and one thing to read."""
+"""A small MCP server on stdin and stdout, with one tool, which returns its input, and one resource."""
 
 import json
 import sys
 
 TOOL = {
     "name": "say_back",
-    "description": "Says back what it is told.",
+    "description": "Returns the given text.",
     "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
 }
 

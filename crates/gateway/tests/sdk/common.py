@@ -1,4 +1,4 @@
-"""What the four scripts share: the scripted model's address, and a check that something fails as it should."""
+"""Shared by the four SDK scripts: the scripted model's URL, and checks for values and errors."""
 
 import sys
 
@@ -19,7 +19,7 @@ CITIES = [{"city": "Brno", "days": 3}, {"city": "Oslo", "days": 1}]
 
 
 def fails(kind, call):
-    """The error of this kind that the call ends with."""
+    """Calls `call` and returns its error, which must be of this kind."""
     try:
         call()
     except kind as error:

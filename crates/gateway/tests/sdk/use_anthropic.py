@@ -1,4 +1,4 @@
-"""The official Anthropic SDK, with its own validation switched on."""
+"""The official Anthropic SDK, with its own validation enabled."""
 
 import anthropic
 from common import CITIES, HELLO, SCHEMA, URL, equal, fails
@@ -47,7 +47,7 @@ equal(error.body["error"]["type"], "rate_limit_error")
 fails(anthropic.InternalServerError, lambda: ask("broken"))
 equal(fails(anthropic.APIStatusError, lambda: ask("busy")).body["error"]["type"], "overloaded_error")
 assert "too long" in str(fails(anthropic.BadRequestError, lambda: ask("too long")))
-assert "does not expect" in str(fails(anthropic.BadRequestError, lambda: ask("nobody")))
+assert "does not expect" in str(fails(anthropic.BadRequestError, lambda: ask("unscripted")))
 fails(Exception, lambda: stream("cut"))
 fails(Exception, lambda: stream("garbage"))
 print("ok")

@@ -1,4 +1,4 @@
-"""Google's own SDK."""
+"""Google's official SDK."""
 
 import json
 
@@ -47,7 +47,7 @@ equal(fails(errors.ClientError, lambda: ask("forbidden")).code, 403)
 equal(fails(errors.ClientError, lambda: ask("slow down")).code, 429)
 equal(fails(errors.ServerError, lambda: ask("broken")).code, 500)
 fails(errors.ClientError, lambda: ask("too long"))
-assert "does not expect" in str(fails(errors.ClientError, lambda: stream("nobody")))
+assert "does not expect" in str(fails(errors.ClientError, lambda: stream("unscripted")))
 fails(Exception, lambda: stream("cut"))
 fails(Exception, lambda: stream("garbage"))
 print("ok")

@@ -1,4 +1,4 @@
-"""Ollama's own SDK."""
+"""Ollama's official SDK."""
 
 import json
 
@@ -35,7 +35,7 @@ equal(client.show("scripted").capabilities, ["completion", "tools"])
 equal(fails(ollama.ResponseError, lambda: ask("unauthorized")).status_code, 401)
 equal(fails(ollama.ResponseError, lambda: stream("slow down")).status_code, 429)
 equal(fails(ollama.ResponseError, lambda: ask("busy")).status_code, 529)
-assert "does not expect" in fails(ollama.ResponseError, lambda: stream("nobody")).error
+assert "does not expect" in fails(ollama.ResponseError, lambda: stream("unscripted")).error
 fails(Exception, lambda: stream("cut"))
 fails(Exception, lambda: stream("garbage"))
 print("ok")

@@ -1,4 +1,4 @@
-"""The official OpenAI SDK, both of its APIs, with its own validation switched on."""
+"""The official OpenAI SDK, both of its APIs, with its own validation enabled."""
 
 import json
 
@@ -74,7 +74,7 @@ for ask, stream in (chat, chat_stream), (respond, respond_stream):
     fails(openai.InternalServerError, lambda: ask("broken"))
     fails(openai.InternalServerError, lambda: ask("busy"))
     equal(fails(openai.BadRequestError, lambda: ask("too long")).code, "context_length_exceeded")
-    assert "does not expect" in str(fails(openai.BadRequestError, lambda: stream("nobody")))
+    assert "does not expect" in str(fails(openai.BadRequestError, lambda: stream("unscripted")))
     fails(Exception, lambda: stream("cut"))
     fails(Exception, lambda: stream("garbage"))
 print("ok")

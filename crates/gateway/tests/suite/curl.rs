@@ -1,4 +1,4 @@
-//! Requests as curl sends them.
+//! Requests sent with curl.
 
 use std::time::Duration;
 
@@ -7,29 +7,29 @@ use tokio::process::Command;
 use windlass_gateway::RunningModel;
 use windlass_wire::Dialect;
 
-/// What curl saw.
+/// A response as received by curl.
 #[derive(Debug)]
-pub(crate) struct Seen {
-    /// Curl's own exit code: 0, or 18 for a broken transfer, 28 for one that took too long.
+pub(crate) struct CurlResponse {
+    /// Curl's exit code: 0, or 18 for an incomplete transfer, 28 for a timeout.
     pub(crate) exit: i32,
-    /// The status, 0 if none came.
+    /// The status, 0 if there is none.
     pub(crate) status: u16,
     /// The headers in lower case, one per line.
     pub(crate) headers: String,
-    /// The body as far as it came.
+    /// The body, as far as it was received.
     pub(crate) body: String,
 }
 
-impl Seen {
-    /// The body as JSON.
+impl CurlResponse {
+    /// Parses the body as JSON.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 }
 
-/// Sends a request; `body` makes it a POST.
-pub(crate) async fn curl(url: &str, body: Option<&Value>, extra: &[&str]) -> Seen {
+/// Sends a request. With a `body` it is a POST.
+pub(crate) async fn curl(url: &str, body: Option<&Value>, extra: &[&str]) -> CurlResponse {
     let mut command = Command::new("curl");
     command.args(["-sS", "-i", "--no-buffer", "--max-time", "2", url]);
     command.args(extra);
@@ -48,8 +48,11 @@ pub(crate) async fn curl(url: &str, body: Option<&Value>, extra: &[&str]) -> See
         .unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     let (headers, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
-    let status = headers.split(' ').nth(1).and_then(|word| word.parse().ok());
-    Seen {
+    let status = headers
+        .split(' ')
+        .nth(1)
+        .and_then(|status| status.parse().ok());
+    CurlResponse {
         exit: output.status.code().unwrap(),
         status: status.unwrap_or_default(),
         headers: headers.to_ascii_lowercase(),
@@ -57,29 +60,29 @@ pub(crate) async fn curl(url: &str, body: Option<&Value>, extra: &[&str]) -> See
     }
 }
 
-/// A GET.
-pub(crate) async fn get(model: &RunningModel, path: &str) -> Seen {
+/// Sends a GET.
+pub(crate) async fn get(model: &RunningModel, path: &str) -> CurlResponse {
     curl(&format!("{}{path}", model.url()), None, &[]).await
 }
 
-/// A POST.
-pub(crate) async fn post(model: &RunningModel, path: &str, body: &Value) -> Seen {
+/// Sends a POST.
+pub(crate) async fn post(model: &RunningModel, path: &str, body: &Value) -> CurlResponse {
     curl(&format!("{}{path}", model.url()), Some(body), &[]).await
 }
 
-/// Asks in a dialect, with one tool for shell commands on offer.
+/// Sends a request in a dialect, with one tool for shell commands.
 pub(crate) async fn ask(
     model: &RunningModel,
     dialect: Dialect,
     stream: bool,
     prompt: &str,
-) -> Seen {
-    let (path, body) = question(dialect, stream, prompt);
+) -> CurlResponse {
+    let (path, body) = request_body(dialect, stream, prompt);
     post(model, path, &body).await
 }
 
-/// A question as the documentation of each API writes it.
-pub(crate) fn question(dialect: Dialect, stream: bool, prompt: &str) -> (&'static str, Value) {
+/// Returns path and body of a request as in the documentation of each API.
+pub(crate) fn request_body(dialect: Dialect, stream: bool, prompt: &str) -> (&'static str, Value) {
     let schema = json!({
         "type": "object", "properties": { "command": { "type": "string" } }, "required": ["command"],
     });

@@ -1,21 +1,21 @@
-//! Everything that goes wrong on purpose, in every dialect.
+//! All injected faults, in every dialect.
 
 use windlass_wire::{Dialect, ErrorKind, ModelEvent, StreamDecoder};
 
-use super::curl::{Seen, ask};
+use super::curl::{CurlResponse, ask};
 use super::models::serve;
 
-/// Asks a model whose only turn is this.
-async fn fails(turn: &str, dialect: Dialect, stream: bool) -> Seen {
+/// Sends a request to a model with this turn only.
+async fn respond(turn: &str, dialect: Dialect, stream: bool) -> CurlResponse {
     let model = serve(&format!(r#"{{"turns": [{turn}]}}"#)).await;
-    let seen = ask(&model, dialect, stream, "ping").await;
+    let received = ask(&model, dialect, stream, "ping").await;
     let report = model.stop().await;
     assert!(report.is_clean(), "{report}");
-    seen
+    received
 }
 
 #[tokio::test]
-async fn statuses_come_in_the_form_of_the_dialect() {
+async fn error_status_has_the_format_of_the_dialect() {
     use ErrorKind::{Authentication, Overloaded, Permission, RateLimited, Server};
     let statuses = [
         (401, Authentication),
@@ -27,104 +27,123 @@ async fn statuses_come_in_the_form_of_the_dialect() {
     ];
     for dialect in Dialect::ALL {
         for (code, kind) in statuses {
-            let turn =
-                format!(r#"{{"fault": {{"status": {{"code": {code}, "message": "because"}}}}}}"#);
-            let seen = fails(&turn, dialect, code % 2 == 0).await;
-            let error = dialect.parse_error(seen.status, &[], seen.body.as_bytes());
+            let turn = format!(
+                r#"{{"fault": {{"status": {{"code": {code}, "message": "test message"}}}}}}"#
+            );
+            let received = respond(&turn, dialect, code % 2 == 0).await;
+            let error = dialect.parse_error(received.status, &[], received.body.as_bytes());
             assert_eq!(
                 (error.kind, error.retry_after),
                 (kind, None),
-                "{dialect} {seen:?}"
+                "{dialect} {received:?}"
             );
-            assert!(error.message.contains("because"), "{dialect} {seen:?}");
-            assert!(!seen.headers.contains("retry-after"));
-            // Anthropic's clients know overload as 529.
+            assert!(
+                error.message.contains("test message"),
+                "{dialect} {received:?}"
+            );
+            assert!(!received.headers.contains("retry-after"));
+            // Anthropic's clients expect 529 for overload.
             if !(dialect == Dialect::Messages && code == 503) {
-                assert_eq!(seen.status, code, "{dialect}");
+                assert_eq!(received.status, code, "{dialect}");
             }
         }
     }
 }
 
 #[tokio::test]
-async fn a_refusal_may_say_how_long_to_wait() {
+async fn error_status_may_have_retry_after() {
     for dialect in Dialect::ALL {
         let turn = r#"{"fault": {"status": {"code": 429, "retry_after_secs": 7}}}"#;
-        let seen = fails(turn, dialect, true).await;
-        assert_eq!(seen.status, 429);
-        assert!(seen.headers.contains("\nretry-after: 7"), "{seen:?}");
+        let received = respond(turn, dialect, true).await;
+        assert_eq!(received.status, 429);
+        assert!(
+            received.headers.contains("\nretry-after: 7"),
+            "{received:?}"
+        );
     }
 }
 
 #[tokio::test]
-async fn a_conversation_can_be_too_long() {
+async fn context_overflow_is_reported_in_every_dialect() {
     for dialect in Dialect::ALL {
-        let seen = fails(r#"{"fault": "context_overflow"}"#, dialect, true).await;
-        let error = dialect.parse_error(seen.status, &[], seen.body.as_bytes());
-        assert_eq!(error.kind, ErrorKind::ContextOverflow, "{dialect} {seen:?}");
+        let received = respond(r#"{"fault": "context_overflow"}"#, dialect, true).await;
+        let error = dialect.parse_error(received.status, &[], received.body.as_bytes());
+        assert_eq!(
+            error.kind,
+            ErrorKind::ContextOverflow,
+            "{dialect} {received:?}"
+        );
     }
 }
 
 #[tokio::test]
-async fn a_hang_sends_nothing_at_all() {
-    let seen = fails(r#"{"fault": "hang"}"#, Dialect::Chat, true).await;
-    assert_eq!((seen.exit, seen.status), (28, 0), "{seen:?}");
+async fn hang_sends_nothing() {
+    let received = respond(r#"{"fault": "hang"}"#, Dialect::Chat, true).await;
+    assert_eq!((received.exit, received.status), (28, 0), "{received:?}");
 }
 
 #[tokio::test]
-async fn a_hang_in_mid_stream_comes_after_the_parts() {
+async fn hang_mid_stream_follows_the_parts() {
     let turn = r#"{"answer": [{"text": "so far"}], "fault": "hang_mid_stream"}"#;
     for (dialect, stream) in [
         (Dialect::Messages, true),
         (Dialect::Responses, true),
         (Dialect::Chat, false),
     ] {
-        let seen = fails(turn, dialect, stream).await;
-        assert_eq!((seen.exit, seen.status), (28, 200), "{seen:?}");
-        assert_eq!(seen.body.contains("so far"), stream, "{seen:?}");
+        let received = respond(turn, dialect, stream).await;
+        assert_eq!((received.exit, received.status), (28, 200), "{received:?}");
+        assert_eq!(received.body.contains("so far"), stream, "{received:?}");
     }
 }
 
 #[tokio::test]
-async fn a_cut_takes_the_connection_away() {
+async fn cut_closes_the_connection() {
     let turn = r#"{"answer": [{"text": "so far"}], "fault": "cut"}"#;
     for dialect in Dialect::ALL {
         for stream in [false, true] {
-            let seen = fails(turn, dialect, stream).await;
-            assert_eq!((seen.exit, seen.status), (18, 200), "{dialect} {seen:?}");
+            let received = respond(turn, dialect, stream).await;
+            assert_eq!(
+                (received.exit, received.status),
+                (18, 200),
+                "{dialect} {received:?}"
+            );
         }
-        let seen = fails(turn, dialect, true).await;
+        let received = respond(turn, dialect, true).await;
         assert_eq!(
-            last_kind(dialect, &seen),
+            error_kind(dialect, &received),
             Some(ErrorKind::Interrupted),
-            "{dialect} {seen:?}"
+            "{dialect} {received:?}"
         );
     }
 }
 
 #[tokio::test]
-async fn a_malformed_chunk_cannot_be_read() {
+async fn malformed_chunk_cannot_be_decoded() {
     let turn = r#"{"answer": [{"text": "so far"}], "fault": "malformed"}"#;
     for dialect in Dialect::ALL {
-        let seen = fails(turn, dialect, true).await;
-        assert_eq!((seen.exit, seen.status), (0, 200), "{dialect} {seen:?}");
+        let received = respond(turn, dialect, true).await;
         assert_eq!(
-            last_kind(dialect, &seen),
-            Some(ErrorKind::Protocol),
-            "{dialect} {seen:?}"
+            (received.exit, received.status),
+            (0, 200),
+            "{dialect} {received:?}"
         );
-        let seen = fails(turn, dialect, false).await;
+        assert_eq!(
+            error_kind(dialect, &received),
+            Some(ErrorKind::Protocol),
+            "{dialect} {received:?}"
+        );
+        let received = respond(turn, dialect, false).await;
         assert!(
-            dialect.parse_response(seen.body.as_bytes()).is_err(),
-            "{dialect} {seen:?}"
+            dialect.parse_response(received.body.as_bytes()).is_err(),
+            "{dialect} {received:?}"
         );
     }
 }
 
-fn last_kind(dialect: Dialect, seen: &Seen) -> Option<ErrorKind> {
-    let mut reader = StreamDecoder::new(dialect);
-    let mut events = reader.push(seen.body.as_bytes());
-    events.extend(reader.finish());
+fn error_kind(dialect: Dialect, received: &CurlResponse) -> Option<ErrorKind> {
+    let mut decoder = StreamDecoder::new(dialect);
+    let mut events = decoder.push(received.body.as_bytes());
+    events.extend(decoder.finish());
     match events.last() {
         Some(ModelEvent::Error(error)) => Some(error.kind),
         _ => None,
@@ -132,7 +151,7 @@ fn last_kind(dialect: Dialect, seen: &Seen) -> Option<ErrorKind> {
 }
 
 #[tokio::test]
-async fn a_turn_may_fail_several_times_before_the_next() {
+async fn turn_may_fail_several_times_before_the_next() {
     let model = serve(
         r#"{"turns": [{"fault": {"status": {"code": 503}}, "times": 2}, {"answer": [{"text": "ok"}]}]}"#,
     )
@@ -147,11 +166,11 @@ async fn a_turn_may_fail_several_times_before_the_next() {
 }
 
 #[tokio::test]
-async fn p11_a_stop_ends_what_hangs() {
+async fn p11_stop_ends_hanging_requests() {
     let model = serve(r#"{"turns": [{"fault": "hang"}]}"#).await;
     let url = model.url();
-    let asking = tokio::spawn(async move {
-        let (path, body) = super::curl::question(Dialect::Chat, true, "ping");
+    let request = tokio::spawn(async move {
+        let (path, body) = super::curl::request_body(Dialect::Chat, true, "ping");
         super::curl::curl(&format!("{url}{path}"), Some(&body), &[]).await
     });
     while model.requests().is_empty() {
@@ -159,5 +178,5 @@ async fn p11_a_stop_ends_what_hangs() {
     }
     let report = model.stop().await;
     assert!(report.is_clean(), "{report}");
-    assert_eq!(asking.await.unwrap().status, 503);
+    assert_eq!(request.await.unwrap().status, 503);
 }

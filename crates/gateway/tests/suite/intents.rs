@@ -1,4 +1,4 @@
-//! Intents on the tools that real agents offer, as they offer them.
+//! Intents resolved to the tools that real agents offer, in their format.
 
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
@@ -7,23 +7,23 @@ use windlass_gateway::script::IntentKind;
 use super::curl::post;
 use super::models::serve;
 
-const WISHES: &str = r#"
+const INTENTS: &str = r#"
     {"shell": {"command": "ls"}},
     {"write_file": {"path": "a.txt", "content": "it's\nnew\n"}},
     {"edit_file": {"path": "a.txt", "old": "new", "new": "old"}},
     {"read_file": {"path": "a.txt"}}"#;
 
-/// The calls that an agent with these tools gets, one per line, when its instructions say this.
-async fn calls(tools: Value, told: &str, wishes: &str) -> String {
-    let model = serve(&format!(r#"{{"turns": [{{"answer": [{wishes}]}}]}}"#)).await;
+/// Returns the calls for an agent with these tools and instructions, one per line.
+async fn calls(tools: Value, instructions: &str, intents: &str) -> String {
+    let model = serve(&format!(r#"{{"turns": [{{"answer": [{intents}]}}]}}"#)).await;
     let body = json!({
-        "model": "m", "instructions": told, "input": "go", "tools": tools,
+        "model": "m", "instructions": instructions, "input": "go", "tools": tools,
     });
-    let seen = post(&model, "/v1/responses", &body).await.json();
-    if let Some(problem) = seen["error"]["message"].as_str() {
+    let response = post(&model, "/v1/responses", &body).await.json();
+    if let Some(problem) = response["error"]["message"].as_str() {
         return problem.to_owned();
     }
-    let items = seen["output"].as_array().unwrap();
+    let items = response["output"].as_array().unwrap();
     let lines = items.iter().map(|item| {
         let input = item.get("arguments").unwrap_or(&item["input"]);
         let namespace = item["namespace"].as_str().map(|name| format!("{name} "));
@@ -37,11 +37,11 @@ async fn calls(tools: Value, told: &str, wishes: &str) -> String {
     lines.collect()
 }
 
-async fn check(tools: Value, told: &str, expected: Expect) {
-    expected.assert_eq(&calls(tools, told, WISHES).await);
+async fn check(tools: Value, instructions: &str, expected: Expect) {
+    expected.assert_eq(&calls(tools, instructions, INTENTS).await);
 }
 
-/// A function with these required properties; those with `=` carry a description.
+/// Returns a function with these required properties; the text after `=` is the description.
 fn tool(name: &str, properties: &[&str]) -> Value {
     let mut list = serde_json::Map::new();
     let mut required = Vec::new();
@@ -58,7 +58,7 @@ fn tool(name: &str, properties: &[&str]) -> Value {
 }
 
 #[tokio::test]
-async fn claude_code_wants_whole_paths() {
+async fn claude_code_gets_absolute_paths() {
     let path = "file_path=The absolute path to the file";
     let tools = json!([
         tool("Bash", &["command"]),
@@ -80,7 +80,7 @@ async fn claude_code_wants_whole_paths() {
 }
 
 #[tokio::test]
-async fn gemini_wants_to_know_why() {
+async fn gemini_gets_an_instruction() {
     let tools = json!([
         tool("run_shell_command", &["command"]),
         tool(
@@ -104,7 +104,7 @@ async fn gemini_wants_to_know_why() {
 }
 
 #[tokio::test]
-async fn codex_patches_files_and_reads_them_through_its_shell() {
+async fn codex_edits_with_patches_and_reads_with_its_shell() {
     let tools =
         json!([tool("exec_command", &["cmd"]), { "type": "custom", "name": "apply_patch" }]);
     check(
@@ -132,7 +132,7 @@ async fn codex_patches_files_and_reads_them_through_its_shell() {
 }
 
 #[tokio::test]
-async fn a_shell_alone_is_enough() {
+async fn shell_alone_is_sufficient() {
     let mut shell = tool("shell", &["command"]);
     shell["parameters"]["properties"]["command"]["type"] = "array".into();
     check(
@@ -149,7 +149,7 @@ async fn a_shell_alone_is_enough() {
 }
 
 #[tokio::test]
-async fn tools_that_nobody_knows_are_met_by_their_shape() {
+async fn unknown_tools_are_matched_by_their_schema() {
     let tools = json!([
         tool("view_image", &["path"]),
         tool("do_shell_thing", &["script"]),
@@ -171,32 +171,32 @@ async fn tools_that_nobody_knows_are_met_by_their_shape() {
 }
 
 #[tokio::test]
-async fn without_a_tool_the_agent_and_the_reader_are_told() {
-    let answer = calls(json!([tool("think", &["thought"])]), "", WISHES).await;
+async fn missing_tool_is_reported() {
+    let answer = calls(json!([tool("think", &["thought"])]), "", INTENTS).await;
     assert_eq!(
         answer,
-        "turn 1 cannot be played here: no tool for `shell` is offered, only: think"
+        "turn 1 cannot be played: the request offers no tool for intent `shell`; offered: think"
     );
 }
 
 #[tokio::test]
-async fn mcp_tools_go_by_each_agents_name_for_them() {
-    let wish = r#"{"mcp": {"server": "files", "tool": "list", "arguments": {"in": "."}}}"#;
+async fn mcp_tools_are_called_by_each_agents_name() {
+    let intent = r#"{"mcp": {"server": "files", "tool": "list", "arguments": {"in": "."}}}"#;
     for name in [
         "mcp__files__list",
         "mcp_files_list",
         "files_list",
         "files-list",
     ] {
-        let answer = calls(json!([tool("x", &[]), tool(name, &[])]), "", wish).await;
+        let answer = calls(json!([tool("x", &[]), tool(name, &[])]), "", intent).await;
         assert_eq!(answer, format!("{name} {{\"in\":\".\"}}\n"));
     }
-    let answer = calls(json!([tool("exec_command", &["cmd"])]), "", wish).await;
+    let answer = calls(json!([tool("exec_command", &["cmd"])]), "", intent).await;
     assert_eq!(answer, "mcp__files list {\"in\":\".\"}\n");
 }
 
 #[tokio::test]
-async fn an_object_goes_through_the_tool_for_it() {
+async fn structured_answer_uses_the_agents_tool() {
     let answer = calls(
         json!([tool("StructuredOutput", &[])]),
         "",
@@ -207,7 +207,7 @@ async fn an_object_goes_through_the_tool_for_it() {
 }
 
 #[test]
-fn names_tell_what_a_tool_is_for() {
+fn tool_name_determines_the_intent() {
     assert!(IntentKind::Shell.has_tool("exec_command"));
     assert!(
         IntentKind::WriteFile.has_tool("apply_patch")

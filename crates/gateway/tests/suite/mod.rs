@@ -1,20 +1,20 @@
-//! What each file is about is in its name.
+//! The test suite. Each file is named after its subject.
 
+mod agent_api;
+mod agent_api_errors;
+mod agent_api_harness;
+mod agent_api_setup;
+mod cassette;
 mod curl;
 mod dialects;
 mod faults;
-mod front;
-mod front_errors;
-mod front_stage;
-mod front_world;
+mod harness;
 mod intents;
 mod models;
+mod real_agent_api;
 mod real_agents;
 mod real_agents_more;
-mod real_front;
 mod real_sdk;
 mod script;
 mod side;
-mod tape;
 mod tools;
-mod world;

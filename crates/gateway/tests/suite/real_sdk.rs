@@ -1,4 +1,4 @@
-//! The providers' own SDKs read every answer.
+//! The providers' official SDKs parse every response.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use windlass_gateway::{Script, ScriptedModel};
 
 use super::tools::install;
 
-/// Runs a Python script against a model of its own, and checks that only its one deliberate question was unexpected.
+/// Runs a Python script against its own model, and checks that only its deliberate requests were unexpected.
 async fn sdk(name: &str, unexpected: u64) {
     let python = install("sdk", "venv-sdk").join("bin/python");
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
@@ -18,7 +18,7 @@ async fn sdk(name: &str, unexpected: u64) {
     let mut command = Command::new(python);
     command
         .env_clear()
-        .arg("-B") // Leaves no compiled files in the tree.
+        .arg("-B") // Writes no compiled files into the repository.
         .arg(tests.join("sdk").join(name))
         .arg(model.url())
         .kill_on_drop(true);
@@ -27,14 +27,14 @@ async fn sdk(name: &str, unexpected: u64) {
         .unwrap_or_else(|_| panic!("{name} hangs: {}", model.report()))
         .unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let said = format!(
+    let details = format!(
         "{}{}\n{}",
         text(&output.stdout),
         text(&output.stderr),
         model.report()
     );
-    assert!(output.status.success(), "{said}");
-    assert!(output.stdout.ends_with(b"ok\n"), "{said}");
+    assert!(output.status.success(), "{details}");
+    assert!(output.stdout.ends_with(b"ok\n"), "{details}");
     let report = model.stop().await;
     assert_eq!(report.unexpected, unexpected, "{report}");
 }

@@ -1,4 +1,4 @@
-//! Scripts as people write them, and what they are told when it is wrong.
+//! Parsing of scripts, and error messages for invalid ones.
 
 use expect_test::{Expect, expect};
 use windlass_gateway::script::{IntentKind, RequestFeatures, Script, ScriptCursor};
@@ -6,55 +6,55 @@ use windlass_gateway::script::{IntentKind, RequestFeatures, Script, ScriptCursor
 use super::models::script;
 
 #[track_caller]
-fn refused(json: &str, expected: Expect) {
+fn check_error(json: &str, expected: Expect) {
     expected.assert_eq(&Script::parse(json, "demo.json").unwrap_err().to_string());
 }
 
 #[test]
-fn a_script_is_read_and_written_back() {
+fn script_round_trips() {
     let text = r#"{"about":"everything","workspace":"/w","turns":[{"when":{"contains":"go","tool":"shell","turn":1},"answer":[{"reasoning":"r"},{"text":"t"},{"wait_ms":5},{"shell":{"command":"ls"}},{"write_file":{"path":"a","content":"b"}},{"edit_file":{"path":"a","old":"b","new":"c"}},{"read_file":{"path":"a"}},{"mcp":{"server":"s","tool":"t","arguments":{"x":1}}},{"call":{"name":"n","arguments":"text"}},{"json":{"k":[1]}}],"times":2,"or_more":true,"delay_ms":10,"usage":{"input":1,"output":2,"cached":0,"reasoning":0}},{"fault":{"status":{"code":429,"retry_after_secs":7}}},{"answer":[{"text":"half"}],"fault":"cut"}]}"#;
     assert_eq!(serde_json::to_string(&script(text)).unwrap(), text);
 }
 
 #[test]
-fn mistakes_are_named_with_their_place() {
+fn errors_name_the_position() {
     let unknown = "{\"turns\": [\n  {\"answer\": [{\"shel\": {}}]}\n]}";
     let unknown = Script::parse(unknown, "demo.json").unwrap_err().to_string();
     let expected =
         "demo.json:2:21: turns[0].answer[0]: unknown variant `shel`, expected one of `text`, ";
     assert!(unknown.starts_with(expected), "{unknown}");
-    refused(
+    check_error(
         "{\"turns\": [{\"answer\": [],\n\"whem\": {}}]}",
         expect![
             "demo.json:2:6: turns[0].whem: unknown field `whem`, expected one of `when`, `answer`, `fault`, `times`, `or_more`, `delay_ms`, `usage`"
         ],
     );
-    refused(
+    check_error(
         r#"{"turns": [{"answer": [{"shell": {"cmd": "ls"}}]}]}"#,
         expect![
             "demo.json:1:39: turns[0].answer[0].shell.cmd: unknown field `cmd`, expected `command`"
         ],
     );
-    refused(
+    check_error(
         r#"{"turns": [{"answer": [{"text": "hi"}],}]}"#,
         expect!["demo.json:1:40: turns[0]: trailing comma"],
     );
-    refused("", expect!["demo.json:1:0: EOF while parsing a value"]);
-    refused(
+    check_error("", expect!["demo.json:1:0: EOF while parsing a value"]);
+    check_error(
         r#"{"turns": []}"#,
         expect!["demo.json: turns: empty: write at least one turn"],
     );
-    refused(
+    check_error(
         r#"{"turns": [{"answer": [{"wait_ms": 1}]}]}"#,
-        expect!["demo.json: turns[0].answer: says nothing: add a part or a fault"],
+        expect!["demo.json: turns[0].answer: has neither parts nor a fault: add one"],
     );
-    refused(
+    check_error(
         r#"{"turns": [{"answer": [{"text": "x"}], "fault": "hang"}]}"#,
         expect![
-            "demo.json: turns[0].fault: comes instead of an answer: remove the answer, or use hang_mid_stream, cut or malformed"
+            "demo.json: turns[0].fault: replaces the answer: remove the answer, or use hang_mid_stream, cut or malformed"
         ],
     );
-    refused(
+    check_error(
         r#"{"turns": [{"fault": {"status": {"code": 200}}}]}"#,
         expect!["demo.json: turns[0].fault.status.code: not a status from 400 to 599"],
     );
@@ -65,9 +65,9 @@ fn mistakes_are_named_with_their_place() {
     );
 }
 
-fn asked(news: &str, turn: usize) -> RequestFeatures {
+fn features(text: &str, turn: usize) -> RequestFeatures {
     RequestFeatures {
-        news: news.to_owned(),
+        news: text.to_owned(),
         tools: vec!["Bash".to_owned()],
         intents: vec![IntentKind::Shell],
         turn,
@@ -75,8 +75,8 @@ fn asked(news: &str, turn: usize) -> RequestFeatures {
 }
 
 #[test]
-fn the_first_turn_that_is_left_and_fits_answers() {
-    let mut play = ScriptCursor::new(script(
+fn first_unused_matching_turn_answers() {
+    let mut cursor = ScriptCursor::new(script(
         r#"{"turns": [
             {"when": {"contains": "red"}, "answer": [{"text": "1"}]},
             {"when": {"tool": "Write"}, "answer": [{"text": "2"}]},
@@ -84,46 +84,46 @@ fn the_first_turn_that_is_left_and_fits_answers() {
             {"answer": [{"text": "4"}], "or_more": true}
         ]}"#,
     ));
-    let mut place = |news: &str, turn| {
-        let place = play.find(&asked(news, turn))?;
-        play.mark_used(place);
-        Ok::<_, String>(place + 1)
+    let mut turn_number = |text: &str, turn| {
+        let index = cursor.find(&features(text, turn))?;
+        cursor.mark_used(index);
+        Ok::<_, String>(index + 1)
     };
-    assert_eq!(place("blue", 1), Ok(4));
-    assert_eq!(place("red", 2), Ok(1));
-    assert_eq!(place("red", 2), Ok(3));
-    assert_eq!(place("red", 1), Ok(4));
-    let unmet: Vec<String> = play.unused().iter().map(ToString::to_string).collect();
+    assert_eq!(turn_number("blue", 1), Ok(4));
+    assert_eq!(turn_number("red", 2), Ok(1));
+    assert_eq!(turn_number("red", 2), Ok(3));
+    assert_eq!(turn_number("red", 1), Ok(4));
+    let unused: Vec<String> = cursor.unused().iter().map(ToString::to_string).collect();
     assert_eq!(
-        unmet,
+        unused,
         [
-            "turn 2 was asked for 0 of 1 times",
-            "turn 3 was asked for 1 of 2 times"
+            "turn 2 was used 0 of 1 times",
+            "turn 3 was used 1 of 2 times"
         ]
     );
 }
 
 #[test]
-fn a_misfit_is_explained_turn_by_turn() {
-    let play = ScriptCursor::new(script(
+fn mismatch_is_explained_for_each_turn() {
+    let cursor = ScriptCursor::new(script(
         r#"{"turns": [{"when": {"tool": "Write"}, "answer": [{"text": "1"}]},
                       {"when": {"turn": 3}, "answer": [{"text": "2"}]}]}"#,
     ));
-    let why = play.find(&asked("x", 1)).unwrap_err();
+    let why = cursor.find(&features("x", 1)).unwrap_err();
     assert_eq!(
         why,
-        r#"turn 1: no tool "Write" is offered; turn 2: it asks for answer 1, not 3"#
+        r#"turn 1: no tool "Write" is offered; turn 2: it is turn 1 of the conversation, not 3"#
     );
-    let mut play = ScriptCursor::new(script(r#"{"turns": [{"answer": [{"text": "1"}]}]}"#));
-    play.mark_used(play.find(&asked("x", 1)).unwrap());
+    let mut cursor = ScriptCursor::new(script(r#"{"turns": [{"answer": [{"text": "1"}]}]}"#));
+    cursor.mark_used(cursor.find(&features("x", 1)).unwrap());
     assert_eq!(
-        play.find(&asked("x", 2)).unwrap_err(),
-        "every turn of the script is used up"
+        cursor.find(&features("x", 2)).unwrap_err(),
+        "every turn of the script has been used"
     );
 }
 
 #[test]
-fn the_examples_of_the_documentation_can_be_played() {
+fn documentation_examples_are_valid() {
     let page = super::tools::root().join("docs/testing-with-scripts.md");
     let page = std::fs::read_to_string(page).unwrap();
     let examples: Vec<&str> = page.split("```json\n").skip(1).collect();

@@ -1,4 +1,4 @@
-//! What agents ask besides, and what nobody expects.
+//! Side calls, and unexpected requests.
 
 use serde_json::json;
 use windlass_gateway::ExchangeOutcome;
@@ -10,11 +10,11 @@ use super::models::serve;
 const PONG: &str = r#"{"turns": [{"answer": [{"text": "pong"}]}]}"#;
 
 #[tokio::test]
-async fn lists_counts_and_greetings_use_up_no_turn() {
+async fn lists_counts_and_health_checks_use_no_turn() {
     let model = serve(PONG).await;
     for path in ["/", "/api/hello"] {
-        let seen = curl(&format!("{}{path}", model.url()), None, &["--head"]).await;
-        assert_eq!(seen.status, 200);
+        let received = curl(&format!("{}{path}", model.url()), None, &["--head"]).await;
+        assert_eq!(received.status, 200);
     }
     assert_eq!(get(&model, "/").await.body, "Ollama is running");
     assert_eq!(
@@ -54,15 +54,15 @@ async fn lists_counts_and_greetings_use_up_no_turn() {
 }
 
 #[tokio::test]
-async fn titles_and_routers_use_up_no_turn() {
+async fn titles_and_routers_use_no_turn() {
     let model = serve(PONG).await;
     let title = json!({ "model": "m", "stream": false, "messages": [
         { "role": "system", "content": "You are a title generator. You output ONLY a thread title." },
         { "role": "user", "content": "Say pong" },
     ]});
-    let seen = post(&model, "/v1/chat/completions", &title).await;
+    let received = post(&model, "/v1/chat/completions", &title).await;
     assert_eq!(
-        seen.json()["choices"][0]["message"]["content"],
+        received.json()["choices"][0]["message"]["content"],
         "Scripted session"
     );
 
@@ -74,8 +74,8 @@ async fn titles_and_routers_use_up_no_turn() {
             },
         }},
     });
-    let seen = post(&model, "/v1beta/models/m:generateContent", &router).await;
-    let text = &seen.json()["candidates"][0]["content"]["parts"][0]["text"];
+    let received = post(&model, "/v1beta/models/m:generateContent", &router).await;
+    let text = &received.json()["candidates"][0]["content"]["parts"][0]["text"];
     let score: serde_json::Value = serde_json::from_str(text.as_str().unwrap()).unwrap();
     assert_eq!(score["complexity_score"], 50);
 
@@ -85,7 +85,7 @@ async fn titles_and_routers_use_up_no_turn() {
     let names: Vec<ExchangeOutcome> = model
         .requests()
         .into_iter()
-        .map(|seen| seen.outcome)
+        .map(|received| received.outcome)
         .collect();
     let side = |name: &str| ExchangeOutcome::SideCall(name.to_owned());
     assert_eq!(
@@ -100,13 +100,13 @@ async fn titles_and_routers_use_up_no_turn() {
 }
 
 #[tokio::test]
-async fn what_no_turn_expects_is_refused_clearly_and_counted() {
+async fn unexpected_request_is_rejected_and_counted() {
     let script = r#"{"turns": [{"when": {"contains": "needle"}, "answer": [{"text": "found"}]}]}"#;
     for dialect in Dialect::ALL {
         let model = serve(script).await;
-        let seen = ask(&model, dialect, true, "hay").await;
-        assert_eq!(seen.status, 400, "{seen:?}");
-        let error = dialect.parse_error(seen.status, &[], seen.body.as_bytes());
+        let received = ask(&model, dialect, true, "hay").await;
+        assert_eq!(received.status, 400, "{received:?}");
+        let error = dialect.parse_error(received.status, &[], received.body.as_bytes());
         assert!(
             error
                 .message
@@ -120,13 +120,16 @@ async fn what_no_turn_expects_is_refused_clearly_and_counted() {
             "{error}"
         );
         let report = model.stop().await;
-        assert_eq!((report.unexpected, report.unmet.len()), (1, 1));
-        assert!(report.to_string().contains("it ends: hay"), "{report}");
+        assert_eq!((report.unexpected, report.unused_turns.len()), (1, 1));
+        assert!(
+            report.to_string().contains("the prompt ends with: hay"),
+            "{report}"
+        );
     }
 }
 
 #[tokio::test]
-async fn nonsense_is_refused_and_counted() {
+async fn malformed_requests_are_rejected_and_counted() {
     let model = serve(PONG).await;
     assert_eq!(get(&model, "/favicon.ico").await.status, 404);
     assert_eq!(post(&model, "/v1/embeddings", &json!({})).await.status, 404);
@@ -141,21 +144,26 @@ async fn nonsense_is_refused_and_counted() {
 }
 
 #[tokio::test]
-async fn p12_a_request_has_a_limit() {
+async fn p12_request_size_is_limited() {
     let model = serve(PONG).await;
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("big.json");
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("big.json");
     std::fs::write(&file, vec![b' '; windlass_gateway::BODY_BYTES + 1]).unwrap();
     let data = format!("@{}", file.display());
     let url = format!("{}/v1/messages", model.url());
-    let seen = curl(&url, None, &["-H", "expect:", "--data-binary", &data]).await;
-    assert_eq!(seen.status, 413, "{seen:?}");
+    let received = curl(&url, None, &["-H", "expect:", "--data-binary", &data]).await;
+    assert_eq!(received.status, 413, "{received:?}");
 }
 
 #[tokio::test]
-async fn p22_only_this_machine_is_served() {
+async fn p22_only_loopback_is_served() {
     let script = super::models::script(PONG);
     let listen = "0.0.0.0:0".parse().unwrap();
-    let refused = windlass_gateway::ScriptedModel::start(script, listen).await;
-    assert!(refused.unwrap_err().to_string().contains("other machines"));
+    let rejected = windlass_gateway::ScriptedModel::start(script, listen).await;
+    assert!(
+        rejected
+            .unwrap_err()
+            .to_string()
+            .contains("is not a loopback address")
+    );
 }

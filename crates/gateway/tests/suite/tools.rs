@@ -1,15 +1,15 @@
-//! Where the real programs are.
+//! Installation of the real programs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The top of the repository.
+/// Returns the root of the repository.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Installs what is not there yet, and gives the folder that holds it.
-pub(crate) fn install(what: &str, folder: &str) -> PathBuf {
+/// Installs what is missing, and returns its directory.
+pub(crate) fn install(what: &str, dir: &str) -> PathBuf {
     let setup = root().join("scripts/setup");
     let output = Command::new(setup).args(["--only", what]).output().unwrap();
     assert!(
@@ -17,5 +17,5 @@ pub(crate) fn install(what: &str, folder: &str) -> PathBuf {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    root().canonicalize().unwrap().join(".cache").join(folder)
+    root().canonicalize().unwrap().join(".cache").join(dir)
 }

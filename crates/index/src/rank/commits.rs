@@ -1,4 +1,5 @@
-//! What the past says: like commits vote for the files they changed, and files that changed together belong together.
+//! Commit history signals: similar commits vote for the files they changed, and files that changed together
+//! are related.
 
 use std::collections::HashMap;
 
@@ -8,12 +9,13 @@ use crate::bag::Bag;
 use crate::history::History;
 use crate::record::FileRecord;
 
-/// How many of the most similar commits have a vote.
+/// Maximum number of similar commits that vote.
 const MAX_VOTERS: usize = 50;
-/// A file that changed less often than this says little about its companions.
+/// Minimum number of changes for the normalization: a file with fewer changes says little about related
+/// files.
 const MIN_CHANGES: f32 = 4.0;
 
-/// The past, with its files by their places among the records.
+/// The commits, with their files as indices of the records.
 #[derive(Debug)]
 pub(super) struct CommitSignals {
     commits: Vec<Vec<usize>>,
@@ -22,7 +24,7 @@ pub(super) struct CommitSignals {
 
 impl CommitSignals {
     pub(super) fn new(history: &History, records: &[FileRecord]) -> Self {
-        let places: HashMap<&str, usize> = records
+        let indices: HashMap<&str, usize> = records
             .iter()
             .enumerate()
             .map(|(at, record)| (record.path.as_str(), at))
@@ -30,21 +32,21 @@ impl CommitSignals {
         let known: Vec<Option<usize>> = history
             .paths
             .iter()
-            .map(|path| places.get(path.as_str()).copied())
+            .map(|path| indices.get(path.as_str()).copied())
             .collect();
-        let here = |files: &Vec<u32>| {
+        let record_indices = |files: &Vec<u32>| {
             let files = files.iter();
             files
                 .filter_map(|at| *known.get(*at as usize)?)
                 .collect::<Vec<_>>()
         };
         Self {
-            commits: history.files.iter().map(here).collect(),
+            commits: history.files.iter().map(record_indices).collect(),
             files: records.len(),
         }
     }
 
-    /// What commits with a message like the task say about each file.
+    /// Scores each file by the commits whose message is similar to the task.
     pub(super) fn votes(&self, history: &History, query: &RankQuery) -> Vec<f32> {
         let mut messages = Field::new(query);
         for bag in Bag::all(&history.bags).take(self.commits.len()) {
@@ -63,7 +65,7 @@ impl CommitSignals {
         votes
     }
 
-    /// How often each file changed together with the seeds.
+    /// Scores each file by how often it changed together with the seeds.
     pub(super) fn co_changed(&self, seeds: &[(usize, f32)]) -> Vec<f32> {
         let weights: HashMap<usize, f32> = seeds.iter().copied().collect();
         let mut changes: HashMap<usize, f32> = HashMap::new();

@@ -1,4 +1,4 @@
-//! Why a file was chosen, in a few words.
+//! Explains briefly why a file was chosen.
 
 use super::fuse::{Ranked, Scored};
 use super::query::RankQuery;
@@ -6,33 +6,33 @@ use crate::bag::{Bag, BagBuilder};
 use crate::record::FileRecord;
 use crate::words::for_each_word;
 
-/// A signal that brought less than this part of the score is not worth a word.
+/// Signals that contribute less than this share of the score are not mentioned.
 const MIN_SHARE: f32 = 0.03;
-/// The most words that are named for one signal.
+/// Maximum number of words listed per signal.
 const MAX_NAMED_WORDS: usize = 4;
 
-/// Why this file was chosen: its strongest signals, each with what it saw.
+/// Returns why this file was chosen: its strongest signals, each with the matching words.
 pub(crate) fn explain(
     record: &FileRecord,
     query: &RankQuery,
     ranked: &Ranked,
     scored: &Scored,
 ) -> String {
-    let [contents, piece, path, names, votes, together, links] = scored.signals.weighted();
+    let [contents, chunk, path, names, votes, co_changed, references] = scored.signals.weighted();
     let mut parts = vec![
-        (contents + piece, Reason::Text),
+        (contents + chunk, Reason::Text),
         (path, Reason::Path),
         (names, Reason::Names),
         (votes, Reason::Votes),
-        (together, Reason::Together),
-        (links, Reason::Links),
+        (co_changed, Reason::CoChanged),
+        (references, Reason::References),
     ];
     let total: f32 = parts.iter().map(|(part, _)| part).sum();
     parts.retain(|(part, _)| *part > 0.0 && *part >= MIN_SHARE * total);
     parts.sort_by(|one, other| other.0.total_cmp(&one.0));
-    let say = |(_, reason): &(f32, Reason)| reason.describe(record, query, ranked);
-    let said: Vec<String> = parts.iter().filter_map(say).collect();
-    said.join("; ")
+    let describe = |(_, reason): &(f32, Reason)| reason.describe(record, query, ranked);
+    let reasons: Vec<String> = parts.iter().filter_map(describe).collect();
+    reasons.join("; ")
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -41,14 +41,14 @@ enum Reason {
     Path,
     Names,
     Votes,
-    Together,
-    Links,
+    CoChanged,
+    References,
 }
 
 impl Reason {
     fn describe(self, record: &FileRecord, query: &RankQuery, ranked: &Ranked) -> Option<String> {
         Some(match self {
-            Self::Text => format!("says {}", best(record.pieces(), query, ranked)?),
+            Self::Text => format!("contains {}", best(record.chunks(), query, ranked)?),
             Self::Names => format!(
                 "defines {}",
                 best(record.names().into_iter(), query, ranked)?
@@ -57,31 +57,31 @@ impl Reason {
                 let (mut bag, mut packed) = (BagBuilder::default(), Vec::new());
                 for_each_word(record.path.as_bytes(), |word, _| bag.add(word));
                 bag.pack(&mut packed);
-                format!("its path says {}", best(Bag::all(&packed), query, ranked)?)
+                format!("path contains {}", best(Bag::all(&packed), query, ranked)?)
             }
-            Self::Votes => "past commits told in like words changed it".to_owned(),
-            Self::Together => "it changed together with other likely files".to_owned(),
-            Self::Links => "other likely files refer to it".to_owned(),
+            Self::Votes => "changed by commits with similar messages".to_owned(),
+            Self::CoChanged => "changed together with other relevant files".to_owned(),
+            Self::References => "referenced by other relevant files".to_owned(),
         })
     }
 }
 
-/// The words of the query that are here, the telling ones first.
+/// Returns the query words in the bags, the most distinctive first.
 fn best<'a>(
     bags: impl Iterator<Item = Bag<'a>>,
     query: &RankQuery,
     ranked: &Ranked,
 ) -> Option<String> {
-    let mut here = vec![false; query.words.len()];
+    let mut present = vec![false; query.words.len()];
     for bag in bags {
-        bag.find(&query.words, |word, _| here[word] = true);
+        bag.find(&query.words, |word, _| present[word] = true);
     }
-    let mut found: Vec<usize> = (0..here.len()).filter(|word| here[*word]).collect();
-    found.sort_by(|one, other| ranked.rarity[*other].total_cmp(&ranked.rarity[*one]));
-    let said: Vec<&str> = found
+    let mut found: Vec<usize> = (0..present.len()).filter(|word| present[*word]).collect();
+    found.sort_by(|one, other| ranked.idf[*other].total_cmp(&ranked.idf[*one]));
+    let spellings: Vec<&str> = found
         .iter()
         .take(MAX_NAMED_WORDS)
-        .map(|word| query.said[*word].as_str())
+        .map(|word| query.spellings[*word].as_str())
         .collect();
-    (!said.is_empty()).then(|| said.join(", "))
+    (!spellings.is_empty()).then(|| spellings.join(", "))
 }

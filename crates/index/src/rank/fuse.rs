@@ -1,4 +1,4 @@
-//! The signals brought together.
+//! Combines the signals into one score.
 
 use super::commits::CommitSignals;
 use super::kind::FileKind;
@@ -7,66 +7,66 @@ use super::references::ReferenceGraph;
 use super::text;
 use crate::codebase::CodebaseIndex;
 
-/// What each signal says about one file, from zero to one.
+/// The score of one file by each signal, from zero to one.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Signals {
-    /// Its contents.
+    /// The whole text.
     pub(crate) contents: f32,
-    /// Its best piece.
-    pub(crate) piece: f32,
-    /// Its path.
+    /// The best chunk of the text.
+    pub(crate) chunk: f32,
+    /// The path.
     pub(crate) path: f32,
-    /// The names it defines.
+    /// The defined names.
     pub(crate) names: f32,
-    /// Past commits told in like words.
+    /// Commits with similar messages.
     pub(crate) votes: f32,
-    /// How it changed together with the likely files.
-    pub(crate) together: f32,
-    /// How the likely files refer to it.
-    pub(crate) links: f32,
+    /// Changes together with the relevant files.
+    pub(crate) co_changed: f32,
+    /// References from the relevant files.
+    pub(crate) references: f32,
 }
 
-/// How much each signal counts for. There are few of them, and they are round: they were chosen on the history of
-/// eight repositories, and are meant for others.
+/// Weights of the signals. They are few and round: they were chosen on the history of eight repositories, and
+/// are meant for others.
 pub(super) const WEIGHTS: Signals = Signals {
     contents: 0.8,
-    piece: 1.0,
+    chunk: 1.0,
     path: 0.5,
     names: 0.1,
     votes: 0.5,
-    together: 0.2,
-    links: 0.1,
+    co_changed: 0.2,
+    references: 0.1,
 };
-/// How many of the best by text and past decide what is near them.
+/// Number of best files by text and history that the co-change and reference signals start from.
 const MAX_SEEDS: usize = 10;
 
 /// A file with its score.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scored {
-    /// Its place among the records.
+    /// Index of the record.
     pub(crate) at: usize,
     pub(crate) score: f32,
     pub(crate) signals: Signals,
 }
 
-/// The files that have anything to do with a task.
+/// The files with a positive score.
 #[derive(Debug)]
 pub(crate) struct Ranked {
     /// Best first.
     pub(crate) files: Vec<Scored>,
-    /// How telling each word of the query is.
-    pub(crate) rarity: Vec<f32>,
+    /// Inverse document frequency of each query word, weighted.
+    pub(crate) idf: Vec<f32>,
 }
 
-/// Every file that has anything to do with the task, best first.
+/// Returns all files with a positive score, best first.
 pub(crate) fn rank(index: &CodebaseIndex, query: &RankQuery) -> Ranked {
     let records = &index.records;
     let mut text = text::scores(records, query);
-    let past = CommitSignals::new(&index.history, records);
-    let mut votes = past.votes(&index.history, query);
+    let commits = CommitSignals::new(&index.history, records);
+    let mut votes = commits.votes(&index.history, query);
     for scores in [
         &mut text.contents,
-        &mut text.piece,
+        &mut text.chunk,
         &mut text.path,
         &mut text.names,
         &mut votes,
@@ -77,7 +77,7 @@ pub(crate) fn rank(index: &CodebaseIndex, query: &RankQuery) -> Ranked {
         .map(|at| {
             let signals = Signals {
                 contents: text.contents[at],
-                piece: text.piece[at],
+                chunk: text.chunk[at],
                 path: text.path[at],
                 names: text.names[at],
                 votes: votes[at],
@@ -87,14 +87,14 @@ pub(crate) fn rank(index: &CodebaseIndex, query: &RankQuery) -> Ranked {
         })
         .collect();
     let seeds = seeds(&files);
-    let mut together = past.co_changed(&seeds);
-    let mut links = ReferenceGraph::new(records).spread(&seeds);
-    normalize(&mut together);
-    normalize(&mut links);
+    let mut co_changed = commits.co_changed(&seeds);
+    let mut references = ReferenceGraph::new(records).spread(&seeds);
+    normalize(&mut co_changed);
+    normalize(&mut references);
     for file in &mut files {
         let signals = Signals {
-            together: together[file.at],
-            links: links[file.at],
+            co_changed: co_changed[file.at],
+            references: references[file.at],
             ..file.signals
         };
         *file = Scored::new(
@@ -112,7 +112,7 @@ pub(crate) fn rank(index: &CodebaseIndex, query: &RankQuery) -> Ranked {
     });
     Ranked {
         files,
-        rarity: text.rarity,
+        idf: text.idf,
     }
 }
 
@@ -128,21 +128,21 @@ impl Scored {
 }
 
 impl Signals {
-    /// What each signal brings to the score.
+    /// Returns the contribution of each signal to the score.
     pub(super) fn weighted(&self) -> [f32; 7] {
         [
             self.contents * WEIGHTS.contents,
-            self.piece * WEIGHTS.piece,
+            self.chunk * WEIGHTS.chunk,
             self.path * WEIGHTS.path,
             self.names * WEIGHTS.names,
             self.votes * WEIGHTS.votes,
-            self.together * WEIGHTS.together,
-            self.links * WEIGHTS.links,
+            self.co_changed * WEIGHTS.co_changed,
+            self.references * WEIGHTS.references,
         ]
     }
 }
 
-/// The best few so far, with their scores.
+/// Returns the best files so far, with their scores.
 fn seeds(files: &[Scored]) -> Vec<(usize, f32)> {
     let mut all: Vec<(usize, f32)> = files.iter().map(|file| (file.at, file.score)).collect();
     all.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
@@ -151,7 +151,7 @@ fn seeds(files: &[Scored]) -> Vec<(usize, f32)> {
     all
 }
 
-/// Brings scores to the range from zero to one.
+/// Normalizes scores to the range from zero to one.
 fn normalize(scores: &mut [f32]) {
     let top = scores.iter().copied().fold(0.0, f32::max);
     if top > 0.0 {

@@ -1,15 +1,15 @@
-//! What a file is for, by its path: code is what tasks change; tests, prose and data come along.
+//! The kind of a file, by its path. Tasks mostly change code; tests, documentation and data weigh less.
 
-/// What a file is for.
+/// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileKind {
-    /// Code and whatever else makes the program.
+    /// Code, and everything else that is part of the program.
     Source,
-    /// A test or an example, or what they use.
+    /// A test, an example, or a file they use.
     Test,
-    /// Words for people.
+    /// Documentation.
     Docs,
-    /// Settings, the work of others, and what nobody writes by hand.
+    /// Settings, vendored files and generated files.
     Data,
 }
 
@@ -63,10 +63,10 @@ const TEST_DIRS: &[&str] = &[
     "bench",
 ];
 const TEST_NAMES: &[&str] = &["test", "tests", "conftest"];
-/// How the name of a test begins, and how it ends before its extension.
+/// Prefixes of test file names, and suffixes before the extension.
 const TEST_PREFIXES: &[&str] = &["test_"];
 const TEST_SUFFIXES: &[&str] = &["_test", "_tests", ".test", ".spec"];
-/// How the name of a test ends where capitals part words.
+/// Suffixes of test file names in camel case.
 const TEST_CAMEL_SUFFIXES: &[&str] = &[
     "Test.java",
     "Tests.java",
@@ -76,7 +76,7 @@ const TEST_CAMEL_SUFFIXES: &[&str] = &[
 ];
 
 impl FileKind {
-    /// How much a file of this kind counts for against code that says the same.
+    /// Returns the weight of a file of this kind, relative to code with the same text.
     pub(crate) fn weight(self) -> f32 {
         match self {
             Self::Source => 1.0,
@@ -85,36 +85,39 @@ impl FileKind {
     }
 
     pub(crate) fn from_path(path: &str) -> Self {
-        let (folders, file) = path.rsplit_once('/').unwrap_or(("", path));
-        let folders = folders.to_ascii_lowercase();
-        let within = |names: &[&str]| folders.split('/').any(|folder| names.contains(&folder));
+        let (dirs, file) = path.rsplit_once('/').unwrap_or(("", path));
+        let dirs = dirs.to_ascii_lowercase();
+        let within = |names: &[&str]| dirs.split('/').any(|dir| names.contains(&dir));
         let lower = file.to_ascii_lowercase();
         let (stem, extension) = lower.rsplit_once('.').unwrap_or((&lower, ""));
         if DOC_EXTENSIONS.contains(&extension) || DOC_NAMES.contains(&stem) || within(DOC_DIRS) {
             return Self::Docs;
         }
-        let made = lower.ends_with(".d.ts") || lower.contains(".min.");
-        if DATA_EXTENSIONS.contains(&extension) || made || within(DATA_DIRS) {
+        let generated = lower.ends_with(".d.ts") || lower.contains(".min.");
+        if DATA_EXTENSIONS.contains(&extension) || generated || within(DATA_DIRS) {
             return Self::Data;
         }
-        if within(TEST_DIRS) || folders.split('/').any(is_test_folder) || is_test(file, stem) {
+        if within(TEST_DIRS) || dirs.split('/').any(is_test_dir) || is_test(file, stem) {
             return Self::Test;
         }
         Self::Source
     }
 }
 
-fn is_test_folder(folder: &str) -> bool {
-    let ends = ["-tests", "_tests", "_test"];
-    let begins = ["test_", "testsuite-"];
-    ends.iter().any(|end| folder.ends_with(end)) || begins.iter().any(|it| folder.starts_with(it))
+fn is_test_dir(dir: &str) -> bool {
+    let suffixes = ["-tests", "_tests", "_test"];
+    let prefixes = ["test_", "testsuite-"];
+    suffixes.iter().any(|suffix| dir.ends_with(suffix))
+        || prefixes.iter().any(|prefix| dir.starts_with(prefix))
 }
 
 fn is_test(file: &str, stem: &str) -> bool {
     TEST_NAMES.contains(&stem)
-        || TEST_PREFIXES.iter().any(|begin| stem.starts_with(begin))
-        || TEST_SUFFIXES.iter().any(|end| stem.ends_with(end))
-        || TEST_CAMEL_SUFFIXES.iter().any(|end| file.ends_with(end))
+        || TEST_PREFIXES.iter().any(|prefix| stem.starts_with(prefix))
+        || TEST_SUFFIXES.iter().any(|suffix| stem.ends_with(suffix))
+        || TEST_CAMEL_SUFFIXES
+            .iter()
+            .any(|suffix| file.ends_with(suffix))
 }
 
 #[cfg(test)]
@@ -122,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_says_what_a_file_is_for() {
+    fn path_determines_file_kind() {
         let cases = [
             ("src/lib.rs", FileKind::Source),
             ("unittest.py", FileKind::Source),

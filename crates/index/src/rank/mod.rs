@@ -1,7 +1,7 @@
-//! Which files and symbols a task is about.
+//! Ranks the files and symbols for a task.
 //!
-//! Several signals look at each file, each from its own side; every one is brought to the range from zero to one, and
-//! they are added up by a few fixed weights ([`fuse`]).
+//! Several signals score each file. Each score is normalized to the range from zero to one, and the scores
+//! are added with a few fixed weights ([`fuse`]).
 
 mod commits;
 mod explain;

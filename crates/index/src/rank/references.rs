@@ -1,4 +1,4 @@
-//! References between files: who uses what the likely files define, and what they use themselves.
+//! References between files: which files define the names that the relevant files use.
 
 use std::collections::HashMap;
 
@@ -6,12 +6,12 @@ use crate::bag::IdentityBuildHasher;
 use crate::record::FileRecord;
 use crate::words::{self, WordHash};
 
-/// A name that more files define says nothing about any of them.
+/// Maximum number of files that define a name; a name with more definitions identifies none of them.
 const MAX_DEFINERS: usize = 5;
-/// A shorter name is everybody's.
-const NAME_BYTES: usize = 4;
+/// Minimum size of a name; shorter names are too common.
+const MIN_NAME_BYTES: usize = 4;
 
-/// Who defines what.
+/// The files that define each name.
 #[derive(Debug)]
 pub(super) struct ReferenceGraph<'a> {
     records: &'a [FileRecord],
@@ -23,7 +23,7 @@ impl<'a> ReferenceGraph<'a> {
         let mut definers: HashMap<WordHash, Vec<u32>, IdentityBuildHasher> = HashMap::default();
         for (at, record) in records.iter().enumerate() {
             for symbol in &record.symbols {
-                if symbol.name.len() < NAME_BYTES {
+                if symbol.name.len() < MIN_NAME_BYTES {
                     continue;
                 }
                 let files = definers
@@ -38,18 +38,18 @@ impl<'a> ReferenceGraph<'a> {
         Self { records, definers }
     }
 
-    /// How much the seeds refer to each file.
+    /// Scores each file by the references from the seeds.
     pub(super) fn spread(&self, seeds: &[(usize, f32)]) -> Vec<f32> {
-        let mut used = vec![0.0; self.records.len()];
+        let mut scores = vec![0.0; self.records.len()];
         for (seed, weight) in seeds {
             for (file, share) in self.reference_shares(*seed) {
-                used[file as usize] += weight * share;
+                scores[file as usize] += weight * share;
             }
         }
-        used
+        scores
     }
 
-    /// Which other files a file uses, as shares of all that it uses.
+    /// Returns the files that a file refers to, as shares of all its references.
     fn reference_shares(&self, at: usize) -> Vec<(u32, f32)> {
         let mut shares: Vec<(u32, f32)> = Vec::new();
         let mut total = 0.0;

@@ -1,4 +1,4 @@
-//! Which symbols of a likely file the task is about: by their names, and by what stands in them.
+//! Finds the symbols of a relevant file that match the task, by name and by body.
 
 use super::fuse::Ranked;
 use super::query::RankQuery;
@@ -6,21 +6,21 @@ use crate::bag::{Bag, BagBuilder};
 use crate::symbols::Symbol;
 use crate::words::for_each_word;
 
-/// How much a word in a symbol's name counts for, against one in its body.
+/// Weight of a word in a symbol's name, relative to one in its body.
 const NAME_WEIGHT: f32 = 1.0;
-/// As many words as a body of usual length has.
+/// Number of words in a body of usual length.
 const TYPICAL_BODY_WORDS: f32 = 80.0;
 
-/// A symbol that has something to do with the task.
+/// A symbol that matches the task.
 #[derive(Debug)]
 pub(crate) struct SymbolHit {
-    /// Its place among the file's symbols.
+    /// Index among the file's symbols.
     pub(crate) at: usize,
     pub(crate) score: f32,
     pub(crate) why: String,
 }
 
-/// The symbols of a text that have something to do with the task. A symbol reaches to where the next one begins.
+/// Returns the symbols of a text that match the task. A symbol extends to the start of the next one.
 pub(crate) fn symbol_hits(
     symbols: &[Symbol],
     text: &[u8],
@@ -28,31 +28,33 @@ pub(crate) fn symbol_hits(
     ranked: &Ranked,
 ) -> Vec<SymbolHit> {
     let lines: Vec<&[u8]> = text.split_inclusive(|byte| *byte == b'\n').collect();
-    let begin = |at: usize| {
+    let start_line = |at: usize| {
         symbols
             .get(at)
             .map_or(lines.len(), |next| next.line as usize - 1)
     };
-    let most: f32 = ranked.rarity.iter().sum::<f32>().max(1.0);
-    let mut places = Vec::new();
+    let max_score: f32 = ranked.idf.iter().sum::<f32>().max(1.0);
+    let mut hits = Vec::new();
     for (at, symbol) in symbols.iter().enumerate() {
-        let start = begin(at).min(lines.len());
-        let body = &lines[start..begin(at + 1).clamp(start, lines.len())];
-        let (name, named) = QueryCounts::new(&[symbol.name.as_bytes()], query).score(query, ranked);
-        let (body, said) = QueryCounts::new(body, query).score(query, ranked);
-        let score = (NAME_WEIGHT * name + body) / most;
+        let start = start_line(at).min(lines.len());
+        let body = &lines[start..start_line(at + 1).clamp(start, lines.len())];
+        let (name, name_words) =
+            QueryCounts::new(&[symbol.name.as_bytes()], query).score(query, ranked);
+        let (body, body_words) = QueryCounts::new(body, query).score(query, ranked);
+        let score = (NAME_WEIGHT * name + body) / max_score;
         if score > 0.0 {
-            let why = match named.is_empty() {
-                false => format!("its name says {}", named.join(", ")),
-                true => format!("its body says {}", said.join(", ")),
+            let why = if name_words.is_empty() {
+                format!("body contains {}", body_words.join(", "))
+            } else {
+                format!("name contains {}", name_words.join(", "))
             };
-            places.push(SymbolHit { at, score, why });
+            hits.push(SymbolHit { at, score, why });
         }
     }
-    places
+    hits
 }
 
-/// What of the query is in a few lines.
+/// The query words in a few lines.
 struct QueryCounts {
     hits: Vec<(usize, u8)>,
     total: u32,
@@ -75,19 +77,20 @@ impl QueryCounts {
         }
     }
 
-    /// How much of the query that is, and the words that say most.
+    /// Returns the score, and the words that contribute most.
     fn score(&self, query: &RankQuery, ranked: &Ranked) -> (f32, Vec<String>) {
-        let room = 0.3 + 0.9 * self.total as f32 / TYPICAL_BODY_WORDS;
-        let worth = |(word, count): &(usize, u8)| {
+        let length_norm = 0.3 + 0.9 * self.total as f32 / TYPICAL_BODY_WORDS;
+        let word_score = |(word, count): &(usize, u8)| {
             let count = f32::from(*count);
-            (ranked.rarity[*word] * count * 2.2 / (count + room), *word)
+            let score = ranked.idf[*word] * count * 2.2 / (count + length_norm);
+            (score, *word)
         };
-        let mut each: Vec<(f32, usize)> = self.hits.iter().map(worth).collect();
+        let mut each: Vec<(f32, usize)> = self.hits.iter().map(word_score).collect();
         each.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
-        let said = each
+        let words = each
             .iter()
             .take(3)
-            .map(|(_, word)| query.said[*word].clone());
-        (each.iter().map(|(score, _)| score).sum(), said.collect())
+            .map(|(_, word)| query.spellings[*word].clone());
+        (each.iter().map(|(score, _)| score).sum(), words.collect())
     }
 }

@@ -1,29 +1,29 @@
-//! Text relevance: BM25 over a file's contents, its best piece, its path and the names it defines.
+//! Text relevance: BM25 over a file's contents, its best chunk, its path and the names it defines.
 
 use super::query::RankQuery;
 use crate::bag::{Bag, BagBuilder};
 use crate::record::FileRecord;
 use crate::words::for_each_word;
 
-/// How soon saying a word again stops counting.
+/// BM25 parameter k1: how fast repeated words stop adding to the score.
 const K: f32 = 1.2;
-/// How much a long text is held against it.
+/// BM25 parameter b: how much the score of long texts is reduced.
 const B: f32 = 0.75;
 
-/// What each text signal says about each file, in the order of the records.
+/// Scores of each file by each text signal, in the order of the records.
 #[derive(Debug)]
 pub(super) struct TextScores {
     pub(super) contents: Vec<f32>,
-    pub(super) piece: Vec<f32>,
+    pub(super) chunk: Vec<f32>,
     pub(super) path: Vec<f32>,
     pub(super) names: Vec<f32>,
-    /// How telling each word of the query is among all contents.
-    pub(super) rarity: Vec<f32>,
+    /// Inverse document frequency of each query word over all contents, weighted.
+    pub(super) idf: Vec<f32>,
 }
 
 pub(super) fn scores(records: &[FileRecord], query: &RankQuery) -> TextScores {
     let mut contents = Field::new(query);
-    let mut pieces = Field::new(query);
+    let mut chunks = Field::new(query);
     let mut path = Field::new(query);
     let mut names = Field::new(query);
     let (mut counts, mut packed) = (vec![0u32; query.words.len()], Vec::new());
@@ -31,12 +31,12 @@ pub(super) fn scores(records: &[FileRecord], query: &RankQuery) -> TextScores {
     let mut ends = Vec::with_capacity(records.len());
     for record in records {
         let mut total = 0;
-        for piece in record.pieces() {
-            total += piece.total;
-            pieces.add_bag(piece, query);
-            piece.find(&query.words, |word, count| counts[word] += u32::from(count));
+        for chunk in record.chunks() {
+            total += chunk.total;
+            chunks.add_bag(chunk, query);
+            chunk.find(&query.words, |word, count| counts[word] += u32::from(count));
         }
-        ends.push(pieces.ends.len());
+        ends.push(chunks.ends.len());
         let found = counts.iter().enumerate().filter(|(_, count)| **count > 0);
         contents.add(found.map(|(word, count)| (word, *count)), total);
         counts.fill(0);
@@ -51,32 +51,32 @@ pub(super) fn scores(records: &[FileRecord], query: &RankQuery) -> TextScores {
             None => names.add(std::iter::empty(), 0),
         }
     }
-    let each = pieces.scores(query);
+    let chunk_scores = chunks.scores(query);
     let mut start = 0;
     let best = ends.into_iter().map(|end| {
-        let own = &each[start..end];
+        let own = &chunk_scores[start..end];
         start = end;
         own.iter().copied().fold(0.0, f32::max)
     });
     TextScores {
-        piece: best.collect(),
-        rarity: contents.idf(query),
+        chunk: best.collect(),
+        idf: contents.idf(query),
         contents: contents.scores(query),
         path: path.scores(query),
         names: names.scores(query),
     }
 }
 
-/// Many texts of one kind, with what of the query is in each.
+/// Many texts of one kind, with the query words in each.
 #[derive(Debug)]
 pub(super) struct Field {
-    /// Words of the query by their place, with their counts, text after text.
+    /// Indices of query words with their counts, text after text.
     hits: Vec<(u16, u16)>,
-    /// Where each text's hits end.
+    /// End of each text's hits.
     ends: Vec<usize>,
     lengths: Vec<u32>,
-    /// In how many texts each word is.
-    spread: Vec<u32>,
+    /// Number of texts that contain each word.
+    document_frequency: Vec<u32>,
 }
 
 impl Field {
@@ -85,15 +85,15 @@ impl Field {
             hits: Vec::new(),
             ends: Vec::new(),
             lengths: Vec::new(),
-            spread: vec![0; query.words.len()],
+            document_frequency: vec![0; query.words.len()],
         }
     }
 
     pub(super) fn add_bag(&mut self, bag: Bag<'_>, query: &RankQuery) {
-        let (hits, spread) = (&mut self.hits, &mut self.spread);
+        let (hits, document_frequency) = (&mut self.hits, &mut self.document_frequency);
         bag.find(&query.words, |word, count| {
             hits.push((word as u16, u16::from(count)));
-            spread[word] += 1;
+            document_frequency[word] += 1;
         });
         self.ends.push(self.hits.len());
         self.lengths.push(bag.total);
@@ -103,41 +103,41 @@ impl Field {
         for (word, count) in found {
             let count = u16::try_from(count).unwrap_or(u16::MAX);
             self.hits.push((word as u16, count));
-            self.spread[word] += 1;
+            self.document_frequency[word] += 1;
         }
         self.ends.push(self.hits.len());
         self.lengths.push(length);
     }
 
-    /// How telling each word is: a word that few texts have, and that the query says often.
+    /// Returns the inverse document frequency of each word, weighted by its occurrences in the query.
     fn idf(&self, query: &RankQuery) -> Vec<f32> {
         let texts = self.ends.len() as f32;
-        let telling = |(spread, weight): (&u32, &f32)| {
-            let spread = *spread as f32;
-            weight * (1.0 + (texts - spread + 0.5) / (spread + 0.5)).ln()
+        let idf = |(frequency, weight): (&u32, &f32)| {
+            let frequency = *frequency as f32;
+            weight * (1.0 + (texts - frequency + 0.5) / (frequency + 0.5)).ln()
         };
-        self.spread
+        self.document_frequency
             .iter()
             .zip(&query.weights)
-            .map(telling)
+            .map(idf)
             .collect()
     }
 
-    /// The score of each text.
+    /// Returns the score of each text.
     pub(super) fn scores(&self, query: &RankQuery) -> Vec<f32> {
-        let written = self.lengths.iter().filter(|length| **length > 0).count();
+        let non_empty = self.lengths.iter().filter(|length| **length > 0).count();
         let total: u64 = self.lengths.iter().map(|length| u64::from(*length)).sum();
-        let average = (total as f32 / written.max(1) as f32).max(1.0);
-        let rarity = self.idf(query);
+        let average = (total as f32 / non_empty.max(1) as f32).max(1.0);
+        let idf = self.idf(query);
         let mut start = 0;
         let score = |(end, length): (&usize, &u32)| {
             let hits = &self.hits[start..*end];
             start = *end;
-            let room = K * (1.0 - B + B * *length as f32 / average);
+            let length_norm = K * (1.0 - B + B * *length as f32 / average);
             hits.iter()
                 .map(|(word, count)| {
                     let count = f32::from(*count);
-                    rarity[usize::from(*word)] * count * (K + 1.0) / (count + room)
+                    idf[usize::from(*word)] * count * (K + 1.0) / (count + length_norm)
                 })
                 .sum()
         };

@@ -1,4 +1,4 @@
-//! The symbols that a file defines, and the names it refers to.
+//! Extracts the symbols that a file defines and the names it refers to.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -17,30 +17,31 @@ use crate::words;
 #[cfg(test)]
 mod tests;
 
-/// A longer name is data.
-const NAME_BYTES: usize = 128;
-/// The most symbols that are kept of one file.
+/// Maximum size of a name; longer names are data.
+const MAX_NAME_BYTES: usize = 128;
+/// Maximum number of symbols per file.
 const MAX_SYMBOLS: usize = 5_000;
-/// How many matches may be open at once: what bounds a query on a text made to explode.
-const OPEN_MATCHES: u32 = 256;
-/// Nobody defines anything deeper in a tree than this, and a query takes time by nodes and depth.
+/// Maximum number of pending matches: bounds the cost of a query on a pathological file.
+const MAX_PENDING_MATCHES: u32 = 256;
+/// Maximum depth of a definition in the syntax tree. Real definitions are not deeper, and the cost of a query
+/// grows with depth.
 const MAX_DEPTH: u32 = 300;
-/// How long one file may take. Real ones take milliseconds; a few are made to take for ever.
+/// Time limit per file. Normal files take milliseconds; pathological ones could take forever.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// A symbol where it is defined.
+/// A symbol definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Symbol {
     pub(crate) name: String,
     pub(crate) kind: Kind,
-    /// From one.
+    /// Line number, starting at 1.
     pub(crate) line: u32,
 }
 
-/// The kinds of symbols, under the names that the queries give them.
+/// Defines the symbol kinds with the capture names of the queries.
 macro_rules! kinds {
     ($($kind:ident $name:literal),+ $(,)?) => {
-        /// What a symbol is.
+        /// The kind of a symbol.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         pub(crate) enum Kind { $($kind),+ }
 
@@ -49,7 +50,7 @@ macro_rules! kinds {
                 match self { $(Self::$kind => $name),+ }
             }
 
-            fn of(name: &str) -> Option<Self> {
+            fn from_name(name: &str) -> Option<Self> {
                 match name { $($name => Some(Self::$kind),)+ _ => None }
             }
         }
@@ -62,16 +63,16 @@ kinds! {
     Variable "variable", Field "field",
 }
 
-/// What a file defines and refers to.
+/// The symbols and references of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Outline {
-    /// In the order of the text.
+    /// In text order.
     pub(crate) symbols: Vec<Symbol>,
-    /// The names referred to, each by its hash.
+    /// Hashes of the names referred to.
     pub(crate) uses: BagBuilder,
 }
 
-/// Reads outlines. Each thread has its own.
+/// Parses outlines. Each thread has its own parser.
 pub(crate) struct SymbolParser {
     parser: Parser,
     cursor: QueryCursor,
@@ -81,7 +82,7 @@ pub(crate) struct SymbolParser {
 impl SymbolParser {
     pub(crate) fn new() -> Self {
         let mut cursor = QueryCursor::new();
-        cursor.set_match_limit(OPEN_MATCHES);
+        cursor.set_match_limit(MAX_PENDING_MATCHES);
         cursor.set_max_start_depth(Some(MAX_DEPTH));
         Self {
             parser: Parser::new(),
@@ -90,7 +91,7 @@ impl SymbolParser {
         }
     }
 
-    /// The outline of a text; empty where it cannot be parsed.
+    /// Returns the outline of a text. It is empty if the text cannot be parsed.
     pub(crate) fn outline(&mut self, language: &Language, text: &[u8]) -> Outline {
         let mut outline = Outline::default();
         let Some(query) = language.query() else {
@@ -101,8 +102,8 @@ impl SymbolParser {
             return outline;
         };
         let kinds = query.capture_names();
-        let mut watch = |_: &QueryCursorState| check_deadline(&clock, end);
-        let options = QueryCursorOptions::new().progress_callback(&mut watch);
+        let mut on_progress = |_: &QueryCursorState| check_deadline(&clock, end);
+        let options = QueryCursorOptions::new().progress_callback(&mut on_progress);
         let mut matches = self
             .cursor
             .matches_with_options(query, tree.root_node(), text, options);
@@ -110,11 +111,11 @@ impl SymbolParser {
             for capture in found.captures() {
                 let range = capture.node.byte_range();
                 let name = text.get(range).unwrap_or_default();
-                if name.is_empty() || name.len() > NAME_BYTES {
+                if name.is_empty() || name.len() > MAX_NAME_BYTES {
                     continue;
                 }
                 let kind = kinds.get(capture.index as usize).copied();
-                match kind.and_then(Kind::of) {
+                match kind.and_then(Kind::from_name) {
                     Some(kind) => outline.define(name, kind, capture.node.start_position().row),
                     None => outline.uses.add(words::hash_name(name)),
                 }
@@ -127,8 +128,8 @@ impl SymbolParser {
     fn parse(&mut self, language: &Language, text: &[u8], end: Duration) -> Option<Tree> {
         self.parser.set_language(&language.grammar()).ok()?;
         self.parser.reset();
-        let mut watch = |_: &ParseState| check_deadline(&self.clock, end);
-        let options = ParseOptions::new().progress_callback(&mut watch);
+        let mut on_progress = |_: &ParseState| check_deadline(&self.clock, end);
+        let options = ParseOptions::new().progress_callback(&mut on_progress);
         let mut read = |at: usize, _| text.get(at..).unwrap_or_default();
         self.parser
             .parse_with_options(&mut read, None, Some(options))
@@ -154,7 +155,7 @@ impl Outline {
         }
     }
 
-    /// Puts the symbols in order. Two patterns may see one definition: the kind that was named first is the better one.
+    /// Sorts the symbols. If two patterns match one definition, the kind that is declared first wins.
     fn sort_and_dedup(&mut self) {
         self.symbols.sort_by(|one, other| {
             let order = one.line.cmp(&other.line).then(one.name.cmp(&other.name));

@@ -1,4 +1,4 @@
-//! What each language's query sees in a small text of that language.
+//! Checks each language's query on a small fixture.
 
 use expect_test::{Expect, expect};
 
@@ -7,7 +7,7 @@ use std::path::Path;
 use super::*;
 use crate::bag::Bag;
 
-/// The symbols of a fixture, one a line, and then which of the names it refers to.
+/// Checks the symbols of a fixture, one per line, and which of the given names it refers to.
 #[track_caller]
 fn check(file: &str, names: &[&str], expect: Expect) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -212,8 +212,8 @@ fn cpp() {
 }
 
 #[test]
-fn a_header_is_c_unless_it_says_otherwise() {
-    let of = |text: &str| Language::detect("a.h", text.as_bytes()).unwrap().name;
-    assert_eq!(of("struct queue;\n"), "C");
-    assert_eq!(of("#pragma once\nnamespace queue {\n"), "C++");
+fn header_is_c_unless_it_looks_like_cpp() {
+    let language_of = |text: &str| Language::detect("a.h", text.as_bytes()).unwrap().name;
+    assert_eq!(language_of("struct queue;\n"), "C");
+    assert_eq!(language_of("#pragma once\nnamespace queue {\n"), "C++");
 }

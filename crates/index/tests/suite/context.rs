@@ -8,9 +8,9 @@ use windlass_core::task::{Issue, Task};
 use windlass_core::workspace::ContextSource;
 use windlass_index::{CodebaseContext, HistorySource, NewHistory, PastCommit};
 
-use super::World;
+use super::Harness;
 
-/// A past of one commit, told anew each time.
+/// A history of one commit, returned each time.
 #[derive(Debug)]
 struct OneCommit;
 
@@ -56,17 +56,19 @@ fn issue() -> Issue {
 }
 
 #[tokio::test]
-async fn a_context_is_the_task_its_issue_and_what_they_are_about() {
-    let (world, task, issue) = (World::small(), task(), issue());
-    let codebase = CodebaseContext::new(world.caches());
-    let context = codebase.build_context(&world.project(), &task, None).await;
+async fn context_contains_task_issue_and_relevant_code() {
+    let (harness, task, issue) = (Harness::small(), task(), issue());
+    let codebase = CodebaseContext::new(harness.cache_dir());
+    let context = codebase
+        .build_context(&harness.project(), &task, None)
+        .await;
     let context = context.unwrap();
     assert_eq!(context.related_files[0].path, "src/lease.rs");
     assert_eq!(context.related_symbols[0].name, "renew_lease");
     assert_eq!((&context.task, &context.issue_context), (&task, &None));
 
     let context = codebase
-        .build_context(&world.project(), &task, Some(&issue))
+        .build_context(&harness.project(), &task, Some(&issue))
         .await;
     let context = context.unwrap();
     let paths: Vec<&str> = context
@@ -79,28 +81,28 @@ async fn a_context_is_the_task_its_issue_and_what_they_are_about() {
 }
 
 #[tokio::test]
-async fn the_past_is_learnt_once_and_kept() {
-    let world = World::small();
-    let codebase = CodebaseContext::new(world.caches()).with_history(OneCommit);
+async fn history_is_added_once_and_cached() {
+    let harness = Harness::small();
+    let codebase = CodebaseContext::new(harness.cache_dir()).with_history(OneCommit);
     for _ in 0..3 {
-        let index = codebase.open(&world.project()).await.unwrap();
+        let index = codebase.open(&harness.project()).await.unwrap();
         assert_eq!(index.commit_count(), 1);
         assert_eq!(index.related("flicker").files[0].path, "src/paint.rs");
     }
     let index = CodebaseContext::without_cache()
-        .open(&world.project())
+        .open(&harness.project())
         .await
         .unwrap();
     assert_eq!(index.commit_count(), 0);
 }
 
 #[tokio::test]
-async fn a_folder_that_is_not_there_is_refused() {
-    let world = World::new();
-    let codebase = CodebaseContext::new(world.caches());
+async fn missing_dir_is_rejected() {
+    let harness = Harness::new();
+    let codebase = CodebaseContext::new(harness.cache_dir());
     let context = codebase
-        .build_context(Path::new("/nowhere"), &task(), None)
+        .build_context(Path::new("/missing"), &task(), None)
         .await;
     let error = context.unwrap_err().to_string();
-    assert!(error.starts_with("/nowhere: No such file"), "{error}");
+    assert!(error.starts_with("/missing: No such file"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! One module per promise, and the folder that they share.
+//! One module per property, and the test project they share.
 
 mod cache;
 mod context;
@@ -11,39 +11,39 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use windlass_index::CodebaseIndex;
 
-/// A project, and a place for its cache beside it.
-pub(crate) struct World {
+/// A project, with a cache directory next to it.
+pub(crate) struct Harness {
     root: TempDir,
 }
 
-impl World {
+impl Harness {
     pub(crate) fn new() -> Self {
         let root = TempDir::new().unwrap();
         std::fs::create_dir_all(root.path().join("project/.git")).unwrap();
         Self { root }
     }
 
-    /// A small project with three files that have to do with each other.
+    /// Creates a small project with three related files.
     pub(crate) fn small() -> Self {
-        let world = Self::new();
-        world
+        let harness = Self::new();
+        harness
             .file("src/lease.rs", "/// A lease on a task, renewed by heartbeats.\npub fn renew_lease() -> bool { read_clock() > 0 }\n")
             .file("src/clock.rs", "/// Time.\npub fn read_clock() -> u64 { 0 }\n")
             .file("src/paint.rs", "/// Colours of the terminal.\npub fn paint_line(text: &str) {}\n");
-        world
+        harness
     }
 
     pub(crate) fn project(&self) -> PathBuf {
         self.root.path().join("project")
     }
 
-    pub(crate) fn caches(&self) -> PathBuf {
+    pub(crate) fn cache_dir(&self) -> PathBuf {
         self.root.path().join("caches")
     }
 
-    /// The one cache file there is.
+    /// Returns the only cache file.
     pub(crate) fn cache(&self) -> PathBuf {
-        let files: Vec<PathBuf> = std::fs::read_dir(self.caches())
+        let files: Vec<PathBuf> = std::fs::read_dir(self.cache_dir())
             .unwrap()
             .map(|entry| entry.unwrap().path())
             .collect();
@@ -59,10 +59,10 @@ impl World {
     }
 
     pub(crate) fn open(&self) -> CodebaseIndex {
-        CodebaseIndex::open(&self.project(), &self.caches()).unwrap()
+        CodebaseIndex::open(&self.project(), &self.cache_dir()).unwrap()
     }
 
-    /// The paths for a task, best first.
+    /// Returns the paths for a task, best first.
     pub(crate) fn paths(&self, task: &str) -> Vec<String> {
         let related = self.open().related(task);
         related.files.into_iter().map(|file| file.path).collect()

@@ -1,4 +1,4 @@
-//! What comes first, and why.
+//! The ranking order and its explanations.
 
 use expect_test::expect;
 use proptest::prelude::*;
@@ -6,35 +6,35 @@ use proptest::test_runner::FileFailurePersistence;
 use windlass_core::workspace::TaskContext;
 use windlass_index::PastCommit;
 
-use super::World;
+use super::Harness;
 
 #[test]
-fn the_answer_names_files_and_symbols_with_reasons() {
-    let related = World::small()
+fn result_lists_files_and_symbols_with_reasons() {
+    let related = Harness::small()
         .open()
         .related("Heartbeats must renew the lease");
-    let mut told = String::new();
+    let mut output = String::new();
     for file in &related.files {
-        told += &format!("{}: {}\n", file.path, file.why);
+        output += &format!("{}: {}\n", file.path, file.why);
     }
     for symbol in &related.symbols {
-        told += &format!(
+        output += &format!(
             "{}:{} {} {}: {}\n",
             symbol.path, symbol.line, symbol.kind, symbol.name, symbol.why
         );
     }
     expect![[r#"
-        src/lease.rs: says Heartbeats, lease, renew; its path says lease; defines lease, renew
-        src/clock.rs: other likely files refer to it
-        src/lease.rs:2 function renew_lease: its name says lease, renew
+        src/lease.rs: contains Heartbeats, lease, renew; path contains lease; defines lease, renew
+        src/clock.rs: referenced by other relevant files
+        src/lease.rs:2 function renew_lease: name contains lease, renew
     "#]]
-    .assert_eq(&told);
+    .assert_eq(&output);
 }
 
 #[test]
-fn identifiers_are_found_by_their_parts_and_whole() {
-    let world = World::small();
-    world.file(
+fn identifiers_are_found_whole_and_by_parts() {
+    let harness = Harness::small();
+    harness.file(
         "src/camel.ts",
         "export class HTTPServerPool { acquireSlot() {} }\n",
     );
@@ -44,24 +44,24 @@ fn identifiers_are_found_by_their_parts_and_whole() {
         "acquiring a slot",
         "acquire_slot",
     ] {
-        assert_eq!(world.paths(task)[0], "src/camel.ts", "{task}");
+        assert_eq!(harness.paths(task)[0], "src/camel.ts", "{task}");
     }
 }
 
 #[test]
-fn code_comes_before_tests_and_prose_that_say_the_same() {
-    let world = World::new();
+fn code_ranks_before_tests_and_docs() {
+    let harness = Harness::new();
     let text = "def renew_lease():\n    pass\n";
     for path in ["tests/test_lease.py", "lease.py", "docs/lease.md"] {
-        world.file(path, text);
+        harness.file(path, text);
     }
-    assert_eq!(world.paths("renew lease")[0], "lease.py");
+    assert_eq!(harness.paths("renew lease")[0], "lease.py");
 }
 
 #[test]
-fn the_past_has_a_say() {
-    let world = World::small();
-    world.file("src/odd.rs", "pub fn nothing_telling() {}\n");
+fn history_affects_ranking() {
+    let harness = Harness::small();
+    harness.file("src/odd.rs", "pub fn unrelated_name() {}\n");
     let commit = |message: &str, files: &[&str]| PastCommit {
         message: message.to_owned(),
         files: files.iter().map(|file| (*file).to_owned()).collect(),
@@ -73,7 +73,7 @@ fn the_past_has_a_say() {
         ),
         commit("Something else", &["src/clock.rs"]),
     ];
-    let mut index = world.open();
+    let mut index = harness.open();
     index.add_history("c1", &commits, None);
     assert_eq!(
         index.related("dashboard flicker").files[0].path,
@@ -84,8 +84,8 @@ fn the_past_has_a_say() {
         (Some("c1"), 2)
     );
 
-    // It is kept, and newer commits follow upon it.
-    let mut index = world.open();
+    // The history is cached, and newer commits extend it.
+    let mut index = harness.open();
     assert_eq!(
         index.related("dashboard flicker").files[0].path,
         "src/odd.rs"
@@ -100,23 +100,23 @@ fn the_past_has_a_say() {
 }
 
 #[test]
-fn an_answer_is_bounded_and_always_the_same() {
-    let world = World::new();
+fn result_is_bounded_and_deterministic() {
+    let harness = Harness::new();
     for at in 0..50 {
-        world.file(
+        harness.file(
             format!("m{at:02}.rs"),
             "pub fn renew_lease() {}\npub fn drop_lease() {}\n",
         );
     }
-    let related = world.open().related("renew lease");
+    let related = harness.open().related("renew lease");
     assert_eq!(related.files.len(), TaskContext::MAX_FILES);
     assert_eq!(related.symbols.len(), TaskContext::MAX_SYMBOLS);
     assert_eq!(related.files[0].path, "m00.rs");
     for _ in 0..3 {
-        std::fs::remove_file(world.cache()).unwrap();
-        assert_eq!(world.open().related("renew lease"), related);
+        std::fs::remove_file(harness.cache()).unwrap();
+        assert_eq!(harness.open().related("renew lease"), related);
     }
-    assert_eq!(world.open().related(""), Default::default());
+    assert_eq!(harness.open().related(""), Default::default());
 }
 
 proptest! {
@@ -127,12 +127,12 @@ proptest! {
     })]
 
     #[test]
-    fn any_text_can_be_indexed_and_asked(text: Vec<u8>, task: String) {
-        let world = World::new();
+    fn any_text_can_be_indexed_and_queried(text: Vec<u8>, task: String) {
+        let harness = Harness::new();
         for name in ["a.rs", "a.py", "a.ts", "a.go", "A.java", "a.c", "a.cpp", "a.txt"] {
-            world.file(name, &text);
+            harness.file(name, &text);
         }
-        let related = world.open().related(&task);
+        let related = harness.open().related(&task);
         prop_assert!(related.files.len() <= 8);
     }
 }

@@ -1,7 +1,7 @@
-//! The demonstration server standing alone, for programs that are not `windlass` and for tests.
+//! The standalone demo server, for tests and for programs other than `windlass`.
 
 fn main() -> std::process::ExitCode {
     windlass_mcp::demo::run_if_invoked();
-    // Started by a person: there is no command line to it.
+    // Started without the internal argument: there is no command-line interface.
     std::process::ExitCode::from(2)
 }

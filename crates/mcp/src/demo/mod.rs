@@ -1,7 +1,7 @@
-//! A small MCP server for demonstrations, scenarios and tests, with relatives that misbehave in one way each.
+//! A small MCP server for demonstrations, scenarios and tests, with variants that misbehave in one way each.
 //!
-//! It is real: it is built with the official SDK and speaks over standard input and output. Any program that calls
-//! [`main_if_asked`] first thing in `main` can serve it, so an installed `windlass` brings its own.
+//! It is built with the official SDK and speaks over stdin and stdout. Any program that calls
+//! [`run_if_invoked`] first in `main` can run it, so an installed `windlass` includes it.
 
 mod run;
 mod service;
@@ -12,16 +12,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use windlass_core::McpServer;
 
-/// The private first argument that turns a program into the demonstration server.
+/// The internal first argument that turns a program into the demo server.
 const DEMO_ARG: &str = "__windlass_mcp_demo";
 
-/// The name of the program that is nothing else.
+/// The name of the standalone program.
 const PROGRAM: &str = "windlass-mcp-demo";
 
-/// Whether this very program becomes the server when started with [`WORD`].
+/// Whether this program becomes the demo server when started with [`DEMO_ARG`].
 static IS_OWN_DEMO: AtomicBool = AtomicBool::new(false);
 
-/// Which of the demonstration servers.
+/// The variants of the demo server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Variant {
     Demo,
@@ -32,28 +32,29 @@ enum Variant {
     Dying,
 }
 
-/// Their names, and what is special about each.
+/// The names of the variants.
 const VARIANTS: &[(&str, Variant)] = &[
     ("demo", Variant::Demo),
     // Offers neither tools nor resources.
     ("demo-empty", Variant::Empty),
-    // Ends at once.
+    // Exits immediately.
     ("demo-broken", Variant::Broken),
-    // Never answers.
+    // Never responds.
     ("demo-mute", Variant::Mute),
-    // Prints what is no message before it speaks.
+    // Prints non-protocol output before it responds.
     ("demo-noisy", Variant::Noisy),
-    // Ends in the middle of any call.
+    // Exits during any call.
     ("demo-dying", Variant::Dying),
 ];
 
-/// The names of all demonstration servers.
+/// Returns the names of all demo servers.
 pub fn names() -> impl Iterator<Item = &'static str> {
     VARIANTS.iter().map(|(name, _)| *name)
 }
 
-/// How to start the demonstration server of this name: with this very program if it called [`main_if_asked`], else
-/// with the one installed beside it. `None` if there is no such server or no such program.
+/// Returns how to start the demo server of this name: with the current program if it called
+/// [`run_if_invoked`], otherwise with the program installed next to it. Returns `None` if there is no such
+/// server or program.
 pub fn server(name: &str) -> Option<McpServer> {
     variant(name.as_ref())?;
     Some(McpServer {
@@ -64,13 +65,13 @@ pub fn server(name: &str) -> Option<McpServer> {
     })
 }
 
-/// Becomes the demonstration server, and never returns, if that is what this process was started for.
+/// Runs the demo server and exits, if this process was started for it.
 ///
-/// Call it first thing in `main`, before there is a runtime.
+/// Call it first in `main`, before a runtime is started.
 pub fn run_if_invoked() {
     IS_OWN_DEMO.store(true, Ordering::Relaxed);
     let mut args = std::env::args_os().skip(1);
-    if args.next().is_some_and(|word| word == DEMO_ARG) {
+    if args.next().is_some_and(|arg| arg == DEMO_ARG) {
         let variant = args.next().as_deref().and_then(variant);
         exit(variant.map_or(2, run::run))
     }
@@ -78,7 +79,7 @@ pub fn run_if_invoked() {
 
 #[expect(
     clippy::exit,
-    reason = "a server that dies in the middle of a call is part of the demonstration"
+    reason = "one variant of the demo server exits during a call"
 )]
 fn exit(code: i32) -> ! {
     std::process::exit(code)
@@ -94,11 +95,7 @@ fn program() -> Option<PathBuf> {
     if IS_OWN_DEMO.load(Ordering::Relaxed) {
         return Some(own);
     }
-    // A test binary stands one folder below the programs it was built with.
-    let mut beside = own
-        .ancestors()
-        .skip(1)
-        .take(2)
-        .map(|folder| folder.join(PROGRAM));
-    beside.find(|candidate| candidate.is_file())
+    // A test binary is one directory below the programs it was built with.
+    let mut candidates = own.ancestors().skip(1).take(2).map(|dir| dir.join(PROGRAM));
+    candidates.find(|candidate| candidate.is_file())
 }

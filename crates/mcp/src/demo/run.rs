@@ -1,4 +1,4 @@
-//! The life of a demonstration server, from its start to its exit code.
+//! Runs a demo server until it exits.
 
 use std::io::{self, Read, Write};
 
@@ -8,7 +8,7 @@ use rmcp::transport::io::stdio;
 use super::Variant;
 use super::service::DemoServer;
 
-/// What a careless server prints on its way up: words, half a message, colours, and bytes that are no text.
+/// Non-protocol output at startup: text, a partial message, colors, and bytes that are not UTF-8.
 const NOISE: [&[u8]; 5] = [
     b"demo-noisy: starting, please wait\n",
     b"{\"jsonrpc\": \"2.0\", \"id\":\n",
@@ -18,17 +18,17 @@ const NOISE: [&[u8]; 5] = [
 ];
 
 pub(super) fn run(variant: Variant) -> i32 {
-    let lived = match variant {
+    let result = match variant {
         Variant::Broken => write_stderr("this server cannot start"),
-        Variant::Mute => write_stderr("not a word").and_then(|()| listen()),
+        Variant::Mute => write_stderr("reading input without responding").and_then(|()| listen()),
         Variant::Noisy => print_noise().and_then(|()| serve(variant)),
         Variant::Demo | Variant::Empty | Variant::Dying => serve(variant),
     };
-    match lived {
+    match result {
         Ok(()) if variant == Variant::Broken => 1,
         Ok(()) => 0,
         Err(error) => {
-            // With nobody left to tell, the code must do.
+            // If stderr is closed too, only the exit code reports the error.
             let _ = write_stderr(&error.to_string());
             1
         }
@@ -39,17 +39,17 @@ fn serve(variant: Variant) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let ended = runtime.block_on(async {
+    let result = runtime.block_on(async {
         let server = DemoServer::new(variant).serve(stdio()).await;
         let server = server.map_err(io::Error::other)?;
         server.waiting().await.map_err(io::Error::other)
     });
-    // Standard input is read by a thread that nobody can wake.
+    // The thread that reads stdin cannot be woken.
     runtime.shutdown_background();
-    ended.map(drop)
+    result.map(drop)
 }
 
-/// Reads, and answers nothing.
+/// Reads stdin and responds to nothing.
 fn listen() -> io::Result<()> {
     let mut input = io::stdin().lock();
     let mut chunk = [0; 4096];
@@ -65,6 +65,6 @@ fn print_noise() -> io::Result<()> {
     output.flush()
 }
 
-pub(super) fn write_stderr(words: &str) -> io::Result<()> {
-    writeln!(io::stderr(), "{words}")
+pub(super) fn write_stderr(message: &str) -> io::Result<()> {
+    writeln!(io::stderr(), "{message}")
 }

@@ -1,4 +1,4 @@
-//! What the demonstration server offers: six tools and three resources.
+//! The tools and resources of the demo server.
 
 use std::time::Duration;
 
@@ -16,10 +16,10 @@ use serde::Deserialize;
 
 use super::{Variant, exit, run};
 
-/// The most that `flood` will say, however much is asked for.
+/// The maximum output of `flood`.
 const FLOOD_BYTES: usize = 64 << 20;
 
-/// Each resource with its media type and its text; one without text cannot be read.
+/// Each resource with its media type and its text. A resource without text cannot be read.
 const RESOURCES: &[(&str, &str, &str, Option<&str>)] = &[
     (
         "demo://greeting",
@@ -38,37 +38,37 @@ const RESOURCES: &[(&str, &str, &str, Option<&str>)] = &[
 
 #[derive(Deserialize, JsonSchema)]
 struct Echo {
-    /// What to say back.
+    /// The text to return.
     text: String,
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct Add {
-    /// One number.
+    /// The first number.
     a: i64,
-    /// The other.
+    /// The second number.
     b: i64,
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct Fail {
-    /// What to fail with.
+    /// The error message.
     message: String,
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct Slow {
-    /// How many milliseconds to wait before answering.
+    /// How many milliseconds to wait.
     ms: u64,
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct Flood {
-    /// How many bytes to answer with.
+    /// How many bytes to return.
     bytes: usize,
 }
 
-/// The demonstration server.
+/// The demo server.
 pub(super) struct DemoServer {
     variant: Variant,
     tools: ToolRouter<Self>,
@@ -84,7 +84,7 @@ impl DemoServer {
         Self { variant, tools }
     }
 
-    /// Says the text back.
+    /// Returns the text.
     #[tool]
     fn echo(&self, Parameters(Echo { text }): Parameters<Echo>) -> String {
         text
@@ -103,7 +103,7 @@ impl DemoServer {
         Err(message)
     }
 
-    /// Answers after a while.
+    /// Returns after the given time.
     #[tool]
     async fn slow(&self, Parameters(Slow { ms }): Parameters<Slow>) -> String {
         tokio::time::sleep(Duration::from_millis(ms)).await;
@@ -120,7 +120,7 @@ impl DemoServer {
         names.join("\n")
     }
 
-    /// Answers with this many bytes.
+    /// Returns this many bytes.
     #[tool]
     fn flood(&self, Parameters(Flood { bytes }): Parameters<Flood>) -> String {
         "x".repeat(bytes.min(FLOOD_BYTES))
@@ -133,8 +133,8 @@ impl ServerHandler for DemoServer {
             .enable_tools()
             .enable_resources()
             .build();
-        let us = Implementation::new("windlass-mcp-demo", env!("CARGO_PKG_VERSION"));
-        ServerConfig::new(capabilities).with_server_info(us)
+        let info = Implementation::new("windlass-mcp-demo", env!("CARGO_PKG_VERSION"));
+        ServerConfig::new(capabilities).with_server_info(info)
     }
 
     async fn list_tools(
@@ -151,7 +151,7 @@ impl ServerHandler for DemoServer {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         if self.variant == Variant::Dying {
-            let _ = run::write_stderr("this server dies in every call");
+            let _ = run::write_stderr("this server exits in every call");
             exit(3)
         }
         let call = ToolCallContext::new(self, request, context);
@@ -163,12 +163,12 @@ impl ServerHandler for DemoServer {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let listed = RESOURCES.iter().filter(|_| self.variant != Variant::Empty);
+        let resources = RESOURCES.iter().filter(|_| self.variant != Variant::Empty);
         let resource = |(uri, name, kind, _): &(&str, &str, &str, _)| {
             Resource::new(*uri, *name).with_mime_type(*kind)
         };
         Ok(ListResourcesResult::with_all_items(
-            listed.map(resource).collect(),
+            resources.map(resource).collect(),
         ))
     }
 

@@ -1,13 +1,13 @@
-//! Tools are called and resources read; what fails says why.
+//! Calls of tools, reads of resources, and their errors.
 
 use serde_json::json;
 use windlass_core::ErrorCode;
 use windlass_mcp::{Error, ResourceBody};
 
-use super::support::{User, arguments, hurry, server};
+use super::support::{User, arguments, limits_ms, server};
 
 #[tokio::test]
-async fn a_tool_answers() {
+async fn tool_returns_its_result() {
     let servers = User::new().demos(&["demo"]).await;
     let echo = arguments(json!({ "text": "round\nand \u{202e}round" }));
     assert_eq!(
@@ -19,7 +19,7 @@ async fn a_tool_answers() {
 }
 
 #[tokio::test]
-async fn a_tool_that_fails_says_so_in_its_own_words() {
+async fn failing_tool_returns_its_own_message() {
     let servers = User::new().demos(&["demo"]).await;
     let fail = arguments(json!({ "message": "no such row" }));
     let error = servers.call("demo", "fail", fail).await.unwrap_err();
@@ -33,7 +33,7 @@ async fn a_tool_that_fails_says_so_in_its_own_words() {
 }
 
 #[tokio::test]
-async fn arguments_that_do_not_fit_fail_the_call_alone() {
+async fn invalid_arguments_fail_only_the_call() {
     let servers = User::new().demos(&["demo"]).await;
     let error = servers
         .call("demo", "add", arguments(json!({ "a": "two" })))
@@ -45,27 +45,27 @@ async fn arguments_that_do_not_fit_fail_the_call_alone() {
     assert_eq!(
         servers.call("demo", "add", add).await.unwrap(),
         "2",
-        "the server lives on"
+        "the server still runs"
     );
 }
 
 #[tokio::test]
-async fn a_slow_call_keeps_no_other_waiting() {
+async fn slow_call_does_not_block_another() {
     let servers = User::new().demos(&["demo"]).await;
     let slow = servers.call("demo", "slow", arguments(json!({ "ms": 60_000 })));
     let quick = servers.call("demo", "slow", arguments(json!({ "ms": 1 })));
     tokio::select! {
         biased;
-        _ = slow => panic!("the slow one came first"),
-        answer = quick => assert_eq!(answer.unwrap(), "waited 1 ms"),
+        _ = slow => panic!("the slow call returned first"),
+        result = quick => assert_eq!(result.unwrap(), "waited 1 ms"),
     }
 }
 
 #[tokio::test]
-async fn a_call_has_a_deadline_and_the_server_outlives_it() {
+async fn call_times_out_and_server_stays_usable() {
     let user = User::new();
     let servers = user
-        .connect_within(&[server("demo")], hurry(30_000, 2_000))
+        .connect_with_limits(&[server("demo")], limits_ms(30_000, 2_000))
         .await
         .unwrap();
     let slow = arguments(json!({ "ms": 60_000 }));
@@ -95,7 +95,7 @@ async fn resources_are_read() {
 }
 
 #[tokio::test]
-async fn a_resource_that_cannot_be_read_says_why() {
+async fn unreadable_resource_returns_the_reason() {
     let servers = User::new().demos(&["demo"]).await;
     let broken = servers.read("demo", "demo://broken").await.unwrap_err();
     assert_eq!(

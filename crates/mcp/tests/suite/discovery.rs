@@ -1,4 +1,4 @@
-//! What servers offer is found, under the names that agents use.
+//! Tools and resources of servers are listed, under the names that agents use.
 
 use windlass_mcp::McpResource;
 
@@ -17,7 +17,7 @@ async fn tools_are_listed_with_their_schemas() {
     let echo = servers.find_tool("mcp__demo__echo").unwrap();
     assert_eq!(
         (echo.server.as_str(), echo.description.as_str()),
-        ("demo", "Says the text back.")
+        ("demo", "Returns the text.")
     );
     assert_eq!(echo.input_schema["properties"]["text"]["type"], "string");
     assert_eq!(echo.input_schema["required"][0], "text");
@@ -44,7 +44,7 @@ async fn resources_are_listed() {
 }
 
 #[tokio::test]
-async fn servers_stand_side_by_side() {
+async fn several_servers_run_together() {
     let user = User::new();
     let mut second = server("demo");
     second.name = "second".to_owned();
@@ -62,13 +62,13 @@ async fn servers_stand_side_by_side() {
 }
 
 #[tokio::test]
-async fn a_session_without_servers_needs_nothing() {
+async fn session_without_servers_connects() {
     let servers = User::new().connect(&[]).await.unwrap();
     assert_eq!((servers.tools(), servers.names().count()), (&[][..], 0));
 }
 
 #[tokio::test]
-async fn all_pages_are_turned() {
+async fn all_pages_are_read() {
     let page = |id: u32, tool: &str, next: &str| {
         format!(
             r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":[{{"name":"{tool}","inputSchema":{{}}}}]{next}}}}}"#
@@ -86,7 +86,7 @@ async fn all_pages_are_turned() {
 }
 
 #[tokio::test]
-async fn p12_a_list_has_an_end() {
+async fn p12_too_long_list_is_rejected() {
     let tools: Vec<String> = (0..1_001)
         .map(|number| format!(r#"{{"name":"t{number}","inputSchema":{{}}}}"#))
         .collect();

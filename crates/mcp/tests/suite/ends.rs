@@ -1,11 +1,11 @@
-//! P5: no server outlives its session; one that dies is mourned by name.
+//! P5: no server outlives its session. A server that exits is reported by name.
 
 use serde_json::{Map, json};
 use windlass_core::{ErrorCode, McpServer};
 
-use super::support::{User, arguments, hurry, is_running, script, server, vanishes};
+use super::support::{User, arguments, disappears, is_running, limits_ms, script, server};
 
-/// The demonstration server, with a mark by which its process can be found.
+/// Returns the demo server with a mark in its command line by which its process can be found.
 fn marked(name: &str, mark: &str) -> McpServer {
     let mut marked = server(name);
     marked.args.push(mark.to_owned());
@@ -13,7 +13,7 @@ fn marked(name: &str, mark: &str) -> McpServer {
 }
 
 #[tokio::test]
-async fn p5_servers_end_with_the_value() {
+async fn p5_servers_are_stopped_on_drop() {
     let user = User::new();
     let detached = "setsid sleep 5100101 & exec \"$0\" \"$@\"";
     let mut wrapped = script("demo", detached);
@@ -23,11 +23,11 @@ async fn p5_servers_end_with_the_value() {
     let servers = user.connect(&[wrapped]).await.unwrap();
     assert!(is_running("5100101"));
     drop(servers);
-    assert!(vanishes("5100101").await);
+    assert!(disappears("5100101").await);
 }
 
 #[tokio::test]
-async fn p5_servers_end_in_the_middle_of_a_call() {
+async fn p5_servers_are_stopped_during_a_call() {
     let servers = User::new()
         .connect(&[marked("demo", "mark-5100201")])
         .await
@@ -39,49 +39,50 @@ async fn p5_servers_end_in_the_middle_of_a_call() {
             .is_err()
     );
     drop(servers);
-    assert!(vanishes("mark-5100201").await);
+    assert!(disappears("mark-5100201").await);
 }
 
 #[tokio::test]
-async fn p5_a_start_that_fails_leaves_nothing_running() {
+async fn p5_failed_start_leaves_no_process() {
     let user = User::new();
     let both = [marked("demo", "mark-5100301"), server("demo-broken")];
     user.connect(&both).await.unwrap_err();
-    assert!(vanishes("mark-5100301").await);
+    assert!(disappears("mark-5100301").await);
 
     let mute = [marked("demo-mute", "mark-5100302")];
-    user.connect_within(&mute, hurry(300, 300))
+    user.connect_with_limits(&mute, limits_ms(300, 300))
         .await
         .unwrap_err();
-    assert!(vanishes("mark-5100302").await);
+    assert!(disappears("mark-5100302").await);
 }
 
 #[tokio::test]
-async fn a_server_that_cannot_start_is_named_with_its_words() {
+async fn failed_start_error_has_name_and_stderr() {
     let error = User::new()
         .connect(&[server("demo-broken")])
         .await
         .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "mcp server demo-broken ended with code 1; it said: this server cannot start"
+        "mcp server demo-broken ended with code 1; stderr: this server cannot start"
     );
     assert_eq!(error.code(), ErrorCode::BackendError);
 }
 
 #[tokio::test]
-async fn a_server_that_dies_in_a_call_is_named_with_its_words() {
+async fn exit_during_call_error_has_name_and_stderr() {
     let servers = User::new().demos(&["demo-dying", "demo"]).await;
-    let words = "mcp server demo-dying ended with code 3; it said: this server dies in every call";
+    let message =
+        "mcp server demo-dying ended with code 3; stderr: this server exits in every call";
     for _ in 0..2 {
         let error = servers
             .call("demo-dying", "env", Map::new())
             .await
             .unwrap_err();
-        assert_eq!(error.to_string(), words);
+        assert_eq!(error.to_string(), message);
     }
     assert!(
         servers.call("demo", "env", Map::new()).await.is_ok(),
-        "others live on"
+        "other servers still run"
     );
 }

@@ -1,11 +1,11 @@
-//! P18: a server's environment is empty but for the list and what was named for it. P16: it runs behind walls.
+//! P18: a server gets only the allow-list and its configured variables. P16: it runs in the sandbox.
 
 use serde_json::Map;
 
 use super::support::{User, script, server};
 
 #[tokio::test]
-async fn p18_a_server_sees_the_list_and_its_own_variables() {
+async fn p18_server_gets_allow_list_and_its_own_variables() {
     let mut demo = server("demo");
     demo.env.insert("OWN_KEY".to_owned(), "given".to_owned());
     let servers = User::new().connect(&[demo]).await.unwrap();
@@ -22,12 +22,15 @@ async fn p18_a_server_sees_the_list_and_its_own_variables() {
 }
 
 #[tokio::test]
-async fn p16_a_server_writes_nowhere_but_in_the_project() {
+async fn p16_server_can_write_only_in_the_project() {
     let user = User::new();
     let project = user.project();
     let outside = project.with_file_name("outside");
-    let tries = format!("touch inside '{}'", outside.display());
-    let error = user.connect(&[script("writer", &tries)]).await.unwrap_err();
+    let command = format!("touch inside '{}'", outside.display());
+    let error = user
+        .connect(&[script("writer", &command)])
+        .await
+        .unwrap_err();
     assert!(
         error.to_string().contains("Read-only file system"),
         "{error}"

@@ -1,9 +1,9 @@
-//! One module per promise, and what they share.
+//! One module per topic, and shared helpers.
 
 mod calls;
-mod careless;
 mod discovery;
 mod ends;
 mod environment;
-mod refusals;
+mod invalid_input;
+mod misbehaving;
 mod support;

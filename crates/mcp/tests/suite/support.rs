@@ -1,4 +1,4 @@
-//! A user, a project, and servers for it.
+//! A user with a project, and servers for it.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,33 +9,33 @@ use windlass_core::McpServer;
 use windlass_mcp::{Error, McpLimits, McpServers, demo};
 use windlass_sandbox::{Host, Sandbox};
 
-/// A user with a home folder, a project in it, and a secret in the environment.
+/// A user with a home directory, a project in it, and a secret in the environment.
 pub(crate) struct User {
-    folder: TempDir,
+    home: TempDir,
 }
 
 impl User {
     pub(crate) fn new() -> Self {
-        // Not under `/tmp`, which every child has its own of.
-        let place = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        // Not under `/tmp`, because every sandboxed process has its own.
+        let dir = Path::new(env!("CARGO_TARGET_TMPDIR"));
         Self {
-            folder: TempDir::with_prefix_in("user-", place).unwrap(),
+            home: TempDir::with_prefix_in("user-", dir).unwrap(),
         }
     }
 
     pub(crate) fn project(&self) -> PathBuf {
-        let project = self.folder.path().canonicalize().unwrap().join("project");
+        let project = self.home.path().canonicalize().unwrap().join("project");
         std::fs::create_dir_all(&project).unwrap();
         project
     }
 
     pub(crate) async fn sandbox(&self) -> Sandbox {
         let host = Host::new([
-            ("HOME", self.folder.path().to_str().unwrap()),
+            ("HOME", self.home.path().to_str().unwrap()),
             ("PATH", "/usr/local/bin:/usr/bin:/bin"),
             ("SECRET_TOKEN", "canary"),
         ]);
-        // A script that starts the demonstration server must find it, wherever it was built.
+        // A script that starts the demo server must find it in the build directory.
         let programs = Path::new(env!("CARGO_BIN_EXE_windlass-mcp-demo")).parent();
         Sandbox::detect(host.with_readable(programs)).await.unwrap()
     }
@@ -44,7 +44,7 @@ impl User {
         McpServers::connect(&self.sandbox().await, servers, &self.project()).await
     }
 
-    pub(crate) async fn connect_within(
+    pub(crate) async fn connect_with_limits(
         &self,
         servers: &[McpServer],
         limits: McpLimits,
@@ -53,19 +53,19 @@ impl User {
             .await
     }
 
-    /// The demonstration servers of these names, running.
+    /// Starts the demo servers with these names.
     pub(crate) async fn demos(&self, names: &[&str]) -> McpServers {
         let servers: Vec<McpServer> = names.iter().map(|name| server(name)).collect();
         self.connect(&servers).await.unwrap()
     }
 }
 
-/// How to start the demonstration server of this name.
+/// Returns how to start the demo server of this name.
 pub(crate) fn server(name: &str) -> McpServer {
     demo::server(name).unwrap()
 }
 
-/// A server that is a shell script.
+/// Creates a server that is a shell script.
 pub(crate) fn script(name: &str, script: &str) -> McpServer {
     McpServer {
         name: name.to_owned(),
@@ -75,7 +75,8 @@ pub(crate) fn script(name: &str, script: &str) -> McpServer {
     }
 }
 
-/// A server in a few lines of shell: it greets, answers what comes next with these lines, one each, and then reads no more.
+/// Creates a server in shell: it performs the handshake, responds to each following request with one of these
+/// lines, and then reads no more.
 pub(crate) fn shell(name: &str, lines: &[&str]) -> McpServer {
     let greeting = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"shell","version":"1"}}}"#;
     let mut text = format!("read l; echo '{greeting}'; read l;");
@@ -85,7 +86,7 @@ pub(crate) fn shell(name: &str, lines: &[&str]) -> McpServer {
     script(name, &(text + "sleep 600"))
 }
 
-/// Arguments for a tool.
+/// Creates the arguments of a tool.
 pub(crate) fn arguments(value: Value) -> Map<String, Value> {
     let Value::Object(arguments) = value else {
         panic!("arguments are an object")
@@ -93,15 +94,15 @@ pub(crate) fn arguments(value: Value) -> Map<String, Value> {
     arguments
 }
 
-/// Little time to start, little time for a call.
-pub(crate) fn hurry(start: u64, call: u64) -> McpLimits {
+/// Creates limits in milliseconds.
+pub(crate) fn limits_ms(start: u64, call: u64) -> McpLimits {
     McpLimits {
         start: Duration::from_millis(start),
         call: Duration::from_millis(call),
     }
 }
 
-/// Whether a process of this machine still has the mark in its command line.
+/// Returns `true` if the command line of any process contains the mark.
 pub(crate) fn is_running(mark: &str) -> bool {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     entries
@@ -109,8 +110,8 @@ pub(crate) fn is_running(mark: &str) -> bool {
         .any(|line| String::from_utf8_lossy(&line).contains(mark))
 }
 
-/// Whether within two seconds no process has the mark any more.
-pub(crate) async fn vanishes(mark: &str) -> bool {
+/// Returns `true` if no process has the mark any more, within two seconds.
+pub(crate) async fn disappears(mark: &str) -> bool {
     for _ in 0..400 {
         if !is_running(mark) {
             return true;

@@ -1,4 +1,4 @@
-//! Puts an agent's permission requests into the store, where whoever decides finds them.
+//! Stores an agent's permission requests, so that users can decide them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,21 +11,22 @@ use windlass_core::{Approver, Clock, PermissionRequest, TaskStore};
 use super::retry_transient;
 use crate::Runner;
 
-/// How often the store is asked whether somebody has decided.
+/// How often the store is polled for a decision.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Asks through the store on behalf of one attempt.
+/// Requests approval through the store for one attempt.
 #[derive(Debug)]
 struct StoreApprover {
     store: Arc<dyn TaskStore>,
     clock: Arc<dyn Clock>,
     at: AttemptRef,
-    /// What people call the agent that asks.
+    /// Display name of the requesting agent.
     agent: String,
 }
 
-/// Who decides in this attempt: whom the settings name, else whoever looks into the store. Asked only where the policy
-/// says so, and that may be the agent's own rather than the settings'.
+/// Returns the approver of this attempt: the one from the settings, or else one that waits for a decision in
+/// the store. It is used only if the policy is to ask; the agent's own policy may apply instead of that of
+/// the settings.
 pub(super) fn approver(runner: &Runner, at: AttemptRef, agent: &str) -> SessionApprover {
     if runner.settings.approver.0.is_some() {
         return runner.settings.approver.clone();
@@ -39,26 +40,26 @@ pub(super) fn approver(runner: &Runner, at: AttemptRef, agent: &str) -> SessionA
 }
 
 impl Approver for StoreApprover {
-    fn decide(&self, ask: PermissionRequest) -> BoxFuture<'_, Option<String>> {
+    fn decide(&self, request: PermissionRequest) -> BoxFuture<'_, Option<String>> {
         Box::pin(async move {
-            let asked = NewApproval {
+            let new = NewApproval {
                 attempt: self.at,
                 agent: self.agent.clone(),
-                tool: ask.tool,
-                input: ask.input,
-                options: ask.options,
+                tool: request.tool,
+                input: request.input,
+                options: request.options,
             };
-            let asked = self.store.request_approval(asked).await.ok()?;
-            let mut open = PendingApproval {
+            let approval = self.store.request_approval(new).await.ok()?;
+            let mut pending = PendingApproval {
                 store: Arc::clone(&self.store),
-                id: asked.id,
+                id: approval.id,
                 decided: false,
             };
             loop {
-                let look = || self.store.approval(asked.id);
-                let found = retry_transient(&*self.clock, look).await.ok()?;
-                if let Some(decision) = found.decision {
-                    open.decided = true;
+                let read = || self.store.approval(approval.id);
+                let current = retry_transient(&*self.clock, read).await.ok()?;
+                if let Some(decision) = current.decision {
+                    pending.decided = true;
                     return decision.option;
                 }
                 self.clock.sleep(POLL_INTERVAL).await;
@@ -67,7 +68,8 @@ impl Approver for StoreApprover {
     }
 }
 
-/// A question that nobody has answered yet. Dropped, it is withdrawn: the turn has ended, and no answer would be heard.
+/// An undecided permission request. It is withdrawn on drop: the turn has ended, so a decision would have no
+/// effect.
 struct PendingApproval {
     store: Arc<dyn TaskStore>,
     id: RecordId,

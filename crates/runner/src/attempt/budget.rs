@@ -1,4 +1,4 @@
-//! What an attempt has consumed, held against what it may.
+//! Tracks the usage of an attempt against its budget.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,10 +8,10 @@ use windlass_core::{Clock, Usage};
 use super::{AttemptError, AttemptResult};
 use crate::Budget;
 
-/// The consumption of one attempt.
+/// Usage and budget of one attempt.
 pub(crate) struct BudgetTracker {
     budget: Budget,
-    began: Duration,
+    started: Duration,
     state: Mutex<BudgetState>,
 }
 
@@ -22,28 +22,28 @@ struct BudgetState {
 }
 
 impl BudgetTracker {
-    pub(super) fn new(budget: Budget, began: Duration) -> Self {
+    pub(super) fn new(budget: Budget, started: Duration) -> Self {
         let state = Mutex::default();
         Self {
             budget,
-            began,
+            started,
             state,
         }
     }
 
-    /// Adds what a turn consumed.
+    /// Adds the usage of a turn.
     pub(super) fn add(&self, usage: Option<&Usage>) {
         if let Some(usage) = usage {
             self.lock().usage += usage;
         }
     }
 
-    /// All that was consumed.
+    /// Returns the total usage.
     pub(super) fn usage(&self) -> Usage {
         self.lock().usage.clone()
     }
 
-    /// Allows another turn, and counts it, unless a budget is used up.
+    /// Counts another turn, or returns an error if a budget is exhausted.
     pub(super) fn start_turn(&self, clock: &dyn Clock) -> AttemptResult<()> {
         if self.time_left(clock).is_some_and(|left| left.is_zero()) {
             return Err(self.timeout_error());
@@ -65,13 +65,13 @@ impl BudgetTracker {
         Ok(())
     }
 
-    /// The time that is left, where it is limited.
+    /// Returns the time left, if it is limited.
     pub(super) fn time_left(&self, clock: &dyn Clock) -> Option<Duration> {
-        let spent = clock.elapsed().saturating_sub(self.began);
-        self.budget.wall.map(|wall| wall.saturating_sub(spent))
+        let elapsed = clock.elapsed().saturating_sub(self.started);
+        self.budget.wall.map(|wall| wall.saturating_sub(elapsed))
     }
 
-    /// The end of an attempt that took too long.
+    /// Returns the error of an attempt that exceeded its time budget.
     pub(super) fn timeout_error(&self) -> AttemptError {
         let wall = self.budget.wall.unwrap_or_default();
         exhausted(&format!("{0} of {0} s", wall.as_secs_f64()))
@@ -84,9 +84,7 @@ impl BudgetTracker {
 
 fn exhausted(what: &str) -> AttemptError {
     AttemptError::Failed {
-        error: format!(
-            "BudgetExhausted: {what} are used up: raise the budget, then retry the task"
-        ),
+        error: format!("BudgetExhausted: {what} used: raise the budget, then retry the task"),
         again: false,
     }
 }

@@ -1,4 +1,4 @@
-//! Tests, and the rounds in which what they show is mended.
+//! Runs the tests, and corrects failures in rounds.
 
 use serde_json::json;
 use windlass_core::task::{Broadcast, Correction, TestResult, TestStatus};
@@ -8,16 +8,16 @@ use super::edit::{Edit, Editor};
 use super::{AttemptContext, AttemptError, AttemptResult, prompts, retry_transient};
 use crate::template::truncate_end;
 
-/// A change that passed.
+/// A change that passed the tests.
 pub(super) struct VerifiedChange {
     pub(super) change: Change,
-    /// The green run. `None`: the project expressly has no tests.
+    /// The passing test run. `None` if the project is configured to have no tests.
     pub(super) tests: Option<TestResult>,
-    /// What was changed and why, in the agent's words.
+    /// The agent's explanation of the change.
     pub(super) explanation: String,
 }
 
-/// What is to be thought of the files as they are now.
+/// Result of checking the current files.
 enum CheckOutcome {
     Passed(Change, Option<TestResult>),
     TestsFailed(Box<TestResult>),
@@ -25,30 +25,31 @@ enum CheckOutcome {
     NotApplied(String),
 }
 
-/// The first edit, the tests, and as many corrections as it takes and may take.
+/// Runs the first edit, the tests, and corrections until the change passes.
 pub(super) async fn edit_until_passing(
     attempt: &AttemptContext<'_>,
-    place: &dyn WorkingCopy,
+    working_copy: &dyn WorkingCopy,
     plan: &TestPlan,
     editor: &mut Editor<'_, '_>,
 ) -> AttemptResult<VerifiedChange> {
     let edit = editor.first_edit().await?;
-    let verdict = check(attempt, place, plan, &edit).await?;
-    self_correction(attempt, place, plan, editor, (edit, verdict)).await
+    let outcome = check(attempt, working_copy, plan, &edit).await?;
+    self_correction(attempt, working_copy, plan, editor, (edit, outcome)).await
 }
 
-/// `_self_correction_loop` of the worker's contract: until the change passes, or a person must say how to go on.
+/// `_self_correction_loop` of the worker's contract: corrects until the change passes, or asks a person after
+/// the last round.
 async fn self_correction(
     attempt: &AttemptContext<'_>,
-    place: &dyn WorkingCopy,
+    working_copy: &dyn WorkingCopy,
     plan: &TestPlan,
     editor: &mut Editor<'_, '_>,
-    (mut edit, mut verdict): (Edit, CheckOutcome),
+    (mut edit, mut outcome): (Edit, CheckOutcome),
 ) -> AttemptResult<VerifiedChange> {
     let rounds = attempt.runner.settings.rounds;
     let mut round = 0;
     loop {
-        let problem = match verdict {
+        let problem = match outcome {
             CheckOutcome::Passed(change, tests) => {
                 return Ok(VerifiedChange {
                     change,
@@ -72,24 +73,24 @@ async fn self_correction(
             .broadcast_round(round, "in_progress", Some(problem.summary()))
             .await;
         edit = editor.correct(round, &problem.for_agent()).await?;
-        verdict = check(attempt, place, plan, &edit).await?;
-        record_round(attempt, round, &problem, &edit, &verdict).await?;
+        outcome = check(attempt, working_copy, plan, &edit).await?;
+        record_round(attempt, round, &problem, &edit, &outcome).await?;
     }
 }
 
-/// Looks at what differs, and tests it.
+/// Computes the change and tests it.
 async fn check(
     attempt: &AttemptContext<'_>,
-    place: &dyn WorkingCopy,
+    working_copy: &dyn WorkingCopy,
     plan: &TestPlan,
     edit: &Edit,
 ) -> AttemptResult<CheckOutcome> {
-    if let Some(why) = &edit.refused {
+    if let Some(why) = &edit.apply_error {
         return Ok(CheckOutcome::NotApplied(why.clone()));
     }
-    let step = attempt.trace.span("change");
-    let change = place.change().await;
-    step.finish_with(&change);
+    let span = attempt.trace.span("change");
+    let change = working_copy.change().await;
+    span.finish_with(&change);
     let change = change?;
     attempt.set_files(&change.files);
     if change.is_empty() {
@@ -98,7 +99,7 @@ async fn check(
     if matches!(plan, TestPlan::None) {
         return Ok(CheckOutcome::Passed(change, None));
     }
-    let result = run_and_record_tests(attempt, place).await?;
+    let result = run_and_record_tests(attempt, working_copy).await?;
     Ok(match result.status {
         TestStatus::Passed => CheckOutcome::Passed(change, Some(result)),
         _ => CheckOutcome::TestsFailed(Box::new(result)),
@@ -108,13 +109,13 @@ async fn check(
 /// `_run_and_record_tests` of the worker's contract.
 async fn run_and_record_tests(
     attempt: &AttemptContext<'_>,
-    place: &dyn WorkingCopy,
+    working_copy: &dyn WorkingCopy,
 ) -> AttemptResult<TestResult> {
     let runner = attempt.runner;
-    attempt.report_activity("tests", "the tests are run").await;
-    let step = attempt.trace.span("tests");
-    let result = runner.verifier.verify(place.root()).await?;
-    step.finish(|node| {
+    attempt.report_activity("tests", "running the tests").await;
+    let span = attempt.trace.span("tests");
+    let result = runner.verifier.verify(working_copy.root()).await?;
+    span.finish(|node| {
         node.exit_code = result.exit_code;
         if result.status != TestStatus::Passed {
             node.error = Some(super::trace::backend_error(prompts::summary(&result)));
@@ -126,13 +127,13 @@ async fn run_and_record_tests(
     Ok(result)
 }
 
-/// Writes a round down: what was wrong, what was done, how it ended.
+/// Records a correction round: the problem, the fix and the outcome.
 async fn record_round(
     attempt: &AttemptContext<'_>,
     round: u32,
     problem: &CheckOutcome,
     edit: &Edit,
-    verdict: &CheckOutcome,
+    outcome: &CheckOutcome,
 ) -> AttemptResult<()> {
     let correction = Correction {
         round,
@@ -142,7 +143,7 @@ async fn record_round(
             Some(files) => files.clone(),
             None => json!(attempt.files()),
         },
-        status: verdict.status(),
+        status: outcome.status(),
     };
     let runner = attempt.runner;
     let write = || {
@@ -151,7 +152,7 @@ async fn record_round(
             .record_correction(attempt.at, correction.clone())
     };
     retry_transient(&*runner.clock, write).await?;
-    let (status, summary) = match verdict {
+    let (status, summary) = match outcome {
         CheckOutcome::Passed(..) => ("success", None),
         problem => ("failed", Some(problem.summary())),
     };
@@ -168,7 +169,7 @@ impl CheckOutcome {
         }
     }
 
-    /// What an agent is told that is to mend it.
+    /// Returns the correction text for the agent.
     fn for_agent(&self) -> String {
         match self {
             Self::Passed(..) => String::new(),
@@ -178,16 +179,15 @@ impl CheckOutcome {
         }
     }
 
-    /// What a person is told.
+    /// Returns a summary for people.
     fn summary(&self) -> String {
         match self {
             Self::Passed(..) => "the tests passed".to_owned(),
-            Self::TestsFailed(result) => format!("the tests: {}", prompts::summary(result)),
-            Self::NoChange => "the agent says it is done, and no file has changed".to_owned(),
-            Self::NotApplied(why) => format!(
-                "the files could not be put in place: {}",
-                truncate_end(why, 500)
-            ),
+            Self::TestsFailed(result) => format!("tests: {}", prompts::summary(result)),
+            Self::NoChange => "the agent finished without changing any file".to_owned(),
+            Self::NotApplied(why) => {
+                format!("the files could not be applied: {}", truncate_end(why, 500))
+            }
         }
     }
 }

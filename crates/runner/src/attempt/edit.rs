@@ -1,4 +1,4 @@
-//! How an agent changes the files: by itself, or by giving them back.
+//! Edits by an agent: with its own tools, or by returning complete files.
 
 use std::time::Duration;
 
@@ -14,43 +14,43 @@ use super::turn::{AttemptObserver, Conversation, TurnError, TurnOutput, call};
 use super::{AttemptContext, AttemptError, AttemptResult};
 use crate::generate::schema;
 
-/// The largest file whose text a model is shown.
+/// Maximum size of a file in the prompt.
 const MAX_FILE_BYTES: usize = 64 << 10;
-/// How much text it is shown in all.
+/// Maximum total size of the files in the prompt.
 const MAX_TOTAL_BYTES: usize = 256 << 10;
 
-/// How long a provider is left alone that asks for fewer requests.
+/// Waiting times before a rate-limited turn is retried.
 const RATE_LIMIT_WAITS: [Duration; 2] = [Duration::from_secs(15), Duration::from_secs(60)];
 
-/// What an agent did in one go.
+/// One edit by an agent.
 #[derive(Debug, Default)]
 pub(super) struct Edit {
-    /// What it thinks went wrong, where it was asked.
+    /// The agent's analysis of the failure, in a correction.
     pub(super) analysis: Option<String>,
-    /// What it did and why, in its words.
+    /// The agent's description of the change.
     pub(super) description: String,
-    /// The files it gave back; nothing where it edits by itself.
+    /// The returned files. `None` for an agent that edits with its own tools.
     pub(super) changes: Option<Value>,
-    /// Why its files could not be put in place.
-    pub(super) refused: Option<String>,
+    /// Why the files could not be applied.
+    pub(super) apply_error: Option<String>,
 }
 
-/// An agent at work in a place.
+/// An agent that edits a working copy.
 pub(super) struct Editor<'a, 'r> {
     attempt: &'a AttemptContext<'r>,
-    place: &'a dyn WorkingCopy,
+    working_copy: &'a dyn WorkingCopy,
     conversation: Conversation,
-    material: PromptContext,
-    /// Whether the agent edits by itself.
-    agentic: bool,
+    prompt_context: PromptContext,
+    /// The agent edits with its own tools.
+    has_tools: bool,
 }
 
 impl<'a, 'r> Editor<'a, 'r> {
     pub(super) fn new(
         attempt: &'a AttemptContext<'r>,
-        place: &'a dyn WorkingCopy,
+        working_copy: &'a dyn WorkingCopy,
         agent: AgentHandle,
-        material: PromptContext,
+        prompt_context: PromptContext,
     ) -> Self {
         let runner = attempt.runner;
         let settings = &runner.settings;
@@ -59,131 +59,141 @@ impl<'a, 'r> Editor<'a, 'r> {
             model: settings.model.clone(),
             permissions: settings.permissions,
             approver: approver(runner, attempt.at, &name),
-            ..SessionOptions::in_dir(place.root())
+            ..SessionOptions::in_dir(working_copy.root())
         };
         Self {
-            agentic: agent.capabilities().tools,
+            has_tools: agent.capabilities().tools,
             conversation: Conversation::new(agent, options).with_name(name),
             attempt,
-            place,
-            material,
+            working_copy,
+            prompt_context,
         }
     }
 
-    /// The first edit.
+    /// Runs the first edit.
     pub(super) async fn first_edit(&mut self) -> AttemptResult<Edit> {
         let agent = &self.conversation.name;
         self.attempt.trace.set_agent(agent);
         self.attempt
-            .report_activity("agent", format!("{agent} begins"))
+            .report_activity("agent", format!("{agent} started"))
             .await;
-        if self.agentic {
-            let prompt = self.material.edit_prompt();
+        if self.has_tools {
+            let prompt = self.prompt_context.edit_prompt();
             self.edit_in_place(&prompt, None).await
         } else {
-            let prompt = self.material.generate_prompt(&self.file_excerpts().await);
+            let prompt = self
+                .prompt_context
+                .generate_prompt(&self.file_excerpts().await);
             self.edit_by_generation(prompt, schema(false)).await
         }
     }
 
-    /// A round of correction.
+    /// Runs a correction round.
     pub(super) async fn correct(&mut self, round: u32, problem: &str) -> AttemptResult<Edit> {
         let rounds = self.attempt.runner.settings.rounds;
         let correction = prompts::correction(round, rounds, problem);
-        if self.agentic {
+        if self.has_tools {
             return self.edit_in_place(&correction, Some(problem)).await;
         }
-        let first = self.material.generate_prompt(&self.file_excerpts().await);
-        let change = self.place.change().await?;
+        let first = self
+            .prompt_context
+            .generate_prompt(&self.file_excerpts().await);
+        let change = self.working_copy.change().await?;
         let prompt = prompts::regeneration(&first, &change, &correction);
         self.edit_by_generation(prompt, schema(true)).await
     }
 
-    /// Lets the agent edit by itself. An agent that lost its session is told all of it again, once.
+    /// Lets the agent edit with its own tools. If the agent lost its session, the full prompt is sent once
+    /// more.
     async fn edit_in_place(&mut self, prompt: &str, analysis: Option<&str>) -> AttemptResult<Edit> {
-        let knew = self.conversation.is_open();
-        let mut said = self.turn(prompt).await?;
-        if knew && said.as_ref().is_err_and(|fault| fault.orphaned) {
-            let whole = format!("{}\n\n{prompt}", self.material.edit_prompt());
-            said = self.turn(&whole).await?;
+        let had_session = self.conversation.is_open();
+        let mut result = self.turn(prompt).await?;
+        if had_session && result.as_ref().is_err_and(|error| error.orphaned) {
+            let full_prompt = format!("{}\n\n{prompt}", self.prompt_context.edit_prompt());
+            result = self.turn(&full_prompt).await?;
         }
         Ok(Edit {
             analysis: analysis.map(str::to_owned),
-            description: said?.text,
+            description: result?.text,
             ..Edit::default()
         })
     }
 
-    /// One turn. A provider that asks for fewer requests is given time, twice: what the agent did so far is worth waiting.
+    /// Runs one turn. If the provider limits the rate, waits and retries twice, to keep the work done so far.
     async fn turn(&mut self, prompt: &str) -> AttemptResult<Result<TurnOutput, TurnError>> {
         let runner = self.attempt.runner;
         let timeout = runner.settings.turn_timeout;
-        let mut ear = AttemptObserver::new(self.attempt);
+        let mut observer = AttemptObserver::new(self.attempt);
         let mut waits = RATE_LIMIT_WAITS.iter();
         loop {
-            let said = self.conversation.turn(prompt, timeout, &mut ear).await?;
-            let is_limited = |fault: &TurnError| fault.code == ErrorCode::RateLimited;
+            let result = self
+                .conversation
+                .turn(prompt, timeout, &mut observer)
+                .await?;
+            let is_limited = |error: &TurnError| error.code == ErrorCode::RateLimited;
             let Some(wait) = waits
                 .next()
-                .filter(|_| said.as_ref().is_err_and(is_limited))
+                .filter(|_| result.as_ref().is_err_and(is_limited))
             else {
-                return Ok(said);
+                return Ok(result);
             };
-            let message = format!("the provider asks for patience: {} s", wait.as_secs());
+            let message = format!("rate limited by the provider: waiting {} s", wait.as_secs());
             self.attempt.report_activity("waiting", message).await;
             runner.clock.sleep(*wait).await;
         }
     }
 
-    /// Has the files given back and puts them in place.
+    /// Requests complete files from the model and applies them.
     async fn edit_by_generation(&mut self, prompt: String, schema: Value) -> AttemptResult<Edit> {
         let task = call(&self.conversation.agent, "generate_code", prompt, schema);
         let timeout = Some(self.attempt.runner.settings.generate_timeout);
-        let mut ear = AttemptObserver::new(self.attempt);
+        let mut observer = AttemptObserver::new(self.attempt);
         let structured = self
             .conversation
-            .structured(task, ValidationPolicy::default(), timeout, &mut ear)
+            .structured(task, ValidationPolicy::default(), timeout, &mut observer)
             .await??;
         let changes = structured.value.get("files").cloned();
-        let given: GeneratedFiles = serde_json::from_value(structured.value).map_err(|error| {
-            let error = format!("the generated code does not fit its own schema: {error}");
-            AttemptError::Failed { error, again: true }
-        })?;
-        let step = self.attempt.trace.span("apply");
-        let applied = self.place.apply(given.files).await;
-        step.finish_with(&applied);
-        let refused = match applied {
+        let generated: GeneratedFiles =
+            serde_json::from_value(structured.value).map_err(|error| {
+                let error = format!("the generated code does not match the schema: {error}");
+                AttemptError::Failed { error, again: true }
+            })?;
+        let span = self.attempt.trace.span("apply");
+        let applied = self.working_copy.apply(generated.files).await;
+        span.finish_with(&applied);
+        let apply_error = match applied {
             Ok(_) => None,
             Err(error) if error.retry().is_worthwhile() => return Err(error.into()),
             Err(error) => Some(error.to_string()),
         };
         Ok(Edit {
-            analysis: given.error_analysis,
-            description: given.explanation,
+            analysis: generated.error_analysis,
+            description: generated.explanation,
             changes,
-            refused,
+            apply_error,
         })
     }
 
-    /// The text of the files that probably matter, as far as it fits.
+    /// Returns the text of the relevant files, up to the size limits.
     async fn file_excerpts(&self) -> Vec<FileExcerpt> {
-        let mut room = MAX_TOTAL_BYTES;
-        let mut shown = Vec::new();
-        for file in &self.material.context.related_files {
-            let text = self.place.read(&file.path, MAX_FILE_BYTES.min(room)).await;
+        let mut bytes_left = MAX_TOTAL_BYTES;
+        let mut excerpts = Vec::new();
+        for file in &self.prompt_context.context.related_files {
+            let max_bytes = MAX_FILE_BYTES.min(bytes_left);
+            let text = self.working_copy.read(&file.path, max_bytes).await;
             if let Ok(Some(text)) = text {
-                room -= text.len().min(room);
-                shown.push(FileExcerpt {
+                bytes_left -= text.len().min(bytes_left);
+                excerpts.push(FileExcerpt {
                     path: file.path.clone(),
                     text,
                 });
             }
         }
-        shown
+        excerpts
     }
 }
 
-/// What a model gives back.
+/// The answer of a model that returns files.
 #[derive(Deserialize)]
 struct GeneratedFiles {
     #[serde(default)]

@@ -1,28 +1,28 @@
-//! Heartbeats, and the knowledge of when the lease may be gone.
+//! Heartbeats, and when the lease may have expired.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use windlass_core::task::{AttemptRef, LeaseStatus as Answer, StoreError};
+use windlass_core::task::{AttemptRef, LeaseStatus, StoreError};
 
 use crate::Runner;
 
-/// The lease of one attempt, as far as this side can know.
+/// The lease of one attempt, as known to the worker.
 pub(super) struct Lease<'a> {
     runner: &'a Runner,
     at: AttemptRef,
-    /// When the last renewal that was answered had been sent: the store cannot have granted it earlier.
+    /// When the last acknowledged renewal was sent: the store cannot have granted it earlier.
     renewed: Mutex<Duration>,
 }
 
-/// Why a lease is no longer kept.
+/// Why a lease is no longer renewed.
 #[derive(Debug)]
 pub(super) enum LeaseLoss {
-    /// Somebody asked for the task to be cancelled; the lease is still held.
+    /// Cancellation of the task was requested; the lease is still held.
     CancelRequested,
-    /// Another attempt has begun, or the task is gone.
+    /// Another attempt has started, or the task does not exist any more.
     Superseded(StoreError),
-    /// The store did not answer for so long that another attempt may begin.
+    /// The store did not answer for so long that another attempt may start.
     Unreachable,
 }
 
@@ -36,7 +36,7 @@ impl<'a> Lease<'a> {
         }
     }
 
-    /// Renews the lease until that no longer makes sense.
+    /// Renews the lease until it is lost or cancellation is requested.
     pub(super) async fn renew_until_lost(&self) -> LeaseLoss {
         let settings = &self.runner.settings;
         let mut wait = settings.heartbeat_interval();
@@ -44,40 +44,41 @@ impl<'a> Lease<'a> {
             self.runner.clock.sleep(wait).await;
             let sent = self.runner.clock.elapsed();
             match self.renew().await {
-                Some(Ok(Answer::Held)) => {
+                Some(Ok(LeaseStatus::Held)) => {
                     *self.renewed.lock().unwrap_or_else(PoisonError::into_inner) = sent;
                     wait = settings.heartbeat_interval();
                 }
-                Some(Ok(Answer::CancelRequested)) => return LeaseLoss::CancelRequested,
+                Some(Ok(LeaseStatus::CancelRequested)) => return LeaseLoss::CancelRequested,
                 Some(Err(
                     error @ (StoreError::Superseded { .. } | StoreError::NotFound { .. }),
                 )) => return LeaseLoss::Superseded(error),
-                answer if self.remaining().is_zero() => {
-                    tracing::warn!(attempt = %self.at, ?answer, "the lease may have run out");
+                result if self.remaining().is_zero() => {
+                    tracing::warn!(attempt = %self.at, ?result, "the lease may have expired");
                     return LeaseLoss::Unreachable;
                 }
-                // Soon again, but never so soon that a store in trouble gets more of it.
+                // Retry soon, but not so often that it adds load to a failing store.
                 _ => wait = (settings.heartbeat_interval() / 4).min(self.remaining()),
             }
         }
     }
 
-    /// How long the lease is surely still held.
+    /// Returns how long the lease is certainly still held.
     pub(super) fn remaining(&self) -> Duration {
         let renewed = *self.renewed.lock().unwrap_or_else(PoisonError::into_inner);
         let until = renewed + self.runner.settings.safe_lease();
         until.saturating_sub(self.runner.clock.elapsed())
     }
 
-    /// One heartbeat. A process that was stopped, or starved, asks too, however late: only the store knows whether it
-    /// matters. Such a machine is slow to answer; what it gets is half of the time that is kept back for stopping.
-    async fn renew(&self) -> Option<Result<Answer, StoreError>> {
+    /// Sends one heartbeat. A process that was stopped or starved sends it too, however late, because only
+    /// the store knows whether the lease still holds. Such a machine is slow; the reply gets at least half of
+    /// the time reserved for stopping.
+    async fn renew(&self) -> Option<Result<LeaseStatus, StoreError>> {
         let runner = self.runner;
-        let patience = self.remaining().max(runner.settings.lease / 12);
+        let timeout = self.remaining().max(runner.settings.lease / 12);
         tokio::select! {
             biased;
-            answer = runner.store.heartbeat(self.at, runner.settings.lease) => Some(answer),
-            () = runner.clock.sleep(patience) => None,
+            result = runner.store.heartbeat(self.at, runner.settings.lease) => Some(result),
+            () = runner.clock.sleep(timeout) => None,
         }
     }
 }

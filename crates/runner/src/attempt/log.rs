@@ -1,6 +1,6 @@
-//! Carries an attempt's messages to the store in batches, beside the work.
+//! Writes an attempt's events to the store in batches, concurrently with the work.
 //!
-//! Nothing is lost: when the store is slow the queue fills, and then the work waits, as it must.
+//! No event is lost: if the store is slow, the queue fills and the work waits.
 
 use tokio::sync::{mpsc, oneshot};
 use windlass_core::task::{AttemptRef, Broadcast};
@@ -8,9 +8,9 @@ use windlass_core::task::{AttemptRef, Broadcast};
 use super::{AttemptError, retry_transient};
 use crate::Runner;
 
-/// How many messages may wait.
+/// Maximum number of queued messages.
 const QUEUE_CAPACITY: usize = 512;
-/// How many are written at once.
+/// Maximum number of messages per write.
 const MAX_BATCH: usize = 64;
 
 enum LogEntry {
@@ -18,12 +18,12 @@ enum LogEntry {
     Flush(oneshot::Sender<()>),
 }
 
-/// The writing end.
+/// The sender side of the event log.
 pub(crate) struct EventLog {
     queue: mpsc::Sender<LogEntry>,
 }
 
-/// The end that writes to the store.
+/// The receiver side, which writes to the store.
 pub(super) struct EventLogWriter {
     queue: mpsc::Receiver<LogEntry>,
 }
@@ -34,12 +34,12 @@ impl EventLog {
         (Self { queue: sender }, EventLogWriter { queue: receiver })
     }
 
-    /// Hands a message over. When the carrier has failed the attempt is ending, and there is nobody to tell.
+    /// Queues a message. If the writer has failed, the attempt is ending and the message is dropped.
     pub(crate) async fn write(&self, message: Broadcast) {
         let _ = self.queue.send(LogEntry::Message(Box::new(message))).await;
     }
 
-    /// Comes back when all that was handed over is in the store.
+    /// Waits until all queued messages are in the store.
     pub(super) async fn flush(&self) {
         let (done, written) = oneshot::channel();
         if self.queue.send(LogEntry::Flush(done)).await.is_ok() {
@@ -49,7 +49,7 @@ impl EventLog {
 }
 
 impl EventLogWriter {
-    /// Writes until the log is gone, or the store will not have it.
+    /// Writes messages until the sender side is dropped or the store rejects a write.
     pub(super) async fn run(mut self, runner: &Runner, at: AttemptRef) -> AttemptError {
         let mut entries = Vec::with_capacity(MAX_BATCH);
         while self.queue.recv_many(&mut entries, MAX_BATCH).await > 0 {

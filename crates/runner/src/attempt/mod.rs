@@ -1,8 +1,8 @@
-//! One attempt: the work, and what goes on beside it.
+//! One attempt: the work, and what runs concurrently with it.
 //!
-//! [`run`] lets four things happen at once and ends with the first that must: the work itself, the heartbeats that
-//! keep its lease, the log that carries its events to the store, and whatever may stop it from outside. All of it is
-//! one future, so that dropping it is exactly a crash.
+//! [`run`] runs four things concurrently and ends with the first that must end the attempt: the work itself,
+//! the heartbeats that renew the lease, the log that writes events to the store, and the signals that stop it
+//! from outside. All of it is one future, so dropping it has the same effect as a crash.
 
 mod approve;
 mod budget;
@@ -39,7 +39,7 @@ use trace::AttemptTrace;
 
 use crate::Runner;
 
-/// What the parts of an attempt share.
+/// State shared by the parts of an attempt.
 pub(crate) struct AttemptContext<'a> {
     pub(crate) runner: &'a Runner,
     pub(crate) task: Task,
@@ -47,32 +47,33 @@ pub(crate) struct AttemptContext<'a> {
     pub(crate) at: AttemptRef,
     pub(crate) log: EventLog,
     pub(crate) trace: AttemptTrace,
-    pub(crate) spending: BudgetTracker,
+    pub(crate) budget: BudgetTracker,
     /// The clone. It outlives the work, so that it can be removed however the work ended.
     working_copy: OnceLock<Box<dyn WorkingCopy>>,
-    /// Whether the change may be in the user's repository without the store's knowing. Then the attempt must not be
-    /// called failed: only of one that went silent does the next one look whether it had published.
+    /// The change may be in the user's repository without the store knowing. The attempt must then not be
+    /// reported as failed, because only after a lost attempt does the next one check whether the change was
+    /// published.
     maybe_published: AtomicBool,
-    /// The paths that differ from the base, as last seen.
+    /// The changed paths, as of the last check.
     files: Mutex<Vec<String>>,
 }
 
-/// What the work came to, where it came to something.
+/// The outcome of work that reached its end.
 #[derive(Debug)]
 pub(crate) struct FinishedWork {
     pub(crate) outcome: Outcome,
 }
 
-/// Why the work did not come to its end.
+/// Error that ended the work.
 #[derive(Debug)]
 pub(crate) enum AttemptError {
-    /// The attempt is no longer the task's.
+    /// Another attempt holds the task.
     Superseded(StoreError),
-    /// It failed.
+    /// The attempt failed.
     Failed { error: String, again: bool },
-    /// It failed for want of something that will be there again after a while, such as room on the disk.
+    /// The attempt failed because of a temporary lack of something, such as disk space.
     RetryLater { error: String, after: Duration },
-    /// A person must say how to go on.
+    /// A person must answer a question first.
     Blocked { question: String },
 }
 
@@ -94,7 +95,7 @@ impl From<StoreError> for AttemptError {
     }
 }
 
-/// What went wrong around the agent: clone, tests, git. The agent's own faults are told by its turns.
+/// Errors outside the agent: clone, tests, git. Errors of the agent are reported by its turns.
 impl From<windlass_core::Error> for AttemptError {
     fn from(error: windlass_core::Error) -> Self {
         match error.retry() {
@@ -121,7 +122,7 @@ impl std::fmt::Display for AttemptError {
 }
 
 impl AttemptError {
-    /// What every result says of an agent that took too long.
+    /// Error of an agent that timed out. All results use this text.
     fn timeout() -> Self {
         Self::Failed {
             error: "Timeout".to_owned(),
@@ -131,13 +132,13 @@ impl AttemptError {
 }
 
 impl AttemptContext<'_> {
-    /// Tells watchers through the bus, and later readers through the store's log.
+    /// Sends a message to subscribers through the bus, and stores it in the event log.
     pub(crate) async fn broadcast(&self, message: Broadcast) {
         self.runner.bus.send(message.clone());
         self.log.write(message).await;
     }
 
-    /// Says in words what is being done.
+    /// Reports the current activity as text.
     pub(crate) async fn report_activity(&self, activity_type: &str, message: impl Into<String>) {
         self.broadcast(self.activity(activity_type, message)).await;
     }
@@ -152,7 +153,7 @@ impl AttemptContext<'_> {
         }
     }
 
-    /// The four figures of a test run, told to everybody.
+    /// Broadcasts the counts of a test run.
     pub(crate) async fn broadcast_tests(&self, result: &TestResult) {
         #[expect(
             clippy::cast_precision_loss,
@@ -172,14 +173,14 @@ impl AttemptContext<'_> {
         self.broadcast(message).await;
     }
 
-    /// The paths that differ from the base, as last seen.
+    /// Returns the changed paths, as of the last check.
     pub(crate) fn files(&self) -> Vec<String> {
         let files = self.files.lock();
         files.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn set_files(&self, files: &[String]) {
-        let mut seen = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        files.clone_into(&mut seen);
+        let mut current = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        files.clone_into(&mut current);
     }
 }

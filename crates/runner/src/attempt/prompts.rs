@@ -1,4 +1,4 @@
-//! What agents and people are told, put together from files.
+//! Builds prompts for agents and questions for people from templates.
 
 use std::fmt::Write as _;
 
@@ -7,30 +7,30 @@ use windlass_core::workspace::{Change, TaskContext};
 
 use crate::template::{render, truncate_end, truncate_middle};
 
-/// How much of the tests' output an agent is shown.
+/// Maximum size of the test output in a prompt.
 const MAX_OUTPUT_BYTES: usize = 16 << 10;
-/// How many failing tests are named.
+/// Maximum number of failing tests in a prompt.
 const MAX_CASES: usize = 20;
-/// How much is said about each of them.
+/// Maximum size of the message of each failing test.
 const MAX_CASE_BYTES: usize = 1 << 10;
-/// How much of a diff is shown.
+/// Maximum size of a diff in a prompt.
 const MAX_DIFF_BYTES: usize = 32 << 10;
 
-/// What an agent should know before it begins.
+/// The context for prompts.
 pub(crate) struct PromptContext {
     pub(crate) context: TaskContext,
     pub(crate) answers: Vec<Blocker>,
-    /// What will be run to test the change; nothing, where the project has no tests.
+    /// The test command. `None` if the project has no tests.
     pub(crate) command: Option<Vec<String>>,
 }
 
-/// A file's text, for a model that cannot read it by itself.
+/// The text of a file, for a model without tools.
 pub(crate) struct FileExcerpt {
     pub(super) path: String,
     pub(super) text: String,
 }
 
-/// The instructions of a worker of this kind.
+/// Returns the instructions for this kind of worker.
 pub(super) fn instructions(kind: WorkerKind) -> &'static str {
     match kind {
         WorkerKind::Frontend => include_str!("../prompts/worker-frontend.md"),
@@ -40,19 +40,19 @@ pub(super) fn instructions(kind: WorkerKind) -> &'static str {
 }
 
 impl PromptContext {
-    /// The prompt for an agent that edits by itself.
+    /// Returns the prompt for an agent with tools.
     pub(super) fn edit_prompt(&self) -> String {
-        self.filled(include_str!("../prompts/edit.md"), &[])
+        self.render(include_str!("../prompts/edit.md"), &[])
     }
 
-    /// The prompt for a model that gives the files back.
+    /// Returns the prompt for a model that returns complete files.
     pub(crate) fn generate_prompt(&self, files: &[FileExcerpt]) -> String {
-        self.filled(include_str!("../prompts/generate.md"), files)
+        self.render(include_str!("../prompts/generate.md"), files)
     }
 
-    fn filled(&self, template: &str, files: &[FileExcerpt]) -> String {
+    fn render(&self, template: &str, files: &[FileExcerpt]) -> String {
         let task = &self.context.task;
-        let verdict = match &self.command {
+        let verification = match &self.command {
             Some(command) => render(
                 include_str!("../prompts/verified-by-tests.md"),
                 &[("command", &command.join(" "))],
@@ -66,9 +66,9 @@ impl PromptContext {
                 ("title", &task.title),
                 ("description", &task.description),
                 ("issue", &self.issue()),
-                ("places", &self.related_code()),
+                ("related_code", &self.related_code()),
                 ("answers", &self.answered_blockers()),
-                ("verdict", &verdict),
+                ("verification", &verification),
                 ("files", &contents(files)),
             ],
         )
@@ -77,7 +77,7 @@ impl PromptContext {
     fn issue(&self) -> String {
         match &self.context.issue_context {
             Some(issue) => format!(
-                "## What it is part of\n\n{}\n\n{}",
+                "## Parent issue\n\n{}\n\n{}",
                 issue.title, issue.description
             ),
             None => String::new(),
@@ -87,13 +87,13 @@ impl PromptContext {
     fn related_code(&self) -> String {
         let mut text = String::new();
         if !self.context.related_files.is_empty() {
-            text.push_str("## Files that probably matter\n\n");
+            text.push_str("## Files that are probably relevant\n\n");
             for file in &self.context.related_files {
                 let _ = writeln!(text, "- `{}` ({})", file.path, file.why);
             }
         }
         if !self.context.related_symbols.is_empty() {
-            text.push_str("\n## Symbols that probably matter\n\n");
+            text.push_str("\n## Symbols that are probably relevant\n\n");
             for symbol in &self.context.related_symbols {
                 let _ = writeln!(
                     text,
@@ -105,14 +105,14 @@ impl PromptContext {
         text
     }
 
-    /// Earlier questions that a person has answered.
+    /// Returns earlier questions with their answers.
     fn answered_blockers(&self) -> String {
         let mut text = String::new();
         for blocker in &self.answers {
             if let Some(answer) = &blocker.answer {
                 let _ = writeln!(
                     text,
-                    "**Asked:** {}\n\n**Answered:** {}\n",
+                    "**Question:** {}\n\n**Answer:** {}\n",
                     blocker.question, answer.text
                 );
             }
@@ -120,11 +120,11 @@ impl PromptContext {
         if text.is_empty() {
             return text;
         }
-        format!("## What a person answered to earlier questions\n\n{text}")
+        format!("## Answers to earlier questions\n\n{text}")
     }
 }
 
-/// What the tests showed, for whoever mends it: their output, never their source.
+/// Describes the test failures for the agent: the output of the tests, never their source.
 pub(super) fn failure_report(result: &TestResult) -> String {
     let mut cases = String::new();
     for case in result.failures.iter().take(MAX_CASES) {
@@ -149,10 +149,10 @@ pub(super) fn failure_report(result: &TestResult) -> String {
     )
 }
 
-/// A run of the tests in half a sentence.
+/// Summarizes a test run.
 pub(super) fn summary(result: &TestResult) -> String {
     let counts = &result.counts;
-    let how = match result.status {
+    let status = match result.status {
         TestStatus::Passed => "passed".to_owned(),
         TestStatus::Failed if counts.total > 0 => format!(
             "{} of {} failed{}",
@@ -161,15 +161,12 @@ pub(super) fn summary(result: &TestResult) -> String {
             failing_test_names(result)
         ),
         TestStatus::Failed => "failed".to_owned(),
-        TestStatus::Error => "could not be run to their end".to_owned(),
-        TestStatus::Timeout => format!(
-            "took longer than they may, and were stopped after {} s",
-            result.duration_ms / 1000
-        ),
+        TestStatus::Error => "did not run to the end".to_owned(),
+        TestStatus::Timeout => format!("timed out after {} s", result.duration_ms / 1000),
     };
     match result.exit_code {
-        Some(code) if result.status != TestStatus::Passed => format!("{how}, exit code {code}"),
-        _ => how,
+        Some(code) if result.status != TestStatus::Passed => format!("{status}, exit code {code}"),
+        _ => status,
     }
 }
 
@@ -186,7 +183,7 @@ fn failing_test_names(result: &TestResult) -> String {
     }
 }
 
-/// The prompt for a round of correction by an agent that edits by itself.
+/// Returns the correction prompt for an agent with tools.
 pub(super) fn correction(round: u32, rounds: u32, problem: &str) -> String {
     render(
         include_str!("../prompts/correct.md"),
@@ -198,7 +195,8 @@ pub(super) fn correction(round: u32, rounds: u32, problem: &str) -> String {
     )
 }
 
-/// The prompt for a round of correction by a model that gives the files back: it remembers nothing, so all is said again.
+/// Returns the correction prompt for a model that returns complete files. The model has no memory, so the
+/// prompt repeats everything.
 pub(super) fn regeneration(first: &str, change: &Change, correction: &str) -> String {
     let diff = match change.diff.as_str() {
         "" => "(nothing)".to_owned(),
@@ -210,29 +208,29 @@ pub(super) fn regeneration(first: &str, change: &Change, correction: &str) -> St
     )
 }
 
-/// What an agent is told that says it is done and has changed nothing.
+/// Returns the correction text for an agent that finished without a change.
 pub(super) fn no_change() -> String {
     include_str!("../prompts/nothing-changed.md").to_owned()
 }
 
-/// What a model is told whose files could not be put in place.
+/// Returns the correction text for a model whose files could not be applied.
 pub(super) fn apply_failed(why: &str) -> String {
     render(include_str!("../prompts/apply-failed.md"), &[("why", why)])
 }
 
-/// The question where nobody knows how the project is tested.
+/// Returns the question for a project without a known test command.
 pub(super) fn untested_question() -> String {
     include_str!("../prompts/ask-tests.md").trim().to_owned()
 }
 
-/// The question where all rounds are used up.
-pub(super) fn exhausted_question(rounds: u32, problem: &str, said: &str) -> String {
+/// Returns the question after all correction rounds are exhausted.
+pub(super) fn exhausted_question(rounds: u32, problem: &str, final_message: &str) -> String {
     render(
         include_str!("../prompts/rounds-exhausted.md"),
         &[
             ("rounds", &rounds.to_string()),
             ("problem", problem),
-            ("said", &truncate_end(said.trim(), 1000)),
+            ("final_message", &truncate_end(final_message.trim(), 1000)),
         ],
     )
 }
@@ -251,7 +249,7 @@ fn contents(files: &[FileExcerpt]) -> String {
     text
 }
 
-/// A fence that the text itself does not hold.
+/// Returns a code fence that does not occur in the text.
 fn fence(text: &str) -> String {
     let mut fence = "```".to_owned();
     while text.contains(&fence) {

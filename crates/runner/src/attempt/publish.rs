@@ -1,4 +1,4 @@
-//! One commit, written down before it is published, and published at most once.
+//! Publishes one commit at most once; the intent is recorded first.
 
 use std::sync::atomic::Ordering;
 
@@ -15,15 +15,16 @@ use super::trace::backend_error;
 use super::{AttemptContext, AttemptError, AttemptResult, FinishedWork, retry_transient};
 use crate::template::truncate_end;
 
-/// How often a repository that was busy is asked again.
+/// Maximum number of attempts to access a busy repository.
 const MAX_RETRIES: u32 = 3;
 
-/// The branch that holds a task's change.
+/// Returns the branch that contains a task's change.
 pub fn branch_name(task: TaskId) -> String {
     format!("windlass/task-{task}")
 }
 
-/// What is about to be published: enough to end the task by, should the attempt die right after.
+/// The commit that is about to be published, with everything that is needed to complete the task if the
+/// attempt crashes right after publishing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct PublishIntent {
     attempt: AttemptNumber,
@@ -33,7 +34,7 @@ pub(super) struct PublishIntent {
 }
 
 impl PublishIntent {
-    fn done(self, task: TaskId) -> FinishedWork {
+    fn into_finished(self, task: TaskId) -> FinishedWork {
         FinishedWork {
             outcome: Outcome::Completed {
                 proof: self.proof.map(Box::new),
@@ -44,14 +45,15 @@ impl PublishIntent {
     }
 }
 
-/// Completes what an earlier attempt published and did not live to say; else gives what it had in mind, if anything.
+/// Completes the task if an earlier attempt published its change but did not report it. Otherwise returns the
+/// intent of that attempt, if any.
 pub(super) async fn recover(
     attempt: &AttemptContext<'_>,
 ) -> AttemptResult<Result<FinishedWork, Option<PublishIntent>>> {
     let runner = attempt.runner;
     let task = attempt.at.task;
-    let written = retry_transient(&*runner.clock, || runner.store.pending_intent(task)).await?;
-    let Some(intent) = written.and_then(|text| serde_json::from_str::<PublishIntent>(&text).ok())
+    let stored = retry_transient(&*runner.clock, || runner.store.pending_intent(task)).await?;
+    let Some(intent) = stored.and_then(|text| serde_json::from_str::<PublishIntent>(&text).ok())
     else {
         return Ok(Err(None));
     };
@@ -64,11 +66,12 @@ pub(super) async fn recover(
     attempt
         .report_activity("recovery", "an earlier attempt had published its change")
         .await;
-    Ok(Ok(intent.done(task)))
+    Ok(Ok(intent.into_finished(task)))
 }
 
-/// Whether the task was completed after this attempt had begun: then what it published is no news, and somebody wants the
-/// task done again. The log knows, as each attempt begins with one message.
+/// Returns `true` if the task was completed after this attempt had started. Then the published change is
+/// already known, and a user wants the task done again. The event log shows it, because each attempt starts
+/// with one event.
 async fn was_completed_since(
     attempt: &AttemptContext<'_>,
     number: AttemptNumber,
@@ -78,7 +81,7 @@ async fn was_completed_since(
         task_id: Some(attempt.at.task),
         ..EventFilter::default()
     };
-    let mut begun = 0;
+    let mut started = 0;
     loop {
         let page = retry_transient(&*runner.clock, || runner.store.events(filter.clone())).await?;
         let Some(last) = page.last() else {
@@ -90,97 +93,100 @@ async fn was_completed_since(
                 Broadcast::TaskStatus {
                     status: TaskStatus::InProgress,
                     ..
-                } => begun += 1,
+                } => started += 1,
                 Broadcast::TaskStatus {
                     status: TaskStatus::Completed,
                     ..
-                } if begun >= number => return Ok(true),
+                } if started >= number => return Ok(true),
                 _ => {}
             }
         }
     }
 }
 
-/// Commits the change, writes down the intent, publishes.
+/// Commits the change, records the intent and publishes.
 pub(super) async fn publish(
     attempt: &AttemptContext<'_>,
-    place: &dyn WorkingCopy,
-    proven: VerifiedChange,
-    before: Option<PublishIntent>,
+    working_copy: &dyn WorkingCopy,
+    verified: VerifiedChange,
+    earlier_intent: Option<PublishIntent>,
 ) -> AttemptResult<FinishedWork> {
     let runner = attempt.runner;
-    let step = attempt.trace.span("commit");
-    let commit = place
-        .commit(commit_message(attempt, &proven.explanation))
+    let span = attempt.trace.span("commit");
+    let commit = working_copy
+        .commit(commit_message(attempt, &verified.explanation))
         .await;
-    step.finish_with(&commit);
+    span.finish_with(&commit);
     let commit = commit?;
     let intent = PublishIntent {
         attempt: attempt.at.number,
-        proof: proven.tests.as_ref().map(|tests| {
+        proof: verified.tests.as_ref().map(|tests| {
             proof(
                 attempt,
-                place,
+                working_copy,
                 &commit,
                 tests,
-                &proven.change.weakened_tests,
+                &verified.change.weakened_tests,
             )
         }),
         commit: commit.id.clone(),
-        output: proven.explanation,
+        output: verified.explanation,
     };
     let text = serde_json::to_string(&intent).map_err(|error| AttemptError::Failed {
-        error: format!("the intent cannot be written: {error}"),
+        error: format!("the publish intent cannot be serialized: {error}"),
         again: false,
     })?;
     attempt.maybe_published.store(true, Ordering::Relaxed);
-    let intend = || runner.store.record_intent(attempt.at, text.clone());
-    retry_transient(&*runner.clock, intend).await?;
-    let step = attempt.trace.span("publish");
-    let done = publish_with_retry(attempt, place, &commit, before.as_ref()).await;
+    let record = || runner.store.record_intent(attempt.at, text.clone());
+    retry_transient(&*runner.clock, record).await?;
+    let span = attempt.trace.span("publish");
+    let done = publish_with_retry(attempt, working_copy, &commit, earlier_intent.as_ref()).await;
     match &done {
-        Ok(_) => step.finish(|_| {}),
-        Err(fault) => step.finish(|node| node.error = Some(backend_error(fault.to_string()))),
+        Ok(_) => span.finish(|_| {}),
+        Err(error) => span.finish(|node| node.error = Some(backend_error(error.to_string()))),
     }
     Ok(match done? {
-        PushOutcome::Ours => intent.done(attempt.at.task),
-        PushOutcome::EarlierAttempt => before.unwrap_or(intent).done(attempt.at.task),
+        PushOutcome::Ours => intent.into_finished(attempt.at.task),
+        PushOutcome::EarlierAttempt => earlier_intent
+            .unwrap_or(intent)
+            .into_finished(attempt.at.task),
     })
 }
 
 /// Whose change is on the branch.
 enum PushOutcome {
     Ours,
-    /// That of an earlier attempt, which was stopped between its intent and its publishing and then went on.
+    /// The change of an earlier attempt that was paused between recording its intent and publishing, and then
+    /// continued.
     EarlierAttempt,
 }
 
 async fn publish_with_retry(
     attempt: &AttemptContext<'_>,
-    place: &dyn WorkingCopy,
+    working_copy: &dyn WorkingCopy,
     commit: &Commit,
-    before: Option<&PublishIntent>,
+    earlier_intent: Option<&PublishIntent>,
 ) -> AttemptResult<PushOutcome> {
     let branch = branch_name(attempt.at.task);
-    let theirs = before.map(|before| &before.commit);
-    if theirs.is_some() && branch_commit(attempt).await?.as_ref() == theirs {
+    let earlier_commit = earlier_intent.map(|intent| &intent.commit);
+    if earlier_commit.is_some() && branch_commit(attempt).await?.as_ref() == earlier_commit {
         return Ok(PushOutcome::EarlierAttempt);
     }
-    let mut tried = 0;
+    let mut retries = 0;
     loop {
-        let Err(error) = place.publish(commit, &branch).await else {
+        let Err(error) = working_copy.publish(commit, &branch).await else {
             return Ok(PushOutcome::Ours);
         };
-        // What the branch shows counts, whatever the answer was.
-        let there = branch_commit(attempt).await?;
-        if there.as_ref() == Some(&commit.id) {
+        // The branch decides, whatever the error was.
+        let published = branch_commit(attempt).await?;
+        if published.as_ref() == Some(&commit.id) {
             return Ok(PushOutcome::Ours);
         }
-        if there.is_some() && there.as_ref() == theirs {
+        if published.is_some() && published.as_ref() == earlier_commit {
             return Ok(PushOutcome::EarlierAttempt);
         }
-        tried += 1;
-        if tried == MAX_RETRIES || !error.retry().is_worthwhile() {
+        retries += 1;
+        if retries == MAX_RETRIES || !error.retry().is_worthwhile() {
             attempt.maybe_published.store(false, Ordering::Relaxed);
             return Err(AttemptError::Failed {
                 error: format!("the change could not be published: {error}"),
@@ -188,31 +194,32 @@ async fn publish_with_retry(
             });
         }
         let clock = &attempt.runner.clock;
-        clock.sleep(backoff(&**clock, tried)).await;
+        clock.sleep(backoff(&**clock, retries)).await;
     }
 }
 
-/// Where the task's branch stands. A repository that is busy is asked again.
+/// Returns the commit of the task's branch. Retries if the repository is busy.
 async fn branch_commit(attempt: &AttemptContext<'_>) -> AttemptResult<Option<String>> {
     let branch = branch_name(attempt.at.task);
     let runner = attempt.runner;
-    let mut tried = 0;
+    let mut retries = 0;
     loop {
         match runner
             .workspace
             .branch_commit(&attempt.project, &branch)
             .await
         {
-            Err(error) if tried < MAX_RETRIES && error.retry().is_worthwhile() => {
-                runner.clock.sleep(backoff(&*runner.clock, tried)).await;
-                tried += 1;
+            Err(error) if retries < MAX_RETRIES && error.retry().is_worthwhile() => {
+                runner.clock.sleep(backoff(&*runner.clock, retries)).await;
+                retries += 1;
             }
             found => return Ok(found?),
         }
     }
 }
 
-/// The commit's message: title, explanation, and the trailers by which recovery and `git log --grep` find it.
+/// Returns the commit message: title, explanation, and the trailers that recovery and `git log --grep` search
+/// for.
 fn commit_message(attempt: &AttemptContext<'_>, explanation: &str) -> String {
     let title = attempt.task.title.split_whitespace().collect::<Vec<_>>();
     format!(
@@ -226,13 +233,13 @@ fn commit_message(attempt: &AttemptContext<'_>, explanation: &str) -> String {
 
 fn proof(
     attempt: &AttemptContext<'_>,
-    place: &dyn WorkingCopy,
+    working_copy: &dyn WorkingCopy,
     commit: &Commit,
     tests: &TestResult,
     weakened: &[String],
 ) -> Proof {
     Proof {
-        base: place.base().to_owned(),
+        base: working_copy.base().to_owned(),
         commit: commit.id.clone(),
         tree: commit.tree.clone(),
         command: tests.command.clone(),

@@ -1,36 +1,37 @@
-//! Asking a store again that may only be slow or away for a moment.
+//! Retries of store operations after transient errors.
 
 use std::time::Duration;
 
 use windlass_core::Clock;
 use windlass_core::task::{StoreError, StoreFuture, StoreResult};
 
-/// How often a store is asked at most.
+/// Maximum number of attempts per operation.
 const MAX_ATTEMPTS: u32 = 6;
-/// The first pause; each further one is twice as long, and a little longer or shorter by chance.
+/// The first delay. Each further delay is twice as long, with some jitter.
 const INITIAL_BACKOFF: Duration = Duration::from_millis(100);
 
-/// Asks until there is an answer, or one that asking again will not change, for a few seconds in all.
+/// Repeats an operation until it succeeds or fails with an error that is not transient, for a few seconds in
+/// total.
 ///
-/// An answer that was lost on its way may mean that the thing was done: only what may be done twice is asked like this.
+/// If the reply was lost, the operation may have been applied, so it must be safe to repeat.
 pub(crate) async fn retry_transient<'a, T>(
     clock: &dyn Clock,
-    ask: impl Fn() -> StoreFuture<'a, T>,
+    operation: impl Fn() -> StoreFuture<'a, T>,
 ) -> StoreResult<T> {
-    let mut tried = 0;
+    let mut retries = 0;
     loop {
-        match ask().await {
-            Err(error) if is_transient(&error) && tried + 1 < MAX_ATTEMPTS => {
-                tracing::debug!(%error, tried, "asking the store again");
-                clock.sleep(backoff(clock, tried)).await;
-                tried += 1;
+        match operation().await {
+            Err(error) if is_transient(&error) && retries + 1 < MAX_ATTEMPTS => {
+                tracing::debug!(%error, retries, "retrying a store operation");
+                clock.sleep(backoff(clock, retries)).await;
+                retries += 1;
             }
-            answer => return answer,
+            result => return result,
         }
     }
 }
 
-/// Whether the same question may have another answer in a moment.
+/// Returns `true` if the same operation may succeed shortly.
 pub(crate) fn is_transient(error: &StoreError) -> bool {
     matches!(
         error,
@@ -38,9 +39,10 @@ pub(crate) fn is_transient(error: &StoreError) -> bool {
     )
 }
 
-/// Workers that were refused together should not come back together: the clock's own digits spread them.
-pub(crate) fn backoff(clock: &dyn Clock, tried: u32) -> Duration {
-    let base = INITIAL_BACKOFF * (1 << tried.min(5));
+/// Returns the delay before a retry. The digits of the clock add jitter, so that workers that failed together
+/// do not retry together.
+pub(crate) fn backoff(clock: &dyn Clock, retries: u32) -> Duration {
+    let base = INITIAL_BACKOFF * (1 << retries.min(5));
     let spread = clock.elapsed().subsec_nanos().wrapping_mul(2_654_435_761) % 512;
     base * (768 + spread) / 1024
 }

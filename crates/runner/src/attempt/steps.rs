@@ -1,4 +1,4 @@
-//! The seven steps of a task, in their order.
+//! The seven steps of a task, in order.
 
 use windlass_core::task::Issue;
 use windlass_core::workspace::{TaskContext, TestPlan, WorkingCopy};
@@ -9,37 +9,38 @@ use super::prompts::PromptContext;
 use super::publish::{publish, recover};
 use super::{AttemptContext, AttemptError, AttemptResult, FinishedWork, prompts, retry_transient};
 
-/// From the clone to the outcome. The claim, which is the first step, has been made.
+/// Runs the steps from the clone to the outcome. The first step, the claim, is already done.
 pub(super) async fn run_steps(attempt: &AttemptContext<'_>) -> AttemptResult<FinishedWork> {
-    let place = open(attempt).await?;
-    // After the clone, not before: what another attempt publishes from now on makes ours fail, not vanish.
-    let before = match recover(attempt).await? {
+    let working_copy = open(attempt).await?;
+    // After the clone, not before: if another attempt publishes from now on, publishing this change fails
+    // instead of overwriting that one.
+    let earlier_intent = match recover(attempt).await? {
         Ok(done) => return Ok(done),
-        Err(before) => before,
+        Err(intent) => intent,
     };
-    let plan = test_plan(attempt, place).await?;
-    let material = prompt_context(attempt, place, &plan).await?;
+    let plan = test_plan(attempt, working_copy).await?;
+    let prompt_context = prompt_context(attempt, working_copy, &plan).await?;
     let agent = attempt.runner.agents.resolve_for_task(&attempt.task)?;
-    let mut editor = Editor::new(attempt, place, agent, material);
-    let proven = edit_until_passing(attempt, place, &plan, &mut editor).await?;
-    publish(attempt, place, proven, before).await
+    let mut editor = Editor::new(attempt, working_copy, agent, prompt_context);
+    let verified = edit_until_passing(attempt, working_copy, &plan, &mut editor).await?;
+    publish(attempt, working_copy, verified, earlier_intent).await
 }
 
 async fn open<'a>(attempt: &'a AttemptContext<'_>) -> AttemptResult<&'a dyn WorkingCopy> {
-    let step = attempt.trace.span("clone");
+    let span = attempt.trace.span("clone");
     let workspace = &attempt.runner.workspace;
     let opened = workspace.open(&attempt.project, attempt.at).await;
-    step.finish_with(&opened);
+    span.finish_with(&opened);
     let opened = opened?;
     Ok(&**attempt.working_copy.get_or_init(|| opened))
 }
 
-/// How the project is tested. Nobody knows: a person is asked before an agent has done anything.
+/// Returns how the project is tested. If that is unknown, a person is asked before any agent starts.
 async fn test_plan(
     attempt: &AttemptContext<'_>,
-    place: &dyn WorkingCopy,
+    working_copy: &dyn WorkingCopy,
 ) -> AttemptResult<TestPlan> {
-    match attempt.runner.verifier.plan(place.root()).await? {
+    match attempt.runner.verifier.plan(working_copy.root()).await? {
         TestPlan::Unknown => Err(AttemptError::Blocked {
             question: prompts::untested_question(),
         }),
@@ -47,20 +48,20 @@ async fn test_plan(
     }
 }
 
-/// What the agent should know: the parts of the project, the parent issue, earlier answers.
+/// Builds the prompt context: relevant files and symbols, the parent issue, and earlier answers.
 async fn prompt_context(
     attempt: &AttemptContext<'_>,
-    place: &dyn WorkingCopy,
+    working_copy: &dyn WorkingCopy,
     plan: &TestPlan,
 ) -> AttemptResult<PromptContext> {
     let runner = attempt.runner;
-    let step = attempt.trace.span("context");
+    let span = attempt.trace.span("context");
     let issue = issue(attempt).await?;
     let built = runner
         .context
-        .build_context(place.root(), &attempt.task, issue.as_ref())
+        .build_context(working_copy.root(), &attempt.task, issue.as_ref())
         .await;
-    step.finish_with(&built);
+    span.finish_with(&built);
     let mut context = built?;
     context.related_files.truncate(TaskContext::MAX_FILES);
     context.related_symbols.truncate(TaskContext::MAX_SYMBOLS);
@@ -72,7 +73,7 @@ async fn prompt_context(
         .report_activity(
             "context",
             format!(
-                "{} files and {} symbols seem to matter",
+                "{} relevant files and {} relevant symbols",
                 context.related_files.len(),
                 context.related_symbols.len()
             ),

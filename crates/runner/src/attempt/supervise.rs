@@ -1,4 +1,4 @@
-//! Lets an attempt run beside its heartbeats, and brings it to its one end.
+//! Runs an attempt concurrently with its heartbeats, and writes its outcome.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,42 +19,42 @@ use super::{AttemptContext, AttemptError, FinishedWork, steps};
 use crate::runner::{ClaimedTask, StopSignals};
 use crate::{ResultStatus, Runner, TaskResult};
 
-/// The longest that a failed attempt is held back for the sake of the next.
+/// Maximum time that a failed attempt keeps its task before the next attempt.
 const MAX_RETRY_WAIT: Duration = Duration::from_secs(60);
 
-/// What is to be written down at the end.
+/// What is written to the store at the end.
 enum AttemptEnd {
     Finish(Outcome),
     Release,
-    /// Nothing: every write would be refused, or should be.
+    /// Nothing: every write would be rejected, or should be.
     Lost(String),
 }
 
-/// Works on a task that was taken, to its end.
-pub(crate) async fn run(runner: &Runner, taken: ClaimedTask, signals: StopSignals) -> TaskResult {
-    let (log, carrier) = EventLog::new();
-    let at = taken.claimed.attempt;
+/// Runs an attempt at a claimed task to its end.
+pub(crate) async fn run(runner: &Runner, claimed: ClaimedTask, signals: StopSignals) -> TaskResult {
+    let (log, log_writer) = EventLog::new();
+    let at = claimed.claimed.attempt;
     let mut attempt = AttemptContext {
         runner,
-        task: taken.claimed.task,
-        project: taken.project,
+        task: claimed.claimed.task,
+        project: claimed.project,
         at,
         log,
-        trace: AttemptTrace::new(runner.clock.clone(), taken.since),
-        spending: BudgetTracker::new(runner.settings.budget, taken.since),
+        trace: AttemptTrace::new(runner.clock.clone(), claimed.since),
+        budget: BudgetTracker::new(runner.settings.budget, claimed.since),
         working_copy: OnceLock::new(),
         maybe_published: AtomicBool::new(false),
         files: Mutex::default(),
     };
-    let lease = Lease::new(runner, at, taken.since);
+    let lease = Lease::new(runner, at, claimed.since);
     attempt.broadcast_status(TaskStatus::InProgress);
     let end = tokio::select! {
         biased;
         lost = lease.renew_until_lost() => on_lease_lost(lost),
         () = signals.cancel.cancelled() => AttemptEnd::Finish(Outcome::Cancelled),
         () = stop_grace_elapsed(runner, &signals) => AttemptEnd::Release,
-        () = time_budget_elapsed(&attempt) => outcome(Err(attempt.spending.timeout_error())),
-        fault = carrier.run(runner, at) => outcome(Err(fault)),
+        () = time_budget_elapsed(&attempt) => outcome(Err(attempt.budget.timeout_error())),
+        error = log_writer.run(runner, at) => outcome(Err(error)),
         done = run_work(&attempt) => outcome(done),
     };
     let result = attempt.end(&lease, end).await;
@@ -63,35 +63,38 @@ pub(crate) async fn run(runner: &Runner, taken: ClaimedTask, signals: StopSignal
     result
 }
 
-/// The work with its panics caught, and with all that it said in the store.
+/// Runs the work, catches panics, and waits until all its events are in the store.
 async fn run_work(attempt: &AttemptContext<'_>) -> Result<FinishedWork, AttemptError> {
     let work = AssertUnwindSafe(steps::run_steps(attempt));
     let done = work.catch_unwind().await.unwrap_or_else(|panic| {
-        let said = panic
+        let message = panic
             .downcast_ref::<&str>()
             .map(|text| (*text).to_owned())
             .or_else(|| panic.downcast_ref::<String>().cloned())
             .unwrap_or_default();
         Err(AttemptError::Failed {
-            error: format!("the attempt panicked: {said}"),
+            error: format!("the attempt panicked: {message}"),
             again: true,
         })
     });
     let done = match done {
         Err(AttemptError::RetryLater { error, after }) => {
-            // Still ours while we wait: so nobody takes it before there is a chance that it goes better.
+            // The attempt keeps its lease while it waits, so no other worker retries before it can succeed.
             let wait = after.min(MAX_RETRY_WAIT);
             attempt
-                .report_activity("waiting", format!("{error}; again in {} s", wait.as_secs()))
+                .report_activity(
+                    "waiting",
+                    format!("{error}; retrying in {} s", wait.as_secs()),
+                )
                 .await;
             attempt.runner.clock.sleep(wait).await;
             Err(AttemptError::Failed { error, again: true })
         }
         done => done,
     };
-    if let Err(fault @ AttemptError::Failed { .. }) = &done {
+    if let Err(error @ AttemptError::Failed { .. }) = &done {
         attempt
-            .report_activity("failed", format!("the attempt failed: {fault}"))
+            .report_activity("failed", format!("the attempt failed: {error}"))
             .await;
     }
     attempt.log.flush().await;
@@ -113,29 +116,29 @@ fn on_lease_lost(lost: LeaseLoss) -> AttemptEnd {
         LeaseLoss::CancelRequested => AttemptEnd::Finish(Outcome::Cancelled),
         LeaseLoss::Superseded(error) => AttemptEnd::Lost(error.to_string()),
         LeaseLoss::Unreachable => AttemptEnd::Lost(
-            "superseded: the store did not answer until the lease ran out, so another worker may have the task"
+            "superseded: the store did not answer before the lease expired, so another worker may have the task"
                 .to_owned(),
         ),
     }
 }
 
-/// Comes back when the worker was asked to stop and its grace is over.
+/// Completes when the worker was asked to stop and the grace period is over.
 async fn stop_grace_elapsed(runner: &Runner, signals: &StopSignals) {
     signals.stop.cancelled().await;
     runner.clock.sleep(runner.settings.stop_grace).await;
 }
 
-/// Comes back when the attempt's time is used up.
+/// Completes when the attempt's time budget is exhausted.
 fn time_budget_elapsed<'a>(attempt: &AttemptContext<'a>) -> BoxFuture<'a, ()> {
     let clock = &attempt.runner.clock;
-    match attempt.spending.time_left(&**clock) {
+    match attempt.budget.time_left(&**clock) {
         Some(left) => clock.sleep(left),
         None => future::pending().boxed(),
     }
 }
 
 impl AttemptContext<'_> {
-    /// Tells watchers of the task's status. The store writes its own message for later readers.
+    /// Sends the task's status to subscribers. The store writes its own event to the log.
     fn broadcast_status(&self, status: TaskStatus) {
         self.runner.bus.send(Broadcast::TaskStatus {
             project_id: self.project.id,
@@ -145,7 +148,7 @@ impl AttemptContext<'_> {
         });
     }
 
-    /// Writes the end down, for as long as the lease is surely held.
+    /// Writes the end to the store, while the lease is certainly held.
     async fn end(&self, lease: &Lease<'_>, end: AttemptEnd) -> TaskResult {
         match end {
             AttemptEnd::Lost(error) => self.superseded(error),
@@ -153,7 +156,7 @@ impl AttemptContext<'_> {
                 if self.maybe_published.load(Ordering::Relaxed) =>
             {
                 self.superseded(format!(
-                    "{error}; whether the change was published is for the next attempt to see"
+                    "{error}; the next attempt checks whether the change was published"
                 ))
             }
             AttemptEnd::Release => self.released(lease).await,
@@ -165,14 +168,14 @@ impl AttemptContext<'_> {
     }
 
     async fn released(&self, lease: &Lease<'_>) -> TaskResult {
-        let reason = "the worker stopped before the attempt had ended".to_owned();
+        let reason = "the worker stopped before the attempt finished".to_owned();
         let release = Release {
             reason: reason.clone(),
-            usage: self.spending.usage(),
+            usage: self.budget.usage(),
         };
         let store = &self.runner.store;
-        let given = self.retry_while_leased(lease, || store.release(self.at, release.clone()));
-        match given.await {
+        let released = self.retry_while_leased(lease, || store.release(self.at, release.clone()));
+        match released.await {
             Ok(()) => {
                 self.broadcast_status(TaskStatus::Pending);
                 self.result(ResultStatus::Released, reason, None)
@@ -183,14 +186,14 @@ impl AttemptContext<'_> {
 
     async fn finish(&self, lease: &Lease<'_>, outcome: &Outcome) -> Result<(), StoreError> {
         let store = &self.runner.store;
-        let usage = self.spending.usage();
+        let usage = self.budget.usage();
         let finish = || store.finish(self.at, outcome.clone(), usage.clone());
         match self.retry_while_leased(lease, finish).await {
             Ok(task) => {
                 self.broadcast_status(task.status);
                 Ok(())
             }
-            // An answer may have been lost on its way: then the store refuses what it has already written.
+            // The reply may have been lost: then the store rejects what it has already written.
             Err(error) => match store.task(self.at.task).await {
                 Ok(task)
                     if task.attempt == self.at.number && matches_outcome(task.status, outcome) =>
@@ -203,36 +206,36 @@ impl AttemptContext<'_> {
         }
     }
 
-    /// Asks the store again and again while the lease is surely held.
+    /// Retries a store operation while the lease is certainly held.
     async fn retry_while_leased<'s, T>(
         &self,
         lease: &Lease<'_>,
-        ask: impl Fn() -> windlass_core::task::StoreFuture<'s, T>,
+        operation: impl Fn() -> windlass_core::task::StoreFuture<'s, T>,
     ) -> Result<T, StoreError> {
         let clock = &self.runner.clock;
-        let mut tried = 0;
+        let mut retries = 0;
         loop {
-            let answer = tokio::select! {
+            let result = tokio::select! {
                 biased;
-                answer = ask() => answer,
+                result = operation() => result,
                 () = clock.sleep(lease.remaining()) => Err(StoreError::Timeout {
-                    what: "ending the attempt",
+                    what: "finishing the attempt",
                     after: self.runner.settings.safe_lease(),
                 }),
             };
-            match answer {
+            match result {
                 Err(error) if is_transient(&error) && !lease.remaining().is_zero() => {
                     clock
-                        .sleep(backoff(&**clock, tried).min(lease.remaining()))
+                        .sleep(backoff(&**clock, retries).min(lease.remaining()))
                         .await;
-                    tried += 1;
+                    retries += 1;
                 }
-                answer => return answer,
+                result => return result,
             }
         }
     }
 
-    /// The result that goes with an outcome.
+    /// Returns the result for an outcome.
     fn result_for(&self, outcome: Outcome) -> TaskResult {
         match outcome {
             Outcome::Completed { output, .. } => self.result(ResultStatus::Completed, output, None),
@@ -246,7 +249,8 @@ impl AttemptContext<'_> {
         }
     }
 
-    /// The result of an attempt that holds its task no longer. Nobody but the watchers is told: the store would refuse.
+    /// Returns the result of a superseded attempt. It is sent to subscribers only, because the store would
+    /// reject it.
     fn superseded(&self, error: String) -> TaskResult {
         self.runner.bus.send(self.activity("superseded", &error));
         self.result(ResultStatus::Superseded, error.clone(), Some(error))
@@ -262,21 +266,21 @@ impl AttemptContext<'_> {
         }
     }
 
-    /// Removes the clone. What cannot be removed now is cleared away by the next worker that starts.
+    /// Removes the clone. If that fails, the next worker that starts removes it.
     async fn remove_clone(&mut self) {
-        let Some(place) = self.working_copy.take() else {
+        let Some(working_copy) = self.working_copy.take() else {
             return;
         };
         tokio::select! {
             biased;
-            closed = place.close() => if let Err(error) = closed {
+            closed = working_copy.close() => if let Err(error) = closed {
                 tracing::warn!(%error, attempt = %self.at, "the clone was not removed");
             },
             () = self.runner.clock.sleep(self.runner.settings.lease) => {}
         }
     }
 
-    /// Keeps the trace, once: an attempt without one is as good as with.
+    /// Stores the trace, without retries: an attempt is complete without its trace.
     async fn save_trace(&self, result: &TaskResult) {
         let error = result.error.clone().map(|message| TraceError {
             code: match message.as_str() {
@@ -286,20 +290,20 @@ impl AttemptContext<'_> {
             message,
         });
         let mut root = self.trace.close(error);
-        root.usage = some_usage(&self.spending.usage());
+        root.usage = some_usage(&self.budget.usage());
         let id = trace_id(self.at);
         let put = self.runner.store.put_trace(id, Some(self.at.task), root);
         tokio::select! {
             biased;
-            kept = put => if let Err(error) = kept {
-                tracing::warn!(%error, attempt = %self.at, "the trace was not kept");
+            stored = put => if let Err(error) = stored {
+                tracing::warn!(%error, attempt = %self.at, "the trace was not stored");
             },
             () = self.runner.clock.sleep(self.runner.settings.heartbeat_interval()) => {}
         }
     }
 }
 
-/// Whether the task stands where this outcome would have put it.
+/// Returns `true` if the task has the status that this outcome leads to.
 fn matches_outcome(status: TaskStatus, outcome: &Outcome) -> bool {
     match outcome {
         Outcome::Completed { .. } => status == TaskStatus::Completed,
@@ -311,7 +315,7 @@ fn matches_outcome(status: TaskStatus, outcome: &Outcome) -> bool {
     }
 }
 
-/// How an attempt's trace is called.
+/// Returns the id of an attempt's trace.
 pub fn trace_id(at: windlass_core::task::AttemptRef) -> String {
     format!("task-{}-attempt-{}", at.task, at.number)
 }

@@ -1,28 +1,28 @@
-//! What an attempt went through, step by step.
+//! The trace of an attempt.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use windlass_core::{Clock, ErrorCode, Timestamp, TraceError, TraceNode, Usage};
 
-/// The steps so far. They outlive the work, so that an attempt that was stopped shows where it stood.
+/// The spans so far. They outlive the work, so that the trace of a stopped attempt shows how far it got.
 #[derive(Clone)]
 pub(crate) struct AttemptTrace {
     clock: Arc<dyn Clock>,
     root: Arc<Mutex<TraceNode>>,
-    began: Duration,
+    started: Duration,
 }
 
-/// A step under way. One that is dropped unfinished was stopped.
+/// A running span. A span that is dropped unfinished is recorded as cancelled.
 pub(crate) struct TraceSpan {
     trace: AttemptTrace,
     at: usize,
-    began: Duration,
+    started: Duration,
     finished: bool,
 }
 
 impl AttemptTrace {
-    /// A trace that begins with the claim, which was sent at this time.
+    /// Creates a trace that starts with the claim, which was sent at `since`.
     pub(super) fn new(clock: Arc<dyn Clock>, since: Duration) -> Self {
         let took = millis(clock.elapsed().saturating_sub(since));
         let start = Timestamp(clock.now().0.saturating_sub(took));
@@ -39,13 +39,13 @@ impl AttemptTrace {
             ..TraceNode::default()
         };
         Self {
-            began: since,
+            started: since,
             root: Arc::new(Mutex::new(root)),
             clock,
         }
     }
 
-    /// Begins a step.
+    /// Starts a span.
     pub(crate) fn span(&self, name: &str) -> TraceSpan {
         let mut root = self.lock();
         root.children.push(TraceNode {
@@ -55,21 +55,21 @@ impl AttemptTrace {
         });
         TraceSpan {
             at: root.children.len() - 1,
-            began: self.clock.elapsed(),
+            started: self.clock.elapsed(),
             trace: self.clone(),
             finished: false,
         }
     }
 
-    /// Says whose attempt it is.
+    /// Records the agent of the attempt.
     pub(crate) fn set_agent(&self, agent: &str) {
         self.lock().agent = Some(agent.to_owned());
     }
 
-    /// The whole tree, closed.
+    /// Returns the complete tree.
     pub(super) fn close(&self, error: Option<TraceError>) -> TraceNode {
         let mut root = self.lock().clone();
-        root.duration_ms = millis(self.clock.elapsed().saturating_sub(self.began));
+        root.duration_ms = millis(self.clock.elapsed().saturating_sub(self.started));
         root.error = error;
         root
     }
@@ -80,7 +80,7 @@ impl AttemptTrace {
 }
 
 impl TraceSpan {
-    /// Ends the step as its result says.
+    /// Finishes the span with the error of the result, if any.
     pub(crate) fn finish_with<T, E: std::fmt::Display>(self, result: &Result<T, E>) {
         match result {
             Ok(_) => self.finish(|_| {}),
@@ -91,7 +91,7 @@ impl TraceSpan {
         }
     }
 
-    /// Ends the step with what is to be known of it.
+    /// Finishes the span; `note` adds details to its node.
     pub(crate) fn finish(mut self, note: impl FnOnce(&mut TraceNode)) {
         self.finished = true;
         self.close(note);
@@ -101,7 +101,7 @@ impl TraceSpan {
         let elapsed = self.trace.clock.elapsed();
         let mut root = self.trace.lock();
         if let Some(node) = root.children.get_mut(self.at) {
-            node.duration_ms = millis(elapsed.saturating_sub(self.began));
+            node.duration_ms = millis(elapsed.saturating_sub(self.started));
             note(node);
         }
     }
@@ -110,7 +110,7 @@ impl TraceSpan {
 impl Drop for TraceSpan {
     fn drop(&mut self) {
         if !self.finished {
-            let message = "stopped before its end".to_owned();
+            let message = "stopped before it finished".to_owned();
             self.close(|node| {
                 node.error = Some(TraceError {
                     code: ErrorCode::Cancelled,
@@ -121,7 +121,7 @@ impl Drop for TraceSpan {
     }
 }
 
-/// A fault without a better code.
+/// Creates an error with the generic code.
 pub(super) fn backend_error(message: String) -> TraceError {
     TraceError {
         code: ErrorCode::BackendError,
@@ -129,7 +129,7 @@ pub(super) fn backend_error(message: String) -> TraceError {
     }
 }
 
-/// Only what was consumed, where anything was.
+/// Returns the usage unless it is zero.
 pub(super) fn some_usage(usage: &Usage) -> Option<Usage> {
     (*usage != Usage::default()).then(|| usage.clone())
 }

@@ -1,4 +1,4 @@
-//! A conversation with an agent: turns heard to their end, and structured calls made of them.
+//! A conversation with an agent: turns, and structured calls made of turns.
 
 use std::time::Duration;
 
@@ -13,17 +13,17 @@ use windlass_core::{
 use super::{AttemptContext, AttemptError, AttemptResult};
 use windlass_core::task::Broadcast;
 
-/// Somebody who is told of every event, and may refuse a further turn.
+/// Observes the turns of a conversation, and may reject a turn.
 pub(crate) trait TurnObserver: Send {
-    /// Asked before each turn: the time it may take at most, where that is limited.
+    /// Called before each turn. Returns the time limit of the turn, if there is one.
     fn before_turn(&mut self) -> AttemptResult<Option<Duration>>;
-    /// Told of each event.
+    /// Called for each event.
     fn on_event(&mut self, envelope: Envelope) -> impl Future<Output = ()> + Send;
-    /// Told how a turn ended.
-    fn after_turn(&mut self, agent: &str, said: &Result<TurnOutput, TurnError>);
+    /// Called after each turn with its result.
+    fn after_turn(&mut self, agent: &str, result: &Result<TurnOutput, TurnError>);
 }
 
-/// Nobody.
+/// An observer that does nothing.
 impl TurnObserver for () {
     fn before_turn(&mut self) -> AttemptResult<Option<Duration>> {
         Ok(None)
@@ -34,30 +34,30 @@ impl TurnObserver for () {
     fn after_turn(&mut self, _: &str, _: &Result<TurnOutput, TurnError>) {}
 }
 
-/// What an agent said in a turn that ended well.
+/// Output of a successful turn.
 #[derive(Debug)]
 pub(crate) struct TurnOutput {
     pub(crate) text: String,
     pub(crate) usage: Option<Usage>,
 }
 
-/// How a turn failed.
+/// Error of a failed turn.
 #[derive(Debug, Clone)]
 pub(crate) struct TurnError {
     pub(crate) code: ErrorCode,
     pub(crate) message: String,
     pub(crate) recoverable: bool,
-    /// The session is gone; a new one may do.
+    /// The session is lost; a new session may work.
     pub(crate) orphaned: bool,
 }
 
 impl From<TurnError> for AttemptError {
-    fn from(fault: TurnError) -> Self {
-        match fault.code {
+    fn from(error: TurnError) -> Self {
+        match error.code {
             ErrorCode::Timeout => Self::timeout(),
             _ => Self::Failed {
-                error: fault.message,
-                again: fault.recoverable || fault.orphaned,
+                error: error.message,
+                again: error.recoverable || error.orphaned,
             },
         }
     }
@@ -74,10 +74,10 @@ impl From<Error> for TurnError {
     }
 }
 
-/// One agent and the session that its turns are in.
+/// An agent and the session of its turns.
 pub(crate) struct Conversation {
     pub(crate) agent: AgentHandle,
-    /// What people call it.
+    /// Display name of the agent.
     pub(crate) name: String,
     options: SessionOptions,
     session: Option<SessionId>,
@@ -93,53 +93,53 @@ impl Conversation {
         }
     }
 
-    /// The same under another name than the agent's own.
+    /// Replaces the display name.
     pub(crate) fn with_name(self, name: String) -> Self {
         Self { name, ..self }
     }
 
-    /// Whether a session was begun and not lost.
+    /// Returns `true` if a session was started and not lost.
     pub(crate) fn is_open(&self) -> bool {
         self.session.is_some()
     }
 
-    /// One turn, in the session of the turns before.
+    /// Runs one turn in the current session.
     pub(crate) async fn turn(
         &mut self,
         text: &str,
         timeout: Option<Duration>,
-        hearing: &mut impl TurnObserver,
+        observer: &mut impl TurnObserver,
     ) -> AttemptResult<Result<TurnOutput, TurnError>> {
-        self.turn_with(text, timeout, hearing, &mut |_| {}).await
+        self.turn_with(text, timeout, observer, &mut |_| {}).await
     }
 
     async fn turn_with(
         &mut self,
         text: &str,
         timeout: Option<Duration>,
-        hearing: &mut impl TurnObserver,
-        also: &mut (dyn FnMut(&AgentEvent) + Send),
+        observer: &mut impl TurnObserver,
+        inspect: &mut (dyn FnMut(&AgentEvent) + Send),
     ) -> AttemptResult<Result<TurnOutput, TurnError>> {
-        let left = hearing.before_turn()?;
-        let timeout = match (timeout, left) {
+        let time_left = observer.before_turn()?;
+        let timeout = match (timeout, time_left) {
             (Some(timeout), Some(left)) => Some(timeout.min(left)),
             (None, Some(left)) => Some(left.min(self.agent.limits().deadline)),
             (timeout, None) => timeout,
         };
-        let said = self.heard(text, timeout, hearing, also).await;
-        if said.as_ref().is_err_and(|fault| fault.orphaned) {
+        let result = self.run_turn(text, timeout, observer, inspect).await;
+        if result.as_ref().is_err_and(|error| error.orphaned) {
             self.session = None;
         }
-        hearing.after_turn(&self.name, &said);
-        Ok(said)
+        observer.after_turn(&self.name, &result);
+        Ok(result)
     }
 
-    async fn heard(
+    async fn run_turn(
         &mut self,
         text: &str,
         timeout: Option<Duration>,
-        hearing: &mut impl TurnObserver,
-        also: &mut (dyn FnMut(&AgentEvent) + Send),
+        observer: &mut impl TurnObserver,
+        inspect: &mut (dyn FnMut(&AgentEvent) + Send),
     ) -> Result<TurnOutput, TurnError> {
         let session = match &self.session {
             Some(session) => session.clone(),
@@ -153,7 +153,7 @@ impl Conversation {
         let mut events = self.agent.prompt(&session, prompt).await?;
         let mut end = None;
         while let Some(envelope) = events.recv_envelope().await {
-            also(&envelope.event);
+            inspect(&envelope.event);
             match &envelope.event {
                 AgentEvent::SessionChanged { new_session_id } => {
                     self.session = Some(new_session_id.as_str().into());
@@ -161,18 +161,18 @@ impl Conversation {
                 event if event.is_terminal() => end = Some(event.clone()),
                 _ => {}
             }
-            hearing.on_event(envelope).await;
+            observer.on_event(envelope).await;
         }
         turn_result(end)
     }
 
-    /// A structured call in a session of its own. Each round is a turn.
+    /// Makes a structured call in a separate session. Each round is a turn.
     pub(crate) async fn structured(
         &mut self,
         task: StructuredAgentTask,
         rules: ValidationPolicy,
         timeout: Option<Duration>,
-        hearing: &mut impl TurnObserver,
+        observer: &mut impl TurnObserver,
     ) -> AttemptResult<Result<StructuredAnswer, StructuredCallError>> {
         let mut answer = String::new();
         let failed = |error: structured::Error, answer: &str| StructuredCallError {
@@ -183,16 +183,18 @@ impl Conversation {
             Ok(dialog) => dialog,
             Err(error) => return Ok(Err(failed(error, ""))),
         };
-        let begun = dialog.session_options(self.options.clone());
-        let mut own = Self::new(self.agent.clone(), begun).with_name(self.name.clone());
+        let options = dialog.session_options(self.options.clone());
+        let mut own = Self::new(self.agent.clone(), options).with_name(self.name.clone());
         loop {
             let prompt = dialog.prompt().to_owned();
-            let mut hear = |event: &AgentEvent| dialog.on_event(event);
-            let turn = own.turn_with(&prompt, timeout, hearing, &mut hear).await?;
+            let mut on_event = |event: &AgentEvent| dialog.on_event(event);
+            let turn = own
+                .turn_with(&prompt, timeout, observer, &mut on_event)
+                .await?;
             match turn {
-                Ok(said) => answer = said.text,
-                Err(fault) if fault.orphaned || !matches!(fault.code, ErrorCode::Cancelled) => {
-                    let error = Error::agent(fault.code, fault.message);
+                Ok(output) => answer = output.text,
+                Err(error) if error.orphaned || !matches!(error.code, ErrorCode::Cancelled) => {
+                    let error = Error::agent(error.code, error.message);
                     return Ok(Err(failed(dialog.error(error.into()), &answer)));
                 }
                 Err(_) => {
@@ -209,7 +211,7 @@ impl Conversation {
     }
 }
 
-/// A structured call that failed, and the last answer as the agent gave it.
+/// A failed structured call, with the agent's last answer.
 #[derive(Debug)]
 pub(crate) struct StructuredCallError {
     pub(crate) error: structured::Error,
@@ -231,7 +233,7 @@ impl From<StructuredCallError> for AttemptError {
     }
 }
 
-/// A structured call with this schema, in the mode that suits the agent.
+/// Creates a structured call with this schema, in the mode that suits the agent.
 pub(crate) fn call(
     agent: &AgentHandle,
     name: &str,
@@ -267,36 +269,36 @@ fn turn_result(end: Option<AgentEvent>) -> Result<TurnOutput, TurnError> {
         }),
         _ => Err(TurnError {
             code: ErrorCode::BackendError,
-            message: "the turn ended without saying how it ended".to_owned(),
+            message: "the turn ended without a terminal event".to_owned(),
             recoverable: true,
             orphaned: false,
         }),
     }
 }
 
-/// An attempt hears everything: its log, its budget and its trace are fed from here.
+/// The observer of an attempt: feeds its log, its budget and its trace.
 pub(crate) struct AttemptObserver<'a, 'r> {
     attempt: &'a AttemptContext<'r>,
-    /// The turn under way: its place in the attempt's trace, and what is known of it.
-    step: Option<(super::trace::TraceSpan, TurnTrace)>,
+    /// The running turn: its span in the attempt's trace, and its own trace.
+    turn: Option<(super::trace::TraceSpan, TurnTrace)>,
 }
 
 impl<'a, 'r> AttemptObserver<'a, 'r> {
     pub(super) fn new(attempt: &'a AttemptContext<'r>) -> Self {
         Self {
             attempt,
-            step: None,
+            turn: None,
         }
     }
 }
 
-/// A turn that is broken off with the attempt still says what is known of it.
+/// Records a turn that was interrupted together with the attempt.
 impl Drop for AttemptObserver<'_, '_> {
     fn drop(&mut self) {
-        if let Some((step, mut heard)) = self.step.take() {
-            heard.fail(ErrorCode::Cancelled, "stopped before its end");
-            step.finish(|node| {
-                *node = heard.finish();
+        if let Some((span, mut trace)) = self.turn.take() {
+            trace.fail(ErrorCode::Cancelled, "stopped before it finished");
+            span.finish(|node| {
+                *node = trace.finish();
                 node.agent = None;
             });
         }
@@ -306,16 +308,16 @@ impl Drop for AttemptObserver<'_, '_> {
 impl TurnObserver for AttemptObserver<'_, '_> {
     fn before_turn(&mut self) -> AttemptResult<Option<Duration>> {
         let clock: &dyn Clock = &*self.attempt.runner.clock;
-        self.attempt.spending.start_turn(clock)?;
-        let heard = TurnTrace::start(&self.attempt.runner.clock, "prompt", "");
-        self.step = Some((self.attempt.trace.span("prompt"), heard));
-        Ok(self.attempt.spending.time_left(clock))
+        self.attempt.budget.start_turn(clock)?;
+        let trace = TurnTrace::start(&self.attempt.runner.clock, "prompt", "");
+        self.turn = Some((self.attempt.trace.span("prompt"), trace));
+        Ok(self.attempt.budget.time_left(clock))
     }
 
     async fn on_event(&mut self, envelope: Envelope) {
         let attempt = self.attempt;
-        if let Some((_, on_event)) = &mut self.step {
-            on_event.on_event(&envelope.event);
+        if let Some((_, trace)) = &mut self.turn {
+            trace.on_event(&envelope.event);
         }
         let message = Broadcast::AgentEvent {
             project_id: attempt.project.id,
@@ -326,21 +328,21 @@ impl TurnObserver for AttemptObserver<'_, '_> {
         attempt.broadcast(message).await;
     }
 
-    fn after_turn(&mut self, agent: &str, said: &Result<TurnOutput, TurnError>) {
-        let mut step = self.step.take();
-        if let (Err(fault), Some((_, heard))) = (said, &mut step) {
-            heard.fail(fault.code, &fault.message);
+    fn after_turn(&mut self, agent: &str, result: &Result<TurnOutput, TurnError>) {
+        let mut turn = self.turn.take();
+        if let (Err(error), Some((_, trace))) = (result, &mut turn) {
+            trace.fail(error.code, &error.message);
         }
-        // What the steps of a turn that failed took was taken too.
-        let usage = match (said, &step) {
-            (Ok(said), _) => said.usage.clone(),
-            (Err(_), Some((_, heard))) => Some(heard.finish().total_usage()),
+        // The usage of a failed turn counts too.
+        let usage = match (result, &turn) {
+            (Ok(output), _) => output.usage.clone(),
+            (Err(_), Some((_, trace))) => Some(trace.finish().total_usage()),
             (Err(_), None) => None,
         };
-        self.attempt.spending.add(usage.as_ref());
-        if let Some((step, heard)) = step {
-            step.finish(|node| {
-                *node = heard.finish();
+        self.attempt.budget.add(usage.as_ref());
+        if let Some((span, trace)) = turn {
+            span.finish(|node| {
+                *node = trace.finish();
                 node.agent = Some(agent.to_owned());
             });
         }

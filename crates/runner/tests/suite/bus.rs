@@ -1,4 +1,4 @@
-//! A listener may be slow or gone; the work does not wait for it.
+//! A slow or dropped listener does not make the sender wait.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ fn message(task_id: i64) -> Broadcast {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_slow_listener_does_not_take_is_dropped_and_counted() {
+async fn slow_listener_drops_and_counts_messages() {
     let clock = Arc::new(SimClock::new());
     let (sender, mut receiver) = mpsc::channel(1);
     let bus = Bus::new(Arc::new(sender), clock.clone());
@@ -36,7 +36,7 @@ async fn what_a_slow_listener_does_not_take_is_dropped_and_counted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_full_queue_drops_at_once() {
+async fn full_queue_drops_immediately() {
     let (sender, receiver) = mpsc::channel(1);
     let bus = Bus::new(Arc::new(sender), Arc::new(SimClock::new()));
     for task in 0..2000 {

@@ -1,4 +1,4 @@
-//! How attempts end that do not end well: agents at fault, budgets, cancelling.
+//! Attempts that do not succeed: agent failures, budgets, cancellation.
 
 use std::time::Duration;
 
@@ -6,37 +6,42 @@ use windlass_core::task::{Broadcast, TaskStatus};
 use windlass_core::{PermissionPolicy, TaskStore};
 use windlass_runner::{Budget, ResultStatus, RunnerSettings, StopSignals};
 
-use super::sim::agent::Act;
-use super::sim::place::{GOOD, Mishap};
-use super::sim::world::World;
+use super::sim::agent::Action;
+use super::sim::harness::Harness;
+use super::sim::repo::{GOOD, TestFault};
 
-async fn ends(act: Act, status: TaskStatus, error: &str) {
-    let world = World::calm(&[act]);
-    let task = world.task("a task");
-    let result = world.run(&task).await;
-    assert_eq!(result.status, ResultStatus::Failed, "{act:?}");
-    let said = result.error.unwrap();
-    assert!(said.contains(error), "{act:?}: {said}");
-    assert_eq!(world.now(task.id).status, status, "{act:?}");
+async fn assert_fails(action: Action, status: TaskStatus, error: &str) {
+    let harness = Harness::with_actions(&[action]);
+    let task = harness.add_task("a task");
+    let result = harness.run(&task).await;
+    assert_eq!(result.status, ResultStatus::Failed, "{action:?}");
+    let message = result.error.unwrap();
+    assert!(message.contains(error), "{action:?}: {message}");
+    assert_eq!(harness.task(task.id).status, status, "{action:?}");
     assert!(
-        world.repo.folders.lock().unwrap().is_empty(),
-        "the clone stays behind"
+        harness.repo.clones.lock().unwrap().is_empty(),
+        "the clone was not removed"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn p11_an_agent_at_fault_fails_its_attempt_and_no_more() {
-    ends(Act::Hang, TaskStatus::Pending, "Timeout").await;
-    ends(Act::Panic, TaskStatus::Failed, "panicked").await;
-    ends(Act::Vanish, TaskStatus::Pending, "without saying how").await;
-    ends(
-        Act::Fail { recoverable: true },
+async fn p11_agent_failure_fails_only_its_attempt() {
+    assert_fails(Action::Hang, TaskStatus::Pending, "Timeout").await;
+    assert_fails(Action::Panic, TaskStatus::Failed, "panicked").await;
+    assert_fails(
+        Action::EndWithoutResult,
+        TaskStatus::Pending,
+        "without a terminal event",
+    )
+    .await;
+    assert_fails(
+        Action::Fail { recoverable: true },
         TaskStatus::Pending,
         "overloaded",
     )
     .await;
-    ends(
-        Act::Fail { recoverable: false },
+    assert_fails(
+        Action::Fail { recoverable: false },
         TaskStatus::Failed,
         "overloaded",
     )
@@ -44,31 +49,31 @@ async fn p11_an_agent_at_fault_fails_its_attempt_and_no_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_generates_code_has_five_minutes() {
-    let world = World::calm(&[Act::Hang]).generating();
-    let task = world.task("a task");
-    let result = world.run(&task).await;
+async fn code_generation_times_out_after_five_minutes() {
+    let harness = Harness::with_actions(&[Action::Hang]).without_tools();
+    let task = harness.add_task("a task");
+    let result = harness.run(&task).await;
     assert_eq!(result.error.as_deref(), Some("Timeout"));
-    let elapsed = windlass_core::Clock::elapsed(&*world.clock);
+    let elapsed = windlass_core::Clock::elapsed(&*harness.clock);
     assert!((300..310).contains(&elapsed.as_secs()), "{elapsed:?}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn p26_a_budget_ends_the_attempt_under_its_own_name() {
+async fn p26_exhausted_budget_ends_attempt_and_is_named() {
     let check = async |budget: Budget, turns: usize, what: &str| {
-        let world = World::calm(&[Act::Write("bad")]);
-        let task = world.task("a task");
+        let harness = Harness::with_actions(&[Action::Write("bad")]);
+        let task = harness.add_task("a task");
         let settings = RunnerSettings {
             budget,
             ..RunnerSettings::default()
         };
-        let (result, _) = world.watch(&task, settings).await;
+        let (result, _) = harness.run_with(&task, settings).await;
         let error = result.error.unwrap();
         assert!(error.starts_with("BudgetExhausted: "), "{error}");
         assert!(error.contains(what), "{error}");
-        assert_eq!(world.prompts().len(), turns, "{what}");
-        assert_eq!(world.now(task.id).status, TaskStatus::Failed);
-        assert_eq!(world.now(task.id).usage.input_tokens, 10 * turns as u64);
+        assert_eq!(harness.prompts().len(), turns, "{what}");
+        assert_eq!(harness.task(task.id).status, TaskStatus::Failed);
+        assert_eq!(harness.task(task.id).usage.input_tokens, 10 * turns as u64);
     };
     let tokens = Budget {
         tokens: Some(20),
@@ -88,15 +93,15 @@ async fn p26_a_budget_ends_the_attempt_under_its_own_name() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn p26_wall_time_stops_a_turn_that_is_under_way() {
-    let world = World::calm(&[Act::Hang]);
-    let task = world.task("a task");
+async fn p26_time_budget_stops_running_turn() {
+    let harness = Harness::with_actions(&[Action::Hang]);
+    let task = harness.add_task("a task");
     let budget = Budget {
         wall: Some(Duration::from_secs(60)),
         ..Budget::default()
     };
-    let (result, _) = world
-        .watch(
+    let (result, _) = harness
+        .run_with(
             &task,
             RunnerSettings {
                 budget,
@@ -109,38 +114,38 @@ async fn p26_wall_time_stops_a_turn_that_is_under_way() {
         error.starts_with("BudgetExhausted: 60 of 60 s") || error == "Timeout",
         "{error}"
     );
-    let elapsed = windlass_core::Clock::elapsed(&*world.clock);
+    let elapsed = windlass_core::Clock::elapsed(&*harness.clock);
     assert!(elapsed < Duration::from_secs(70), "{elapsed:?}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancelled_task_ends_within_a_heartbeat() {
-    let world = World::calm(&[Act::Hang]);
-    let task = world.task("a task");
+async fn cancelled_task_ends_within_one_heartbeat() {
+    let harness = Harness::with_actions(&[Action::Hang]);
+    let task = harness.add_task("a task");
     let cancel = async {
         tokio::time::sleep(Duration::from_secs(61)).await;
-        world.store.cancel(task.id).await.unwrap();
+        harness.store.cancel(task.id).await.unwrap();
         tokio::time::Instant::now()
     };
-    let (result, asked) = tokio::join!(world.run(&task), cancel);
+    let (result, requested) = tokio::join!(harness.run(&task), cancel);
     assert_eq!(result.status, ResultStatus::Cancelled);
-    assert_eq!(world.now(task.id).status, TaskStatus::Cancelled);
+    assert_eq!(harness.task(task.id).status, TaskStatus::Cancelled);
     assert!(
-        asked.elapsed() <= Duration::from_secs(11),
+        requested.elapsed() <= Duration::from_secs(11),
         "{:?}",
-        asked.elapsed()
+        requested.elapsed()
     );
     assert!(
-        world.repo.folders.lock().unwrap().is_empty(),
-        "the clone stays behind"
+        harness.repo.clones.lock().unwrap().is_empty(),
+        "the clone was not removed"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_caller_cancels_at_once() {
-    let world = World::calm(&[Act::Hang]);
-    let task = world.task("a task");
-    let runner = world.runner(RunnerSettings::default());
+async fn caller_cancels_immediately() {
+    let harness = Harness::with_actions(&[Action::Hang]);
+    let task = harness.add_task("a task");
+    let runner = harness.runner(RunnerSettings::default());
     let signals = StopSignals::default();
     let cancel = signals.cancel.clone();
     let later = async {
@@ -149,16 +154,16 @@ async fn a_caller_cancels_at_once() {
     };
     let (result, ()) = tokio::join!(runner.execute_task(&task, signals), later);
     assert_eq!(result.unwrap().status, ResultStatus::Cancelled);
-    assert_eq!(world.now(task.id).status, TaskStatus::Cancelled);
+    assert_eq!(harness.task(task.id).status, TaskStatus::Cancelled);
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_event_of_the_agent_is_in_the_store_before_the_end() {
-    let world = World::calm(&[Act::Write("bad"), Act::Write(GOOD)]);
-    world.faults.set(|rates| rates.slow = 500);
-    let task = world.task("a task");
-    assert_eq!(world.run(&task).await.status, ResultStatus::Completed);
-    let memory = world.store.look();
+async fn agent_events_are_stored_before_completion() {
+    let harness = Harness::with_actions(&[Action::Write("bad"), Action::Write(GOOD)]);
+    harness.faults.set(|rates| rates.slow = 500);
+    let task = harness.add_task("a task");
+    assert_eq!(harness.run(&task).await.status, ResultStatus::Completed);
+    let memory = harness.store.memory();
     let mut seqs = Vec::new();
     let mut completed = None;
     for event in &memory.events {
@@ -178,11 +183,16 @@ async fn every_event_of_the_agent_is_in_the_store_before_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_panic_fails_the_attempt_and_the_worker_lives() {
-    let world = World::calm(&[Act::Write(GOOD)]);
-    world.repo.mishaps.lock().unwrap().push(Mishap::Panic);
-    let task = world.task("a task");
-    let runner = std::sync::Arc::new(world.runner(RunnerSettings::default()));
+async fn panic_fails_attempt_but_not_worker() {
+    let harness = Harness::with_actions(&[Action::Write(GOOD)]);
+    harness
+        .repo
+        .test_faults
+        .lock()
+        .unwrap()
+        .push(TestFault::Panic);
+    let task = harness.add_task("a task");
+    let runner = std::sync::Arc::new(harness.runner(RunnerSettings::default()));
     let worker = windlass_runner::Worker {
         once: true,
         ..windlass_runner::Worker::new(runner)
@@ -200,64 +210,73 @@ async fn a_panic_fails_the_attempt_and_the_worker_lives() {
             None
         ]
     );
-    assert_eq!(world.now(task.id).status, TaskStatus::Completed);
+    assert_eq!(harness.task(task.id).status, TaskStatus::Completed);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_full_disk_is_not_tried_again_at_once() {
-    let world = World::calm(&[Act::Write(GOOD)]);
-    world.repo.mishaps.lock().unwrap().push(Mishap::Full);
-    let task = world.task("a task");
-    let result = world.run(&task).await;
+async fn full_disk_delays_retry() {
+    let harness = Harness::with_actions(&[Action::Write(GOOD)]);
+    harness
+        .repo
+        .test_faults
+        .lock()
+        .unwrap()
+        .push(TestFault::DiskFull);
+    let task = harness.add_task("a task");
+    let result = harness.run(&task).await;
     assert_eq!(result.error.as_deref(), Some("no space left"));
-    assert_eq!(world.now(task.id).status, TaskStatus::Pending);
-    let elapsed = windlass_core::Clock::elapsed(&*world.clock);
+    assert_eq!(harness.task(task.id).status, TaskStatus::Pending);
+    let elapsed = windlass_core::Clock::elapsed(&*harness.clock);
     assert!(elapsed >= Duration::from_secs(30), "{elapsed:?}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_provider_that_asks_for_patience_gets_it() {
-    let world = World::calm(&[Act::Limited, Act::Limited, Act::Write(GOOD)]);
-    let task = world.task("a task");
-    assert_eq!(world.run(&task).await.status, ResultStatus::Completed);
-    assert_eq!(world.now(task.id).attempt, 1);
+async fn rate_limited_turn_is_retried() {
+    let harness = Harness::with_actions(&[
+        Action::RateLimited,
+        Action::RateLimited,
+        Action::Write(GOOD),
+    ]);
+    let task = harness.add_task("a task");
+    assert_eq!(harness.run(&task).await.status, ResultStatus::Completed);
+    assert_eq!(harness.task(task.id).attempt, 1);
 
-    let world = World::calm(&[Act::Limited]);
-    let task = world.task("a task");
-    let result = world.run(&task).await;
+    let harness = Harness::with_actions(&[Action::RateLimited]);
+    let task = harness.add_task("a task");
+    let result = harness.run(&task).await;
     assert_eq!(result.error.as_deref(), Some("too many requests"));
-    assert_eq!(world.now(task.id).status, TaskStatus::Pending);
+    assert_eq!(harness.task(task.id).status, TaskStatus::Pending);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_of_the_agent_is_decided_through_the_store() {
-    let world = World::calm(&[Act::Ask]);
-    let task = world.task("a task");
+async fn permission_request_is_decided_through_store() {
+    let harness = Harness::with_actions(&[Action::RequestPermission]);
+    let task = harness.add_task("a task");
     let settings = RunnerSettings {
         permissions: PermissionPolicy::Ask,
         ..RunnerSettings::default()
     };
     let decide = async {
-        while world.store.look().approvals.is_empty() {
+        while harness.store.memory().approvals.is_empty() {
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
-        world
+        harness
             .store
             .decide_approval(1, Some("yes".to_owned()))
             .await
             .unwrap();
     };
-    let ((result, _), ()) = tokio::join!(world.watch(&task, settings.clone()), decide);
+    let ((result, _), ()) = tokio::join!(harness.run_with(&task, settings.clone()), decide);
     assert_eq!(result.status, ResultStatus::Completed);
-    let approval = world.store.look().approvals[0].clone();
+    let approval = harness.store.memory().approvals[0].clone();
     assert_eq!(approval.asked.attempt.number, 1);
     assert_eq!(approval.asked.tool, "write");
 
-    // Nobody decides until the turn is over: the question is withdrawn.
-    let task = world.task("another");
-    let (result, _) = world.watch(&task, settings).await;
+    // No decision until the turn ends: the request is withdrawn.
+    let task = harness.add_task("another");
+    let (result, _) = harness.run_with(&task, settings).await;
     assert_eq!(result.error.as_deref(), Some("Timeout"));
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let decision = world.store.look().approvals[1].decision.clone();
+    let decision = harness.store.memory().approvals[1].decision.clone();
     assert_eq!(decision.unwrap().option, None);
 }

@@ -1,4 +1,4 @@
-//! A goal becomes tasks, and the tasks are seen through.
+//! A goal becomes tasks, and the tasks are run.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use windlass_runner::{
     AgentPoolManager, GoalParent, LeadAgent, PlanError, PlanOptions, RunnerSettings,
 };
 
-use super::sim::agent::{Act, Script, SimAgent};
+use super::sim::agent::{Action, Script, SimAgent};
 use super::sim::faults::Rates;
-use super::sim::place::GOOD;
-use super::sim::world::World;
+use super::sim::harness::Harness;
+use super::sim::repo::GOOD;
 
 const PARENT: GoalParent = GoalParent {
     project_id: 1,
@@ -25,20 +25,20 @@ const DIAMOND: &str = r#"{"tasks":[
     {"title":"end to end","description":"d","priority":2,"workflow_step":4,"kind":"test","depends_on":[2,3]}
 ]}"#;
 
-fn lead(world: &World, says: &'static str) -> LeadAgent {
-    let script: Script = Arc::new(move |_| Act::Say(says));
+fn lead(harness: &Harness, answer: &'static str) -> LeadAgent {
+    let script: Script = Arc::new(move |_| Action::Answer(answer));
     LeadAgent {
-        runner: Arc::new(world.runner(RunnerSettings::default())),
+        runner: Arc::new(harness.runner(RunnerSettings::default())),
         pool: AgentPoolManager::default(),
-        planner: SimAgent::handle(&world.repo, script, true, &Arc::default()),
+        planner: SimAgent::handle(&harness.repo, script, true, &Arc::default()),
         options: PlanOptions::default(),
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_goal_becomes_a_diamond_and_two_of_it_run_at_once() {
-    let world = World::calm(&[Act::Write(GOOD)]);
-    let lead = lead(&world, DIAMOND);
+async fn goal_becomes_diamond_and_two_tasks_run_concurrently() {
+    let harness = Harness::with_actions(&[Action::Write(GOOD)]);
+    let lead = lead(&harness, DIAMOND);
     let tasks = lead.plan("a shop", PARENT).await.unwrap();
     assert_eq!(tasks.len(), 4);
     assert_eq!(tasks[2].kind, WorkerKind::Frontend);
@@ -52,25 +52,25 @@ async fn a_goal_becomes_a_diamond_and_two_of_it_run_at_once() {
         done.iter().all(|task| task.status == TaskStatus::Completed),
         "{done:?}"
     );
-    let history = world.store.look().history.clone();
-    let mut at_once = 0;
-    let mut most = 0;
+    let history = harness.store.memory().history.clone();
+    let mut running = 0;
+    let mut max_running = 0;
     for (_, status) in &history {
         match status {
-            TaskStatus::InProgress => at_once += 1,
-            TaskStatus::Completed => at_once -= 1,
+            TaskStatus::InProgress => running += 1,
+            TaskStatus::Completed => running -= 1,
             _ => {}
         }
-        most = most.max(at_once);
+        max_running = max_running.max(running);
     }
-    assert_eq!(most, 2);
+    assert_eq!(max_running, 2);
     let ends: Vec<i64> = history
         .iter()
         .filter(|(_, status)| status.is_final())
         .map(|(id, _)| *id)
         .collect();
     assert_eq!((ends[0], ends[3]), (1, 4));
-    let prompts = world.prompts();
+    let prompts = harness.prompts();
     assert!(
         prompts
             .iter()
@@ -79,14 +79,14 @@ async fn a_goal_becomes_a_diamond_and_two_of_it_run_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failed_task_blocks_its_dependants_with_the_reason() {
+async fn failed_task_blocks_dependents_with_reason() {
     let script: Script = Arc::new(|turn| match turn {
-        0 => Act::Write(GOOD),
-        1 => Act::Fail { recoverable: false },
-        _ => Act::Write(GOOD),
+        0 => Action::Write(GOOD),
+        1 => Action::Fail { recoverable: false },
+        _ => Action::Write(GOOD),
     });
-    let world = World::new(1, Rates::default(), script, true);
-    let lead = lead(&world, DIAMOND);
+    let harness = Harness::new(1, Rates::default(), script, true);
+    let lead = lead(&harness, DIAMOND);
     let tasks = lead.plan("a shop", PARENT).await.unwrap();
     let done = lead.run(tasks, CancellationToken::new()).await.unwrap();
     let statuses: Vec<TaskStatus> = done.iter().map(|task| task.status).collect();
@@ -103,22 +103,22 @@ async fn a_failed_task_blocks_its_dependants_with_the_reason() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_plan_of_tasks_that_makes_no_sense_is_refused() {
-    let world = World::calm(&[]);
-    for (said, why) in [
+async fn invalid_task_plan_is_rejected() {
+    let harness = Harness::with_actions(&[]);
+    for (answer, why) in [
         (r#"{"tasks":[]}"#, "0 tasks"),
         (
             r#"{"tasks":[{"title":"a","description":"","priority":1,"workflow_step":1,"kind":"backend","depends_on":[1]}]}"#,
-            "only tasks before it",
+            "only on earlier tasks",
         ),
         (
             r#"{"tasks":[{"title":" ","description":"","priority":1,"workflow_step":1,"kind":"backend","depends_on":[]}]}"#,
             "no title",
         ),
     ] {
-        match lead(&world, said).plan("a shop", PARENT).await {
+        match lead(&harness, answer).plan("a shop", PARENT).await {
             Err(PlanError::Invalid { problem, .. }) => assert!(problem.contains(why), "{problem}"),
-            other => panic!("{said}: {other:?}"),
+            other => panic!("{answer}: {other:?}"),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The whole way on the real thing: a git repository, a clone of it, a shell's tests behind walls, a database on disk.
-//! Only the agent is made up, and it really edits.
+//! The full lifecycle with a git repository, a clone, a sandboxed shell test and a database on disk. Only the
+//! agent is fake, and it edits files.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,9 +17,9 @@ use windlass_runner::{Bus, ResultStatus, Runner, RunnerSettings, Worker, branch_
 use windlass_sandbox::{Host, Sandbox};
 use windlass_workspace::{Clones, TestRunner, TestSettings};
 
-use super::sim::place::SimContext;
+use super::sim::repo::SimContext;
 
-/// Adds wrongly at first, then rightly.
+/// An agent whose first edit is wrong and whose second edit is right.
 struct Editor {
     turns: AtomicUsize,
 }
@@ -53,8 +53,8 @@ impl AgentBackend for Editor {
         let sign = ["-", "+"][self.turns.fetch_add(1, Ordering::Relaxed).min(1)];
         let file = Path::new(id.as_str()).join("add.sh");
         std::fs::write(file, format!("echo $(($1 {sign} $2))\n")).unwrap();
-        let said = ready_events([AgentEvent::result(format!("it uses {sign} now"))]);
-        Box::pin(async { Ok(said) })
+        let events = ready_events([AgentEvent::result(format!("it uses {sign} now"))]);
+        Box::pin(async { Ok(events) })
     }
 
     fn cancel<'a>(&'a self, _: &'a SessionId) -> BoxFuture<'a, Result<()>> {
@@ -78,9 +78,9 @@ fn git(root: &Path, home: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-/// A project whose test fails, and a home beside it.
-fn project(folder: &Path) -> (PathBuf, PathBuf) {
-    let (root, home) = (folder.join("project"), folder.join("home"));
+/// Creates a project with a failing test, and a home directory next to it.
+fn project(dir: &Path) -> (PathBuf, PathBuf) {
+    let (root, home) = (dir.join("project"), dir.join("home"));
     std::fs::create_dir(&root).unwrap();
     std::fs::create_dir(&home).unwrap();
     std::fs::write(root.join("add.sh"), "echo 0\n").unwrap();
@@ -98,16 +98,16 @@ fn project(folder: &Path) -> (PathBuf, PathBuf) {
 }
 
 #[tokio::test]
-async fn real_clone_real_tests_real_store_from_red_to_proof() {
-    let folder = TempDir::with_prefix_in("runner-", env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let folder = folder.path().canonicalize().unwrap();
-    let (root, home) = project(&folder);
+async fn failing_test_to_proof_with_real_clone_tests_and_store() {
+    let dir = TempDir::with_prefix_in("runner-", env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let dir = dir.path().canonicalize().unwrap();
+    let (root, home) = project(&dir);
     let path = std::env::var("PATH").unwrap();
     let host = Host::new([("HOME", home.to_str().unwrap()), ("PATH", &path)]);
     let sandbox = Sandbox::detect(host)
         .await
         .unwrap_or_else(|error| panic!("{error}: run `cargo build -p windlass-sandbox` first"));
-    let clones = Clones::new(sandbox.clone(), folder.join("places")).unwrap();
+    let clones = Clones::new(sandbox.clone(), dir.join("clones")).unwrap();
     let command = Some(vec!["sh".to_owned(), "check.sh".to_owned()]);
     let tests = TestRunner::new(
         sandbox,
@@ -116,7 +116,7 @@ async fn real_clone_real_tests_real_store_from_red_to_proof() {
             ..TestSettings::default()
         },
     );
-    let url = format!("sqlite:{}", folder.join("state/windlass.db").display());
+    let url = format!("sqlite:{}", dir.join("state/windlass.db").display());
     let store = windlass_store::open(&url).await.unwrap();
     let agent = AgentHandle::wrap(Editor {
         turns: AtomicUsize::new(0),
@@ -165,8 +165,8 @@ async fn real_clone_real_tests_real_store_from_red_to_proof() {
         "the checkout was touched"
     );
     let proof = store.proof(task).await.unwrap().unwrap();
-    let again = clones.verify(&root, &proof, &tests).await.unwrap();
-    assert!(again.is_valid(), "{again:?}");
+    let verification = clones.verify(&root, &proof, &tests).await.unwrap();
+    assert!(verification.is_valid(), "{verification:?}");
     let at = windlass_core::task::AttemptRef { task, number: 1 };
     let trace = store.trace(trace_id(at)).await.unwrap();
     assert_eq!(trace.children.last().unwrap().name, "publish");

@@ -1,7 +1,7 @@
-//! The init program standing alone, for programs that are not `windlass` and for tests.
+//! The separately installed init program, for programs other than `windlass` and for tests.
 
 fn main() -> std::process::ExitCode {
     windlass_sandbox::init::run_if_invoked();
-    // Started by a person: there is no command line to it.
+    // Started by a person: the program has no command line interface.
     std::process::ExitCode::from(2)
 }

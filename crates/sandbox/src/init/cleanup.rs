@@ -1,5 +1,4 @@
-//! Leaves the working directory as it should be: without what the sandbox put there, with what must
-//! not have changed.
+//! Restores the working directory: removes what the sandbox added and undoes forbidden changes.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -11,37 +10,36 @@ use std::time::Duration;
 use crate::init_protocol::{Cleanup, CleanupItem};
 use crate::mount_point;
 
-/// How long to wait for another sandbox that is cleaning up the same folder.
+/// How often to try to lock a directory that another sandbox is cleaning up.
 const LOCK_ATTEMPTS: u32 = 100;
 const LOCK_RETRY_DELAY: Duration = Duration::from_millis(5);
 
-/// A lock on the working directory, which several sandboxes may share. The last one to leave
+/// A lock on the working directory, which several sandboxes may share. The last sandbox to exit
 /// removes the mount points.
 ///
-/// Removing a folder also removes what other sandboxes have mounted over it, and with that their
+/// Removing a directory also removes what other sandboxes have mounted over it, and with that their
 /// protection.
 pub(crate) struct SharedWorkingDir(Option<File>);
 
 impl SharedWorkingDir {
-    /// Announces that the mount points in this folder are in use.
+    /// Takes a shared lock: the mount points in this directory are in use.
     pub(crate) fn lock(path: Option<&OsStr>) -> Self {
-        let folder = path.and_then(|path| File::open(path).ok());
-        if let Some(folder) = &folder {
-            // A lock that is never released must not keep us from starting.
-            let waits = (0..LOCK_ATTEMPTS).take_while(|_| folder.try_lock_shared().is_err());
+        let dir = path.and_then(|path| File::open(path).ok());
+        if let Some(dir) = &dir {
+            // A lock that is never released must not prevent the start.
+            let waits = (0..LOCK_ATTEMPTS).take_while(|_| dir.try_lock_shared().is_err());
             waits.for_each(|_| std::thread::sleep(LOCK_RETRY_DELAY));
         }
-        Self(folder)
+        Self(dir)
     }
 
-    /// Returns whether no other sandbox uses the folder; then none starts there before we are done.
+    /// Returns `true` if no other sandbox uses the directory. No other sandbox can then start there
+    /// until this lock is dropped.
     pub(crate) fn is_last(&self) -> bool {
-        self.0
-            .as_ref()
-            .is_none_or(|folder| folder.try_lock().is_ok())
+        self.0.as_ref().is_none_or(|dir| dir.try_lock().is_ok())
     }
 
-    /// Creates the mount points. If one cannot be made, mounting over it fails with the reason.
+    /// Creates the mount points. If one cannot be created, mounting over it fails with the reason.
     pub(crate) fn prepare(&self, cleanup: &Cleanup) {
         for item in &cleanup.items {
             if let CleanupItem::MountPoint(path) = item {
@@ -50,8 +48,8 @@ impl SharedWorkingDir {
         }
     }
 
-    /// Cleans up, and returns whether all of it was this sandbox's to clean up. What fails is left:
-    /// there is no caller any more to report it to.
+    /// Cleans up and returns `true` if this sandbox was the last user of the directory, so that
+    /// nothing is left to clean up. Errors are ignored: there is no caller left to report to.
     pub(crate) fn clean_up(&self, cleanup: &Cleanup) -> bool {
         let is_last = self.is_last();
         for item in &cleanup.items {
@@ -73,7 +71,7 @@ fn restore(path: &Path, target: &Path) -> io::Result<()> {
     if path.read_link().is_ok_and(|found| found == target) {
         return Ok(());
     }
-    // It may also have been removed.
+    // The link may also have been removed.
     let _ = remove(path);
     symlink(target, path)
 }
@@ -91,9 +89,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn p16_a_replaced_link_leads_where_it_led_before() {
-        let folder = tempfile::tempdir().unwrap();
-        let link = folder.path().join("link");
+    fn p16_replaced_link_gets_its_target_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let link = dir.path().join("link");
         let cleanup = Cleanup {
             working_dir: None,
             items: vec![CleanupItem::RestoreLink(

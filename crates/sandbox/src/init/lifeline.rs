@@ -1,4 +1,4 @@
-//! Waits for the end of the command or of the parent, whichever comes first.
+//! Waits until the command exits or the parent is gone, whichever comes first.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,51 +12,51 @@ use super::record::Record;
 use super::{start, tree};
 use crate::init_protocol::{self, Cleanup, InitReport, InitRequest, KillScope};
 
-/// What a shell says of a command that SIGKILL ended.
+/// Exit code that a shell reports for a command killed by SIGKILL.
 const KILLED: i32 = 137;
 
-/// The life of the init program.
+/// Runs the init process.
 pub(super) fn main() -> ! {
     start::harden();
-    let (orders, stdin) = match init_protocol::receive(stdin()) {
+    let (request, stdin) = match init_protocol::receive(stdin()) {
         Ok(Some(received)) => received,
         Ok(None) => exit(KILLED),
         Err(error) => {
             report(&InitReport::Failed(format!(
-                "orders not understood: {error}: was the program replaced while running?"
+                "invalid request: {error}: was the program replaced while running?"
             )));
             exit(KILLED)
         }
     };
-    let ending = Arc::new(Termination::new(&orders));
-    let child = match start::start(orders, stdin) {
+    let termination = Arc::new(Termination::new(&request));
+    let child = match start::start(request, stdin) {
         Ok(child) => child,
-        Err(problem) => ending.end(InitReport::Failed(problem)),
+        Err(problem) => termination.end(InitReport::Failed(problem)),
     };
-    let watcher = Arc::clone(&ending);
+    let watcher = Arc::clone(&termination);
     std::thread::spawn(move || watch_parent(child, &watcher));
-    ending.end(InitReport::Ended(reap_until_exit(child)))
+    termination.end(InitReport::Ended(reap_until_exit(child)))
 }
 
-/// Passes gentle stops on; when the parent has gone, ends everything.
-fn watch_parent(child: Pid, ending: &Termination) -> ! {
+/// Forwards stop requests to the tree, and kills everything once the parent is gone.
+fn watch_parent(child: Pid, termination: &Termination) -> ! {
     let mut byte = [0];
     loop {
         match rustix::io::read(stdin(), &mut byte) {
-            Ok(count) if count > 0 => ending.terminate(child),
+            Ok(count) if count > 0 => termination.terminate(child),
             Err(Errno::INTR) => {}
-            Ok(_) | Err(_) => ending.end(InitReport::Ended(KILLED)),
+            Ok(_) | Err(_) => termination.end(InitReport::Ended(KILLED)),
         }
     }
 }
 
-/// Collects every process that ends here, orphans too, until `child` is among them.
+/// Reaps every child that exits, including orphans, until `child` exits.
 fn reap_until_exit(child: Pid) -> i32 {
     loop {
         match wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid == child => return code(status),
             Ok(_) | Err(Errno::INTR) => {}
-            // Somebody else has collected it: there is no child left to wait for.
+            // The child was reaped elsewhere: there is no child left to wait for.
             Err(_) => return KILLED,
         }
     }
@@ -67,7 +67,7 @@ fn code(status: WaitStatus) -> i32 {
     status.exit_status().or_else(signalled).unwrap_or(KILLED)
 }
 
-/// The end, which happens once whoever asks for it first.
+/// The end of the process tree. It happens once, for the first caller.
 struct Termination {
     scope: KillScope,
     working_dir: SharedWorkingDir,
@@ -77,14 +77,14 @@ struct Termination {
 }
 
 impl Termination {
-    fn new(orders: &InitRequest) -> Self {
-        let cleanup = orders.cleanup.clone();
+    fn new(request: &InitRequest) -> Self {
+        let cleanup = request.cleanup.clone();
         let working_dir = SharedWorkingDir::lock(cleanup.working_dir.as_deref());
-        let record = orders.record.as_deref().map(Path::new);
+        let record = request.record.as_deref().map(Path::new);
         let record = record.and_then(|path| Record::write(path, &cleanup).ok());
         working_dir.prepare(&cleanup);
         Self {
-            scope: orders.scope,
+            scope: request.scope,
             working_dir,
             cleanup,
             record,
@@ -92,46 +92,46 @@ impl Termination {
         }
     }
 
-    /// SIGTERM for all but bubblewrap itself, which would die of it and take the others along at
-    /// once.
+    /// Sends SIGTERM to every process except bubblewrap, whose death would kill the others
+    /// immediately.
     fn terminate(&self, child: Pid) {
         let members = tree::live_processes(self.scope).into_iter();
         for pid in members.filter(|&pid| self.scope == KillScope::Descendants || pid != child) {
-            // It may have ended by itself in the meantime.
+            // The process may have exited on its own.
             let _ = kill_process(pid, Signal::TERM);
         }
     }
 
-    /// Ends the tree, clears up, says why, exits.
-    fn end(&self, last_words: InitReport) -> ! {
+    /// Kills the tree, cleans up, reports the outcome and exits.
+    fn end(&self, outcome: InitReport) -> ! {
         let _once = self.once.lock().unwrap_or_else(PoisonError::into_inner);
         if self.scope == KillScope::Descendants || !self.cleanup.items.is_empty() {
             tree::kill_all(self.scope);
         }
         let is_clean = self.working_dir.clean_up(&self.cleanup);
-        // Otherwise another process uses the folder. If it is not one of ours, the next start of a
-        // sandbox removes the mount points.
+        // Otherwise another process uses the directory. If that process is not a sandbox, the next
+        // start of a sandbox removes the mount points.
         if let Some(record) = self.record.as_ref().filter(|_| is_clean) {
             record.remove();
         }
-        report(&last_words);
-        exit(match last_words {
+        report(&outcome);
+        exit(match outcome {
             InitReport::Ended(code) => code,
             InitReport::Failed(_) => KILLED,
         })
     }
 }
 
-fn report(words: &InitReport) {
-    if let Ok(words) = serde_json::to_vec(words) {
-        // If the parent has gone there is nobody to tell.
-        let _ = rustix::net::send(stdin(), &words, rustix::net::SendFlags::NOSIGNAL);
+fn report(outcome: &InitReport) {
+    if let Ok(json) = serde_json::to_vec(outcome) {
+        // If the parent is gone, there is no receiver for the report.
+        let _ = rustix::net::send(stdin(), &json, rustix::net::SendFlags::NOSIGNAL);
     }
 }
 
 #[expect(
     clippy::exit,
-    reason = "the init program is a program of its own, and its exit is what ends the namespace"
+    reason = "the init process is a separate process, and its exit ends the namespace"
 )]
 fn exit(code: i32) -> ! {
     std::process::exit(code)

@@ -1,9 +1,9 @@
-//! The init program: the parent of every command, which sees to it that nothing outlives us.
+//! The init process: the parent of every command. It ensures that no process outlives Windlass.
 //!
-//! It waits on a socket whose other end only we hold. When that end closes, for whatever reason and
-//! our own SIGKILL among them, it ends every process of the tree. End of file is a state and not a
-//! signal, so it cannot be missed by looking too late. In a PID namespace it is process 1: nobody
-//! inside can kill it, and the kernel kills the rest when it exits.
+//! It waits on a socket whose other end only the parent holds. When that end closes for any reason,
+//! including a SIGKILL of the parent, it kills every process of the tree. End of file is a state
+//! and not a signal, so a late read cannot miss it. In a PID namespace the init process is process
+//! 1: no process inside can kill it, and the kernel kills the rest when it exits.
 
 mod cleanup;
 mod lifeline;
@@ -21,27 +21,28 @@ pub(crate) use record::sweep;
 /// The private first argument that turns a program into the init program.
 pub(crate) const INIT_ARG: &str = "__windlass_init";
 
-/// The name under which the program is installed when it stands alone.
+/// The file name of the separately installed init program.
 const PROGRAM: &str = "windlass-init";
 
-/// Whether this very program becomes the init program when started with [`WORD`].
+/// Whether this program becomes the init program when started with [`INIT_ARG`].
 static IS_OWN_INIT: AtomicBool = AtomicBool::new(false);
 
-/// Becomes the init program, and never returns, if that is what this process was started for.
+/// Becomes the init process, and never returns, if this process was started as one.
 ///
-/// Call it first thing in `main`, before there is a second thread. A program that does so needs no
-/// other init program.
+/// Call it first in `main`, before a second thread exists. A program that does so needs no separate
+/// init program.
 pub fn run_if_invoked() {
     IS_OWN_INIT.store(true, Ordering::Relaxed);
     if std::env::args_os()
         .nth(1)
-        .is_some_and(|word| word == INIT_ARG)
+        .is_some_and(|arg| arg == INIT_ARG)
     {
         lifeline::main();
     }
 }
 
-/// The init program for the children of this process: itself, or the one installed beside it.
+/// Returns the init program for the children of this process: this program, or the one installed
+/// next to it.
 pub(crate) fn program() -> Result<PathBuf> {
     let own = std::env::current_exe().map_err(|error| Error::NoInit(error.to_string()))?;
     if IS_OWN_INIT.load(Ordering::Relaxed) {
@@ -57,15 +58,11 @@ pub(crate) fn program() -> Result<PathBuf> {
             Err(replaced())
         };
     }
-    // A test binary stands one folder below the programs it was built with.
-    let beside = own
-        .ancestors()
-        .skip(1)
-        .take(2)
-        .map(|folder| folder.join(PROGRAM));
-    beside.into_iter().find(|candidate| candidate.is_file()).ok_or_else(|| {
+    // A test binary is one directory below the programs it was built with.
+    let candidates = own.ancestors().skip(1).take(2).map(|dir| dir.join(PROGRAM));
+    candidates.into_iter().find(|candidate| candidate.is_file()).ok_or_else(|| {
         Error::NoInit(format!(
-            "no {PROGRAM} beside {}: call `init::main_if_asked()` in main, or build it with `cargo build -p windlass-sandbox`",
+            "no {PROGRAM} next to {}: call `init::run_if_invoked()` in main, or build it with `cargo build -p windlass-sandbox`",
             own.display()
         ))
     })

@@ -1,8 +1,8 @@
-//! Records of what has to be cleaned up, for the case that the init program itself is killed.
+//! Cleanup records, used when the init process itself is killed.
 //!
-//! The init program writes one before it puts anything on disk, holds a lock on it, and removes it
-//! when it has cleaned up. A record without a lock therefore belongs to a dead init program. The
-//! next start of a sandbox carries it out.
+//! The init process writes a record before it creates anything on disk, holds a lock on it, and
+//! removes it after cleaning up. A record without a lock therefore belongs to a dead init process.
+//! The next start of a sandbox processes it.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -22,17 +22,14 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// Writes a record. Without one the command still runs, and a killed init program leaves its
-    /// mount points until the next start in the same folder.
+    /// Writes a record. Without one the command still runs, but a killed init process leaves its
+    /// mount points until the next start in the same directory.
     pub(super) fn write(path: &Path, cleanup: &Cleanup) -> io::Result<Self> {
-        let folder = path.parent().unwrap_or(path);
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder)?;
-        // No sweep sees the record before it is locked.
-        let folder = File::open(folder)?;
-        folder.lock_shared()?;
+        let dir = path.parent().unwrap_or(path);
+        DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+        // The lock hides the new record from sweeps until it is locked itself.
+        let dir = File::open(dir)?;
+        dir.lock_shared()?;
         let mut file = OpenOptions::new()
             .write(true)
             .create_new(true)
@@ -46,13 +43,14 @@ impl Record {
         })
     }
 
-    /// Removes the record: everything has been cleaned up.
+    /// Removes the record after everything was cleaned up.
     pub(super) fn remove(&self) {
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// A link is not restored from a record: the user may have changed it since.
+/// Removes the links: they are not restored from a record, because the user may have changed them
+/// since.
 fn without_links(cleanup: &Cleanup) -> Cleanup {
     let mut cleanup = cleanup.clone();
     cleanup
@@ -61,31 +59,31 @@ fn without_links(cleanup: &Cleanup) -> Cleanup {
     cleanup
 }
 
-/// Carries out the records of init programs that were killed.
+/// Processes the records of init processes that were killed.
 ///
-/// What cannot be read or removed is left for the next time.
-pub(crate) fn sweep(folder: &Path) {
-    let Ok(lock) = File::open(folder) else {
+/// Records that cannot be read or removed are left for the next sweep.
+pub(crate) fn sweep(dir: &Path) {
+    let Ok(lock) = File::open(dir) else {
         return;
     };
     // Another process is writing a record or sweeping.
     if lock.try_lock().is_err() {
         return;
     }
-    let Ok(entries) = folder.read_dir() else {
+    let Ok(entries) = dir.read_dir() else {
         return;
     };
     for entry in entries.flatten() {
-        let _ = carry_out(&entry.path());
+        let _ = process(&entry.path());
     }
 }
 
-fn carry_out(path: &Path) -> io::Result<()> {
+fn process(path: &Path) -> io::Result<()> {
     let file = File::open(path)?;
     file.try_lock()?;
     let mut text = Vec::new();
     (&file).take(MAX_RECORD_BYTES).read_to_end(&mut text)?;
-    // The disk may have been full, or the power gone, while it was written.
+    // The disk may have been full, or the power lost, while the record was written.
     let cleanup: Cleanup = serde_json::from_slice(&text).unwrap_or_default();
     let working_dir = SharedWorkingDir::lock(cleanup.working_dir.as_deref());
     if working_dir.is_last() {
@@ -100,16 +98,16 @@ mod tests {
     use super::*;
     use crate::mount_point;
 
-    struct Place {
-        folder: tempfile::TempDir,
+    struct Fixture {
+        dir: tempfile::TempDir,
         cleanup: Cleanup,
     }
 
-    impl Place {
+    impl Fixture {
         fn new() -> Self {
-            let folder = tempfile::tempdir().unwrap();
-            let working_dir = folder.path().join("project");
-            let private = folder.path().join("windlass-private");
+            let dir = tempfile::tempdir().unwrap();
+            let working_dir = dir.path().join("project");
+            let private = dir.path().join("windlass-private");
             fs::create_dir(&working_dir).unwrap();
             fs::create_dir(&private).unwrap();
             mount_point::create(&working_dir.join(".vscode")).unwrap();
@@ -122,11 +120,11 @@ mod tests {
                 working_dir: Some(working_dir.into()),
                 items,
             };
-            Self { folder, cleanup }
+            Self { dir, cleanup }
         }
 
         fn records(&self) -> PathBuf {
-            self.folder.path().join("state/cleanup")
+            self.dir.path().join("state/cleanup")
         }
 
         fn write(&self) -> Record {
@@ -134,43 +132,46 @@ mod tests {
         }
 
         fn exists(&self, name: &str) -> bool {
-            self.folder.path().join(name).symlink_metadata().is_ok()
+            self.dir.path().join(name).symlink_metadata().is_ok()
         }
     }
 
     #[test]
-    fn a_record_is_carried_out_once_its_writer_has_died() {
-        let place = Place::new();
-        let record = place.write();
-        sweep(&place.records());
-        assert!(place.exists("project/.vscode"), "its writer still runs");
+    fn record_is_processed_once_its_writer_is_dead() {
+        let fixture = Fixture::new();
+        let record = fixture.write();
+        sweep(&fixture.records());
+        assert!(
+            fixture.exists("project/.vscode"),
+            "the record's writer is still running"
+        );
 
         drop(record);
-        sweep(&place.records());
-        assert!(!place.exists("project/.vscode") && !place.exists("windlass-private"));
-        assert!(!place.exists("project/.bashrc"), "a link was restored");
-        assert_eq!(place.records().read_dir().unwrap().count(), 0);
+        sweep(&fixture.records());
+        assert!(!fixture.exists("project/.vscode") && !fixture.exists("windlass-private"));
+        assert!(!fixture.exists("project/.bashrc"), "a link was restored");
+        assert_eq!(fixture.records().read_dir().unwrap().count(), 0);
     }
 
     #[test]
-    fn a_folder_in_use_by_another_sandbox_is_left_for_later() {
-        let place = Place::new();
-        drop(place.write());
-        let other = SharedWorkingDir::lock(place.cleanup.working_dir.as_deref());
-        sweep(&place.records());
-        assert!(place.exists("project/.vscode"));
+    fn dir_in_use_by_another_sandbox_is_left() {
+        let fixture = Fixture::new();
+        drop(fixture.write());
+        let other = SharedWorkingDir::lock(fixture.cleanup.working_dir.as_deref());
+        sweep(&fixture.records());
+        assert!(fixture.exists("project/.vscode"));
         drop(other);
-        sweep(&place.records());
-        assert!(!place.exists("project/.vscode"));
+        sweep(&fixture.records());
+        assert!(!fixture.exists("project/.vscode"));
     }
 
     #[test]
-    fn an_unreadable_record_is_removed_and_harms_nothing() {
-        let place = Place::new();
-        drop(place.write());
-        fs::write(place.records().join("one"), "{\"items\": [").unwrap();
-        sweep(&place.records());
-        assert!(place.exists("project/.vscode"));
-        assert_eq!(place.records().read_dir().unwrap().count(), 0);
+    fn unreadable_record_is_removed_without_cleanup() {
+        let fixture = Fixture::new();
+        drop(fixture.write());
+        fs::write(fixture.records().join("one"), "{\"items\": [").unwrap();
+        sweep(&fixture.records());
+        assert!(fixture.exists("project/.vscode"));
+        assert_eq!(fixture.records().read_dir().unwrap().count(), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! Starts the command: limits first, then walls, then the program.
+//! Starts the command: sets the limits, applies the sandbox, then executes the program.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
@@ -12,54 +12,54 @@ use rustix::process::{
 use crate::confine;
 use crate::init_protocol::{InitRequest, KillScope};
 
-/// Numbers below this are never used again once the kernel's counter of process ids has wrapped.
+/// The kernel does not reuse process IDs below this once its counter has wrapped.
 const RESERVED_PIDS: u64 = 300;
 
-/// Puts this process out of reach of the terminal and of the command it will start.
+/// Detaches this process from the terminal and protects it from the command it will start.
 pub(super) fn harden() {
-    // Each of these can only fail where there is nothing to protect from: already a leader, or an
-    // old kernel.
+    // These calls fail only where there is nothing to protect from: the process is already a
+    // session leader, or the kernel is old.
     let _ = setsid();
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
 }
 
-/// Starts the command, or says in one phrase why not.
-pub(super) fn start(orders: InitRequest, stdin: Option<OwnedFd>) -> Result<Pid, String> {
-    limit(&orders)?;
-    if orders.scope == KillScope::Descendants {
-        // Orphans of the tree come to us and not to the system's init, where we would lose sight of
-        // them.
+/// Starts the command, or returns a short reason why it could not.
+pub(super) fn start(request: InitRequest, stdin: Option<OwnedFd>) -> Result<Pid, String> {
+    limit(&request)?;
+    if request.scope == KillScope::Descendants {
+        // Orphans of the tree become children of this process instead of the system's init, where
+        // they could no longer be tracked.
         set_child_subreaper(Some(getpid()))
-            .map_err(|error| format!("cannot adopt orphans: {error}"))?;
+            .map_err(|error| format!("cannot become subreaper: {error}"))?;
     }
-    // Landlock and seccomp bind the thread that asks for them and what it starts, so a thread that
-    // asks for them and then only starts the command leaves the rest of the init program free to do
-    // its work.
+    // Landlock and seccomp restrict the calling thread and the processes it starts. A separate
+    // thread applies them and starts the command, so that the rest of the init process stays
+    // unrestricted.
     let thread = std::thread::spawn(move || {
-        // What gained privileges could not be killed by us.
+        // This process could not kill a process that gained privileges.
         rustix::thread::set_no_new_privs(true)
-            .map_err(|error| format!("cannot give up privileges: {error}"))?;
-        if let Some(walls) = &orders.walls {
-            confine::apply(walls)?;
+            .map_err(|error| format!("cannot set no_new_privs: {error}"))?;
+        if let Some(confinement) = &request.confinement {
+            confine::apply(confinement)?;
         }
-        spawn(&orders, stdin)
+        spawn(&request, stdin)
     });
     thread
         .join()
-        .map_err(|_| "the starting thread panicked".to_owned())?
+        .map_err(|_| "the thread that starts the command panicked".to_owned())?
 }
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "this is the place that starts a process"
+    reason = "the sandbox is the crate that starts processes"
 )]
-fn spawn(orders: &InitRequest, stdin: Option<OwnedFd>) -> Result<Pid, String> {
-    let (program, args) = orders.argv.split_first().ok_or("no program was given")?;
+fn spawn(request: &InitRequest, stdin: Option<OwnedFd>) -> Result<Pid, String> {
+    let (program, args) = request.argv.split_first().ok_or("no program was given")?;
     let child = Command::new(program)
         .args(args)
         .env_clear()
-        .envs(orders.variables.iter().map(|(name, value)| (name, value)))
-        .current_dir(&orders.cwd)
+        .envs(request.variables.iter().map(|(name, value)| (name, value)))
+        .current_dir(&request.cwd)
         .stdin(stdin.map_or_else(Stdio::null, Stdio::from))
         .process_group(0)
         .spawn()
@@ -67,27 +67,27 @@ fn spawn(orders: &InitRequest, stdin: Option<OwnedFd>) -> Result<Pid, String> {
     Ok(Pid::from_child(&child))
 }
 
-fn limit(orders: &InitRequest) -> Result<(), String> {
-    // A core file would be written outside of every other limit.
+fn limit(request: &InitRequest) -> Result<(), String> {
+    // A core file would bypass every other limit.
     lower_rlimit(Resource::Core, 0)?;
-    if let Some(bytes) = orders.file_bytes {
+    if let Some(bytes) = request.file_bytes {
         lower_rlimit(Resource::Fsize, bytes)?;
     }
-    if orders.scope == KillScope::Namespace {
-        // Counted per namespace and user there; elsewhere it would count the user's other processes
-        // too.
-        lower_rlimit(Resource::Nproc, orders.processes)?;
-        // Root is exempt from that limit, so the namespace's own supply of ids is cut as well.
+    if request.scope == KillScope::Namespace {
+        // Here the limit counts processes per namespace and user; elsewhere it would also count the
+        // user's other processes.
+        lower_rlimit(Resource::Nproc, request.processes)?;
+        // Root is exempt from that limit, so the namespace's process IDs are limited as well.
         if namespaces_count_pids() {
-            let highest = orders.processes.saturating_add(RESERVED_PIDS).to_string();
+            let highest = request.processes.saturating_add(RESERVED_PIDS).to_string();
             let _ = std::fs::write("/proc/sys/kernel/pid_max", highest);
         }
     }
     Ok(())
 }
 
-/// Whether `pid_max` belongs to the namespace (since Linux 6.14); before that it is the whole
-/// machine's.
+/// Returns `true` if `pid_max` is per namespace (since Linux 6.14); before, it applied to the whole
+/// machine.
 fn namespaces_count_pids() -> bool {
     let uname = rustix::system::uname();
     let release = uname.release().to_string_lossy();
@@ -104,5 +104,5 @@ fn lower_rlimit(resource: Resource, wanted: u64) -> Result<(), String> {
         current: limit,
         maximum: limit,
     };
-    setrlimit(resource, limits).map_err(|error| format!("cannot set a limit: {error}"))
+    setrlimit(resource, limits).map_err(|error| format!("cannot set a resource limit: {error}"))
 }

@@ -1,4 +1,4 @@
-//! The processes of the tree, found through `/proc`, and their end.
+//! Finds the processes of the tree through `/proc` and kills them.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,14 +10,14 @@ use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, wait};
 
 use crate::init_protocol::KillScope;
 
-/// How long to wait before looking again; it doubles, as many trees may be ending at once on a busy
-/// machine.
-const FIRST_PAUSE: Duration = Duration::from_millis(1);
-const LONGEST_PAUSE: Duration = Duration::from_millis(32);
-/// How often to look: about five seconds in all.
-const PASSES: u32 = 160;
+/// Initial delay before the next pass. It doubles up to the maximum, because many trees may be
+/// ending concurrently on a busy machine.
+const INITIAL_DELAY: Duration = Duration::from_millis(1);
+const MAX_DELAY: Duration = Duration::from_millis(32);
+/// Maximum number of passes: about five seconds in total.
+const MAX_PASSES: u32 = 160;
 
-/// Every living process of the tree but this one.
+/// Returns every live process of the tree except this one.
 pub(super) fn live_processes(scope: KillScope) -> Vec<Pid> {
     let own = getpid().as_raw_nonzero().get();
     let mut others = processes();
@@ -26,7 +26,7 @@ pub(super) fn live_processes(scope: KillScope) -> Vec<Pid> {
         KillScope::Namespace => others.iter().map(|process| process.pid).collect(),
         KillScope::Descendants => descendants(own, &others),
     };
-    // A zombie counts while looking for its children, and is past killing.
+    // A zombie counts in the search for children, but cannot be killed.
     members.retain(|pid| {
         others
             .iter()
@@ -35,26 +35,26 @@ pub(super) fn live_processes(scope: KillScope) -> Vec<Pid> {
     members.into_iter().filter_map(Pid::from_raw).collect()
 }
 
-/// Kills until nothing is left.
+/// Kills processes until none is left.
 ///
-/// A process that was sent SIGKILL cannot fork again, and its children become ours, so each pass
-/// leaves fewer. A look through `/proc` is not made at one instant and may miss a process whose
-/// parent dies meanwhile; that we have no child left is what counts.
+/// A process that was sent SIGKILL cannot fork again, and its children become children of this
+/// process, so each pass leaves fewer. Reading `/proc` is not atomic and may miss a process whose
+/// parent dies at that time, so the loop ends only when this process has no child left.
 pub(super) fn kill_all(scope: KillScope) {
-    let mut pause = FIRST_PAUSE;
-    for _ in 0..PASSES {
+    let mut delay = INITIAL_DELAY;
+    for _ in 0..MAX_PASSES {
         if !has_children() {
             return;
         }
         for pid in live_processes(scope) {
             let _ = kill_process(pid, Signal::KILL);
         }
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        std::thread::sleep(delay);
+        delay = (delay * 2).min(MAX_DELAY);
     }
 }
 
-/// Collects the dead, and says whether there are others.
+/// Reaps the children that exited, and returns `true` if others are left.
 fn has_children() -> bool {
     loop {
         match wait(WaitOptions::NOHANG) {
@@ -84,7 +84,8 @@ fn read(name: &OsStr) -> Option<Process> {
     parse(pid, &stat)
 }
 
-/// Reads `pid (name) state parent …`; the name may hold anything, parentheses and spaces too.
+/// Parses `pid (name) state parent …`. The name may contain any characters, including parentheses
+/// and spaces.
 fn parse(pid: i32, stat: &[u8]) -> Option<Process> {
     let after_name = stat.iter().rposition(|&byte| byte == b')')? + 1;
     let mut fields = std::str::from_utf8(&stat[after_name..])
@@ -100,14 +101,14 @@ fn parse(pid: i32, stat: &[u8]) -> Option<Process> {
 
 fn descendants(root: i32, all: &[Process]) -> Vec<i32> {
     let mut found = vec![root];
-    let mut looked_at = 0;
-    while let Some(&parent) = found.get(looked_at) {
+    let mut next = 0;
+    while let Some(&parent) = found.get(next) {
         found.extend(
             all.iter()
                 .filter(|process| process.parent == parent)
                 .map(|process| process.pid),
         );
-        looked_at += 1;
+        next += 1;
     }
     found.split_off(1)
 }
@@ -117,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn p5_a_name_cannot_hide_a_process() {
+    fn p5_process_name_cannot_confuse_the_parser() {
         let process = parse(7, b"7 (a) S 1 (b) ) S 42 7 7 0 -1").unwrap();
         assert_eq!((process.parent, process.zombie), (42, false));
     }

@@ -23,7 +23,7 @@ fn resident_bytes() -> u64 {
 }
 
 #[tokio::test]
-async fn p12_one_gib_of_yes_stays_flat() {
+async fn p12_one_gib_of_lines_needs_constant_memory() {
     let user = User::new();
     let script = format!("yes $(printf 'y%.0s' {{1..999}}) | head -c {GIB}");
     let mut child = user
@@ -50,7 +50,7 @@ async fn p12_one_gib_of_yes_stays_flat() {
 }
 
 #[tokio::test]
-async fn p12_one_gib_in_one_line_is_cut_and_said_so() {
+async fn p12_one_gib_line_is_truncated_and_marked() {
     let user = User::new();
     let script = format!("yes | tr -d '\\n' | head -c {GIB}; echo; echo after");
     let mut child = user
@@ -72,7 +72,7 @@ async fn p12_one_gib_in_one_line_is_cut_and_said_so() {
 }
 
 #[tokio::test]
-async fn p12_a_flood_on_stderr_neither_stops_the_command_nor_grows() {
+async fn p12_stderr_flood_neither_blocks_nor_grows() {
     let user = User::new();
     let spec = user.script(
         Profile::tool(),
@@ -85,15 +85,17 @@ async fn p12_a_flood_on_stderr_neither_stops_the_command_nor_grows() {
         .await
         .unwrap();
     assert_eq!(output.stdout.text(), "done\n");
-    let kept = output.stderr;
-    assert_eq!(kept.bytes().len(), ProcessLimits::default().output_bytes);
+    let stderr = output.stderr;
+    assert_eq!(stderr.bytes().len(), ProcessLimits::default().output_bytes);
     assert!(
-        kept.is_truncated() && kept.text().starts_with("first") && kept.text().ends_with("last\n")
+        stderr.is_truncated()
+            && stderr.text().starts_with("first")
+            && stderr.text().ends_with("last\n")
     );
 }
 
 #[tokio::test]
-async fn p12_output_of_a_run_keeps_head_and_tail() {
+async fn p12_run_output_keeps_head_and_tail() {
     let user = User::new();
     let limits = ProcessLimits {
         output_bytes: 20,
@@ -115,7 +117,7 @@ async fn p12_output_of_a_run_keeps_head_and_tail() {
 }
 
 #[tokio::test]
-async fn input_arrives_whole_and_ends() {
+async fn input_arrives_complete_and_is_closed() {
     let user = User::new();
     let prompt = "a prompt longer than any pipe or argument. ".repeat(100_000);
     for mechanism in ALL {
@@ -145,7 +147,7 @@ async fn input_arrives_whole_and_ends() {
 }
 
 #[tokio::test]
-async fn input_is_empty_unless_given() {
+async fn input_is_dev_null_by_default() {
     let user = User::new();
     for mechanism in ALL {
         let output = user
@@ -156,12 +158,12 @@ async fn input_is_empty_unless_given() {
 }
 
 #[tokio::test]
-async fn p26_no_file_grows_beyond_its_limit() {
+async fn p26_file_size_limit_is_enforced() {
     let user = User::new();
     for mechanism in ALL {
         let limits = ProcessLimits {
             file_bytes: Some(1 << 20),
-            // As much as there is: no limit may be too large to reckon with.
+            // The largest possible values: no duration may overflow.
             deadline: std::time::Duration::MAX,
             stall: Some(std::time::Duration::MAX),
             ..ProcessLimits::default()

@@ -1,4 +1,4 @@
-//! P16: the strongest mechanism is found, and without one nothing is run.
+//! P16: the strongest mechanism is selected, and without one nothing runs.
 
 use windlass_core::ErrorCode;
 use windlass_sandbox::{Host, Mechanism, Sandbox};
@@ -6,30 +6,30 @@ use windlass_sandbox::{Host, Mechanism, Sandbox};
 use super::support::User;
 
 #[tokio::test]
-async fn p16_the_strongest_mechanism_is_found() {
-    let found = Sandbox::detect(User::new().host()).await.unwrap();
+async fn p16_strongest_mechanism_is_selected() {
+    let sandbox = Sandbox::detect(User::new().host()).await.unwrap();
     assert_eq!(
-        found.mechanism(),
+        sandbox.mechanism(),
         Mechanism::Bubblewrap,
         "install the package bubblewrap: {:?}",
-        found.rejected_mechanisms()
+        sandbox.rejected_mechanisms()
     );
 }
 
 #[tokio::test]
-async fn p16_without_bubblewrap_landlock_is_in_force_and_the_reason_is_known() {
-    let found = Sandbox::detect(without_bubblewrap()).await.unwrap();
-    assert_eq!(found.mechanism(), Mechanism::Landlock);
+async fn p16_without_bubblewrap_landlock_is_selected_with_reason() {
+    let sandbox = Sandbox::detect(without_bubblewrap()).await.unwrap();
+    assert_eq!(sandbox.mechanism(), Mechanism::Landlock);
     let reason = "bwrap is not installed: install the package bubblewrap".to_owned();
     assert_eq!(
-        found.rejected_mechanisms(),
+        sandbox.rejected_mechanisms(),
         [(Mechanism::Bubblewrap, reason)]
     );
 }
 
-/// On a thread of its own, as what it gives up it cannot get back.
+/// Runs on a separate thread, because the restriction cannot be undone.
 #[test]
-fn p16_without_any_mechanism_nothing_is_run() {
+fn p16_without_any_mechanism_nothing_runs() {
     let detected = std::thread::spawn(|| {
         forbid_landlock();
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -40,12 +40,12 @@ fn p16_without_any_mechanism_nothing_is_run() {
     });
     let error = detected.join().unwrap().unwrap_err();
     assert_eq!(error.code(), ErrorCode::PermissionDenied);
-    let sentence = error.to_string();
+    let message = error.to_string();
     assert!(
-        sentence.starts_with(
+        message.starts_with(
             "no isolation: bwrap is not installed: install the package bubblewrap; landlock: "
         ),
-        "{sentence}"
+        "{message}"
     );
 }
 
@@ -53,7 +53,7 @@ fn without_bubblewrap() -> Host {
     Host::new([("HOME", "/nonexistent"), ("PATH", "/nonexistent")])
 }
 
-/// As on a kernel that was built without it.
+/// Simulates a kernel built without Landlock.
 fn forbid_landlock() {
     const LANDLOCK_CREATE_RULESET: i64 = 444;
     const ENOSYS: u32 = 38;

@@ -1,4 +1,4 @@
-//! P18: children get an empty environment plus a list.
+//! P18: children get an empty environment plus an allow-list.
 
 use super::support::{ALL, User, profiles};
 
@@ -15,18 +15,21 @@ async fn p18_secrets_reach_no_child() {
                     "env; cat /proc/*/environ | tr '\\0' '\\n'",
                 )
                 .await;
-            let seen = output.stdout.text();
-            assert!(seen.contains("PATH="), "{mechanism} {kind} printed nothing");
+            let environment = output.stdout.text();
             assert!(
-                !seen.contains("SECRET_"),
-                "{mechanism} {kind} saw a secret:\n{seen}"
+                environment.contains("PATH="),
+                "{mechanism} {kind} printed nothing"
+            );
+            assert!(
+                !environment.contains("SECRET_"),
+                "{mechanism} {kind} saw a secret:\n{environment}"
             );
         }
     }
 }
 
 #[tokio::test]
-async fn p18_what_the_caller_names_is_given() {
+async fn p18_variables_of_the_caller_are_passed() {
     let user = User::new();
     for mechanism in ALL {
         let sandbox = user.sandbox(mechanism).await;
@@ -43,11 +46,11 @@ async fn p18_what_the_caller_names_is_given() {
 }
 
 #[test]
-fn p19_debug_shows_names_only() {
+fn p19_debug_shows_only_variable_names() {
     let user = User::new();
-    let shown = format!("{:?}", user.host());
+    let debug = format!("{:?}", user.host());
     assert!(
-        shown.contains("SECRET_TOKEN") && !shown.contains("canary"),
-        "{shown}"
+        debug.contains("SECRET_TOKEN") && !debug.contains("canary"),
+        "{debug}"
     );
 }

@@ -1,9 +1,9 @@
-//! One module per promise, and what they share.
+//! One module per promise, and shared helpers.
 
-mod any_folder;
 mod bounds;
 mod detection;
 mod environment;
+mod file_access;
 mod protection;
 mod reach;
 mod real_matrix;
@@ -11,4 +11,4 @@ mod refusals;
 mod sigkill;
 mod support;
 mod tree;
-mod walls;
+mod unusual_dirs;

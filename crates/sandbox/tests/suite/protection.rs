@@ -1,15 +1,15 @@
-//! P16: what is obeyed later, outside of any sandbox, cannot be changed in one.
+//! P16: a sandboxed process cannot change files that programs outside the sandbox apply later.
 
 use windlass_sandbox::{Mechanism, Profile};
 
-use super::support::{User, profiles, said};
+use super::support::{User, output_text, profiles};
 
 #[tokio::test]
-async fn p16_what_is_obeyed_later_cannot_be_written_whether_it_exists_or_not() {
+async fn p16_protected_paths_cannot_be_written_or_created() {
     let user = User::new();
     user.write("repository/.git/config", "[core]\n");
-    user.write("repository/.git/hooks/pre-commit", "kept");
-    user.write("repository/.vscode/settings.json", "kept");
+    user.write("repository/.git/hooks/pre-commit", "original");
+    user.write("repository/.vscode/settings.json", "original");
     for profile in profiles() {
         let script = "
             for file in .git/config .git/hooks/pre-commit .git/hooks/new .vscode/settings.json .vscode/tasks.json \
@@ -18,30 +18,30 @@ async fn p16_what_is_obeyed_later_cannot_be_written_whether_it_exists_or_not() {
             done
             mv .git/hooks aside; mv .vscode aside; rm -rf .git/hooks .vscode; rmdir .claude
             mv .git aside && mkdir -p .git/hooks && echo evil > .git/hooks/pre-commit
-            rm -rf aside # a copy is no harm
+            rm -rf aside # a copy is harmless
             echo evil > .git/commondir
             echo objects can be written > .git/ok";
         let output = user.run(Mechanism::Bubblewrap, profile, script).await;
         assert_eq!(output.stdout.text(), "");
         assert_eq!(
             std::fs::read_to_string(user.repository().join(".git/hooks/pre-commit")).unwrap(),
-            "kept"
+            "original"
         );
         assert_eq!(
             std::fs::read_to_string(user.repository().join(".vscode/settings.json")).unwrap(),
-            "kept"
+            "original"
         );
         assert_eq!(
             names(&user, ""),
             [".git", ".vscode"],
-            "something was left behind"
+            "files were left over"
         );
         assert_eq!(names(&user, ".git"), ["config", "hooks", "ok"]);
     }
 }
 
-fn names(user: &User, folder: &str) -> Vec<String> {
-    let entries = user.repository().join(folder).read_dir().unwrap();
+fn names(user: &User, dir: &str) -> Vec<String> {
+    let entries = user.repository().join(dir).read_dir().unwrap();
     let mut names: Vec<_> = entries
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
@@ -49,10 +49,10 @@ fn names(user: &User, folder: &str) -> Vec<String> {
     names
 }
 
-/// A link cannot be covered, so it is put back; and a hostile one must not keep anything from
-/// starting.
+/// A link cannot be covered, so it is restored afterwards. A hostile link must not prevent the
+/// start.
 #[tokio::test]
-async fn p16_a_link_in_a_protected_place_is_put_back() {
+async fn p16_link_at_protected_path_is_restored() {
     for target in ["inside", "/nonexistent", "/usr", "../outside", ".", "loop"] {
         let user = User::new();
         let names = [".vscode", ".bashrc", ".git"].map(|name| user.repository().join(name));
@@ -65,7 +65,12 @@ async fn p16_a_link_in_a_protected_place_is_put_back() {
         let output = user
             .run(Mechanism::Bubblewrap, Profile::agent(), script)
             .await;
-        assert_eq!(output.stdout.text(), "ran\n", "{target}: {}", said(&output));
+        assert_eq!(
+            output.stdout.text(),
+            "ran\n",
+            "{target}: {}",
+            output_text(&output)
+        );
         for name in &names {
             assert_eq!(name.read_link().unwrap(), std::path::Path::new(target));
         }
@@ -77,7 +82,7 @@ async fn p16_a_link_in_a_protected_place_is_put_back() {
 }
 
 #[tokio::test]
-async fn p16_what_the_caller_opens_by_name_is_open() {
+async fn p16_state_dir_at_protected_path_is_writable() {
     let user = User::new();
     let state = user.repository().join(".codex");
     let profile = Profile::agent().state(&state);
@@ -91,7 +96,7 @@ async fn p16_what_the_caller_opens_by_name_is_open() {
 }
 
 #[tokio::test]
-async fn an_empty_folder_of_the_user_is_neither_writable_nor_removed() {
+async fn empty_user_dir_is_neither_writable_nor_removed() {
     let user = User::new();
     let own = user.repository().join(".vscode");
     std::fs::create_dir(&own).unwrap();
@@ -101,16 +106,16 @@ async fn an_empty_folder_of_the_user_is_neither_writable_nor_removed() {
         assert!(
             output.stdout.text().contains(".vscode"),
             "{}",
-            said(&output)
+            output_text(&output)
         );
         assert_eq!(names(&user, ""), [".vscode"]);
         assert_eq!(names(&user, ".vscode"), [""; 0]);
     }
 }
 
-/// The lock of a process that is not ours looks like that of another sandbox.
+/// The lock of an unrelated process looks like the lock of another sandbox.
 #[tokio::test]
-async fn mount_points_in_a_folder_that_another_process_locks_are_removed_by_the_next_start() {
+async fn mount_points_in_locked_dir_are_removed_by_next_start() {
     let user = User::new();
     let lock = std::fs::File::open(user.repository()).unwrap();
     lock.lock_shared().unwrap();
@@ -122,9 +127,9 @@ async fn mount_points_in_a_folder_that_another_process_locks_are_removed_by_the_
     assert_eq!(names(&user, ""), [""; 0]);
 }
 
-/// Such as the tools that a model calls at the same time.
+/// For example, tools that a model calls concurrently.
 #[tokio::test]
-async fn p16_commands_side_by_side_keep_each_others_protection() {
+async fn p16_concurrent_commands_keep_their_protection() {
     let user = User::new();
     let sandbox = user.sandbox(Mechanism::Bubblewrap).await;
     let script =
@@ -144,5 +149,5 @@ async fn p16_commands_side_by_side_keep_each_others_protection() {
             3
         );
     }
-    assert_eq!(names(&user, ""), [""; 0], "something was left behind");
+    assert_eq!(names(&user, ""), [""; 0], "files were left over");
 }

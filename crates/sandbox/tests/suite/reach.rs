@@ -5,17 +5,17 @@ use std::os::unix::net::UnixListener;
 
 use windlass_sandbox::{Mechanism, Profile};
 
-use super::support::{BOUND, User, profiles, said};
+use super::support::{ISOLATING, User, output_text, profiles};
 
 #[tokio::test]
-async fn p16_the_network_is_for_agents_only() {
+async fn p16_only_agents_have_network_by_default() {
     let user = User::new();
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let script = format!(
         "exec 3<>/dev/tcp/127.0.0.1/{} && echo connected",
         server.local_addr().unwrap().port()
     );
-    for mechanism in BOUND {
+    for mechanism in ISOLATING {
         for (profile, reached) in [
             (Profile::agent(), true),
             (Profile::agent().network(false), false),
@@ -25,18 +25,18 @@ async fn p16_the_network_is_for_agents_only() {
         ] {
             let output = user.run(mechanism, profile.clone(), &script).await;
             assert_eq!(
-                said(&output).contains("connected"),
+                output_text(&output).contains("connected"),
                 reached,
                 "{mechanism} {profile:?}: {}",
-                said(&output)
+                output_text(&output)
             );
         }
     }
 }
 
-/// Such as the Docker daemon's, which is as good as root.
+/// For example, the socket of the Docker daemon, which is equivalent to root access.
 #[tokio::test]
-async fn p16_sockets_of_other_programs_are_out_of_reach_for_tools_and_tests() {
+async fn p16_tools_and_tests_cannot_reach_unix_sockets() {
     let user = User::new();
     let path = user.home().join("daemon.sock");
     let _daemon = UnixListener::bind(&path).unwrap();
@@ -44,20 +44,23 @@ async fn p16_sockets_of_other_programs_are_out_of_reach_for_tools_and_tests() {
         "/usr/bin/python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"{}\"); print(\"connected\")'",
         path.display()
     );
-    for mechanism in BOUND {
+    for mechanism in ISOLATING {
         for profile in [Profile::tool(), Profile::test()] {
             let output = user.run(mechanism, profile, &script).await;
-            assert!(!said(&output).contains("connected"), "{mechanism}");
+            assert!(!output_text(&output).contains("connected"), "{mechanism}");
         }
     }
-    assert!(said(&user.run(Mechanism::None, Profile::tool(), &script).await).contains("connected"));
+    assert!(
+        output_text(&user.run(Mechanism::None, Profile::tool(), &script).await)
+            .contains("connected")
+    );
 }
 
 #[tokio::test]
-async fn p16_no_process_outside_can_be_signalled_or_read() {
+async fn p16_outside_processes_cannot_be_signalled_or_read() {
     let user = User::new();
     let own = std::process::id();
-    for mechanism in BOUND {
+    for mechanism in ISOLATING {
         for profile in profiles() {
             let script = format!(
                 "kill -0 {own} && echo reached; tr '\\0' '\\n' < /proc/{own}/environ; kill -9 1"
@@ -69,15 +72,15 @@ async fn p16_no_process_outside_can_be_signalled_or_read() {
 }
 
 #[tokio::test]
-async fn p16_no_privileges_are_left() {
+async fn p16_all_privileges_are_dropped() {
     let user = User::new();
     let script = "grep -E '^(CapEff|NoNewPrivs)' /proc/self/status | tr -d '\\t'
         (echo core >> /proc/sys/kernel/core_pattern) 2>/dev/null && echo changed the kernel";
-    for mechanism in BOUND {
+    for mechanism in ISOLATING {
         for profile in profiles() {
             let output = user.run(mechanism, profile, script).await;
             assert_eq!(
-                said(&output),
+                output_text(&output),
                 "CapEff:0000000000000000\nNoNewPrivs:1",
                 "{mechanism}"
             );
@@ -85,14 +88,14 @@ async fn p16_no_privileges_are_left() {
     }
 }
 
-/// With a `/proc` of its own it is one of the matrix's works; this is what is left to root's
-/// agents.
+/// The matrix covers an inner sandbox with its own `/proc`; this is what agents of root can still
+/// do.
 #[tokio::test]
-async fn p16_an_agent_can_build_a_sandbox_of_its_own_without_proc() {
+async fn p16_agent_can_create_inner_sandbox_without_proc() {
     let user = User::new();
     let script = "bwrap --unshare-user --unshare-pid --ro-bind / / --dev /dev echo inside";
     let output = user
         .run(Mechanism::Bubblewrap, Profile::agent(), script)
         .await;
-    assert_eq!(said(&output), "inside");
+    assert_eq!(output_text(&output), "inside");
 }

@@ -1,8 +1,8 @@
-//! The matrix: what people really run, under every mechanism, in every profile, as root and as an
-//! ordinary user.
+//! The matrix: common workloads with every mechanism, in every profile, as root and as an ordinary
+//! user.
 //!
-//! Expected outcomes are data. A cell works, or it is refused for a reason that `docs/sandbox.md`
-//! gives.
+//! Expected outcomes are data. A cell works, or it is refused for a reason given in
+//! `docs/sandbox.md`.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -14,61 +14,61 @@ const MECHANISMS: [&str; 3] = ["bubblewrap", "landlock", "none"];
 const PROFILES: [&str; 3] = ["agent", "tool", "test"];
 const DOCUMENT: &str = include_str!("../../../../docs/sandbox.md");
 
-/// Something people run.
-struct Work {
+/// A common workload.
+struct Workload {
     name: &'static str,
-    folder: &'static str,
+    dir: &'static str,
     command: &'static [&'static str],
-    /// What it says when it has worked.
-    proof: &'static str,
+    /// Output that shows that it worked.
+    expected_output: &'static str,
 }
 
-const WORKS: [Work; 6] = [
-    Work {
+const WORKLOADS: [Workload; 6] = [
+    Workload {
         name: "cargo build and test",
-        folder: "rust",
+        dir: "rust",
         command: &[
             "sh",
             "-c",
             "rm -rf target; cargo build --offline 2>&1 && cargo test --offline 2>&1",
         ],
-        proof: "test it_is_two ... ok",
+        expected_output: "test it_is_two ... ok",
     },
-    Work {
+    Workload {
         name: "pytest",
-        folder: "python",
+        dir: "python",
         command: &["./.venv/bin/python", "-m", "pytest", "-q"],
-        proof: "1 passed",
+        expected_output: "1 passed",
     },
-    Work {
+    Workload {
         name: "npm test",
-        folder: "node",
+        dir: "node",
         command: &["npm", "test"],
-        proof: "node test.js",
+        expected_output: "node test.js",
     },
-    Work {
+    Workload {
         name: "git commit",
-        folder: "git",
+        dir: "git",
         command: &[
             "sh",
             "-c",
             "date +%s.%N > file; git add -A && git commit -m change && git status --short",
         ],
-        proof: "1 file changed",
+        expected_output: "1 file changed",
     },
-    Work {
+    Workload {
         name: "shell pipeline",
-        folder: "shell",
+        dir: "shell",
         command: &[
             "sh",
             "-c",
             "printf 'b\\na\\n' | sort | tee sorted | head -n 1 | sed s/a/piped/",
         ],
-        proof: "piped",
+        expected_output: "piped",
     },
-    Work {
+    Workload {
         name: "inner `bwrap --proc`",
-        folder: "shell",
+        dir: "shell",
         command: &[
             "bwrap",
             "--unshare-user",
@@ -83,23 +83,24 @@ const WORKS: [Work; 6] = [
             "echo",
             "inside",
         ],
-        proof: "inside",
+        expected_output: "inside",
     },
 ];
 
-/// Why something is refused; the numbers are those of `docs/sandbox.md`.
+/// Why a workload is refused; the numbers are those of `docs/sandbox.md`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Reason {
-    /// Landlock forbids mounting, and with it every sandbox that is built of mounts.
+    /// Landlock forbids mounting, and therefore every sandbox that uses mounts.
     NoMounts = 1,
-    /// `/proc` has parts covered, and the kernel shows nobody more of it than they had.
+    /// Parts of `/proc` are covered, and the kernel lets no namespace see more of it than its
+    /// parent.
     ProcCovered = 2,
-    /// Root without capabilities may not hand its own identity on to a namespace.
+    /// Root without capabilities cannot map its own ID into a new user namespace.
     PowerlessRoot = 3,
 }
 
 impl Reason {
-    /// What the refused program says.
+    /// Returns the error message of the refused program.
     fn symptom(self) -> &'static str {
         match self {
             Self::NoMounts => "setting up uid map: Permission denied",
@@ -109,9 +110,9 @@ impl Reason {
     }
 }
 
-/// The expected outcome of every cell that does not simply work.
-fn refusal(work: &Work, mechanism: &str, profile: &str, root: bool) -> Option<Reason> {
-    if work.name != "inner `bwrap --proc`" {
+/// Returns the expected refusal of a cell, or `None` if the workload works.
+fn refusal(workload: &Workload, mechanism: &str, profile: &str, root: bool) -> Option<Reason> {
+    if workload.name != "inner `bwrap --proc`" {
         return None;
     }
     match (mechanism, profile, root) {
@@ -124,19 +125,19 @@ fn refusal(work: &Work, mechanism: &str, profile: &str, root: bool) -> Option<Re
     }
 }
 
-/// Somebody who runs things.
-struct Person {
+/// A user who runs the workloads.
+struct TestUser {
     name: &'static str,
     root: bool,
     projects: PathBuf,
-    /// The program of theirs that starts a command in a sandbox.
+    /// The program that starts a command in a sandbox.
     program: PathBuf,
-    /// What comes before a command to run it as this person.
-    become_them: Vec<String>,
+    /// The command line that runs a command as this user.
+    command_prefix: Vec<String>,
 }
 
-/// Shows the folder with the projects and the folder with the programs under `/mnt`, to what it starts alone: an ordinary
-/// user cannot look into root's home, where a clone may be.
+/// Mounts the projects and the programs under `/mnt`, visible only to the processes it starts: an
+/// ordinary user cannot read root's home directory, where the checkout may be.
 const UNDER_MNT: &str = r#"
 mount -t tmpfs -o mode=755 tmpfs /mnt
 mkdir /mnt/matrix /mnt/programs
@@ -150,43 +151,43 @@ mod needs_root {
     use super::*;
 
     #[test]
-    fn p16_the_matrix_as_root() {
+    fn p16_matrix_as_root() {
         assert!(
             rustix::process::getuid().is_root(),
-            "half of the matrix is root's: run the tests as root"
+            "half of the matrix is for root: run the tests as root"
         );
         let projects = set_up().join("own");
-        check(&Person {
+        check(&TestUser {
             name: "root",
             root: true,
             projects,
             program: example("run"),
-            become_them: Vec::new(),
+            command_prefix: Vec::new(),
         });
     }
 }
 
 #[test]
-fn p16_the_matrix_as_an_ordinary_user() {
-    let folder = set_up();
+fn p16_matrix_as_ordinary_user() {
+    let dir = set_up();
     if !rustix::process::getuid().is_root() {
-        return check(&Person {
+        return check(&TestUser {
             name: "ordinary user",
             root: false,
-            projects: folder.join("own"),
+            projects: dir.join("own"),
             program: example("run"),
-            become_them: Vec::new(),
+            command_prefix: Vec::new(),
         });
     }
     let program = example("run");
-    let words = [
+    let command = [
         "unshare",
         "--mount",
         "sh",
         "-ec",
         UNDER_MNT,
         "sh",
-        folder.to_str().unwrap(),
+        dir.to_str().unwrap(),
         program.parent().unwrap().to_str().unwrap(),
         "setpriv",
         "--reuid=65534",
@@ -197,67 +198,71 @@ fn p16_the_matrix_as_an_ordinary_user() {
         "HOME=/mnt/matrix/home",
         "PATH=/mnt/matrix/home/.cargo/bin:/usr/local/bin:/usr/bin:/bin",
     ];
-    check(&Person {
+    check(&TestUser {
         name: "ordinary user",
         root: false,
-        projects: folder.join("user"),
+        projects: dir.join("user"),
         program: "/mnt/programs/run".into(),
-        become_them: words.map(str::to_owned).to_vec(),
+        command_prefix: command.map(str::to_owned).to_vec(),
     });
 }
 
 /// Runs every cell, prints the table, and compares cell by cell.
-fn check(person: &Person) {
-    let mut surprises = String::new();
+fn check(user: &TestUser) {
+    let mut mismatches = String::new();
     for mechanism in MECHANISMS {
-        for work in &WORKS {
+        for workload in &WORKLOADS {
             for profile in PROFILES {
-                let output = run(person, mechanism, profile, work);
-                let said =
+                let output = run(user, mechanism, profile, workload);
+                let text =
                     String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-                let worked = output.status.success() && said.contains(work.proof);
-                let expected = refusal(work, mechanism, profile, person.root);
+                let worked = output.status.success() && text.contains(workload.expected_output);
+                let expected = refusal(workload, mechanism, profile, user.root);
                 let as_expected = match expected {
                     None => worked,
-                    Some(reason) => !worked && said.contains(reason.symptom()),
+                    Some(reason) => !worked && text.contains(reason.symptom()),
                 };
                 if !as_expected {
-                    let cell = format!("{} as {}, {mechanism}, {profile}", work.name, person.name);
+                    let cell =
+                        format!("{} as {}, {mechanism}, {profile}", workload.name, user.name);
                     writeln!(
-                        surprises,
-                        "{cell}: expected {expected:?}, but it said:\n{said}"
+                        mismatches,
+                        "{cell}: expected {expected:?}, but the output was:\n{text}"
                     )
                     .unwrap();
                 }
             }
         }
     }
-    println!("{}", table(person.name, person.root));
-    assert!(surprises.is_empty(), "not as the table says:\n{surprises}");
+    println!("{}", table(user.name, user.root));
+    assert!(
+        mismatches.is_empty(),
+        "cells that differ from the table:\n{mismatches}"
+    );
 }
 
-fn run(person: &Person, mechanism: &str, profile: &str, work: &Work) -> Output {
-    let words = person
-        .become_them
+fn run(user: &TestUser, mechanism: &str, profile: &str, workload: &Workload) -> Output {
+    let command = user
+        .command_prefix
         .iter()
         .cloned()
-        .chain([person.program.display().to_string()]);
-    let words: Vec<String> = words
+        .chain([user.program.display().to_string()]);
+    let command: Vec<String> = command
         .chain([mechanism.to_owned(), profile.to_owned()])
         .collect();
     start(
-        &words[0],
-        words[1..]
+        &command[0],
+        command[1..]
             .iter()
             .map(String::as_str)
-            .chain(work.command.iter().copied()),
-        &person.projects.join(work.folder),
+            .chain(workload.command.iter().copied()),
+        &user.projects.join(workload.dir),
     )
 }
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "the sandbox itself must be run by different people"
+    reason = "the sandbox itself must run as different users"
 )]
 fn start<'a>(program: &str, args: impl Iterator<Item = &'a str>, cwd: &Path) -> Output {
     Command::new(program)
@@ -267,7 +272,7 @@ fn start<'a>(program: &str, args: impl Iterator<Item = &'a str>, cwd: &Path) -> 
         .unwrap()
 }
 
-/// The folder with everybody's projects; made on first use.
+/// Returns the directory with the projects of all users; it is created on first use.
 fn set_up() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let script = package.join("../../scripts/setup").display().to_string();
@@ -277,11 +282,11 @@ fn set_up() -> PathBuf {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    let folder = package.join("../../.cache/matrix");
-    folder.canonicalize().unwrap()
+    let dir = package.join("../../.cache/matrix");
+    dir.canonicalize().unwrap()
 }
 
-/// What is expected, as it stands in the document.
+/// Returns the expected table as it appears in the document.
 fn table(name: &str, root: bool) -> String {
     let mut table = format!("| as {name} |");
     let columns = || {
@@ -293,10 +298,10 @@ fn table(name: &str, root: bool) -> String {
         write!(table, " {mechanism}, {profile} |").unwrap();
     }
     write!(table, "\n|---|{}", "---|".repeat(columns().count())).unwrap();
-    for work in &WORKS {
-        write!(table, "\n| {} |", work.name).unwrap();
+    for workload in &WORKLOADS {
+        write!(table, "\n| {} |", workload.name).unwrap();
         for (mechanism, profile) in columns() {
-            match refusal(work, mechanism, profile, root) {
+            match refusal(workload, mechanism, profile, root) {
                 None => write!(table, " works |").unwrap(),
                 Some(reason) => write!(table, " refused ({}) |", reason as u8).unwrap(),
             }
@@ -306,7 +311,7 @@ fn table(name: &str, root: bool) -> String {
 }
 
 #[test]
-fn p16_the_matrix_stands_in_the_document() {
+fn p16_matrix_is_in_the_documentation() {
     for (name, root) in [("root", true), ("ordinary user", false)] {
         let table = table(name, root);
         assert!(

@@ -1,11 +1,11 @@
-//! What cannot be run is refused in one clear sentence, and nothing is left behind.
+//! A command that cannot run is rejected with one clear sentence, and leaves no files.
 
 use windlass_core::ErrorCode;
 use windlass_sandbox::{CommandSpec, Error, Mechanism, Profile};
 
 use super::support::{ALL, User};
 
-async fn refusal(user: &User, spec: CommandSpec) -> Error {
+async fn spawn_error(user: &User, spec: CommandSpec) -> Error {
     user.sandbox(Mechanism::Bubblewrap)
         .await
         .spawn(spec)
@@ -14,26 +14,26 @@ async fn refusal(user: &User, spec: CommandSpec) -> Error {
 }
 
 #[tokio::test]
-async fn a_working_directory_must_be_a_folder_that_exists() {
+async fn working_dir_must_be_an_existing_directory() {
     let user = User::new();
     let file = user.write("file", "");
     let missing = user.home().join("missing");
-    for (cwd, sentence) in [
-        (&missing, "does not exist: make it first, or name another"),
-        (&file, "is a file: name the folder it is in"),
+    for (cwd, message) in [
+        (&missing, "does not exist: create it first, or give another"),
+        (&file, "is a file: give the directory it is in"),
     ] {
-        let error = refusal(&user, CommandSpec::new("true", cwd, Profile::tool())).await;
+        let error = spawn_error(&user, CommandSpec::new("true", cwd, Profile::tool())).await;
         assert_eq!(
             error.to_string(),
-            format!("working directory {}: {sentence}", cwd.display())
+            format!("working directory {}: {message}", cwd.display())
         );
     }
 }
 
 #[tokio::test]
-async fn a_missing_program_is_named_with_where_it_was_looked_for() {
+async fn missing_program_error_names_searched_path() {
     let user = User::new();
-    let error = refusal(
+    let error = spawn_error(
         &user,
         CommandSpec::new("no-such-program", user.repository(), Profile::tool()),
     )
@@ -43,7 +43,7 @@ async fn a_missing_program_is_named_with_where_it_was_looked_for() {
         "no-such-program: not found in PATH (/usr/local/bin:/usr/bin:/bin): install it, or give its full path"
     );
     let script = user.write("repository/script", "#!/bin/sh\n");
-    let error = refusal(
+    let error = spawn_error(
         &user,
         CommandSpec::new("./script", user.repository(), Profile::tool()),
     )
@@ -51,19 +51,19 @@ async fn a_missing_program_is_named_with_where_it_was_looked_for() {
     assert_eq!(
         error.to_string(),
         format!(
-            "{}: is not executable: try `chmod +x`",
+            "{}: is not executable: run `chmod +x` on it",
             script.display().to_string().replace("/script", "/./script")
         )
     );
 }
 
 #[tokio::test]
-async fn a_program_the_profile_hides_is_refused_before_it_is_started() {
+async fn hidden_program_is_rejected_before_start() {
     use std::os::unix::fs::PermissionsExt;
     let user = User::new();
     let program = user.write(".gnupg/program", "#!/bin/sh\necho ran\n");
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let error = refusal(
+    let error = spawn_error(
         &user,
         CommandSpec::new(&program, user.repository(), Profile::tool()),
     )
@@ -71,17 +71,17 @@ async fn a_program_the_profile_hides_is_refused_before_it_is_started() {
     assert!(error.to_string().contains("profile tool hides"), "{error}");
     assert_eq!(error.code(), ErrorCode::PermissionDenied);
 
-    let shown = Profile::tool().read(program.parent().unwrap());
+    let readable = Profile::tool().read(program.parent().unwrap());
     let sandbox = user.sandbox(Mechanism::Bubblewrap).await;
     let output = sandbox
-        .run(CommandSpec::new(&program, user.repository(), shown))
+        .run(CommandSpec::new(&program, user.repository(), readable))
         .await
         .unwrap();
     assert_eq!(output.stdout.text(), "ran\n");
 }
 
 #[tokio::test]
-async fn p21_no_argument_becomes_a_flag_and_nul_is_refused() {
+async fn p21_arguments_never_become_flags_and_nul_is_rejected() {
     let user = User::new();
     for mechanism in ALL {
         let sandbox = user.sandbox(mechanism).await;
@@ -95,7 +95,7 @@ async fn p21_no_argument_becomes_a_flag_and_nul_is_refused() {
             hostile.map(|arg| format!("{arg}|")).concat()
         );
     }
-    let error = refusal(
+    let error = spawn_error(
         &user,
         CommandSpec::new("true", user.repository(), Profile::tool()).arg("a\0b"),
     )
@@ -107,7 +107,7 @@ async fn p21_no_argument_becomes_a_flag_and_nul_is_refused() {
 }
 
 #[tokio::test]
-async fn a_program_that_is_no_program_says_so() {
+async fn non_executable_content_is_reported() {
     use std::os::unix::fs::PermissionsExt;
     let user = User::new();
     let program = user.write("repository/nothing", "\u{1}\u{2}");

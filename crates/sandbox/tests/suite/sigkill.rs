@@ -1,4 +1,4 @@
-//! P5: nothing survives our own SIGKILL, however early it comes.
+//! P5: no process survives a SIGKILL of the parent, however early it comes.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -10,41 +10,41 @@ use windlass_sandbox::Mechanism;
 
 use super::support::{ALL, User, detached_tree, example, processes_with, time_to_vanish};
 
-/// How many parents there are at once.
+/// Number of concurrent parents.
 const PARENTS: u32 = 50;
 
 #[tokio::test]
-async fn p5_no_child_survives_our_sigkill_under_bubblewrap() {
+async fn p5_no_child_survives_sigkill_with_bubblewrap() {
     check(Mechanism::Bubblewrap, "agent", ["5000501", "5000502"]).await;
     check(Mechanism::Bubblewrap, "tool", ["5000503", "5000504"]).await;
 }
 
 #[tokio::test]
-async fn p5_no_child_survives_our_sigkill_under_landlock() {
+async fn p5_no_child_survives_sigkill_with_landlock() {
     check(Mechanism::Landlock, "agent", ["5000505", "5000506"]).await;
 }
 
 #[tokio::test]
-async fn p5_no_child_survives_our_sigkill_without_walls() {
+async fn p5_no_child_survives_sigkill_unsandboxed() {
     check(Mechanism::None, "agent", ["5000507", "5000508"]).await;
 }
 
 #[tokio::test]
-async fn p5_our_sigkill_leaves_nothing_on_disk() {
-    for (mechanism, mark) in ALL.into_iter().zip(["5000511", "5000512", "5000513"]) {
+async fn p5_sigkill_leaves_no_files() {
+    for (mechanism, marker) in ALL.into_iter().zip(["5000511", "5000512", "5000513"]) {
         let user = User::new();
-        let mut parent = start_parent(&user, mechanism, "tool", mark);
-        while processes_with(mark).len() < 4 {
+        let mut parent = start_parent(&user, mechanism, "tool", marker);
+        while processes_with(marker).len() < 4 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         assert_ne!(
             left_on_disk(&user),
             [""; 0],
-            "there was nothing to clear up"
+            "there was nothing to clean up"
         );
         parent.kill().unwrap();
         parent.wait().unwrap();
-        time_to_vanish(mark).await.unwrap();
+        time_to_vanish(marker).await.unwrap();
         let deadline = Instant::now() + Duration::from_secs(2);
         while !left_on_disk(&user).is_empty() && Instant::now() < deadline {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -53,13 +53,13 @@ async fn p5_our_sigkill_leaves_nothing_on_disk() {
     }
 }
 
-/// `pkill -9 windlass` also kills the init programs, which would have cleaned up.
+/// `pkill -9 windlass` also kills the init processes, which would have cleaned up.
 #[tokio::test]
-async fn p5_what_a_killed_init_program_left_is_removed_by_the_next_start() {
-    for (mechanism, mark) in ALL.into_iter().zip(["5000514", "5000515", "5000516"]) {
+async fn p5_files_of_killed_init_process_are_removed_by_next_start() {
+    for (mechanism, marker) in ALL.into_iter().zip(["5000514", "5000515", "5000516"]) {
         let user = User::new();
-        let mut parent = start_parent(&user, mechanism, "tool", mark);
-        while processes_with(mark).len() < 4 {
+        let mut parent = start_parent(&user, mechanism, "tool", marker);
+        while processes_with(marker).len() < 4 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         kill_init_of(parent.id());
@@ -67,20 +67,20 @@ async fn p5_what_a_killed_init_program_left_is_removed_by_the_next_start() {
         parent.wait().unwrap();
         assert_ne!(left_on_disk(&user), [""; 0], "there was nothing to remove");
 
-        // What was killed holds its locks until the kernel has ended it.
+        // A killed process holds its locks until the kernel has removed it.
         let deadline = Instant::now() + Duration::from_secs(5);
         while !left_on_disk(&user).is_empty() && Instant::now() < deadline {
             user.sandbox(mechanism).await;
         }
         assert_eq!(left_on_disk(&user), [""; 0], "{mechanism}");
-        // Without namespaces the tree outlives its killed init program.
-        for pid in processes_with(mark) {
+        // Without namespaces the tree survives its killed init process.
+        for pid in processes_with(marker) {
             let _ = kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL);
         }
     }
 }
 
-/// Kills the init program, which is a child of the parent or, with namespaces, a grandchild.
+/// Kills the init process, which is a child of the parent or, with namespaces, a grandchild.
 fn kill_init_of(parent: u32) {
     let children = |pid: u32| -> Vec<u32> {
         let tasks = format!("/proc/{pid}/task");
@@ -103,10 +103,9 @@ fn kill_init_of(parent: u32) {
     }
 }
 
-/// What is in the repository, which was empty, and in the folder for temporary files.
+/// Returns the files in the repository, which was empty, and in the temporary directory.
 fn left_on_disk(user: &User) -> Vec<String> {
-    let entries =
-        [user.repository(), user.home().join("tmp")].map(|folder| folder.read_dir().unwrap());
+    let entries = [user.repository(), user.home().join("tmp")].map(|dir| dir.read_dir().unwrap());
     let names = entries
         .into_iter()
         .flatten()
@@ -114,75 +113,75 @@ fn left_on_disk(user: &User) -> Vec<String> {
     names.map(|name| name.into_string().unwrap()).collect()
 }
 
-/// Fifty killed while they start, fifty with their trees standing.
-async fn check(mechanism: Mechanism, profile: &'static str, marks: [&'static str; 2]) {
+/// Kills 50 parents while they start, and 50 while their trees are running.
+async fn check(mechanism: Mechanism, profile: &'static str, markers: [&'static str; 2]) {
     let early = |number| Duration::from_micros(u64::from(number) * 15_000 / u64::from(PARENTS - 1));
     let late = |_| Duration::from_millis(300);
-    no_survivors(mechanism, profile, marks[0], early).await;
-    let standing = no_survivors(mechanism, profile, marks[1], late).await;
+    no_survivors(mechanism, profile, markers[0], early).await;
+    let running = no_survivors(mechanism, profile, markers[1], late).await;
     assert!(
-        standing > 0,
-        "no tree stood when its parent was killed: nothing was tried"
+        running > 0,
+        "no tree was running when its parent was killed: nothing was tested"
     );
 }
 
-/// Kills the parents, and returns how many processes stood just before the last was killed.
+/// Kills the parents, and returns the number of processes that were running before the last kill.
 async fn no_survivors(
     mechanism: Mechanism,
     profile: &'static str,
-    mark: &'static str,
+    marker: &'static str,
     delay: impl Fn(u32) -> Duration + Send + Sync + 'static,
 ) -> usize {
     let when = format!("{:?} to {:?}", delay(0), delay(PARENTS - 1));
-    let kill = move || kill_parents(mechanism, profile, mark, &delay);
-    let standing = tokio::task::spawn_blocking(kill).await.unwrap();
-    let seen = watch(mark).await;
-    let left = processes_with(mark).len();
+    let kill = move || kill_parents(mechanism, profile, marker, &delay);
+    let running = tokio::task::spawn_blocking(kill).await.unwrap();
+    let last_seen = watch(marker).await;
+    let left = processes_with(marker).len();
     println!(
-        "P5 {mechanism} {profile}, {PARENTS} killed after {when}: {standing} stood, {left} left, last seen after {seen:?}"
+        "P5 {mechanism} {profile}, {PARENTS} killed after {when}: {running} running, {left} left, last seen after {last_seen:?}"
     );
     assert_eq!(
         left, 0,
-        "{mechanism} {profile}: survivors two seconds after our SIGKILL"
+        "{mechanism} {profile}: survivors two seconds after the SIGKILL"
     );
-    standing
+    running
 }
 
-/// Looks for two seconds, and says when it last saw a process with the mark.
+/// Watches for two seconds, and returns when it last saw a process with the marker.
 ///
-/// One look that sees none proves nothing: a process that is just being started has no command
-/// line yet.
-async fn watch(mark: &str) -> Duration {
+/// A single check that finds no process proves nothing: a process that is being started has no
+/// command line yet.
+async fn watch(marker: &str) -> Duration {
     let start = Instant::now();
-    let mut seen = Duration::ZERO;
+    let mut last_seen = Duration::ZERO;
     while start.elapsed() < Duration::from_secs(2) {
-        if !processes_with(mark).is_empty() {
-            seen = start.elapsed();
+        if !processes_with(marker).is_empty() {
+            last_seen = start.elapsed();
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    seen
+    last_seen
 }
 
 fn kill_parents(
     mechanism: Mechanism,
     profile: &str,
-    mark: &str,
+    marker: &str,
     delay: &(impl Fn(u32) -> Duration + Sync),
 ) -> usize {
     let user = User::new();
     std::thread::scope(|scope| {
         let kill = |number| {
-            let mut parent = start_parent(&user, mechanism, profile, mark);
+            let mut parent = start_parent(&user, mechanism, profile, marker);
             std::thread::sleep(delay(number));
-            let standing = if number == PARENTS - 1 {
-                processes_with(mark).len()
+            let running = if number == PARENTS - 1 {
+                processes_with(marker).len()
             } else {
                 0
             };
             parent.kill().unwrap();
             parent.wait().unwrap();
-            standing
+            running
         };
         let killers: Vec<_> = (0..PARENTS)
             .map(|number| scope.spawn(move || kill(number)))
@@ -194,19 +193,19 @@ fn kill_parents(
     })
 }
 
-/// A parent that is just about to start its tree.
+/// Starts a parent that is about to start its tree.
 #[expect(
     clippy::disallowed_methods,
     reason = "the parent must be a program that can be killed"
 )]
-fn start_parent(user: &User, mechanism: Mechanism, profile: &str, mark: &str) -> Child {
+fn start_parent(user: &User, mechanism: Mechanism, profile: &str, marker: &str) -> Child {
     let mut parent = Command::new(example("run"))
         .args([
             mechanism.as_str(),
             profile,
             "bash",
             "-c",
-            &detached_tree(mark),
+            &detached_tree(marker),
         ])
         .current_dir(user.repository())
         .env("HOME", user.home())
@@ -216,10 +215,10 @@ fn start_parent(user: &User, mechanism: Mechanism, profile: &str, mark: &str) ->
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut said = String::new();
+    let mut line = String::new();
     BufReader::new(parent.stderr.take().unwrap())
-        .read_line(&mut said)
+        .read_line(&mut line)
         .unwrap();
-    assert!(said.starts_with("starting"), "{said}");
+    assert!(line.starts_with("starting"), "{line}");
     parent
 }

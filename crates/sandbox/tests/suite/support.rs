@@ -1,4 +1,4 @@
-//! A machine, a user and a workplace to try things on.
+//! A host, a user and a working directory for the tests.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use tokio::time::Instant;
 use windlass_sandbox::{CommandSpec, Host, Mechanism, Output, Profile, Sandbox};
 
-pub(crate) const BOUND: [Mechanism; 2] = [Mechanism::Bubblewrap, Mechanism::Landlock];
+pub(crate) const ISOLATING: [Mechanism; 2] = [Mechanism::Bubblewrap, Mechanism::Landlock];
 pub(crate) const ALL: [Mechanism; 3] =
     [Mechanism::Bubblewrap, Mechanism::Landlock, Mechanism::None];
 
@@ -15,17 +15,17 @@ pub(crate) fn profiles() -> [Profile; 3] {
     [Profile::agent(), Profile::tool(), Profile::test()]
 }
 
-/// A user with a home folder full of secrets, and a repository in it.
+/// A user with secrets in the home directory, and a repository there.
 pub(crate) struct User {
-    folder: TempDir,
+    dir: TempDir,
 }
 
 impl User {
     pub(crate) fn new() -> Self {
-        // Not under `/tmp`, which every child has its own of.
-        let place = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        // Not under `/tmp`, because every child has a private one.
+        let parent = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let user = Self {
-            folder: TempDir::with_prefix_in("user-", place).unwrap(),
+            dir: TempDir::with_prefix_in("user-", parent).unwrap(),
         };
         std::fs::create_dir(user.repository()).unwrap();
         std::fs::create_dir(user.home().join("tmp")).unwrap();
@@ -33,14 +33,14 @@ impl User {
     }
 
     pub(crate) fn home(&self) -> PathBuf {
-        self.folder.path().canonicalize().unwrap()
+        self.dir.path().canonicalize().unwrap()
     }
 
     pub(crate) fn repository(&self) -> PathBuf {
         self.home().join("repository")
     }
 
-    /// Puts a file into the home folder, with all folders it needs.
+    /// Writes a file in the home directory and creates its parent directories.
     pub(crate) fn write(&self, name: &str, content: &str) -> PathBuf {
         let path = self.home().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -63,7 +63,7 @@ impl User {
             .unwrap()
     }
 
-    /// A shell script to be run in the repository.
+    /// Returns a command that runs a shell script in the repository.
     pub(crate) fn script(&self, profile: Profile, script: &str) -> CommandSpec {
         CommandSpec::new("bash", self.repository(), profile).args(["-c", script])
     }
@@ -78,25 +78,25 @@ impl User {
     }
 }
 
-/// What a script said, trimmed, whichever way it said it.
-pub(crate) fn said(output: &Output) -> String {
+/// Returns the output of a script on both streams, trimmed.
+pub(crate) fn output_text(output: &Output) -> String {
     format!("{}{}", output.stdout.text(), output.stderr.text())
         .trim()
         .to_owned()
 }
 
-/// Processes of this machine whose command line contains the mark.
-pub(crate) fn processes_with(mark: &str) -> Vec<i32> {
+/// Returns the processes of this machine whose command line contains the marker.
+pub(crate) fn processes_with(marker: &str) -> Vec<i32> {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     pids.filter(|pid: &i32| {
         let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&line).contains(mark)
+        String::from_utf8_lossy(&line).contains(marker)
     })
     .collect()
 }
 
-/// A program of this crate's `examples/`, built along with the tests.
+/// Returns the path of a program in this crate's `examples/`, built along with the tests.
 pub(crate) fn example(name: &str) -> PathBuf {
     let programs = Path::new(env!("CARGO_BIN_EXE_windlass-init"))
         .parent()
@@ -110,16 +110,18 @@ pub(crate) fn example(name: &str) -> PathBuf {
     example
 }
 
-/// A process that has left its group and session, and a child of it that has left again.
-pub(crate) fn detached_tree(mark: &str) -> String {
-    format!("setsid sh -c 'setsid sleep {mark} & sleep {mark}' & echo started; sleep {mark}")
+/// Returns a script that starts a process which leaves its group and session, and a child of it
+/// which leaves again.
+pub(crate) fn detached_tree(marker: &str) -> String {
+    format!("setsid sh -c 'setsid sleep {marker} & sleep {marker}' & echo started; sleep {marker}")
 }
 
-/// How long until no process has the mark, or `None` if some still have after two seconds.
-pub(crate) async fn time_to_vanish(mark: &str) -> Option<Duration> {
+/// Returns the time until no process has the marker, or `None` if some still have it after two
+/// seconds.
+pub(crate) async fn time_to_vanish(marker: &str) -> Option<Duration> {
     let start = Instant::now();
     while start.elapsed() < Duration::from_secs(2) {
-        if processes_with(mark).is_empty() {
+        if processes_with(marker).is_empty() {
             return Some(start.elapsed());
         }
         tokio::time::sleep(Duration::from_millis(5)).await;

@@ -1,4 +1,5 @@
-//! P5: no child survives its end, its stop, its deadline or its drop; P7: gently first.
+//! P5: no child survives its exit, its stop, its deadline or its drop. P7: a stop is graceful
+//! first.
 
 use std::time::Duration;
 
@@ -17,57 +18,57 @@ fn limits(deadline: u64, grace: u64) -> ProcessLimits {
 }
 
 #[tokio::test]
-async fn p5_dropping_the_child_ends_the_tree() {
+async fn p5_dropping_child_kills_the_tree() {
     let user = User::new();
-    for (mechanism, mark) in ALL.into_iter().zip(["5000101", "5000102", "5000103"]) {
+    for (mechanism, marker) in ALL.into_iter().zip(["5000101", "5000102", "5000103"]) {
         let sandbox = user.sandbox(mechanism).await;
         let mut child = sandbox
-            .spawn(user.script(Profile::tool(), &detached_tree(mark)))
+            .spawn(user.script(Profile::tool(), &detached_tree(marker)))
             .unwrap();
         child.stdout.next().await.unwrap();
-        assert!(!processes_with(mark).is_empty());
+        assert!(!processes_with(marker).is_empty());
         drop(child);
-        assert!(time_to_vanish(mark).await.is_some(), "{mechanism}");
+        assert!(time_to_vanish(marker).await.is_some(), "{mechanism}");
     }
 }
 
 #[tokio::test]
-async fn p5_nothing_outlives_the_command_itself() {
+async fn p5_no_process_survives_command_exit() {
     let user = User::new();
-    for (mechanism, mark) in ALL.into_iter().zip(["5000201", "5000202", "5000203"]) {
-        let script = format!("(setsid sleep {mark} &) ; exit 7");
+    for (mechanism, marker) in ALL.into_iter().zip(["5000201", "5000202", "5000203"]) {
+        let script = format!("(setsid sleep {marker} &) ; exit 7");
         let output = user.run(mechanism, Profile::tool(), &script).await;
         assert_eq!((output.exit.code, output.exit.why), (7, ExitReason::Exited));
-        assert_eq!(processes_with(mark), [0; 0], "{mechanism}");
+        assert_eq!(processes_with(marker), [0; 0], "{mechanism}");
     }
 }
 
 #[tokio::test]
-async fn p5_a_deadline_ends_the_tree_and_says_so() {
+async fn p5_deadline_kills_the_tree_and_is_reported() {
     let user = User::new();
     let mut running = Vec::new();
-    for (mechanism, mark) in ALL.into_iter().zip(["5000301", "5000302", "5000303"]) {
+    for (mechanism, marker) in ALL.into_iter().zip(["5000301", "5000302", "5000303"]) {
         let spec = user
-            .script(Profile::agent(), &detached_tree(mark))
+            .script(Profile::agent(), &detached_tree(marker))
             .limits(limits(2_000, 100));
-        running.push((mark, user.sandbox(mechanism).await.spawn(spec).unwrap()));
+        running.push((marker, user.sandbox(mechanism).await.spawn(spec).unwrap()));
     }
-    for (mark, mut child) in running {
+    for (marker, mut child) in running {
         assert_eq!(
             child.stdout.next().await.unwrap().unwrap().text(),
             "started"
         );
         assert_eq!(child.wait().await.unwrap().why, ExitReason::Deadline);
-        assert_eq!(processes_with(mark), [0; 0]);
+        assert_eq!(processes_with(marker), [0; 0]);
     }
 }
 
 #[tokio::test]
-async fn p7_a_stop_is_gentle_first() {
+async fn p7_stop_sends_sigterm_first() {
     let user = User::new();
     for mechanism in ALL {
         let script =
-            "trap 'echo tidied up; exit 9' TERM; echo ready; while :; do read -t 1 < <(:); done";
+            "trap 'echo cleaned up; exit 9' TERM; echo ready; while :; do read -t 1 < <(:); done";
         let spec = user
             .script(Profile::agent(), script)
             .limits(limits(30_000, 5_000));
@@ -76,7 +77,7 @@ async fn p7_a_stop_is_gentle_first() {
         child.stop();
         assert_eq!(
             child.stdout.next().await.unwrap().unwrap().text(),
-            "tidied up",
+            "cleaned up",
             "{mechanism}"
         );
         let exit = child.wait().await.unwrap();
@@ -86,10 +87,10 @@ async fn p7_a_stop_is_gentle_first() {
 }
 
 #[tokio::test]
-async fn p7_and_then_firm() {
+async fn p7_stop_kills_after_grace_period() {
     let user = User::new();
-    for (mechanism, mark) in ALL.into_iter().zip(["5000401", "5000402", "5000403"]) {
-        let script = format!("trap '' TERM; echo ready; while :; do sleep {mark}; done");
+    for (mechanism, marker) in ALL.into_iter().zip(["5000401", "5000402", "5000403"]) {
+        let script = format!("trap '' TERM; echo ready; while :; do sleep {marker}; done");
         let spec = user
             .script(Profile::agent(), &script)
             .limits(limits(30_000, 200));
@@ -98,35 +99,35 @@ async fn p7_and_then_firm() {
         child.control().stop();
         let exit = child.wait().await.unwrap();
         assert_eq!((exit.code, exit.why), (137, ExitReason::Stopped));
-        assert_eq!(processes_with(mark), [0; 0], "{mechanism}");
+        assert_eq!(processes_with(marker), [0; 0], "{mechanism}");
     }
 }
 
 #[tokio::test]
-async fn the_stall_clock_counts_events_and_not_bytes() {
+async fn stall_timer_ignores_output_without_reset() {
     let user = User::new();
     let stall = ProcessLimits {
         stall: Some(Duration::from_millis(1_000)),
         ..limits(30_000, 100)
     };
     let sandbox = user.sandbox(Mechanism::Bubblewrap).await;
-    let chatter = user.script(
+    let chatty = user.script(
         Profile::agent(),
         "while :; do echo noise; read -t 0.05 < <(sleep 1); done",
     );
-    let mut child = sandbox.spawn(chatter.limits(stall)).unwrap();
+    let mut child = sandbox.spawn(chatty.limits(stall)).unwrap();
     for _ in 0..20 {
         child.stdout.next().await.unwrap().unwrap();
         child.control().reset_stall_timer();
     }
-    let last_pulse = Instant::now();
+    let last_reset = Instant::now();
     while child.stdout.next().await.unwrap().is_some() {}
     assert_eq!(child.wait().await.unwrap().why, ExitReason::Stalled);
-    assert!(last_pulse.elapsed() >= Duration::from_millis(1_000));
+    assert!(last_reset.elapsed() >= Duration::from_millis(1_000));
 }
 
 #[tokio::test]
-async fn p26_a_fork_bomb_ends_with_its_deadline() {
+async fn p26_fork_bomb_is_killed_at_deadline() {
     let user = User::new();
     let bomb = ProcessLimits {
         processes: 100,

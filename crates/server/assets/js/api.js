@@ -82,7 +82,7 @@ export const api = {
   tests: async (id) => flattenRecords(await get(`/tasks/${id}/tests`)),
   corrections: async (id) => flattenRecords(await get(`/tasks/${id}/corrections`)),
   proof: (id) => get(`/tasks/${id}/proof`),
-  taskBlockers: (id) => get(`/tasks/${id}/questions`),
+  taskBlockers: (id) => get(`/tasks/${id}/blockers`),
   taskTraces: (id) => get(`/tasks/${id}/traces`),
   events: (after, values = {}) => get(`/events${query({ after, limit: PAGE_SIZE, ...values })}`),
   taskEvents: (id, after) => get(`/tasks/${id}/events${query({ after, limit: PAGE_SIZE })}`),

@@ -1,4 +1,4 @@
-//! The agents of this machine. Looking at them starts programs, so what was seen is kept for a while.
+//! The agents of this machine. Checking them starts programs, so the result is cached for a short time.
 
 use std::time::Duration;
 
@@ -8,21 +8,21 @@ use crate::error::{ApiError, JsonResponse};
 use crate::host_ops::AgentCard;
 use crate::state::AppState;
 
-/// How long what was seen is taken for what is.
+/// How long the result is cached.
 const CACHE_TTL: Duration = Duration::from_secs(10);
 
 pub(super) async fn list(
-    State(shared): State<AppState>,
+    State(state): State<AppState>,
 ) -> Result<JsonResponse<Vec<AgentCard>>, ApiError> {
-    // Whoever comes meanwhile waits, and then takes what the first one saw.
-    let mut kept = shared.agents.lock().await;
-    let now = shared.clock.elapsed();
-    if let Some((seen, cards)) = kept.as_ref()
-        && now.saturating_sub(*seen) < CACHE_TTL
+    // Concurrent requests wait for the lock and then use the first one's result.
+    let mut cached = state.agents.lock().await;
+    let now = state.clock.elapsed();
+    if let Some((queried, agents)) = cached.as_ref()
+        && now.saturating_sub(*queried) < CACHE_TTL
     {
-        return Ok(JsonResponse(cards.clone()));
+        return Ok(JsonResponse(agents.clone()));
     }
-    let cards = shared.desk.agents().await?;
-    *kept = Some((shared.clock.elapsed(), cards.clone()));
-    Ok(JsonResponse(cards))
+    let agents = state.host_ops.agents().await?;
+    *cached = Some((state.clock.elapsed(), agents.clone()));
+    Ok(JsonResponse(agents))
 }

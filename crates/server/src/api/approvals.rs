@@ -1,4 +1,4 @@
-//! Permission requests: asked by a worker anywhere on the same store, decided here.
+//! Permission requests: created by any worker on the same store, decided here.
 
 use axum::extract::State;
 use serde::Deserialize;
@@ -22,36 +22,36 @@ pub(super) struct DecisionBody {
 }
 
 pub(super) async fn list(
-    State(shared): State<AppState>,
-    QueryParams(which): QueryParams<ApprovalQuery>,
+    State(state): State<AppState>,
+    QueryParams(query): QueryParams<ApprovalQuery>,
 ) -> Result<JsonResponse<Vec<Approval>>, ApiError> {
-    Ok(JsonResponse(shared.store.approvals(which.open).await?))
+    Ok(JsonResponse(state.store.approvals(query.open).await?))
 }
 
-/// Decides a request. The first decision holds: who comes later with another one is told so.
+/// Decides a permission request. The first decision is final: a different later one is a conflict.
 pub(super) async fn decide(
-    State(shared): State<AppState>,
+    State(state): State<AppState>,
     PathId(id): PathId,
-    JsonBody(choice): JsonBody<DecisionBody>,
+    JsonBody(body): JsonBody<DecisionBody>,
 ) -> Result<JsonResponse<Approval>, ApiError> {
-    let offered = shared.store.approval(id).await?.asked.options;
-    if !offered.iter().any(|option| option.id == choice.option) {
+    let offered = state.store.approval(id).await?.asked.options;
+    if !offered.iter().any(|option| option.id == body.option) {
         return Err(ApiError::bad_request(format!(
             "permission request {id} does not offer {:?}",
-            choice.option
+            body.option
         )));
     }
-    let decided = shared
+    let decided = state
         .store
-        .decide_approval(id, Some(choice.option.clone()))
+        .decide_approval(id, Some(body.option.clone()))
         .await?;
-    let holds = decided
+    let chosen = decided
         .decision
         .as_ref()
-        .and_then(|held| held.option.as_ref());
-    if holds != Some(&choice.option) {
-        return Err(ApiError::conflict(match holds {
-            Some(other) => format!("permission request {id} was decided before: {other}"),
+        .and_then(|decision| decision.option.as_ref());
+    if chosen != Some(&body.option) {
+        return Err(ApiError::conflict(match chosen {
+            Some(other) => format!("permission request {id} was already decided: {other}"),
             None => format!("permission request {id} was withdrawn: its turn has ended"),
         }));
     }

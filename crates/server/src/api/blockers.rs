@@ -1,4 +1,4 @@
-//! Questions that tasks wait for.
+//! Blockers: questions of tasks.
 
 use axum::extract::State;
 use serde::Deserialize;
@@ -23,23 +23,23 @@ pub(super) struct AnswerBody {
 }
 
 pub(super) async fn list(
-    State(shared): State<AppState>,
-    QueryParams(which): QueryParams<BlockerQuery>,
+    State(state): State<AppState>,
+    QueryParams(query): QueryParams<BlockerQuery>,
 ) -> Result<JsonResponse<Vec<Blocker>>, ApiError> {
-    let found = shared.store.blockers(which.project, which.open).await?;
+    let found = state.store.blockers(query.project, query.open).await?;
     Ok(JsonResponse(found))
 }
 
-/// Answers a question; its task goes on.
+/// Answers a question and resumes its task.
 pub(super) async fn answer(
-    State(shared): State<AppState>,
+    State(state): State<AppState>,
     PathId(id): PathId,
-    JsonBody(words): JsonBody<AnswerBody>,
+    JsonBody(body): JsonBody<AnswerBody>,
 ) -> Result<JsonResponse<Task>, ApiError> {
-    if words.text.trim().is_empty() {
-        return Err(ApiError::bad_request("the answer is empty"));
+    if body.text.trim().is_empty() {
+        return Err(ApiError::bad_request("the answer must not be empty"));
     }
     Ok(JsonResponse(
-        shared.store.answer_blocker(id, words.text).await?,
+        state.store.answer_blocker(id, body.text).await?,
     ))
 }

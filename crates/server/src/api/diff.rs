@@ -1,4 +1,4 @@
-//! The change that a task made, with colours.
+//! The change of a task, with syntax highlighting.
 
 use axum::extract::State;
 
@@ -8,16 +8,16 @@ use crate::error::{ApiError, JsonResponse};
 use crate::state::AppState;
 
 pub(super) async fn show(
-    State(shared): State<AppState>,
+    State(state): State<AppState>,
     PathId(id): PathId,
 ) -> Result<JsonResponse<Diff>, ApiError> {
-    let task = shared.store.task(id).await?;
-    let text = shared.desk.diff(&task).await?;
-    // One at a time: others who wait for the server must not wait for colours.
-    let turn = shared.painters.acquire().await;
-    let _turn = turn.map_err(|error| ApiError::internal(error.to_string()))?;
-    let painted = tokio::task::spawn_blocking(move || parse_and_highlight(&text)).await;
-    painted
+    let task = state.store.task(id).await?;
+    let text = state.host_ops.diff(&task).await?;
+    // Limited, so that highlighting does not slow down other requests.
+    let permit = state.highlighters.acquire().await;
+    let _permit = permit.map_err(|error| ApiError::internal(error.to_string()))?;
+    let highlighted = tokio::task::spawn_blocking(move || parse_and_highlight(&text)).await;
+    highlighted
         .map(JsonResponse)
         .map_err(|error| ApiError::internal(error.to_string()))
 }

@@ -1,4 +1,4 @@
-//! Messages by their numbers: what a reader that was away fetches.
+//! Events by sequence number, for clients that reconnect.
 
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use super::extract::{PathId, QueryParams};
 use crate::error::{ApiError, JsonResponse};
 use crate::state::AppState;
 
-/// How many messages are given at once, at most and unless told otherwise.
+/// The maximum and default number of events per page.
 const MAX_PAGE: u32 = 500;
 
 #[derive(Deserialize)]
@@ -29,7 +29,7 @@ pub(super) struct EventQuery {
     limit: Option<u32>,
 }
 
-/// A page of messages, and the number after which the next one begins.
+/// A page of events, and the sequence number after which the next one starts.
 #[derive(Serialize)]
 pub(super) struct EventPage {
     events: Vec<LoggedEvent>,
@@ -37,33 +37,33 @@ pub(super) struct EventPage {
 }
 
 pub(super) async fn all(
-    State(shared): State<AppState>,
-    QueryParams(which): QueryParams<EventQuery>,
+    State(state): State<AppState>,
+    QueryParams(query): QueryParams<EventQuery>,
 ) -> Result<JsonResponse<EventPage>, ApiError> {
     page(
-        &shared,
+        &state,
         EventFilter {
-            project_id: which.project,
-            task_id: which.task,
-            after: which.after,
-            limit: which.limit.unwrap_or(0),
+            project_id: query.project,
+            task_id: query.task,
+            after: query.after,
+            limit: query.limit.unwrap_or(0),
         },
     )
     .await
 }
 
 pub(super) async fn of_task(
-    State(shared): State<AppState>,
+    State(state): State<AppState>,
     PathId(id): PathId,
-    QueryParams(after): QueryParams<AfterQuery>,
+    QueryParams(query): QueryParams<AfterQuery>,
 ) -> Result<JsonResponse<EventPage>, ApiError> {
-    shared.store.task(id).await?;
+    state.store.task(id).await?;
     page(
-        &shared,
+        &state,
         EventFilter {
             task_id: Some(id),
-            after: after.after,
-            limit: after.limit.unwrap_or(0),
+            after: query.after,
+            limit: query.limit.unwrap_or(0),
             ..EventFilter::default()
         },
     )
@@ -71,15 +71,15 @@ pub(super) async fn of_task(
 }
 
 async fn page(
-    shared: &AppState,
+    state: &AppState,
     mut filter: EventFilter,
 ) -> Result<JsonResponse<EventPage>, ApiError> {
     filter.limit = match filter.limit {
         0 => MAX_PAGE,
-        asked => asked.min(MAX_PAGE),
+        limit => limit.min(MAX_PAGE),
     };
     let after = filter.after;
-    let events = shared.store.events(filter).await?;
+    let events = state.store.events(filter).await?;
     let next = events.last().map_or(after, |event| event.seq);
     Ok(JsonResponse(EventPage { events, next }))
 }

@@ -1,4 +1,4 @@
-//! What a request says, checked before anybody acts on it.
+//! Extractors that validate the parts of a request.
 
 use std::str::FromStr;
 
@@ -14,23 +14,23 @@ use crate::state::AppState;
 /// The number in a path.
 pub(crate) struct PathId(pub(crate) i64);
 
-/// The fields behind the question mark.
+/// The query parameters.
 pub(crate) struct QueryParams<T>(pub(crate) T);
 
-/// The JSON in the body.
+/// The JSON body.
 pub(crate) struct JsonBody<T>(pub(crate) T);
 
 impl FromRequestParts<AppState> for PathId {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, shared: &AppState) -> Result<Self, ApiError> {
-        let found = Path::<String>::from_request_parts(parts, shared).await;
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
+        let found = Path::<String>::from_request_parts(parts, state).await;
         let Path(text) = found.map_err(|error| ApiError::bad_request(error.body_text()))?;
         parse_id(&text).map(Self)
     }
 }
 
-/// A number of ours, as we write it.
+/// Parses an id in the format that the API uses.
 pub(crate) fn parse_id<T: FromStr>(text: &str) -> Result<T, ApiError> {
     let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let found = plain.then(|| text.parse().ok()).flatten();
@@ -46,24 +46,24 @@ pub(crate) fn parse_id<T: FromStr>(text: &str) -> Result<T, ApiError> {
 impl<T: DeserializeOwned> FromRequestParts<AppState> for QueryParams<T> {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, shared: &AppState) -> Result<Self, ApiError> {
-        let found = Query::from_request_parts(parts, shared).await;
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
+        let found = Query::from_request_parts(parts, state).await;
         let Query(fields) =
             found.map_err(|error| ApiError::bad_request(bad_query(&error.body_text())))?;
         Ok(Self(fields))
     }
 }
 
-/// What is wrong with a query, in the words that a body gets.
-fn bad_query(said: &str) -> String {
-    let (_, why) = said.split_once(": ").unwrap_or(("", said));
-    format!("the query does not fit: {why}")
+/// Returns the error message for an invalid query, in the format of that for a body.
+fn bad_query(message: &str) -> String {
+    let (_, why) = message.split_once(": ").unwrap_or(("", message));
+    format!("invalid query: {why}")
 }
 
 impl<T: DeserializeOwned> FromRequest<AppState> for JsonBody<T> {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, shared: &AppState) -> Result<Self, ApiError> {
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
         let kind = request.headers().get(header::CONTENT_TYPE);
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let kind = kind.split(';').next().unwrap_or_default().trim();
@@ -74,11 +74,12 @@ impl<T: DeserializeOwned> FromRequest<AppState> for JsonBody<T> {
                 "send JSON, with `Content-Type: application/json`",
             ));
         }
-        // The guard has read it already.
-        let bytes = to_bytes(request.into_body(), shared.limits.body_bytes).await;
+        // The guard has already read the body.
+        let bytes = to_bytes(request.into_body(), state.limits.body_bytes).await;
         let bytes = bytes.map_err(|error| ApiError::bad_request(error.to_string()))?;
-        let told = serde_json::from_slice(&bytes);
-        told.map(Self)
-            .map_err(|error| ApiError::bad_request(format!("the body does not fit: {error}")))
+        let parsed = serde_json::from_slice(&bytes);
+        parsed
+            .map(Self)
+            .map_err(|error| ApiError::bad_request(format!("invalid body: {error}")))
     }
 }

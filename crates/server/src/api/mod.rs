@@ -1,4 +1,4 @@
-//! The API: one file for each thing that can be asked about, and one table of all questions.
+//! The HTTP API: one file per resource, and the table of all routes.
 
 mod agents;
 mod approvals;
@@ -22,7 +22,7 @@ use crate::error::ApiError;
 use crate::state::AppState;
 use crate::ws;
 
-/// A question: its method, its path, and who answers.
+/// A route: method, path and handler.
 type RouteRow = (&'static str, &'static str, MethodRouter<AppState>);
 
 fn table() -> Vec<RouteRow> {
@@ -42,7 +42,9 @@ fn table() -> Vec<RouteRow> {
         ("get", "/tasks/{id}/tests", get(records::tests)),
         ("get", "/tasks/{id}/corrections", get(records::corrections)),
         ("get", "/tasks/{id}/proof", get(records::proof)),
-        ("get", "/tasks/{id}/questions", get(records::questions)),
+        ("get", "/tasks/{id}/blockers", get(records::blockers)),
+        // The former path of `/tasks/{id}/blockers`, kept as an alias.
+        ("get", "/tasks/{id}/questions", get(records::blockers)),
         ("get", "/tasks/{id}/traces", get(traces::of_task)),
         ("get", "/tasks/{id}/events", get(events::of_task)),
         ("get", "/tasks/{id}/diff", get(diff::show)),
@@ -59,19 +61,20 @@ fn table() -> Vec<RouteRow> {
     ]
 }
 
-/// All of it, below `/api/v1`.
+/// Returns the router of all routes, to be mounted at `/api/v1`.
 pub(crate) fn router() -> Router<AppState> {
     let mut router = Router::new();
-    for (_, path, answer) in table() {
-        router = router.route(path, answer);
+    for (_, path, handler) in table() {
+        router = router.route(path, handler);
     }
     router
         .fallback(async || {
-            let message = "there is nothing here; GET /api/v1/openapi.json lists what there is";
+            let message = "not found; GET /api/v1/openapi.json lists all paths";
             ApiError::new(StatusCode::NOT_FOUND, "not_found", message)
         })
         .method_not_allowed_fallback(async || {
-            let message = "this path has other methods; GET /api/v1/openapi.json lists them";
+            let message =
+                "method not allowed; GET /api/v1/openapi.json lists the methods of each path";
             ApiError::new(
                 StatusCode::METHOD_NOT_ALLOWED,
                 "method_not_allowed",
@@ -87,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_route_is_described_and_nothing_else_is() {
+    fn openapi_document_matches_the_routes() {
         let document: serde_json::Value = serde_json::from_str(openapi::DOCUMENT).unwrap();
         let mut described = BTreeSet::new();
         for (path, methods) in document["paths"].as_object().unwrap() {

@@ -1,4 +1,4 @@
-//! The API described for programs. Tests hold the description against the routes and against real answers.
+//! The OpenAPI document. Tests check it against the routes and against real responses.
 
 use axum::http::header;
 use axum::response::{IntoResponse, Response};

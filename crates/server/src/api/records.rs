@@ -1,4 +1,4 @@
-//! What attempts at a task left behind.
+//! The records of a task's attempts.
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -9,7 +9,7 @@ use super::extract::PathId;
 use crate::error::{ApiError, JsonResponse};
 use crate::state::AppState;
 
-/// A record with the number of the attempt that made it.
+/// A record with the number of its attempt.
 #[derive(Serialize)]
 pub(super) struct AttemptRecord<T> {
     attempt: u32,
@@ -25,43 +25,43 @@ fn with_attempt<T>(records: Vec<(u32, T)>) -> Vec<AttemptRecord<T>> {
 }
 
 pub(super) async fn attempts(
-    State(shared): State<AppState>,
+    State(state): State<AppState>,
     PathId(id): PathId,
 ) -> Result<JsonResponse<Vec<Attempt>>, ApiError> {
-    Ok(JsonResponse(shared.store.attempts(id).await?))
+    Ok(JsonResponse(state.store.attempts(id).await?))
 }
 
 pub(super) async fn tests(
-    State(shared): State<AppState>,
+    State(state): State<AppState>,
     PathId(id): PathId,
 ) -> Result<JsonResponse<Vec<AttemptRecord<TestResult>>>, ApiError> {
     Ok(JsonResponse(with_attempt(
-        shared.store.test_results(id).await?,
+        state.store.test_results(id).await?,
     )))
 }
 
 pub(super) async fn corrections(
-    State(shared): State<AppState>,
+    State(state): State<AppState>,
     PathId(id): PathId,
 ) -> Result<JsonResponse<Vec<AttemptRecord<Correction>>>, ApiError> {
     Ok(JsonResponse(with_attempt(
-        shared.store.corrections(id).await?,
+        state.store.corrections(id).await?,
     )))
 }
 
-/// The proof, or `null` where there is none.
+/// Returns the proof, or `null` if there is none.
 pub(super) async fn proof(
-    State(shared): State<AppState>,
+    State(state): State<AppState>,
     PathId(id): PathId,
 ) -> Result<Response, ApiError> {
-    shared.store.task(id).await?;
-    Ok(JsonResponse(shared.store.proof(id).await?).into_response())
+    state.store.task(id).await?;
+    Ok(JsonResponse(state.store.proof(id).await?).into_response())
 }
 
-pub(super) async fn questions(
-    State(shared): State<AppState>,
+pub(super) async fn blockers(
+    State(state): State<AppState>,
     PathId(id): PathId,
 ) -> Result<JsonResponse<Vec<Blocker>>, ApiError> {
-    shared.store.task(id).await?;
-    Ok(JsonResponse(shared.store.task_blockers(id).await?))
+    state.store.task(id).await?;
+    Ok(JsonResponse(state.store.task_blockers(id).await?))
 }

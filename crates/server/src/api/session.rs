@@ -1,4 +1,4 @@
-//! The door for browsers: a token is changed into a cookie that scripts cannot read.
+//! Login for browsers: the token is exchanged for an HttpOnly cookie.
 
 use axum::extract::State;
 use axum::http::{StatusCode, header};
@@ -11,7 +11,7 @@ use crate::error::ApiError;
 use crate::guard::{cookie, unauthorized};
 use crate::state::AppState;
 
-/// A month.
+/// The cookie's lifetime in seconds: 30 days.
 const COOKIE_MAX_AGE: u64 = 30 * 24 * 60 * 60;
 
 #[derive(Deserialize)]
@@ -26,22 +26,22 @@ fn secret<'de, D: serde::Deserializer<'de>>(from: D) -> Result<SecretString, D::
 }
 
 pub(super) async fn login(
-    State(shared): State<AppState>,
-    JsonBody(key): JsonBody<LoginBody>,
+    State(state): State<AppState>,
+    JsonBody(body): JsonBody<LoginBody>,
 ) -> Result<Response, ApiError> {
-    let token = key.token.expose_secret();
-    if !shared.token.matches(token) {
+    let token = body.token.expose_secret();
+    if !state.token.matches(token) {
         return Err(unauthorized());
     }
-    Ok(with_cookie(&shared, &cookie(token), COOKIE_MAX_AGE))
+    Ok(with_cookie(&state, &cookie(token), COOKIE_MAX_AGE))
 }
 
-pub(super) async fn logout(State(shared): State<AppState>) -> Response {
-    with_cookie(&shared, "", 0)
+pub(super) async fn logout(State(state): State<AppState>) -> Response {
+    with_cookie(&state, "", 0)
 }
 
-fn with_cookie(shared: &AppState, value: &str, seconds: u64) -> Response {
-    let name = &shared.cookie_name;
+fn with_cookie(state: &AppState, value: &str, seconds: u64) -> Response {
+    let name = &state.cookie_name;
     let cookie = format!("{name}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={seconds}");
     (StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response()
 }

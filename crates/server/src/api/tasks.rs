@@ -1,4 +1,4 @@
-//! Tasks: listed, added, shown, cancelled, tried again, merged.
+//! Tasks: list, add, show, cancel, retry, merge.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
@@ -15,40 +15,40 @@ use crate::state::AppState;
 
 type ApiResult<T> = Result<JsonResponse<T>, ApiError>;
 
-/// The longest idempotency key.
+/// The maximum length of an idempotency key.
 const KEY_BYTES: usize = 255;
 
-pub(super) async fn projects(State(shared): State<AppState>) -> Result<Response, ApiError> {
-    Ok(JsonResponse(shared.store.projects().await?).into_response())
+pub(super) async fn projects(State(state): State<AppState>) -> Result<Response, ApiError> {
+    Ok(JsonResponse(state.store.projects().await?).into_response())
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TaskQuery {
     project: Option<ProjectId>,
-    /// Several, with commas between them.
+    /// Several statuses, separated by commas.
     status: Option<String>,
     after: Option<TaskId>,
     limit: Option<u32>,
 }
 
 pub(super) async fn list(
-    State(shared): State<AppState>,
-    QueryParams(which): QueryParams<TaskQuery>,
+    State(state): State<AppState>,
+    QueryParams(query): QueryParams<TaskQuery>,
 ) -> ApiResult<Vec<Task>> {
     let filter = TaskFilter {
-        project_id: which.project,
-        after: which.after,
-        limit: which.limit.unwrap_or(0),
+        project_id: query.project,
+        after: query.after,
+        limit: query.limit.unwrap_or(0),
         ..TaskFilter::default()
     };
-    let names = which.status.as_deref().unwrap_or_default();
+    let names = query.status.as_deref().unwrap_or_default();
     let names = names.split(',').filter(|name| !name.is_empty());
     let mut tasks = Vec::new();
     let mut seen: Vec<TaskStatus> = Vec::new();
     for name in names {
         let status = TaskStatus::from_name(name)
-            .ok_or_else(|| ApiError::bad_request(format!("there is no status {name:?}")))?;
+            .ok_or_else(|| ApiError::bad_request(format!("unknown status {name:?}")))?;
         if seen.contains(&status) {
             continue;
         }
@@ -57,19 +57,19 @@ pub(super) async fn list(
             status: Some(status),
             ..filter.clone()
         };
-        tasks.extend(shared.store.tasks(filter).await?);
+        tasks.extend(state.store.tasks(filter).await?);
     }
     if seen.is_empty() {
-        tasks = shared.store.tasks(filter).await?;
+        tasks = state.store.tasks(filter).await?;
     }
     tasks.sort_by_key(|task| task.id);
-    if let Some(limit) = which.limit {
+    if let Some(limit) = query.limit {
         tasks.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     }
     Ok(JsonResponse(tasks))
 }
 
-/// A task to be added.
+/// The body of a request that adds a task.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewTaskBody {
@@ -91,13 +91,13 @@ impl NewTaskBody {
         let project = self.project_id.or(project);
         let project = project.ok_or_else(|| ApiError::bad_request("project_id is missing"))?;
         if self.title.trim().is_empty() {
-            return Err(ApiError::bad_request("title is empty"));
+            return Err(ApiError::bad_request("title must not be empty"));
         }
-        let usual = NewTask::new(project, self.title.trim());
+        let defaults = NewTask::new(project, self.title.trim());
         Ok(NewTask {
             description: self.description,
-            priority: self.priority.unwrap_or(usual.priority),
-            workflow_step: self.workflow_step.unwrap_or(usual.workflow_step),
+            priority: self.priority.unwrap_or(defaults.priority),
+            workflow_step: self.workflow_step.unwrap_or(defaults.workflow_step),
             dependencies: self
                 .dependencies
                 .into_iter()
@@ -107,33 +107,32 @@ impl NewTaskBody {
             agent: self.agent.filter(|agent| !agent.is_empty()),
             idempotency_key: key,
             max_attempts: self.max_attempts.unwrap_or(MAX_ATTEMPTS),
-            ..usual
+            ..defaults
         })
     }
 }
 
 pub(super) async fn add(
-    State(shared): State<AppState>,
+    State(state): State<AppState>,
     headers: HeaderMap,
-    JsonBody(wish): JsonBody<NewTaskBody>,
+    JsonBody(body): JsonBody<NewTaskBody>,
 ) -> Result<Response, ApiError> {
     let key = match headers.get("idempotency-key").map(|key| key.to_str()) {
         None => None,
         Some(Ok(key)) if !key.is_empty() && key.len() <= KEY_BYTES => Some(key.to_owned()),
         Some(_) => {
             return Err(ApiError::bad_request(format!(
-                "an Idempotency-Key has 1 to {KEY_BYTES} plain letters"
+                "Idempotency-Key must have 1 to {KEY_BYTES} visible ASCII characters"
             )));
         }
     };
-    let task = wish.task(shared.project, key)?;
-    let added = shared.store.enqueue(vec![task]).await;
+    let task = body.task(state.project, key)?;
+    let added = state.store.enqueue(vec![task]).await;
     let added = added
         .map_err(ApiError::from_input_error)?
         .into_iter()
         .next();
-    let added =
-        added.ok_or_else(|| ApiError::internal("the store did not say which task it took"))?;
+    let added = added.ok_or_else(|| ApiError::internal("the store returned no task"))?;
     let status = if added.fresh {
         StatusCode::CREATED
     } else {
@@ -142,24 +141,24 @@ pub(super) async fn add(
     Ok((status, JsonResponse(added.task)).into_response())
 }
 
-pub(super) async fn show(State(shared): State<AppState>, PathId(id): PathId) -> ApiResult<Task> {
-    Ok(JsonResponse(shared.store.task(id).await?))
+pub(super) async fn show(State(state): State<AppState>, PathId(id): PathId) -> ApiResult<Task> {
+    Ok(JsonResponse(state.store.task(id).await?))
 }
 
-pub(super) async fn cancel(State(shared): State<AppState>, PathId(id): PathId) -> ApiResult<Task> {
-    Ok(JsonResponse(shared.store.cancel(id).await?))
+pub(super) async fn cancel(State(state): State<AppState>, PathId(id): PathId) -> ApiResult<Task> {
+    Ok(JsonResponse(state.store.cancel(id).await?))
 }
 
-pub(super) async fn retry(State(shared): State<AppState>, PathId(id): PathId) -> ApiResult<Task> {
-    Ok(JsonResponse(shared.store.retry(id).await?))
+pub(super) async fn retry(State(state): State<AppState>, PathId(id): PathId) -> ApiResult<Task> {
+    Ok(JsonResponse(state.store.retry(id).await?))
 }
 
 pub(super) async fn merge(
-    State(shared): State<AppState>,
+    State(state): State<AppState>,
     PathId(id): PathId,
 ) -> ApiResult<serde_json::Value> {
-    let task = shared.store.task(id).await?;
-    Ok(JsonResponse(shared.desk.merge(&task).await?))
+    let task = state.store.task(id).await?;
+    Ok(JsonResponse(state.host_ops.merge(&task).await?))
 }
 
 impl From<HostOpsError> for ApiError {

@@ -1,4 +1,4 @@
-//! What attempts and requests went through.
+//! Traces of attempts and requests.
 
 use axum::extract::{Path, State};
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use super::extract::{PathId, QueryParams};
 use crate::error::{ApiError, JsonResponse};
 use crate::state::AppState;
 
-/// How many traces are listed at once, at most and unless told otherwise.
+/// The maximum and default number of traces per page.
 const MAX_PAGE: u32 = 100;
 
 #[derive(Deserialize)]
@@ -19,7 +19,7 @@ pub(super) struct TraceQuery {
     limit: Option<u32>,
 }
 
-/// A trace in a line.
+/// The summary of a trace.
 #[derive(Serialize)]
 pub(super) struct TraceSummary {
     id: String,
@@ -35,37 +35,37 @@ pub(super) struct TraceSummary {
 }
 
 pub(super) async fn list(
-    State(shared): State<AppState>,
-    QueryParams(which): QueryParams<TraceQuery>,
+    State(state): State<AppState>,
+    QueryParams(query): QueryParams<TraceQuery>,
 ) -> Result<JsonResponse<Vec<TraceSummary>>, ApiError> {
-    lines(&shared, which.task, which.limit).await
+    summaries(&state, query.task, query.limit).await
 }
 
 pub(super) async fn of_task(
-    State(shared): State<AppState>,
+    State(state): State<AppState>,
     PathId(id): PathId,
 ) -> Result<JsonResponse<Vec<TraceSummary>>, ApiError> {
-    shared.store.task(id).await?;
-    lines(&shared, Some(id), None).await
+    state.store.task(id).await?;
+    summaries(&state, Some(id), None).await
 }
 
 pub(super) async fn show(
-    State(shared): State<AppState>,
+    State(state): State<AppState>,
     Path(id): Path<String>,
 ) -> Result<JsonResponse<TraceNode>, ApiError> {
-    Ok(JsonResponse(shared.store.trace(id).await?))
+    Ok(JsonResponse(state.store.trace(id).await?))
 }
 
-async fn lines(
-    shared: &AppState,
+async fn summaries(
+    state: &AppState,
     task: Option<TaskId>,
     limit: Option<u32>,
 ) -> Result<JsonResponse<Vec<TraceSummary>>, ApiError> {
     let limit = limit.unwrap_or(MAX_PAGE).clamp(1, MAX_PAGE);
-    let mut lines = Vec::new();
-    for id in shared.store.traces(task, limit).await? {
-        let root = shared.store.trace(id.clone()).await?;
-        lines.push(TraceSummary {
+    let mut summaries = Vec::new();
+    for id in state.store.traces(task, limit).await? {
+        let root = state.store.trace(id.clone()).await?;
+        summaries.push(TraceSummary {
             task_id: task.or_else(|| task_of(&id)),
             id,
             name: root.name,
@@ -75,10 +75,10 @@ async fn lines(
             error: root.error,
         });
     }
-    Ok(JsonResponse(lines))
+    Ok(JsonResponse(summaries))
 }
 
-/// The task in the id of an attempt's trace.
+/// Returns the task in the id of an attempt's trace.
 fn task_of(id: &str) -> Option<TaskId> {
     id.strip_prefix("task-")?.split('-').next()?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! What the tasks consumed: in all, by agent and by day.
+//! The usage of the tasks: in total, by agent and by day.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use windlass_core::{Timestamp, Usage};
 use crate::error::{ApiError, JsonResponse};
 use crate::state::AppState;
 
-/// How many tasks are looked at: so many at a time, so many times.
+/// The number of tasks per page and the maximum number of pages that are summed up.
 const PAGE_SIZE: u32 = 500;
 const MAX_PAGES: u32 = 100;
 
@@ -28,47 +28,48 @@ impl UsageSum {
     }
 }
 
-/// Sums. Days are those on which a task last changed, in UTC.
+/// Usage sums. A task counts for the day on which it last changed, in UTC.
 #[derive(Default, Serialize)]
 pub(super) struct UsageReport {
     total: UsageSum,
     by_agent: BTreeMap<String, UsageSum>,
     by_day: BTreeMap<String, UsageSum>,
-    /// Whether there are more tasks than were looked at.
+    /// `true` if there are more tasks than were summed up.
     truncated: bool,
 }
 
 pub(super) async fn show(
-    State(shared): State<AppState>,
+    State(state): State<AppState>,
 ) -> Result<JsonResponse<UsageReport>, ApiError> {
-    let mut sums = UsageReport::default();
+    let mut report = UsageReport::default();
     let mut filter = TaskFilter {
         limit: PAGE_SIZE,
         ..TaskFilter::default()
     };
     for _ in 0..MAX_PAGES {
-        let page = shared.store.tasks(filter.clone()).await?;
+        let page = state.store.tasks(filter.clone()).await?;
         let Some(last) = page.last() else {
-            return Ok(JsonResponse(sums));
+            return Ok(JsonResponse(report));
         };
         filter.after = Some(last.id);
         for task in page.iter().filter(|task| task.attempt > 0) {
-            sums.total.add(task);
+            report.total.add(task);
             let agent = task.agent.clone().unwrap_or_else(|| "default".to_owned());
-            sums.by_agent.entry(agent).or_default().add(task);
-            sums.by_day
+            report.by_agent.entry(agent).or_default().add(task);
+            report
+                .by_day
                 .entry(day(task.updated_at))
                 .or_default()
                 .add(task);
         }
     }
-    sums.truncated = true;
-    Ok(JsonResponse(sums))
+    report.truncated = true;
+    Ok(JsonResponse(report))
 }
 
-/// The day of a moment, as `2026-11-15`.
+/// Returns the day of a timestamp, such as `2026-11-15`.
 fn day(at: Timestamp) -> String {
-    // Counted in years that begin with March, so that the leap day is the last.
+    // Counted in years that start in March, so that the leap day is the last day.
     let days = at.0 / 86_400_000 + 719_468;
     let era = days / 146_097;
     let of_era = days % 146_097;
@@ -86,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn days_are_those_of_the_calendar() {
+    fn day_matches_the_calendar() {
         let check =
             |seconds: u64, expected: &str| assert_eq!(day(Timestamp(seconds * 1000)), expected);
         check(0, "1970-01-01");

@@ -1,4 +1,4 @@
-//! Gives words the names of their colours, as far as their language is known and time allows.
+//! Syntax highlighting of diffs, if the language is known and the time limit allows it.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -10,14 +10,14 @@ use windlass_core::{Clock, SystemClock};
 
 use super::{Diff, DiffFile, DiffLine, LineKind, Span};
 
-/// How long colouring one change may take; the rest stays plain. A build without optimisation is that much slower.
+/// The time limit for highlighting one change; the rest stays unstyled. A debug build is much slower.
 const TIME_LIMIT: Duration = Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 2 });
-/// A longer line is not written by a person, and some languages take very long over it.
+/// Longer lines are not highlighted: they are usually generated, and some grammars take very long on them.
 const MAX_LINE_BYTES: usize = 500;
 
 static LANGUAGES: LazyLock<SyntaxSet> = LazyLock::new(two_face::syntax::extra_newlines);
 
-/// Which beginnings of a scope have which name. The first that fits counts.
+/// The class name for each scope prefix. The first match counts.
 const NAMES: &[(&str, &str)] = &[
     ("comment", "com"),
     ("constant.character.escape", "const"),
@@ -42,15 +42,16 @@ const NAMES: &[(&str, &str)] = &[
 ];
 
 static SCOPES: LazyLock<Vec<(Scope, &'static str)>> = LazyLock::new(|| {
-    let made = NAMES
+    let scopes = NAMES
         .iter()
         .filter_map(|(scope, name)| Some((Scope::new(scope).ok()?, *name)));
-    made.collect()
+    scopes.collect()
 });
 
-/// Colours every line that it can.
+/// Highlights all lines for which this is possible.
 pub(super) fn highlight(diff: &mut Diff) {
-    // Reading the languages in is no part of the time: the first change would stay plain on a busy machine.
+    // Loading the languages does not count towards the time limit: the first change would stay unstyled on a
+    // busy machine.
     LazyLock::force(&LANGUAGES);
     let clock = SystemClock::new();
     for file in &mut diff.files {
@@ -62,15 +63,15 @@ pub(super) fn highlight(diff: &mut Diff) {
 
 fn language(path: &str) -> Option<&'static SyntaxReference> {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let ending = name.rsplit('.').next().unwrap_or(name);
+    let extension = name.rsplit('.').next().unwrap_or(name);
     LANGUAGES
         .find_syntax_by_extension(name)
-        .or_else(|| LANGUAGES.find_syntax_by_extension(ending))
+        .or_else(|| LANGUAGES.find_syntax_by_extension(extension))
 }
 
 fn highlight_file(file: &mut DiffFile, language: &SyntaxReference, clock: &SystemClock) {
     for hunk in &mut file.hunks {
-        // Both sides are texts of their own, of which a hunk shows a piece.
+        // Both sides are separate texts, of which a hunk shows a part.
         let mut before = Side::new(language);
         let mut after = Side::new(language);
         for line in &mut hunk.lines {
@@ -105,7 +106,7 @@ impl Side {
         }
     }
 
-    /// The line in colours; none where that cannot be.
+    /// Highlights a line; returns `None` if that is not possible.
     fn read(&mut self, line: &DiffLine) -> Option<Vec<Span>> {
         let [Span { text, .. }] = line.spans.as_slice() else {
             return None;
@@ -141,7 +142,7 @@ fn push(spans: &mut Vec<Span>, text: &str, style: &'static str) {
     }
 }
 
-/// The name for the innermost scope that has one.
+/// Returns the class name for the innermost scope that has one.
 fn style(stack: &ScopeStack) -> &'static str {
     let scopes = stack.as_slice().iter().rev();
     let mut names = scopes.filter_map(|scope| {
@@ -150,7 +151,7 @@ fn style(stack: &ScopeStack) -> &'static str {
         found.map(|(_, name)| *name)
     });
     let innermost = names.next().unwrap_or("");
-    // The marks around a string or a comment are part of it.
+    // The delimiters of a string or a comment are part of it.
     match innermost {
         "punct" => names
             .find(|name| ["str", "com"].contains(name))

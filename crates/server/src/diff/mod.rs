@@ -1,7 +1,7 @@
-//! A change as data: files, hunks, lines, and words with the names of their colours.
+//! A change as data: files, hunks, lines, and styled spans.
 //!
-//! Made from what git prints, bounded in files, lines and bytes; what is left out is said. Nothing in it commands a terminal or
-//! hides from a reader.
+//! It is parsed from git's output and bounded in files, lines and bytes; truncation is reported. It contains
+//! no control characters and no invisible characters.
 
 mod highlight;
 mod parse;
@@ -16,11 +16,11 @@ use parse::parse;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DiffLimits {
     pub(crate) files: usize,
-    /// In one file.
+    /// Per file.
     pub(crate) lines: usize,
-    /// In all files.
+    /// In all files together.
     pub(crate) all_lines: usize,
-    /// In one line.
+    /// Per line.
     pub(crate) line_bytes: usize,
 }
 
@@ -39,11 +39,11 @@ impl Default for DiffLimits {
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Diff {
     pub(crate) files: Vec<DiffFile>,
-    /// Whether files or lines are left out.
+    /// `true` if files or lines were omitted.
     pub(crate) truncated: bool,
 }
 
-/// What became of a file.
+/// The kind of change to a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum FileChangeKind {
@@ -67,14 +67,14 @@ pub(crate) struct DiffFile {
     pub(crate) hunks: Vec<Hunk>,
 }
 
-/// Lines that stand together.
+/// Consecutive lines.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Hunk {
     pub(crate) header: String,
     pub(crate) lines: Vec<DiffLine>,
 }
 
-/// On which side a line stands.
+/// The kind of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum LineKind {
@@ -83,7 +83,7 @@ pub(crate) enum LineKind {
     Del,
 }
 
-/// One line, with its numbers before and after.
+/// One line, with its old and new line numbers.
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct DiffLine {
     pub(crate) kind: LineKind,
@@ -94,11 +94,11 @@ pub(crate) struct DiffLine {
     pub(crate) spans: Vec<Span>,
 }
 
-/// Words of one colour.
+/// A text with one style.
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct Span {
     pub(crate) text: String,
-    /// The name of a class; empty for plain words.
+    /// The class name; empty for unstyled text.
     pub(crate) style: &'static str,
 }
 
@@ -111,7 +111,7 @@ impl Span {
     }
 }
 
-/// Reads and colours a change. It takes a while: not for a thread that others wait for.
+/// Parses and highlights a change. This takes time and must not run on an async thread.
 pub(crate) fn parse_and_highlight(text: &str) -> Diff {
     let mut diff = parse(text, DiffLimits::default());
     highlight::highlight(&mut diff);

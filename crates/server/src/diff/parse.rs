@@ -1,4 +1,4 @@
-//! Reads what git prints. Pure: from text to a change, whatever the text is.
+//! Parsing of git's output. Accepts any text.
 
 use std::str::Lines;
 
@@ -6,26 +6,26 @@ use windlass_core::{escape_control, escape_line};
 
 use super::{Diff, DiffFile, DiffLimits, DiffLine, FileChangeKind, Hunk, LineKind, Span};
 
-/// Reads a change, within bounds.
-pub(super) fn parse(text: &str, bounds: DiffLimits) -> Diff {
-    let mut reading = DiffParser {
+/// Parses a change, within limits.
+pub(super) fn parse(text: &str, limits: DiffLimits) -> Diff {
+    let mut parser = DiffParser {
         diff: Diff::default(),
-        bounds,
+        limits,
         lines: 0,
         all_lines: 0,
     };
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
-        reading.take(line, &mut lines);
+        parser.take(line, &mut lines);
     }
-    reading.diff.files.truncate(bounds.files);
-    reading.diff
+    parser.diff.files.truncate(limits.files);
+    parser.diff
 }
 
 struct DiffParser {
     diff: Diff,
-    bounds: DiffLimits,
-    /// How many lines of the last file are kept.
+    limits: DiffLimits,
+    /// The number of stored lines of the last file.
     lines: usize,
     all_lines: usize,
 }
@@ -34,10 +34,10 @@ impl DiffParser {
     fn take(&mut self, line: &str, rest: &mut Lines<'_>) {
         if let Some(names) = line.strip_prefix("diff --git ") {
             self.lines = 0;
-            self.diff.files.truncate(self.bounds.files);
-            let full = self.diff.files.len() == self.bounds.files;
+            self.diff.files.truncate(self.limits.files);
+            let full = self.diff.files.len() == self.limits.files;
             self.diff.truncated |= full;
-            // Beyond the bound a file is still read, into a place that the next one takes.
+            // Beyond the limit a file is still parsed, into an entry that the next one replaces.
             let path = names.rsplit_once(" b/").map_or(names, |(_, path)| path);
             self.diff.files.push(DiffFile {
                 path: name(path),
@@ -72,17 +72,17 @@ impl DiffParser {
         }
     }
 
-    /// Reads the lines of a hunk: as many as its head says, whatever they look like.
-    fn hunk(&mut self, head: &str, range: &str, rest: &mut Lines<'_>) {
+    /// Parses the lines of a hunk: as many as its header specifies, whatever their content.
+    fn hunk(&mut self, header: &str, range: &str, rest: &mut Lines<'_>) {
         let Some((mut old, mut new)) = ranges(range) else {
             return;
         };
         let mut hunk = Hunk {
-            header: escape_line(head).into_owned(),
+            header: escape_line(header).into_owned(),
             lines: Vec::new(),
         };
         while old.left > 0 || new.left > 0 {
-            // What follows is looked at before it is taken: a cut may be in the middle.
+            // The next line is checked before it is consumed: the output may be truncated in the middle.
             let Some(line) = rest.clone().next() else {
                 break;
             };
@@ -126,7 +126,7 @@ impl DiffParser {
             LineKind::Del => file.removed += 1,
             LineKind::Context => {}
         }
-        if self.lines >= self.bounds.lines || self.all_lines >= self.bounds.all_lines {
+        if self.lines >= self.limits.lines || self.all_lines >= self.limits.all_lines {
             file.truncated = true;
             self.diff.truncated = true;
             return;
@@ -134,15 +134,15 @@ impl DiffParser {
         self.lines += 1;
         self.all_lines += 1;
         let mut spans = Vec::new();
-        let kept = text.floor_char_boundary(self.bounds.line_bytes.min(text.len()));
-        if kept > 0 {
-            spans.push(Span::unstyled(escape_control(&text[..kept])));
+        let shown = text.floor_char_boundary(self.limits.line_bytes.min(text.len()));
+        if shown > 0 {
+            spans.push(Span::unstyled(escape_control(&text[..shown])));
         }
-        if kept < text.len() {
+        if shown < text.len() {
             file.truncated = true;
             spans.push(Span::unstyled(format!(
                 " … {} bytes cut",
-                text.len() - kept
+                text.len() - shown
             )));
         }
         let (old, new) = at;
@@ -162,7 +162,7 @@ impl DiffParser {
     }
 }
 
-/// One side of a hunk: the number of its next line, and how many are left.
+/// One side of a hunk: the number of its next line, and the number of remaining lines.
 struct Side {
     next: u64,
     left: u64,
@@ -177,11 +177,11 @@ impl Side {
     }
 }
 
-/// Reads `-1,3 +1,4 @@ …`.
+/// Parses `-1,3 +1,4 @@ …`.
 fn ranges(text: &str) -> Option<(Side, Side)> {
-    let mut words = text.split(' ');
-    let old = words.next()?.strip_prefix('-')?;
-    let new = words.next()?.strip_prefix('+')?;
+    let mut fields = text.split(' ');
+    let old = fields.next()?.strip_prefix('-')?;
+    let new = fields.next()?.strip_prefix('+')?;
     let side = |text: &str| {
         let (next, left) = text.split_once(',').unwrap_or((text, "1"));
         Some(Side {
@@ -192,13 +192,13 @@ fn ranges(text: &str) -> Option<(Side, Side)> {
     Some((side(old)?, side(new)?))
 }
 
-/// The path on one side; none where there is no file on it.
+/// Returns the path on one side, or `None` if there is no file on it.
 fn side(path: &str, prefix: &str) -> Option<String> {
     let path = name(path.trim_end_matches('\t'));
     path.strip_prefix(prefix).map(str::to_owned)
 }
 
-/// A path as a person may see it. What git writes in quotes is read as it was.
+/// Decodes a path that git has quoted, and escapes it for display.
 fn name(path: &str) -> String {
     let inner = path
         .strip_prefix('"')

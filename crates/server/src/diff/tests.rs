@@ -1,15 +1,15 @@
-//! Changes as git prints them, and texts that only look like one.
+//! Tests with git's output, and with texts that only resemble it.
 
 use proptest::prelude::*;
 
 use super::{Diff, DiffLimits, FileChangeKind, LineKind, parse, parse_and_highlight};
 
-fn read(text: &str) -> Diff {
+fn parse_default(text: &str) -> Diff {
     parse(text, DiffLimits::default())
 }
 
-/// A change as a person would write it down.
-fn shown(diff: &Diff) -> String {
+/// Formats a change as text.
+fn format_diff(diff: &Diff) -> String {
     let mut text = String::new();
     for file in &diff.files {
         text.push_str(&format!(
@@ -23,16 +23,16 @@ fn shown(diff: &Diff) -> String {
                 LineKind::Context => ' ',
             };
             let number = |number: Option<u64>| number.map_or("·".to_owned(), |n| n.to_string());
-            let words: String = line.spans.iter().map(|span| span.text.as_str()).collect();
+            let content: String = line.spans.iter().map(|span| span.text.as_str()).collect();
             let (old, new) = (number(line.old), number(line.new));
-            text.push_str(&format!("{old} {new} {sign}{words}\n"));
+            text.push_str(&format!("{old} {new} {sign}{content}\n"));
         }
     }
     text
 }
 
 #[test]
-fn files_hunks_and_numbers_are_read() {
+fn files_hunks_and_line_numbers_are_parsed() {
     let text = "\
 diff --git a/a.txt b/a.txt
 index 1..2 100644
@@ -68,7 +68,7 @@ similarity index 100%
 rename from from
 rename to to
 ";
-    let diff = read(text);
+    let diff = parse_default(text);
     let expected = "\
 Modified a.txt +3 -2
 3 3  one
@@ -85,7 +85,7 @@ Deleted old.txt +0 -1
 Added p.png +0 -0
 Renamed to +0 -0
 ";
-    assert_eq!(shown(&diff), expected);
+    assert_eq!(format_diff(&diff), expected);
     assert_eq!(diff.files[0].hunks[0].header, "@@ -3,3 +3,3 @@ fn head()");
     assert_eq!(diff.files[4].change, FileChangeKind::Renamed);
     assert_eq!(diff.files[4].old_path.as_deref(), Some("from"));
@@ -93,7 +93,7 @@ Renamed to +0 -0
 }
 
 #[test]
-fn p24_names_and_lines_hide_nothing() {
+fn p24_names_and_lines_are_escaped() {
     let text = "\
 diff --git \"a/e\\342\\200\\256vil\\033\\n.txt\" \"b/e\\342\\200\\256vil\\033\\n.txt\"
 --- \"a/e\\342\\200\\256vil\\033\\n.txt\"
@@ -102,51 +102,55 @@ diff --git \"a/e\\342\\200\\256vil\\033\\n.txt\" \"b/e\\342\\200\\256vil\\033\\n
 -a\u{1b}]52;c;aGk=\u{7}
 +b\u{202e}\u{200b}
 ";
-    let diff = read(text);
+    let diff = parse_default(text);
     assert_eq!(diff.files[0].path, "e\\u{202e}vil\\u{1b}\\n.txt");
     assert_eq!(diff.files[0].hunks[0].header, "@@ -1 +1 @@ \\u{1b}[2J");
     let expected = "1 · -a\\u{1b}]52;c;aGk=\\u{7}\n· 1 +b\\u{202e}\\u{200b}\n";
-    assert!(shown(&diff).ends_with(expected), "{}", shown(&diff));
+    assert!(
+        format_diff(&diff).ends_with(expected),
+        "{}",
+        format_diff(&diff)
+    );
 }
 
 #[test]
-fn p12_files_lines_and_bytes_are_bounded_and_said_to_be() {
+fn p12_files_lines_and_bytes_are_bounded_and_reported() {
     let mut text = String::new();
     for file in 0..5 {
         text.push_str(&format!("diff --git a/{file} b/{file}\n@@ -0,0 +1,4 @@\n"));
         text.push_str(&format!("+one\n+two\n+three\n+{}\n", "é".repeat(100)));
     }
-    let bounds = DiffLimits {
+    let limits = DiffLimits {
         files: 3,
         lines: 2,
         all_lines: 5,
         line_bytes: 11,
     };
-    let diff = parse(&text, bounds);
+    let diff = parse(&text, limits);
     assert!(diff.truncated);
     assert_eq!(diff.files.len(), 3);
     assert!(diff.files.iter().all(|file| file.truncated));
-    let kept: Vec<usize> = diff
+    let shown: Vec<usize> = diff
         .files
         .iter()
         .map(|file| file.hunks[0].lines.len())
         .collect();
-    assert_eq!(kept, [2, 2, 1]);
-    assert_eq!(diff.files[0].added, 4, "all are counted");
+    assert_eq!(shown, [2, 2, 1]);
+    assert_eq!(diff.files[0].added, 4, "all lines are counted");
 
     let long = format!("diff --git a/a b/a\n@@ -0,0 +1 @@\n+{}\n", "é".repeat(100));
-    let diff = parse(&long, bounds);
+    let diff = parse(&long, limits);
     assert!(
-        shown(&diff).ends_with("+ééééé … 190 bytes cut\n"),
+        format_diff(&diff).ends_with("+ééééé … 190 bytes cut\n"),
         "{}",
-        shown(&diff)
+        format_diff(&diff)
     );
     let cut = "diff --git a/a b/a\n@@ -0,0 +1,9 @@\n+a\n[… 77 bytes cut …]\n+z\n";
-    assert!(read(cut).truncated && read(cut).files[0].truncated);
+    assert!(parse_default(cut).truncated && parse_default(cut).files[0].truncated);
 }
 
 #[test]
-fn languages_have_colours_and_unknown_ones_none() {
+fn known_languages_are_highlighted() {
     let change = |name: &str, line: &str| {
         let diff = parse_and_highlight(&format!(
             "diff --git a/{name} b/{name}\n@@ -0,0 +1 @@\n+{line}\n"
@@ -168,16 +172,16 @@ fn languages_have_colours_and_unknown_ones_none() {
 
 proptest! {
     #[test]
-    fn p24_any_text_is_read_and_nothing_in_it_commands(lines in proptest::collection::vec(
+    fn p24_any_text_is_parsed_without_control_characters(lines in proptest::collection::vec(
         prop_oneof![
             Just("diff --git a/x b/y".to_owned()), Just("@@ -1,2 +3,4 @@".to_owned()), Just("@@ -1 +1".to_owned()),
             Just("@@ -18446744073709551615,9 +0,18446744073709551615 @@".to_owned()), Just("--- \"a/\\3".to_owned()),
             Just("+++ b/".to_owned()), Just("rename from \"".to_owned()), "[-+ \\\\]\\PC{0,8}", any::<String>(),
         ], 0..40)) {
-        let diff = read(&lines.join("\n"));
-        let text = shown(&diff);
+        let diff = parse_default(&lines.join("\n"));
+        let text = format_diff(&diff);
         prop_assert!(!text.chars().any(|c| c.is_control() && c != '\n' && c != '\t'));
-        let kept: usize = diff.files.iter().flat_map(|file| &file.hunks).map(|hunk| hunk.lines.len()).sum();
-        prop_assert!(kept <= lines.len() * 2);
+        let shown: usize = diff.files.iter().flat_map(|file| &file.hunks).map(|hunk| hunk.lines.len()).sum();
+        prop_assert!(shown <= lines.len() * 2);
     }
 }

@@ -1,12 +1,13 @@
-//! Under which names the server may be called: a page elsewhere can give its own name our address, but not our name.
+//! The host names under which the server may be addressed: another page can make its own name resolve to our
+//! address, but it cannot use our name.
 
 use std::net::{IpAddr, SocketAddr};
 
-/// The names of one server.
+/// The allowed host names of one server.
 #[derive(Debug, Clone)]
 pub(crate) struct AllowedHosts {
     listen: SocketAddr,
-    /// Further ones that its owner allows, such as that of a proxy in front.
+    /// Additional allowed hosts, such as that of a proxy.
     extra: Vec<String>,
 }
 
@@ -18,29 +19,31 @@ impl AllowedHosts {
         }
     }
 
-    /// Whether a `Host` is one of ours.
+    /// Returns `true` if the `Host` header is allowed.
     pub(crate) fn allows(&self, host: &str) -> bool {
         self.is_extra(host) || self.is_own(host)
     }
 
-    /// Whether a page of this origin is ours, when it calls us by this host.
+    /// Returns `true` if the origin is the server's own, when it is addressed by this host.
     pub(crate) fn is_origin(&self, origin: &str, host: &str) -> bool {
-        let Some((scheme, named)) = origin.split_once("://") else {
+        let Some((scheme, authority)) = origin.split_once("://") else {
             return false;
         };
-        // Only somebody's proxy in front of us has a certificate.
-        let scheme_fits = scheme == "http" || (scheme == "https" && self.is_extra(host));
-        scheme_fits && named.eq_ignore_ascii_case(host)
+        // Only a proxy in front of the server has a certificate.
+        let scheme_allowed = scheme == "http" || (scheme == "https" && self.is_extra(host));
+        scheme_allowed && authority.eq_ignore_ascii_case(host)
     }
 
     fn is_extra(&self, host: &str) -> bool {
-        self.extra.iter().any(|own| host.eq_ignore_ascii_case(own))
+        self.extra
+            .iter()
+            .any(|allowed| host.eq_ignore_ascii_case(allowed))
     }
 
     fn is_own(&self, host: &str) -> bool {
         let (name, port) = match host.rsplit_once(':') {
-            // The colons of an address in brackets are its own.
-            Some((name, port)) if !port.ends_with(']') => (name, parse_ip(port)),
+            // The colons of an IPv6 address in brackets are part of the address.
+            Some((name, port)) if !port.ends_with(']') => (name, parse_port(port)),
             _ => (host, Some(80)),
         };
         if port != Some(self.listen.port()) {
@@ -56,17 +59,17 @@ impl AllowedHosts {
             Some(six) => six.parse().ok().filter(IpAddr::is_ipv6),
             None => name.parse().ok().filter(IpAddr::is_ipv4),
         };
-        // An address in figures cannot be borrowed by a page elsewhere.
+        // A numeric address cannot be taken over by another page.
         ip.is_some_and(|ip| {
             ip.is_loopback() || ip == self.listen.ip() || self.listen.ip().is_unspecified()
         })
     }
 }
 
-/// A port, in figures alone.
-fn parse_ip(port: &str) -> Option<u16> {
-    let plain = port.bytes().all(|byte| byte.is_ascii_digit());
-    plain.then(|| port.parse().ok()).flatten()
+/// Parses a port that consists of digits only.
+fn parse_port(port: &str) -> Option<u16> {
+    let is_number = port.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| port.parse().ok()).flatten()
 }
 
 #[cfg(test)]
@@ -74,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn p22_only_our_names_are_ours() {
+    fn p22_only_own_hosts_are_allowed() {
         let check = |listen: &str, host: &str, allowed: bool| {
             let hosts = AllowedHosts::new(listen.parse().unwrap(), &["box.example".to_owned()]);
             assert_eq!(hosts.allows(host), allowed, "{host} at {listen}");
@@ -122,13 +125,17 @@ mod tests {
     }
 
     #[test]
-    fn p22_only_our_own_page_is_our_origin() {
+    fn p22_only_own_origin_is_allowed() {
         let hosts = AllowedHosts::new(
             "127.0.0.1:7420".parse().unwrap(),
             &["box.example".to_owned()],
         );
-        let check = |origin: &str, host: &str, ours: bool| {
-            assert_eq!(hosts.is_origin(origin, host), ours, "{origin} to {host}");
+        let check = |origin: &str, host: &str, expected: bool| {
+            assert_eq!(
+                hosts.is_origin(origin, host),
+                expected,
+                "{origin} to {host}"
+            );
         };
         check("http://127.0.0.1:7420", "127.0.0.1:7420", true);
         check("https://box.example", "box.example", true);

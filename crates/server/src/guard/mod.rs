@@ -1,7 +1,7 @@
-//! Who may come in: every request passes here before anything else looks at it.
+//! The guard: every request is checked here before any other code handles it.
 //!
-//! First the name by which we are called, then the page that calls, then the token, then the size. Loopback is no exception:
-//! any page in any browser on this machine can reach it.
+//! It checks the host, then the origin, then the token, then the size. Loopback is no exception: any page in
+//! any browser on this machine can reach it.
 
 mod hosts;
 mod response;
@@ -21,38 +21,34 @@ pub(crate) use token::{cookie, hex};
 use crate::error::{ApiError, is_below};
 use crate::state::AppState;
 
-/// How long a body may be before its sender has shown the token.
+/// The maximum size of a body before the client is authenticated.
 const MAX_UNAUTHENTICATED_BODY: usize = 4 << 10;
 
-/// Lets a request through, with its body read, or refuses it.
-pub(crate) async fn guard(
-    State(shared): State<AppState>,
-    request: Request,
-    next: Next,
-) -> Response {
-    match check_request(&shared, request).await {
+/// Passes a request on, with its body read, or rejects it.
+pub(crate) async fn guard(State(state): State<AppState>, request: Request, next: Next) -> Response {
+    match check_request(&state, request).await {
         Ok(request) => next.run(request).await,
-        Err(refusal) => refusal.into_response(),
+        Err(error) => error.into_response(),
     }
 }
 
-async fn check_request(shared: &AppState, request: Request) -> Result<Request, ApiError> {
+async fn check_request(state: &AppState, request: Request) -> Result<Request, ApiError> {
     let (mut parts, body) = request.into_parts();
     let headers = &parts.headers;
-    let host = host(shared, &parts.uri, headers)?;
-    origin(shared, headers, &host)?;
+    let host = host(state, &parts.uri, headers)?;
+    origin(state, headers, &host)?;
     if ![Method::GET, Method::HEAD, Method::POST, Method::DELETE].contains(&parts.method) {
-        // A preflight among them: there is no origin but our own, so there is nothing to agree on.
+        // This includes preflight requests: only the own origin is allowed, so there is nothing to negotiate.
         return Err(ApiError::new(
             StatusCode::METHOD_NOT_ALLOWED,
             "method_not_allowed",
-            "this method is not served here",
+            "this method is not supported",
         ));
     }
     let open = is_open(&parts.method, parts.uri.path());
     if !open {
-        let knows = token(headers).is_some_and(|given| shared.token.matches(given));
-        if !knows && !has_cookie(shared, headers)? {
+        let has_token = token(headers).is_some_and(|given| state.token.matches(given));
+        if !has_token && !has_cookie(state, headers)? {
             return Err(unauthorized());
         }
     }
@@ -64,16 +60,16 @@ async fn check_request(shared: &AppState, request: Request) -> Result<Request, A
         ));
     }
     if parts.method == Method::GET || parts.method == Method::HEAD {
-        // An upgrade takes the connection with it, so the request stays as it is.
+        // An upgrade takes over the connection, so the request stays unchanged.
         return Ok(Request::from_parts(parts, body));
     }
-    let most = if open {
+    let max_bytes = if open {
         MAX_UNAUTHENTICATED_BODY
     } else {
-        shared.limits.body_bytes
+        state.limits.body_bytes
     };
-    let bytes = read(shared, &parts.headers, body, most).await?;
-    // From now on a field of the request tells nobody who sent it.
+    let bytes = read(state, &parts.headers, body, max_bytes).await?;
+    // From here on, no header of the request contains a secret.
     for secret in [header::AUTHORIZATION, header::COOKIE, X_API_KEY] {
         parts.headers.remove(secret);
     }
@@ -82,56 +78,57 @@ async fn check_request(shared: &AppState, request: Request) -> Result<Request, A
 
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
-/// The one `Host` of a request, if it is one of ours. A request line that names another one is not believed either.
-fn host(shared: &AppState, uri: &axum::http::Uri, headers: &HeaderMap) -> Result<String, ApiError> {
-    let mut named = headers.get_all(header::HOST).iter();
-    let host = match (named.next(), named.next()) {
+/// Returns the `Host` of a request if there is exactly one and it is allowed. A request line with another
+/// host is rejected too.
+fn host(state: &AppState, uri: &axum::http::Uri, headers: &HeaderMap) -> Result<String, ApiError> {
+    let mut hosts = headers.get_all(header::HOST).iter();
+    let host = match (hosts.next(), hosts.next()) {
         (Some(host), None) => host.to_str().ok(),
         _ => None,
     };
-    let host = host.filter(|host| shared.hosts.allows(host));
+    let host = host.filter(|host| state.hosts.allows(host));
     let host = host.filter(|host| {
         uri.authority()
-            .is_none_or(|named| named.as_str().eq_ignore_ascii_case(host))
+            .is_none_or(|authority| authority.as_str().eq_ignore_ascii_case(host))
     });
     host.map(str::to_owned).ok_or_else(|| {
         ApiError::new(
             StatusCode::FORBIDDEN,
             "foreign_host",
-            "this server is not called so: use the address that it printed, or start it with --allow-host",
+            "unknown host: use the address that the server printed, or start it with --allow-host",
         )
     })
 }
 
-/// Refuses every page that is not ours.
-fn origin(shared: &AppState, headers: &HeaderMap, host: &str) -> Result<(), ApiError> {
-    let mut named = headers.get_all(header::ORIGIN).iter();
-    let ours = match (named.next(), named.next()) {
+/// Rejects requests from pages of other origins.
+fn origin(state: &AppState, headers: &HeaderMap, host: &str) -> Result<(), ApiError> {
+    let mut origins = headers.get_all(header::ORIGIN).iter();
+    let is_own = match (origins.next(), origins.next()) {
         (None, _) => true,
         (Some(origin), None) => origin
             .to_str()
-            .is_ok_and(|origin| shared.hosts.is_origin(origin, host)),
+            .is_ok_and(|origin| state.hosts.is_origin(origin, host)),
         _ => false,
     };
-    if ours {
+    if is_own {
         return Ok(());
     }
     Err(ApiError::new(
         StatusCode::FORBIDDEN,
         "foreign_origin",
-        "pages of other origins are not answered",
+        "requests from other origins are rejected",
     ))
 }
 
-/// What is answered without a token: the page itself, which holds nothing, and the door.
+/// Returns `true` for what needs no token: the dashboard's files, which contain no data, and the login.
 fn is_open(method: &Method, path: &str) -> bool {
     let reads = method == Method::GET || method == Method::HEAD;
-    let is_door = method == Method::POST && path == "/api/v1/session";
-    let is_served = is_below(path, "/api") || is_below(path, "/v1");
-    is_door || (reads && !is_served)
+    let is_login = method == Method::POST && path == "/api/v1/session";
+    let is_api = is_below(path, "/api") || is_below(path, "/v1");
+    is_login || (reads && !is_api)
 }
 
-/// The token of a request, as a header; in an address it would be seen by everybody on the way.
+/// Returns the token in a header. In a URL it would be visible in logs and histories.
 fn token(headers: &HeaderMap) -> Option<&str> {
     if let Some(key) = headers.get(X_API_KEY) {
         return key.to_str().ok();
@@ -144,26 +141,27 @@ fn token(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// Whether our page sent its cookie. Another port of this machine is the same site to a browser, so that must be looked at.
-fn has_cookie(shared: &AppState, headers: &HeaderMap) -> Result<bool, ApiError> {
+/// Returns `true` if the dashboard sent its cookie. For a browser, another port of this machine is the same
+/// site, so the origin must be checked.
+fn has_cookie(state: &AppState, headers: &HeaderMap) -> Result<bool, ApiError> {
     let found = cookies(headers)
-        .any(|(name, value)| name == shared.cookie_name && shared.token.matches_cookie(value));
+        .any(|(name, value)| name == state.cookie_name && state.token.matches_cookie(value));
     let site = headers.get("sec-fetch-site");
     if found && site.is_some_and(|site| site != "same-origin" && site != "none") {
         return Err(ApiError::new(
             StatusCode::FORBIDDEN,
             "foreign_origin",
-            "pages of other origins are not answered",
+            "requests from other origins are rejected",
         ));
     }
     Ok(found)
 }
 
 fn cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
-    let lines = headers.get_all(header::COOKIE).iter();
-    let pairs = lines.filter_map(|line| line.to_str().ok());
+    let values = headers.get_all(header::COOKIE).iter();
+    let pairs = values.filter_map(|value| value.to_str().ok());
     pairs
-        .flat_map(|line| line.split(';'))
+        .flat_map(|value| value.split(';'))
         .filter_map(|pair| pair.trim().split_once('='))
 }
 
@@ -177,34 +175,34 @@ pub(crate) fn unauthorized() -> ApiError {
 
 /// Reads a body within its limits of size and time.
 async fn read(
-    shared: &AppState,
+    state: &AppState,
     headers: &HeaderMap,
     body: Body,
-    most: usize,
+    max_bytes: usize,
 ) -> Result<Bytes, ApiError> {
     let too_large = || {
-        let message = format!("the body is longer than {most} bytes");
+        let message = format!("the body is larger than {max_bytes} bytes");
         ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message)
     };
-    let said = headers.get(header::CONTENT_LENGTH);
-    let said: Option<usize> = said.and_then(|said| said.to_str().ok()?.parse().ok());
-    if said.is_some_and(|said| said > most) {
+    let length = headers.get(header::CONTENT_LENGTH);
+    let length: Option<usize> = length.and_then(|length| length.to_str().ok()?.parse().ok());
+    if length.is_some_and(|length| length > max_bytes) {
         return Err(too_large());
     }
-    let reading = axum::body::to_bytes(body, most);
-    match tokio::time::timeout(shared.limits.body_time, reading).await {
+    let reading = axum::body::to_bytes(body, max_bytes);
+    match tokio::time::timeout(state.limits.body_time, reading).await {
         Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(error)) if is_too_long(&error) => Err(too_large()),
         Ok(Err(error)) => Err(ApiError::new(
             StatusCode::BAD_REQUEST,
             "broken_body",
-            "the body did not arrive whole",
+            "the body is incomplete",
         )
         .with_cause(error)),
         Err(_) => Err(ApiError::new(
             StatusCode::REQUEST_TIMEOUT,
             "slow_body",
-            "the body took too long to arrive",
+            "timed out while reading the body",
         )),
     }
 }

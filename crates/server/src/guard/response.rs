@@ -1,4 +1,4 @@
-//! What every answer carries, whoever made it, and what becomes of a handler that breaks.
+//! Headers that every response has, and the handling of panics.
 
 use std::panic::AssertUnwindSafe;
 
@@ -12,7 +12,8 @@ use windlass_core::escape_line;
 use crate::error::ApiError;
 use crate::state::AppState;
 
-/// No script, style, picture or connection but our own; no frame around us; no text that becomes markup or a script.
+/// Allows only own scripts, styles, images and connections, no framing, and no text that becomes markup or a
+/// script.
 const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
     img-src 'self' data:; font-src 'self'; manifest-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; \
     require-trusted-types-for 'script'; trusted-types 'none'";
@@ -30,39 +31,39 @@ const SECURITY_HEADERS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Numbers a request, keeps panics in, and seals the answer.
+/// Assigns a request id, catches panics, and adds the headers to the response.
 pub(crate) async fn finalize_response(
-    State(shared): State<AppState>,
+    State(state): State<AppState>,
     request: Request,
     next: Next,
 ) -> Response {
-    let id = shared.next_id();
-    // Never the query: somebody may have put a token there, although none is taken.
+    let id = state.next_id();
+    // Never the query: a client may have put a token there, although none is accepted.
     let path = request.uri().path().to_owned();
     let method = request.method().clone();
     let in_api = path.starts_with("/api/v1/");
     let run = AssertUnwindSafe(next.run(request)).catch_unwind();
-    let answered = if in_api {
-        tokio::time::timeout(shared.limits.answer_time, run).await
+    let result = if in_api {
+        tokio::time::timeout(state.limits.answer_time, run).await
     } else {
         Ok(run.await)
     };
-    let mut response = match answered {
+    let mut response = match result {
         Ok(Ok(response)) => response,
         Ok(Err(panic)) => ApiError::internal(panic_message(&*panic)).into_response(),
         Err(_) => ApiError::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "timeout",
-            "it took too long: try again",
+            "the request timed out: try again",
         )
         .with_retry_after(5)
         .into_response(),
     };
-    if let Some(refusal) = response.extensions_mut().remove::<ApiError>() {
-        response = refusal.into_response_for(&path, &id);
+    if let Some(error) = response.extensions_mut().remove::<ApiError>() {
+        response = error.into_response_for(&path, &id);
     }
     let status = response.status().as_u16();
-    tracing::debug!(%id, %method, path = %escape_line(&path), status, "answered");
+    tracing::debug!(%id, %method, path = %escape_line(&path), status, "response");
     let headers = response.headers_mut();
     for (name, value) in SECURITY_HEADERS {
         headers.insert(

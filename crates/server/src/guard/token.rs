@@ -1,7 +1,7 @@
-//! The token that opens the server, and the cookie that stands for it in a browser.
+//! The server's token, and the cookie that represents it in a browser.
 //!
-//! Only hashes are kept, and compared in a time that says nothing about them. The cookie is made from the token, so that it
-//! outlives a restart of the server; whoever sees a cookie does not know the token.
+//! Only hashes are stored, and they are compared in constant time. The cookie is derived from the token, so
+//! that it survives a restart of the server; the token cannot be derived from a cookie.
 
 use std::fmt;
 use std::fs::File;
@@ -11,10 +11,10 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use windlass_core::{ExposeSecret, SecretString};
 
-/// No token and no cookie is longer.
+/// The maximum length of a token or a cookie.
 const MAX_BYTES: usize = 256;
 
-/// What a caller must know.
+/// The secret that a client must send.
 #[derive(Clone)]
 pub struct Token {
     token: [u8; 32],
@@ -28,7 +28,7 @@ impl fmt::Debug for Token {
 }
 
 impl Token {
-    /// The token of this text; an empty one opens nothing.
+    /// Creates a token from a text. An empty one never matches.
     pub fn new(text: &SecretString) -> Self {
         let text = text.expose_secret();
         Self {
@@ -37,34 +37,34 @@ impl Token {
         }
     }
 
-    /// A new one of 256 bits from the system's source of chance, as 64 letters.
+    /// Generates a token of 256 random bits from the system, as 64 hexadecimal digits.
     ///
     /// # Errors
     ///
-    /// Where the system has no such source.
+    /// Fails if the system has no random source.
     pub fn generate() -> io::Result<SecretString> {
         let mut bytes = [0; 32];
         File::open("/dev/urandom")?.read_exact(&mut bytes)?;
         Ok(SecretString::from(hex(&bytes)))
     }
 
-    /// Whether this is the token.
+    /// Returns `true` if this is the token.
     pub(crate) fn matches(&self, given: &str) -> bool {
-        hash_matches(given) && bool::from(hash(given).ct_eq(&self.token))
+        is_valid_length(given) && bool::from(hash(given).ct_eq(&self.token))
     }
 
-    /// Whether this is the cookie that stands for it.
+    /// Returns `true` if this is the cookie for the token.
     pub(crate) fn matches_cookie(&self, given: &str) -> bool {
-        hash_matches(given) && bool::from(hash(given).ct_eq(&self.cookie))
+        is_valid_length(given) && bool::from(hash(given).ct_eq(&self.cookie))
     }
 }
 
-/// The cookie's value for a token.
+/// Returns the cookie's value for a token.
 pub(crate) fn cookie(token: &str) -> String {
     hex(&hash(&format!("windlass cookie {token}")))
 }
 
-fn hash_matches(given: &str) -> bool {
+fn is_valid_length(given: &str) -> bool {
     !given.is_empty() && given.len() <= MAX_BYTES
 }
 
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn p22_only_the_token_itself_opens() {
+    fn p22_only_the_token_matches() {
         let text = Token::generate().unwrap();
         let token = Token::new(&text);
         let text = text.expose_secret();

@@ -1,29 +1,29 @@
-//! What reader and server say to each other, besides the messages themselves.
+//! Messages between subscriber and server, apart from the events.
 
 use axum::extract::ws::{Message, Utf8Bytes};
 use serde::{Deserialize, Serialize};
 use windlass_core::task::{EventFilter, ProjectId, TaskId};
 
-/// What a reader asks for in the address of the socket.
+/// The subscription in the query of the WebSocket's URL.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Subscription {
-    /// Only messages of this project.
+    /// Only events of this project.
     pub(crate) project: Option<ProjectId>,
-    /// Only messages of this task.
+    /// Only events of this task.
     pub(crate) task: Option<TaskId>,
-    /// Everything after this number; without it, from now on.
+    /// All events after this sequence number; without it, only new ones.
     pub(crate) after: Option<u64>,
 }
 
 impl Subscription {
-    /// Whether a message is of interest.
+    /// Returns `true` if an event belongs to the subscription.
     pub(crate) fn matches(&self, project: ProjectId, task: Option<TaskId>) -> bool {
         self.project.is_none_or(|wanted| wanted == project)
             && self.task.is_none_or(|wanted| Some(wanted) == task)
     }
 
-    /// The same as a question to the store.
+    /// Converts to a filter for the store.
     pub(crate) fn filter(&self, after: u64, limit: u32) -> EventFilter {
         EventFilter {
             project_id: self.project,
@@ -34,11 +34,11 @@ impl Subscription {
     }
 }
 
-/// What a reader may say.
+/// A message from a subscriber.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum ClientMessage {
-    /// It wants other messages from now on.
+    /// Changes the subscription.
     Subscribe {
         #[serde(default)]
         project_id: Option<ProjectId>,
@@ -49,24 +49,24 @@ pub(crate) enum ClientMessage {
     },
 }
 
-/// What the server says of itself.
+/// A notice from the server.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum ServerNotice<'a> {
-    /// The subscription holds; this is the last message there is.
+    /// The subscription is active; `last` is the latest event.
     Hello { last: u64 },
-    /// Messages were passed over, because the reader was too slow.
+    /// Events were skipped because the subscriber was too slow.
     Lagged { from: u64, to: u64 },
-    /// The store cannot be reached: there may be news that nobody here knows.
+    /// The store cannot be reached: there may be new events that are not delivered.
     Stale { reason: &'a str },
-    /// It is back.
+    /// The store can be reached again.
     Fresh,
-    /// What the reader said was not understood.
+    /// The subscriber's message is invalid.
     Error { message: &'a str },
 }
 
 impl ServerNotice<'_> {
-    /// The note as it goes over the wire.
+    /// Encodes the notice as a WebSocket message.
     pub(crate) fn message(&self) -> Message {
         let text = serde_json::to_string(self).unwrap_or_default();
         Message::Text(Utf8Bytes::from(text))

@@ -1,4 +1,4 @@
-//! Messages as they happen: one pump, one ring, any number of readers.
+//! Live events over WebSocket: one pump, one ring, any number of subscribers.
 
 mod message;
 mod pump;
@@ -21,34 +21,35 @@ use crate::error::ApiError;
 use crate::listen::ConnectionSlot;
 use crate::state::AppState;
 
-/// How much is read from a reader's socket at a time: readers say little, and there are many.
-const READ: usize = 4 << 10;
-/// How much is written at a time.
-const WRITE: usize = 16 << 10;
-/// What may wait for a reader inside this process: the longest message with all its characters written out.
-const PENDING: usize = 16 << 20;
+/// The read buffer of a socket. It is small, because subscribers send little and there may be many.
+const READ_BUFFER_BYTES: usize = 4 << 10;
+/// The write buffer of a socket.
+const WRITE_BUFFER_BYTES: usize = 16 << 10;
+/// The maximum of unsent bytes per socket: the largest event with all its characters escaped.
+const MAX_WRITE_BUFFER_BYTES: usize = 16 << 20;
 
-/// Takes a connection over for messages.
+/// Upgrades a connection to a WebSocket.
 pub(crate) async fn connect(
-    State(shared): State<AppState>,
-    place: Option<Extension<ConnectionSlot>>,
-    wanted: Result<Query<Subscription>, QueryRejection>,
+    State(state): State<AppState>,
+    slot: Option<Extension<ConnectionSlot>>,
+    subscription: Result<Query<Subscription>, QueryRejection>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, ApiError> {
-    let Query(wanted) = wanted.map_err(|error| ApiError::bad_request(error.body_text()))?;
+    let Query(subscription) =
+        subscription.map_err(|error| ApiError::bad_request(error.body_text()))?;
     let upgrade = upgrade.map_err(|error| {
-        let message = "this is a WebSocket: ask for an upgrade of the connection";
+        let message = "this is a WebSocket endpoint: request an upgrade of the connection";
         ApiError::new(StatusCode::UPGRADE_REQUIRED, "upgrade_required", message).with_cause(error)
     })?;
-    let limits = &shared.limits;
+    let limits = &state.limits;
     Ok(upgrade
-        .read_buffer_size(READ)
-        .write_buffer_size(WRITE)
-        .max_write_buffer_size(PENDING)
+        .read_buffer_size(READ_BUFFER_BYTES)
+        .write_buffer_size(WRITE_BUFFER_BYTES)
+        .max_write_buffer_size(MAX_WRITE_BUFFER_BYTES)
         .max_message_size(limits.frame_bytes)
         .max_frame_size(limits.frame_bytes)
         .on_upgrade(move |socket| async move {
-            subscriber::serve_socket(socket, shared, wanted).await;
-            drop(place);
+            subscriber::serve_socket(socket, state, subscription).await;
+            drop(slot);
         }))
 }

@@ -1,4 +1,4 @@
-//! Reads every message of the store once, whoever wrote it, and puts it into the ring.
+//! Reads every event of the store once, written by any process, and adds it to the ring.
 
 use std::time::Duration;
 
@@ -6,31 +6,31 @@ use windlass_core::task::{EventFilter, StoreResult};
 
 use crate::state::AppState;
 
-/// How long the store is waited for before it is asked whether it is still there.
+/// How long one call waits for new events.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(2);
-/// How soon a store in trouble is asked again.
+/// How long to wait before a failed store is read again.
 const STORE_RETRY_DELAY: Duration = Duration::from_millis(500);
-/// How many messages are read at a time.
+/// The maximum number of events per read.
 const PAGE_SIZE: u32 = 100;
 
-/// What readers are told; the reason itself is for the log.
+/// The reason that subscribers get; the details are only logged.
 const STORE_UNREACHABLE: &str = "the store cannot be reached";
 
-/// Goes on until the server stops.
-pub(crate) async fn pump(shared: AppState) {
-    let mut last = shared.ring.last();
+/// Runs until the server stops.
+pub(crate) async fn pump(state: AppState) {
+    let mut last = state.ring.last();
     loop {
         let done = tokio::select! {
-            () = shared.stop.cancelled() => return,
-            done = fetch(&shared, &mut last) => done,
+            () = state.stop.cancelled() => return,
+            done = fetch(&state, &mut last) => done,
         };
         match done {
-            Ok(()) => shared.ring.set_stale(None),
+            Ok(()) => state.ring.set_stale(None),
             Err(error) => {
-                tracing::debug!(%error, "no messages");
-                shared.ring.set_stale(Some(STORE_UNREACHABLE));
+                tracing::debug!(%error, "cannot read events");
+                state.ring.set_stale(Some(STORE_UNREACHABLE));
                 tokio::select! {
-                    () = shared.stop.cancelled() => return,
+                    () = state.stop.cancelled() => return,
                     () = tokio::time::sleep(STORE_RETRY_DELAY) => {}
                 }
             }
@@ -38,9 +38,9 @@ pub(crate) async fn pump(shared: AppState) {
     }
 }
 
-/// Waits for news and takes one page of it.
-async fn fetch(shared: &AppState, last: &mut u64) -> StoreResult<()> {
-    let now = shared.store.wait_for_events(*last, WAIT_TIMEOUT).await?;
+/// Waits for new events and adds one page of them to the ring.
+async fn fetch(state: &AppState, last: &mut u64) -> StoreResult<()> {
+    let now = state.store.wait_for_events(*last, WAIT_TIMEOUT).await?;
     if now <= *last {
         return Ok(());
     }
@@ -49,10 +49,10 @@ async fn fetch(shared: &AppState, last: &mut u64) -> StoreResult<()> {
         limit: PAGE_SIZE,
         ..EventFilter::default()
     };
-    let events = shared.store.events(filter).await?;
+    let events = state.store.events(filter).await?;
     if let Some(event) = events.last() {
         *last = event.seq;
-        shared.ring.push(&events);
+        state.ring.push(&events);
     }
     Ok(())
 }

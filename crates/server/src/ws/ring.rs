@@ -1,4 +1,4 @@
-//! The last messages, written once for all who read live, bounded in number and in bytes.
+//! The newest events, encoded once for all live subscribers, bounded in number and in bytes.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use windlass_core::task::{LoggedEvent, ProjectId, TaskId};
 use super::message::Subscription;
 use crate::limits::ServerLimits;
 
-/// A message as it goes over the wire.
+/// An event in its encoded form.
 #[derive(Debug)]
 pub(crate) struct EncodedEvent {
     pub(crate) seq: u64,
@@ -21,7 +21,7 @@ pub(crate) struct EncodedEvent {
 }
 
 impl EncodedEvent {
-    /// Writes a message, once for all who read it.
+    /// Encodes an event.
     pub(crate) fn encode(event: &LoggedEvent) -> Self {
         let text = serde_json::to_string(event).unwrap_or_default();
         Self {
@@ -33,22 +33,22 @@ impl EncodedEvent {
     }
 }
 
-/// How far the pump is, and how it is.
+/// The status of the pump.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RingStatus {
-    /// The number of the last message that is known here.
+    /// The sequence number of the last known event.
     pub(crate) last: u64,
-    /// Why there may be more that is not known.
+    /// Why there may be more events that are not known.
     pub(crate) stale: Option<Arc<str>>,
 }
 
-/// The last messages.
+/// The newest events.
 #[derive(Debug)]
 pub(crate) struct Ring {
-    held: Mutex<RingState>,
-    news: watch::Sender<RingStatus>,
-    most_events: usize,
-    most_bytes: usize,
+    inner: Mutex<RingState>,
+    status: watch::Sender<RingStatus>,
+    max_events: usize,
+    max_bytes: usize,
 }
 
 #[derive(Debug)]
@@ -58,85 +58,91 @@ struct RingState {
     last: u64,
 }
 
-/// What the ring has for a reader.
+/// The result of reading the ring.
 #[derive(Debug)]
 pub(crate) enum RingRead {
-    /// Messages, and the number up to which there was nothing else for this reader.
+    /// Events, and the sequence number up to which there are no others for this subscriber.
     Events(Vec<Arc<EncodedEvent>>, u64),
-    /// What comes next for the reader is no longer here: the oldest that is has this number.
+    /// The next event for the subscriber was evicted; the oldest remaining one has this sequence number.
     Evicted(u64),
 }
 
 impl Ring {
-    /// An empty ring behind the message of this number.
+    /// Creates an empty ring after the event with this sequence number.
     pub(crate) fn new(last: u64, limits: &ServerLimits) -> Self {
         Self {
-            held: Mutex::new(RingState {
+            inner: Mutex::new(RingState {
                 items: VecDeque::new(),
                 bytes: 0,
                 last,
             }),
-            news: watch::Sender::new(RingStatus { last, stale: None }),
-            most_events: limits.ring_events.max(1),
-            most_bytes: limits.ring_bytes,
+            status: watch::Sender::new(RingStatus { last, stale: None }),
+            max_events: limits.ring_events.max(1),
+            max_bytes: limits.ring_bytes,
         }
     }
 
-    /// Hears of everything from now on.
+    /// Subscribes to changes of the status.
     pub(crate) fn subscribe(&self) -> watch::Receiver<RingStatus> {
-        self.news.subscribe()
+        self.status.subscribe()
     }
 
-    /// The number of the last message.
+    /// Returns the sequence number of the last event.
     pub(crate) fn last(&self) -> u64 {
-        self.news.borrow().last
+        self.status.borrow().last
     }
 
-    /// Adds messages, which follow the last one, and tells everybody.
+    /// Appends events, which follow the last one, and notifies all subscribers.
     pub(crate) fn push(&self, events: &[LoggedEvent]) {
-        let shown: Vec<Arc<EncodedEvent>> = events
+        let encoded: Vec<Arc<EncodedEvent>> = events
             .iter()
             .map(|event| Arc::new(EncodedEvent::encode(event)))
             .collect();
-        let mut held = self.lock();
-        for item in shown {
-            // Numbers have no gaps; after one, nothing older may be counted from here.
-            if item.seq != held.last + 1 {
-                held.items.clear();
-                held.bytes = 0;
+        let mut inner = self.lock();
+        for item in encoded {
+            // Sequence numbers have no gaps. After a gap, older events can no longer be located by their
+            // number.
+            if item.seq != inner.last + 1 {
+                inner.items.clear();
+                inner.bytes = 0;
             }
-            held.last = item.seq;
-            held.bytes += item.text.len();
-            held.items.push_back(item);
-            while held.items.len() > self.most_events || held.bytes > self.most_bytes {
-                match held.items.pop_front() {
-                    Some(oldest) => held.bytes -= oldest.text.len(),
+            inner.last = item.seq;
+            inner.bytes += item.text.len();
+            inner.items.push_back(item);
+            while inner.items.len() > self.max_events || inner.bytes > self.max_bytes {
+                match inner.items.pop_front() {
+                    Some(oldest) => inner.bytes -= oldest.text.len(),
                     None => break,
                 }
             }
         }
-        let last = held.last;
-        drop(held);
-        self.news.send_modify(|news| news.last = last);
+        let last = inner.last;
+        drop(inner);
+        self.status.send_modify(|status| status.last = last);
     }
 
-    /// Says whether the store can be reached, where that has changed.
+    /// Sets whether the store can be reached. Notifies only if this changes.
     pub(crate) fn set_stale(&self, stale: Option<&str>) {
-        self.news.send_if_modified(|news| {
-            let changed = news.stale.is_some() != stale.is_some();
+        self.status.send_if_modified(|status| {
+            let changed = status.stale.is_some() != stale.is_some();
             if changed {
-                news.stale = stale.map(Arc::from);
+                status.stale = stale.map(Arc::from);
             }
             changed
         });
     }
 
-    /// What comes after a number for a reader, at most so many.
-    pub(crate) fn read_after(&self, after: u64, wanted: &Subscription, most: usize) -> RingRead {
-        let held = self.lock();
-        let count = u64::try_from(held.items.len()).unwrap_or(u64::MAX);
-        let first = held.last + 1 - count;
-        if after >= held.last {
+    /// Returns the events after a sequence number for a subscription, at most `limit`.
+    pub(crate) fn read_after(
+        &self,
+        after: u64,
+        subscription: &Subscription,
+        limit: usize,
+    ) -> RingRead {
+        let inner = self.lock();
+        let count = u64::try_from(inner.items.len()).unwrap_or(u64::MAX);
+        let first = inner.last + 1 - count;
+        if after >= inner.last {
             return RingRead::Events(Vec::new(), after);
         }
         if after + 1 < first {
@@ -144,20 +150,20 @@ impl Ring {
         }
         let skip = usize::try_from(after + 1 - first).unwrap_or(usize::MAX);
         let mut found = Vec::new();
-        for item in held.items.iter().skip(skip) {
-            if !wanted.matches(item.project, item.task) {
+        for item in inner.items.iter().skip(skip) {
+            if !subscription.matches(item.project, item.task) {
                 continue;
             }
-            if found.len() == most {
+            if found.len() == limit {
                 return RingRead::Events(found, item.seq - 1);
             }
             found.push(Arc::clone(item));
         }
-        RingRead::Events(found, held.last)
+        RingRead::Events(found, inner.last)
     }
 
     fn lock(&self) -> MutexGuard<'_, RingState> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -197,18 +203,18 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(ring: &Ring, after: u64, wanted: &Subscription, numbers: &[u64], upto: u64) {
-        match ring.read_after(after, wanted, 3) {
+    fn check(ring: &Ring, after: u64, subscription: &Subscription, numbers: &[u64], upto: u64) {
+        match ring.read_after(after, subscription, 3) {
             RingRead::Events(found, reached) => {
                 let found: Vec<u64> = found.iter().map(|item| item.seq).collect();
                 assert_eq!((found.as_slice(), reached), (numbers, upto));
             }
-            RingRead::Evicted(first) => assert_eq!((numbers, first), (&[][..], upto), "gone"),
+            RingRead::Evicted(first) => assert_eq!((numbers, first), (&[][..], upto), "evicted"),
         }
     }
 
     #[test]
-    fn readers_get_what_follows_their_number() {
+    fn subscriber_gets_the_events_after_its_number() {
         let all = Subscription::default();
         let even = Subscription {
             task: Some(1),
@@ -225,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn p12_the_ring_is_bounded_in_number_and_in_bytes() {
+    fn p12_ring_is_bounded_in_number_and_in_bytes() {
         let all = Subscription::default();
         check(&ring(4, 1 << 20), 10, &all, &[], 17);
         check(&ring(4, 1 << 20), 16, &all, &[17, 18, 19], 19);

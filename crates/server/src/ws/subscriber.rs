@@ -1,4 +1,5 @@
-//! One reader: told everything after its number, in order, without gap or double, for as long as it keeps up.
+//! One subscriber: it gets all events after its sequence number, in order, without gaps or duplicates, as
+//! long as it keeps up.
 
 use std::time::Duration;
 
@@ -13,85 +14,85 @@ use super::message::{ClientMessage, ServerNotice, Subscription};
 use super::ring::{EncodedEvent, RingRead, RingStatus};
 use crate::state::AppState;
 
-/// How many messages are written before the reader is listened to again.
+/// The maximum number of events that are sent before the client's messages are read again.
 const MAX_BATCH: usize = 64;
-/// How many old messages are read from the store at a time.
+/// The maximum number of old events per read from the store.
 const PAGE_SIZE: u32 = 32;
-/// How long a goodbye may take.
+/// How long sending the close frame may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
-/// How soon a store in trouble is asked again for old messages.
+/// How long to wait before old events are read again from a failed store.
 const STORE_RETRY_DELAY: Duration = Duration::from_millis(500);
 
-/// Why a conversation ends.
+/// Why the connection ends.
 #[derive(Debug)]
 enum CloseReason {
-    /// The reader is gone.
+    /// The client has disconnected.
     Gone,
-    /// It is told why.
+    /// Closed by the server, with a code and a reason.
     Close(u16, &'static str),
 }
 
-/// Whether there is more to be sent at once.
+/// Whether more can be sent now.
 enum SendState {
     CaughtUp,
     More,
-    /// The store must be asked again in a while.
+    /// The store must be read again later.
     Later,
 }
 
 struct Subscriber {
     socket: WebSocket,
-    shared: AppState,
-    news: watch::Receiver<RingStatus>,
-    wanted: Subscription,
-    /// Everything up to this number was sent, or was not wanted.
+    state: AppState,
+    status: watch::Receiver<RingStatus>,
+    subscription: Subscription,
+    /// All events up to this sequence number were sent or did not match.
     at: u64,
-    /// It has once had everything; from then on the ring is its only source.
+    /// `true` once it has caught up; from then on it reads only from the ring.
     live: bool,
-    /// Since when there has always been something to send.
+    /// Since when there have been unsent events.
     behind: Option<Instant>,
-    told_stale: bool,
-    heard: Instant,
-    /// How many messages it sent since the last ping.
+    sent_stale: bool,
+    last_received: Instant,
+    /// The number of its messages since the last ping.
     frames: u32,
 }
 
-/// Serves a reader until it leaves, is too slow, or the server stops.
-pub(super) async fn serve_socket(socket: WebSocket, shared: AppState, wanted: Subscription) {
-    let news = shared.ring.subscribe();
-    let mut reader = Subscriber {
+/// Serves a subscriber until it disconnects, is too slow, or the server stops.
+pub(super) async fn serve_socket(socket: WebSocket, state: AppState, subscription: Subscription) {
+    let status = state.ring.subscribe();
+    let mut subscriber = Subscriber {
         socket,
-        news,
-        wanted: Subscription::default(),
+        status,
+        subscription: Subscription::default(),
         at: 0,
         live: false,
         behind: None,
-        told_stale: false,
-        heard: Instant::now(),
+        sent_stale: false,
+        last_received: Instant::now(),
         frames: 0,
-        shared,
+        state,
     };
-    let stop = reader.shared.stop.clone();
-    let grace = reader.shared.limits.grace;
+    let stop = subscriber.state.stop.clone();
+    let grace = subscriber.state.limits.grace;
     let ended = tokio::select! {
-        ended = reader.serve(wanted) => ended,
-        // One that does not read cannot be told either.
+        ended = subscriber.serve(subscription) => ended,
+        // A client that does not read cannot receive a close frame either.
         () = async { stop.cancelled().await; sleep_for(grace).await } => return,
     };
     if let Err(CloseReason::Close(code, reason)) = ended {
         let reason = Utf8Bytes::from_static(reason);
         let close = Message::Close(Some(CloseFrame { code, reason }));
-        let _ = tokio::time::timeout(CLOSE_TIMEOUT, reader.socket.send(close)).await;
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, subscriber.socket.send(close)).await;
     }
 }
 
 impl Subscriber {
-    async fn serve(&mut self, wanted: Subscription) -> Result<(), CloseReason> {
-        let stop = self.shared.stop.clone();
-        let mut ping = interval(self.shared.limits.ping);
+    async fn serve(&mut self, subscription: Subscription) -> Result<(), CloseReason> {
+        let stop = self.state.stop.clone();
+        let mut ping = interval(self.state.limits.ping);
         ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
         ping.reset();
-        self.subscribe(wanted).await?;
+        self.subscribe(subscription).await?;
         loop {
             let flow = self.send_pending().await?;
             let pause = match flow {
@@ -102,40 +103,42 @@ impl Subscriber {
             let waits = !pause.is_zero();
             tokio::select! {
                 biased;
-                () = stop.cancelled() => return Err(CloseReason::Close(close_code::AWAY, "the server stops")),
+                () = stop.cancelled() => {
+                    return Err(CloseReason::Close(close_code::AWAY, "the server is shutting down"));
+                }
                 _ = ping.tick() => self.ping().await?,
-                said = self.socket.recv() => self.read_client(said).await?,
-                changed = self.news.changed(), if waits => changed.map_err(|_| CloseReason::Gone)?,
+                received = self.socket.recv() => self.read_client(received).await?,
+                changed = self.status.changed(), if waits => changed.map_err(|_| CloseReason::Gone)?,
                 () = sleep_for(pause) => {}
             }
         }
     }
 
-    /// Begins a subscription.
-    async fn subscribe(&mut self, wanted: Subscription) -> Result<(), CloseReason> {
-        let mut last = self.shared.ring.last();
-        if wanted.after.is_some_and(|after| after > last)
-            && let Ok(now) = self.shared.store.wait_for_events(0, Duration::ZERO).await
+    /// Starts a subscription.
+    async fn subscribe(&mut self, subscription: Subscription) -> Result<(), CloseReason> {
+        let mut last = self.state.ring.last();
+        if subscription.after.is_some_and(|after| after > last)
+            && let Ok(now) = self.state.store.wait_for_events(0, Duration::ZERO).await
         {
-            // It heard more at another server, of which this one will hear in a moment.
+            // The client received more events from another server; this one will read them shortly.
             last = now.max(last);
         }
-        self.at = wanted.after.unwrap_or(last);
-        self.live = wanted.after.is_none();
+        self.at = subscription.after.unwrap_or(last);
+        self.live = subscription.after.is_none();
         self.behind = None;
-        self.wanted = wanted;
+        self.subscription = subscription;
         self.send(vec![ServerNotice::Hello { last }.message()])
             .await
     }
 
-    /// Sends what there is, up to a batch.
+    /// Sends the available events, up to a batch.
     async fn send_pending(&mut self) -> Result<SendState, CloseReason> {
-        let news = self.news.borrow_and_update().clone();
-        self.send_stale_notice(&news).await?;
+        let status = self.status.borrow_and_update().clone();
+        self.send_stale_notice(&status).await?;
         match self
-            .shared
+            .state
             .ring
-            .read_after(self.at, &self.wanted, MAX_BATCH)
+            .read_after(self.at, &self.subscription, MAX_BATCH)
         {
             RingRead::Events(found, reached) => {
                 if !found.is_empty() {
@@ -144,7 +147,7 @@ impl Subscriber {
                     self.send(messages).await?;
                 }
                 self.at = reached;
-                if self.at < self.shared.ring.last() {
+                if self.at < self.state.ring.last() {
                     return Ok(SendState::More);
                 }
                 self.behind = None;
@@ -163,19 +166,19 @@ impl Subscriber {
         }
     }
 
-    /// Sends a page of what only the store still has.
+    /// Sends a page of events that only the store still has.
     async fn fetch(&mut self) -> Result<SendState, CloseReason> {
-        // Everything up to here is in the store, so a page that is not full reaches at least so far.
-        let known = self.shared.ring.last();
+        // All events up to here are in the store, so a page that is not full reaches at least this far.
+        let known = self.state.ring.last();
         let page = {
-            let _turn = self
-                .shared
-                .readers
+            let _permit = self
+                .state
+                .store_readers
                 .acquire()
                 .await
                 .map_err(|_| CloseReason::Gone)?;
-            let filter = self.wanted.filter(self.at, PAGE_SIZE);
-            self.shared.store.events(filter).await
+            let filter = self.subscription.filter(self.at, PAGE_SIZE);
+            self.state.store.events(filter).await
         };
         let page = match page {
             Ok(page) => page,
@@ -185,7 +188,7 @@ impl Subscriber {
             Err(_) => {
                 return Err(CloseReason::Close(
                     close_code::ERROR,
-                    "the messages cannot be read",
+                    "the events cannot be read",
                 ));
             }
         };
@@ -199,29 +202,29 @@ impl Subscriber {
         Ok(SendState::More)
     }
 
-    /// Tells whether the store can be reached, where the reader does not know it yet.
-    async fn send_stale_notice(&mut self, news: &RingStatus) -> Result<(), CloseReason> {
-        if news.stale.is_some() == self.told_stale {
+    /// Sends whether the store can be reached, if the client does not know it yet.
+    async fn send_stale_notice(&mut self, status: &RingStatus) -> Result<(), CloseReason> {
+        if status.stale.is_some() == self.sent_stale {
             return Ok(());
         }
-        self.told_stale = news.stale.is_some();
-        let note = match &news.stale {
+        self.sent_stale = status.stale.is_some();
+        let notice = match &status.stale {
             Some(reason) => ServerNotice::Stale { reason }.message(),
             None => ServerNotice::Fresh.message(),
         };
-        self.send(vec![note]).await
+        self.send(vec![notice]).await
     }
 
-    /// Notes that there is something to send, and ends it where that has been so for too long.
+    /// Records that there are unsent events, and fails if that has been the case for too long.
     fn check_lag(&mut self) -> Result<(), CloseReason> {
         let since = *self.behind.get_or_insert_with(Instant::now);
-        if self.live && since.elapsed() > self.shared.limits.behind {
+        if self.live && since.elapsed() > self.state.limits.behind {
             return Err(too_slow());
         }
         Ok(())
     }
 
-    /// Writes messages; a reader that does not take them in time is too slow.
+    /// Sends messages. A client that does not accept them in time is too slow.
     async fn send(&mut self, messages: Vec<Message>) -> Result<(), CloseReason> {
         let socket = &mut self.socket;
         let writing = async {
@@ -230,7 +233,7 @@ impl Subscriber {
             }
             socket.flush().await
         };
-        match tokio::time::timeout(self.shared.limits.behind, writing).await {
+        match tokio::time::timeout(self.state.limits.behind, writing).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) => Err(CloseReason::Gone),
             Err(_) => Err(too_slow()),
@@ -238,26 +241,26 @@ impl Subscriber {
     }
 
     async fn ping(&mut self) -> Result<(), CloseReason> {
-        if self.heard.elapsed() > self.shared.limits.ping * 3 {
+        if self.last_received.elapsed() > self.state.limits.ping * 3 {
             return Err(CloseReason::Gone);
         }
         self.frames = 0;
         self.send(vec![Message::Ping(Bytes::new())]).await
     }
 
-    /// Takes what the reader says, as far as it has said it.
+    /// Handles the client's messages that have already arrived.
     async fn read_client(
         &mut self,
-        said: Option<Result<Message, axum::Error>>,
+        received: Option<Result<Message, axum::Error>>,
     ) -> Result<(), CloseReason> {
-        let mut said = said;
+        let mut received = received;
         loop {
-            let message = said
+            let message = received
                 .ok_or(CloseReason::Gone)?
                 .map_err(|_| CloseReason::Gone)?;
-            self.heard = Instant::now();
+            self.last_received = Instant::now();
             self.frames += 1;
-            if self.frames > self.shared.limits.frames {
+            if self.frames > self.state.limits.frames {
                 return Err(CloseReason::Close(close_code::POLICY, "too many messages"));
             }
             match message {
@@ -265,14 +268,14 @@ impl Subscriber {
                 Message::Binary(_) => {
                     return Err(CloseReason::Close(
                         close_code::UNSUPPORTED,
-                        "only text is understood",
+                        "only text messages are supported",
                     ));
                 }
                 Message::Close(_) => return Err(CloseReason::Gone),
                 Message::Ping(_) | Message::Pong(_) => {}
             }
             match self.socket.recv().now_or_never() {
-                Some(next) => said = next,
+                Some(next) => received = next,
                 None => return Ok(()),
             }
         }
@@ -301,18 +304,18 @@ impl Subscriber {
     }
 }
 
-fn message(shown: &EncodedEvent) -> Message {
-    Message::Text(shown.text.clone())
+fn message(event: &EncodedEvent) -> Message {
+    Message::Text(event.text.clone())
 }
 
 fn too_slow() -> CloseReason {
     CloseReason::Close(
         close_code::AGAIN,
-        "too slow: come back with the last number",
+        "too slow: reconnect with the last sequence number",
     )
 }
 
-/// Lets time pass.
+/// Sleeps for the given time; [`Duration::MAX`] means forever.
 async fn sleep_for(time: Duration) {
     match time {
         Duration::ZERO => {}

@@ -1,50 +1,53 @@
-//! The API as it is described, and the description as it is.
+//! The API against its OpenAPI document.
 
 use serde_json::{Value, json};
 
-use super::client::Reply;
-use super::story::storied;
-use super::world::World;
+use super::client::Response;
+use super::full_run::run_full_task;
+use super::harness::Harness;
 
-/// The description.
-struct Described(Value);
+/// The OpenAPI document.
+struct OpenApi(Value);
 
-impl Described {
-    async fn of(world: &World) -> Self {
-        Self(world.get("/openapi.json").await.json())
+impl OpenApi {
+    async fn fetch(harness: &Harness) -> Self {
+        Self(harness.get("/openapi.json").await.json())
     }
 
-    /// Fails unless an answer is as it is described.
+    /// Fails unless the response matches the document.
     #[track_caller]
-    fn check(&self, method: &str, path: &str, reply: &Reply) {
+    fn check(&self, method: &str, path: &str, response: &Response) {
         let pointer = format!(
             "/paths/{}/{method}/responses/{}",
             path.replace('/', "~1"),
-            reply.status
+            response.status
         );
         let found = self.0.pointer(&pointer);
         let mut described =
-            found.unwrap_or_else(|| panic!("{method} {path} is not described: {reply:?}"));
-        if let Some(named) = described["$ref"].as_str() {
-            described = self.0.pointer(named.trim_start_matches('#')).unwrap();
+            found.unwrap_or_else(|| panic!("{method} {path} is not described: {response:?}"));
+        if let Some(reference) = described["$ref"].as_str() {
+            described = self.0.pointer(reference.trim_start_matches('#')).unwrap();
         }
         let Some(schema) = described.pointer("/content/application~1json/schema") else {
-            assert_eq!(reply.body, "", "{method} {path}");
+            assert_eq!(response.body, "", "{method} {path}");
             return;
         };
         let mut schema = schema.clone();
         schema["components"] = self.0["components"].clone();
         let validator = jsonschema::validator_for(&schema).unwrap();
-        let value = reply.json();
-        let faults: Vec<String> = validator
+        let value = response.json();
+        let violations: Vec<String> = validator
             .iter_errors(&value)
             .map(|error| format!("{}: {error}", error.instance_path()))
             .collect();
-        assert!(faults.is_empty(), "{method} {path}: {faults:#?}\n{value:#}");
+        assert!(
+            violations.is_empty(),
+            "{method} {path}: {violations:#?}\n{value:#}"
+        );
     }
 }
 
-/// Paths as they are described, and as they are asked for.
+/// The documented paths, and the requested ones.
 const GETS: &[(&str, &str)] = &[
     ("/health", "/health"),
     ("/openapi.json", "/openapi.json"),
@@ -60,6 +63,7 @@ const GETS: &[(&str, &str)] = &[
     ("/tasks/{id}/tests", "/tasks/1/tests"),
     ("/tasks/{id}/corrections", "/tasks/1/corrections"),
     ("/tasks/{id}/proof", "/tasks/1/proof"),
+    ("/tasks/{id}/blockers", "/tasks/1/blockers"),
     ("/tasks/{id}/questions", "/tasks/1/questions"),
     ("/tasks/{id}/traces", "/tasks/1/traces"),
     ("/tasks/{id}/events", "/tasks/1/events?after=1&limit=3"),
@@ -77,9 +81,9 @@ const GETS: &[(&str, &str)] = &[
     ("/ws", "/ws"),
 ];
 
-fn posts(world: &World) -> Vec<(&'static str, &'static str, Value)> {
+fn posts(harness: &Harness) -> Vec<(&'static str, &'static str, Value)> {
     vec![
-        ("/session", "/session", json!({"token": world.token()})),
+        ("/session", "/session", json!({"token": harness.token()})),
         ("/session", "/session", json!({"token": "x"})),
         (
             "/tasks",
@@ -110,37 +114,37 @@ fn posts(world: &World) -> Vec<(&'static str, &'static str, Value)> {
 }
 
 #[tokio::test]
-async fn every_answer_is_as_it_is_described() {
-    let world = World::new().await;
-    let described = Described::of(&world).await;
-    storied(&world).await;
-    for (path, asked) in GETS {
-        let reply = world.get(asked).await;
-        described.check("get", path, &reply);
-        let empty = reply.status == 200 && ["[]", "null"].contains(&reply.body.as_str());
+async fn every_response_matches_the_openapi_document() {
+    let harness = Harness::new().await;
+    let document = OpenApi::fetch(&harness).await;
+    run_full_task(&harness).await;
+    for (path, requested) in GETS {
+        let response = harness.get(requested).await;
+        document.check("get", path, &response);
+        let empty = response.status == 200 && ["[]", "null"].contains(&response.body.as_str());
         assert!(
-            !empty || asked.contains("open=true"),
-            "{asked} shows nothing"
+            !empty || requested.contains("open=true"),
+            "{requested} returns nothing"
         );
     }
-    for (path, asked, body) in posts(&world) {
-        described.check("post", path, &world.post(asked, &body).await);
+    for (path, requested, body) in posts(&harness) {
+        document.check("post", path, &harness.post(requested, &body).await);
     }
-    let left = world
-        .send(world.request("DELETE", "/session").bytes())
+    let logout = harness
+        .send(harness.request("DELETE", "/session").bytes())
         .await;
-    described.check("delete", "/session", &left);
+    document.check("delete", "/session", &logout);
 }
 
 #[tokio::test]
-async fn p6_the_same_key_is_the_same_task() {
-    let world = World::new().await;
+async fn p6_same_key_returns_the_same_task() {
+    let harness = Harness::new().await;
     let add = async |body: &str| {
-        let request = world
+        let request = harness
             .request("POST", "/tasks")
             .header("Content-Type", "application/json")
             .header("Idempotency-Key", "k");
-        world.send(request.with(body)).await
+        harness.send(request.with(body)).await
     };
     let first = add("{\"title\":\"a\"}").await;
     let again = add("{\"title\":\"a\"}").await;
@@ -149,42 +153,42 @@ async fn p6_the_same_key_is_the_same_task() {
     assert_eq!(first.json(), again.json());
     assert_eq!((other.status, other.code().as_str()), (409, "key_taken"));
     assert_eq!(
-        world.get("/tasks").await.json().as_array().unwrap().len(),
+        harness.get("/tasks").await.json().as_array().unwrap().len(),
         1
     );
 }
 
 #[tokio::test]
-async fn a_question_or_a_request_is_settled_once() {
-    let world = World::new().await;
-    storied(&world).await;
-    let twice = world
+async fn blocker_and_permission_request_are_decided_once() {
+    let harness = Harness::new().await;
+    run_full_task(&harness).await;
+    let twice = harness
         .post("/blockers/1/answer", &json!({"text": "black"}))
         .await;
     assert_eq!(twice.status, 409, "{twice:?}");
     assert_eq!(
-        world
+        harness
             .post("/blockers/9/answer", &json!({"text": "x"}))
             .await
             .status,
         404
     );
     assert_eq!(
-        world
+        harness
             .post("/blockers/1/answer", &json!({"text": " "}))
             .await
             .status,
         400
     );
-    let same = world
+    let same = harness
         .post("/approvals/1/decision", &json!({"option": "yes"}))
         .await;
     assert_eq!(
         same.status, 200,
-        "the first decision holds, and this is the same: {same:?}"
+        "the first decision is final, and this one is the same: {same:?}"
     );
     assert_eq!(
-        world
+        harness
             .post("/approvals/9/decision", &json!({"option": "yes"}))
             .await
             .status,
@@ -193,11 +197,11 @@ async fn a_question_or_a_request_is_settled_once() {
 }
 
 #[tokio::test]
-async fn p24_nothing_in_an_answer_commands_a_terminal_or_hides() {
-    let world = World::new().await;
-    storied(&world).await;
+async fn p24_responses_contain_no_control_or_invisible_characters() {
+    let harness = Harness::new().await;
+    run_full_task(&harness).await;
     let title = "tea\u{1b}]52;c;aGk=\u{7}\u{202e}\u{9b}31m\u{200b}<script>alert(1)</script>";
-    world.add(title).await;
+    harness.add(title).await;
     for path in [
         "/tasks",
         "/tasks/2",
@@ -206,17 +210,17 @@ async fn p24_nothing_in_an_answer_commands_a_terminal_or_hides() {
         "/events",
         "/traces",
     ] {
-        let reply = world.get(path).await;
+        let response = harness.get(path).await;
         let is_bad = |c: char| c.is_control() && c != '\n' || ['\u{202e}', '\u{200b}'].contains(&c);
-        assert!(!reply.body.chars().any(is_bad), "{path}: {reply:?}");
-        assert_eq!(reply.header("content-type"), Some("application/json"));
+        assert!(!response.body.chars().any(is_bad), "{path}: {response:?}");
+        assert_eq!(response.header("content-type"), Some("application/json"));
     }
     assert_eq!(
-        world.get("/tasks/2").await.json()["title"],
+        harness.get("/tasks/2").await.json()["title"],
         title,
-        "the value is what it was"
+        "the value is unchanged"
     );
-    let diff = world.get("/tasks/1/diff").await.json();
+    let diff = harness.get("/tasks/1/diff").await.json();
     let lines = &diff["files"][0]["hunks"][0]["lines"];
     let text: String = lines[1]["spans"]
         .as_array()

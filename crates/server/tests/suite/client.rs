@@ -1,4 +1,4 @@
-//! A client that sends exactly what it is told: a polite one could not ask the impolite questions.
+//! An HTTP client that sends arbitrary bytes: a regular client could not send the invalid requests.
 
 use std::net::SocketAddr;
 
@@ -6,16 +6,16 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
-pub(crate) struct Reply {
+pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) head: String,
     pub(crate) body: String,
 }
 
-impl Reply {
-    /// A header's value.
+impl Response {
+    /// Returns a header's value.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
         let found = lines.find(|(found, _)| found.eq_ignore_ascii_case(name));
@@ -27,7 +27,7 @@ impl Reply {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// The code of an error.
+    /// Returns the code of an error.
     pub(crate) fn code(&self) -> String {
         self.json()["error"]["code"]
             .as_str()
@@ -36,10 +36,10 @@ impl Reply {
     }
 }
 
-/// Sends bytes and reads until the server closes, or has answered with an upgrade.
-pub(crate) async fn raw(addr: SocketAddr, request: &[u8]) -> Option<Reply> {
+/// Sends bytes and reads until the server closes the connection or has responded with an upgrade.
+pub(crate) async fn raw(addr: SocketAddr, request: &[u8]) -> Option<Response> {
     let mut stream = TcpStream::connect(addr).await.unwrap();
-    // The server may answer and close before it has read everything.
+    // The server may respond and close before it has read everything.
     let _ = stream.write_all(request).await;
     let mut bytes = Vec::new();
     let mut buffer = [0; 4096];
@@ -48,23 +48,23 @@ pub(crate) async fn raw(addr: SocketAddr, request: &[u8]) -> Option<Reply> {
             Ok(0) | Err(_) => break,
             Ok(count) => bytes.extend_from_slice(&buffer[..count]),
         }
-        if is_whole(request, &bytes) {
+        if is_complete(request, &bytes) {
             break;
         }
     }
     let text = String::from_utf8_lossy(&bytes);
     let (head, body) = text.split_once("\r\n\r\n")?;
     let status = head.split(' ').nth(1)?.parse().ok()?;
-    Some(Reply {
+    Some(Response {
         status,
         head: head.to_owned(),
         body: body.to_owned(),
     })
 }
 
-/// Whether an answer is all there, although the connection stays.
-fn is_whole(request: &[u8], answer: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(answer);
+/// Returns `true` if a response is complete, although the connection stays open.
+fn is_complete(request: &[u8], response: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(response);
     let Some((head, body)) = text.split_once("\r\n\r\n") else {
         return false;
     };
@@ -76,7 +76,7 @@ fn is_whole(request: &[u8], answer: &[u8]) -> bool {
     head.starts_with("HTTP/1.1 101") || (is_read && !request.starts_with(b"HEAD"))
 }
 
-/// A request in the making.
+/// A request that is being built.
 pub(crate) struct Request {
     text: String,
 }
@@ -88,7 +88,7 @@ impl Request {
         }
     }
 
-    /// One that asks for a WebSocket.
+    /// Creates a request for a WebSocket.
     pub(crate) fn upgrade(target: &str) -> Self {
         let text = format!(
             "GET {target} HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
@@ -107,7 +107,7 @@ impl Request {
         headers.iter().fold(self, add)
     }
 
-    /// The request as bytes, with a body.
+    /// Returns the request as bytes, with a body.
     pub(crate) fn with(mut self, body: &str) -> Vec<u8> {
         if !body.is_empty() {
             self.text

@@ -1,14 +1,14 @@
-//! A store in trouble, and a handler that breaks.
+//! Errors of the store, and a handler that panics.
 
 use serde_json::json;
 use windlass_core::task::StoreError;
 
+use super::harness::Harness;
 use super::store::Fault;
-use super::world::World;
 
 #[tokio::test]
-async fn a_store_in_trouble_is_said_in_its_own_status() {
-    let world = World::new().await;
+async fn store_error_has_its_own_status() {
+    let harness = Harness::new().await;
     let secret = "/home/me/tasks.db";
     let slow = StoreError::Timeout {
         what: "adding tasks",
@@ -16,7 +16,7 @@ async fn a_store_in_trouble_is_said_in_its_own_status() {
     };
     let faults = [
         (
-            StoreError::Full(format!("no room for {secret}")),
+            StoreError::Full(format!("no space for {secret}")),
             507,
             "full",
             None,
@@ -29,63 +29,72 @@ async fn a_store_in_trouble_is_said_in_its_own_status() {
         ),
         (slow, 503, "store_slow", Some("1")),
     ];
-    for (fault, status, code, again) in faults {
-        world.store.fail(Some(Fault::Answer(fault)));
-        let replies = [
-            world.post("/tasks", &json!({"title": "a"})).await,
-            world.get("/tasks").await,
-            world.get("/events").await,
+    for (fault, status, code, retry_after) in faults {
+        harness.store.fail(Some(Fault::Error(fault)));
+        let responses = [
+            harness.post("/tasks", &json!({"title": "a"})).await,
+            harness.get("/tasks").await,
+            harness.get("/events").await,
         ];
-        for reply in replies {
+        for response in responses {
             assert_eq!(
-                (reply.status, reply.code().as_str()),
+                (response.status, response.code().as_str()),
                 (status, code),
-                "{reply:?}"
+                "{response:?}"
             );
-            assert_eq!(reply.header("retry-after"), again);
-            assert!(!reply.body.contains(secret), "for the log alone: {reply:?}");
+            assert_eq!(response.header("retry-after"), retry_after);
+            assert!(
+                !response.body.contains(secret),
+                "only for the log: {response:?}"
+            );
         }
-        let health = world.get("/health").await;
+        let health = harness.get("/health").await;
         assert_eq!(health.status, 503);
         assert_eq!(health.json()["store"]["ok"], false);
         assert!(!health.body.contains(secret), "{health:?}");
     }
-    world.store.fail(None);
+    harness.store.fail(None);
     assert_eq!(
-        world.post("/tasks", &json!({"title": "a"})).await.status,
+        harness.post("/tasks", &json!({"title": "a"})).await.status,
         201
     );
-    assert_eq!(world.get("/health").await.json()["status"], "ok");
+    assert_eq!(harness.get("/health").await.json()["status"], "ok");
 }
 
 #[tokio::test]
-async fn a_handler_that_breaks_tells_its_number_and_nothing_else() {
-    let world = World::new().await;
-    world.store.fail(Some(Fault::Panic));
-    let reply = world.get("/projects").await;
-    world.store.fail(None);
-    assert_eq!((reply.status, reply.code().as_str()), (500, "internal"));
-    assert!(!reply.body.contains("secret"), "{reply:?}");
-    let id = reply.json()["error"]["id"].as_str().unwrap().to_owned();
-    assert_eq!(reply.header("x-request-id"), Some(id.as_str()));
-    assert_eq!(world.get("/projects").await.status, 200);
+async fn panicking_handler_returns_only_the_request_id() {
+    let harness = Harness::new().await;
+    harness.store.fail(Some(Fault::Panic));
+    let response = harness.get("/projects").await;
+    harness.store.fail(None);
+    assert_eq!(
+        (response.status, response.code().as_str()),
+        (500, "internal")
+    );
+    assert!(!response.body.contains("secret"), "{response:?}");
+    let id = response.json()["error"]["id"].as_str().unwrap().to_owned();
+    assert_eq!(response.header("x-request-id"), Some(id.as_str()));
+    assert_eq!(harness.get("/projects").await.status, 200);
 }
 
 #[tokio::test]
-async fn what_the_desk_says_goes_where_it_belongs() {
-    let world = World::new().await;
+async fn host_operation_errors_are_reported_or_logged() {
+    let harness = Harness::new().await;
     for title in ["a", "b", "c"] {
-        world.add(title).await;
+        harness.add(title).await;
     }
-    let merged = world.post("/tasks/1/merge", &json!({})).await;
+    let merged = harness.post("/tasks/1/merge", &json!({})).await;
     assert_eq!(
         (merged.status, merged.json()),
         (200, json!({"status": "nothing"}))
     );
-    let refused = world.post("/tasks/2/merge", &json!({})).await;
-    assert_eq!((refused.status, refused.code().as_str()), (409, "conflict"));
-    assert!(refused.body.contains("your edits would be lost"));
-    let broken = world.post("/tasks/3/merge", &json!({})).await;
+    let rejected = harness.post("/tasks/2/merge", &json!({})).await;
+    assert_eq!(
+        (rejected.status, rejected.code().as_str()),
+        (409, "conflict")
+    );
+    assert!(rejected.body.contains("your edits would be lost"));
+    let broken = harness.post("/tasks/3/merge", &json!({})).await;
     assert_eq!(broken.status, 500);
     assert!(!broken.body.contains("secret"), "{broken:?}");
 }

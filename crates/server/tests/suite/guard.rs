@@ -1,7 +1,7 @@
-//! Who may come in: every method with every host, origin and token, over a real socket.
+//! The guard: every method with every host, origin and token, over a real socket.
 
 use super::client::{Request, raw};
-use super::world::World;
+use super::harness::Harness;
 
 type Headers = Vec<(String, String)>;
 
@@ -9,9 +9,9 @@ fn one(name: &str, value: impl Into<String>) -> Headers {
     vec![(name.to_owned(), value.into())]
 }
 
-/// Hosts, and whether each is ours.
-fn hosts(world: &World) -> Vec<(Headers, bool)> {
-    let (own, port) = (world.host(), world.addr().port());
+/// Hosts, and whether each is allowed.
+fn hosts(harness: &Harness) -> Vec<(Headers, bool)> {
+    let (own, port) = (harness.host(), harness.addr().port());
     let host = |value: String| one("Host", value);
     vec![
         (host(own.clone()), true),
@@ -32,7 +32,7 @@ fn hosts(world: &World) -> Vec<(Headers, bool)> {
     ]
 }
 
-/// Origins for a host, and whether each is ours.
+/// Origins for a host, and whether each is allowed.
 fn origins(host: &Headers) -> Vec<(Headers, bool)> {
     let own = host
         .first()
@@ -57,27 +57,27 @@ fn origins(host: &Headers) -> Vec<(Headers, bool)> {
     ]
 }
 
-/// Tokens, and whether each opens.
-async fn tokens(world: &World) -> Vec<(Headers, bool)> {
-    let token = world.token();
-    let session = world
+/// Tokens, and whether each is valid.
+async fn tokens(harness: &Harness) -> Vec<(Headers, bool)> {
+    let token = harness.token();
+    let session = harness
         .post("/session", &serde_json::json!({"token": token}))
         .await;
     assert_eq!(session.status, 204, "{session:?}");
     let cookie = session.header("set-cookie").unwrap().to_owned();
-    for word in ["HttpOnly", "SameSite=Strict", "Path=/"] {
-        assert!(cookie.contains(word), "{cookie}");
+    for attribute in ["HttpOnly", "SameSite=Strict", "Path=/"] {
+        assert!(cookie.contains(attribute), "{cookie}");
     }
     assert!(!cookie.contains(token), "the cookie is not the token");
     let cookie = cookie.split(';').next().unwrap().to_owned();
     let bearer = |value: &str| one("Authorization", format!("Bearer {value}"));
-    let from_elsewhere = [one("Cookie", &cookie), one("Sec-Fetch-Site", "same-site")].concat();
+    let from_other_site = [one("Cookie", &cookie), one("Sec-Fetch-Site", "same-site")].concat();
     vec![
         (Vec::new(), false),
         (bearer(token), true),
         (one("x-api-key", token), true),
         (one("Cookie", format!("other=1; {cookie}")), true),
-        (from_elsewhere, false),
+        (from_other_site, false),
         (bearer(&token[..63]), false),
         (bearer(&"a".repeat(64)), false),
         (bearer(&"a".repeat(5000)), false),
@@ -86,7 +86,7 @@ async fn tokens(world: &World) -> Vec<(Headers, bool)> {
         (
             one(
                 "Cookie",
-                format!("windlass-{}={token}", world.addr().port()),
+                format!("windlass-{}={token}", harness.addr().port()),
             ),
             false,
         ),
@@ -94,116 +94,126 @@ async fn tokens(world: &World) -> Vec<(Headers, bool)> {
     ]
 }
 
-/// Asks for a path that is not there: 404 says that the guard let somebody through.
-async fn cell(world: &World, method: &str, headers: &[(String, String)], expected: u16) {
+/// Requests a path that does not exist: a 404 means that the guard accepted the request.
+async fn check_case(harness: &Harness, method: &str, headers: &[(String, String)], expected: u16) {
     let request = Request::new(method, "/api/v1/nowhere").headers(headers);
-    let reply = raw(world.addr(), &request.bytes()).await.unwrap();
-    assert_eq!(reply.status, expected, "{method} {headers:?}: {reply:?}");
-    let head = reply.head.to_ascii_lowercase();
+    let response = raw(harness.addr(), &request.bytes()).await.unwrap();
+    assert_eq!(
+        response.status, expected,
+        "{method} {headers:?}: {response:?}"
+    );
+    let head = response.head.to_ascii_lowercase();
     assert!(
         !head.contains("access-control-"),
-        "no other origin is let in: {reply:?}"
+        "no other origin is allowed: {response:?}"
     );
-    assert!(!reply.body.contains(world.token()), "{reply:?}");
+    assert!(!response.body.contains(harness.token()), "{response:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn p22_every_cell_of_the_guard_table() {
+async fn p22_guard_checks_every_combination() {
     const METHODS: [&str; 9] = [
         "GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS", "TRACE", "BREW",
     ];
-    let world = World::new().await;
-    let tokens = tokens(&world).await;
-    let mut cells = 0;
-    for (host, is_host) in hosts(&world) {
+    let harness = Harness::new().await;
+    let tokens = tokens(&harness).await;
+    let mut cases = 0;
+    for (host, is_host) in hosts(&harness) {
         for (origin, is_origin) in origins(&host) {
             for (token, is_token) in &tokens {
                 let headers = [host.clone(), origin.clone(), token.clone()].concat();
                 let is_foreign_page = token.iter().any(|(name, _)| name == "Sec-Fetch-Site");
-                let asked = METHODS.iter().enumerate().map(|(place, method)| {
-                    let expected = match (is_host && is_origin, place < 4, is_token) {
+                let requests = METHODS.iter().enumerate().map(|(index, method)| {
+                    let expected = match (is_host && is_origin, index < 4, is_token) {
                         (false, ..) => 403,
                         (true, false, _) => 405,
                         (true, true, false) if is_foreign_page => 403,
                         (true, true, false) => 401,
                         (true, true, true) => 404,
                     };
-                    cell(&world, method, &headers, expected)
+                    check_case(&harness, method, &headers, expected)
                 });
-                cells += futures::future::join_all(asked).await.len();
+                cases += futures::future::join_all(requests).await.len();
                 let request = Request::upgrade("/api/v1/ws").headers(&headers);
-                let reply = raw(world.addr(), &request.bytes()).await.unwrap();
-                let is_let_in = is_host && is_origin && *is_token;
-                assert_eq!(reply.status == 101, is_let_in, "{headers:?}: {reply:?}");
-                assert!(is_let_in || [401, 403].contains(&reply.status), "{reply:?}");
-                cells += 1;
+                let response = raw(harness.addr(), &request.bytes()).await.unwrap();
+                let is_allowed = is_host && is_origin && *is_token;
+                assert_eq!(
+                    response.status == 101,
+                    is_allowed,
+                    "{headers:?}: {response:?}"
+                );
+                assert!(
+                    is_allowed || [401, 403].contains(&response.status),
+                    "{response:?}"
+                );
+                cases += 1;
             }
         }
     }
-    assert_eq!(cells, 12 * 7 * 12 * 10);
+    assert_eq!(cases, 12 * 7 * 12 * 10);
 }
 
 #[tokio::test]
-async fn p22_a_token_in_the_address_opens_nothing() {
-    let world = World::new().await;
+async fn p22_token_in_the_url_is_not_accepted() {
+    let harness = Harness::new().await;
     for target in [
         "/api/v1/health?token=",
         "/api/v1/ws?token=",
         "/api/v1/tasks?access_token=",
     ] {
-        let target = format!("{target}{}", world.token());
+        let target = format!("{target}{}", harness.token());
         for request in [Request::new("GET", &target), Request::upgrade(&target)] {
-            let request = request.header("Host", &world.host());
-            let reply = raw(world.addr(), &request.bytes()).await.unwrap();
-            assert_eq!(reply.status, 401, "{reply:?}");
+            let request = request.header("Host", &harness.host());
+            let response = raw(harness.addr(), &request.bytes()).await.unwrap();
+            assert_eq!(response.status, 401, "{response:?}");
         }
     }
 }
 
 #[tokio::test]
-async fn p22_a_request_line_that_names_another_host_is_refused() {
-    let world = World::new().await;
-    let own = format!("http://{}/api/v1/health", world.host());
+async fn p22_request_line_with_another_host_is_rejected() {
+    let harness = Harness::new().await;
+    let own = format!("http://{}/api/v1/health", harness.host());
     for (target, status) in [
         (own.as_str(), 200),
         ("http://evil.example/api/v1/health", 403),
     ] {
         let request = Request::new("GET", target)
-            .header("Host", &world.host())
-            .header("x-api-key", world.token());
-        let reply = raw(world.addr(), &request.bytes()).await.unwrap();
-        assert_eq!(reply.status, status, "{target}: {reply:?}");
+            .header("Host", &harness.host())
+            .header("x-api-key", harness.token());
+        let response = raw(harness.addr(), &request.bytes()).await.unwrap();
+        assert_eq!(response.status, status, "{target}: {response:?}");
     }
 }
 
 #[tokio::test]
-async fn p22_p24_the_page_is_open_and_sealed() {
-    let world = World::new().await;
+async fn p22_p24_dashboard_needs_no_token_and_has_security_headers() {
+    let harness = Harness::new().await;
     let page = |path: &str| {
         Request::new("GET", path)
-            .header("Host", &world.host())
+            .header("Host", &harness.host())
             .bytes()
     };
-    let reply = world.send(page("/")).await;
-    assert_eq!(reply.status, 200, "{reply:?}");
-    let policy = reply.header("content-security-policy").unwrap();
-    for word in [
+    let response = harness.send(page("/")).await;
+    assert_eq!(response.status, 200, "{response:?}");
+    let policy = response.header("content-security-policy").unwrap();
+    for directive in [
         "default-src 'none'",
         "script-src 'self'",
         "frame-ancestors 'none'",
         "require-trusted-types-for 'script'",
         "trusted-types 'none'",
     ] {
-        assert!(policy.contains(word), "{policy}");
+        assert!(policy.contains(directive), "{policy}");
     }
     assert!(!policy.contains("unsafe"), "{policy}");
-    assert_eq!(reply.header("x-content-type-options"), Some("nosniff"));
-    assert_eq!(reply.header("referrer-policy"), Some("no-referrer"));
-    let tag = reply.header("etag").unwrap();
-    let again = Request::new("GET", "/")
-        .header("Host", &world.host())
+    assert_eq!(response.header("x-content-type-options"), Some("nosniff"));
+    assert_eq!(response.header("referrer-policy"), Some("no-referrer"));
+    let tag = response.header("etag").unwrap();
+    let revalidation = Request::new("GET", "/")
+        .header("Host", &harness.host())
         .header("If-None-Match", tag);
-    assert_eq!(world.send(again.bytes()).await.status, 304);
+    assert_eq!(harness.send(revalidation.bytes()).await.status, 304);
     for path in [
         "/../Cargo.toml",
         "/%2e%2e/Cargo.toml",
@@ -212,11 +222,11 @@ async fn p22_p24_the_page_is_open_and_sealed() {
         "/css/../../src/lib.rs",
         "/x.js",
     ] {
-        let reply = world.send(page(path)).await;
-        assert_eq!(reply.status, 404, "{path}: {reply:?}");
+        let response = harness.send(page(path)).await;
+        assert_eq!(response.status, 404, "{path}: {response:?}");
         assert!(
-            !reply.body.contains("[package]") && !reply.body.contains("root:"),
-            "{reply:?}"
+            !response.body.contains("[package]") && !response.body.contains("root:"),
+            "{response:?}"
         );
     }
     for path in [
@@ -228,42 +238,42 @@ async fn p22_p24_the_page_is_open_and_sealed() {
         "/api/tags",
         "/api/v1/openapi.json",
     ] {
-        assert_eq!(world.send(page(path)).await.status, 401, "{path}");
+        assert_eq!(harness.send(page(path)).await.status, 401, "{path}");
     }
 }
 
 #[tokio::test]
-async fn p22_the_door_takes_only_the_token_and_gives_it_back() {
-    let world = World::new().await;
-    let wrong = world
+async fn p22_login_accepts_only_the_token_and_logout_deletes_the_cookie() {
+    let harness = Harness::new().await;
+    let wrong = harness
         .post("/session", &serde_json::json!({"token": "x"}))
         .await;
     assert_eq!((wrong.status, wrong.header("set-cookie")), (401, None));
     let big = serde_json::json!({"token": "x".repeat(5000)});
-    assert_eq!(world.post("/session", &big).await.status, 413);
-    let left = world
-        .send(world.request("DELETE", "/session").bytes())
+    assert_eq!(harness.post("/session", &big).await.status, 413);
+    let logout = harness
+        .send(harness.request("DELETE", "/session").bytes())
         .await;
-    assert_eq!(left.status, 204);
-    assert!(left.header("set-cookie").unwrap().contains("Max-Age=0"));
+    assert_eq!(logout.status, 204);
+    assert!(logout.header("set-cookie").unwrap().contains("Max-Age=0"));
 }
 
 #[tokio::test]
-async fn p22_clients_of_models_are_refused_in_their_own_dialect() {
-    let world = World::new().await;
+async fn p22_model_clients_are_rejected_in_their_own_dialect() {
+    let harness = Harness::new().await;
     let ask = async |path: &str, host: &str, token: &str| {
         let request = Request::new("POST", path)
             .header("Host", host)
             .header("x-api-key", token);
-        raw(world.addr(), &request.with("{}")).await.unwrap()
+        raw(harness.addr(), &request.with("{}")).await.unwrap()
     };
-    let (host, token) = (world.host(), world.token());
+    let (host, token) = (harness.host(), harness.token());
     for (host, token, status) in [
         (host.as_str(), "wrong", 401),
         ("evil.example", token, 403),
         (host.as_str(), token, 404),
     ] {
-        // Nothing is mounted here, so who is let in finds nothing; in the dialect too.
+        // No agent API is mounted, so an accepted request gets 404, in the client's dialect too.
         let openai = ask("/v1/chat/completions", host, token).await;
         assert_eq!(openai.status, status, "{openai:?}");
         assert!(openai.json()["error"]["message"].is_string(), "{openai:?}");

@@ -1,4 +1,4 @@
-//! What no honest client sends.
+//! Hostile and malformed requests.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use tokio::net::TcpStream;
 use windlass_server::ServerLimits;
 
 use super::client::raw;
-use super::world::World;
+use super::harness::Harness;
 
-fn quick() -> ServerLimits {
+fn short_limits() -> ServerLimits {
     let mut limits = ServerLimits::default();
     limits.head_time = Duration::from_millis(300);
     limits.body_time = Duration::from_millis(300);
@@ -19,92 +19,101 @@ fn quick() -> ServerLimits {
 }
 
 #[tokio::test]
-async fn p12_a_body_has_an_end() {
-    let world = World::with(quick()).await;
+async fn p12_body_is_limited_in_size_and_time() {
+    let harness = Harness::with(short_limits()).await;
     let head = |rest: &str| {
-        let (host, token) = (world.host(), world.token());
+        let (host, token) = (harness.host(), harness.token());
         format!(
             "POST /api/v1/tasks HTTP/1.1\r\nHost: {host}\r\nx-api-key: {token}\r\n\
              Content-Type: application/json\r\nConnection: close\r\n{rest}"
         )
     };
-    // Said to be long: refused before a byte of it is read.
-    let said = head("Content-Length: 1073741824\r\n\r\n");
-    let reply = raw(world.addr(), said.as_bytes()).await.unwrap();
-    assert_eq!((reply.status, reply.code().as_str()), (413, "too_large"));
-    // Not said, but long.
+    // Declared as long: rejected before any of it is read.
+    let declared = head("Content-Length: 1073741824\r\n\r\n");
+    let response = raw(harness.addr(), declared.as_bytes()).await.unwrap();
+    assert_eq!(
+        (response.status, response.code().as_str()),
+        (413, "too_large")
+    );
+    // Not declared, but long.
     let mut endless = head("Transfer-Encoding: chunked\r\n\r\n").into_bytes();
     for _ in 0..40 {
         endless.extend_from_slice(b"8000\r\n");
         endless.extend_from_slice(&[b' '; 0x8000]);
         endless.extend_from_slice(b"\r\n");
     }
-    let reply = raw(world.addr(), &endless).await;
-    assert!(reply.is_none_or(|reply| reply.status == 413));
-    // Said to come, and never sent.
+    let response = raw(harness.addr(), &endless).await;
+    assert!(response.is_none_or(|response| response.status == 413));
+    // Declared, but never sent.
     let slow = head("Content-Length: 100\r\n\r\n{");
-    let reply = raw(world.addr(), slow.as_bytes()).await.unwrap();
-    assert_eq!((reply.status, reply.code().as_str()), (408, "slow_body"));
-    // Packed: a small bomb may be a large body.
+    let response = raw(harness.addr(), slow.as_bytes()).await.unwrap();
+    assert_eq!(
+        (response.status, response.code().as_str()),
+        (408, "slow_body")
+    );
+    // Compressed: a small body may expand to a large one.
     let packed = head("Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}");
     assert_eq!(
-        raw(world.addr(), packed.as_bytes()).await.unwrap().status,
+        raw(harness.addr(), packed.as_bytes()).await.unwrap().status,
         415
     );
-    // Two lengths are none.
+    // Contradictory lengths are rejected.
     let both = head("Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n");
-    let reply = raw(world.addr(), both.as_bytes()).await;
-    assert!(reply.is_none_or(|reply| reply.status == 400));
+    let response = raw(harness.addr(), both.as_bytes()).await;
+    assert!(response.is_none_or(|response| response.status == 400));
     let two = head("Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}x");
-    assert_eq!(raw(world.addr(), two.as_bytes()).await.unwrap().status, 400);
-    assert_eq!(world.get("/health").await.status, 200);
+    assert_eq!(
+        raw(harness.addr(), two.as_bytes()).await.unwrap().status,
+        400
+    );
+    assert_eq!(harness.get("/health").await.status, 200);
 }
 
 #[tokio::test]
-async fn p12_a_head_has_an_end_in_bytes_lines_and_time() {
-    let world = World::with(quick()).await;
-    let host = world.host();
+async fn p12_headers_are_limited_in_bytes_number_and_time() {
+    let harness = Harness::with(short_limits()).await;
+    let host = harness.host();
     let long = format!(
         "GET / HTTP/1.1\r\nHost: {host}\r\nX: {}\r\n\r\n",
         "a".repeat(1 << 20)
     );
-    let reply = raw(world.addr(), long.as_bytes()).await;
-    assert!(reply.is_none_or(|reply| reply.status == 431));
+    let response = raw(harness.addr(), long.as_bytes()).await;
+    assert!(response.is_none_or(|response| response.status == 431));
     let many = format!(
         "GET / HTTP/1.1\r\nHost: {host}\r\n{}\r\n",
         "X: a\r\n".repeat(500)
     );
-    let reply = raw(world.addr(), many.as_bytes()).await;
-    assert!(reply.is_none_or(|reply| [400, 431].contains(&reply.status)));
-    // A byte now and then keeps nobody's place: the server closes.
-    let mut stream = TcpStream::connect(world.addr()).await.unwrap();
+    let response = raw(harness.addr(), many.as_bytes()).await;
+    assert!(response.is_none_or(|response| [400, 431].contains(&response.status)));
+    // An incomplete request does not keep its connection: the server closes it.
+    let mut stream = TcpStream::connect(harness.addr()).await.unwrap();
     stream.write_all(b"GET / HT").await.unwrap();
     let mut rest = Vec::new();
     let _ = stream.read_to_end(&mut rest).await;
     assert!(!rest.starts_with(b"HTTP/1.1 200"));
-    // Neither does one who says nothing at all.
-    let mut silent = TcpStream::connect(world.addr()).await.unwrap();
+    // A silent connection does not stay open either.
+    let mut silent = TcpStream::connect(harness.addr()).await.unwrap();
     let _ = silent.read_to_end(&mut rest).await;
-    assert_eq!(world.get("/health").await.status, 200);
+    assert_eq!(harness.get("/health").await.status, 200);
 }
 
 #[tokio::test]
-async fn p12_more_connections_than_there_is_room_for_wait() {
-    let mut limits = quick();
+async fn p12_connections_over_the_limit_wait() {
+    let mut limits = short_limits();
     limits.connections = 8;
-    let world = World::with(limits).await;
+    let harness = Harness::with(limits).await;
     let mut idle = Vec::new();
     for _ in 0..100 {
-        idle.push(TcpStream::connect(world.addr()).await.unwrap());
+        idle.push(TcpStream::connect(harness.addr()).await.unwrap());
     }
-    // Those who say nothing lose their places one after the other; then it is our turn.
-    assert_eq!(world.get("/health").await.status, 200);
+    // The idle connections are closed one by one; then the request is accepted.
+    assert_eq!(harness.get("/health").await.status, 200);
     drop(idle);
 }
 
 #[tokio::test]
-async fn bodies_that_do_not_fit_are_refused_with_a_sentence() {
-    let world = World::new().await;
+async fn invalid_bodies_are_rejected_with_a_message() {
+    let harness = Harness::new().await;
     let deep = format!(
         "{{\"title\":{}1{}}}",
         "[".repeat(10_000),
@@ -131,27 +140,30 @@ async fn bodies_that_do_not_fit_are_refused_with_a_sentence() {
         &deep,
     ];
     for body in bodies {
-        let request = world
+        let request = harness
             .request("POST", "/tasks")
             .header("Content-Type", "application/json");
-        let reply = world.send(request.with(body)).await;
-        let cut = &body[..body.len().min(60)];
-        assert!([400, 404].contains(&reply.status), "{cut}: {reply:?}");
-        assert!(!reply.code().is_empty(), "{cut}: {reply:?}");
+        let response = harness.send(request.with(body)).await;
+        let start = &body[..body.len().min(60)];
+        assert!(
+            [400, 404].contains(&response.status),
+            "{start}: {response:?}"
+        );
+        assert!(!response.code().is_empty(), "{start}: {response:?}");
     }
-    let plain = world
+    let plain = harness
         .request("POST", "/tasks")
         .header("Content-Type", "text/plain");
     assert_eq!(
-        world.send(plain.with("{\"title\":\"a\"}")).await.status,
+        harness.send(plain.with("{\"title\":\"a\"}")).await.status,
         415
     );
-    assert_eq!(world.get("/tasks").await.json(), json!([]));
+    assert_eq!(harness.get("/tasks").await.json(), json!([]));
 }
 
 #[tokio::test]
-async fn questions_that_do_not_fit_are_refused_with_a_sentence() {
-    let world = World::new().await;
+async fn invalid_paths_and_queries_are_rejected_with_a_message() {
+    let harness = Harness::new().await;
     let paths = [
         ("/tasks?status=x", 400),
         ("/tasks?limit=-1", 400),
@@ -176,15 +188,17 @@ async fn questions_that_do_not_fit_are_refused_with_a_sentence() {
         ("/ws", 426),
     ];
     for (path, status) in paths {
-        let reply = world.get(path).await;
-        assert_eq!(reply.status, status, "{path}: {reply:?}");
+        let response = harness.get(path).await;
+        assert_eq!(response.status, status, "{path}: {response:?}");
         if status != 200 {
-            assert!(!reply.code().is_empty(), "{path}: {reply:?}");
+            assert!(!response.code().is_empty(), "{path}: {response:?}");
         }
     }
-    let misfit = format!("{:?}", world.get("/events?after=-1").await);
-    assert!(misfit.contains("the query does not fit: after"), "{misfit}");
-    let wrong = world.send(world.request("DELETE", "/tasks").bytes()).await;
+    let invalid = format!("{:?}", harness.get("/events?after=-1").await);
+    assert!(invalid.contains("invalid query: after"), "{invalid}");
+    let wrong = harness
+        .send(harness.request("DELETE", "/tasks").bytes())
+        .await;
     assert_eq!(
         (wrong.status, wrong.code().as_str()),
         (405, "method_not_allowed")

@@ -1,27 +1,27 @@
-//! How the server starts and ends.
+//! Start and stop of the server.
 
 use futures::StreamExt;
 use windlass_server::{Server, ServerError, ServerLimits, Token};
 
-use super::world::{TestDesk, World, serve};
+use super::harness::{Harness, TestHostOps, serve};
 use super::ws::connect;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_stop_closes_sockets_and_frees_the_port() {
-    let world = World::new().await;
-    let mut socket = connect(&world, "").await;
+async fn stop_closes_sockets_and_frees_the_port() {
+    let harness = Harness::new().await;
+    let mut socket = connect(&harness, "").await;
     assert_eq!(socket.next_json().await["type"], "hello");
     let (store, token, project, addr) = (
-        world.store.clone(),
-        world.token.clone(),
-        world.project.id,
-        world.addr(),
+        harness.store.clone(),
+        harness.token.clone(),
+        harness.project.id,
+        harness.addr(),
     );
-    world.running.stop().await;
+    harness.running.stop().await;
     let (code, _) = socket.closed().await.unwrap();
     assert_eq!(code, 1001);
     assert!(socket.stream.next().await.is_none());
-    // The next one may begin at once, at the same place.
+    // Another server can start immediately on the same address.
     serve(
         &store,
         &token,
@@ -33,19 +33,19 @@ async fn a_stop_closes_sockets_and_frees_the_port() {
 }
 
 #[tokio::test]
-async fn p22_no_other_machine_is_served_unless_somebody_says_so() {
-    let world = World::new().await;
-    let server = |anywhere: bool| {
-        let token = Token::new(&world.token);
-        let store = world.store.clone();
-        Server::new(store, std::sync::Arc::new(TestDesk), token).allow_non_loopback(anywhere)
+async fn p22_non_loopback_address_needs_explicit_permission() {
+    let harness = Harness::new().await;
+    let server = |non_loopback: bool| {
+        let token = Token::new(&harness.token);
+        let store = harness.store.clone();
+        Server::new(store, std::sync::Arc::new(TestHostOps), token).allow_non_loopback(non_loopback)
     };
-    let refused = server(false).listen("0.0.0.0:0".parse().unwrap()).await;
-    assert!(matches!(refused, Err(ServerError::NotLoopback { .. })));
+    let rejected = server(false).listen("0.0.0.0:0".parse().unwrap()).await;
+    assert!(matches!(rejected, Err(ServerError::NotLoopback { .. })));
     server(true)
         .listen("0.0.0.0:0".parse().unwrap())
         .await
         .unwrap();
-    let taken = server(false).listen(world.addr()).await.unwrap_err();
-    assert!(taken.to_string().contains("is taken"), "{taken}");
+    let in_use = server(false).listen(harness.addr()).await.unwrap_err();
+    assert!(in_use.to_string().contains("is already in use"), "{in_use}");
 }

@@ -1,4 +1,4 @@
-//! A store that fails when it is told to.
+//! A store that fails on demand.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,22 +11,22 @@ use windlass_core::task::{
 };
 use windlass_core::{TaskStore, TraceNode, Usage};
 
-/// How it fails.
+/// The kind of failure.
 #[derive(Debug, Clone)]
 pub(crate) enum Fault {
-    /// Everything is answered so.
-    Answer(StoreError),
-    /// Whoever asks breaks.
+    /// Every call returns this error.
+    Error(StoreError),
+    /// Every call panics.
     Panic,
 }
 
 #[derive(Debug)]
-pub(crate) struct Faulty {
+pub(crate) struct FaultyStore {
     inner: Arc<dyn TaskStore>,
     fault: Mutex<Option<Fault>>,
 }
 
-impl Faulty {
+impl FaultyStore {
     pub(crate) fn new(inner: Arc<dyn TaskStore>) -> Self {
         Self {
             inner,
@@ -41,12 +41,12 @@ impl Faulty {
 
 macro_rules! forward {
     ($($name:ident($($arg:ident: $kind:ty),*) -> $out:ty;)*) => {
-        impl TaskStore for Faulty {
+        impl TaskStore for FaultyStore {
             $(fn $name(&self, $($arg: $kind),*) -> StoreFuture<'_, $out> {
                 let fault = self.fault.lock().unwrap().clone();
                 match fault {
                     None => self.inner.$name($($arg),*),
-                    Some(Fault::Answer(error)) => Box::pin(std::future::ready(Err(error))),
+                    Some(Fault::Error(error)) => Box::pin(std::future::ready(Err(error))),
                     Some(Fault::Panic) => panic!("at /home/me/secret"),
                 }
             })*
@@ -81,7 +81,7 @@ forward! {
     proof(task: TaskId) -> Option<Proof>;
     append_events(attempt: Option<AttemptRef>, messages: Vec<Broadcast>) -> u64;
     events(filter: EventFilter) -> Vec<LoggedEvent>;
-    wait_for_events(after: u64, patience: Duration) -> u64;
+    wait_for_events(after: u64, timeout: Duration) -> u64;
     blockers(project: Option<ProjectId>, open: bool) -> Vec<Blocker>;
     task_blockers(task: TaskId) -> Vec<Blocker>;
     answer_blocker(blocker: RecordId, text: String) -> Task;

@@ -1,4 +1,4 @@
--- Every column is a 64-bit number or a text; times are milliseconds since 1970; JSON is a text.
+-- Every column is a 64-bit integer or text. Times are milliseconds since 1970. JSON is stored as text.
 
 CREATE TABLE project (
   id          INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -27,11 +27,11 @@ CREATE TABLE task (
   kind             TEXT   NOT NULL,
   agent            TEXT,
   idempotency_key  TEXT   UNIQUE,
-  -- The task as it was asked for; kept only to tell the same wish from another one under the same key.
+  -- The task as requested. Stored only to compare requests that have the same idempotency key.
   wish             TEXT,
   -- The number of the last attempt: the fencing token. It only grows.
   attempt          BIGINT NOT NULL DEFAULT 0,
-  -- The attempts that count towards the limit: one that was handed back does not.
+  -- Number of attempts that count towards the limit. Released attempts do not count.
   tries            BIGINT NOT NULL DEFAULT 0,
   max_attempts     BIGINT NOT NULL,
   output           TEXT,
@@ -41,9 +41,9 @@ CREATE TABLE task (
   lease_ms         BIGINT NOT NULL DEFAULT 0,
   lease_until      BIGINT NOT NULL DEFAULT 0,
   cancel_requested BIGINT NOT NULL DEFAULT 0,
-  -- How many of the tasks it depends on are not completed.
+  -- Number of dependencies that are not completed.
   waiting          BIGINT NOT NULL DEFAULT 0,
-  -- Whether it is blocked by such a task, and not by a question.
+  -- 1 if the task is blocked by a dependency and not by a question.
   held             BIGINT NOT NULL DEFAULT 0,
   created_at       BIGINT NOT NULL,
   updated_at       BIGINT NOT NULL,
@@ -70,9 +70,9 @@ CREATE TABLE attempt (
   worker     TEXT   NOT NULL,
   started_at BIGINT NOT NULL,
   ended_at   BIGINT,
-  -- completed, failed, blocked or cancelled by its own word; released; or lost.
+  -- The reported outcome (completed, failed, blocked or cancelled), released or lost.
   ended      TEXT,
-  -- The commit that it was about to publish.
+  -- The commit that the attempt was about to publish.
   intent     TEXT,
   usage      TEXT,
   PRIMARY KEY (task_id, number)
@@ -150,8 +150,8 @@ CREATE TABLE event (
 CREATE INDEX event_task ON event (task_id, seq);
 CREATE INDEX event_project ON event (project_id, seq);
 
--- One row for the number of the last event, and one that orders those who change what depends on what. Whoever needs
--- either holds its row until the end of the transaction.
+-- One row has the last event number. The other serializes changes to dependencies. A transaction that needs either
+-- row holds its lock until the transaction ends.
 CREATE TABLE counter (
   name  TEXT   NOT NULL PRIMARY KEY,
   value BIGINT NOT NULL

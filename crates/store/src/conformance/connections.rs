@@ -1,4 +1,4 @@
-//! Two doors to the same data, as two processes have them.
+//! Two connections to the same data, as two processes would have.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,24 +10,24 @@ use super::{
     same,
 };
 
-pub(super) async fn p9_two_doors_show_the_same(on: StoreUnderTest) -> CaseResult {
+pub(super) async fn p9_two_connections_see_the_same_data(on: StoreUnderTest) -> CaseResult {
     let project = project(&on.store).await?;
     same!(
         super::project(&on.other).await?,
         project,
-        "the same folder is the same project"
+        "the same directory is the same project"
     );
     let task = add(&on.other, NewTask::new(project.id, "a task")).await?;
-    let one = claimed(&on.store).await?;
-    same!(one.task.id, task.id);
+    let claimed_task = claimed(&on.store).await?;
+    same!(claimed_task.task.id, task.id);
     same!(on.other.task(task.id).await?.status, TaskStatus::InProgress);
     same!(on.other.claim(any("w")).await?, None);
-    let done = finish(&on.other, &one, completed()).await?;
+    let done = finish(&on.other, &claimed_task, completed()).await?;
     same!(on.store.task(task.id).await?, done);
     Ok(())
 }
 
-pub(super) async fn nobody_gets_the_same_task_twice(on: StoreUnderTest) -> CaseResult {
+pub(super) async fn each_task_is_claimed_once(on: StoreUnderTest) -> CaseResult {
     const TASKS: usize = 120;
     let project = project(&on.store).await?.id;
     on.store
@@ -35,27 +35,27 @@ pub(super) async fn nobody_gets_the_same_task_twice(on: StoreUnderTest) -> CaseR
         .await?;
     let mut workers = Vec::new();
     for worker in 0..8 {
-        let door = if worker % 2 == 0 {
+        let connection = if worker % 2 == 0 {
             &on.store
         } else {
             &on.other
         };
-        let store = Arc::clone(door);
+        let store = Arc::clone(connection);
         workers.push(tokio::spawn(async move {
-            let mut got = Vec::new();
-            while let Some(one) = store.claim(any(&format!("worker {worker}"))).await? {
-                got.push(one.task.id);
-                finish(&store, &one, completed()).await?;
+            let mut ids = Vec::new();
+            while let Some(claimed_task) = store.claim(any(&format!("worker {worker}"))).await? {
+                ids.push(claimed_task.task.id);
+                finish(&store, &claimed_task, completed()).await?;
             }
-            Ok::<_, CaseFailure>(got)
+            Ok::<_, CaseFailure>(ids)
         }));
     }
     let mut all = BTreeSet::new();
     let mut count = 0;
     for worker in workers {
-        let got = worker.await??;
-        count += got.len();
-        all.extend(got);
+        let ids = worker.await??;
+        count += ids.len();
+        all.extend(ids);
     }
     same!((count, all.len()), (TASKS, TASKS));
     let left = TaskFilter {
@@ -64,7 +64,7 @@ pub(super) async fn nobody_gets_the_same_task_twice(on: StoreUnderTest) -> CaseR
     };
     check!(
         on.store.tasks(left).await?.is_empty(),
-        "some were not found"
+        "some tasks were not claimed"
     );
     Ok(())
 }

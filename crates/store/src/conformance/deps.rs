@@ -1,4 +1,4 @@
-//! Tasks that wait for each other.
+//! Tasks that depend on each other.
 
 use windlass_core::task::{
     Claim, Claimed, Dependency, NewTask, StoreError, Task, TaskId, TaskStatus,
@@ -9,21 +9,21 @@ use super::{
     failed, finish, project, same,
 };
 
-fn waits_for(project: i64, title: &str, on: &[TaskId]) -> NewTask {
+fn task_after(project: i64, title: &str, on: &[TaskId]) -> NewTask {
     NewTask {
         dependencies: on.iter().map(|id| Dependency::Task(*id)).collect(),
         ..NewTask::new(project, title)
     }
 }
 
-/// Four tasks: one, two that wait for it, one that waits for both.
+/// Adds four tasks: one, two that depend on it, and one that depends on both.
 async fn diamond(on: &StoreUnderTest) -> Result<Vec<Task>, CaseFailure> {
     let project = project(&on.store).await?.id;
     let sibling = |title: &str, siblings: &[usize]| NewTask {
         dependencies: siblings.iter().map(|at| Dependency::Sibling(*at)).collect(),
         ..NewTask::new(project, title)
     };
-    // The last one is named first: a sibling may come later.
+    // The dependent comes first: a dependency may be a later sibling.
     let batch = vec![
         sibling("bottom", &[2, 3]),
         sibling("top", &[]),
@@ -34,7 +34,7 @@ async fn diamond(on: &StoreUnderTest) -> Result<Vec<Task>, CaseFailure> {
     Ok(added.into_iter().map(|added| added.task).collect())
 }
 
-async fn claim_this(on: &StoreUnderTest, task: TaskId) -> Result<Option<Claimed>, CaseFailure> {
+async fn claim_task(on: &StoreUnderTest, task: TaskId) -> Result<Option<Claimed>, CaseFailure> {
     let this = Claim {
         task: Some(task),
         ..any("w")
@@ -42,27 +42,31 @@ async fn claim_this(on: &StoreUnderTest, task: TaskId) -> Result<Option<Claimed>
     Ok(on.store.claim(this).await?)
 }
 
-pub(super) async fn a_task_waits_for_what_it_needs(on: StoreUnderTest) -> CaseResult {
+pub(super) async fn task_waits_for_its_dependencies(on: StoreUnderTest) -> CaseResult {
     let tasks = diamond(&on).await?;
     let [bottom, top, left, right] = &tasks[..] else {
-        return fail_case("four went in");
+        return fail_case("expected four tasks");
     };
     same!(bottom.dependencies, vec![left.id, right.id]);
     same!(right.dependencies, vec![top.id]);
     same!(
-        claim_this(&on, bottom.id).await?,
+        claim_task(&on, bottom.id).await?,
         None,
         "it has unmet dependencies"
     );
     let one = claimed(&on.store).await?;
     same!(one.task.id, top.id);
-    same!(on.store.claim(any("w")).await?, None, "all others wait");
+    same!(
+        on.store.claim(any("w")).await?,
+        None,
+        "all other tasks wait"
+    );
     finish(&on.store, &one, completed()).await?;
     let (a, b) = (claimed(&on.store).await?, claimed(&on.store).await?);
     same!(
         (a.task.id, b.task.id),
         (left.id, right.id),
-        "two can run at the same time"
+        "two can run concurrently"
     );
     finish(&on.store, &a, completed()).await?;
     same!(on.store.claim(any("w")).await?, None);
@@ -71,20 +75,20 @@ pub(super) async fn a_task_waits_for_what_it_needs(on: StoreUnderTest) -> CaseRe
     Ok(())
 }
 
-pub(super) async fn a_circle_is_refused(on: StoreUnderTest) -> CaseResult {
+pub(super) async fn dependency_cycle_is_rejected(on: StoreUnderTest) -> CaseResult {
     let project = project(&on.store).await?.id;
-    let first = add(&on.store, waits_for(project, "first", &[])).await?.id;
-    let second = add(&on.store, waits_for(project, "second", &[first]))
+    let first = add(&on.store, task_after(project, "first", &[])).await?.id;
+    let second = add(&on.store, task_after(project, "second", &[first]))
         .await?
         .id;
-    let third = add(&on.store, waits_for(project, "third", &[second]))
+    let third = add(&on.store, task_after(project, "third", &[second]))
         .await?
         .id;
-    for (task, waits) in [(first, third), (first, second), (first, first)] {
-        let answer = on.store.add_dependency(task, waits).await;
+    for (task, dependency) in [(first, third), (first, second), (first, first)] {
+        let result = on.store.add_dependency(task, dependency).await;
         check!(
-            matches!(answer, Err(StoreError::Refused(_))),
-            "{task} on {waits}: {answer:?}"
+            matches!(result, Err(StoreError::Refused(_))),
+            "{task} on {dependency}: {result:?}"
         );
     }
     on.store.add_dependency(third, first).await?;
@@ -93,27 +97,25 @@ pub(super) async fn a_circle_is_refused(on: StoreUnderTest) -> CaseResult {
         on.store.task(third).await?.dependencies,
         vec![first, second]
     );
-    let circle = |at| NewTask {
+    let cyclic = |at| NewTask {
         dependencies: vec![Dependency::Sibling(at)],
-        ..NewTask::new(project, "round")
+        ..NewTask::new(project, "cycle")
     };
-    let answer = on.store.enqueue(vec![circle(1), circle(0)]).await;
-    check!(matches!(answer, Err(StoreError::Refused(_))), "{answer:?}");
+    let result = on.store.enqueue(vec![cyclic(1), cyclic(0)]).await;
+    check!(matches!(result, Err(StoreError::Refused(_))), "{result:?}");
     let one = claimed(&on.store).await?;
-    let answer = on.store.add_dependency(one.task.id, third).await;
+    let result = on.store.add_dependency(one.task.id, third).await;
     check!(
-        matches!(answer, Err(StoreError::Refused(_))),
-        "it has begun: {answer:?}"
+        matches!(result, Err(StoreError::Refused(_))),
+        "it has started: {result:?}"
     );
     Ok(())
 }
 
-pub(super) async fn a_failed_task_blocks_its_dependants_until_it_is_put_back(
-    on: StoreUnderTest,
-) -> CaseResult {
+pub(super) async fn failed_task_blocks_dependents_until_retried(on: StoreUnderTest) -> CaseResult {
     let tasks = diamond(&on).await?;
     let [bottom, top, left, right] = &tasks[..] else {
-        return fail_case("four went in");
+        return fail_case("expected four tasks");
     };
     let status = async |task: &Task| on.store.task(task.id).await;
     let one = claimed(&on.store).await?;
@@ -132,10 +134,10 @@ pub(super) async fn a_failed_task_blocks_its_dependants_until_it_is_put_back(
         reason.contains(&named) && reason.contains("failed"),
         "{reason}"
     );
-    let answer = on.store.retry(left.id).await;
-    check!(matches!(answer, Err(StoreError::Refused(_))), "{answer:?}");
-    // Who comes late is blocked at once.
-    let late = add(&on.store, waits_for(top.project_id, "late", &[top.id])).await?;
+    let result = on.store.retry(left.id).await;
+    check!(matches!(result, Err(StoreError::Refused(_))), "{result:?}");
+    // A task that is added now is blocked immediately.
+    let late = add(&on.store, task_after(top.project_id, "late", &[top.id])).await?;
     same!(late.status, TaskStatus::Blocked);
 
     on.store.retry(top.id).await?;
@@ -152,7 +154,8 @@ pub(super) async fn a_failed_task_blocks_its_dependants_until_it_is_put_back(
     same!(again.task.id, top.id);
     finish(&on.store, &again, completed()).await?;
 
-    // One of two is cancelled: the one that waits for both is blocked, whatever becomes of the other.
+    // One of the two is cancelled: the task that depends on both is blocked, whatever the outcome of the
+    // other.
     on.store.cancel(left.id).await?;
     same!(status(bottom).await?.status, TaskStatus::Blocked);
     let other = claimed(&on.store).await?;
@@ -161,30 +164,28 @@ pub(super) async fn a_failed_task_blocks_its_dependants_until_it_is_put_back(
     same!(status(bottom).await?.status, TaskStatus::Blocked);
     on.store.retry(left.id).await?;
     same!(status(bottom).await?.status, TaskStatus::Pending);
-    let left_again = claim_this(&on, left.id).await?;
+    let left_again = claim_task(&on, left.id).await?;
     match left_again {
         Some(one) => finish(&on.store, &one, completed()).await?,
-        None => return fail_case("it was not put back"),
+        None => return fail_case("it was not reset to pending"),
     };
     check!(
-        claim_this(&on, bottom.id).await?.is_some(),
-        "all it needs is there"
+        claim_task(&on, bottom.id).await?.is_some(),
+        "all its dependencies are completed"
     );
     Ok(())
 }
 
-pub(super) async fn two_that_end_at_once_set_their_dependant_free(
-    on: StoreUnderTest,
-) -> CaseResult {
+pub(super) async fn concurrent_completions_unblock_dependent(on: StoreUnderTest) -> CaseResult {
     let project = project(&on.store).await?.id;
     for round in 0..20 {
-        let first = add(&on.store, waits_for(project, "first", &[])).await?.id;
-        let second = add(&on.store, waits_for(project, "second", &[])).await?.id;
-        let both = add(&on.store, waits_for(project, "both", &[first, second]))
+        let first = add(&on.store, task_after(project, "first", &[])).await?.id;
+        let second = add(&on.store, task_after(project, "second", &[])).await?.id;
+        let both = add(&on.store, task_after(project, "both", &[first, second]))
             .await?
             .id;
         let (one, two) = (claimed(&on.store).await?, claimed(&on.store).await?);
-        // Through two doors, so that not even the same lane orders them.
+        // Two connections, so that the same write queue does not serialize them.
         let ends = futures::future::join(
             finish(&on.store, &one, completed()),
             finish(&on.other, &two, completed()),
@@ -192,7 +193,7 @@ pub(super) async fn two_that_end_at_once_set_their_dependant_free(
         let (one, two) = ends.await;
         one?;
         two?;
-        match claim_this(&on, both).await? {
+        match claim_task(&on, both).await? {
             Some(last) => finish(&on.store, &last, completed()).await?,
             None => return fail_case(format!("round {round}: it still waits")),
         };

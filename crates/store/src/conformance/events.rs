@@ -1,4 +1,4 @@
-//! Messages: numbered, told in order, and waited for.
+//! Events: numbered, delivered in order, and waited for.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,8 +15,8 @@ use super::{
     fail_case, failed, finish, project, same,
 };
 
-/// Long enough for a busy machine; nothing waits for its end.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Long enough for a busy machine; no case waits until it elapses.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
 
 fn activity_message(project_id: i64, message: &str) -> Broadcast {
     Broadcast::ActivityUpdate {
@@ -28,8 +28,8 @@ fn activity_message(project_id: i64, message: &str) -> Broadcast {
     }
 }
 
-/// All messages after a number, page by page; a gap is a fault.
-pub(super) async fn read_on(
+/// Reads all events after a sequence number, page by page. A gap fails the case.
+pub(super) async fn read_all_after(
     store: &Arc<dyn TaskStore>,
     mut after: u64,
     limit: u32,
@@ -46,18 +46,18 @@ pub(super) async fn read_on(
             return Ok(all);
         }
         for event in page {
-            same!(event.seq, after + 1, "numbers have no gap");
+            same!(event.seq, after + 1, "sequence numbers must have no gap");
             after = event.seq;
             all.push(event);
         }
     }
 }
 
-pub(super) async fn p14_messages_are_read_from_any_number_on(on: StoreUnderTest) -> CaseResult {
+pub(super) async fn p14_events_are_read_from_any_seq(on: StoreUnderTest) -> CaseResult {
     let project = project(&on.store).await?.id;
     let task = add(&on.store, NewTask::new(project, "a task")).await?.id;
     let before = on.store.wait_for_events(0, Duration::ZERO).await?;
-    // Big and small batches, so that every way of writing them is taken.
+    // Batches of several sizes, so that every insert statement is used.
     let mut sent = Vec::new();
     for size in [1, 2, 3, 64, 100, 130] {
         let batch: Vec<Broadcast> = (0..size)
@@ -72,9 +72,9 @@ pub(super) async fn p14_messages_are_read_from_any_number_on(on: StoreUnderTest)
         before + sent.len() as u64
     );
     for cut in 0..=sent.len() {
-        let got = read_on(&on.other, before + cut as u64, 97).await?;
+        let got = read_all_after(&on.other, before + cut as u64, 97).await?;
         let got: Vec<_> = got.into_iter().map(|event| event.message).collect();
-        check!(got == sent[cut..], "after {cut} of them");
+        check!(got == sent[cut..], "after {cut} events");
     }
     let only = |project_id, task_id| EventFilter {
         project_id,
@@ -104,14 +104,14 @@ pub(super) async fn p14_messages_are_read_from_any_number_on(on: StoreUnderTest)
         .await;
     check!(
         matches!(huge, Err(StoreError::Refused(_))),
-        "it was not bounded"
+        "an oversized event was accepted"
     );
     Ok(())
 }
 
-pub(super) async fn p14_a_batch_that_is_said_twice_is_one(on: StoreUnderTest) -> CaseResult {
+pub(super) async fn p14_repeated_batch_is_stored_once(on: StoreUnderTest) -> CaseResult {
     let task = added(&on.store).await?;
-    let one = claimed(&on.store).await?;
+    let claimed_task = claimed(&on.store).await?;
     let about = |text: &str| Broadcast::ActivityUpdate {
         project_id: task.project_id,
         activity_type: "test".to_owned(),
@@ -122,7 +122,7 @@ pub(super) async fn p14_a_batch_that_is_said_twice_is_one(on: StoreUnderTest) ->
     let before = on.store.wait_for_events(0, Duration::ZERO).await?;
     let batches = [
         vec![about("a"), about("b"), about("c")],
-        // The same end, another beginning.
+        // The same last events, another first event.
         vec![about("b"), about("b"), about("c")],
         vec![about("d")],
         vec![about("a"), about("b"), about("c")],
@@ -131,33 +131,33 @@ pub(super) async fn p14_a_batch_that_is_said_twice_is_one(on: StoreUnderTest) ->
     for batch in batches {
         let first = on
             .store
-            .append_events(Some(one.attempt), batch.clone())
+            .append_events(Some(claimed_task.attempt), batch.clone())
             .await?;
         let again = on
             .other
-            .append_events(Some(one.attempt), batch.clone())
+            .append_events(Some(claimed_task.attempt), batch.clone())
             .await?;
-        same!(again, first, "the answer may have been lost");
+        same!(again, first, "the reply may have been lost");
         sent.extend(batch);
     }
-    let got = read_on(&on.store, before, 97).await?;
+    let got = read_all_after(&on.store, before, 97).await?;
     let got: Vec<_> = got.into_iter().map(|event| event.message).collect();
     same!(got, sent);
     Ok(())
 }
 
-pub(super) async fn p14_numbers_have_no_gap_under_many_writers(on: StoreUnderTest) -> CaseResult {
+pub(super) async fn p14_concurrent_writers_leave_no_seq_gaps(on: StoreUnderTest) -> CaseResult {
     let project = project(&on.store).await?.id;
     let start = on.store.wait_for_events(0, Duration::ZERO).await?;
     let ended = Arc::new(AtomicBool::new(false));
-    // A reader that follows must at no time see a number before a lower one.
+    // A reader that follows the log must never see a sequence number before a lower one.
     let follower = {
         let (store, ended) = (Arc::clone(&on.other), Arc::clone(&ended));
         tokio::spawn(async move {
             let mut seen = start;
             loop {
                 let last = ended.load(Ordering::Acquire);
-                seen += read_on(&store, seen, 0).await?.len() as u64;
+                seen += read_all_after(&store, seen, 0).await?.len() as u64;
                 if last {
                     return Ok::<u64, CaseFailure>(seen);
                 }
@@ -167,12 +167,12 @@ pub(super) async fn p14_numbers_have_no_gap_under_many_writers(on: StoreUnderTes
     };
     let mut writers = Vec::new();
     for writer in 0..16 {
-        let door = if writer % 2 == 0 {
+        let connection = if writer % 2 == 0 {
             &on.store
         } else {
             &on.other
         };
-        let store = Arc::clone(door);
+        let store = Arc::clone(connection);
         writers.push(tokio::spawn(async move {
             for at in 0..25 {
                 let size = at % 3 + 1;
@@ -192,12 +192,12 @@ pub(super) async fn p14_numbers_have_no_gap_under_many_writers(on: StoreUnderTes
     Ok(())
 }
 
-/// What was told about tasks: which, how it is now, and who says so.
+/// Returns the status events in the log: task, status and agent id.
 async fn statuses(
     store: &Arc<dyn TaskStore>,
 ) -> Result<Vec<(TaskId, TaskStatus, String)>, CaseFailure> {
-    let told = read_on(store, 0, 0).await?.into_iter();
-    let status = told.filter_map(|event| match event.message {
+    let events = read_all_after(store, 0, 0).await?.into_iter();
+    let statuses = events.filter_map(|event| match event.message {
         Broadcast::TaskStatus {
             task_id,
             status,
@@ -206,7 +206,7 @@ async fn statuses(
         } => Some((task_id, status, agent_id)),
         _ => None,
     });
-    Ok(status.collect())
+    Ok(statuses.collect())
 }
 
 pub(super) async fn every_status_change_is_broadcast(on: StoreUnderTest) -> CaseResult {
@@ -216,21 +216,21 @@ pub(super) async fn every_status_change_is_broadcast(on: StoreUnderTest) -> Case
         ..NewTask::new(task.project_id, "next")
     };
     let next = add(&on.store, next).await?;
-    let one = claimed(&on.store).await?;
-    finish(&on.store, &one, failed(true)).await?;
-    let one = claimed(&on.store).await?;
+    let claimed_task = claimed(&on.store).await?;
+    finish(&on.store, &claimed_task, failed(true)).await?;
+    let claimed_task = claimed(&on.store).await?;
     let release = Release {
         reason: "later".to_owned(),
         usage: Usage::default(),
     };
-    on.store.release(one.attempt, release).await?;
+    on.store.release(claimed_task.attempt, release).await?;
     claimed(&on.store).await?;
-    on.leap.advance(LEASE * 2);
+    on.clock_skew.advance(LEASE * 2);
     on.store.reclaim_expired().await?;
-    let one = claimed(&on.store).await?;
+    let claimed_task = claimed(&on.store).await?;
     let task = finish(
         &on.store,
-        &one,
+        &claimed_task,
         Outcome::Blocked {
             question: "?".to_owned(),
         },
@@ -238,15 +238,15 @@ pub(super) async fn every_status_change_is_broadcast(on: StoreUnderTest) -> Case
     .await?;
     let open = on.store.blockers(None, true).await?;
     let Some(blocker) = open.first() else {
-        return fail_case("the question is not there");
+        return fail_case("the question was not stored");
     };
     on.store.answer_blocker(blocker.id, "!".to_owned()).await?;
     on.store.cancel(task.id).await?;
     on.store.retry(task.id).await?;
-    let one = claimed(&on.store).await?;
-    finish(&on.store, &one, completed()).await?;
+    let claimed_task = claimed(&on.store).await?;
+    finish(&on.store, &claimed_task, completed()).await?;
 
-    let told = statuses(&on.store).await?;
+    let broadcast = statuses(&on.store).await?;
     use TaskStatus::{Blocked, Cancelled, Completed, InProgress, Pending};
     let (worker, backend) = ("worker", "backend-worker");
     let wanted = [
@@ -269,7 +269,7 @@ pub(super) async fn every_status_change_is_broadcast(on: StoreUnderTest) -> Case
         (task.id, Completed, backend),
     ];
     let wanted = wanted.map(|(task, status, agent)| (task, status, agent.to_owned()));
-    same!(told, wanted.to_vec());
+    same!(broadcast, wanted.to_vec());
     Ok(())
 }
 
@@ -281,9 +281,9 @@ pub(super) async fn waiters_are_woken(on: StoreUnderTest) -> CaseResult {
             .wait_for_events(seen, Duration::from_millis(1))
             .await?,
         seen,
-        "nothing new"
+        "there are no new events"
     );
-    // By the same door and by the other one.
+    // On the same connection and across connections.
     for (writer, reader) in [
         (&on.store, &on.store),
         (&on.store, &on.other),
@@ -291,15 +291,15 @@ pub(super) async fn waiters_are_woken(on: StoreUnderTest) -> CaseResult {
     ] {
         let waiter = {
             let reader = Arc::clone(reader);
-            tokio::spawn(async move { reader.wait_for_events(seen, PATIENCE).await })
+            tokio::spawn(async move { reader.wait_for_events(seen, WAIT_TIMEOUT).await })
         };
-        add(writer, NewTask::new(project, "news")).await?;
+        add(writer, NewTask::new(project, "a task")).await?;
         let now = waiter.await??;
-        check!(now > seen, "woken for nothing: {now} after {seen}");
+        check!(now > seen, "woken without a new event: {now} after {seen}");
         same!(
-            reader.wait_for_events(seen, PATIENCE).await?,
+            reader.wait_for_events(seen, WAIT_TIMEOUT).await?,
             now,
-            "what is there is seen at once"
+            "existing events are returned immediately"
         );
         seen = now;
     }

@@ -1,4 +1,4 @@
-//! A task's life with one worker.
+//! The lifecycle of a task with one worker.
 
 use windlass_core::Usage;
 use windlass_core::task::{
@@ -11,7 +11,7 @@ use super::{
     project, same,
 };
 
-pub(super) async fn a_task_comes_back_as_it_went(on: StoreUnderTest) -> CaseResult {
+pub(super) async fn task_fields_round_trip(on: StoreUnderTest) -> CaseResult {
     let project = project(&on.store).await?;
     same!(on.store.project(project.id).await?, project);
     same!(on.store.projects().await?, vec![project.clone()]);
@@ -46,7 +46,7 @@ pub(super) async fn a_task_comes_back_as_it_went(on: StoreUnderTest) -> CaseResu
     same!((task.attempt, task.max_attempts), (0, 7));
     same!((task.completed_at, task.output.as_deref()), (None, None));
     same!(on.store.task(task.id).await?, task);
-    // No database may be told a NUL, so none is.
+    // PostgreSQL rejects NUL, so both stores replace it.
     let nul = add(&on.store, NewTask::new(project.id, "a\0b")).await?;
     same!(nul.title, "a\u{FFFD}b");
 
@@ -73,56 +73,56 @@ pub(super) async fn a_task_comes_back_as_it_went(on: StoreUnderTest) -> CaseResu
     Ok(())
 }
 
-pub(super) async fn what_does_not_fit_is_refused(on: StoreUnderTest) -> CaseResult {
+pub(super) async fn invalid_task_is_rejected(on: StoreUnderTest) -> CaseResult {
     let project = project(&on.store).await?;
-    let fine = || NewTask::new(project.id, "sell tea");
-    let bad = [
+    let valid = || NewTask::new(project.id, "sell tea");
+    let invalid = [
         NewTask {
             priority: 5,
-            ..fine()
+            ..valid()
         },
         NewTask {
             workflow_step: 0,
-            ..fine()
+            ..valid()
         },
         NewTask {
             workflow_step: 16,
-            ..fine()
+            ..valid()
         },
         NewTask {
             max_attempts: 0,
-            ..fine()
+            ..valid()
         },
         NewTask {
             title: String::new(),
-            ..fine()
+            ..valid()
         },
     ];
-    for new in bad {
-        // One that does not fit keeps the others out, too.
-        let answer = on.store.enqueue(vec![fine(), new.clone()]).await;
+    for new in invalid {
+        // One invalid task rejects the whole batch.
+        let result = on.store.enqueue(vec![valid(), new.clone()]).await;
         check!(
-            matches!(answer, Err(StoreError::Refused(_))),
-            "{new:?} gave {answer:?}"
+            matches!(result, Err(StoreError::Refused(_))),
+            "{new:?} gave {result:?}"
         );
     }
-    let nowhere = NewTask {
+    let unknown_project = NewTask {
         project_id: 999,
-        ..fine()
+        ..valid()
     };
-    let answer = on.store.enqueue(vec![fine(), nowhere]).await;
+    let result = on.store.enqueue(vec![valid(), unknown_project]).await;
     check!(
-        matches!(answer, Err(StoreError::NotFound { .. })),
-        "{answer:?}"
+        matches!(result, Err(StoreError::NotFound { .. })),
+        "{result:?}"
     );
     let waits = NewTask {
         dependencies: vec![Dependency::Task(999)],
-        ..fine()
+        ..valid()
     };
-    let answer = on.store.enqueue(vec![fine(), waits]).await;
+    let result = on.store.enqueue(vec![valid(), waits]).await;
     check!(
-        matches!(answer, Err(StoreError::NotFound { .. })),
-        "{answer:?}"
+        matches!(result, Err(StoreError::NotFound { .. })),
+        "{result:?}"
     );
     same!(
         on.store.tasks(TaskFilter::default()).await?,
@@ -132,9 +132,9 @@ pub(super) async fn what_does_not_fit_is_refused(on: StoreUnderTest) -> CaseResu
     Ok(())
 }
 
-pub(super) async fn what_is_not_there_is_said_so(on: StoreUnderTest) -> CaseResult {
+pub(super) async fn missing_records_return_not_found(on: StoreUnderTest) -> CaseResult {
     let store = &on.store;
-    let said = [
+    let errors = [
         store.task(7).await.err(),
         store.project(7).await.err(),
         store.issue(7).await.err(),
@@ -147,7 +147,7 @@ pub(super) async fn what_is_not_there_is_said_so(on: StoreUnderTest) -> CaseResu
         store.trace("7".to_owned()).await.err(),
         store.add_dependency(7, 8).await.err(),
     ];
-    for error in said {
+    for error in errors {
         check!(
             matches!(error, Some(StoreError::NotFound { .. })),
             "{error:?}"
@@ -158,9 +158,9 @@ pub(super) async fn what_is_not_there_is_said_so(on: StoreUnderTest) -> CaseResu
     Ok(())
 }
 
-pub(super) async fn tasks_are_taken_in_order(on: StoreUnderTest) -> CaseResult {
+pub(super) async fn claim_follows_priority_step_and_id(on: StoreUnderTest) -> CaseResult {
     let project = project(&on.store).await?;
-    // Priority first, then step, then age; added in an order that is none of these.
+    // Priority first, then step, then age. The tasks are added in a different order.
     let wanted = [
         (0, 1),
         (0, 2),
@@ -187,7 +187,7 @@ pub(super) async fn tasks_are_taken_in_order(on: StoreUnderTest) -> CaseResult {
         let task = claimed(&on.store).await?.task;
         same!((task.priority, task.workflow_step), step, "number {at}");
         if at > 0 && wanted[at - 1] == step {
-            check!(task.id > last, "of two equals the older one goes first");
+            check!(task.id > last, "the older of two equal tasks comes first");
         }
         last = task.id;
     }
@@ -195,7 +195,7 @@ pub(super) async fn tasks_are_taken_in_order(on: StoreUnderTest) -> CaseResult {
     Ok(())
 }
 
-pub(super) async fn a_claim_may_be_choosy(on: StoreUnderTest) -> CaseResult {
+pub(super) async fn claim_respects_filters(on: StoreUnderTest) -> CaseResult {
     let project = project(&on.store).await?;
     let new = |kind| NewTask {
         kind,
@@ -230,7 +230,7 @@ pub(super) async fn a_claim_may_be_choosy(on: StoreUnderTest) -> CaseResult {
     Ok(())
 }
 
-pub(super) async fn attempts_are_counted_and_then_it_failed(on: StoreUnderTest) -> CaseResult {
+pub(super) async fn task_fails_after_last_attempt(on: StoreUnderTest) -> CaseResult {
     let project = project(&on.store).await?;
     let new = NewTask {
         max_attempts: 2,
@@ -257,7 +257,7 @@ pub(super) async fn attempts_are_counted_and_then_it_failed(on: StoreUnderTest) 
     same!(
         (task.status, task.attempt),
         (TaskStatus::Pending, 2),
-        "the number only grows"
+        "the attempt number only grows"
     );
     let third = claimed(&on.store).await?;
     same!(third.attempt.number, 3);
@@ -270,12 +270,12 @@ pub(super) async fn attempts_are_counted_and_then_it_failed(on: StoreUnderTest) 
         finish(&on.store, &fourth, failed(false)).await?.status,
         TaskStatus::Failed
     );
-    let answer = on.store.cancel(task.id).await;
-    check!(matches!(answer, Err(StoreError::Refused(_))), "{answer:?}");
+    let result = on.store.cancel(task.id).await;
+    check!(matches!(result, Err(StoreError::Refused(_))), "{result:?}");
     Ok(())
 }
 
-pub(super) async fn p7_what_is_given_back_uses_up_no_attempt(on: StoreUnderTest) -> CaseResult {
+pub(super) async fn p7_released_attempt_is_not_counted(on: StoreUnderTest) -> CaseResult {
     let project = project(&on.store).await?;
     let new = NewTask {
         max_attempts: 1,
@@ -329,7 +329,7 @@ pub(super) fn proof() -> Proof {
     }
 }
 
-pub(super) async fn completed_has_a_time_and_a_proof(on: StoreUnderTest) -> CaseResult {
+pub(super) async fn completed_task_has_time_and_proof(on: StoreUnderTest) -> CaseResult {
     let task = added(&on.store).await?;
     same!(on.store.proof(task.id).await?, None);
     let one = claimed(&on.store).await?;
@@ -345,7 +345,7 @@ pub(super) async fn completed_has_a_time_and_a_proof(on: StoreUnderTest) -> Case
     check!(task.completed_at.is_some() && !task.unverified, "{task:?}");
     same!(on.store.proof(task.id).await?, Some(proof()));
 
-    // Put back, it is no longer completed, and has nothing to show for it.
+    // After a retry the task is no longer completed and has no proof.
     let task = on.store.retry(task.id).await?;
     same!(
         (task.status, task.completed_at),
@@ -359,7 +359,7 @@ pub(super) async fn completed_has_a_time_and_a_proof(on: StoreUnderTest) -> Case
     Ok(())
 }
 
-pub(super) async fn usage_adds_up(on: StoreUnderTest) -> CaseResult {
+pub(super) async fn usage_is_summed_over_attempts(on: StoreUnderTest) -> CaseResult {
     let task = added(&on.store).await?;
     let used = |input_tokens| Usage {
         input_tokens,

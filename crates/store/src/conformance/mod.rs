@@ -1,29 +1,30 @@
-//! One suite for every store.
+//! The conformance suite that every store must pass.
 //!
-//! [`exercise`] asks for a fresh store per case and looks whether it holds what the contract says: under many clients,
-//! with two doors to the same data, and with a clock that leaps. The cases that prove a promise carry its number.
+//! [`exercise`] creates a fresh store for each case and checks it against the contract: with many clients,
+//! with two connections to the same data, and with clock jumps. Cases that prove a promise have its number in
+//! their name.
 //!
 //! ```
 //! # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
 //! use std::time::Duration;
-//! use windlass_store::conformance::{self, Subject};
-//! use windlass_store::{Settings, open_with};
+//! use windlass_store::conformance::{self, StoreUnderTest};
+//! use windlass_store::{StoreSettings, open_with};
 //!
-//! let folder = tempfile::tempdir().unwrap();
-//! let url = |name: &str| format!("sqlite:{}/{name}.db", folder.path().display());
-//! # let only = ["a_task_comes_back_as_it_went"];
+//! let dir = tempfile::tempdir().unwrap();
+//! let url = |name: &str| format!("sqlite:{}/{name}.db", dir.path().display());
+//! # let only = ["task_fields_round_trip"];
 //! let report = conformance::exercise_only(&only, async |name: &str| {
-//!     let settings = Settings::default();
-//!     let leap = settings.leap.clone();
-//!     Ok(Subject {
+//!     let settings = StoreSettings::default();
+//!     let clock_skew = settings.clock_skew.clone();
+//!     Ok(StoreUnderTest {
 //!         store: open_with(&url(name), settings.clone()).await?,
 //!         other: open_with(&url(name), settings).await?,
-//!         leap,
-//!         spend: Duration::from_secs(1),
+//!         clock_skew,
+//!         load_duration: Duration::from_secs(1),
 //!     })
 //! })
 //! .await;
-//! assert!(report.is_passed(), "{report}");
+//! assert!(report.passed(), "{report}");
 //! # });
 //! ```
 
@@ -49,9 +50,9 @@ use windlass_core::{Clock, SystemClock, Usage};
 
 use crate::ClockSkew;
 
-/// The longest that a case may take.
+/// Time limit of a case.
 const CASE_TIMEOUT: Duration = Duration::from_secs(180);
-/// The lease that cases take; none of them waits for it.
+/// The lease that cases claim with; no case waits for it to expire.
 const LEASE: Duration = Duration::from_secs(30);
 
 /// A fresh store.
@@ -59,15 +60,15 @@ const LEASE: Duration = Duration::from_secs(30);
 pub struct StoreUnderTest {
     /// The store.
     pub store: Arc<dyn TaskStore>,
-    /// The same data through another door, as another process has it.
+    /// A second connection to the same data, as another process would have.
     pub other: Arc<dyn TaskStore>,
-    /// Moves the clock of both.
-    pub leap: ClockSkew,
-    /// How long the case under load keeps going.
-    pub spend: Duration,
+    /// Moves the clock of both connections.
+    pub clock_skew: ClockSkew,
+    /// How long the load case runs.
+    pub load_duration: Duration,
 }
 
-/// What a store did that it should not have done.
+/// Why a case failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaseFailure(String);
 
@@ -79,25 +80,25 @@ impl fmt::Display for CaseFailure {
 
 impl From<StoreError> for CaseFailure {
     fn from(error: StoreError) -> Self {
-        Self(format!("the store answered: {error}"))
+        Self(format!("the store returned an error: {error}"))
     }
 }
 
 impl From<tokio::task::JoinError> for CaseFailure {
     fn from(error: tokio::task::JoinError) -> Self {
-        Self(format!("a client broke: {error}"))
+        Self(format!("a client panicked: {error}"))
     }
 }
 
-/// What a case found.
+/// Result of a case.
 pub type CaseResult = Result<(), CaseFailure>;
 
-/// Fails the case with a sentence.
+/// Fails the case with a message.
 fn fail_case<T>(what: impl Into<String>) -> Result<T, CaseFailure> {
     Err(CaseFailure(what.into()))
 }
 
-/// Fails the case unless this holds.
+/// Fails the case unless the condition is true.
 macro_rules! check {
     ($holds:expr, $($why:tt)+) => {
         if !$holds {
@@ -106,7 +107,7 @@ macro_rules! check {
     };
 }
 
-/// Fails the case unless these are the same.
+/// Fails the case unless the values are equal.
 macro_rules! same {
     ($found:expr, $wanted:expr $(,)?) => {
         same!($found, $wanted, "")
@@ -134,77 +135,77 @@ type Case = (
 
 /// Lists cases under their own names.
 macro_rules! cases {
-    ($($home:ident::$name:ident),+ $(,)?) => {
-        const CASES: &[Case] = &[$((stringify!($name), |subject| Box::pin($home::$name(subject)))),+];
+    ($($module:ident::$name:ident),+ $(,)?) => {
+        const CASES: &[Case] = &[$((stringify!($name), |subject| Box::pin($module::$name(subject)))),+];
     };
 }
 
 cases![
-    lifecycle::a_task_comes_back_as_it_went,
-    lifecycle::what_does_not_fit_is_refused,
-    lifecycle::what_is_not_there_is_said_so,
-    lifecycle::tasks_are_taken_in_order,
-    lifecycle::a_claim_may_be_choosy,
-    lifecycle::attempts_are_counted_and_then_it_failed,
-    lifecycle::p7_what_is_given_back_uses_up_no_attempt,
-    lifecycle::completed_has_a_time_and_a_proof,
-    lifecycle::usage_adds_up,
-    deps::a_task_waits_for_what_it_needs,
-    deps::a_circle_is_refused,
-    deps::a_failed_task_blocks_its_dependants_until_it_is_put_back,
-    deps::two_that_end_at_once_set_their_dependant_free,
+    lifecycle::task_fields_round_trip,
+    lifecycle::invalid_task_is_rejected,
+    lifecycle::missing_records_return_not_found,
+    lifecycle::claim_follows_priority_step_and_id,
+    lifecycle::claim_respects_filters,
+    lifecycle::task_fails_after_last_attempt,
+    lifecycle::p7_released_attempt_is_not_counted,
+    lifecycle::completed_task_has_time_and_proof,
+    lifecycle::usage_is_summed_over_attempts,
+    deps::task_waits_for_its_dependencies,
+    deps::dependency_cycle_is_rejected,
+    deps::failed_task_blocks_dependents_until_retried,
+    deps::concurrent_completions_unblock_dependent,
     user_actions::cancel_is_requested_while_running,
-    user_actions::a_question_is_answered_once,
-    user_actions::a_permission_is_decided_once,
-    user_actions::attempts_are_remembered,
-    user_actions::traces_are_kept,
-    events::p14_messages_are_read_from_any_number_on,
-    events::p14_a_batch_that_is_said_twice_is_one,
-    events::p14_numbers_have_no_gap_under_many_writers,
+    user_actions::blocker_is_answered_once,
+    user_actions::approval_is_decided_once,
+    user_actions::attempts_are_listed_with_outcomes,
+    user_actions::traces_are_stored,
+    events::p14_events_are_read_from_any_seq,
+    events::p14_repeated_batch_is_stored_once,
+    events::p14_concurrent_writers_leave_no_seq_gaps,
     events::every_status_change_is_broadcast,
     events::waiters_are_woken,
-    promises::p1_what_was_accepted_is_there,
-    promises::p2_a_silent_worker_loses_its_task,
-    promises::p3_a_late_attempt_changes_nothing,
-    promises::p3_an_end_that_is_said_twice_is_one,
-    promises::p4_what_was_to_be_published_is_remembered,
-    promises::p6_same_key_one_task_under_a_hundred_clients,
-    promises::p8_a_clock_that_leaps_loses_and_doubles_nothing,
-    connections::p9_two_doors_show_the_same,
-    connections::nobody_gets_the_same_task_twice,
-    model::p3_leases_are_as_in_the_model,
-    writers::p9_sixteen_writers_at_once,
+    promises::p1_accepted_tasks_are_stored,
+    promises::p2_task_without_heartbeats_is_reclaimed,
+    promises::p3_superseded_attempt_changes_nothing,
+    promises::p3_repeated_finish_is_idempotent,
+    promises::p4_publish_intent_is_stored,
+    promises::p6_same_key_from_a_hundred_clients_gives_one_task,
+    promises::p8_clock_jump_neither_loses_nor_repeats_work,
+    connections::p9_two_connections_see_the_same_data,
+    connections::each_task_is_claimed_once,
+    model::p3_leases_match_the_model,
+    writers::p9_sixteen_concurrent_writers_stay_consistent,
 ];
 
-/// The names of all cases.
+/// Returns the names of all cases.
 pub fn names() -> impl Iterator<Item = &'static str> {
     CASES.iter().map(|(name, _)| *name)
 }
 
-/// What became of each case.
+/// The result of each case.
 #[derive(Debug, Clone, Default)]
 pub struct Report(Vec<(&'static str, CaseResult)>);
 
 impl Report {
-    /// Whether every case was passed, and there was one.
+    /// Returns `true` if every case passed and there was at least one.
     pub fn passed(&self) -> bool {
-        !self.0.is_empty() && self.0.iter().all(|(_, verdict)| verdict.is_ok())
+        !self.0.is_empty() && self.0.iter().all(|(_, result)| result.is_ok())
     }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (name, verdict) in &self.0 {
-            match verdict {
+        for (name, result) in &self.0 {
+            match result {
                 Ok(()) => writeln!(f, "passed  {name}")?,
-                Err(fault) => writeln!(f, "FAILED  {name}: {fault}")?,
+                Err(failure) => writeln!(f, "FAILED  {name}: {failure}")?,
             }
         }
         Ok(())
     }
 }
 
-/// Runs every case, each on a fresh store. `make` is told the case's name.
+/// Runs every case, each on a fresh store. `make` gets the name of the case.
 pub async fn exercise<F>(make: F) -> Report
 where
     F: AsyncFn(&str) -> StoreResult<StoreUnderTest>,
@@ -213,7 +214,7 @@ where
     exercise_only(&all, make).await
 }
 
-/// Runs some cases by their names.
+/// Runs the named cases.
 pub async fn exercise_only<F>(only: &[&str], make: F) -> Report
 where
     F: AsyncFn(&str) -> StoreResult<StoreUnderTest>,
@@ -221,19 +222,19 @@ where
     let clock = SystemClock::new();
     let mut report = Report::default();
     for (name, case) in CASES.iter().filter(|(name, _)| only.contains(name)) {
-        let verdict = match make(name).await {
+        let result = match make(name).await {
             Ok(subject) => tokio::select! {
-                verdict = case(subject) => verdict,
+                result = case(subject) => result,
                 () = clock.sleep(CASE_TIMEOUT) => fail_case(format!("it did not end within {} s", CASE_TIMEOUT.as_secs())),
             },
             Err(error) => Err(error.into()),
         };
-        report.0.push((name, verdict));
+        report.0.push((name, result));
     }
     report
 }
 
-// What most cases begin with.
+// Helpers that most cases use.
 
 async fn project(store: &Arc<dyn TaskStore>) -> Result<Project, CaseFailure> {
     let root = PathBuf::from("/home/me/shop");
@@ -287,8 +288,10 @@ fn failed(again: bool) -> Outcome {
 
 async fn finish(
     store: &Arc<dyn TaskStore>,
-    one: &Claimed,
+    claimed: &Claimed,
     outcome: Outcome,
 ) -> Result<Task, CaseFailure> {
-    Ok(store.finish(one.attempt, outcome, Usage::default()).await?)
+    Ok(store
+        .finish(claimed.attempt, outcome, Usage::default())
+        .await?)
 }

@@ -1,4 +1,4 @@
-//! Leases against a model: whatever is done in whatever order, the store is where the model says.
+//! Compares leases with a reference model, for random sequences of operations.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,52 +11,52 @@ use windlass_core::task::{
 
 use super::{CaseResult, StoreUnderTest, any, fail_case, project};
 
-/// Far longer than a case takes, so that only leaps make a lease run out.
-const TERM: Duration = Duration::from_secs(1_500);
+/// Far longer than a case takes, so that leases expire only by clock jumps.
+const LEASE: Duration = Duration::from_secs(1_500);
 const STEP: Duration = Duration::from_secs(1_000);
 const SEEDS: u64 = 8;
 const STEPS: usize = 60;
 const TASKS: usize = 2;
 const ATTEMPTS: u32 = 3;
 
-/// A number from a seed, the same on every machine.
+/// A random number generator that gives the same numbers on every machine.
 struct Rng(u64);
 
 impl Rng {
-    fn next_u64(&mut self, sides: u64) -> u64 {
-        // SplitMix64: short, and good enough to mix deeds.
+    fn next_u64(&mut self, below: u64) -> u64 {
+        // SplitMix64: short, and good enough to choose operations.
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (mixed ^ (mixed >> 31)) % sides
+        (mixed ^ (mixed >> 31)) % below
     }
 }
 
-/// What is done.
+/// An operation on the store.
 #[derive(Debug, Clone, Copy)]
 enum Op {
     Claim,
     Heartbeat(AttemptRef),
     Complete(AttemptRef),
     Fail(AttemptRef),
-    Ask(AttemptRef),
-    Stop(AttemptRef),
+    Block(AttemptRef),
+    ConfirmCancel(AttemptRef),
     Release(AttemptRef),
-    Intend(AttemptRef),
+    RecordIntent(AttemptRef),
     Cancel(TaskId),
     Retry(TaskId),
-    Ahead,
-    Sweep,
+    AdvanceClock,
+    Reclaim,
 }
 
-/// What came of it.
+/// Result of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum OpResult {
-    Got(Option<AttemptRef>),
+    Claimed(Option<AttemptRef>),
     Lease(LeaseStatus),
     Status(TaskStatus),
-    Swept(Vec<TaskId>),
+    Reclaimed(Vec<TaskId>),
     Superseded,
     Refused,
     Done,
@@ -68,7 +68,7 @@ impl fmt::Display for OpResult {
     }
 }
 
-/// A task as the model knows it.
+/// A task in the model.
 #[derive(Debug, Clone, Default)]
 struct ModelTask {
     status: TaskStatus,
@@ -76,8 +76,8 @@ struct ModelTask {
     tries: u32,
     until: Duration,
     cancel: bool,
-    /// How the last attempt ended by its own word.
-    word: Option<&'static str>,
+    /// The outcome that the last attempt reported.
+    reported: Option<&'static str>,
 }
 
 #[derive(Debug, Default)]
@@ -92,11 +92,11 @@ impl ReferenceModel {
         (task.status == TaskStatus::InProgress && task.attempt == attempt.number).then_some(task)
     }
 
-    fn expect(&mut self, deed: Op) -> OpResult {
-        match deed {
+    fn expect(&mut self, op: Op) -> OpResult {
+        match op {
             Op::Claim => self.claim(),
             Op::Heartbeat(attempt) => {
-                let until = self.now + TERM;
+                let until = self.now + LEASE;
                 match self.held(attempt) {
                     None => OpResult::Superseded,
                     Some(task) => {
@@ -110,8 +110,8 @@ impl ReferenceModel {
                 }
             }
             Op::Complete(attempt) => self.end(attempt, "completed", |_| TaskStatus::Completed),
-            Op::Ask(attempt) => self.end(attempt, "blocked", |_| TaskStatus::Blocked),
-            Op::Stop(attempt) => self.end(attempt, "cancelled", |_| TaskStatus::Cancelled),
+            Op::Block(attempt) => self.end(attempt, "blocked", |_| TaskStatus::Blocked),
+            Op::ConfirmCancel(attempt) => self.end(attempt, "cancelled", |_| TaskStatus::Cancelled),
             Op::Fail(attempt) => self.end(attempt, "failed", |task| {
                 if task.tries < ATTEMPTS {
                     TaskStatus::Pending
@@ -131,17 +131,17 @@ impl ReferenceModel {
                     OpResult::Done
                 }
             },
-            Op::Intend(attempt) => match self.held(attempt) {
+            Op::RecordIntent(attempt) => match self.held(attempt) {
                 None => OpResult::Superseded,
                 Some(_) => OpResult::Done,
             },
             Op::Cancel(id) => self.cancel(id),
             Op::Retry(id) => self.retry(id),
-            Op::Ahead => {
+            Op::AdvanceClock => {
                 self.now += STEP;
                 OpResult::Done
             }
-            Op::Sweep => self.sweep(),
+            Op::Reclaim => self.reclaim(),
         }
     }
 
@@ -151,13 +151,13 @@ impl ReferenceModel {
             .tasks
             .iter_mut()
             .find(|(_, task)| task.status == TaskStatus::Pending);
-        OpResult::Got(next.map(|(id, task)| {
+        OpResult::Claimed(next.map(|(id, task)| {
             task.status = TaskStatus::InProgress;
             task.attempt += 1;
             task.tries += 1;
-            task.until = now + TERM;
+            task.until = now + LEASE;
             task.cancel = false;
-            task.word = None;
+            task.reported = None;
             AttemptRef {
                 task: *id,
                 number: task.attempt,
@@ -168,12 +168,12 @@ impl ReferenceModel {
     fn end(
         &mut self,
         attempt: AttemptRef,
-        word: &'static str,
+        reported: &'static str,
         status: fn(&ModelTask) -> TaskStatus,
     ) -> OpResult {
         match self.held(attempt) {
             Some(task) => {
-                task.word = Some(word);
+                task.reported = Some(reported);
                 task.status = match status(task) {
                     TaskStatus::Completed => TaskStatus::Completed,
                     _ if task.cancel => TaskStatus::Cancelled,
@@ -182,7 +182,7 @@ impl ReferenceModel {
                 OpResult::Status(task.status)
             }
             None => match self.tasks.get(&attempt.task) {
-                Some(task) if task.attempt == attempt.number && task.word == Some(word) => {
+                Some(task) if task.attempt == attempt.number && task.reported == Some(reported) => {
                     OpResult::Status(task.status)
                 }
                 _ => OpResult::Superseded,
@@ -213,9 +213,9 @@ impl ReferenceModel {
         }
     }
 
-    fn sweep(&mut self) -> OpResult {
+    fn reclaim(&mut self) -> OpResult {
         let now = self.now;
-        let mut swept = Vec::new();
+        let mut reclaimed = Vec::new();
         for (id, task) in &mut self.tasks {
             if task.status == TaskStatus::InProgress && task.until < now {
                 task.status = if task.cancel {
@@ -225,33 +225,33 @@ impl ReferenceModel {
                 } else {
                     TaskStatus::Failed
                 };
-                swept.push(*id);
+                reclaimed.push(*id);
             }
         }
-        OpResult::Swept(swept)
+        OpResult::Reclaimed(reclaimed)
     }
 }
 
-async fn execute(on: &StoreUnderTest, deed: Op) -> Result<OpResult, StoreError> {
+async fn execute(on: &StoreUnderTest, op: Op) -> Result<OpResult, StoreError> {
     let store = &on.store;
     let end = async |attempt, outcome| {
         let task = store.finish(attempt, outcome, Usage::default()).await?;
         Ok(OpResult::Status(task.status))
     };
-    match deed {
+    match op {
         Op::Claim => {
             let claim = Claim {
-                lease: TERM,
+                lease: LEASE,
                 ..any("w")
             };
-            Ok(OpResult::Got(
+            Ok(OpResult::Claimed(
                 store.claim(claim).await?.map(|got| got.attempt),
             ))
         }
-        Op::Heartbeat(attempt) => Ok(OpResult::Lease(store.heartbeat(attempt, TERM).await?)),
+        Op::Heartbeat(attempt) => Ok(OpResult::Lease(store.heartbeat(attempt, LEASE).await?)),
         Op::Complete(attempt) => end(attempt, super::completed()).await,
         Op::Fail(attempt) => end(attempt, super::failed(true)).await,
-        Op::Ask(attempt) => {
+        Op::Block(attempt) => {
             end(
                 attempt,
                 Outcome::Blocked {
@@ -260,7 +260,7 @@ async fn execute(on: &StoreUnderTest, deed: Op) -> Result<OpResult, StoreError> 
             )
             .await
         }
-        Op::Stop(attempt) => end(attempt, Outcome::Cancelled).await,
+        Op::ConfirmCancel(attempt) => end(attempt, Outcome::Cancelled).await,
         Op::Release(attempt) => {
             let release = Release {
                 reason: "later".to_owned(),
@@ -269,52 +269,54 @@ async fn execute(on: &StoreUnderTest, deed: Op) -> Result<OpResult, StoreError> 
             store.release(attempt, release).await?;
             Ok(OpResult::Done)
         }
-        Op::Intend(attempt) => {
+        Op::RecordIntent(attempt) => {
             store.record_intent(attempt, "c".repeat(40)).await?;
             Ok(OpResult::Done)
         }
         Op::Cancel(task) => Ok(OpResult::Status(store.cancel(task).await?.status)),
         Op::Retry(task) => Ok(OpResult::Status(store.retry(task).await?.status)),
-        Op::Ahead => {
-            on.leap.advance(STEP);
+        Op::AdvanceClock => {
+            on.clock_skew.advance(STEP);
             Ok(OpResult::Done)
         }
-        Op::Sweep => {
-            let swept = store.reclaim_expired().await?;
-            Ok(OpResult::Swept(swept.iter().map(|task| task.id).collect()))
+        Op::Reclaim => {
+            let reclaimed = store.reclaim_expired().await?;
+            Ok(OpResult::Reclaimed(
+                reclaimed.iter().map(|task| task.id).collect(),
+            ))
         }
     }
 }
 
-/// Picks a deed. Attempts are any that ever were: most of them are late.
-fn pick(dice: &mut Rng, tasks: &[TaskId], attempts: &[AttemptRef]) -> Op {
-    let task = tasks[dice.next_u64(TASKS as u64) as usize];
+/// Picks an operation. The attempt is any earlier one, so most operations are stale.
+fn pick(rng: &mut Rng, tasks: &[TaskId], attempts: &[AttemptRef]) -> Op {
+    let task = tasks[rng.next_u64(TASKS as u64) as usize];
     let Some(newest) = attempts.len().checked_sub(1) else {
         return Op::Claim;
     };
-    // The newest ones more often, else hardly anything would ever succeed.
-    let back = dice.next_u64(3).min(dice.next_u64(4)) as usize;
+    // Newer attempts are picked more often; otherwise hardly any operation would succeed.
+    let back = rng.next_u64(3).min(rng.next_u64(4)) as usize;
     let attempt = attempts[newest.saturating_sub(back)];
-    match dice.next_u64(16) {
+    match rng.next_u64(16) {
         0..=3 => Op::Claim,
         4 | 5 => Op::Heartbeat(attempt),
         6 => Op::Complete(attempt),
         7 => Op::Fail(attempt),
-        8 => Op::Ask(attempt),
-        9 => Op::Stop(attempt),
+        8 => Op::Block(attempt),
+        9 => Op::ConfirmCancel(attempt),
         10 => Op::Release(attempt),
-        11 => Op::Intend(attempt),
+        11 => Op::RecordIntent(attempt),
         12 => Op::Cancel(task),
         13 => Op::Retry(task),
-        14 => Op::Ahead,
-        _ => Op::Sweep,
+        14 => Op::AdvanceClock,
+        _ => Op::Reclaim,
     }
 }
 
-pub(super) async fn p3_leases_are_as_in_the_model(on: StoreUnderTest) -> CaseResult {
+pub(super) async fn p3_leases_match_the_model(on: StoreUnderTest) -> CaseResult {
     let project = project(&on.store).await?.id;
     for seed in 0..SEEDS {
-        // Each seed has tasks of its own; those of the last are out of the way.
+        // Each seed has its own tasks; the tasks of the previous seed have ended.
         let new = NewTask {
             max_attempts: ATTEMPTS,
             ..NewTask::new(project, format!("{seed}"))
@@ -322,7 +324,7 @@ pub(super) async fn p3_leases_are_as_in_the_model(on: StoreUnderTest) -> CaseRes
         let added = on.store.enqueue(vec![new; TASKS]).await?;
         let tasks: Vec<TaskId> = added.iter().map(|added| added.task.id).collect();
         run_ops(&on, seed, &tasks).await?;
-        on.leap.advance(STEP * 2);
+        on.clock_skew.advance(STEP * 2);
         on.store.reclaim_expired().await?;
         for task in tasks {
             let ended = on.store.task(task).await?.status.is_final();
@@ -335,7 +337,7 @@ pub(super) async fn p3_leases_are_as_in_the_model(on: StoreUnderTest) -> CaseRes
 }
 
 async fn run_ops(on: &StoreUnderTest, seed: u64, tasks: &[TaskId]) -> CaseResult {
-    let mut dice = Rng(seed);
+    let mut rng = Rng(seed);
     let mut model = ReferenceModel::default();
     model
         .tasks
@@ -343,19 +345,19 @@ async fn run_ops(on: &StoreUnderTest, seed: u64, tasks: &[TaskId]) -> CaseResult
     let mut attempts: Vec<AttemptRef> = Vec::new();
     let mut done = Vec::new();
     for _ in 0..STEPS {
-        let deed = pick(&mut dice, tasks, &attempts);
-        let wanted = model.expect(deed);
-        let came = match execute(on, deed).await {
-            Ok(came) => came,
+        let op = pick(&mut rng, tasks, &attempts);
+        let wanted = model.expect(op);
+        let result = match execute(on, op).await {
+            Ok(result) => result,
             Err(StoreError::Superseded { .. }) => OpResult::Superseded,
             Err(StoreError::Refused(_)) => OpResult::Refused,
             Err(error) => return Err(error.into()),
         };
-        if let OpResult::Got(Some(attempt)) = &came {
+        if let OpResult::Claimed(Some(attempt)) = &result {
             attempts.push(*attempt);
         }
-        done.push(format!("{deed:?} → {came}"));
-        if came != wanted {
+        done.push(format!("{op:?} → {result}"));
+        if result != wanted {
             return fail_case(format!(
                 "seed {seed}: {wanted} was expected:\n{}",
                 done.join("\n")

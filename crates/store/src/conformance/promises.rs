@@ -1,4 +1,4 @@
-//! The promises that one store can show by itself.
+//! The promises that a single store can prove.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::{
     fail_case, failed, finish, project, same,
 };
 
-pub(super) async fn p1_what_was_accepted_is_there(on: StoreUnderTest) -> CaseResult {
+pub(super) async fn p1_accepted_tasks_are_stored(on: StoreUnderTest) -> CaseResult {
     let project = project(&on.store).await?.id;
     let mut clients = Vec::new();
     for client in 0..32 {
@@ -33,7 +33,7 @@ pub(super) async fn p1_what_was_accepted_is_there(on: StoreUnderTest) -> CaseRes
     for client in clients {
         accepted.extend(client.await??);
     }
-    same!(accepted.len(), 160, "each has a number of its own");
+    same!(accepted.len(), 160, "each task has its own id");
     let found: BTreeSet<i64> = on
         .other
         .tasks(TaskFilter::default())
@@ -45,40 +45,44 @@ pub(super) async fn p1_what_was_accepted_is_there(on: StoreUnderTest) -> CaseRes
     Ok(())
 }
 
-pub(super) async fn p2_a_silent_worker_loses_its_task(on: StoreUnderTest) -> CaseResult {
+pub(super) async fn p2_task_without_heartbeats_is_reclaimed(on: StoreUnderTest) -> CaseResult {
     let task = added(&on.store).await?;
-    let silent = claimed(&on.store).await?;
-    same!(on.other.reclaim_expired().await?, vec![], "its lease holds");
-    on.leap.advance(LEASE / 2);
-    on.store.heartbeat(silent.attempt, LEASE).await?;
-    on.leap.advance(LEASE * 2 / 3);
-    same!(on.other.reclaim_expired().await?, vec![], "it was renewed");
-    on.leap.advance(LEASE);
-    // Late, but nobody has taken it yet.
+    let first = claimed(&on.store).await?;
     same!(
-        on.store.heartbeat(silent.attempt, LEASE).await?,
+        on.other.reclaim_expired().await?,
+        vec![],
+        "the lease is valid"
+    );
+    on.clock_skew.advance(LEASE / 2);
+    on.store.heartbeat(first.attempt, LEASE).await?;
+    on.clock_skew.advance(LEASE * 2 / 3);
+    same!(on.other.reclaim_expired().await?, vec![], "it was renewed");
+    on.clock_skew.advance(LEASE);
+    // Expired, but not reclaimed yet.
+    same!(
+        on.store.heartbeat(first.attempt, LEASE).await?,
         LeaseStatus::Held
     );
-    on.leap.advance(LEASE * 2);
-    let swept = on.other.reclaim_expired().await?;
+    on.clock_skew.advance(LEASE * 2);
+    let reclaimed = on.other.reclaim_expired().await?;
     same!(
-        swept
+        reclaimed
             .iter()
             .map(|task| (task.id, task.status))
             .collect::<Vec<_>>(),
         [(task.id, TaskStatus::Pending)]
     );
-    let reason = swept[0].output.clone().unwrap_or_default();
-    check!(reason.contains("lease ran out"), "{reason}");
+    let reason = reclaimed[0].output.clone().unwrap_or_default();
+    check!(reason.contains("lease expired"), "{reason}");
     same!(on.other.reclaim_expired().await?, vec![]);
     let second = claimed(&on.other).await?;
     same!((second.task.id, second.attempt.number), (task.id, 2));
 
-    // With the last attempt lost it has failed.
-    on.leap.advance(LEASE * 2);
+    // When the last attempt is lost, the task has failed.
+    on.clock_skew.advance(LEASE * 2);
     on.store.reclaim_expired().await?;
     claimed(&on.store).await?;
-    on.leap.advance(LEASE * 2);
+    on.clock_skew.advance(LEASE * 2);
     same!(
         on.store.reclaim_expired().await?[0].status,
         TaskStatus::Failed
@@ -87,10 +91,10 @@ pub(super) async fn p2_a_silent_worker_loses_its_task(on: StoreUnderTest) -> Cas
 }
 
 #[track_caller]
-fn superseded<T: std::fmt::Debug>(answer: StoreResult<T>) -> CaseResult {
-    match answer {
+fn assert_superseded<T: std::fmt::Debug>(result: StoreResult<T>) -> CaseResult {
+    match result {
         Err(StoreError::Superseded { .. }) => Ok(()),
-        other => fail_case(format!("a late write gave {other:?}")),
+        other => fail_case(format!("a stale write returned {other:?}")),
     }
 }
 
@@ -117,15 +121,15 @@ fn correction() -> Correction {
     }
 }
 
-/// Every write that an attempt has.
-async fn write_late(
+/// Tries every write of an attempt.
+async fn stale_writes_fail(
     store: &Arc<dyn TaskStore>,
     attempt: windlass_core::task::AttemptRef,
 ) -> CaseResult {
-    superseded(store.heartbeat(attempt, LEASE).await)?;
-    superseded(store.record_intent(attempt, "c".repeat(40)).await)?;
-    superseded(store.record_test(attempt, passed_tests()).await)?;
-    superseded(store.record_correction(attempt, correction()).await)?;
+    assert_superseded(store.heartbeat(attempt, LEASE).await)?;
+    assert_superseded(store.record_intent(attempt, "c".repeat(40)).await)?;
+    assert_superseded(store.record_test(attempt, passed_tests()).await)?;
+    assert_superseded(store.record_correction(attempt, correction()).await)?;
     let message = Broadcast::ActivityUpdate {
         project_id: 1,
         activity_type: "late".to_owned(),
@@ -133,24 +137,24 @@ async fn write_late(
         message: "late".to_owned(),
         task_id: None,
     };
-    superseded(store.append_events(Some(attempt), vec![message]).await)?;
-    superseded(store.finish(attempt, completed(), Usage::default()).await)?;
-    superseded(store.finish(attempt, failed(true), Usage::default()).await)?;
+    assert_superseded(store.append_events(Some(attempt), vec![message]).await)?;
+    assert_superseded(store.finish(attempt, completed(), Usage::default()).await)?;
+    assert_superseded(store.finish(attempt, failed(true), Usage::default()).await)?;
     let release = Release {
         reason: "late".to_owned(),
         usage: Usage::default(),
     };
-    superseded(store.release(attempt, release).await)
+    assert_superseded(store.release(attempt, release).await)
 }
 
-pub(super) async fn p3_a_late_attempt_changes_nothing(on: StoreUnderTest) -> CaseResult {
+pub(super) async fn p3_superseded_attempt_changes_nothing(on: StoreUnderTest) -> CaseResult {
     let task = added(&on.store).await?.id;
     let stale = claimed(&on.store).await?.attempt;
     on.store.record_test(stale, passed_tests()).await?;
     on.store.record_correction(stale, correction()).await?;
-    on.leap.advance(LEASE * 2);
+    on.clock_skew.advance(LEASE * 2);
     on.other.reclaim_expired().await?;
-    // Swept; then in another's hands; then ended by that one.
+    // First reclaimed, then claimed by another worker, then finished by that worker.
     let mut second = None;
     for stage in 0..3 {
         if stage == 1 {
@@ -168,7 +172,7 @@ pub(super) async fn p3_a_late_attempt_changes_nothing(on: StoreUnderTest) -> Cas
             on.store.events(EventFilter::default()).await?,
             on.store.pending_intent(task).await?,
         );
-        write_late(&on.store, stale).await?;
+        stale_writes_fail(&on.store, stale).await?;
         let after = (
             on.store.task(task).await?,
             on.store.test_results(task).await?,
@@ -189,7 +193,7 @@ pub(super) async fn p3_a_late_attempt_changes_nothing(on: StoreUnderTest) -> Cas
     Ok(())
 }
 
-pub(super) async fn p3_an_end_that_is_said_twice_is_one(on: StoreUnderTest) -> CaseResult {
+pub(super) async fn p3_repeated_finish_is_idempotent(on: StoreUnderTest) -> CaseResult {
     let task = added(&on.store).await?;
     let one = claimed(&on.store).await?;
     let used = Usage {
@@ -201,13 +205,13 @@ pub(super) async fn p3_an_end_that_is_said_twice_is_one(on: StoreUnderTest) -> C
         .finish(one.attempt, completed(), used.clone())
         .await?;
     let again = on.store.finish(one.attempt, completed(), used).await?;
-    same!(again, first, "the answer may have been lost");
-    superseded(
+    same!(again, first, "the reply may have been lost");
+    assert_superseded(
         on.store
             .finish(one.attempt, failed(true), Usage::default())
             .await,
     )?;
-    // Its last messages may come after its end.
+    // Its last events may be written after its end.
     let status = Broadcast::ActivityUpdate {
         project_id: task.project_id,
         activity_type: "done".to_owned(),
@@ -218,23 +222,24 @@ pub(super) async fn p3_an_end_that_is_said_twice_is_one(on: StoreUnderTest) -> C
     on.store
         .append_events(Some(one.attempt), vec![status])
         .await?;
-    superseded(on.store.record_test(one.attempt, passed_tests()).await)
+    assert_superseded(on.store.record_test(one.attempt, passed_tests()).await)
 }
 
-pub(super) async fn p4_what_was_to_be_published_is_remembered(on: StoreUnderTest) -> CaseResult {
+pub(super) async fn p4_publish_intent_is_stored(on: StoreUnderTest) -> CaseResult {
     let task = added(&on.store).await?.id;
     same!(on.store.pending_intent(task).await?, None);
     let first = claimed(&on.store).await?;
     on.store
         .record_intent(first.attempt, "aaaa".to_owned())
         .await?;
-    on.leap.advance(LEASE * 2);
+    on.clock_skew.advance(LEASE * 2);
     on.store.reclaim_expired().await?;
     same!(
         on.other.pending_intent(task).await?.as_deref(),
         Some("aaaa")
     );
-    // What failed by its own word said that it was not published; what went silent before is still known.
+    // An attempt that reported a failure did not publish. The intent of the earlier lost attempt is still
+    // known.
     let second = claimed(&on.store).await?;
     on.store
         .record_intent(second.attempt, "bbbb".to_owned())
@@ -244,7 +249,7 @@ pub(super) async fn p4_what_was_to_be_published_is_remembered(on: StoreUnderTest
         on.store.pending_intent(task).await?.as_deref(),
         Some("aaaa")
     );
-    // Once it was completed, whoever wants it done again begins anew.
+    // After the task was completed, a retry starts without an intent.
     let third = claimed(&on.store).await?;
     finish(&on.store, &third, completed()).await?;
     on.store.retry(task).await?;
@@ -252,7 +257,9 @@ pub(super) async fn p4_what_was_to_be_published_is_remembered(on: StoreUnderTest
     Ok(())
 }
 
-pub(super) async fn p6_same_key_one_task_under_a_hundred_clients(on: StoreUnderTest) -> CaseResult {
+pub(super) async fn p6_same_key_from_a_hundred_clients_gives_one_task(
+    on: StoreUnderTest,
+) -> CaseResult {
     let project = project(&on.store).await?.id;
     let keyed = |title: &str| NewTask {
         idempotency_key: Some("the key".to_owned()),
@@ -260,12 +267,12 @@ pub(super) async fn p6_same_key_one_task_under_a_hundred_clients(on: StoreUnderT
     };
     let mut clients = Vec::new();
     for client in 0..100 {
-        let door = if client % 2 == 0 {
+        let connection = if client % 2 == 0 {
             &on.store
         } else {
             &on.other
         };
-        let store = Arc::clone(door);
+        let store = Arc::clone(connection);
         let new = keyed("sell tea");
         clients.push(tokio::spawn(async move { store.enqueue(vec![new]).await }));
     }
@@ -285,10 +292,13 @@ pub(super) async fn p6_same_key_one_task_under_a_hundred_clients(on: StoreUnderT
         .enqueue(vec![NewTask::new(project, "x"), keyed("sell coffee")])
         .await;
     match other {
-        Err(StoreError::IdempotencyConflict { key, task: taken }) => {
-            same!((key.as_str(), taken), ("the key", task));
+        Err(StoreError::IdempotencyConflict {
+            key,
+            task: existing,
+        }) => {
+            same!((key.as_str(), existing), ("the key", task));
         }
-        other => return fail_case(format!("another body gave {other:?}")),
+        other => return fail_case(format!("another body returned {other:?}")),
     }
     same!(
         on.store.tasks(TaskFilter::default()).await?.len(),
@@ -313,16 +323,14 @@ pub(super) async fn p6_same_key_one_task_under_a_hundred_clients(on: StoreUnderT
     Ok(())
 }
 
-pub(super) async fn p8_a_clock_that_leaps_loses_and_doubles_nothing(
-    on: StoreUnderTest,
-) -> CaseResult {
+pub(super) async fn p8_clock_jump_neither_loses_nor_repeats_work(on: StoreUnderTest) -> CaseResult {
     const HOUR: Duration = Duration::from_secs(3_600);
     let task = added(&on.store).await?;
-    // An hour ahead: the worker is taken for silent, and is fenced off.
+    // One hour forward: the lease expires, and the worker is fenced.
     let first = claimed(&on.store).await?;
-    on.leap.advance(HOUR);
+    on.clock_skew.advance(HOUR);
     same!(on.store.reclaim_expired().await?.len(), 1);
-    superseded(
+    assert_superseded(
         on.store
             .finish(first.attempt, completed(), Usage::default())
             .await,
@@ -330,17 +338,17 @@ pub(super) async fn p8_a_clock_that_leaps_loses_and_doubles_nothing(
     let second = claimed(&on.store).await?;
     same!(second.attempt.number, 2);
 
-    // An hour back: the worker keeps its task ...
-    on.leap.rewind(HOUR);
+    // One hour back: the worker keeps its task ...
+    on.clock_skew.rewind(HOUR);
     same!(on.store.reclaim_expired().await?, vec![]);
     same!(
         on.store.heartbeat(second.attempt, LEASE).await?,
         LeaseStatus::Held
     );
     // ... and if it dies now, its lease does not last an hour longer.
-    on.leap.rewind(HOUR);
+    on.clock_skew.rewind(HOUR);
     same!(on.store.reclaim_expired().await?, vec![]);
-    on.leap.advance(LEASE * 2);
+    on.clock_skew.advance(LEASE * 2);
     same!(on.store.reclaim_expired().await?.len(), 1);
     let third = claimed(&on.store).await?;
     let done = finish(
@@ -354,12 +362,12 @@ pub(super) async fn p8_a_clock_that_leaps_loses_and_doubles_nothing(
     )
     .await?;
     same!((done.id, done.status), (task.id, TaskStatus::Completed));
-    superseded(
+    assert_superseded(
         on.store
             .finish(second.attempt, completed(), Usage::default())
             .await,
     )?;
-    // Numbers, not times, put messages in order.
-    super::events::read_on(&on.store, 0, 0).await?;
+    // Events are ordered by sequence number, not by time.
+    super::events::read_all_after(&on.store, 0, 0).await?;
     Ok(())
 }

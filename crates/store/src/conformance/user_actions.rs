@@ -1,8 +1,9 @@
-//! What people do: stop, answer, decide, look.
+//! User actions: cancel, answer, decide, list.
 
 use serde_json::json;
 use windlass_core::task::{
-    AttemptStatus, LeaseStatus, NewApproval, NewTask, Outcome, Release, StoreError, TaskStatus,
+    AttemptStatus, LeaseStatus, NewApproval, NewTask, Outcome, Release, StoreError, TaskId,
+    TaskStatus,
 };
 use windlass_core::{PermissionKind, PermissionOption, TraceNode, Usage};
 
@@ -13,20 +14,10 @@ use super::{
 
 pub(super) async fn cancel_is_requested_while_running(on: StoreUnderTest) -> CaseResult {
     let task = added(&on.store).await?;
-    same!(
-        on.store.cancel(task.id).await?.status,
-        TaskStatus::Cancelled,
-        "nobody works on it"
-    );
-    same!(
-        on.store.cancel(task.id).await?.status,
-        TaskStatus::Cancelled,
-        "twice is once"
-    );
-    same!(on.store.claim(any("w")).await?, None);
+    cancel_pending(&on, task.id).await?;
     on.store.retry(task.id).await?;
 
-    // Each way in which an attempt can end once it was asked to.
+    // Every way in which an attempt can end after a cancel request.
     let one = claimed(&on.store).await?;
     same!(
         on.store.heartbeat(one.attempt, LEASE).await?,
@@ -50,7 +41,7 @@ pub(super) async fn cancel_is_requested_while_running(on: StoreUnderTest) -> Cas
     same!(
         on.store.heartbeat(one.attempt, LEASE).await?,
         LeaseStatus::Held,
-        "the wish was of old"
+        "the old cancel request must not apply"
     );
     on.store.cancel(task.id).await?;
     same!(
@@ -71,28 +62,45 @@ pub(super) async fn cancel_is_requested_while_running(on: StoreUnderTest) -> Cas
     on.store.retry(task.id).await?;
     claimed(&on.store).await?;
     on.store.cancel(task.id).await?;
-    on.leap.advance(LEASE * 2);
+    on.clock_skew.advance(LEASE * 2);
     on.store.reclaim_expired().await?;
     same!(
         on.store.task(task.id).await?.status,
         TaskStatus::Cancelled,
-        "the worker is gone"
+        "the worker stopped sending heartbeats"
     );
 
     on.store.retry(task.id).await?;
     let one = claimed(&on.store).await?;
     on.store.cancel(task.id).await?;
     let done = finish(&on.store, &one, completed()).await?;
-    same!(done.status, TaskStatus::Completed, "what is done is done");
+    same!(
+        done.status,
+        TaskStatus::Completed,
+        "completed work stays completed"
+    );
     Ok(())
 }
 
-pub(super) async fn a_question_is_answered_once(on: StoreUnderTest) -> CaseResult {
+/// Cancels a task that no worker runs, twice.
+async fn cancel_pending(on: &StoreUnderTest, task: TaskId) -> CaseResult {
+    for _ in 0..2 {
+        same!(
+            on.store.cancel(task).await?.status,
+            TaskStatus::Cancelled,
+            "no worker runs it, and cancelling again has no effect"
+        );
+    }
+    same!(on.store.claim(any("w")).await?, None);
+    Ok(())
+}
+
+pub(super) async fn blocker_is_answered_once(on: StoreUnderTest) -> CaseResult {
     let task = added(&on.store).await?;
     let other = add(&on.store, NewTask::new(task.project_id, "other")).await?;
     let one = claimed(&on.store).await?;
     let question = "which tea?".to_owned();
-    let asked = finish(
+    let blocked = finish(
         &on.store,
         &one,
         Outcome::Blocked {
@@ -101,12 +109,12 @@ pub(super) async fn a_question_is_answered_once(on: StoreUnderTest) -> CaseResul
     )
     .await?;
     same!(
-        (asked.status, asked.output),
+        (blocked.status, blocked.output),
         (TaskStatus::Blocked, Some(question.clone()))
     );
     let open = on.store.blockers(Some(task.project_id), true).await?;
     let [blocker] = &open[..] else {
-        return fail_case(format!("one question was asked: {open:?}"));
+        return fail_case(format!("expected one question: {open:?}"));
     };
     same!((blocker.task_id, blocker.attempt), (task.id, 1));
     same!(blocker.question, question);
@@ -130,8 +138,8 @@ pub(super) async fn a_question_is_answered_once(on: StoreUnderTest) -> CaseResul
     check!(matches!(again, Err(StoreError::Refused(_))), "{again:?}");
     same!(on.store.blockers(None, true).await?, vec![]);
     same!(on.store.blockers(None, false).await?.len(), 1);
-    let known = on.store.task_blockers(task.id).await?;
-    let answers: Vec<_> = known.iter().flat_map(|known| &known.answer).collect();
+    let stored = on.store.task_blockers(task.id).await?;
+    let answers: Vec<_> = stored.iter().flat_map(|blocker| &blocker.answer).collect();
     same!(
         answers
             .iter()
@@ -141,7 +149,7 @@ pub(super) async fn a_question_is_answered_once(on: StoreUnderTest) -> CaseResul
     );
     same!(on.store.task_blockers(other.id).await?, vec![]);
 
-    // A question whose task went on without the answer is no longer open.
+    // A question whose task was retried without an answer is no longer open.
     let one = claimed(&on.store).await?;
     let task = finish(&on.store, &one, Outcome::Blocked { question }).await?;
     on.store.retry(task.id).await?;
@@ -149,7 +157,7 @@ pub(super) async fn a_question_is_answered_once(on: StoreUnderTest) -> CaseResul
     Ok(())
 }
 
-pub(super) async fn a_permission_is_decided_once(on: StoreUnderTest) -> CaseResult {
+pub(super) async fn approval_is_decided_once(on: StoreUnderTest) -> CaseResult {
     added(&on.store).await?;
     let one = claimed(&on.store).await?;
     let new = NewApproval {
@@ -163,24 +171,24 @@ pub(super) async fn a_permission_is_decided_once(on: StoreUnderTest) -> CaseResu
             label: "No".to_owned(),
         }],
     };
-    let asked = on.store.request_approval(new.clone()).await?;
-    same!(asked.asked, new);
-    same!(on.other.approvals(true).await?, vec![asked.clone()]);
+    let approval = on.store.request_approval(new.clone()).await?;
+    same!(approval.asked, new);
+    same!(on.other.approvals(true).await?, vec![approval.clone()]);
     let wrong = on
         .other
-        .decide_approval(asked.id, Some("perhaps".to_owned()))
+        .decide_approval(approval.id, Some("perhaps".to_owned()))
         .await;
     check!(matches!(wrong, Err(StoreError::Refused(_))), "{wrong:?}");
     let decided = on
         .other
-        .decide_approval(asked.id, Some("no".to_owned()))
+        .decide_approval(approval.id, Some("no".to_owned()))
         .await?;
     same!(
-        on.store.decide_approval(asked.id, None).await?,
+        on.store.decide_approval(approval.id, None).await?,
         decided,
-        "the first decision holds"
+        "the first decision is final"
     );
-    same!(on.store.approval(asked.id).await?, decided);
+    same!(on.store.approval(approval.id).await?, decided);
     same!(
         decided
             .decision
@@ -189,7 +197,7 @@ pub(super) async fn a_permission_is_decided_once(on: StoreUnderTest) -> CaseResu
         Some("no")
     );
 
-    // What is still asked when the attempt ends is withdrawn with it.
+    // Requests that are open when the attempt ends are withdrawn.
     let open = on.store.request_approval(new.clone()).await?;
     finish(&on.store, &one, completed()).await?;
     let withdrawn = on.store.approval(open.id).await?.decision;
@@ -204,7 +212,7 @@ pub(super) async fn a_permission_is_decided_once(on: StoreUnderTest) -> CaseResu
     Ok(())
 }
 
-pub(super) async fn attempts_are_remembered(on: StoreUnderTest) -> CaseResult {
+pub(super) async fn attempts_are_listed_with_outcomes(on: StoreUnderTest) -> CaseResult {
     let task = added(&on.store).await?;
     same!(on.store.attempts(task.id).await?, vec![]);
     let missing = on.store.attempts(task.id + 1).await;
@@ -213,14 +221,10 @@ pub(super) async fn attempts_are_remembered(on: StoreUnderTest) -> CaseResult {
         "{missing:?}"
     );
     let one = claimed(&on.store).await?;
-    let under_way = on.other.attempts(task.id).await?;
-    same!(under_way.len(), 1);
+    let running = on.other.attempts(task.id).await?;
+    same!(running.len(), 1);
     same!(
-        (
-            under_way[0].number,
-            under_way[0].ended_at,
-            under_way[0].outcome
-        ),
+        (running[0].number, running[0].ended_at, running[0].outcome),
         (1, None, None)
     );
     finish(&on.store, &one, failed(true)).await?;
@@ -234,7 +238,7 @@ pub(super) async fn attempts_are_remembered(on: StoreUnderTest) -> CaseResult {
     };
     on.store.release(two.attempt, release).await?;
     claimed(&on.store).await?;
-    on.leap.advance(LEASE * 2);
+    on.clock_skew.advance(LEASE * 2);
     on.store.reclaim_expired().await?;
     on.store.retry(task.id).await.ok();
     let four = claimed(&on.store).await?;
@@ -258,7 +262,7 @@ pub(super) async fn attempts_are_remembered(on: StoreUnderTest) -> CaseResult {
     Ok(())
 }
 
-pub(super) async fn traces_are_kept(on: StoreUnderTest) -> CaseResult {
+pub(super) async fn traces_are_stored(on: StoreUnderTest) -> CaseResult {
     let task = added(&on.store).await?.id;
     let node = |name: &str| TraceNode {
         name: name.to_owned(),

@@ -1,4 +1,4 @@
-//! Sixteen writers at once, through two doors, for as long as is to be spent.
+//! Sixteen concurrent writers on two connections, for the configured duration.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,84 +16,92 @@ use super::{
 
 const WRITERS: u64 = 16;
 
-/// What a writer knows to have happened.
+/// The operations that a writer completed.
 #[derive(Debug, Default)]
 struct WriterLog {
     added: Vec<TaskId>,
     completed: Vec<TaskId>,
 }
 
-pub(super) async fn p9_sixteen_writers_at_once(on: StoreUnderTest) -> CaseResult {
+pub(super) async fn p9_sixteen_concurrent_writers_stay_consistent(
+    on: StoreUnderTest,
+) -> CaseResult {
     let project = project(&on.store).await?.id;
     let clock = SystemClock::new();
     let mut writers = Vec::new();
     for writer in 0..WRITERS {
-        let door = if writer % 2 == 0 {
+        let connection = if writer % 2 == 0 {
             &on.store
         } else {
             &on.other
         };
-        let work = work(Arc::clone(door), project, writer, clock, on.spend);
-        writers.push(tokio::spawn(work));
+        let run = run_writer(
+            Arc::clone(connection),
+            project,
+            writer,
+            clock,
+            on.load_duration,
+        );
+        writers.push(tokio::spawn(run));
     }
     let (mut added, mut done) = (BTreeSet::new(), Vec::new());
     for writer in writers {
-        let deeds = writer.await??;
-        added.extend(deeds.added);
-        done.extend(deeds.completed);
+        let log = writer.await??;
+        added.extend(log.added);
+        done.extend(log.completed);
     }
     let ended: BTreeSet<TaskId> = done.iter().copied().collect();
-    same!(ended.len(), done.len(), "something was completed twice");
-    check!(!ended.is_empty(), "nothing was done");
-    same!(found(&on.other).await?, (added, ended));
+    same!(ended.len(), done.len(), "a task was completed twice");
+    check!(!ended.is_empty(), "no task was completed");
+    same!(all_and_completed(&on.other).await?, (added, ended));
     check_broadcast_once(&on.store, &done).await
 }
 
-async fn work(
+async fn run_writer(
     store: Arc<dyn TaskStore>,
     project: i64,
     writer: u64,
     clock: SystemClock,
-    spend: Duration,
+    load_duration: Duration,
 ) -> Result<WriterLog, CaseFailure> {
-    let mut deeds = WriterLog::default();
+    let mut log = WriterLog::default();
     let mut round = writer;
-    while clock.elapsed() < spend {
+    while clock.elapsed() < load_duration {
         round += 1;
         let new = NewTask {
             priority: u8::try_from(round % 5).unwrap_or(0),
             max_attempts: 1_000_000,
             ..NewTask::new(project, format!("{writer}/{round}"))
         };
-        deeds.added.push(add(&store, new).await?.id);
+        log.added.push(add(&store, new).await?.id);
         store.reclaim_expired().await?;
-        let Some(one) = store.claim(any(&format!("writer {writer}"))).await? else {
+        let Some(claimed) = store.claim(any(&format!("writer {writer}"))).await? else {
             continue;
         };
-        let beat = store.heartbeat(one.attempt, LEASE).await?;
-        same!(beat, LeaseStatus::Held);
+        let lease = store.heartbeat(claimed.attempt, LEASE).await?;
+        same!(lease, LeaseStatus::Held);
         let message = Broadcast::ActivityUpdate {
             project_id: project,
             activity_type: "work".to_owned(),
             agent_id: "worker".to_owned(),
             message: format!("{round}"),
-            task_id: Some(one.task.id),
+            task_id: Some(claimed.task.id),
         };
         store
-            .append_events(Some(one.attempt), vec![message])
+            .append_events(Some(claimed.attempt), vec![message])
             .await?;
         if round.is_multiple_of(4) {
-            finish(&store, &one, failed(true)).await?;
+            finish(&store, &claimed, failed(true)).await?;
         } else {
-            finish(&store, &one, completed()).await?;
-            deeds.completed.push(one.task.id);
+            finish(&store, &claimed, completed()).await?;
+            log.completed.push(claimed.task.id);
         }
     }
-    Ok(deeds)
+    Ok(log)
 }
 
-/// All tasks, and the completed ones.
-async fn found(
+/// Returns all tasks, and the completed ones.
+async fn all_and_completed(
     store: &Arc<dyn TaskStore>,
 ) -> Result<(BTreeSet<TaskId>, BTreeSet<TaskId>), CaseFailure> {
     let (mut all, mut completed) = (BTreeSet::new(), BTreeSet::new());
@@ -118,20 +126,23 @@ async fn found(
     }
 }
 
-/// Whether each end was told exactly once.
+/// Checks that each completion was broadcast exactly once.
 async fn check_broadcast_once(store: &Arc<dyn TaskStore>, done: &[TaskId]) -> CaseResult {
-    let mut told: BTreeMap<TaskId, usize> = BTreeMap::new();
-    for event in super::events::read_on(store, 0, 0).await? {
+    let mut broadcast: BTreeMap<TaskId, usize> = BTreeMap::new();
+    for event in super::events::read_all_after(store, 0, 0).await? {
         if let Broadcast::TaskStatus {
             task_id,
             status: TaskStatus::Completed,
             ..
         } = event.message
         {
-            *told.entry(task_id).or_default() += 1;
+            *broadcast.entry(task_id).or_default() += 1;
         }
     }
     let wanted: BTreeMap<TaskId, usize> = done.iter().map(|id| (*id, 1)).collect();
-    check!(told == wanted, "what was completed is not what was told");
+    check!(
+        broadcast == wanted,
+        "the broadcast completions differ from the completed tasks"
+    );
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Permission requests: asked by one process, decided through another.
+//! Permission requests: created by one process, decided through another.
 
 use windlass_core::task::{
     Approval, ApprovalDecision, Broadcast, NewApproval, RecordId, StoreError, StoreResult, Task,
@@ -23,29 +23,29 @@ fn approval(row: &Row) -> StoreResult<Approval> {
     })
 }
 
-pub(crate) async fn request(s: &mut DbConnection, new: &NewApproval) -> StoreResult<Approval> {
-    const ASK: Sql = sql!(
+pub(crate) async fn request(db: &mut DbConnection, new: &NewApproval) -> StoreResult<Approval> {
+    const INSERT: Sql = sql!(
         "INSERT INTO approval (task_id, attempt, body, created_at) VALUES ($1, $2, $3, $4) ",
         "RETURNING id, body, created_at, chosen, decided_at"
     );
-    let task = fence(s, new.attempt).await?.task;
-    let values = args![new.attempt.task, new.attempt.number, json(new)?, s.now()];
-    let asked = match s.fetch_returning(ASK, values).await?.first() {
+    let task = fence(db, new.attempt).await?.task;
+    let values = args![new.attempt.task, new.attempt.number, json(new)?, db.now()];
+    let requested = match db.fetch_returning(INSERT, values).await?.first() {
         Some(row) => approval(row)?,
-        None => return Err(decode_error("approval", "it did not come back")),
+        None => return Err(decode_error("approval", "the insert returned no row")),
     };
-    broadcast(s, &task, &asked, "approval_requested");
-    Ok(asked)
+    broadcast(db, &task, &requested, "approval_requested");
+    Ok(requested)
 }
 
-/// Lets those know who wait: for something to decide, or for the decision.
-fn broadcast(s: &mut DbConnection, task: &Task, approval: &Approval, what: &str) {
-    let end = match approval.decision.as_ref().map(|held| &held.option) {
+/// Notifies subscribers of a new request or of a decision.
+fn broadcast(db: &mut DbConnection, task: &Task, approval: &Approval, what: &str) {
+    let end = match approval.decision.as_ref().map(|decision| &decision.option) {
         None => String::new(),
         Some(Some(option)) => format!(", decided: {option}"),
         Some(None) => ", withdrawn".to_owned(),
     };
-    s.queue_event(Broadcast::ActivityUpdate {
+    db.queue_event(Broadcast::ActivityUpdate {
         project_id: task.project_id,
         activity_type: what.to_owned(),
         agent_id: approval.asked.agent.clone(),
@@ -57,61 +57,61 @@ fn broadcast(s: &mut DbConnection, task: &Task, approval: &Approval, what: &str)
     });
 }
 
-pub(crate) async fn get(s: &mut DbConnection, id: RecordId) -> StoreResult<Approval> {
+pub(crate) async fn get(db: &mut DbConnection, id: RecordId) -> StoreResult<Approval> {
     const ONE: Sql =
         sql!("SELECT id, body, created_at, chosen, decided_at FROM approval WHERE id = $1");
-    match s.fetch_optional(ONE, args![id]).await? {
+    match db.fetch_optional(ONE, args![id]).await? {
         Some(row) => approval(&row),
         None => Err(StoreError::not_found("permission request", id)),
     }
 }
 
-pub(crate) async fn list(s: &mut DbConnection, open: bool) -> StoreResult<Vec<Approval>> {
+pub(crate) async fn list(db: &mut DbConnection, open: bool) -> StoreResult<Vec<Approval>> {
     const LIST: Sql = sql!(
         "SELECT id, body, created_at, chosen, decided_at FROM approval ",
         "WHERE $1 = 0 OR decided_at IS NULL ORDER BY id LIMIT 10000"
     );
-    s.fetch_all(LIST, args![open])
+    db.fetch_all(LIST, args![open])
         .await?
         .iter()
         .map(approval)
         .collect()
 }
 
-/// Decides a request, once: the first decision holds, and is what everybody gets.
+/// Decides a request. The first decision is final: later calls return it unchanged.
 pub(crate) async fn decide(
-    s: &mut DbConnection,
+    db: &mut DbConnection,
     id: RecordId,
     option: Option<&str>,
 ) -> StoreResult<Approval> {
     const DECIDE: Sql = sql!(
         "UPDATE approval SET chosen = $2, decided_at = $3 WHERE id = $1 AND decided_at IS NULL RETURNING id"
     );
-    let asked = get(s, id).await?.asked;
+    let request = get(db, id).await?.asked;
     if let Some(option) = option
-        && !asked.options.iter().any(|offered| offered.id == option)
+        && !request.options.iter().any(|offered| offered.id == option)
     {
         return Err(StoreError::Refused(format!(
             "permission request {id} does not offer {option:?}"
         )));
     }
-    let now = s.now();
-    let first = !s
+    let now = db.now();
+    let first = !db
         .fetch_returning(DECIDE, args![id, option, now])
         .await?
         .is_empty();
-    let decided = get(s, id).await?;
+    let decided = get(db, id).await?;
     if first {
-        let task = task_row::get(s, decided.asked.attempt.task).await?.task;
-        broadcast(s, &task, &decided, "approval_decided");
+        let task = task_row::get(db, decided.asked.attempt.task).await?.task;
+        broadcast(db, &task, &decided, "approval_decided");
     }
     Ok(decided)
 }
 
-/// Withdraws what a task's attempt still asks: it has ended.
-pub(crate) async fn withdraw(s: &mut DbConnection, task: TaskId) -> StoreResult<()> {
+/// Withdraws the open requests of a task's attempt, which has ended.
+pub(crate) async fn withdraw(db: &mut DbConnection, task: TaskId) -> StoreResult<()> {
     const WITHDRAW: Sql =
         sql!("UPDATE approval SET decided_at = $2 WHERE task_id = $1 AND decided_at IS NULL");
-    let now = s.now();
-    s.execute(WITHDRAW, args![task, now]).await
+    let now = db.now();
+    db.execute(WITHDRAW, args![task, now]).await
 }

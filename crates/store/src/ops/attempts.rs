@@ -1,4 +1,4 @@
-//! What an attempt says while it works: that it lives, and what it is about to publish.
+//! Writes of a running attempt: heartbeats, publish intents and its end.
 
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ use crate::connection::{DbConnection, timestamp};
 use crate::sql::{Row, Sql, args, json, sql};
 use crate::task_row::{self, fence};
 
-/// Renews a lease, also one that has run out and that nobody has taken back yet.
+/// Renews a lease. An expired lease can be renewed until the task is reclaimed.
 pub(crate) async fn heartbeat(
-    s: &mut DbConnection,
+    db: &mut DbConnection,
     attempt: AttemptRef,
     lease: Duration,
 ) -> StoreResult<LeaseStatus> {
@@ -22,32 +22,32 @@ pub(crate) async fn heartbeat(
         "UPDATE task SET lease_ms = $4, lease_until = $3 + $4 ",
         "WHERE id = $1 AND attempt = $2 AND status = 'in_progress' RETURNING cancel_requested"
     );
-    let values = args![attempt.task, attempt.number, s.now(), millis(lease)];
-    match s.fetch_returning(RENEW, values).await?.first() {
+    let values = args![attempt.task, attempt.number, db.now(), millis(lease)];
+    match db.fetch_returning(RENEW, values).await?.first() {
         Some(row) if row.flag("cancel_requested")? => Ok(LeaseStatus::CancelRequested),
         Some(_) => Ok(LeaseStatus::Held),
         None => {
-            task_row::get(s, attempt.task).await?;
+            task_row::get(db, attempt.task).await?;
             Err(StoreError::Superseded { attempt })
         }
     }
 }
 
 pub(crate) async fn record_intent(
-    s: &mut DbConnection,
+    db: &mut DbConnection,
     attempt: AttemptRef,
     commit: &str,
 ) -> StoreResult<()> {
-    const INTEND: Sql = sql!("UPDATE attempt SET intent = $3 WHERE task_id = $1 AND number = $2");
-    fence(s, attempt).await?;
-    s.execute(INTEND, args![attempt.task, attempt.number, commit])
+    const UPDATE: Sql = sql!("UPDATE attempt SET intent = $3 WHERE task_id = $1 AND number = $2");
+    fence(db, attempt).await?;
+    db.execute(UPDATE, args![attempt.task, attempt.number, commit])
         .await
 }
 
-/// What the last attempt that went silent was about to publish. Once the task was completed, nobody asks for what came
-/// before that.
+/// Returns the publish intent of the last attempt that is still open, was lost or was released. Intents from
+/// before the task was last completed are ignored.
 pub(crate) async fn pending_intent(
-    s: &mut DbConnection,
+    db: &mut DbConnection,
     id: TaskId,
 ) -> StoreResult<Option<String>> {
     const LAST: Sql = sql!(
@@ -56,21 +56,21 @@ pub(crate) async fn pending_intent(
         "AND number > (SELECT coalesce(max(number), 0) FROM attempt WHERE task_id = $1 AND ended = 'completed') ",
         "ORDER BY number DESC LIMIT 1"
     );
-    task_row::get(s, id).await?;
-    match s.fetch_optional(LAST, args![id]).await? {
+    task_row::get(db, id).await?;
+    match db.fetch_optional(LAST, args![id]).await? {
         Some(row) => row.opt_text("intent"),
         None => Ok(None),
     }
 }
 
-/// How an attempt ended: by its own word, released or lost.
+/// Returns the stored end of an attempt: its own outcome, `released` or `lost`.
 pub(crate) async fn ended(
-    s: &mut DbConnection,
+    db: &mut DbConnection,
     attempt: AttemptRef,
 ) -> StoreResult<Option<String>> {
-    const HOW: Sql = sql!("SELECT ended FROM attempt WHERE task_id = $1 AND number = $2");
-    match s
-        .fetch_optional(HOW, args![attempt.task, attempt.number])
+    const ENDED: Sql = sql!("SELECT ended FROM attempt WHERE task_id = $1 AND number = $2");
+    match db
+        .fetch_optional(ENDED, args![attempt.task, attempt.number])
         .await?
     {
         Some(row) => row.opt_text("ended"),
@@ -78,17 +78,17 @@ pub(crate) async fn ended(
     }
 }
 
-/// The end of an attempt.
+/// The columns that are written when an attempt ends.
 pub(crate) struct AttemptEndRow<'a> {
-    pub(crate) how: AttemptStatus,
-    /// Why it did not complete the task.
+    pub(crate) status: AttemptStatus,
+    /// Why the attempt did not complete the task.
     pub(crate) error: Option<&'a str>,
     pub(crate) usage: Option<&'a Usage>,
 }
 
-/// Writes down how an attempt ended, and what it consumed.
+/// Stores how an attempt ended, and its usage.
 pub(crate) async fn end(
-    s: &mut DbConnection,
+    db: &mut DbConnection,
     attempt: AttemptRef,
     end: AttemptEndRow<'_>,
 ) -> StoreResult<()> {
@@ -97,26 +97,26 @@ pub(crate) async fn end(
         "WHERE task_id = $1 AND number = $2"
     );
     let usage = end.usage.map(json).transpose()?;
-    let now = s.now();
+    let now = db.now();
     let values = args![
         attempt.task,
         attempt.number,
-        end.how.as_str(),
+        end.status.as_str(),
         now,
         usage.as_deref(),
         end.error,
     ];
-    s.execute(END, values).await
+    db.execute(END, values).await
 }
 
-/// The attempts at a task, oldest first.
-pub(crate) async fn list(s: &mut DbConnection, id: TaskId) -> StoreResult<Vec<Attempt>> {
+/// Lists the attempts at a task, oldest first.
+pub(crate) async fn list(db: &mut DbConnection, id: TaskId) -> StoreResult<Vec<Attempt>> {
     const LIST: Sql = sql!(
         "SELECT number, worker, started_at, ended_at, ended, error, usage FROM attempt ",
         "WHERE task_id = $1 ORDER BY number LIMIT 10000"
     );
-    task_row::get(s, id).await?;
-    s.fetch_all(LIST, args![id])
+    task_row::get(db, id).await?;
+    db.fetch_all(LIST, args![id])
         .await?
         .iter()
         .map(attempt)

@@ -1,4 +1,4 @@
-//! Questions for people, and their answers.
+//! Blockers: questions for people, and their answers.
 
 use windlass_core::task::{
     Answer, Blocker, ProjectId, RecordId, StoreError, StoreResult, Task, TaskId, TaskStatus,
@@ -34,22 +34,25 @@ fn blocker(row: &Row) -> StoreResult<Blocker> {
 }
 
 pub(crate) async fn insert(
-    s: &mut DbConnection,
+    db: &mut DbConnection,
     task: &Task,
     attempt: u32,
     question: &str,
 ) -> StoreResult<()> {
-    const ASK: Sql = sql!(
+    const INSERT: Sql = sql!(
         "INSERT INTO blocker (project_id, task_id, attempt, question, created_at) VALUES ($1, $2, $3, $4, $5)"
     );
-    let now = s.now();
-    s.execute(ASK, args![task.project_id, task.id, attempt, question, now])
-        .await
+    let now = db.now();
+    db.execute(
+        INSERT,
+        args![task.project_id, task.id, attempt, question, now],
+    )
+    .await
 }
 
-/// Questions, oldest first. Open is one that nobody answered and whose task still waits for it.
+/// Lists questions, oldest first. A question is open if it has no answer and its task is still blocked by it.
 pub(crate) async fn blockers(
-    s: &mut DbConnection,
+    db: &mut DbConnection,
     project: Option<ProjectId>,
     open: bool,
 ) -> StoreResult<Vec<Blocker>> {
@@ -60,45 +63,48 @@ pub(crate) async fn blockers(
         "AND ($2 = 0 OR (answered_at IS NULL AND task.status = 'blocked' AND task.attempt = blocker.attempt)) ",
         "ORDER BY blocker.id LIMIT 10000"
     );
-    let rows = s.fetch_all(LIST, args![project.unwrap_or(0), open]).await?;
+    let rows = db
+        .fetch_all(LIST, args![project.unwrap_or(0), open])
+        .await?;
     rows.iter().map(blocker).collect()
 }
 
-pub(crate) async fn task_blockers(s: &mut DbConnection, id: TaskId) -> StoreResult<Vec<Blocker>> {
-    const OF: Sql = sql!(
+pub(crate) async fn task_blockers(db: &mut DbConnection, id: TaskId) -> StoreResult<Vec<Blocker>> {
+    const OF_TASK: Sql = sql!(
         "SELECT ",
         columns!(),
         " FROM blocker WHERE task_id = $1 ORDER BY blocker.id"
     );
-    task_row::get(s, id).await?;
-    let rows = s.fetch_all(OF, args![id]).await?;
+    task_row::get(db, id).await?;
+    let rows = db.fetch_all(OF_TASK, args![id]).await?;
     rows.iter().map(blocker).collect()
 }
 
-/// Answers a question. Its task goes back to pending if it still waits for that.
-pub(crate) async fn answer(s: &mut DbConnection, id: RecordId, text: &str) -> StoreResult<Task> {
+/// Answers a question. Its task becomes pending again if it is still blocked by this question.
+pub(crate) async fn answer(db: &mut DbConnection, id: RecordId, text: &str) -> StoreResult<Task> {
     const ONE: Sql = sql!("SELECT ", columns!(), " FROM blocker WHERE id = $1");
     const ANSWER: Sql = sql!(
         "UPDATE blocker SET answer = $2, answered_at = $3 WHERE id = $1 AND answered_at IS NULL RETURNING id"
     );
-    let Some(row) = s.fetch_optional(ONE, args![id]).await? else {
+    let Some(row) = db.fetch_optional(ONE, args![id]).await? else {
         return Err(StoreError::not_found("question", id));
     };
-    let asked = blocker(&row)?;
-    let TaskRow { task, held, .. } = task_row::get_for_update(s, asked.task_id).await?;
-    let now = s.now();
-    if s.fetch_returning(ANSWER, args![id, text, now])
+    let blocker = blocker(&row)?;
+    let TaskRow { task, held, .. } = task_row::get_for_update(db, blocker.task_id).await?;
+    let now = db.now();
+    if db
+        .fetch_returning(ANSWER, args![id, text, now])
         .await?
         .is_empty()
     {
         return Err(StoreError::Refused(format!(
-            "question {id} was answered already: the first answer holds"
+            "question {id} is already answered: the first answer is final"
         )));
     }
-    let waits = task.status == TaskStatus::Blocked && !held && task.attempt == asked.attempt;
+    let waits = task.status == TaskStatus::Blocked && !held && task.attempt == blocker.attempt;
     if waits {
-        // A person has helped: the attempts before that are forgotten.
-        tasks::reset_to_pending(s, &task, true).await?;
+        // An answer resets the attempt count.
+        tasks::reset_to_pending(db, &task, true).await?;
     }
-    Ok(task_row::get(s, task.id).await?.task)
+    Ok(task_row::get(db, task.id).await?.task)
 }

@@ -1,4 +1,4 @@
-//! Taking the next task. `fetch_next_task` of the worker's contract.
+//! Claims the next task. This is `fetch_next_task` of the worker's contract.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use crate::events::status;
 use crate::sql::{Sql, args, sql};
 use crate::task_row::{self, columns};
 
-/// Highest priority, then lowest step, then lowest number, among those that wait for nothing. What another one is
-/// just taking is passed over.
+/// Orders by highest priority, then lowest step, then lowest id, among the tasks without unmet dependencies.
+/// Tasks that another transaction is claiming are skipped.
 macro_rules! next {
     ($only:literal) => {
         sql!(
@@ -30,26 +30,26 @@ macro_rules! next {
 const CLAIM_ANY: Sql = next!("");
 const CLAIM_IN_PROJECT: Sql = next!("AND project_id = $4");
 const CLAIM_TASK: Sql = next!("AND id = $4");
-const THIS_OF_PROJECT: Sql = next!("AND id = $4 AND project_id = $5");
+const CLAIM_TASK_IN_PROJECT: Sql = next!("AND id = $4 AND project_id = $5");
 
-/// The shortest and the longest lease.
+/// Minimum and maximum duration of a lease.
 const LEASE_RANGE: (Duration, Duration) =
     (Duration::from_millis(1), Duration::from_secs(24 * 60 * 60));
 
-/// A lease in milliseconds, within reason.
+/// Returns the lease in milliseconds, clamped to the allowed range.
 pub(crate) fn millis(lease: Duration) -> i64 {
-    let (shortest, longest) = LEASE_RANGE;
-    i64::try_from(lease.clamp(shortest, longest).as_millis()).unwrap_or(i64::MAX)
+    let (min, max) = LEASE_RANGE;
+    i64::try_from(lease.clamp(min, max).as_millis()).unwrap_or(i64::MAX)
 }
 
-pub(crate) async fn claim(s: &mut DbConnection, claim: &Claim) -> StoreResult<Option<Claimed>> {
+pub(crate) async fn claim(db: &mut DbConnection, claim: &Claim) -> StoreResult<Option<Claimed>> {
     let kinds: Vec<&str> = claim.kinds.iter().map(|kind| kind.as_str()).collect();
     let kinds = if kinds.is_empty() {
         String::new()
     } else {
         format!(",{},", kinds.join(","))
     };
-    let mut values = args![s.now(), millis(claim.lease), kinds];
+    let mut values = args![db.now(), millis(claim.lease), kinds];
     let next = match (claim.task, claim.project_id) {
         (None, None) => CLAIM_ANY,
         (None, Some(project)) => {
@@ -62,10 +62,10 @@ pub(crate) async fn claim(s: &mut DbConnection, claim: &Claim) -> StoreResult<Op
         }
         (Some(task), Some(project)) => {
             values.extend(args![task, project]);
-            THIS_OF_PROJECT
+            CLAIM_TASK_IN_PROJECT
         }
     };
-    let rows = s.fetch_returning(next, values).await?;
+    let rows = db.fetch_returning(next, values).await?;
     let Some(row) = rows.first() else {
         return Ok(None);
     };
@@ -74,19 +74,19 @@ pub(crate) async fn claim(s: &mut DbConnection, claim: &Claim) -> StoreResult<Op
         task: task.id,
         number: task.attempt,
     };
-    insert_attempt(s, attempt, &claim.worker).await?;
-    s.queue_event(status(&task, TaskStatus::InProgress, task.kind.agent_id()));
+    insert_attempt(db, attempt, &claim.worker).await?;
+    db.queue_event(status(&task, TaskStatus::InProgress, task.kind.agent_id()));
     Ok(Some(Claimed { task, attempt }))
 }
 
 async fn insert_attempt(
-    s: &mut DbConnection,
+    db: &mut DbConnection,
     attempt: AttemptRef,
     worker: &str,
 ) -> StoreResult<()> {
-    const BEGIN: Sql =
+    const INSERT: Sql =
         sql!("INSERT INTO attempt (task_id, number, worker, started_at) VALUES ($1, $2, $3, $4)");
-    let now = s.now();
-    s.execute(BEGIN, args![attempt.task, attempt.number, worker, now])
+    let now = db.now();
+    db.execute(INSERT, args![attempt.task, attempt.number, worker, now])
         .await
 }

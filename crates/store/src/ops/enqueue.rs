@@ -1,4 +1,4 @@
-//! Adding tasks: all or none, and the same one twice is once.
+//! Adds tasks: all or none, and one task per idempotency key.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
@@ -14,21 +14,21 @@ use crate::events::status;
 use crate::sql::{Arg, Sql, args, json, sql};
 use crate::task_row::{self, TaskRow, columns};
 
-/// The tasks that may be added at once.
+/// Maximum number of tasks in one batch.
 const MAX_TASKS: usize = 1_000;
-/// The tasks that one may wait for.
+/// Maximum number of dependencies of one task.
 const MAX_DEPENDENCIES: usize = 1_000;
-/// The longest title and the longest description.
+/// Maximum size of a title and of a description.
 const MAX_TITLE_BYTES: usize = 4 << 10;
 const MAX_TEXT_BYTES: usize = 1 << 20;
-/// The longest idempotency key.
+/// Maximum size of an idempotency key.
 const MAX_KEY_BYTES: usize = 512;
 
-/// Whether these tasks can be added at all, as far as they themselves can tell.
+/// Validates tasks, as far as possible without reading the store.
 pub(crate) fn check(tasks: &[NewTask]) -> StoreResult<()> {
     if tasks.len() > MAX_TASKS {
         return rejected(format!(
-            "{} tasks at once are more than {MAX_TASKS}",
+            "{} tasks in one batch; the limit is {MAX_TASKS}",
             tasks.len()
         ));
     }
@@ -37,7 +37,7 @@ pub(crate) fn check(tasks: &[NewTask]) -> StoreResult<()> {
     }
     match cycle(tasks) {
         Some(at) => rejected(format!(
-            "the tasks wait for each other in a circle, {:?} among them: leave one dependency out",
+            "the dependencies form a cycle through {:?}: remove one of them",
             tasks[at].title
         )),
         None => Ok(()),
@@ -55,36 +55,36 @@ fn check_one(task: &NewTask, batch: usize) -> StoreResult<()> {
     }
     if title.len() > MAX_TITLE_BYTES {
         return rejected(format!(
-            "a title of {} bytes is longer than {MAX_TITLE_BYTES}: put it into the description",
+            "the title has {} bytes; the limit is {MAX_TITLE_BYTES}: move text to the description",
             title.len()
         ));
     }
     if task.description.len() > MAX_TEXT_BYTES {
         return rejected(format!(
-            "the description of {title:?} has {} bytes; {MAX_TEXT_BYTES} are kept",
+            "the description of {title:?} has {} bytes; the limit is {MAX_TEXT_BYTES}",
             task.description.len()
         ));
     }
     if task.priority > 4 {
         return rejected(format!(
-            "the priority of {title:?} is {}; it goes from 0, the highest, to 4",
+            "the priority of {title:?} is {}; it must be 0 (highest) to 4",
             task.priority
         ));
     }
     if !(1..=15).contains(&task.workflow_step) {
         return rejected(format!(
-            "the workflow step of {title:?} is {}; it goes from 1 to 15",
+            "the workflow step of {title:?} is {}; it must be 1 to 15",
             task.workflow_step
         ));
     }
     if task.max_attempts == 0 {
         return rejected(format!(
-            "{title:?} is given no attempt: it needs one at least"
+            "the attempt limit of {title:?} is 0; it must be at least 1"
         ));
     }
     if task.dependencies.len() > MAX_DEPENDENCIES {
         return rejected(format!(
-            "{title:?} waits for more than {MAX_DEPENDENCIES} tasks"
+            "{title:?} depends on more than {MAX_DEPENDENCIES} tasks"
         ));
     }
     if task
@@ -92,14 +92,16 @@ fn check_one(task: &NewTask, batch: usize) -> StoreResult<()> {
         .as_ref()
         .is_some_and(|key| key.is_empty() || key.len() > MAX_KEY_BYTES)
     {
-        return rejected(format!("an idempotency key has 1 to {MAX_KEY_BYTES} bytes"));
+        return rejected(format!(
+            "an idempotency key must have 1 to {MAX_KEY_BYTES} bytes"
+        ));
     }
     for dependency in &task.dependencies {
         if let Dependency::Sibling(at) = dependency
             && *at >= batch
         {
             return rejected(format!(
-                "{title:?} waits for number {at} of a batch that ends at {}",
+                "{title:?} depends on index {at} of a batch whose last index is {}",
                 batch - 1
             ));
         }
@@ -107,50 +109,50 @@ fn check_one(task: &NewTask, batch: usize) -> StoreResult<()> {
     Ok(())
 }
 
-/// A task that waits for itself through its siblings. Those in the store know none of these yet, so no circle can go
-/// through them.
+/// Returns the index of a task that depends on itself through its siblings. Stored tasks cannot depend on new
+/// ones, so no cycle leads through them.
 fn cycle(tasks: &[NewTask]) -> Option<usize> {
-    // How many siblings each still waits for; whoever waits for none is done, and done are those it kept waiting.
+    // Topological sort: counts the unmet siblings of each task and removes tasks without any.
     let siblings = |task: &NewTask| -> Vec<usize> {
-        let of = |dependency: &Dependency| match dependency {
+        let sibling = |dependency: &Dependency| match dependency {
             Dependency::Sibling(at) => Some(*at),
             Dependency::Task(_) => None,
         };
-        let mut siblings: Vec<usize> = task.dependencies.iter().filter_map(of).collect();
+        let mut siblings: Vec<usize> = task.dependencies.iter().filter_map(sibling).collect();
         siblings.sort_unstable();
         siblings.dedup();
         siblings
     };
-    let mut waits: Vec<usize> = Vec::with_capacity(tasks.len());
-    let mut keeps: Vec<Vec<usize>> = vec![Vec::new(); tasks.len()];
+    let mut unmet: Vec<usize> = Vec::with_capacity(tasks.len());
+    let mut dependents: Vec<Vec<usize>> = vec![Vec::new(); tasks.len()];
     for (at, task) in tasks.iter().enumerate() {
         let siblings = siblings(task);
-        waits.push(siblings.len());
+        unmet.push(siblings.len());
         for on in siblings {
-            keeps[on].push(at);
+            dependents[on].push(at);
         }
     }
-    let mut free: Vec<usize> = (0..tasks.len()).filter(|at| waits[*at] == 0).collect();
-    while let Some(at) = free.pop() {
-        for waiting in std::mem::take(&mut keeps[at]) {
-            waits[waiting] -= 1;
-            if waits[waiting] == 0 {
-                free.push(waiting);
+    let mut ready: Vec<usize> = (0..tasks.len()).filter(|at| unmet[*at] == 0).collect();
+    while let Some(at) = ready.pop() {
+        for waiting in std::mem::take(&mut dependents[at]) {
+            unmet[waiting] -= 1;
+            if unmet[waiting] == 0 {
+                ready.push(waiting);
             }
         }
     }
-    waits.iter().position(|left| *left > 0)
+    unmet.iter().position(|left| *left > 0)
 }
 
-/// Where tasks may live, as far as is known: projects and issues never go away, so one look is enough.
+/// Projects and issues that are known to exist. They are never deleted, so one check is enough.
 #[derive(Debug, Default)]
 pub(crate) struct KnownParents(Mutex<HashSet<(ProjectId, Option<IssueId>)>>);
 
 impl KnownParents {
-    /// As many as are remembered.
+    /// Maximum number of entries; the set is cleared when it exceeds this.
     const MAX_KNOWN: usize = 10_000;
 
-    /// Whether the homes of all these tasks are known to be there.
+    /// Returns `true` if the projects and issues of all these tasks are known to exist.
     pub(crate) fn contains_all(&self, tasks: &[NewTask]) -> bool {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         tasks
@@ -158,7 +160,7 @@ impl KnownParents {
             .all(|new| known.contains(&(new.project_id, new.issue_id)))
     }
 
-    /// Learns from tasks that are in the store.
+    /// Adds the projects and issues of stored tasks.
     pub(crate) fn insert(&self, added: &[Enqueued]) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() > Self::MAX_KNOWN {
@@ -172,45 +174,45 @@ impl KnownParents {
     }
 }
 
-/// Adds tasks, whose homes need no look if they are known.
+/// Adds tasks. If `parents_known` is `true`, their projects and issues are not checked.
 pub(crate) async fn enqueue(
-    s: &mut DbConnection,
+    db: &mut DbConnection,
     tasks: &[NewTask],
-    at_home: bool,
+    parents_known: bool,
 ) -> StoreResult<Vec<Enqueued>> {
     let mut known = (None, None);
     let mut added: Vec<Enqueued> = Vec::with_capacity(tasks.len());
     for new in tasks {
-        if !at_home && known != (Some(new.project_id), new.issue_id) {
-            check_parents(s, new).await?;
+        if !parents_known && known != (Some(new.project_id), new.issue_id) {
+            check_parents(db, new).await?;
             known = (Some(new.project_id), new.issue_id);
         }
-        added.push(add(s, new).await?);
+        added.push(add(db, new).await?);
     }
     let ids: Vec<TaskId> = added.iter().map(|added| added.task.id).collect();
-    let mut depend: Vec<TaskId> = Vec::new();
+    let mut with_dependencies: Vec<TaskId> = Vec::new();
     for (new, added) in tasks.iter().zip(&added) {
         if added.fresh && !new.dependencies.is_empty() {
-            insert_dependencies(s, added.task.id, &new.dependencies, &ids).await?;
-            depend.push(added.task.id);
+            insert_dependencies(db, added.task.id, &new.dependencies, &ids).await?;
+            with_dependencies.push(added.task.id);
         }
     }
     for added in added.iter().filter(|added| added.fresh) {
-        s.queue_event(status(&added.task, TaskStatus::Pending, "worker"));
+        db.queue_event(status(&added.task, TaskStatus::Pending, "worker"));
     }
-    if !depend.is_empty() {
-        dependents::update_dependents(s, depend).await?;
+    if !with_dependencies.is_empty() {
+        dependents::update_dependents(db, with_dependencies).await?;
         for added in &mut added {
-            added.task = task_row::get(s, added.task.id).await?.task;
+            added.task = task_row::get(db, added.task.id).await?.task;
         }
     }
     Ok(added)
 }
 
-async fn check_parents(s: &mut DbConnection, new: &NewTask) -> StoreResult<()> {
-    projects::get_project(s, new.project_id).await?;
+async fn check_parents(db: &mut DbConnection, new: &NewTask) -> StoreResult<()> {
+    projects::get_project(db, new.project_id).await?;
     if let Some(id) = new.issue_id {
-        let issue = projects::get_issue(s, id).await?;
+        let issue = projects::get_issue(db, id).await?;
         if issue.project_id != new.project_id {
             return rejected(format!(
                 "issue {id} belongs to project {}, not to {}",
@@ -221,7 +223,7 @@ async fn check_parents(s: &mut DbConnection, new: &NewTask) -> StoreResult<()> {
     Ok(())
 }
 
-async fn add(s: &mut DbConnection, new: &NewTask) -> StoreResult<Enqueued> {
+async fn add(db: &mut DbConnection, new: &NewTask) -> StoreResult<Enqueued> {
     const ADD: Sql = sql!(
         "INSERT INTO task (project_id, issue_id, title, description, status, priority, workflow_step, kind, agent, ",
         "idempotency_key, wish, max_attempts, created_at, updated_at) ",
@@ -229,7 +231,7 @@ async fn add(s: &mut DbConnection, new: &NewTask) -> StoreResult<Enqueued> {
         "ON CONFLICT (idempotency_key) DO NOTHING RETURNING ",
         columns!()
     );
-    let wish = match new.idempotency_key {
+    let request = match new.idempotency_key {
         Some(_) => Some(json(new)?),
         None => None,
     };
@@ -243,24 +245,24 @@ async fn add(s: &mut DbConnection, new: &NewTask) -> StoreResult<Enqueued> {
         new.kind.as_str(),
         new.agent.as_deref(),
         new.idempotency_key.as_deref(),
-        wish.as_deref(),
+        request.as_deref(),
         new.max_attempts,
-        s.now(),
+        db.now(),
     ];
-    match s.fetch_returning(ADD, values).await?.first() {
+    match db.fetch_returning(ADD, values).await?.first() {
         Some(row) => Ok(Enqueued {
             task: task_row::from_row(row)?.task,
             fresh: true,
         }),
-        None => find_by_key(s, new, wish.as_deref()).await,
+        None => find_by_key(db, new, request.as_deref()).await,
     }
 }
 
-/// The task that has this key already, if it is the same wish.
+/// Returns the existing task with this idempotency key, if it was requested with the same content.
 async fn find_by_key(
-    s: &mut DbConnection,
+    db: &mut DbConnection,
     new: &NewTask,
-    wish: Option<&str>,
+    request: Option<&str>,
 ) -> StoreResult<Enqueued> {
     const BY_KEY: Sql = sql!(
         "SELECT wish, ",
@@ -268,11 +270,11 @@ async fn find_by_key(
         " FROM task WHERE idempotency_key = $1"
     );
     let key = new.idempotency_key.clone().unwrap_or_default();
-    let Some(row) = s.fetch_optional(BY_KEY, args![key.as_str()]).await? else {
+    let Some(row) = db.fetch_optional(BY_KEY, args![key.as_str()]).await? else {
         return Err(StoreError::not_found("task with the key", key));
     };
     let TaskRow { task, .. } = task_row::from_row(&row)?;
-    if row.opt_text("wish")?.as_deref() == wish {
+    if row.opt_text("wish")?.as_deref() == request {
         Ok(Enqueued { task, fresh: false })
     } else {
         Err(StoreError::IdempotencyConflict { key, task: task.id })
@@ -280,7 +282,7 @@ async fn find_by_key(
 }
 
 async fn insert_dependencies(
-    s: &mut DbConnection,
+    db: &mut DbConnection,
     id: TaskId,
     dependencies: &[Dependency],
     batch: &[TaskId],
@@ -292,23 +294,23 @@ async fn insert_dependencies(
             Dependency::Sibling(at) => batch[*at],
         })
         .collect();
-    // Always in the same order, so that two who do this do not wait for each other.
+    // A fixed order prevents deadlocks between concurrent transactions.
     on.sort_unstable();
     on.dedup();
     for on in on {
-        link(s, id, on).await?;
+        link(db, id, on).await?;
     }
     Ok(())
 }
 
-/// Lets one task wait for another, which nobody changes meanwhile.
-pub(crate) async fn link(s: &mut DbConnection, id: TaskId, on: TaskId) -> StoreResult<Task> {
+/// Makes one task depend on another, and locks the other until the transaction ends.
+pub(crate) async fn link(db: &mut DbConnection, id: TaskId, on: TaskId) -> StoreResult<Task> {
     const ADD: Sql = sql!(
         "INSERT INTO dependency (task_id, on_id) VALUES ($1, $2) ON CONFLICT (task_id, on_id) DO NOTHING"
     );
-    let found = task_row::get_for_update(s, on).await?;
+    let found = task_row::get_for_update(db, on).await?;
     let values: Vec<Arg> = args![id, on];
-    s.execute(ADD, values).await?;
+    db.execute(ADD, values).await?;
     Ok(found.task)
 }
 
@@ -317,35 +319,35 @@ mod tests {
     use super::{check, cycle};
     use windlass_core::task::{Dependency, NewTask};
 
-    fn waits_for(siblings: &[usize]) -> NewTask {
+    fn task_after(siblings: &[usize]) -> NewTask {
         let mut task = NewTask::new(1, "a task");
         task.dependencies = siblings.iter().map(|at| Dependency::Sibling(*at)).collect();
         task
     }
 
     #[test]
-    fn a_circle_is_found_and_a_diamond_is_none() {
+    fn cycle_is_found_and_diamond_is_accepted() {
         let diamond = [
-            waits_for(&[]),
-            waits_for(&[0]),
-            waits_for(&[0, 0]),
-            waits_for(&[1, 2]),
+            task_after(&[]),
+            task_after(&[0]),
+            task_after(&[0, 0]),
+            task_after(&[1, 2]),
         ];
         assert_eq!(cycle(&diamond), None);
-        assert_eq!(cycle(&[waits_for(&[0])]), Some(0));
-        let circle = [
-            waits_for(&[]),
-            waits_for(&[0, 3]),
-            waits_for(&[1]),
-            waits_for(&[2]),
+        assert_eq!(cycle(&[task_after(&[0])]), Some(0));
+        let cyclic = [
+            task_after(&[]),
+            task_after(&[0, 3]),
+            task_after(&[1]),
+            task_after(&[2]),
         ];
-        assert_eq!(cycle(&circle), Some(1));
-        let error = check(&circle).unwrap_err().to_string();
-        assert!(error.contains("circle"), "{error}");
+        assert_eq!(cycle(&cyclic), Some(1));
+        let error = check(&cyclic).unwrap_err().to_string();
+        assert!(error.contains("cycle"), "{error}");
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_with_a_sentence() {
+    fn invalid_task_is_rejected_with_reason() {
         let with = |change: fn(&mut NewTask)| {
             let mut task = NewTask::new(1, "a task");
             change(&mut task);

@@ -1,4 +1,4 @@
-//! The end of an attempt: status, proof, question, usage and the message to the watchers in one transaction.
+//! Finishes an attempt: status, proof, question, usage and the event for subscribers in one transaction.
 
 use windlass_core::Usage;
 use windlass_core::task::{
@@ -12,18 +12,18 @@ use crate::events::status;
 use crate::sql::{Sql, args, json, sql};
 use crate::task_row::{self, TaskRow, fence};
 
-/// Where a task stands after an attempt.
+/// State of a task after an attempt.
 struct NextState<'a> {
     status: TaskStatus,
     output: Option<&'a str>,
     branch: Option<&'a str>,
     unverified: bool,
-    /// Whether the attempt is given back.
+    /// The attempt does not count towards the limit.
     refund: bool,
 }
 
 impl<'a> NextState<'a> {
-    fn only(status: TaskStatus, output: Option<&'a str>) -> Self {
+    fn new(status: TaskStatus, output: Option<&'a str>) -> Self {
         Self {
             status,
             output,
@@ -34,79 +34,79 @@ impl<'a> NextState<'a> {
     }
 }
 
-/// Ends an attempt. Said again in the same way, it is answered like the first time.
+/// Finishes an attempt. Repeating the call with the same outcome returns the same result.
 pub(crate) async fn finish(
-    s: &mut DbConnection,
+    db: &mut DbConnection,
     attempt: AttemptRef,
     outcome: &Outcome,
     usage: &Usage,
 ) -> StoreResult<Task> {
-    let row = match fence(s, attempt).await {
+    let row = match fence(db, attempt).await {
         Ok(row) => row,
         Err(superseded) if superseded.is_superseded() => {
-            return repeat_or_superseded(s, attempt, outcome, superseded).await;
+            return repeat_or_superseded(db, attempt, outcome, superseded).await;
         }
         Err(error) => return Err(error),
     };
     let end = AttemptEndRow {
-        how: attempt_status(outcome),
+        status: attempt_status(outcome),
         error: error_text(outcome),
         usage: Some(usage),
     };
-    attempts::end(s, attempt, end).await?;
-    let after = next_state(&row, outcome);
+    attempts::end(db, attempt, end).await?;
+    let next = next_state(&row, outcome);
     if let Outcome::Completed {
         proof: Some(proof), ..
     } = outcome
     {
-        insert_proof(s, attempt, proof).await?;
+        insert_proof(db, attempt, proof).await?;
     }
-    if after.status == TaskStatus::Blocked
+    if next.status == TaskStatus::Blocked
         && let Outcome::Blocked { question } = outcome
     {
-        blockers::insert(s, &row.task, attempt.number, question).await?;
+        blockers::insert(db, &row.task, attempt.number, question).await?;
     }
-    apply_next_state(s, &row, after, usage, row.task.kind.agent_id()).await
+    apply_next_state(db, &row, next, usage, row.task.kind.agent_id()).await
 }
 
-/// Gives an attempt back. Its number is used up; its place among the attempts that a task has is not.
+/// Releases an attempt. Its number is consumed, but the attempt does not count towards the task's limit.
 pub(crate) async fn release(
-    s: &mut DbConnection,
+    db: &mut DbConnection,
     attempt: AttemptRef,
     release: &Release,
 ) -> StoreResult<()> {
-    let row = fence(s, attempt).await?;
+    let row = fence(db, attempt).await?;
     let end = AttemptEndRow {
-        how: AttemptStatus::Released,
+        status: AttemptStatus::Released,
         error: Some(&release.reason),
         usage: Some(&release.usage),
     };
-    attempts::end(s, attempt, end).await?;
+    attempts::end(db, attempt, end).await?;
     let status = if row.cancel_requested {
         TaskStatus::Cancelled
     } else {
         TaskStatus::Pending
     };
-    let after = NextState {
+    let next = NextState {
         refund: true,
-        ..NextState::only(status, Some(&release.reason))
+        ..NextState::new(status, Some(&release.reason))
     };
-    apply_next_state(s, &row, after, &release.usage, row.task.kind.agent_id()).await?;
+    apply_next_state(db, &row, next, &release.usage, row.task.kind.agent_id()).await?;
     Ok(())
 }
 
-/// Takes a task from an attempt whose worker went silent.
-pub(crate) async fn mark_lost(s: &mut DbConnection, row: &TaskRow) -> StoreResult<Task> {
+/// Ends an attempt whose worker stopped sending heartbeats.
+pub(crate) async fn mark_lost(db: &mut DbConnection, row: &TaskRow) -> StoreResult<Task> {
     let attempt = AttemptRef {
         task: row.task.id,
         number: row.task.attempt,
     };
     let end = AttemptEndRow {
-        how: AttemptStatus::Lost,
-        error: Some("its worker went silent: its lease ran out"),
+        status: AttemptStatus::Lost,
+        error: Some("the lease expired: the worker sent no heartbeat"),
         usage: None,
     };
-    attempts::end(s, attempt, end).await?;
+    attempts::end(db, attempt, end).await?;
     let status = if row.cancel_requested {
         TaskStatus::Cancelled
     } else if row.tries < row.task.max_attempts {
@@ -115,14 +115,14 @@ pub(crate) async fn mark_lost(s: &mut DbConnection, row: &TaskRow) -> StoreResul
         TaskStatus::Failed
     };
     let reason = format!(
-        "attempt {} lost its worker: its lease ran out",
+        "attempt {} lost its worker: the lease expired",
         attempt.number
     );
-    let after = NextState::only(status, Some(&reason));
-    apply_next_state(s, row, after, &Usage::default(), "worker").await
+    let next = NextState::new(status, Some(&reason));
+    apply_next_state(db, row, next, &Usage::default(), "worker").await
 }
 
-/// How an outcome is remembered.
+/// Returns the attempt status for an outcome.
 fn attempt_status(outcome: &Outcome) -> AttemptStatus {
     match outcome {
         Outcome::Completed { .. } => AttemptStatus::Completed,
@@ -132,7 +132,7 @@ fn attempt_status(outcome: &Outcome) -> AttemptStatus {
     }
 }
 
-/// Why an outcome is not a completed task.
+/// Returns the reason if the outcome did not complete the task.
 fn error_text(outcome: &Outcome) -> Option<&str> {
     match outcome {
         Outcome::Failed { error, .. } => Some(error),
@@ -141,15 +141,16 @@ fn error_text(outcome: &Outcome) -> Option<&str> {
     }
 }
 
-/// A worker whose answer was lost asks again: it gets the answer. Anybody else is superseded.
+/// Returns the stored result if a worker repeats its own finish because the reply was lost; otherwise the
+/// attempt is superseded.
 async fn repeat_or_superseded(
-    s: &mut DbConnection,
+    db: &mut DbConnection,
     attempt: AttemptRef,
     outcome: &Outcome,
     superseded: StoreError,
 ) -> StoreResult<Task> {
-    let TaskRow { task, .. } = task_row::get(s, attempt.task).await?;
-    let ended = attempts::ended(s, attempt).await?;
+    let TaskRow { task, .. } = task_row::get(db, attempt.task).await?;
+    let ended = attempts::ended(db, attempt).await?;
     if task.attempt == attempt.number && ended.as_deref() == Some(attempt_status(outcome).as_str())
     {
         Ok(task)
@@ -160,7 +161,7 @@ async fn repeat_or_superseded(
 
 fn next_state<'a>(row: &TaskRow, outcome: &'a Outcome) -> NextState<'a> {
     match outcome {
-        // What was done before the wish to stop came is done.
+        // Work that was completed before the cancel request was noticed stays completed.
         Outcome::Completed {
             proof,
             branch,
@@ -172,71 +173,75 @@ fn next_state<'a>(row: &TaskRow, outcome: &'a Outcome) -> NextState<'a> {
             unverified: proof.is_none(),
             refund: false,
         },
-        Outcome::Cancelled => NextState::only(
+        Outcome::Cancelled => NextState::new(
             TaskStatus::Cancelled,
-            Some("cancelled while it was worked on"),
+            Some("cancelled while it was running"),
         ),
         Outcome::Failed { error, .. } if row.cancel_requested => {
-            NextState::only(TaskStatus::Cancelled, Some(error))
+            NextState::new(TaskStatus::Cancelled, Some(error))
         }
         Outcome::Blocked { question } if row.cancel_requested => {
-            NextState::only(TaskStatus::Cancelled, Some(question))
+            NextState::new(TaskStatus::Cancelled, Some(question))
         }
         Outcome::Failed { error, again } => {
-            let left = row.tries < row.task.max_attempts;
-            let status = if *again && left {
+            let attempts_left = row.tries < row.task.max_attempts;
+            let status = if *again && attempts_left {
                 TaskStatus::Pending
             } else {
                 TaskStatus::Failed
             };
-            NextState::only(status, Some(error))
+            NextState::new(status, Some(error))
         }
-        Outcome::Blocked { question } => NextState::only(TaskStatus::Blocked, Some(question)),
+        Outcome::Blocked { question } => NextState::new(TaskStatus::Blocked, Some(question)),
     }
 }
 
-async fn insert_proof(s: &mut DbConnection, attempt: AttemptRef, proof: &Proof) -> StoreResult<()> {
-    const PROVE: Sql = sql!(
+async fn insert_proof(
+    db: &mut DbConnection,
+    attempt: AttemptRef,
+    proof: &Proof,
+) -> StoreResult<()> {
+    const INSERT: Sql = sql!(
         "INSERT INTO proof (task_id, attempt, body) VALUES ($1, $2, $3) ",
         "ON CONFLICT (task_id) DO UPDATE SET attempt = excluded.attempt, body = excluded.body"
     );
-    s.execute(PROVE, args![attempt.task, attempt.number, json(proof)?])
+    db.execute(INSERT, args![attempt.task, attempt.number, json(proof)?])
         .await
 }
 
 async fn apply_next_state(
-    s: &mut DbConnection,
+    db: &mut DbConnection,
     row: &TaskRow,
-    after: NextState<'_>,
+    next: NextState<'_>,
     usage: &Usage,
-    teller: &str,
+    agent_id: &str,
 ) -> StoreResult<Task> {
-    const MOVE: Sql = sql!(
+    const UPDATE: Sql = sql!(
         "UPDATE task SET status = $2, output = $3, branch = $4, unverified = $5, usage = $6, ",
         "tries = tries - $7, cancel_requested = 0, lease_until = 0, updated_at = $8, completed_at = $9 WHERE id = $1"
     );
     let task = &row.task;
     let mut total = task.usage.clone();
     total += usage;
-    let now = s.now();
-    let completed_at = (after.status == TaskStatus::Completed).then_some(now);
+    let now = db.now();
+    let completed_at = (next.status == TaskStatus::Completed).then_some(now);
     let values = args![
         task.id,
-        after.status.as_str(),
-        after.output,
-        after.branch,
-        after.unverified,
+        next.status.as_str(),
+        next.output,
+        next.branch,
+        next.unverified,
         json(&total)?,
-        after.refund,
+        next.refund,
         now,
         completed_at,
     ];
-    s.execute(MOVE, values).await?;
-    approvals::withdraw(s, task.id).await?;
-    s.queue_event(status(task, after.status, teller));
-    if after.status.is_final() {
-        let waiting = dependents::dependants(s, task.id).await?;
-        dependents::update_dependents(s, waiting).await?;
+    db.execute(UPDATE, values).await?;
+    approvals::withdraw(db, task.id).await?;
+    db.queue_event(status(task, next.status, agent_id));
+    if next.status.is_final() {
+        let dependents = dependents::dependents(db, task.id).await?;
+        dependents::update_dependents(db, dependents).await?;
     }
-    Ok(task_row::get(s, task.id).await?.task)
+    Ok(task_row::get(db, task.id).await?.task)
 }

@@ -1,5 +1,5 @@
-//! What a store does, one file for each part of a task's life. Each deed is a plain function on a session; where it
-//! stands within a transaction, it may be run again if that one could not be kept.
+//! The operations of a store, one file per part of a task's lifecycle. Each operation is a function on a
+//! connection. A write operation may run again if its transaction could not be committed.
 
 pub(crate) mod approvals;
 pub(crate) mod attempts;

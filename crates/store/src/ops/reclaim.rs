@@ -1,4 +1,4 @@
-//! Taking back what silent workers hold.
+//! Reclaims tasks from workers that stopped sending heartbeats.
 
 use windlass_core::task::{StoreResult, Task, TaskStatus};
 
@@ -7,30 +7,30 @@ use crate::connection::DbConnection;
 use crate::sql::{Sql, args, sql};
 use crate::task_row;
 
-/// The tasks that are taken back at once; the next sweep takes the next.
+/// Maximum number of tasks reclaimed per call; the next call takes the next.
 const MAX_RECLAIMED: u32 = 256;
 
-/// Takes back the tasks whose lease has run out.
-pub(crate) async fn reclaim_expired(s: &mut DbConnection) -> StoreResult<Vec<Task>> {
-    const LATE: Sql = sql!(
+/// Reclaims the tasks whose lease has expired.
+pub(crate) async fn reclaim_expired(db: &mut DbConnection) -> StoreResult<Vec<Task>> {
+    const EXPIRED: Sql = sql!(
         "SELECT id FROM task WHERE status = 'in_progress' AND lease_until < $1 ORDER BY id LIMIT $2";
         lock " FOR NO KEY UPDATE SKIP LOCKED"
     );
-    // A lease never lies further ahead than its own length: where it does, the clock has leapt back, and it counts
-    // from now.
-    const LEAPT: Sql = sql!(
+    // A lease never ends later than now plus its own length. If it does, the clock was set back, and the
+    // lease restarts now.
+    const CLAMP_LEASES: Sql = sql!(
         "UPDATE task SET lease_until = $1 + lease_ms ",
         "WHERE status = 'in_progress' AND lease_until > $1 + lease_ms RETURNING id"
     );
-    let now = s.now();
-    s.fetch_returning(LEAPT, args![now]).await?;
-    let late = s.fetch_all(LATE, args![now, MAX_RECLAIMED]).await?;
-    let mut swept = Vec::with_capacity(late.len());
-    for row in &late {
-        let row = task_row::get_for_update(s, row.int("id")?).await?;
+    let now = db.now();
+    db.fetch_returning(CLAMP_LEASES, args![now]).await?;
+    let expired = db.fetch_all(EXPIRED, args![now, MAX_RECLAIMED]).await?;
+    let mut reclaimed = Vec::with_capacity(expired.len());
+    for row in &expired {
+        let row = task_row::get_for_update(db, row.int("id")?).await?;
         if row.task.status == TaskStatus::InProgress {
-            swept.push(finish::mark_lost(s, &row).await?);
+            reclaimed.push(finish::mark_lost(db, &row).await?);
         }
     }
-    Ok(swept)
+    Ok(reclaimed)
 }

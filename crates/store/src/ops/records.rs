@@ -1,4 +1,4 @@
-//! What attempts leave behind: test results, corrections, proof.
+//! Records of attempts: test results, corrections, proofs.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -11,74 +11,79 @@ use crate::sql::{Sql, args, decode_error, json, sql};
 use crate::task_row::{self, fence};
 
 pub(crate) async fn record_test(
-    s: &mut DbConnection,
+    db: &mut DbConnection,
     attempt: AttemptRef,
     result: &TestResult,
 ) -> StoreResult<RecordId> {
-    const ADD: Sql = sql!(
+    const INSERT: Sql = sql!(
         "INSERT INTO test_result (task_id, attempt, at, body) VALUES ($1, $2, $3, $4) RETURNING id"
     );
-    record(s, ADD, attempt, result).await
+    record(db, INSERT, attempt, result).await
 }
 
 pub(crate) async fn record_correction(
-    s: &mut DbConnection,
+    db: &mut DbConnection,
     attempt: AttemptRef,
     round: &Correction,
 ) -> StoreResult<RecordId> {
-    const ADD: Sql = sql!(
+    const INSERT: Sql = sql!(
         "INSERT INTO correction (task_id, attempt, at, body) VALUES ($1, $2, $3, $4) RETURNING id"
     );
-    record(s, ADD, attempt, round).await
+    record(db, INSERT, attempt, round).await
 }
 
 async fn record<T: Serialize>(
-    s: &mut DbConnection,
-    add: Sql,
+    db: &mut DbConnection,
+    insert: Sql,
     attempt: AttemptRef,
     body: &T,
 ) -> StoreResult<RecordId> {
-    fence(s, attempt).await?;
-    let values = args![attempt.task, attempt.number, s.now(), json(body)?];
-    match s.fetch_returning(add, values).await?.first() {
+    fence(db, attempt).await?;
+    let values = args![attempt.task, attempt.number, db.now(), json(body)?];
+    match db.fetch_returning(insert, values).await?.first() {
         Some(row) => row.int("id"),
-        None => Err(decode_error("record", "it did not come back")),
+        None => Err(decode_error("record", "the insert returned no row")),
     }
 }
 
-pub(crate) async fn tests(s: &mut DbConnection, id: TaskId) -> StoreResult<Vec<(u32, TestResult)>> {
-    const OF: Sql = sql!("SELECT attempt, body FROM test_result WHERE task_id = $1 ORDER BY id");
-    records(s, OF, id).await
+pub(crate) async fn tests(
+    db: &mut DbConnection,
+    id: TaskId,
+) -> StoreResult<Vec<(u32, TestResult)>> {
+    const OF_TASK: Sql =
+        sql!("SELECT attempt, body FROM test_result WHERE task_id = $1 ORDER BY id");
+    records(db, OF_TASK, id).await
 }
 
 pub(crate) async fn corrections(
-    s: &mut DbConnection,
+    db: &mut DbConnection,
     id: TaskId,
 ) -> StoreResult<Vec<(u32, Correction)>> {
-    const OF: Sql = sql!("SELECT attempt, body FROM correction WHERE task_id = $1 ORDER BY id");
-    records(s, OF, id).await
+    const OF_TASK: Sql =
+        sql!("SELECT attempt, body FROM correction WHERE task_id = $1 ORDER BY id");
+    records(db, OF_TASK, id).await
 }
 
 async fn records<T: DeserializeOwned>(
-    s: &mut DbConnection,
-    of: Sql,
+    db: &mut DbConnection,
+    sql: Sql,
     id: TaskId,
 ) -> StoreResult<Vec<(u32, T)>> {
-    task_row::get(s, id).await?;
-    let rows = s.fetch_all(of, args![id]).await?;
+    task_row::get(db, id).await?;
+    let rows = db.fetch_all(sql, args![id]).await?;
     rows.iter()
         .map(|row| Ok((row.int_as("attempt")?, row.json("body")?)))
         .collect()
 }
 
-/// The proof of a task that is completed now: one that was put back has none.
-pub(crate) async fn proof(s: &mut DbConnection, id: TaskId) -> StoreResult<Option<Proof>> {
-    const OF: Sql = sql!(
+/// Returns the proof of a completed task. A task that was reset to pending has none.
+pub(crate) async fn proof(db: &mut DbConnection, id: TaskId) -> StoreResult<Option<Proof>> {
+    const OF_TASK: Sql = sql!(
         "SELECT body FROM proof JOIN task ON task.id = proof.task_id AND task.attempt = proof.attempt ",
         "WHERE task.id = $1 AND task.status = 'completed'"
     );
-    task_row::get(s, id).await?;
-    match s.fetch_optional(OF, args![id]).await? {
+    task_row::get(db, id).await?;
+    match db.fetch_optional(OF_TASK, args![id]).await? {
         Some(row) => row.json("body").map(Some),
         None => Ok(None),
     }

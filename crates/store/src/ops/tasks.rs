@@ -1,4 +1,4 @@
-//! What people do with tasks that are there: look, link, cancel, retry.
+//! User operations on stored tasks: list, link, cancel, retry.
 
 use windlass_core::task::{StoreError, StoreResult, Task, TaskFilter, TaskId, TaskStatus};
 
@@ -8,10 +8,10 @@ use crate::events::{page_size, status};
 use crate::sql::{Sql, args, sql};
 use crate::task_row::{self, TaskRow, columns};
 
-/// How many tasks are listed at once, at most and unless told otherwise.
+/// Maximum and default number of tasks per page.
 const MAX_PAGE: u32 = 1_000;
 
-pub(crate) async fn list(s: &mut DbConnection, filter: &TaskFilter) -> StoreResult<Vec<Task>> {
+pub(crate) async fn list(db: &mut DbConnection, filter: &TaskFilter) -> StoreResult<Vec<Task>> {
     const LIST: Sql = sql!(
         "SELECT ",
         columns!(),
@@ -25,111 +25,113 @@ pub(crate) async fn list(s: &mut DbConnection, filter: &TaskFilter) -> StoreResu
         filter.after.unwrap_or(0),
         page_size(filter.limit, MAX_PAGE),
     ];
-    let rows = s.fetch_all(LIST, values).await?;
+    let rows = db.fetch_all(LIST, values).await?;
     rows.iter()
         .map(|row| Ok(task_row::from_row(row)?.task))
         .collect()
 }
 
 pub(crate) async fn add_dependency(
-    s: &mut DbConnection,
+    db: &mut DbConnection,
     id: TaskId,
     on: TaskId,
 ) -> StoreResult<()> {
-    // Two who add at the same time could make a circle that neither sees: one after the other.
-    const GRAPH: Sql =
+    // Two concurrent transactions could create a cycle that neither sees, so this lock serializes them.
+    const LOCK_GRAPH: Sql =
         sql!("SELECT value FROM counter WHERE name = 'graph'"; lock " FOR NO KEY UPDATE");
     const REACHES: Sql = sql!(
         "WITH RECURSIVE reach (id) AS (SELECT CAST($1 AS BIGINT) UNION ",
         "SELECT dependency.on_id FROM dependency JOIN reach ON dependency.task_id = reach.id) ",
         "SELECT id FROM reach WHERE id = $2"
     );
-    s.fetch_all(GRAPH, args![]).await?;
-    let TaskRow { task, .. } = task_row::get_for_update(s, id).await?;
+    db.fetch_all(LOCK_GRAPH, args![]).await?;
+    let TaskRow { task, .. } = task_row::get_for_update(db, id).await?;
     if !matches!(task.status, TaskStatus::Pending | TaskStatus::Blocked) {
         return Err(StoreError::Refused(format!(
-            "task {id} is {}: only a task that waits can wait for another one",
+            "task {id} is {}: only a pending or blocked task can get a new dependency",
             task.status
         )));
     }
-    task_row::get(s, on).await?;
-    if s.fetch_optional(REACHES, args![on, id]).await?.is_some() {
+    task_row::get(db, on).await?;
+    if db.fetch_optional(REACHES, args![on, id]).await?.is_some() {
         return Err(StoreError::Refused(format!(
-            "task {id} cannot wait for task {on}, which waits for task {id} itself"
+            "task {id} cannot depend on task {on}, which itself depends on task {id}"
         )));
     }
-    enqueue::link(s, id, on).await?;
-    dependents::update_dependents(s, vec![id]).await
+    enqueue::link(db, id, on).await?;
+    dependents::update_dependents(db, vec![id]).await
 }
 
-pub(crate) async fn cancel(s: &mut DbConnection, id: TaskId) -> StoreResult<Task> {
-    const ASK: Sql = sql!("UPDATE task SET cancel_requested = 1, updated_at = $2 WHERE id = $1");
-    const STOP: Sql = sql!(
+pub(crate) async fn cancel(db: &mut DbConnection, id: TaskId) -> StoreResult<Task> {
+    const REQUEST: Sql =
+        sql!("UPDATE task SET cancel_requested = 1, updated_at = $2 WHERE id = $1");
+    const CANCEL: Sql = sql!(
         "UPDATE task SET status = 'cancelled', held = 0, output = $3, updated_at = $2 WHERE id = $1"
     );
-    let TaskRow { task, .. } = task_row::get_for_update(s, id).await?;
-    let now = s.now();
+    let TaskRow { task, .. } = task_row::get_for_update(db, id).await?;
+    let now = db.now();
     match task.status {
-        TaskStatus::InProgress => s.execute(ASK, args![id, now]).await?,
+        TaskStatus::InProgress => db.execute(REQUEST, args![id, now]).await?,
         TaskStatus::Pending | TaskStatus::Blocked => {
-            s.execute(
-                STOP,
-                args![id, now, "cancelled before it was begun or answered"],
+            db.execute(
+                CANCEL,
+                args![id, now, "cancelled before it was started or answered"],
             )
             .await?;
-            s.queue_event(status(&task, TaskStatus::Cancelled, "worker"));
-            let waiting = dependents::dependants(s, id).await?;
-            dependents::update_dependents(s, waiting).await?;
+            db.queue_event(status(&task, TaskStatus::Cancelled, "worker"));
+            let dependents = dependents::dependents(db, id).await?;
+            dependents::update_dependents(db, dependents).await?;
         }
-        // Asked twice is asked once.
+        // Cancelling again has no effect.
         TaskStatus::Cancelled => {}
         TaskStatus::Completed | TaskStatus::Failed => {
             return Err(StoreError::Refused(format!(
-                "task {id} is {} already: there is nothing to cancel",
+                "task {id} is already {}: there is nothing to cancel",
                 task.status
             )));
         }
     }
-    Ok(task_row::get(s, id).await?.task)
+    Ok(task_row::get(db, id).await?.task)
 }
 
-pub(crate) async fn retry(s: &mut DbConnection, id: TaskId) -> StoreResult<Task> {
-    let TaskRow { task, held, .. } = task_row::get_for_update(s, id).await?;
+pub(crate) async fn retry(db: &mut DbConnection, id: TaskId) -> StoreResult<Task> {
+    let TaskRow { task, held, .. } = task_row::get_for_update(db, id).await?;
     match task.status {
         TaskStatus::Pending | TaskStatus::InProgress => {
             return Err(StoreError::Refused(format!(
-                "task {id} is {} already",
+                "task {id} is already {}",
                 task.status
             )));
         }
         TaskStatus::Blocked if held => {
             return Err(StoreError::Refused(format!(
-                "task {id} is blocked by another one: {}; retry that one",
+                "task {id} is blocked by another task: {}; retry that task",
                 task.output.unwrap_or_default()
             )));
         }
         _ => {}
     }
-    reset_to_pending(s, &task, true).await?;
-    Ok(task_row::get(s, id).await?.task)
+    reset_to_pending(db, &task, true).await?;
+    Ok(task_row::get(db, id).await?.task)
 }
 
-/// Puts a task back where it waits for a worker; with its attempts given anew if asked for.
+/// Resets a task to pending, and its attempt count if `reset_attempts` is `true`.
 pub(crate) async fn reset_to_pending(
-    s: &mut DbConnection,
+    db: &mut DbConnection,
     task: &Task,
-    anew: bool,
+    reset_attempts: bool,
 ) -> StoreResult<()> {
-    const BACK: Sql = sql!(
+    const RESET: Sql = sql!(
         "UPDATE task SET status = 'pending', tries = CASE WHEN $3 = 1 THEN 0 ELSE tries END, held = 0, ",
         "cancel_requested = 0, unverified = 0, branch = NULL, completed_at = NULL, output = NULL, updated_at = $2 ",
         "WHERE id = $1"
     );
-    let now = s.now();
-    s.execute(BACK, args![task.id, now, anew]).await?;
-    s.queue_event(status(task, TaskStatus::Pending, "worker"));
-    approvals::withdraw(s, task.id).await?;
-    let mut affected = dependents::dependants(s, task.id).await?;
+    let now = db.now();
+    db.execute(RESET, args![task.id, now, reset_attempts])
+        .await?;
+    db.queue_event(status(task, TaskStatus::Pending, "worker"));
+    approvals::withdraw(db, task.id).await?;
+    let mut affected = dependents::dependents(db, task.id).await?;
     affected.push(task.id);
-    dependents::update_dependents(s, affected).await
+    dependents::update_dependents(db, affected).await
 }

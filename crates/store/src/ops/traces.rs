@@ -1,4 +1,4 @@
-//! Traces, kept under their ids.
+//! Traces, stored by id.
 
 use windlass_core::TraceNode;
 use windlass_core::task::{StoreError, StoreResult, TaskId};
@@ -7,11 +7,11 @@ use crate::connection::DbConnection;
 use crate::events::page_size;
 use crate::sql::{Sql, args, json, sql};
 
-/// How many ids are listed at once, at most and unless told otherwise.
-const PAGE: u32 = 1_000;
+/// Maximum and default number of ids per page.
+const MAX_PAGE: u32 = 1_000;
 
 pub(crate) async fn put(
-    s: &mut DbConnection,
+    db: &mut DbConnection,
     id: &str,
     task: Option<TaskId>,
     root: &TraceNode,
@@ -20,30 +20,30 @@ pub(crate) async fn put(
         "INSERT INTO trace (id, task_id, at, body) VALUES ($1, $2, $3, $4) ",
         "ON CONFLICT (id) DO UPDATE SET task_id = excluded.task_id, at = excluded.at, body = excluded.body"
     );
-    let now = s.now();
-    s.execute(PUT, args![id, task, now, json(root)?]).await
+    let now = db.now();
+    db.execute(PUT, args![id, task, now, json(root)?]).await
 }
 
-pub(crate) async fn get(s: &mut DbConnection, id: &str) -> StoreResult<TraceNode> {
+pub(crate) async fn get(db: &mut DbConnection, id: &str) -> StoreResult<TraceNode> {
     const ONE: Sql = sql!("SELECT body FROM trace WHERE id = $1");
-    match s.fetch_optional(ONE, args![id]).await? {
+    match db.fetch_optional(ONE, args![id]).await? {
         Some(row) => row.json("body"),
         None => Err(StoreError::not_found("trace", id)),
     }
 }
 
 pub(crate) async fn list(
-    s: &mut DbConnection,
+    db: &mut DbConnection,
     task: Option<TaskId>,
     limit: u32,
 ) -> StoreResult<Vec<String>> {
     const NEWEST: Sql = sql!("SELECT id FROM trace ORDER BY number DESC LIMIT $1");
     const OF_TASK: Sql =
         sql!("SELECT id FROM trace WHERE task_id = $2 ORDER BY number DESC LIMIT $1");
-    let limit = page_size(limit, PAGE);
+    let limit = page_size(limit, MAX_PAGE);
     let rows = match task {
-        None => s.fetch_all(NEWEST, args![limit]).await?,
-        Some(task) => s.fetch_all(OF_TASK, args![limit, task]).await?,
+        None => db.fetch_all(NEWEST, args![limit]).await?,
+        Some(task) => db.fetch_all(OF_TASK, args![limit, task]).await?,
     };
     rows.iter().map(|row| row.text("id")).collect()
 }

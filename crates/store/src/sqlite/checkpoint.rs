@@ -1,41 +1,42 @@
-//! Brings SQLite's log into its file, beside the work and not in its way.
+//! Checkpoints SQLite's write-ahead log (WAL) in the background.
 //!
-//! Left to itself SQLite does that within the commit that makes the log long, and whoever waits for that commit waits
-//! for the disk. Here a connection of its own does it; the writer only does where this one cannot keep up.
+//! By default SQLite checkpoints within the commit that makes the WAL too long, and the caller of that commit
+//! waits for the disk. Here a separate connection does it. The writer checkpoints only if this connection
+//! cannot keep up.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use sqlx::{Row as _, Sqlite};
 
-/// The pages of the log that are worth it.
+/// Minimum number of WAL pages for a checkpoint.
 const CHECKPOINT_PAGES: i64 = 1_000;
-/// The pages at which the writer lends a hand, 64 MiB.
+/// Number of WAL pages at which the writer checkpoints itself: 64 MiB.
 pub(super) const AUTOCHECKPOINT_PAGES: &str = "16384";
-/// How often to look.
+/// How often the WAL is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Looks after the log for as long as it is polled.
-pub(super) async fn run_checkpointer(pool: sqlx::Pool<Sqlite>, log: PathBuf) {
+/// Checkpoints the WAL when needed, for as long as the future is polled.
+pub(super) async fn run_checkpointer(pool: sqlx::Pool<Sqlite>, wal: PathBuf) {
     let mut seen = None;
     loop {
         tokio::time::sleep(POLL_INTERVAL).await;
-        let now = modified_at(&log);
+        let now = modified_at(&wal);
         if now == seen {
             continue;
         }
         seen = now;
         if let Err(error) = checkpoint(&pool).await {
-            tracing::debug!(%error, "the log stays as long as it is");
+            tracing::debug!(%error, "the WAL was not checkpointed");
         }
     }
 }
 
-fn modified_at(log: &PathBuf) -> Option<SystemTime> {
-    std::fs::metadata(log).ok()?.modified().ok()
+fn modified_at(wal: &PathBuf) -> Option<SystemTime> {
+    std::fs::metadata(wal).ok()?.modified().ok()
 }
 
-/// Copies what the log holds, where that is much, as far as nobody needs it there.
+/// Copies the WAL into the file if it is long enough. Pages that readers still need stay in the WAL.
 async fn checkpoint(pool: &sqlx::Pool<Sqlite>) -> sqlx::Result<()> {
     let found = sqlx::query("PRAGMA wal_checkpoint(NOOP)");
     let row = found.fetch_one(pool).await?;

@@ -1,4 +1,4 @@
-//! The file itself: private, no link, and never made over something that is there.
+//! The database file: private, not a symbolic link, and never created over an existing file.
 
 use std::fs::{DirBuilder, OpenOptions, Permissions};
 use std::io::{ErrorKind, Read};
@@ -9,36 +9,33 @@ use windlass_core::task::{StoreError, StoreResult};
 
 use crate::error::damaged;
 
-/// What may be done with the file.
+/// Access to the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileAccess {
     Write,
-    /// Only read; and whether there is a log beside it that must be read too.
+    /// The file is read-only. `wal` is `true` if there is a write-ahead log that must be read too.
     Read {
-        log: bool,
+        wal: bool,
     },
 }
 
-/// How every SQLite file begins.
+/// Header of every SQLite file.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
-/// Makes the file where there is none, for its owner alone, and says what may be done with it.
+/// Creates the file for its owner only if it does not exist, and returns the possible access.
 pub(super) fn prepare(path: &Path) -> StoreResult<FileAccess> {
-    let sorry = |doing: &str, error: std::io::Error| {
+    let failed = |doing: &str, error: std::io::Error| {
         let path = path.display();
         match error.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StoreError::Full(format!(
-                "no room left for {path}: free some, then try again"
+                "no space left for {path}: free some space, then try again"
             )),
             _ => StoreError::Unavailable(format!("{path} cannot be {doing}: {error}")),
         }
     };
-    if let Some(folder) = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-    {
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-        made.map_err(|error| sorry("made", error))?;
+    if let Some(dir) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(dir);
+        made.map_err(|error| failed("created", error))?;
     }
     let made = OpenOptions::new()
         .write(true)
@@ -47,38 +44,35 @@ pub(super) fn prepare(path: &Path) -> StoreResult<FileAccess> {
         .open(path);
     match made {
         Ok(_) => {
-            // That there is such a file must survive the loss of power, too.
-            let folder = path
-                .parent()
-                .filter(|folder| !folder.as_os_str().is_empty());
-            let folder = std::fs::File::open(folder.unwrap_or(Path::new(".")));
-            folder
-                .and_then(|folder| folder.sync_all())
-                .map_err(|error| sorry("made", error))?;
+            // The directory entry must survive power loss too.
+            let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+            let dir = std::fs::File::open(dir.unwrap_or(Path::new(".")));
+            dir.and_then(|dir| dir.sync_all())
+                .map_err(|error| failed("created", error))?;
             return Ok(FileAccess::Write);
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(sorry("made", error)),
+        Err(error) => return Err(failed("created", error)),
     }
 
-    let found = std::fs::symlink_metadata(path).map_err(|error| sorry("read", error))?;
+    let found = std::fs::symlink_metadata(path).map_err(|error| failed("read", error))?;
     if !found.is_file() {
         return Err(StoreError::Unavailable(format!(
-            "{} is not a plain file: name the file itself",
+            "{} is not a regular file: give the path of the file itself",
             path.display()
         )));
     }
-    check_header(path).map_err(|error| sorry("read", error))??;
+    check_header(path).map_err(|error| failed("read", error))??;
     match OpenOptions::new().write(true).open(path) {
         Ok(file) => {
             if found.permissions().mode() & 0o077 != 0 {
-                // What others may read now they could read before; where it cannot be changed it stays.
+                // Others could read the file before. If the permissions cannot be changed, they stay.
                 let _ = file.set_permissions(Permissions::from_mode(0o600));
             }
             Ok(FileAccess::Write)
         }
-        Err(error) if is_read_only(error.kind()) => Ok(FileAccess::Read { log: has_wal(path) }),
-        Err(error) => Err(sorry("opened", error)),
+        Err(error) if is_read_only(error.kind()) => Ok(FileAccess::Read { wal: has_wal(path) }),
+        Err(error) => Err(failed("opened", error)),
     }
 }
 
@@ -89,7 +83,7 @@ fn is_read_only(kind: ErrorKind) -> bool {
     )
 }
 
-/// Whether it begins as it should. SQLite would take a very short file for an empty one and write over it.
+/// Checks the header of the file. SQLite would treat a very short file as empty and overwrite it.
 fn check_header(path: &Path) -> std::io::Result<StoreResult<()>> {
     let mut start = Vec::new();
     let file = std::fs::File::open(path)?;
@@ -98,18 +92,18 @@ fn check_header(path: &Path) -> std::io::Result<StoreResult<()>> {
         return Ok(Ok(()));
     }
     let path = path.display().to_string();
-    Ok(Err(damaged(&path, "it does not begin like a database")))
+    Ok(Err(damaged(&path, "it has no SQLite header")))
 }
 
 fn has_wal(path: &Path) -> bool {
-    std::fs::metadata(wal_path(path)).is_ok_and(|log| log.len() > 0)
+    std::fs::metadata(wal_path(path)).is_ok_and(|wal| wal.len() > 0)
 }
 
-/// Where SQLite keeps the log of this file.
+/// Returns the path of the file's write-ahead log.
 pub(super) fn wal_path(path: &Path) -> PathBuf {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    log.into()
+    let mut wal = path.as_os_str().to_owned();
+    wal.push("-wal");
+    wal.into()
 }
 
 #[cfg(test)]
@@ -123,9 +117,9 @@ mod tests {
     }
 
     #[test]
-    fn p27_the_file_is_its_owners_alone() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a/b/windlass.db");
+    fn p27_file_is_private_to_its_owner() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a/b/windlass.db");
         assert_eq!(prepare(&path), Ok(FileAccess::Write));
         assert_eq!(mode(&path), 0o600);
         assert_eq!(mode(path.parent().unwrap()), 0o700);
@@ -136,20 +130,20 @@ mod tests {
     }
 
     #[test]
-    fn p27_a_link_is_not_followed() {
-        let folder = tempfile::tempdir().unwrap();
-        let elsewhere = folder.path().join("elsewhere");
-        let path = folder.path().join("windlass.db");
+    fn p27_symlink_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let elsewhere = dir.path().join("elsewhere");
+        let path = dir.path().join("windlass.db");
         std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
         let error = prepare(&path).unwrap_err().to_string();
-        assert!(error.contains("not a plain file"), "{error}");
+        assert!(error.contains("not a regular file"), "{error}");
         assert!(!elsewhere.exists());
     }
 
     #[test]
-    fn what_is_no_database_stays_as_it_is() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("windlass.db");
+    fn foreign_file_is_not_modified() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("windlass.db");
         std::fs::write(&path, "a letter").unwrap();
         let error = prepare(&path).unwrap_err().to_string();
         assert!(error.contains("damaged"), "{error}");

@@ -1,4 +1,4 @@
-//! SQLite, the store that needs nothing: one file beside the work.
+//! SQLite: the default store, one local file.
 
 mod checkpoint;
 mod file;
@@ -17,14 +17,14 @@ use crate::pools::{DatabasePools, Pools};
 use crate::store::SqlStore;
 use file::FileAccess;
 
-/// Those who read do not wait for the one who writes.
+/// Maximum number of reader connections. Readers do not wait for the writer.
 const MAX_READERS: u32 = 4;
-/// The first version without the fault that could damage a file when a log was started anew.
+/// First version without the WAL-reset bug that could corrupt a file.
 const MIN_VERSION: (u32, u32, u32) = (3, 51, 3);
 
-/// Opens the store in this file, and makes it where there is none.
+/// Opens the store in this file, and creates the file if it does not exist.
 pub(crate) async fn open(path: &Path, settings: StoreSettings) -> StoreResult<SqlStore> {
-    let place = StoreLocation(path.display().to_string());
+    let location = StoreLocation(path.display().to_string());
     mounts::check(path)?;
     let access = file::prepare(path)?;
 
@@ -32,42 +32,42 @@ pub(crate) async fn open(path: &Path, settings: StoreSettings) -> StoreResult<Sq
         .filename(path)
         .busy_timeout(BUSY_TIMEOUT)
         .disable_statement_logging();
-    let mut tender = None;
+    let mut checkpoint_pool = None;
     let (writer, readers) = match access {
         FileAccess::Write => {
             let writing = options
                 .journal_mode(SqliteJournalMode::Wal)
                 .pragma("journal_size_limit", "67108864")
                 .pragma("wal_autocheckpoint", checkpoint::AUTOCHECKPOINT_PAGES);
-            tender = Some(pool(1, &settings, writing.clone()));
+            checkpoint_pool = Some(pool(1, &settings, writing.clone()));
             let reading = writing.clone().pragma("query_only", "ON");
             (
                 Some(pool(1, &settings, writing)),
                 pool(MAX_READERS, &settings, reading),
             )
         }
-        // Without a log beside it the file is whole, and SQLite need not write there to read it.
-        FileAccess::Read { log } => {
-            let reading = options.read_only(true).immutable(!log);
+        // Without a WAL the file is complete, and SQLite can read it without writing.
+        FileAccess::Read { wal } => {
+            let reading = options.read_only(true).immutable(!wal);
             (None, pool(MAX_READERS, &settings, reading))
         }
     };
-    // The writer goes first: it makes the log that the readers need.
+    // The writer connects first: it creates the WAL that the readers need.
     let first = writer.as_ref().unwrap_or(&readers);
     let checked =
-        tokio::time::timeout(settings.open_timeout, wait_until_unlocked(first, &place)).await;
+        tokio::time::timeout(settings.open_timeout, wait_until_unlocked(first, &location)).await;
     let after = settings.open_timeout;
     let what = "opening the store";
     checked.map_err(|_| StoreError::Timeout { what, after })??;
 
     let pools = Pools {
         kind: DatabasePools::Sqlite(writer, readers),
-        place,
-        leap: settings.leap.clone(),
+        location,
+        clock_skew: settings.clock_skew.clone(),
     };
     let store = SqlStore::start(pools, 1, settings).await?;
-    if let Some(tender) = tender {
-        store.spawn_background(checkpoint::run_checkpointer(tender, file::wal_path(path)));
+    if let Some(pool) = checkpoint_pool {
+        store.spawn_background(checkpoint::run_checkpointer(pool, file::wal_path(path)));
     }
     Ok(store)
 }
@@ -86,13 +86,16 @@ fn pool(
         .connect_lazy_with(options)
 }
 
-/// Connects for the first time. Of several processes that make the file at the same moment one has it for itself; the
-/// others come again.
-async fn wait_until_unlocked(pool: &sqlx::Pool<Sqlite>, place: &StoreLocation) -> StoreResult<()> {
+/// Connects for the first time. If several processes create the file at the same time, one holds the lock and
+/// the others retry.
+async fn wait_until_unlocked(
+    pool: &sqlx::Pool<Sqlite>,
+    location: &StoreLocation,
+) -> StoreResult<()> {
     loop {
         match check_version(pool).await {
             Ok(checked) => return checked,
-            Err(error) => match error::classify(place, error).error {
+            Err(error) => match error::classify(location, error).error {
                 StoreError::Timeout { .. } => tokio::time::sleep(Duration::from_millis(10)).await,
                 error => return Err(error),
             },
@@ -105,10 +108,10 @@ async fn check_version(pool: &sqlx::Pool<Sqlite>) -> sqlx::Result<StoreResult<()
         .fetch_one(pool)
         .await?;
     let version: String = row.try_get("version")?;
-    Ok(new_enough(&version))
+    Ok(check_min_version(&version))
 }
 
-fn new_enough(version: &str) -> StoreResult<()> {
+fn check_min_version(version: &str) -> StoreResult<()> {
     let mut parts = version.split('.').map(|part| part.parse().unwrap_or(0));
     let mut next = || parts.next().unwrap_or(0);
     let found = (next(), next(), next());
@@ -117,21 +120,21 @@ fn new_enough(version: &str) -> StoreResult<()> {
     }
     let (major, minor, patch) = MIN_VERSION;
     Err(StoreError::Unavailable(format!(
-        "SQLite {version} can damage a file that two processes write to: {major}.{minor}.{patch} or newer is needed"
+        "SQLite {version} can corrupt a file that two processes write to: {major}.{minor}.{patch} or newer is required"
     )))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::new_enough;
+    use super::check_min_version;
 
     #[test]
-    fn an_old_sqlite_is_refused() {
+    fn old_sqlite_version_is_rejected() {
         for good in ["3.51.3", "3.52.0", "4.0", "3.100.1"] {
-            assert_eq!(new_enough(good), Ok(()), "{good}");
+            assert_eq!(check_min_version(good), Ok(()), "{good}");
         }
         for bad in ["3.51.2", "3.9.9", "2.99.99", "", "nonsense"] {
-            assert!(new_enough(bad).is_err(), "{bad}");
+            assert!(check_min_version(bad).is_err(), "{bad}");
         }
     }
 }

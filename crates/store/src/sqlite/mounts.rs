@@ -1,14 +1,14 @@
-//! Where a file lies: on this machine, or on another one.
+//! Detects whether a file is on a local or on a network file system.
 //!
-//! SQLite's log needs memory that all its readers share. On a network file system it is not shared, and two machines
-//! would write over each other.
+//! SQLite's WAL needs memory shared by all readers. On a network file system it is not shared, and two
+//! machines would overwrite each other's changes.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use windlass_core::task::{StoreError, StoreResult};
 
-/// File systems whose files may be open on another machine.
+/// File systems whose files may be open on other machines.
 const REMOTE: [&str; 16] = [
     "9p",
     "afs",
@@ -28,21 +28,21 @@ const REMOTE: [&str; 16] = [
     "smbfs",
 ];
 
-/// The longest list of mounts that is read.
-const MOST: u64 = 4 << 20;
+/// Maximum number of bytes read from the mount table.
+const MAX_MOUNTINFO_BYTES: u64 = 4 << 20;
 
-/// Refuses a path on a file system that does not suit SQLite.
+/// Rejects a path on a network file system.
 pub(super) fn check(path: &Path) -> StoreResult<()> {
     let mut table = String::new();
     let list = std::fs::File::open("/proc/self/mountinfo");
-    let read = list.and_then(|list| list.take(MOST).read_to_string(&mut table));
-    // Where the kernel does not say, nothing is known against it.
+    let read = list.and_then(|list| list.take(MAX_MOUNTINFO_BYTES).read_to_string(&mut table));
+    // Without a mount table the file system is unknown and accepted.
     if read.is_err() {
         return Ok(());
     }
     match file_system(&table, &resolved(path)) {
         Some(kind) if REMOTE.contains(&kind) => Err(StoreError::Unavailable(format!(
-            "{} lies on a network file system ({kind}), where SQLite can damage it: \
+            "{} is on a network file system ({kind}), where SQLite can corrupt it: \
              put it on a local disk, or use PostgreSQL",
             path.display()
         ))),
@@ -50,7 +50,7 @@ pub(super) fn check(path: &Path) -> StoreResult<()> {
     }
 }
 
-/// The path without links, as far as it exists.
+/// Resolves symbolic links in the existing part of the path.
 fn resolved(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let found = absolute.ancestors().find_map(|known| {
@@ -61,7 +61,7 @@ fn resolved(path: &Path) -> PathBuf {
     found.unwrap_or(absolute)
 }
 
-/// The kind of file system that a path is on, from the kernel's table.
+/// Returns the type of the file system that contains the path, from the kernel's mount table.
 fn file_system<'t>(table: &'t str, path: &Path) -> Option<&'t str> {
     let mut best: Option<(usize, &str)> = None;
     for line in table.lines() {
@@ -72,7 +72,7 @@ fn file_system<'t>(table: &'t str, path: &Path) -> Option<&'t str> {
             continue;
         };
         let point = unescape(point);
-        // Of two on the same point the later one hides the earlier.
+        // A later mount on the same mount point hides an earlier one.
         let deeper = best.is_none_or(|(length, _)| point.len() >= length);
         if deeper && path.starts_with(&point) {
             best = Some((point.len(), kind));
@@ -81,7 +81,7 @@ fn file_system<'t>(table: &'t str, path: &Path) -> Option<&'t str> {
     best.map(|(_, kind)| kind)
 }
 
-/// The kernel writes blanks and backslashes as three octal digits.
+/// Decodes a mount point. The kernel writes blanks and backslashes as three octal digits.
 fn unescape(point: &str) -> String {
     point
         .replace("\\040", " ")
@@ -105,7 +105,7 @@ mod tests {
 ";
 
     #[test]
-    fn the_deepest_and_latest_mount_counts() {
+    fn deepest_and_latest_mount_is_used() {
         let kind = |path: &str| file_system(TABLE, Path::new(path));
         assert_eq!(kind("/var/windlass.db"), Some("ext4"));
         assert_eq!(kind("/home/me/windlass.db"), Some("nfs4"));
@@ -117,13 +117,13 @@ mod tests {
     }
 
     #[test]
-    fn the_remote_ones_are_in_order() {
+    fn remote_file_systems_are_sorted() {
         assert!(REMOTE.is_sorted());
     }
 
     #[test]
-    fn a_local_folder_will_do() {
-        let folder = tempfile::tempdir().unwrap();
-        assert_eq!(check(&folder.path().join("not/there/yet.db")), Ok(()));
+    fn local_dir_is_accepted() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(check(&dir.path().join("not/there/yet.db")), Ok(()));
     }
 }

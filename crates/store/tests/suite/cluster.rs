@@ -6,18 +6,18 @@ use std::path::{Path, PathBuf};
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{ConnectOptions, Connection};
 
-/// A running cluster. It is stopped some moments after the last process that uses it has ended.
+/// A running cluster. It is stopped shortly after the last process that uses it has ended.
 pub(super) struct Cluster {
     state: PathBuf,
     socket: PathBuf,
     _user: File,
 }
 
-fn script(what: &str, state: &Path, settings: &[&str]) -> String {
+fn script(action: &str, state: &Path, settings: &[&str]) -> String {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/postgres.sh");
     let mut command = assert_cmd::Command::new(script);
     let output = command
-        .arg(what)
+        .arg(action)
         .arg(state)
         .args(settings)
         .output()
@@ -31,12 +31,12 @@ fn script(what: &str, state: &Path, settings: &[&str]) -> String {
 }
 
 impl Cluster {
-    /// The one that most tests share.
+    /// Returns the cluster that most tests share.
     pub(super) fn shared() -> Self {
         Self::start("shared", &[])
     }
 
-    /// One under this name.
+    /// Starts the cluster with this name unless it runs.
     pub(super) fn start(name: &str, settings: &[&str]) -> Self {
         let state = Path::new(env!("CARGO_TARGET_TMPDIR"))
             .join("postgres")
@@ -57,19 +57,19 @@ impl Cluster {
         }
     }
 
-    /// Lets it die at once and starts it again.
+    /// Stops the cluster immediately, as in a crash, and starts it again.
     pub(super) fn restart(&self) {
         script("restart", &self.state, &[]);
     }
 
-    /// The address of a database.
+    /// Returns the URL of a database.
     pub(super) fn url(&self, database: &str) -> String {
-        // A socket's path stands where the host does, its slashes written out.
+        // The path of the socket is the host, with its slashes escaped.
         let host = self.socket.display().to_string().replace('/', "%2F");
         format!("postgres://postgres@{host}/{database}")
     }
 
-    /// A connection for a test's own statements.
+    /// Connects for the statements of a test.
     pub(super) async fn connect(&self, database: &str) -> PgConnection {
         let options = PgConnectOptions::new_without_pgpass()
             .socket(&self.socket)
@@ -78,13 +78,16 @@ impl Cluster {
         options.connect().await.unwrap()
     }
 
-    /// A new, empty database.
+    /// Creates an empty database and returns its name.
     pub(super) async fn database(&self) -> String {
         let name = format!("t_{}", uuid::Uuid::new_v4().simple());
-        let mut link = self.connect("postgres").await;
-        let make = sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"));
-        sqlx::raw_sql(make).execute(&mut link).await.unwrap();
-        link.close().await.unwrap();
+        let mut connection = self.connect("postgres").await;
+        let create = sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"));
+        sqlx::raw_sql(create)
+            .execute(&mut connection)
+            .await
+            .unwrap();
+        connection.close().await.unwrap();
         name
     }
 }

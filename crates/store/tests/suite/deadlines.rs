@@ -1,4 +1,4 @@
-//! Nobody waits for ever, and who waited in vain learns what for.
+//! Every operation has a time limit, and a timeout error names what was waited for.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use sqlx::{ConnectOptions, Connection};
 use windlass_core::task::{Claim, NewProject, NewTask, StoreError, TaskFilter};
 use windlass_store::{StoreSettings, open_with};
 
-fn impatient() -> StoreSettings {
+fn short_timeouts() -> StoreSettings {
     let mut settings = StoreSettings::default();
     settings.query_timeout = Duration::from_millis(200);
     settings.commit_timeout = Duration::from_millis(400);
@@ -24,21 +24,21 @@ fn claim() -> Claim {
     }
 }
 
-async fn run(link: &mut SqliteConnection, sql: &'static str) {
-    sqlx::raw_sql(sql).execute(link).await.unwrap();
+async fn run(connection: &mut SqliteConnection, sql: &'static str) {
+    sqlx::raw_sql(sql).execute(connection).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_waits_for_another_process_is_told_so() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("windlass.db");
+async fn timeout_names_the_wait_for_another_process() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("windlass.db");
     let url = format!("sqlite:{}", path.display());
-    let store = open_with(&url, impatient()).await.unwrap();
+    let store = open_with(&url, short_timeouts()).await.unwrap();
     let project = NewProject {
         name: "shop".to_owned(),
         root: "/home/me/shop".into(),
     };
-    // The first answers of a busy machine may be slow; what is looked at comes after them.
+    // The first replies of a busy machine may be slow; the checks come after them.
     let id = loop {
         match store.add_project(project.clone()).await {
             Ok(project) => break project.id,
@@ -48,8 +48,8 @@ async fn who_waits_for_another_process_is_told_so() {
     };
 
     let options = SqliteConnectOptions::new().filename(&path);
-    let mut hog = options.connect().await.unwrap();
-    run(&mut hog, "BEGIN IMMEDIATE").await;
+    let mut lock_holder = options.connect().await.unwrap();
+    run(&mut lock_holder, "BEGIN IMMEDIATE").await;
     let error = store.claim(claim()).await.unwrap_err();
     let StoreError::Timeout { what, after } = error else {
         panic!("{error}");
@@ -64,12 +64,12 @@ async fn who_waits_for_another_process_is_told_so() {
         error.to_string().starts_with("adding tasks (waiting"),
         "{error}"
     );
-    // Reading goes on beside it.
+    // Reads still work.
     assert_eq!(store.tasks(TaskFilter::default()).await.unwrap(), vec![]);
 
-    run(&mut hog, "ROLLBACK").await;
-    hog.close().await.unwrap();
-    // What was given up was not done behind anybody's back, and the next one is.
+    run(&mut lock_holder, "ROLLBACK").await;
+    lock_holder.close().await.unwrap();
+    // The write that timed out was not applied later, and the next one succeeds.
     let added = loop {
         match store.enqueue(vec![NewTask::new(id, "in time")]).await {
             Ok(added) => break added,
@@ -89,9 +89,9 @@ async fn who_waits_for_another_process_is_told_so() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn p7_a_claim_that_nobody_waited_for_is_given_back() {
-    let folder = tempfile::tempdir().unwrap();
-    let url = format!("sqlite:{}/windlass.db", folder.path().display());
+async fn p7_abandoned_claim_is_released() {
+    let dir = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}/windlass.db", dir.path().display());
     let store = open_with(&url, StoreSettings::default()).await.unwrap();
     let project = NewProject {
         name: "shop".to_owned(),
@@ -103,10 +103,10 @@ async fn p7_a_claim_that_nobody_waited_for_is_given_back() {
         ..NewTask::new(project, "a task")
     };
     store.enqueue(vec![new]).await.unwrap();
-    // Asked for, and left at any moment of it: whatever was claimed comes back.
-    for patience in 0..200 {
-        let left = tokio::time::timeout(Duration::from_micros(patience * 20), store.claim(claim()));
-        if let Ok(claimed) = left.await
+    // The caller stops waiting at any point of the claim: whatever was claimed is released.
+    for step in 0..200 {
+        let timeout = Duration::from_micros(step * 20);
+        if let Ok(claimed) = tokio::time::timeout(timeout, store.claim(claim())).await
             && let Some(claimed) = claimed.unwrap()
         {
             let release = windlass_core::task::Release {

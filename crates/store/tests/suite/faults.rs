@@ -1,4 +1,4 @@
-//! Files that are full, read-only, damaged, of another time or of another program: one clear sentence, nothing lost.
+//! Full, read-only, damaged, newer and foreign files: a clear error, and no data is lost.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection};
 use windlass_core::task::{NewProject, NewTask, TaskFilter, TaskStore};
 
-use super::again;
+use super::child_process;
 
-fn url(folder: &Path) -> String {
-    format!("sqlite:{}/windlass.db", folder.display())
+fn url(dir: &Path) -> String {
+    format!("sqlite:{}/windlass.db", dir.display())
 }
 
 fn run<F: Future>(test: F) -> F::Output {
@@ -19,8 +19,8 @@ fn run<F: Future>(test: F) -> F::Output {
     runtime.block_on(test)
 }
 
-async fn filled(folder: &Path) -> (Arc<dyn TaskStore>, i64) {
-    let store = windlass_store::open(&url(folder)).await.unwrap();
+async fn store_with_task(dir: &Path) -> (Arc<dyn TaskStore>, i64) {
+    let store = windlass_store::open(&url(dir)).await.unwrap();
     let project = NewProject {
         name: "shop".to_owned(),
         root: "/home/me/shop".into(),
@@ -33,73 +33,71 @@ async fn filled(folder: &Path) -> (Arc<dyn TaskStore>, i64) {
     (store, project)
 }
 
-async fn refused(folder: &Path) -> String {
-    let answer = windlass_store::open(&url(folder)).await;
-    answer.unwrap_err().to_string()
+async fn open_error(dir: &Path) -> String {
+    let result = windlass_store::open(&url(dir)).await;
+    result.unwrap_err().to_string()
 }
 
-/// Statements of a test's own, and the log written back into the file.
-async fn meddle(path: &Path, sql: &'static str) {
+/// Runs SQL on the file and writes the WAL back into it.
+async fn run_sql(path: &Path, sql: &'static str) {
     let options = SqliteConnectOptions::new()
         .filename(path)
         .create_if_missing(true);
-    let mut link = options.connect().await.unwrap();
-    sqlx::raw_sql(sql).execute(&mut link).await.unwrap();
+    let mut connection = options.connect().await.unwrap();
+    sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
     sqlx::raw_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-        .execute(&mut link)
+        .execute(&mut connection)
         .await
         .unwrap();
-    link.close().await.unwrap();
+    connection.close().await.unwrap();
 }
 
-/// A folder that a namespace of its own can mount over: not under `/tmp`, which may be private there.
-fn place() -> tempfile::TempDir {
+/// Creates a directory that a mount namespace can mount over. It is not under `/tmp`, which may be private
+/// there.
+fn mountable_dir() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
 #[test]
-fn a_full_disk_is_said_so_and_heals() {
-    let place = place();
-    let mount = format!(
-        "mount -t tmpfs -o size=4m tmpfs '{}'",
-        place.path().display()
-    );
-    again::play_mounted("fill", place.path(), &mount);
+fn full_disk_is_reported_and_recovers() {
+    let dir = mountable_dir();
+    let mount = format!("mount -t tmpfs -o size=4m tmpfs '{}'", dir.path().display());
+    child_process::run_mounted("fill", dir.path(), &mount);
 }
 
 #[test]
-fn a_read_only_file_can_be_read() {
-    let place = place();
-    let read_only = |folder: &Path| {
-        let folder = folder.display();
-        format!("mount --bind '{folder}' '{folder}'; mount -o remount,bind,ro '{folder}'")
+fn read_only_file_can_be_read() {
+    let dir = mountable_dir();
+    let read_only = |dir: &Path| {
+        let dir = dir.display();
+        format!("mount --bind '{dir}' '{dir}'; mount -o remount,bind,ro '{dir}'")
     };
     run(async {
-        let (store, _) = filled(place.path()).await;
-        // While another process writes there is a log beside the file.
-        let mount = read_only(place.path());
-        again::play_mounted("read", place.path(), &mount);
+        let (store, _) = store_with_task(dir.path()).await;
+        // While another process writes, there is a WAL next to the file.
+        let mount = read_only(dir.path());
+        child_process::run_mounted("read", dir.path(), &mount);
         drop(store);
     });
-    // The connections close in the background: the last one takes the log away.
-    run(meddle(&place.path().join("windlass.db"), "SELECT 1"));
-    let mount = read_only(place.path());
-    again::play_mounted("read", place.path(), &mount);
+    // The connections close in the background; the last one removes the WAL.
+    run(run_sql(&dir.path().join("windlass.db"), "SELECT 1"));
+    let mount = read_only(dir.path());
+    child_process::run_mounted("read", dir.path(), &mount);
 }
 
 #[test]
-fn p10_a_newer_schema_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("windlass.db");
+fn p10_newer_schema_is_rejected() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("windlass.db");
     run(async {
-        drop(filled(folder.path()).await);
-        meddle(
+        drop(store_with_task(dir.path()).await);
+        run_sql(
             &path,
             "INSERT INTO windlass_schema (version, at) VALUES (1000, 0)",
         )
         .await;
         let before = std::fs::read(&path).unwrap();
-        let error = refused(folder.path()).await;
+        let error = open_error(dir.path()).await;
         assert!(error.contains("windlass.db"), "{error}");
         assert!(error.contains("newer Windlass"), "{error}");
         assert!(error.contains("version 1000"), "{error}");
@@ -108,26 +106,26 @@ fn p10_a_newer_schema_is_refused() {
 }
 
 #[test]
-fn p10_a_damaged_file_is_named_and_left_alone() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("windlass.db");
+fn p10_damaged_file_is_reported_and_not_modified() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("windlass.db");
     run(async {
-        drop(filled(folder.path()).await);
-        meddle(&path, "SELECT 1").await;
+        drop(store_with_task(dir.path()).await);
+        run_sql(&path, "SELECT 1").await;
         let good = std::fs::read(&path).unwrap();
-        let noise: Vec<u8> = (0..good.len()).map(|at| (at * 7 % 251) as u8).collect();
+        let garbage: Vec<u8> = (0..good.len()).map(|at| (at * 7 % 251) as u8).collect();
         let damage: [(&str, Vec<u8>); 4] = [
-            ("all but the name", [&good[..100], &noise[100..]].concat()),
             (
-                "the name itself",
-                [b"SQLite format 9\0", &good[16..]].concat(),
+                "all but the header",
+                [&good[..100], &garbage[100..]].concat(),
             ),
-            ("the end is missing", good[..4096].to_vec()),
-            ("something else", b"to whom it may concern".to_vec()),
+            ("the header", [b"SQLite format 9\0", &good[16..]].concat()),
+            ("truncated", good[..4096].to_vec()),
+            ("not a database", b"to whom it may concern".to_vec()),
         ];
         for (what, bytes) in damage {
             std::fs::write(&path, &bytes).unwrap();
-            let error = refused(folder.path()).await;
+            let error = open_error(dir.path()).await;
             assert!(error.contains("windlass.db"), "{what}: {error}");
             assert!(error.contains("damaged"), "{what}: {error}");
             assert!(
@@ -136,27 +134,27 @@ fn p10_a_damaged_file_is_named_and_left_alone() {
             );
         }
         std::fs::write(&path, &good).unwrap();
-        let store = windlass_store::open(&url(folder.path())).await.unwrap();
+        let store = windlass_store::open(&url(dir.path())).await.unwrap();
         assert_eq!(store.tasks(TaskFilter::default()).await.unwrap().len(), 1);
     });
 }
 
 #[test]
-fn the_database_of_another_program_is_left_alone() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("windlass.db");
+fn database_of_another_program_is_rejected() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("windlass.db");
     run(async {
-        meddle(&path, "CREATE TABLE moz_places (id INTEGER PRIMARY KEY)").await;
-        let error = refused(folder.path()).await;
+        run_sql(&path, "CREATE TABLE moz_places (id INTEGER PRIMARY KEY)").await;
+        let error = open_error(dir.path()).await;
         assert!(error.contains("another program"), "{error}");
     });
 }
 
 #[test]
-fn many_may_make_the_file_at_the_same_moment() {
+fn file_can_be_created_concurrently() {
     for _ in 0..10 {
-        let folder = tempfile::tempdir().unwrap();
-        let url = url(folder.path());
+        let dir = tempfile::tempdir().unwrap();
+        let url = url(dir.path());
         run(async {
             let all = (0..8).map(|_| {
                 let url = url.clone();

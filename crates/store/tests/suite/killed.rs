@@ -1,4 +1,4 @@
-//! SIGKILL at any moment: what was acknowledged is there.
+//! SIGKILL at any time: acknowledged tasks are stored.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -6,9 +6,9 @@ use std::time::Duration;
 use windlass_core::task::{TaskFilter, TaskStatus};
 use windlass_store::{StoreSettings, open_with};
 
-use super::again;
+use super::child_process;
 
-fn patient() -> StoreSettings {
+fn long_timeouts() -> StoreSettings {
     let mut settings = StoreSettings::default();
     settings.query_timeout = Duration::from_secs(60);
     settings.commit_timeout = Duration::from_secs(60);
@@ -16,43 +16,41 @@ fn patient() -> StoreSettings {
 }
 
 #[test]
-fn p1_what_was_acknowledged_survives_sigkill() {
+fn p1_acknowledged_tasks_survive_sigkill() {
     let rounds = if std::env::var_os("WINDLASS_FULL").is_some() {
         200
     } else {
         12
     };
-    let folder = tempfile::tempdir().unwrap();
-    let mut kept: BTreeSet<i64> = BTreeSet::new();
+    let dir = tempfile::tempdir().unwrap();
+    let mut acknowledged: BTreeSet<i64> = BTreeSet::new();
     for round in 0..rounds {
-        // From before the file is made to the middle of many transactions.
-        let until = Duration::from_millis(5 + round * 37 % 400);
-        let output = again::play("add", folder.path(), until);
+        // From before the file is created to the middle of many transactions.
+        let timeout = Duration::from_millis(5 + round * 37 % 400);
+        let output = child_process::run("add", dir.path(), timeout);
         assert!(!output.status.success(), "it should have been killed");
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        // A last line that was cut short is no acknowledgement.
-        let whole = said.rsplit_once('\n').map_or("", |(whole, _)| whole);
-        for line in whole.lines() {
-            let Some((_, numbers)) = line.split_once("kept ") else {
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+        // A truncated last line is not an acknowledgement.
+        let complete = stdout
+            .rsplit_once('\n')
+            .map_or("", |(complete, _)| complete);
+        for line in complete.lines() {
+            let Some((_, ids)) = line.split_once("added ") else {
                 continue;
             };
-            kept.extend(
-                numbers
-                    .split(' ')
-                    .map(|number| number.parse::<i64>().unwrap()),
-            );
+            acknowledged.extend(ids.split(' ').map(|id| id.parse::<i64>().unwrap()));
         }
     }
     assert!(
-        !kept.is_empty(),
-        "it was never quick enough to add something"
+        !acknowledged.is_empty(),
+        "no task was added before the first kill"
     );
 
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.worker_threads(1).enable_all().build().unwrap();
     runtime.block_on(async {
-        let url = format!("sqlite:{}/windlass.db", folder.path().display());
-        let store = open_with(&url, patient()).await.unwrap();
+        let url = format!("sqlite:{}/windlass.db", dir.path().display());
+        let store = open_with(&url, long_timeouts()).await.unwrap();
         let mut found: BTreeSet<i64> = BTreeSet::new();
         let mut titles = [0, 0];
         loop {
@@ -70,12 +68,12 @@ fn p1_what_was_acknowledged_survives_sigkill() {
                 found.insert(task.id);
             }
         }
-        let lost: Vec<_> = kept.difference(&found).collect();
+        let lost: Vec<_> = acknowledged.difference(&found).collect();
         assert!(lost.is_empty(), "acknowledged and lost: {lost:?}");
         assert_eq!(titles[0], titles[1], "all of a batch, or none of it");
         println!(
             "{} acknowledged, {} found, {rounds} kills",
-            kept.len(),
+            acknowledged.len(),
             found.len()
         );
     });

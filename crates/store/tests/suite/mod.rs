@@ -1,12 +1,12 @@
-//! What the store holds, on both databases.
+//! Tests of the store on both databases.
 
-mod again;
+mod checkpoint;
+mod child_process;
 mod cluster;
-mod contract;
+mod conformance;
 mod deadlines;
 mod faults;
 mod killed;
-mod log;
-mod old;
 mod real_encrypted;
 mod real_postgres;
+mod schema_versions;

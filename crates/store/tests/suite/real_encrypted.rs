@@ -1,4 +1,4 @@
-//! PostgreSQL over an encrypted line.
+//! PostgreSQL over TLS.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -8,40 +8,40 @@ use windlass_core::task::{NewProject, StoreError};
 
 use super::cluster::Cluster;
 
-/// An authority, and what it signed for `localhost`.
-const MAKE: &str = r#"
+/// Creates a certificate authority and a certificate for `localhost`.
+const CREATE_CERTIFICATES: &str = r#"
 set -e
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=tests \
     -keyout authority.key -out authority.pem
 openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost -keyout key.pem -out request.pem
 printf 'subjectAltName=DNS:localhost\nbasicConstraints=CA:FALSE\n' > extensions
 openssl x509 -req -in request.pem -CA authority.pem -CAkey authority.key -days 2 -extfile extensions -out cert.pem
-# PostgreSQL takes no key that others may read.
+# PostgreSQL rejects a key that others may read.
 if [ "$(id -u)" = 0 ]; then chmod 755 . && chown postgres key.pem; fi
 chmod 600 key.pem
 "#;
 
-fn papers(folder: &Path) {
-    let made = assert_cmd::Command::new("sh")
-        .args(["-c", MAKE])
-        .current_dir(folder)
+fn create_certificates(dir: &Path) {
+    let output = assert_cmd::Command::new("sh")
+        .args(["-c", CREATE_CERTIFICATES])
+        .current_dir(dir)
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&made.stderr);
-    assert!(made.status.success(), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
 }
 
-/// A cluster that only takes encrypted lines, and what comes after `postgres@` in its address.
-fn cluster(folder: &Path) -> (Cluster, String) {
-    papers(folder);
+/// Starts a cluster that accepts TLS connections, and returns it with the part of its URL after `postgres@`.
+fn cluster(dir: &Path) -> (Cluster, String) {
+    create_certificates(dir);
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = free.local_addr().unwrap().port();
     drop(free);
-    let papers = folder.display();
+    let certificates = dir.display();
     let settings = [
         "ssl=on".to_owned(),
-        format!("ssl_cert_file={papers}/cert.pem"),
-        format!("ssl_key_file={papers}/key.pem"),
+        format!("ssl_cert_file={certificates}/cert.pem"),
+        format!("ssl_key_file={certificates}/key.pem"),
         "listen_addresses=localhost".to_owned(),
         format!("port={port}"),
     ];
@@ -51,26 +51,26 @@ fn cluster(folder: &Path) -> (Cluster, String) {
 }
 
 #[tokio::test]
-async fn a_line_is_encrypted_and_the_other_side_is_who_it_says() {
-    let folder = TempDir::with_prefix("windlass-tls-").unwrap();
-    let (_cluster, place) = cluster(folder.path());
-    let authority = folder.path().join("authority.pem");
-    let known = format!(
-        "postgres://postgres@{place}?sslmode=verify-full&sslrootcert={}",
+async fn connection_is_encrypted_and_certificate_is_verified() {
+    let dir = TempDir::with_prefix("windlass-tls-").unwrap();
+    let (_cluster, address) = cluster(dir.path());
+    let authority = dir.path().join("authority.pem");
+    let trusted = format!(
+        "postgres://postgres@{address}?sslmode=verify-full&sslrootcert={}",
         authority.display()
     );
-    let store = windlass_store::open(&known).await.unwrap();
+    let store = windlass_store::open(&trusted).await.unwrap();
     let project = NewProject {
         name: "shop".to_owned(),
         root: "/home/me/shop".into(),
     };
     store.add_project(project).await.unwrap();
 
-    let stranger = format!("postgres://postgres@{place}?sslmode=verify-full");
-    let Err(refused) = windlass_store::open(&stranger).await else {
-        panic!("a certificate that nobody vouches for was taken");
+    let untrusted = format!("postgres://postgres@{address}?sslmode=verify-full");
+    let Err(error) = windlass_store::open(&untrusted).await else {
+        panic!("a certificate of an unknown issuer was accepted");
     };
-    assert!(matches!(refused, StoreError::Unavailable(_)), "{refused:?}");
-    let said = refused.to_string();
-    assert!(said.contains("UnknownIssuer"), "{said}");
+    assert!(matches!(error, StoreError::Unavailable(_)), "{error:?}");
+    let message = error.to_string();
+    assert!(message.contains("UnknownIssuer"), "{message}");
 }

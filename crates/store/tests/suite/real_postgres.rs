@@ -1,4 +1,4 @@
-//! A PostgreSQL that dies in the middle.
+//! A PostgreSQL server that restarts during writes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use windlass_core::task::{NewProject, NewTask, StoreError, TaskFilter};
 use super::cluster::Cluster;
 
 #[test]
-fn p1_p2_a_restart_in_the_middle_loses_nothing() {
+fn p1_p2_restart_during_writes_loses_nothing() {
     let cluster = Cluster::start("restart", &["fsync=on"]);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -26,27 +26,28 @@ fn p1_p2_a_restart_in_the_middle_loses_nothing() {
         let project = store.add_project(project).await.unwrap().id;
 
         let ended = Arc::new(AtomicBool::new(false));
-        let begun = Arc::new(tokio::sync::Notify::new());
+        let started = Arc::new(tokio::sync::Notify::new());
         let mut clients = Vec::new();
         for client in 0..8 {
-            let (store, ended, begun) = (store.clone(), ended.clone(), begun.clone());
+            let (store, ended, started) = (store.clone(), ended.clone(), started.clone());
             clients.push(tokio::spawn(async move {
                 let mut accepted = Vec::new();
                 while !ended.load(Ordering::Acquire) {
                     let new = NewTask::new(project, format!("{client}/{}", accepted.len()));
                     match store.enqueue(vec![new]).await {
                         Ok(added) => accepted.push(added[0].task.id),
-                        // It says that it is not there; it never says that it took what it did not take.
+                        // The store may be unavailable, but it never acknowledges a task that it did not
+                        // store.
                         Err(StoreError::Unavailable(_) | StoreError::Timeout { .. }) => {}
                         Err(error) => panic!("{error}"),
                     }
-                    begun.notify_one();
+                    started.notify_one();
                 }
                 accepted
             }));
         }
-        // Somebody who waits for news meanwhile must hear of what comes after the restart.
-        begun.notified().await;
+        // A caller that waits for events must receive the events that are written after the restart.
+        started.notified().await;
         let cluster = tokio::task::spawn_blocking(move || {
             cluster.restart();
             cluster.restart();
@@ -61,11 +62,11 @@ fn p1_p2_a_restart_in_the_middle_loses_nothing() {
                 Err(error) => panic!("{error}"),
             }
         };
-        let news = store
+        let last = store
             .wait_for_events(seen, Duration::from_secs(60))
             .await
             .unwrap();
-        assert!(news > seen, "work goes on by itself");
+        assert!(last > seen, "writes did not resume");
         ended.store(true, Ordering::Release);
 
         let mut accepted = Vec::new();
@@ -83,7 +84,7 @@ fn p1_p2_a_restart_in_the_middle_loses_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_that_is_not_there_is_said_so_without_the_password() {
+async fn unreachable_server_error_omits_password() {
     let url = "postgres://me:hunter2@127.0.0.1:1/shop";
     let error = windlass_store::open(url).await.unwrap_err().to_string();
     assert!(error.contains("127.0.0.1:1/shop"), "{error}");
@@ -99,13 +100,13 @@ async fn one_that_is_not_there_is_said_so_without_the_password() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn p10_a_newer_schema_is_refused() {
+async fn p10_newer_schema_is_rejected() {
     let cluster = Cluster::shared();
     let database = cluster.database().await;
     drop(windlass_store::open(&cluster.url(&database)).await.unwrap());
-    let mut link = cluster.connect(&database).await;
+    let mut connection = cluster.connect(&database).await;
     let newer = "INSERT INTO windlass.windlass_schema (version, at) VALUES (1000, 0)";
-    sqlx::raw_sql(newer).execute(&mut link).await.unwrap();
+    sqlx::raw_sql(newer).execute(&mut connection).await.unwrap();
     let error = windlass_store::open(&cluster.url(&database)).await;
     let error = error.unwrap_err().to_string();
     assert!(error.contains("newer Windlass"), "{error}");

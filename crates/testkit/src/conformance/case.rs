@@ -1,10 +1,10 @@
-//! A case: what is staged, and what is looked at.
+//! A conformance case: the script of its agent, and the check.
 
 use futures::future::BoxFuture;
 
 use super::{CaseRunner, CaseScript, ScriptedTurn, Verdict};
 
-/// One thing that a backend must do right.
+/// One behavior that a backend must have.
 pub(super) struct Case {
     pub(super) group: &'static str,
     pub(super) name: &'static str,
@@ -21,32 +21,32 @@ impl Case {
     }
 }
 
-/// Why a case stops before its end.
+/// Why a case stops early.
 #[derive(Debug)]
 pub(super) enum CaseStop {
-    /// The backend cannot do it and says so.
+    /// The backend does not support it and reports that.
     Unsupported(String),
-    /// The backend does it wrong.
+    /// The backend misbehaves.
     Failed(String),
 }
 
-/// What comes of looking at something.
+/// The result of a check.
 pub(super) type CheckResult<T = ()> = Result<T, CaseStop>;
 
 impl From<CaseStop> for Verdict {
     fn from(stop: CaseStop) -> Self {
         match stop {
-            CaseStop::Unsupported(why) => Self::Unsupported(why),
-            CaseStop::Failed(how) => Self::Failed(how),
+            CaseStop::Unsupported(reason) => Self::Unsupported(reason),
+            CaseStop::Failed(reason) => Self::Failed(reason),
         }
     }
 }
 
-/// Fails with the sentence unless the condition holds.
-pub(super) fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> CheckResult {
-    if holds {
+/// Fails with this message unless the condition is true.
+pub(super) fn ensure(condition: bool, message: impl FnOnce() -> String) -> CheckResult {
+    if condition {
         Ok(())
     } else {
-        Err(CaseStop::Failed(otherwise()))
+        Err(CaseStop::Failed(message()))
     }
 }

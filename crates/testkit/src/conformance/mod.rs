@@ -1,22 +1,24 @@
-//! One suite for every backend.
+//! The conformance suite for backends.
 //!
-//! [`exercise`] asks a [`Candidate`] for one agent per case, tells it beforehand what that agent is to do
-//! (the [`Stage`]), and looks at what leaves the handle. Much of what a backend does wrong the handle mends;
-//! the cases look for what it cannot mend, and for the marks that mending leaves: a text that lost a piece,
-//! usage that adds up over turns, a cancel that is only obeyed when the grace is over, the wrong session.
+//! [`exercise`] asks a [`BackendUnderTest`] for one agent per case, tells it in advance what that
+//! agent has to do (the [`CaseScript`]), and checks what leaves the handle. The handle repairs many
+//! errors of a backend. The cases look for errors that it cannot repair, and for the traces that a
+//! repair leaves: text that lost a chunk, usage that adds up over turns, a cancellation that takes
+//! effect only after the grace period, the wrong session.
 //!
-//! Each case is passed, or failed with a sentence, or refused: the backend cannot do it, its
-//! [`Capabilities`](windlass_core::Capabilities) say so, and where one can ask it answers with a typed error.
+//! Each case passes, fails with a message, or is unsupported: the backend cannot do it, its
+//! [`Capabilities`](windlass_core::Capabilities) exclude it, and where it can be requested the
+//! backend returns a typed error.
 //!
 //! ```
 //! use windlass_core::AgentHandle;
-//! use windlass_testkit::conformance::{self, Stage};
+//! use windlass_testkit::conformance::{self, CaseScript};
 //!
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() {
-//! let candidate = |stage: &Stage| Ok(AgentHandle::wrap(stage.mock()));
-//! let report = conformance::exercise(&candidate).await;
-//! assert!(report.is_passed(), "{report}");
+//! let backend = |script: &CaseScript| Ok(AgentHandle::wrap(script.mock()));
+//! let report = conformance::exercise(&backend).await;
+//! assert!(report.passed(), "{report}");
 //! # }
 //! ```
 
@@ -39,44 +41,44 @@ use runner::CaseRunner;
 pub use script::{Action, CaseScript, ScriptedTurn};
 pub use subject::BackendUnderTest;
 
-/// The longest that a case may take.
+/// Time limit of a case.
 const CASE_TIMEOUT: Duration = Duration::from_secs(120);
-/// The longest that a process may outlive its agent.
+/// How long a process may outlive its agent.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Runs every case, one after the other, each on an agent of its own.
-pub async fn exercise(candidate: &impl BackendUnderTest) -> Report {
+/// Runs every case sequentially, each on a new agent.
+pub async fn exercise(backend: &impl BackendUnderTest) -> Report {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let mut report = Report::default();
     for case in cases::all() {
-        let verdict = run(candidate, &case, &clock, &mut report).await;
+        let verdict = run(backend, &case, &clock, &mut report).await;
         report.push(&case, verdict);
     }
     report
 }
 
 async fn run(
-    candidate: &impl BackendUnderTest,
+    backend: &impl BackendUnderTest,
     case: &Case,
     clock: &Arc<dyn Clock>,
     report: &mut Report,
 ) -> Verdict {
-    let stage = case.script();
-    let agent = match candidate.agent(&stage).await {
+    let script = case.script();
+    let agent = match backend.agent(&script).await {
         Ok(agent) => agent,
-        Err(error) => return Verdict::Failed(format!("there is no agent for the case: {error}")),
+        Err(error) => return Verdict::Failed(format!("no agent for the case: {error}")),
     };
     report.name(agent.name());
-    let trial = CaseRunner::new(agent, Arc::clone(clock), stage);
+    let runner = CaseRunner::new(agent, Arc::clone(clock), script);
     let mut verdict = tokio::select! {
-        checked = (case.check)(&trial) => checked.map_or_else(Verdict::from, |()| Verdict::Passed),
+        checked = (case.check)(&runner) => checked.map_or_else(Verdict::from, |()| Verdict::Passed),
         () = clock.sleep(CASE_TIMEOUT) => {
             Verdict::Failed(format!("the case did not end within {} s", CASE_TIMEOUT.as_secs()))
         }
     };
-    drop(trial);
-    if let Err(CaseStop::Failed(left)) = all_gone(candidate, clock).await {
-        // A failure that was found before says more.
+    drop(runner);
+    if let Err(CaseStop::Failed(left)) = wait_for_exit(backend, clock).await {
+        // An earlier failure is more informative.
         if !matches!(verdict, Verdict::Failed(_)) {
             verdict = Verdict::Failed(left);
         }
@@ -84,11 +86,14 @@ async fn run(
     verdict
 }
 
-/// Waits until the agent's processes are gone.
-async fn all_gone(candidate: &impl BackendUnderTest, clock: &Arc<dyn Clock>) -> case::CheckResult {
+/// Waits until the agent's processes have exited.
+async fn wait_for_exit(
+    backend: &impl BackendUnderTest,
+    clock: &Arc<dyn Clock>,
+) -> case::CheckResult {
     let since = clock.elapsed();
     loop {
-        let left = candidate.live_processes();
+        let left = backend.live_processes();
         if left.is_empty() {
             return Ok(());
         }

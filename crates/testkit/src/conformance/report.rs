@@ -1,17 +1,17 @@
-//! What came out.
+//! The report of the conformance suite.
 
 use std::fmt;
 
 use super::case::Case;
 
-/// How a case ended.
+/// The result of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// As it should.
+    /// The backend behaves correctly.
     Passed,
-    /// The backend cannot do it, and says so.
+    /// The backend does not support it, and reports that.
     Unsupported(String),
-    /// Not as it should, with a sentence that says how.
+    /// The backend misbehaves, with a message.
     Failed(String),
 }
 
@@ -19,24 +19,24 @@ impl Verdict {
     fn label(&self) -> &'static str {
         match self {
             Self::Passed => "passed",
-            Self::Unsupported(_) => "refused",
+            Self::Unsupported(_) => "unsupported",
             Self::Failed(_) => "FAILED",
         }
     }
 }
 
-/// A case and how it ended.
+/// A case and its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaseResult {
-    /// What the case is about.
+    /// The group of the case.
     pub group: &'static str,
-    /// The case.
+    /// The name of the case.
     pub name: &'static str,
-    /// How it ended.
+    /// The result.
     pub verdict: Verdict,
 }
 
-/// How a backend did in every case. Shown, it is a table with one line for each.
+/// The results of a backend in all cases. Its display is a table with one line per case.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
     agent: String,
@@ -56,34 +56,34 @@ impl Report {
         });
     }
 
-    /// The name of the agent.
+    /// Returns the name of the agent.
     pub fn agent(&self) -> &str {
         &self.agent
     }
 
-    /// Every case in order.
+    /// Returns every case in order.
     pub fn rows(&self) -> &[CaseResult] {
         &self.rows
     }
 
-    /// Whether no case failed.
+    /// Returns `true` if no case failed.
     pub fn passed(&self) -> bool {
         self.count("FAILED") == 0
     }
 
-    fn count(&self, word: &str) -> usize {
+    fn count(&self, label: &str) -> usize {
         let rows = self.rows.iter();
-        rows.filter(|row| row.verdict.label() == word).count()
+        rows.filter(|row| row.verdict.label() == label).count()
     }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [passed, refused, failed] =
-            ["passed", "refused", "FAILED"].map(|word| self.count(word));
+        let [passed, unsupported, failed] =
+            ["passed", "unsupported", "FAILED"].map(|label| self.count(label));
         writeln!(
             f,
-            "{}: {passed} passed, {refused} refused, {failed} failed",
+            "{}: {passed} passed, {unsupported} unsupported, {failed} failed",
             self.agent
         )?;
         let (groups, names) = widths(&self.rows);
@@ -93,7 +93,7 @@ impl fmt::Display for Report {
                 Verdict::Unsupported(why) | Verdict::Failed(why) => why,
             };
             let line = format!(
-                "{:groups$}  {:names$}  {:7}  {}",
+                "{:groups$}  {:names$}  {:11}  {}",
                 row.group,
                 row.name,
                 row.verdict.label(),
@@ -105,7 +105,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// Several backends side by side: a line for each case, a column for each backend.
+/// The results of several backends: one line per case, one column per backend.
 #[derive(Debug, Clone, Copy)]
 pub struct Matrix<'a>(pub &'a [Report]);
 
@@ -115,17 +115,17 @@ impl fmt::Display for Matrix<'_> {
             return Ok(());
         };
         let (groups, names) = widths(&first.rows);
-        let column = |report: &Report| report.agent.len().max("refused".len());
+        let column = |report: &Report| report.agent.len().max("unsupported".len());
         write!(f, "{:groups$}  {:names$}", "", "")?;
         for report in self.0 {
             write!(f, "  {:1$}", report.agent, column(report))?;
         }
         writeln!(f)?;
-        for (at, row) in first.rows.iter().enumerate() {
+        for (index, row) in first.rows.iter().enumerate() {
             write!(f, "{:groups$}  {:names$}", row.group, row.name)?;
             for report in self.0 {
-                let word = report.rows.get(at).map_or("", |row| row.verdict.label());
-                write!(f, "  {word:0$}", column(report))?;
+                let label = report.rows.get(index).map_or("", |row| row.verdict.label());
+                write!(f, "  {label:0$}", column(report))?;
             }
             writeln!(f)?;
         }

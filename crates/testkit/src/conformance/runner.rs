@@ -1,4 +1,4 @@
-//! A case under way.
+//! Runs a case.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,22 +12,23 @@ use super::CaseScript;
 use super::case::{CaseStop, CheckResult, ensure};
 use super::turn_log::{TurnLog, describe_event};
 
-/// How long a handle waits for a backend that was cancelled.
+/// How long a handle waits for a cancelled backend.
 const GRACE: Duration = Duration::from_secs(10);
-/// How long a backend may take that obeys: well below the grace, after which the handle ends the turn itself.
+/// How long a backend may take to cancel: well below the grace period, after which the handle ends
+/// the turn itself.
 pub(super) const CANCEL_LIMIT: Duration = Duration::from_secs(5);
-/// Room for the answer to the largest prompt of the suite.
+/// Enough for the answer to the largest prompt of the suite.
 const EVENT_BYTES: usize = 8 << 20;
 
-/// An agent, what it is to do, and the questions that cases ask of it.
+/// An agent with its script, and the operations that cases use.
 pub(super) struct CaseRunner {
     agent: AgentHandle,
     clock: Arc<dyn Clock>,
-    stage: CaseScript,
+    script: CaseScript,
 }
 
 impl CaseRunner {
-    pub(super) fn new(agent: AgentHandle, clock: Arc<dyn Clock>, stage: CaseScript) -> Self {
+    pub(super) fn new(agent: AgentHandle, clock: Arc<dyn Clock>, script: CaseScript) -> Self {
         let limits = TurnLimits {
             grace: GRACE,
             event_bytes: EVENT_BYTES,
@@ -36,7 +37,7 @@ impl CaseRunner {
         Self {
             agent: agent.with_limits(limits),
             clock,
-            stage,
+            script,
         }
     }
 
@@ -44,7 +45,7 @@ impl CaseRunner {
         &self.agent
     }
 
-    /// Refuses the case unless the backend has this capability.
+    /// Marks the case as unsupported unless the backend has this capability.
     pub(super) fn require_capability(
         &self,
         has: fn(&Capabilities) -> bool,
@@ -60,79 +61,78 @@ impl CaseRunner {
         }
     }
 
-    /// Begins a session.
+    /// Starts a session.
     pub(super) async fn new_session(&self) -> CheckResult<SessionId> {
-        let begun = self.agent.new_session(SessionOptions::default()).await;
-        begun.map_err(|error| CaseStop::Failed(format!("no session began: {error}")))
+        let session = self.agent.new_session(SessionOptions::default()).await;
+        session.map_err(|error| CaseStop::Failed(format!("no session was started: {error}")))
     }
 
-    /// Asks for something that the backend can only do with a capability.
+    /// Checks the result of an operation that needs a capability.
     ///
-    /// With it, the answer is passed on. Without it, only a typed error is right.
+    /// With the capability, the result is returned. Without it, the result must be a typed error.
     pub(super) fn expect_capability<T>(
         &self,
         has: fn(&Capabilities) -> bool,
         what: &str,
-        answer: Result<T, Error>,
+        result: Result<T, Error>,
     ) -> CheckResult<Result<T, Error>> {
         if has(&self.agent.capabilities()) {
-            return Ok(answer);
+            return Ok(result);
         }
-        match answer {
+        match result {
             Err(error @ Error::Unsupported { .. }) => Err(CaseStop::Unsupported(error.to_string())),
             Err(other) => Err(CaseStop::Failed(format!(
-                "the backend cannot {what}, and says so with the wrong error: {other}"
+                "the backend cannot {what}, but returns the wrong error: {other}"
             ))),
             Ok(_) => Err(CaseStop::Failed(format!(
-                "the backend's capabilities say that it cannot {what}, yet it does"
+                "the backend does not declare that it can {what}, but does"
             ))),
         }
     }
 
-    /// Begins the turn of this scene.
+    /// Starts this turn.
     pub(super) async fn start(
         &self,
         session: &SessionId,
-        scene: usize,
+        turn: usize,
     ) -> CheckResult<EventReceiver> {
-        self.ask(session, self.prompt(scene)).await
+        self.ask(session, self.prompt(turn)).await
     }
 
-    /// The prompt of this scene.
-    pub(super) fn prompt(&self, scene: usize) -> Prompt {
-        let scene = self.stage.scenes.get(scene);
-        scene
-            .map(|scene| scene.prompt.as_str())
+    /// Returns the prompt of this turn.
+    pub(super) fn prompt(&self, turn: usize) -> Prompt {
+        let turn = self.script.scenes.get(turn);
+        turn.map(|turn| turn.prompt.as_str())
             .unwrap_or_default()
             .into()
     }
 
-    /// Begins a turn with this prompt.
+    /// Starts a turn with this prompt.
     pub(super) async fn ask(
         &self,
         session: &SessionId,
         prompt: Prompt,
     ) -> CheckResult<EventReceiver> {
-        let turn = self.agent.prompt(session, prompt).await;
-        turn.map_err(|error| CaseStop::Failed(format!("no turn began: {error}")))
+        let events = self.agent.prompt(session, prompt).await;
+        events.map_err(|error| CaseStop::Failed(format!("no turn was started: {error}")))
     }
 
-    /// Plays the scene to its end.
-    pub(super) async fn run_turn(&self, session: &SessionId, scene: usize) -> CheckResult<TurnLog> {
-        Ok(self.collect(self.start(session, scene).await?).await)
+    /// Runs this turn to its end.
+    pub(super) async fn run_turn(&self, session: &SessionId, turn: usize) -> CheckResult<TurnLog> {
+        Ok(self.collect(self.start(session, turn).await?).await)
     }
 
-    /// Plays the scene to its end, which must be the answer that the stage has for it.
+    /// Runs this turn to its end, which must be the answer of the script.
     pub(super) async fn run_turn_expecting_answer(
         &self,
         session: &SessionId,
-        scene: usize,
+        turn: usize,
     ) -> CheckResult<TurnLog> {
-        let told = self.run_turn(session, scene).await?;
-        let scene = self.stage.scenes.get(scene);
-        let answer = scene.and_then(|scene| self.stage.answer(scene));
-        told.expect_answer(&answer.unwrap_or_default())?;
-        Ok(told)
+        let log = self.run_turn(session, turn).await?;
+        let turn = self.script.scenes.get(turn);
+        let answer = turn.and_then(|turn| self.script.answer(turn));
+        log.expect_answer(&answer.unwrap_or_default())?;
+        Ok(log)
     }
 
     /// Reads a turn to its end.
@@ -149,15 +149,15 @@ impl CaseRunner {
         &self,
         turn: &mut EventReceiver,
         what: &str,
-        is: fn(&AgentEvent) -> bool,
+        matches: fn(&AgentEvent) -> bool,
     ) -> CheckResult {
         while let Some(event) = turn.recv().await {
-            if is(&event) {
+            if matches(&event) {
                 return Ok(());
             }
             ensure(!event.is_terminal(), || {
                 format!(
-                    "the turn should come to {what} and ended with {}",
+                    "expected {what} in the turn, it ended with {}",
                     describe_event(Some(&event))
                 )
             })?;
@@ -165,7 +165,7 @@ impl CaseRunner {
         Ok(())
     }
 
-    /// Cancels the turn, as often as said. It must end as cancelled, and soon.
+    /// Cancels the turn this many times. It must end as cancelled, within the limit.
     pub(super) async fn cancel(
         &self,
         session: &SessionId,
@@ -174,37 +174,37 @@ impl CaseRunner {
     ) -> CheckResult<TurnLog> {
         let since = self.clock.elapsed();
         for _ in 0..times {
-            let asked = self.agent.cancel(session).await;
-            asked.map_err(|error| CaseStop::Failed(format!("the cancel was refused: {error}")))?;
+            let cancelled = self.agent.cancel(session).await;
+            cancelled.map_err(|error| CaseStop::Failed(format!("cancelling failed: {error}")))?;
         }
-        let told = self.collect(turn).await;
+        let log = self.collect(turn).await;
         self.expect_duration(since, CANCEL_LIMIT, "the cancelled turn")?;
-        told.expect_error(ErrorCode::Cancelled)?;
-        Ok(told)
+        log.expect_error(ErrorCode::Cancelled)?;
+        Ok(log)
     }
 
     pub(super) fn now(&self) -> Duration {
         self.clock.elapsed()
     }
 
-    /// Checks how long something took.
+    /// Checks a duration.
     pub(super) fn expect_duration(
         &self,
         since: Duration,
         limit: Duration,
         what: &str,
     ) -> CheckResult {
-        let took = self.clock.elapsed().saturating_sub(since);
-        ensure(took <= limit, || {
+        let duration = self.clock.elapsed().saturating_sub(since);
+        ensure(duration <= limit, || {
             format!(
-                "{what} took {:.1} s to end, at most {} s are right",
-                took.as_secs_f64(),
+                "{what} took {:.1} s to end (limit: {} s)",
+                duration.as_secs_f64(),
                 limit.as_secs()
             )
         })
     }
 
-    /// Waits a little.
+    /// Waits briefly.
     pub(super) async fn pause(&self) {
         self.clock.sleep(Duration::from_millis(50)).await;
     }

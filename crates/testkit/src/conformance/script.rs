@@ -1,71 +1,71 @@
-//! What the agent of a case is to do.
+//! What the agent of a case has to do.
 
 use serde_json::json;
 use windlass_core::{AgentEvent, Capabilities, Usage};
 
 use crate::MockAgent;
 
-/// The whole of a case, as the agent will live it: prepare a mock or a script for it.
+/// The script of a case: prepare a mock or a scripted model for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseScript {
     /// The case, as group and name: `cancel: in a tool`.
     pub case: String,
-    /// The turns in the order in which they come.
+    /// The turns in order.
     pub scenes: Vec<ScriptedTurn>,
 }
 
-/// One turn: what the agent will be told, and what it is to do then.
+/// One turn: the prompt, and what the agent has to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptedTurn {
-    /// Which of the case's sessions the turn belongs to, counted from zero.
+    /// The index of the case's session that the turn belongs to.
     pub session: usize,
-    /// The prompt, to the byte.
+    /// The exact prompt.
     pub prompt: String,
-    /// What the agent is to do.
+    /// What the agent has to do.
     pub act: Action,
 }
 
-/// What an agent is to do with a prompt.
+/// What an agent has to do with a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Action {
-    /// Say this and end. Every answer of a case that costs something costs the same.
+    /// Answer with this text. All answers of a case that report usage report the same usage.
     Say(String),
-    /// Say what the prompt says and end, if the prompt came as the scene has it.
+    /// Answer with the text of the prompt, if the prompt arrived unchanged.
     EchoPrompt,
-    /// Say what the first prompt of this session said and end, if the agent remembers it.
+    /// Answer with the first prompt of this session, if the agent remembers it.
     RecallFirstPrompt,
-    /// Use one tool, such as a shell, then say this and end.
+    /// Call one tool, such as a shell, then answer with this text.
     UseTool {
-        /// Whether the tool does what it is asked.
+        /// Whether the tool call succeeds.
         succeeds: bool,
-        /// What to say after it.
+        /// The answer after the tool call.
         say: String,
     },
-    /// Never say anything.
+    /// Emit nothing, and never end.
     Hang,
-    /// Say this and then nothing more.
+    /// Emit this text and then nothing more.
     SayThenHang(String),
-    /// Begin to use a tool that does not end.
+    /// Start a tool call that does not end.
     HangInTool,
 }
 
 impl CaseScript {
-    /// What the agent has to say in the end of this scene, where it comes to an end.
-    pub fn answer(&self, scene: &ScriptedTurn) -> Option<String> {
-        match &scene.act {
+    /// Returns the expected answer of this turn, if it has one.
+    pub fn answer(&self, turn: &ScriptedTurn) -> Option<String> {
+        match &turn.act {
             Action::Say(text) | Action::UseTool { say: text, .. } => Some(text.clone()),
-            Action::EchoPrompt => Some(scene.prompt.clone()),
+            Action::EchoPrompt => Some(turn.prompt.clone()),
             Action::RecallFirstPrompt => {
-                let mut scenes = self.scenes.iter();
-                let first = scenes.find(|other| other.session == scene.session);
+                let mut turns = self.scenes.iter();
+                let first = turns.find(|other| other.session == turn.session);
                 first.map(|first| first.prompt.clone())
             }
             Action::Hang | Action::SayThenHang(_) | Action::HangInTool => None,
         }
     }
 
-    /// A mock that does what the stage says.
+    /// Creates a mock that does what the script says.
     pub fn mock(&self) -> MockAgent {
         let mock = MockAgent::new().with_capabilities(Capabilities {
             streaming: true,
@@ -74,10 +74,10 @@ impl CaseScript {
             usage: true,
             ..Capabilities::default()
         });
-        self.scenes.iter().fold(mock, |mock, scene| {
-            let events = self.events(scene);
-            let expectation = mock.on_prompt(&scene.prompt);
-            if scene.hangs() {
+        self.scenes.iter().fold(mock, |mock, turn| {
+            let events = self.events(turn);
+            let expectation = mock.on_prompt(&turn.prompt);
+            if turn.hangs() {
                 expectation.hang_after(events)
             } else {
                 expectation.respond_with(events)
@@ -85,16 +85,16 @@ impl CaseScript {
         })
     }
 
-    fn events(&self, scene: &ScriptedTurn) -> Vec<AgentEvent> {
-        let mut events = match &scene.act {
+    fn events(&self, turn: &ScriptedTurn) -> Vec<AgentEvent> {
+        let mut events = match &turn.act {
             Action::UseTool { succeeds, .. } => vec![tool_start(), tool_end(*succeeds)],
             Action::HangInTool => vec![tool_start()],
             Action::SayThenHang(text) => vec![AgentEvent::Text(text.clone())],
             _ => Vec::new(),
         };
-        if let Some(answer) = self.answer(scene) {
+        if let Some(answer) = self.answer(turn) {
             let (head, tail) = answer.split_at(answer.floor_char_boundary(answer.len() / 2));
-            events.extend([head, tail].map(|piece| AgentEvent::Text(piece.to_owned())));
+            events.extend([head, tail].map(|chunk| AgentEvent::Text(chunk.to_owned())));
             events.push(AgentEvent::Result {
                 text: answer,
                 usage: Some(Usage {
@@ -110,7 +110,7 @@ impl CaseScript {
 }
 
 impl ScriptedTurn {
-    /// Whether the turn only ends when it is broken off.
+    /// Returns `true` if the turn ends only when it is interrupted.
     pub fn hangs(&self) -> bool {
         matches!(
             self.act,

@@ -1,4 +1,4 @@
-//! Who is examined.
+//! The backend under test.
 
 use futures::future::BoxFuture;
 use windlass_core::{AgentHandle, Result};
@@ -7,12 +7,12 @@ use super::CaseScript;
 
 /// A backend that can be set up for each case.
 ///
-/// A function from a [`Stage`] to a handle is one, for backends without processes.
+/// For backends without processes, a function from a [`CaseScript`] to a handle is enough.
 pub trait BackendUnderTest: Send + Sync {
-    /// A new agent that will do what the stage says. Its handle waits by tokio's clock.
-    fn agent<'a>(&'a self, stage: &'a CaseScript) -> BoxFuture<'a, Result<AgentHandle>>;
+    /// Creates an agent that does what the script says. Its handle must use Tokio's clock.
+    fn agent<'a>(&'a self, script: &'a CaseScript) -> BoxFuture<'a, Result<AgentHandle>>;
 
-    /// The processes of the agents made so far that are alive, each in a few words.
+    /// Returns the live processes of the agents created so far, each as a short text.
     fn live_processes(&self) -> Vec<String> {
         Vec::new()
     }
@@ -22,7 +22,7 @@ impl<F> BackendUnderTest for F
 where
     F: Fn(&CaseScript) -> Result<AgentHandle> + Send + Sync,
 {
-    fn agent<'a>(&'a self, stage: &'a CaseScript) -> BoxFuture<'a, Result<AgentHandle>> {
-        Box::pin(async move { self(stage) })
+    fn agent<'a>(&'a self, script: &'a CaseScript) -> BoxFuture<'a, Result<AgentHandle>> {
+        Box::pin(async move { self(script) })
     }
 }

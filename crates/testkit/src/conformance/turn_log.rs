@@ -1,4 +1,4 @@
-//! What a turn told, and what can be said against it.
+//! The events of a turn, and checks of them.
 
 use std::borrow::Cow;
 
@@ -7,15 +7,15 @@ use windlass_core::{AgentEvent, Envelope, ErrorCode, Usage};
 
 use super::case::{CaseStop, CheckResult, ensure};
 
-/// The events of a turn, to its end.
+/// The events of a complete turn.
 #[derive(Debug)]
 pub(super) struct TurnLog {
     events: Vec<Envelope>,
 }
 
-/// Marks that a handle leaves where it mended what a backend did wrong.
+/// Kinds of events with which a handle marks a repair.
 const REPAIR_MARKERS: [&str; 2] = ["unpaired_tool_progress", "repeated_tool_end"];
-const SILENT: &str = "without saying how it ended";
+const NO_TERMINAL_EVENT: &str = "without a terminal event";
 
 impl TurnLog {
     pub(super) fn new(events: Vec<Envelope>) -> Self {
@@ -30,23 +30,23 @@ impl TurnLog {
         self.events.last().map(|envelope| &envelope.event)
     }
 
-    /// The answer of a turn that ended well, with its usage.
+    /// Returns the answer of a successful turn, with its usage.
     pub(super) fn result(&self) -> CheckResult<(&str, Option<&Usage>)> {
         match self.last() {
             Some(AgentEvent::Result { text, usage, .. }) => Ok((text, usage.as_ref())),
             other => Err(CaseStop::Failed(format!(
-                "the turn should end with a result and ended with {}",
+                "expected the turn to end with a result, it ended with {}",
                 describe_event(other)
             ))),
         }
     }
 
-    /// Checks that the turn ended well with this answer.
+    /// Checks that the turn succeeded with this answer.
     pub(super) fn expect_answer(&self, expected: &str) -> CheckResult {
         let (text, _) = self.result()?;
         ensure(text == expected, || {
             format!(
-                "the answer should be {} and is {}",
+                "expected the answer {}, got {}",
                 quoted(expected),
                 quoted(text)
             )
@@ -55,32 +55,32 @@ impl TurnLog {
 
     /// Checks that the turn ended with an error of this kind.
     pub(super) fn expect_error(&self, expected: ErrorCode) -> CheckResult {
-        let holds =
+        let is_expected =
             matches!(self.last(), Some(AgentEvent::Error { code, .. }) if *code == expected);
-        ensure(holds, || {
+        ensure(is_expected, || {
             format!(
-                "the turn should end with {expected} and ended with {}",
+                "expected the turn to end with {expected}, it ended with {}",
                 describe_event(self.last())
             )
         })
     }
 
-    /// The pieces of the answer, put together.
+    /// Returns the text events, joined.
     pub(super) fn text(&self) -> String {
-        let pieces = self.events().filter_map(|event| match event {
+        let chunks = self.events().filter_map(|event| match event {
             AgentEvent::Text(text) => Some(text.as_str()),
             _ => None,
         });
-        pieces.collect()
+        chunks.collect()
     }
 
-    /// Checks the grammar: numbers without gaps, one terminal event at the end, and nothing that the handle
-    /// had to mend.
+    /// Checks the grammar: sequence numbers without gaps, one terminal event at the end, and no
+    /// repairs by the handle.
     pub(super) fn check_grammar(&self) -> CheckResult {
         for (envelope, number) in self.events.iter().zip(1..) {
             let seq = envelope.seq;
             ensure(seq == number, || {
-                format!("event {number} has the number {seq}")
+                format!("event {number} has the sequence number {seq}")
             })?;
             let is_last = number == self.events.len() as u64;
             ensure(envelope.event.is_terminal() == is_last, || {
@@ -96,16 +96,19 @@ impl TurnLog {
                         format!("the backend reports a tool that is not open ({kind})")
                     })?
                 }
-                AgentEvent::Error { message, .. } => ensure(!message.contains(SILENT), || {
-                    "the backend ends the turn without a terminal event".to_owned()
-                })?,
+                AgentEvent::Error { message, .. } => {
+                    ensure(!message.contains(NO_TERMINAL_EVENT), || {
+                        "the backend ends the turn without a terminal event".to_owned()
+                    })?
+                }
                 _ => {}
             }
         }
         Ok(())
     }
 
-    /// Checks that every tool of the turn was begun and ended by the agent itself, in this way.
+    /// Checks that the agent itself started and ended every tool call of the turn, with this
+    /// outcome.
     pub(super) fn check_tools(&self, succeeding: bool) -> CheckResult {
         let starts = self.events().filter_map(|event| match event {
             AgentEvent::ToolStart { id, name, input } => Some((id, name, input)),
@@ -115,7 +118,7 @@ impl TurnLog {
         for (start, name, input) in starts {
             any = true;
             ensure(*input != Value::Null, || {
-                format!("the start of {name} does not say its input")
+                format!("the start of {name} has no input")
             })?;
             let end = self.events().find_map(|event| match event {
                 AgentEvent::ToolEnd {
@@ -128,30 +131,34 @@ impl TurnLog {
                 _ => None,
             });
             let Some((end_name, output, success)) = end else {
-                return Err(CaseStop::Failed(format!("{name} began and never ended")));
+                return Err(CaseStop::Failed(format!(
+                    "{name} was started and never ended"
+                )));
             };
             ensure(end_name == name, || {
-                format!("{name} began and {end_name} ended")
+                format!("{name} was started and {end_name} ended")
             })?;
             ensure(!is_supplied(output), || {
                 format!("the backend left {name} open")
             })?;
             ensure(success == succeeding, || {
-                let [said, was] =
-                    [success, succeeding].map(|yes| if yes { "success" } else { "failure" });
-                format!("the end of {name} says {said} where it was a {was}")
+                let [reported, actual] = [success, succeeding]
+                    .map(|success| if success { "success" } else { "failure" });
+                format!("the end of {name} reports {reported} instead of {actual}")
             })?;
         }
-        ensure(any, || "the agent used a tool and reports none".to_owned())
+        ensure(any, || {
+            "the agent called a tool but reports none".to_owned()
+        })
     }
 }
 
-/// Whether a tool's end was supplied by the handle.
+/// Returns `true` if the handle added the end of the tool call.
 fn is_supplied(output: &Value) -> bool {
     output["error"] == "the turn ended before the tool did"
 }
 
-/// An event in a few words.
+/// Returns a short text for an event.
 pub(super) fn describe_event(event: Option<&AgentEvent>) -> String {
     match event {
         None => "nothing".to_owned(),
@@ -162,22 +169,22 @@ pub(super) fn describe_event(event: Option<&AgentEvent>) -> String {
     }
 }
 
-/// How one text differs from another, around the place where they part.
-pub(super) fn difference(expected: &str, seen: &str) -> String {
-    let pairs = expected.char_indices().zip(seen.chars());
-    let part = pairs.take_while(|((_, a), b)| a == b).last();
-    let at = part.map_or(0, |((at, c), _)| at + c.len_utf8());
-    let from = expected.floor_char_boundary(at.saturating_sub(20));
+/// Describes how one text differs from another, around the first difference.
+pub(super) fn difference(expected: &str, actual: &str) -> String {
+    let pairs = expected.char_indices().zip(actual.chars());
+    let common = pairs.take_while(|((_, a), b)| a == b).last();
+    let position = common.map_or(0, |((position, c), _)| position + c.len_utf8());
+    let from = expected.floor_char_boundary(position.saturating_sub(20));
     format!(
-        "{} bytes should come and {} came; from byte {from} on it should be {} and is {}",
+        "expected {} bytes, got {}; from byte {from}: expected {}, got {}",
         expected.len(),
-        seen.len(),
+        actual.len(),
         quoted(&expected[from..]),
-        quoted(&seen[from..])
+        quoted(&actual[from..])
     )
 }
 
-/// A text in quotes, cut where it is long.
+/// Returns a text in quotes, truncated if it is long.
 pub(super) fn quoted(text: &str) -> String {
     format!("{:?}", short(text))
 }

@@ -1,4 +1,4 @@
-//! A mock as configuration.
+//! The configuration of a mock.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,8 @@ use super::expectation::{MockResponse, ToolCall};
 use super::{ExpectationBuilder, MockAgent};
 use crate::ScriptedAgent;
 
-/// What `[agents.NAME]` may say about a mock. Keys that all agents share are accepted and mean nothing here.
+/// The `[agents.NAME]` table of a mock. Keys that all agents share are accepted and have no effect
+/// here.
 #[derive(Debug, Default, Deserialize)]
 pub struct MockConfig {
     /// The expectations in order. Without any, the mock echoes.
@@ -20,7 +21,7 @@ pub struct MockConfig {
     script: Option<PathBuf>,
 }
 
-/// One `[[agents.NAME.expectations]]`: a prompt, and exactly one of the answers.
+/// One `[[agents.NAME.expectations]]`: a prompt, and exactly one kind of response.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ExpectationConfig {
@@ -32,7 +33,7 @@ struct ExpectationConfig {
     tools: Vec<ToolCall>,
     error: Option<ErrorConfig>,
     events: Option<Vec<AgentEvent>>,
-    /// Says what is above, without its end, and then falls silent.
+    /// Whether to emit the response without its terminal event, and then nothing more.
     #[serde(default)]
     hang: bool,
 }
@@ -45,7 +46,8 @@ struct ErrorConfig {
 }
 
 impl MockConfig {
-    /// A handle to the agent that this configuration describes. A script is read here and now.
+    /// Creates a handle to the agent that this configuration describes. A script is read
+    /// immediately.
     pub fn into_handle(self) -> Result<AgentHandle> {
         match &self.script {
             None => Ok(AgentHandle::wrap(self.into_agent()?)),
@@ -61,23 +63,23 @@ impl MockConfig {
         }
     }
 
-    /// The agent with these expectations.
+    /// Creates the agent with these expectations.
     pub fn into_agent(self) -> Result<MockAgent> {
         let mut agent = MockAgent::new();
         for (number, expectation) in self.expectations.into_iter().enumerate() {
             let prompt = expectation.prompt.clone();
-            let answer = expectation
-                .into_answer()
+            let response = expectation
+                .into_response()
                 .map_err(|problem| Error::config(format!("expectations[{number}]"), problem))?;
-            agent = ExpectationBuilder::new(agent, &prompt).respond(answer);
+            agent = ExpectationBuilder::new(agent, &prompt).respond(response);
         }
         Ok(agent)
     }
 }
 
 impl ExpectationConfig {
-    fn into_answer(self) -> std::result::Result<MockResponse, &'static str> {
-        let mut answer = match (self.events, self.error, self.text) {
+    fn into_response(self) -> std::result::Result<MockResponse, &'static str> {
+        let mut response = match (self.events, self.error, self.text) {
             (Some(events), None, None) if self.tools.is_empty() => MockResponse::events(events),
             (None, Some(error), None) if self.tools.is_empty() => {
                 MockResponse::error(error.code, &error.message)
@@ -93,9 +95,9 @@ impl ExpectationConfig {
             }
         };
         if self.hang {
-            answer.hangs = true;
-            answer.events.retain(|event| !event.is_terminal());
+            response.hangs = true;
+            response.events.retain(|event| !event.is_terminal());
         }
-        Ok(answer)
+        Ok(response)
     }
 }

@@ -1,4 +1,4 @@
-//! One prompt that is expected, and the answer to it.
+//! An expected prompt and its response.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -6,18 +6,18 @@ use windlass_core::{AgentEvent, Error, ErrorCode};
 
 use super::MockAgent;
 
-/// A prompt that should come, and what is then said.
+/// A prompt that is expected, and the response to it.
 #[derive(Debug)]
 pub(super) struct Expectation {
     pattern: String,
-    pub(super) answer: MockResponse,
+    pub(super) response: MockResponse,
 }
 
 impl Expectation {
-    pub(super) fn new(pattern: &str, answer: MockResponse) -> Self {
+    pub(super) fn new(pattern: &str, response: MockResponse) -> Self {
         Self {
             pattern: pattern.to_owned(),
-            answer,
+            response,
         }
     }
 
@@ -30,7 +30,7 @@ impl Expectation {
     }
 }
 
-/// What an agent says, and whether it then falls silent instead of ending.
+/// The events of a response, and whether the turn hangs afterwards instead of ending.
 #[derive(Debug)]
 pub(super) struct MockResponse {
     pub(super) events: Vec<AgentEvent>,
@@ -76,19 +76,19 @@ impl MockResponse {
     }
 }
 
-/// A tool that a mock says it used.
+/// A tool call that a mock reports.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolCall {
     /// The tool's name.
     pub name: String,
-    /// What it was given.
+    /// Its input.
     #[serde(default)]
     pub input: Value,
-    /// What it gave back.
+    /// Its output.
     #[serde(default)]
     pub output: Value,
-    /// Whether it did what it was asked.
+    /// Whether it succeeded.
     #[serde(default = "default_true")]
     pub success: bool,
 }
@@ -98,7 +98,7 @@ fn default_true() -> bool {
 }
 
 impl ToolCall {
-    /// A tool that succeeds.
+    /// Creates a tool call that succeeds.
     pub fn new(name: &str, input: Value, output: Value) -> Self {
         Self {
             name: name.to_owned(),
@@ -108,7 +108,7 @@ impl ToolCall {
         }
     }
 
-    /// The same tool, but it fails.
+    /// Makes the tool call fail.
     #[must_use]
     pub fn failing(mut self) -> Self {
         self.success = false;
@@ -116,9 +116,9 @@ impl ToolCall {
     }
 }
 
-/// An expectation that still needs its answer.
+/// An expectation without a response yet.
 #[derive(Debug)]
-#[must_use = "an expectation counts once it has an answer"]
+#[must_use = "an expectation counts once it has a response"]
 pub struct ExpectationBuilder {
     agent: MockAgent,
     pattern: String,
@@ -132,27 +132,27 @@ impl ExpectationBuilder {
         }
     }
 
-    /// Answers with exactly these events.
+    /// Responds with exactly these events.
     pub fn respond_with(self, events: Vec<AgentEvent>) -> MockAgent {
         self.respond(MockResponse::events(events))
     }
 
-    /// Answers with a text, first as it is written and then as the result.
+    /// Responds with a text, as text events and as the result.
     pub fn respond_text(self, text: &str) -> MockAgent {
         self.respond(MockResponse::text(text))
     }
 
-    /// Fails.
+    /// Fails with this error.
     pub fn respond_error(self, code: ErrorCode, msg: &str) -> MockAgent {
         self.respond(MockResponse::error(code, msg))
     }
 
-    /// Uses tools, then answers with a text.
+    /// Reports tool calls, then responds with a text.
     pub fn respond_with_tools(self, tools: Vec<ToolCall>, result: &str) -> MockAgent {
         self.respond(MockResponse::tools(tools, result))
     }
 
-    /// Says this much and then nothing more, until it is cancelled.
+    /// Emits these events and then hangs until it is cancelled.
     pub fn hang_after(self, events: Vec<AgentEvent>) -> MockAgent {
         self.respond(MockResponse {
             events,
@@ -160,7 +160,7 @@ impl ExpectationBuilder {
         })
     }
 
-    pub(super) fn respond(self, answer: MockResponse) -> MockAgent {
-        self.agent.expect(Expectation::new(&self.pattern, answer))
+    pub(super) fn respond(self, response: MockResponse) -> MockAgent {
+        self.agent.expect(Expectation::new(&self.pattern, response))
     }
 }

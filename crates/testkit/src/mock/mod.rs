@@ -1,4 +1,4 @@
-//! An agent that answers as it was told to.
+//! An agent with predefined responses.
 
 mod config;
 mod expectation;
@@ -24,11 +24,11 @@ pub use probe::{MockProbe, UnmetExpectations};
 /// The name of the backend.
 const NAME: &str = "mock";
 
-/// An agent whose answers are written down beforehand.
+/// An agent with predefined responses.
 ///
-/// Without expectations it echoes every prompt. With expectations, prompts must come in their order,
-/// each containing the pattern of its expectation; any other prompt ends in an error that shows what was
-/// expected and what came.
+/// Without expectations it echoes every prompt. With expectations, prompts must come in their
+/// order, each containing the pattern of its expectation; any other prompt ends in an error that
+/// shows the expected and the actual prompt.
 #[derive(Debug)]
 pub struct MockAgent {
     state: Arc<Mutex<MockState>>,
@@ -38,14 +38,15 @@ pub struct MockAgent {
 #[derive(Debug, Default)]
 struct MockState {
     expectations: VecDeque<Expectation>,
-    /// Whether there ever were expectations: an agent that used them up does not begin to echo.
+    /// Whether there ever were expectations: an agent that has used all of them does not start to
+    /// echo.
     scripted: bool,
     prompts: Vec<String>,
     sessions: HashMap<SessionId, CancellationToken>,
 }
 
 impl Default for MockAgent {
-    /// An agent that writes in pieces, uses tools and takes up sessions.
+    /// Creates an agent that streams text, uses tools and can resume sessions.
     fn default() -> Self {
         Self {
             state: Arc::default(),
@@ -60,29 +61,30 @@ impl Default for MockAgent {
 }
 
 impl MockAgent {
-    /// An agent without expectations.
+    /// Creates an agent without expectations.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same agent, which says that it can do this; what it cannot it refuses.
+    /// Sets the declared capabilities; the agent rejects what they exclude.
     #[must_use]
     pub fn with_capabilities(mut self, capabilities: Capabilities) -> Self {
         self.capabilities = capabilities;
         self
     }
 
-    /// Begins an expectation: the next prompt contains this text.
+    /// Starts an expectation: the next prompt contains this text.
     pub fn on_prompt(self, pattern: &str) -> ExpectationBuilder {
         ExpectationBuilder::new(self, pattern)
     }
 
-    /// A view of what the agent was asked, which stays when the agent moves into a handle.
+    /// Returns a probe of the received prompts, which stays valid when the agent moves into a
+    /// handle.
     pub fn probe(&self) -> MockProbe {
         MockProbe::new(Arc::clone(&self.state))
     }
 
-    /// Makes mocks from configuration, for a registry.
+    /// Returns a factory of mocks from configuration, for a registry.
     pub fn factory() -> impl Fn(&Value) -> Result<AgentHandle> + Send + Sync + 'static {
         |config| registry::parse_config::<MockConfig>(config)?.into_handle()
     }
@@ -97,7 +99,7 @@ impl MockAgent {
 
     fn check(&self, options: &SessionOptions) -> Result<()> {
         if options.output_schema.is_some() && !self.capabilities.native_schema {
-            return Err(Self::unsupported("hold an answer to a schema"));
+            return Err(Self::unsupported("enforce a schema"));
         }
         Ok(())
     }
@@ -118,8 +120,8 @@ impl MockAgent {
 }
 
 impl MockState {
-    /// The answer to a prompt, which uses up the expectation that it meets.
-    fn answer(&mut self, prompt: &str) -> MockResponse {
+    /// Returns the response to a prompt, and consumes the matching expectation.
+    fn respond(&mut self, prompt: &str) -> MockResponse {
         self.prompts.push(prompt.to_owned());
         if !self.scripted {
             return MockResponse::text(prompt);
@@ -129,7 +131,7 @@ impl MockState {
                 return self
                     .expectations
                     .pop_front()
-                    .map_or_else(|| MockResponse::text(prompt), |met| met.answer);
+                    .map_or_else(|| MockResponse::text(prompt), |met| met.response);
             }
             Some(next) => format!("a prompt that contains {:?}", next.pattern()),
             None => "no further prompt".to_owned(),
@@ -165,7 +167,7 @@ impl AgentBackend for MockAgent {
     ) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move {
             if !self.capabilities.load_session {
-                return Err(Self::unsupported("take up a session"));
+                return Err(Self::unsupported("resume a session"));
             }
             self.check(&options)?;
             let known = lock(&self.state).sessions.contains_key(id);
@@ -189,13 +191,13 @@ impl AgentBackend for MockAgent {
                 Some(slot) => *slot = cancelled.clone(),
                 None => return Err(Self::unknown(id)),
             }
-            let MockResponse { events, hangs } = state.answer(&prompt.text);
-            let said = ready_events(events);
+            let MockResponse { events, hangs } = state.respond(&prompt.text);
+            let events = ready_events(events);
             if !hangs {
-                return Ok(said);
+                return Ok(events);
             }
             let silence = futures::stream::pending::<BackendEvent>();
-            let stream = said.chain(silence.take_until(cancelled.cancelled_owned()));
+            let stream = events.chain(silence.take_until(cancelled.cancelled_owned()));
             Ok(Box::pin(stream) as EventStream)
         })
     }

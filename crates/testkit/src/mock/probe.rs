@@ -1,11 +1,11 @@
-//! What a mock was asked, seen from outside.
+//! Access to the prompts that a mock has received.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use super::{MockState, lock};
 
-/// A view of a mock that stays when the mock moves into a handle.
+/// A view of a mock that stays valid when the mock moves into a handle.
 #[derive(Debug, Clone)]
 pub struct MockProbe {
     state: Arc<Mutex<MockState>>,
@@ -16,12 +16,13 @@ impl MockProbe {
         Self { state }
     }
 
-    /// Every prompt so far, expected or not.
+    /// Returns every prompt so far, expected or not.
     pub fn prompts(&self) -> Vec<String> {
         lock(&self.state).prompts.clone()
     }
 
-    /// Whether every expectation was met; the error shows those that were not, and what came.
+    /// Checks that every expectation was met. The error lists the unmet ones and the received
+    /// prompts.
     pub fn verify(&self) -> Result<(), UnmetExpectations> {
         let state = lock(&self.state);
         if state.expectations.is_empty() {
@@ -35,7 +36,7 @@ impl MockProbe {
     }
 }
 
-/// Expectations that nobody met.
+/// Expectations that were not met.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnmetExpectations {
     expected: Vec<String>,
@@ -46,12 +47,12 @@ impl fmt::Display for UnmetExpectations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "still expected: prompts that contain {:?}, ",
+            "unmet expectations: prompts that contain {:?}, ",
             self.expected
         )?;
         match self.prompts.as_slice() {
-            [] => write!(f, "no prompt came"),
-            prompts => write!(f, "these prompts came: {prompts:?}"),
+            [] => write!(f, "no prompts received"),
+            prompts => write!(f, "received prompts: {prompts:?}"),
         }
     }
 }

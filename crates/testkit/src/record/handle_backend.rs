@@ -1,4 +1,4 @@
-//! A handle in the place of a backend.
+//! A handle used as a backend.
 
 use futures::StreamExt;
 use futures::future::BoxFuture;
@@ -7,14 +7,15 @@ use windlass_core::{
     SessionOptions,
 };
 
-/// An agent behind a handle, as a backend that others can wrap. The limits of the handle stay in force.
+/// An agent behind a handle, as a backend that can be wrapped. The limits of the handle still
+/// apply.
 #[derive(Debug, Clone)]
 pub struct HandleBackend {
     handle: AgentHandle,
 }
 
 impl HandleBackend {
-    /// The agent behind this handle.
+    /// Uses the agent behind this handle.
     pub fn new(handle: AgentHandle) -> Self {
         Self { handle }
     }

@@ -1,4 +1,4 @@
-//! What was recorded so far.
+//! The turns recorded so far.
 
 use std::collections::HashMap;
 use std::io;
@@ -10,10 +10,10 @@ use windlass_core::cassette::{
 };
 use windlass_core::{AgentEvent, SessionId, SessionOptions};
 
-/// A transcript that an agent, its streams and its owner share.
+/// A log shared by an agent, its streams and its owner.
 pub(super) type SharedLog = Arc<Mutex<RecordingLog>>;
 
-/// The turns so far, as they came: nothing is normalised before the whole is known.
+/// The turns so far, unchanged: nothing is normalized before the recording is complete.
 #[derive(Debug, Default)]
 pub(super) struct RecordingLog {
     turns: Vec<Interaction>,
@@ -25,12 +25,12 @@ pub(super) struct RecordingLog {
 struct RecordedSession {
     options: RecordedOptions,
     resumed: bool,
-    /// The last turn and when it began.
+    /// The last turn and its start time.
     last: Option<(usize, Duration)>,
 }
 
 impl RecordingLog {
-    /// A session was begun or taken up.
+    /// Records that a session was started or resumed.
     pub(super) fn open(&mut self, id: &SessionId, options: &SessionOptions, resumed: bool) {
         let session = RecordedSession {
             options: options.into(),
@@ -40,7 +40,8 @@ impl RecordingLog {
         self.sessions.insert(id.clone(), session);
     }
 
-    /// A turn begins. Its number, if its session is known and there is room for it.
+    /// Starts a turn. Returns its number, or `None` if its session is unknown or the recording is
+    /// full.
     pub(super) fn start_turn(
         &mut self,
         id: &SessionId,
@@ -65,7 +66,8 @@ impl RecordingLog {
         Some(number)
     }
 
-    /// An event of a turn. What an agent says after it was told to stop is not its own doing.
+    /// Records an event of a turn. Events after a cancellation are ignored: they depend on the
+    /// caller.
     pub(super) fn event(&mut self, turn: usize, at: Duration, event: &AgentEvent) {
         let Some(interaction) = self.turns.get_mut(turn).filter(|turn| turn.cut.is_none()) else {
             return;
@@ -87,7 +89,7 @@ impl RecordingLog {
         }
     }
 
-    /// The caller broke the turn off.
+    /// Records that the caller interrupted the turn.
     pub(super) fn interrupt(&mut self, turn: usize, at: Duration) {
         if let Some(turn) = self.turns.get_mut(turn) {
             let ended = turn
@@ -100,7 +102,7 @@ impl RecordingLog {
         }
     }
 
-    /// The caller broke off whatever is under way in the session.
+    /// Records that the caller interrupted the current turn of the session.
     pub(super) fn interrupt_session(&mut self, id: &SessionId, now: Duration) {
         let last = self.sessions.get(id).and_then(|session| session.last);
         if let Some((turn, start)) = last {
@@ -108,7 +110,7 @@ impl RecordingLog {
         }
     }
 
-    /// All turns, unless there was more than a cassette can hold.
+    /// Returns all turns, or an error if there are more than a cassette can hold.
     pub(super) fn turns(&self) -> Result<Vec<Interaction>, CassetteError> {
         if self.bytes <= FILE_BYTES {
             Ok(self.turns.clone())
@@ -118,14 +120,14 @@ impl RecordingLog {
     }
 }
 
-/// About what a turn takes beside its prompt and its events.
+/// Approximate size of a turn in addition to its prompt and its events.
 const TURN_BYTES: usize = 256;
 
-pub(super) fn lock(transcript: &SharedLog) -> MutexGuard<'_, RecordingLog> {
-    transcript.lock().unwrap_or_else(PoisonError::into_inner)
+pub(super) fn lock(log: &SharedLog) -> MutexGuard<'_, RecordingLog> {
+    log.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How long the event is as JSON.
+/// Returns the size of the event as JSON.
 fn approx_size(event: &AgentEvent) -> usize {
     struct Count(usize);
     impl io::Write for Count {

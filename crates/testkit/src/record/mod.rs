@@ -1,4 +1,4 @@
-//! An agent that writes down what another one does.
+//! An agent that records what another agent does.
 
 mod handle_backend;
 mod log;
@@ -17,10 +17,10 @@ pub use handle_backend::HandleBackend;
 use log::{SharedLog, lock};
 use recorder::TurnRecorder;
 
-/// Passes everything on to another agent, and keeps what it says.
+/// Forwards everything to another agent, and records its events.
 ///
 /// ```
-/// use windlass_core::cassette::Places;
+/// use windlass_core::cassette::Substitutions;
 /// use windlass_core::{AgentHandle, SessionOptions};
 /// use windlass_testkit::{MockAgent, RecordingAgent, ReplayAgent};
 ///
@@ -30,14 +30,14 @@ use recorder::TurnRecorder;
 /// let recording = recorder.recording();
 /// let agent = AgentHandle::wrap(recorder);
 /// let session = agent.new_session(SessionOptions::in_dir("/home/me/project")).await?;
-/// let said = agent.prompt(&session, "Look at /home/me/project/a.txt").await?.collect().await;
+/// let events = agent.prompt(&session, "Look at /home/me/project/a.txt").await?.collect().await;
 ///
-/// let cassette = recording.cassette(&Places::new())?;
+/// let cassette = recording.cassette(&Substitutions::new())?;
 /// assert!(cassette.to_jsonl()?.contains("Look at {workspace}/a.txt"));
 ///
 /// let replay = AgentHandle::wrap(ReplayAgent::new(cassette));
 /// let session = replay.new_session(SessionOptions::in_dir("/home/me/project")).await?;
-/// assert_eq!(replay.prompt(&session, "Look at /home/me/project/a.txt").await?.collect().await, said);
+/// assert_eq!(replay.prompt(&session, "Look at /home/me/project/a.txt").await?.collect().await, events);
 /// # Ok(())
 /// # }
 /// ```
@@ -45,7 +45,7 @@ use recorder::TurnRecorder;
 pub struct RecordingAgent<T: AgentBackend> {
     inner: T,
     clock: Arc<dyn Clock>,
-    transcript: SharedLog,
+    log: SharedLog,
 }
 
 impl<T: AgentBackend> RecordingAgent<T> {
@@ -54,7 +54,7 @@ impl<T: AgentBackend> RecordingAgent<T> {
         Self {
             inner,
             clock: Arc::new(SystemClock::new()),
-            transcript: SharedLog::default(),
+            log: SharedLog::default(),
         }
     }
 
@@ -65,14 +65,14 @@ impl<T: AgentBackend> RecordingAgent<T> {
         self
     }
 
-    /// What is recorded, which stays when the agent moves into a handle.
+    /// Returns the recording, which stays valid when the agent moves into a handle.
     pub fn recording(&self) -> Recording {
         Recording {
-            transcript: Arc::clone(&self.transcript),
+            log: Arc::clone(&self.log),
         }
     }
 
-    /// The backend that is recorded.
+    /// Returns the recorded backend.
     pub fn get_ref(&self) -> &T {
         &self.inner
     }
@@ -97,7 +97,7 @@ impl<T: AgentBackend> AgentBackend for RecordingAgent<T> {
     fn new_session(&self, options: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
         Box::pin(async move {
             let id = self.inner.new_session(options.clone()).await?;
-            lock(&self.transcript).open(&id, &options, false);
+            lock(&self.log).open(&id, &options, false);
             Ok(id)
         })
     }
@@ -109,7 +109,7 @@ impl<T: AgentBackend> AgentBackend for RecordingAgent<T> {
     ) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move {
             self.inner.load_session(id, options.clone()).await?;
-            lock(&self.transcript).open(id, &options, true);
+            lock(&self.log).open(id, &options, true);
             Ok(())
         })
     }
@@ -121,44 +121,47 @@ impl<T: AgentBackend> AgentBackend for RecordingAgent<T> {
     ) -> BoxFuture<'a, Result<EventStream>> {
         Box::pin(async move {
             let start = self.clock.elapsed();
-            // Nobody opened the session, as the backend will say itself; or the recording is full.
-            let Some(turn) = lock(&self.transcript).start_turn(id, &prompt.text, start) else {
+            // The session is unknown, which the backend will report itself, or the recording is
+            // full.
+            let Some(turn) = lock(&self.log).start_turn(id, &prompt.text, start) else {
                 return self.inner.prompt(id, prompt).await;
             };
-            // The tap is there before the agent is asked: a caller may give up while it waits.
-            let tap = TurnRecorder::new(turn, start, &self.transcript, &self.clock);
+            // The recorder exists before the agent is prompted, because the caller may give up
+            // while it waits.
+            let recorder = TurnRecorder::new(turn, start, &self.log, &self.clock);
             let stream = match self.inner.prompt(id, prompt).await {
                 Ok(stream) => stream,
                 Err(error) => ready_events([AgentEvent::from(error)]),
             };
-            Ok(tap.wrap(stream))
+            Ok(recorder.wrap(stream))
         })
     }
 
     fn cancel<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<()>> {
-        lock(&self.transcript).interrupt_session(id, self.clock.elapsed());
+        lock(&self.log).interrupt_session(id, self.clock.elapsed());
         self.inner.cancel(id)
     }
 }
 
-/// What a [`RecordingAgent`] kept, seen from outside.
+/// The recording of a [`RecordingAgent`], accessible from outside.
 #[derive(Debug, Clone)]
 pub struct Recording {
-    transcript: SharedLog,
+    log: SharedLog,
 }
 
 impl Recording {
-    /// The recording so far, normalised for these places; the folders of its sessions count as workspaces.
-    pub fn cassette(&self, places: &Substitutions) -> Result<Cassette, CassetteError> {
-        let turns = lock(&self.transcript).turns()?;
-        let mut places = places.clone();
+    /// Returns the recording so far, normalized with these substitutions. The directories of its
+    /// sessions count as workspaces.
+    pub fn cassette(&self, substitutions: &Substitutions) -> Result<Cassette, CassetteError> {
+        let turns = lock(&self.log).turns()?;
+        let mut substitutions = substitutions.clone();
         for turn in &turns {
             if let Some(cwd) = &turn.options.cwd {
-                places = places.workspace(cwd);
+                substitutions = substitutions.workspace(cwd);
             }
         }
         let mut cassette = Cassette::from(turns);
-        Normalizer::new(&places).normalize_cassette(&mut cassette);
+        Normalizer::new(&substitutions).normalize_cassette(&mut cassette);
         Ok(cassette)
     }
 }

@@ -1,4 +1,4 @@
-//! A stream that is written down while it is read.
+//! A stream that is recorded while it is read.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -12,16 +12,16 @@ use windlass_core::{AgentEvent, BackendEvent, Clock, Error, ErrorCode, EventStre
 
 use super::log::{SharedLog, lock};
 
-/// Writes down the events of one turn. Dropped before the end, it notes that the turn was broken off, or
-/// that the backend panicked.
+/// Records the events of one turn. If it is dropped before the end, it records that the turn was
+/// interrupted or that the backend panicked.
 pub(super) struct TurnRecorder {
     turn: usize,
     start: Duration,
-    transcript: SharedLog,
+    log: SharedLog,
     clock: Arc<dyn Clock>,
     open: Vec<OpenTool>,
-    /// Whether the backend is being asked: one that never answers has panicked.
-    asking: bool,
+    /// Whether the backend is being polled: if that never returns, the backend panicked.
+    polling: bool,
     done: bool,
 }
 
@@ -35,25 +35,25 @@ impl TurnRecorder {
     pub(super) fn new(
         turn: usize,
         start: Duration,
-        transcript: &SharedLog,
+        log: &SharedLog,
         clock: &Arc<dyn Clock>,
     ) -> Self {
         Self {
             turn,
             start,
-            transcript: Arc::clone(transcript),
+            log: Arc::clone(log),
             clock: Arc::clone(clock),
             open: Vec::new(),
-            asking: false,
+            polling: false,
             done: false,
         }
     }
 
-    /// The stream, written down.
+    /// Wraps the stream so that it is recorded.
     pub(super) fn wrap(self, stream: EventStream) -> EventStream {
         Box::pin(RecordedStream {
             stream,
-            tap: self,
+            recorder: self,
             ready: VecDeque::new(),
         })
     }
@@ -62,11 +62,11 @@ impl TurnRecorder {
         self.clock.elapsed().saturating_sub(self.start)
     }
 
-    /// Writes an event down and passes it on, after the ends of tools that it leaves open.
+    /// Records an event and forwards it, after the ends of tools that it leaves open.
     ///
-    /// The handle would supply those ends and measure tools that say no time, each by its own clock. Here
-    /// they get into the recording, so that every replay has the same ones.
-    fn take(&mut self, mut emitted: BackendEvent, ready: &mut VecDeque<BackendEvent>) {
+    /// The handle would add those ends and measure tools without a duration, each by its own clock.
+    /// Here they become part of the recording, so that every replay has the same ones.
+    fn record(&mut self, mut emitted: BackendEvent, ready: &mut VecDeque<BackendEvent>) {
         let at = self.offset();
         match &mut emitted.event {
             AgentEvent::ToolStart { id, name, .. } => self.open.push(OpenTool {
@@ -77,41 +77,41 @@ impl TurnRecorder {
             AgentEvent::ToolEnd {
                 id, duration_ms, ..
             } => {
-                let place = self.open.iter().position(|tool| tool.id == *id);
-                let since = place.map_or(at, |place| self.open.remove(place).since);
+                let index = self.open.iter().position(|tool| tool.id == *id);
+                let since = index.map_or(at, |index| self.open.remove(index).since);
                 if *duration_ms == 0 {
-                    *duration_ms = measured(at, since);
+                    *duration_ms = elapsed_ms(at, since);
                 }
             }
             event if event.is_terminal() => {
                 self.done = true;
                 for tool in std::mem::take(&mut self.open) {
-                    let end = tool.unfinished(at);
-                    lock(&self.transcript).event(self.turn, at, &end);
+                    let end = tool.into_end(at);
+                    lock(&self.log).event(self.turn, at, &end);
                     ready.push_back(end.into());
                 }
             }
             _ => {}
         }
-        lock(&self.transcript).event(self.turn, at, &emitted.event);
+        lock(&self.log).event(self.turn, at, &emitted.event);
         ready.push_back(emitted);
     }
 }
 
 impl OpenTool {
-    fn unfinished(self, now: Duration) -> AgentEvent {
+    fn into_end(self, now: Duration) -> AgentEvent {
         AgentEvent::ToolEnd {
             id: self.id,
             name: self.name,
             output: json!({ "error": "the turn ended before the tool did" }),
             success: false,
-            duration_ms: measured(now, self.since),
+            duration_ms: elapsed_ms(now, self.since),
         }
     }
 }
 
-/// At least one: a handle takes zero for "not said".
-fn measured(now: Duration, since: Duration) -> u64 {
+/// At least one, because a handle treats zero as unknown.
+fn elapsed_ms(now: Duration, since: Duration) -> u64 {
     let millis = now.saturating_sub(since).as_millis();
     u64::try_from(millis).unwrap_or(u64::MAX).max(1)
 }
@@ -119,19 +119,19 @@ fn measured(now: Duration, since: Duration) -> u64 {
 impl Drop for TurnRecorder {
     fn drop(&mut self) {
         let at = self.offset();
-        let mut transcript = lock(&self.transcript);
-        if self.asking || std::thread::panicking() {
+        let mut log = lock(&self.log);
+        if self.polling || std::thread::panicking() {
             let panic = Error::agent(ErrorCode::BackendError, "the backend panicked");
-            transcript.event(self.turn, at, &panic.into());
+            log.event(self.turn, at, &panic.into());
         } else if !self.done {
-            transcript.interrupt(self.turn, at);
+            log.interrupt(self.turn, at);
         }
     }
 }
 
 struct RecordedStream {
     stream: EventStream,
-    tap: TurnRecorder,
+    recorder: TurnRecorder,
     ready: VecDeque<BackendEvent>,
 }
 
@@ -143,13 +143,13 @@ impl Stream for RecordedStream {
         if let Some(emitted) = this.ready.pop_front() {
             return Poll::Ready(Some(emitted));
         }
-        this.tap.asking = true;
+        this.recorder.polling = true;
         let next = this.stream.poll_next_unpin(cx);
-        this.tap.asking = false;
+        this.recorder.polling = false;
         match ready!(next) {
-            Some(emitted) => this.tap.take(emitted, &mut this.ready),
-            // An end without a terminal event is an end too.
-            None => this.tap.done = true,
+            Some(emitted) => this.recorder.record(emitted, &mut this.ready),
+            // A stream that ends without a terminal event has ended too.
+            None => this.recorder.done = true,
         }
         Poll::Ready(this.ready.pop_front())
     }

@@ -1,4 +1,4 @@
-//! A replay as configuration.
+//! The configuration of a replay.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,18 +11,19 @@ use windlass_core::{Error, Result};
 use super::{ReplayAgent, Timing};
 use crate::local_substitutions;
 
-/// What `[agents.NAME]` may say about a replay. Keys that all agents share are accepted and mean nothing here.
+/// The `[agents.NAME]` table of a replay. Keys that all agents share are accepted and have no
+/// effect here.
 #[derive(Debug, Deserialize)]
 pub struct ReplayConfig {
-    /// The file to play.
+    /// The cassette file.
     cassette: PathBuf,
-    /// When events come.
+    /// When events are emitted.
     #[serde(default)]
     timing: Timing,
 }
 
 impl ReplayConfig {
-    /// The agent that this configuration describes. The file is read here and now.
+    /// Creates the agent that this configuration describes. The file is read immediately.
     pub fn into_agent(self) -> Result<ReplayAgent> {
         let cassette = read_cassette(&self.cassette)?;
         let agent = ReplayAgent::new(cassette).with_timing(self.timing);
@@ -30,7 +31,7 @@ impl ReplayConfig {
     }
 }
 
-/// A cassette from a file, which may not be longer than a cassette can be.
+/// Reads a cassette from a file, which must not exceed the size limit of a cassette.
 pub fn read_cassette(path: &Path) -> Result<Cassette> {
     let problem =
         |problem: String| Error::config("cassette", format!("{}: {problem}", path.display()));
@@ -38,7 +39,8 @@ pub fn read_cassette(path: &Path) -> Result<Cassette> {
     Cassette::parse(&text).map_err(|error| problem(error.to_string()))
 }
 
-/// Reads at most one byte more than a cassette may have, so that the reader can say that it is too long.
+/// Reads at most one byte more than a cassette may have, so that the parser can report that it is
+/// too long.
 fn read(path: &Path) -> std::io::Result<String> {
     let mut text = String::new();
     let limit = FILE_BYTES as u64 + 1;

@@ -1,19 +1,20 @@
-//! How two texts differ, line by line, for people.
+//! A line diff of two texts, for people.
 
 use std::fmt::Write;
 
 use windlass_core::escape_line;
 
-/// Lines of each side that are compared one by one; where more differ, they are shown as one block.
+/// Maximum number of lines of each side that are compared one by one; if more differ, they are
+/// shown as one block.
 const MAX_COMPARED_LINES: usize = 400;
-/// Lines that are shown at most.
+/// Maximum number of lines shown.
 const MAX_SHOWN_LINES: usize = 60;
-/// Equal lines that are shown around a difference.
+/// Number of equal lines shown around a difference.
 const CONTEXT: usize = 2;
-/// Characters of a line that are shown.
+/// Maximum number of characters shown per line.
 const WIDTH: usize = 200;
 
-/// One line of a difference.
+/// One line of a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DiffLine<'a> {
     Same(&'a str),
@@ -21,33 +22,34 @@ enum DiffLine<'a> {
     New(&'a str),
 }
 
-/// The difference from `old` to `new`: `-` lines are gone, `+` lines have come, far equal ones are left out.
+/// Returns the diff from `old` to `new`: `-` lines were removed, `+` lines were added. Equal lines
+/// far from a difference are omitted.
 pub(super) fn diff(old: &str, new: &str) -> String {
     let lines = compare(&split(old), &split(new));
     let changed: Vec<bool> = lines
         .iter()
         .map(|line| !matches!(line, DiffLine::Same(_)))
         .collect();
-    let near = |at: usize| {
-        let from = at.saturating_sub(CONTEXT);
-        changed[from..(at + CONTEXT + 1).min(changed.len())].contains(&true)
+    let near = |index: usize| {
+        let from = index.saturating_sub(CONTEXT);
+        changed[from..(index + CONTEXT + 1).min(changed.len())].contains(&true)
     };
     let mut text = String::new();
-    let mut shown = 0;
+    let mut count = 0;
     let mut skipped = false;
-    for (at, line) in lines.iter().enumerate() {
-        if !near(at) {
+    for (index, line) in lines.iter().enumerate() {
+        if !near(index) {
             skipped = true;
             continue;
         }
         if std::mem::take(&mut skipped) {
             text.push_str("  …\n");
         }
-        if shown == MAX_SHOWN_LINES {
-            let _ = writeln!(text, "  … and {} lines more", lines.len() - at);
+        if count == MAX_SHOWN_LINES {
+            let _ = writeln!(text, "  … and {} more lines", lines.len() - index);
             break;
         }
-        shown += 1;
+        count += 1;
         let (sign, line) = match line {
             DiffLine::Same(line) => (' ', line),
             DiffLine::Old(line) => ('-', line),
@@ -58,7 +60,7 @@ pub(super) fn diff(old: &str, new: &str) -> String {
     text
 }
 
-/// The lines of a text; one that ends in another way than others shows it.
+/// Splits a text into lines; line endings that differ remain visible.
 fn split(text: &str) -> Vec<&str> {
     text.split('\n').collect()
 }
@@ -88,10 +90,11 @@ fn compare<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<DiffLine<'a>> {
     lines
 }
 
-/// Keeps the longest common subsequence and shows the rest around it.
+/// Keeps the longest common subsequence, with the other lines in between.
 fn interleave<'a>(old: &[&'a str], new: &[&'a str], lines: &mut Vec<DiffLine<'a>>) {
     let width = new.len() + 1;
-    // `common[i * width + j]`: how many lines `old[i..]` and `new[j..]` have in common, in order.
+    // `common[i * width + j]`: the length of the longest common subsequence of `old[i..]` and
+    // `new[j..]`.
     let mut common = vec![0_u32; (old.len() + 1) * width];
     for i in (0..old.len()).rev() {
         for j in (0..new.len()).rev() {
@@ -133,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn differences_read_well() {
+    fn diff_shows_changes_with_context() {
         let old = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight";
         let new = "one\ntwo\n3\nfour\nfive\nsix\nseven\neight\nnine";
         expect![[r"
@@ -158,13 +161,10 @@ mod tests {
     }
 
     #[test]
-    fn p12_a_large_difference_is_cut() {
+    fn p12_large_diff_is_truncated() {
         let old = "x\n".repeat(100_000);
         let new = format!("y{}\n", "z".repeat(1_000)).repeat(100_000);
-        let shown = diff(&old, &new);
-        assert!(
-            shown.len() < 20_000 && shown.contains("lines more"),
-            "{shown}"
-        );
+        let text = diff(&old, &new);
+        assert!(text.len() < 20_000 && text.contains("more lines"), "{text}");
     }
 }

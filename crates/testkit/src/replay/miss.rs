@@ -1,4 +1,4 @@
-//! A prompt that the cassette does not hold, and what to say about it.
+//! Error for a prompt that is not in the cassette.
 
 use std::collections::HashMap;
 
@@ -7,20 +7,20 @@ use windlass_core::{AgentEvent, ErrorCode};
 
 use super::diff::diff;
 
-/// Why a prompt has no answer.
+/// The error for a prompt without a recorded turn.
 #[derive(Debug)]
 pub(super) struct PromptMiss {
     message: String,
 }
 
 impl PromptMiss {
-    /// The prompt is not among these, of which some were played already.
-    pub(super) fn new<'a>(asked: &str, recorded: impl Iterator<Item = (&'a str, bool)>) -> Self {
+    /// Creates the error. `recorded` has the recorded prompts and whether each was already played.
+    pub(super) fn new<'a>(prompt: &str, recorded: impl Iterator<Item = (&'a str, bool)>) -> Self {
         let recorded: Vec<_> = recorded.collect();
-        let key = strip_placeholder_numbers(asked);
+        let key = strip_placeholder_numbers(prompt);
         let times = recorded
             .iter()
-            .filter(|(prompt, _)| strip_placeholder_numbers(prompt) == key)
+            .filter(|(other, _)| strip_placeholder_numbers(other) == key)
             .count();
         let left = recorded
             .iter()
@@ -29,15 +29,15 @@ impl PromptMiss {
         let all = recorded.iter().map(|(prompt, _)| *prompt);
         let message = if times > 0 {
             format!(
-                "the cassette holds this prompt {times} time(s), and all of them were played: record it once more"
+                "the cassette contains this prompt {times} time(s), all of them already played: record it once more"
             )
-        } else if let Some(nearest) = nearest(asked, left).or_else(|| nearest(asked, all)) {
-            let diff = diff(nearest, asked);
+        } else if let Some(nearest) = nearest(prompt, left).or_else(|| nearest(prompt, all)) {
+            let diff = diff(nearest, prompt);
             format!(
-                "the cassette does not hold this prompt: record it anew. From the nearest (-) to this one (+):\n{diff}"
+                "the cassette does not contain this prompt: record it again. Diff from the closest (-) to this one (+):\n{diff}"
             )
         } else {
-            "the cassette holds no turns: record one".to_owned()
+            "the cassette contains no turns: record one".to_owned()
         };
         Self { message }
     }
@@ -48,32 +48,33 @@ impl From<PromptMiss> for AgentEvent {
         AgentEvent::Error {
             code: ErrorCode::BackendError,
             message: miss.message,
-            // The same prompt will be missing again.
+            // The same prompt would be missing again.
             recoverable: false,
         }
     }
 }
 
-/// The text that shares most words with this one, the earlier of two that share as many.
+/// Returns the text with the most words in common; the first one in case of a tie.
 fn nearest<'a>(text: &str, others: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let words = counted(text);
+    let words = count_words(text);
     let mut best = None;
     for other in others {
-        let theirs = counted(other);
-        let of = |words: &HashMap<&str, usize>| words.values().sum::<usize>();
-        let shared = theirs
+        let other_words = count_words(other);
+        let total = |words: &HashMap<&str, usize>| words.values().sum::<usize>();
+        let shared = other_words
             .iter()
             .map(|(word, times)| words.get(word).copied().unwrap_or(0).min(*times));
         // Dice's coefficient, in thousandths.
-        let likeness = 2000 * shared.sum::<usize>() / (of(&words) + of(&theirs)).max(1);
-        if best.is_none_or(|(most, _)| likeness > most) {
-            best = Some((likeness, other));
+        let similarity =
+            2000 * shared.sum::<usize>() / (total(&words) + total(&other_words)).max(1);
+        if best.is_none_or(|(most, _)| similarity > most) {
+            best = Some((similarity, other));
         }
     }
     best.map(|(_, other)| other)
 }
 
-fn counted(text: &str) -> HashMap<&str, usize> {
+fn count_words(text: &str) -> HashMap<&str, usize> {
     let mut words = HashMap::new();
     for word in text.split_whitespace() {
         *words.entry(word).or_insert(0) += 1;

@@ -1,4 +1,4 @@
-//! An agent that says again what was recorded.
+//! An agent that replays a cassette.
 
 mod config;
 mod diff;
@@ -24,72 +24,74 @@ use turns::RecordedTurns;
 /// The name of the backend.
 const NAME: &str = "replay";
 
-/// When recorded events come.
+/// When recorded events are emitted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Timing {
-    /// At once.
+    /// Immediately.
     #[default]
     Instant,
-    /// As long after the prompt as they did when they were recorded.
+    /// With the recorded delay after the prompt.
     Recorded,
 }
 
 /// An agent that answers from a cassette.
 ///
-/// A prompt is answered with the turn that was recorded for it: in the same session if there is one, else in
-/// any; each turn once, in order. What differs from machine to machine is put back as it is here. A prompt
-/// that the cassette does not hold ends in an error that shows how the nearest one differs. A turn that was
-/// broken off is played as far as it went, and then waits to be broken off again.
+/// A prompt is answered with the turn that was recorded for it: in the same session if there is
+/// one, otherwise in any; each turn once, in order. Machine-specific values are replaced by the
+/// local ones. A prompt that is not in the cassette ends in an error with a diff to the closest
+/// recorded prompt. A turn that was interrupted is replayed up to that point, and then waits to be
+/// interrupted again.
 #[derive(Debug)]
 pub struct ReplayAgent {
     capabilities: Capabilities,
-    shelf: Mutex<RecordedTurns>,
-    places: Substitutions,
+    turns: Mutex<RecordedTurns>,
+    substitutions: Substitutions,
     clock: Arc<dyn Clock>,
     timing: Timing,
 }
 
 impl ReplayAgent {
-    /// An agent that plays this cassette at once.
+    /// Creates an agent that replays this cassette without delays.
     pub fn new(cassette: Cassette) -> Self {
         let turns: Vec<Interaction> = cassette.interactions().cloned().collect();
         Self {
             capabilities: inferred_capabilities(&turns),
-            shelf: Mutex::new(RecordedTurns::new(turns)),
-            places: Substitutions::new(),
+            turns: Mutex::new(RecordedTurns::new(turns)),
+            substitutions: Substitutions::new(),
             clock: Arc::new(SystemClock::new()),
             timing: Timing::Instant,
         }
     }
 
-    /// Plays for this machine. The folder of a session is its workspace in any case.
+    /// Uses these substitutions for the local machine. The working directory of a session is always
+    /// its workspace.
     #[must_use]
-    pub fn with_substitutions(mut self, places: Substitutions) -> Self {
-        self.places = places;
+    pub fn with_substitutions(mut self, substitutions: Substitutions) -> Self {
+        self.substitutions = substitutions;
         self
     }
 
-    /// Plays in this time.
+    /// Sets when events are emitted.
     #[must_use]
     pub fn with_timing(mut self, timing: Timing) -> Self {
         self.timing = timing;
         self
     }
 
-    /// Waits by this clock.
+    /// Uses this clock for delays.
     #[must_use]
     pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
         self
     }
 
-    /// Every recorded prompt in order, each with the session it belonged to.
+    /// Returns every recorded prompt in order, each with its session.
     pub fn prompts(&self) -> Vec<(SessionId, String)> {
         self.lock().prompts()
     }
 
-    /// Makes replays from configuration, for a registry.
+    /// Returns a factory of replays from configuration, for a registry.
     pub fn factory() -> impl Fn(&Value) -> Result<AgentHandle> + Send + Sync + 'static {
         |config| {
             let config: ReplayConfig = registry::parse_config(config)?;
@@ -99,8 +101,8 @@ impl ReplayAgent {
 
     fn substitutions(&self, cwd: Option<&PathBuf>) -> Substitutions {
         match cwd {
-            Some(cwd) => self.places.with_workspace(cwd),
-            None => self.places.clone(),
+            Some(cwd) => self.substitutions.with_workspace(cwd),
+            None => self.substitutions.clone(),
         }
     }
 
@@ -108,14 +110,15 @@ impl ReplayAgent {
         if options.output_schema.is_some() && !self.capabilities.native_schema {
             return Err(Error::Unsupported {
                 backend: NAME.to_owned(),
-                what: "hold an answer to a schema: none was recorded".to_owned(),
+                what: "enforce a schema: none was recorded".to_owned(),
             });
         }
         Ok(())
     }
 
-    /// The events of a turn in their time, then silence if it was broken off.
-    fn next_turn(&self, turn: Interaction) -> impl Stream<Item = BackendEvent> + Send + use<> {
+    /// Returns the events of a turn with their delays; if the turn was interrupted, the stream does
+    /// not end.
+    fn play(&self, turn: Interaction) -> impl Stream<Item = BackendEvent> + Send + use<> {
         let clock = Arc::clone(&self.clock);
         let start = clock.elapsed();
         let timing = self.timing;
@@ -135,7 +138,7 @@ impl ReplayAgent {
     }
 
     fn lock(&self) -> MutexGuard<'_, RecordedTurns> {
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -172,13 +175,13 @@ impl AgentBackend for ReplayAgent {
         prompt: Prompt,
     ) -> BoxFuture<'a, Result<EventStream>> {
         Box::pin(async move {
-            let mut shelf = self.lock();
-            let (session, stop) = shelf.start_turn(id)?;
-            let places = self.substitutions(session.cwd.as_ref());
-            match shelf.take(&session.recorded, &prompt.text, &places) {
+            let mut turns = self.lock();
+            let (session, stop) = turns.start_turn(id)?;
+            let substitutions = self.substitutions(session.cwd.as_ref());
+            match turns.take(&session.recorded, &prompt.text, &substitutions) {
                 Ok(mut turn) => {
-                    places.restore(&mut turn);
-                    let events = self.next_turn(turn).take_until(stop.cancelled_owned());
+                    substitutions.restore(&mut turn);
+                    let events = self.play(turn).take_until(stop.cancelled_owned());
                     Ok(Box::pin(events) as EventStream)
                 }
                 Err(miss) => Ok(ready_events([AgentEvent::from(miss)])),
@@ -191,7 +194,7 @@ impl AgentBackend for ReplayAgent {
     }
 }
 
-/// What the recorded agent could evidently do.
+/// Infers the capabilities of the recorded agent from its turns.
 fn inferred_capabilities(turns: &[Interaction]) -> Capabilities {
     let event = |shows: fn(&AgentEvent) -> bool| {
         let mut events = turns.iter().flat_map(|turn| &turn.events);

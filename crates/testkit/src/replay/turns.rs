@@ -1,4 +1,4 @@
-//! The recorded turns, and which of them were played.
+//! The recorded turns, and which of them were already played.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
@@ -10,14 +10,14 @@ use windlass_core::{AgentEvent, Error, Result, SessionId};
 use super::NAME;
 use super::miss::PromptMiss;
 
-/// The turns of a cassette, and the sessions of those who play them.
+/// The turns of a cassette, and the open replay sessions.
 #[derive(Debug)]
 pub(super) struct RecordedTurns {
     turns: Vec<RecordedTurn>,
-    /// Sessions that were begun when they were recorded, in order.
-    begun: VecDeque<SessionId>,
-    /// Sessions that were taken up from a time before the recording.
-    taken_up: VecDeque<SessionId>,
+    /// Sessions that were started in the recording, in order.
+    started: VecDeque<SessionId>,
+    /// Sessions that were resumed in the recording and started before it.
+    resumed: VecDeque<SessionId>,
     open: HashMap<SessionId, ReplaySession>,
 }
 
@@ -27,71 +27,71 @@ struct RecordedTurn {
     played: bool,
 }
 
-/// A session that somebody plays.
+/// An open replay session.
 #[derive(Debug, Clone)]
 pub(super) struct ReplaySession {
-    /// The session that it was when it was recorded.
+    /// The corresponding session of the recording.
     pub(super) recorded: SessionId,
-    /// Where it works here.
+    /// Its local working directory.
     pub(super) cwd: Option<PathBuf>,
     stop: CancellationToken,
 }
 
 impl RecordedTurns {
     pub(super) fn new(turns: Vec<Interaction>) -> Self {
-        let mut begun = VecDeque::new();
-        let mut taken_up = VecDeque::new();
+        let mut started = VecDeque::new();
+        let mut resumed = VecDeque::new();
         let mut seen = std::collections::HashSet::new();
         for turn in &turns {
             for event in &turn.events {
-                // A session that another became is neither begun nor taken up.
+                // A session that another one changed into was neither started nor resumed.
                 if let AgentEvent::SessionChanged { new_session_id } = &event.event {
                     seen.insert(SessionId::from(new_session_id.as_str()));
                 }
             }
             if seen.insert(turn.session.clone()) {
                 let list = if turn.resumed {
-                    &mut taken_up
+                    &mut resumed
                 } else {
-                    &mut begun
+                    &mut started
                 };
                 list.push_back(turn.session.clone());
             }
         }
-        let slot = |turn| RecordedTurn {
+        let unplayed = |turn| RecordedTurn {
             turn,
             played: false,
         };
         Self {
-            turns: turns.into_iter().map(slot).collect(),
-            begun,
-            taken_up,
+            turns: turns.into_iter().map(unplayed).collect(),
+            started,
+            resumed,
             open: HashMap::new(),
         }
     }
 
-    /// Begins the next session that was recorded, or one more than were.
-    /// Every prompt in order, with its session.
+    /// Returns every prompt in order, with its session.
     pub(super) fn prompts(&self) -> Vec<(SessionId, String)> {
-        let turns = self.turns.iter().map(|slot| &slot.turn);
+        let turns = self.turns.iter().map(|recorded| &recorded.turn);
         turns
             .map(|turn| (turn.session.clone(), turn.prompt.clone()))
             .collect()
     }
 
+    /// Starts the next session of the recording, or an additional one if there are no more.
     pub(super) fn new_session(&mut self, cwd: Option<PathBuf>) -> SessionId {
-        let next = self.begun.pop_front();
+        let next = self.started.pop_front();
         let id = next.unwrap_or_else(|| format!("replay-{}", self.open.len() + 1).into());
         self.insert_session(id.clone(), id.clone(), cwd);
         id
     }
 
-    /// Takes up a session: one that is known here, or the next that was taken up when it was recorded.
+    /// Resumes a session: one that is open here, or the next one that was resumed in the recording.
     pub(super) fn load_session(&mut self, id: &SessionId, cwd: Option<PathBuf>) -> Result<()> {
         let known = self.open.get(id).map(|open| open.recorded.clone());
         let recorded = match known {
             Some(recorded) => recorded,
-            None => self.taken_up.pop_front().ok_or_else(|| unknown(id))?,
+            None => self.resumed.pop_front().ok_or_else(|| unknown(id))?,
         };
         self.insert_session(id.clone(), recorded, cwd);
         Ok(())
@@ -107,7 +107,7 @@ impl RecordedTurns {
         self.open.insert(id, open);
     }
 
-    /// The session for a new turn, with what will stop it.
+    /// Returns the session for a new turn, with the token that cancels it.
     pub(super) fn start_turn(
         &mut self,
         id: &SessionId,
@@ -123,30 +123,31 @@ impl RecordedTurns {
         Ok(())
     }
 
-    /// Takes the turn that was recorded for this prompt.
+    /// Returns the turn that was recorded for this prompt, and marks it as played.
     pub(super) fn take(
         &mut self,
         session: &SessionId,
         prompt: &str,
-        places: &Substitutions,
+        substitutions: &Substitutions,
     ) -> std::result::Result<Interaction, PromptMiss> {
-        let asked = Normalizer::new(places).normalize_text(prompt);
-        let key = strip_placeholder_numbers(&asked);
-        let fits = |slot: &RecordedTurn| {
-            !slot.played && strip_placeholder_numbers(&slot.turn.prompt) == key
+        let normalized = Normalizer::new(substitutions).normalize_text(prompt);
+        let key = strip_placeholder_numbers(&normalized);
+        let matches = |recorded: &RecordedTurn| {
+            !recorded.played && strip_placeholder_numbers(&recorded.turn.prompt) == key
         };
-        let here = |slot: &RecordedTurn| slot.turn.session == *session && fits(slot);
-        let place = self.turns.iter().position(here);
-        let Some(place) = place.or_else(|| self.turns.iter().position(fits)) else {
+        let in_session =
+            |recorded: &RecordedTurn| recorded.turn.session == *session && matches(recorded);
+        let index = self.turns.iter().position(in_session);
+        let Some(index) = index.or_else(|| self.turns.iter().position(matches)) else {
             let recorded = self
                 .turns
                 .iter()
-                .map(|slot| (slot.turn.prompt.as_str(), slot.played));
-            return Err(PromptMiss::new(&asked, recorded));
+                .map(|recorded| (recorded.turn.prompt.as_str(), recorded.played));
+            return Err(PromptMiss::new(&normalized, recorded));
         };
-        let slot = &mut self.turns[place];
-        slot.played = true;
-        let turn = slot.turn.clone();
+        let recorded = &mut self.turns[index];
+        recorded.played = true;
+        let turn = recorded.turn.clone();
         for timed in &turn.events {
             if let AgentEvent::SessionChanged { new_session_id } = &timed.event {
                 let id = SessionId::from(new_session_id.as_str());

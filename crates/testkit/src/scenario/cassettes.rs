@@ -1,4 +1,4 @@
-//! Scenarios from recordings: made while one subject plays, played again without it.
+//! Scenarios with recordings: recorded while one subject runs, replayed without it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,42 +11,40 @@ use windlass_core::{AgentHandle, Error, Result};
 use super::subject::{PreparedAgent, ScenarioContext, ScenarioSubject};
 use crate::{RecordingAgent, ReplayAgent, local_substitutions, read_cassette};
 
-/// A folder of cassettes, one for each scenario, under the scenario's own path.
+/// A directory of cassettes, one for each scenario, at the scenario's own path.
 #[derive(Debug, Clone)]
 pub struct CassetteDir {
-    folder: PathBuf,
+    dir: PathBuf,
 }
 
 impl CassetteDir {
-    /// The cassettes in this folder.
-    pub fn in_dir(folder: impl Into<PathBuf>) -> Self {
-        Self {
-            folder: folder.into(),
-        }
+    /// Uses the cassettes in this directory.
+    pub fn in_dir(dir: impl Into<PathBuf>) -> Self {
+        Self { dir: dir.into() }
     }
 
-    /// The same agents as this subject's, with what they do kept here.
+    /// Returns a subject with the same agents that also records them here.
     pub fn recording<'a>(&'a self, subject: &'a dyn ScenarioSubject) -> RecordingSubject<'a> {
         RecordingSubject {
-            tapes: self,
+            cassettes: self,
             subject,
         }
     }
 
     fn cassette_path(&self, scenario: &Path) -> PathBuf {
-        self.folder.join(scenario).with_extension("jsonl")
+        self.dir.join(scenario).with_extension("jsonl")
     }
 
     fn write(&self, scenario: &Path, cassette: &Cassette) -> Result<()> {
-        let place = self.cassette_path(scenario);
+        let path = self.cassette_path(scenario);
         let problem =
-            |problem: String| Error::InvalidInput(format!("{}: {problem}", place.display()));
+            |problem: String| Error::InvalidInput(format!("{}: {problem}", path.display()));
         let text = cassette
             .to_jsonl()
             .map_err(|error| problem(error.to_string()))?;
-        let folder = place.parent().unwrap_or(&self.folder);
-        fs::create_dir_all(folder)
-            .and_then(|()| fs::write(&place, text))
+        let parent = path.parent().unwrap_or(&self.dir);
+        fs::create_dir_all(parent)
+            .and_then(|()| fs::write(&path, text))
             .map_err(|error| problem(error.to_string()))
     }
 }
@@ -56,31 +54,31 @@ impl ScenarioSubject for CassetteDir {
         "replay".to_owned()
     }
 
-    /// A recording says what was done; it does not do it again.
+    /// A recording reports changes but does not make them.
     fn changes_files(&self) -> bool {
         false
     }
 
-    fn prepare<'a>(&'a self, cast: ScenarioContext<'a>) -> BoxFuture<'a, Result<PreparedAgent>> {
+    fn prepare<'a>(&'a self, context: ScenarioContext<'a>) -> BoxFuture<'a, Result<PreparedAgent>> {
         Box::pin(async move {
-            let replay = ReplayAgent::new(read_cassette(&self.cassette_path(cast.file))?);
-            let places = local_substitutions().workspace(cast.workspace);
-            Ok(AgentHandle::wrap(replay.with_substitutions(places)).into())
+            let replay = ReplayAgent::new(read_cassette(&self.cassette_path(context.file))?);
+            let substitutions = local_substitutions().workspace(context.workspace);
+            Ok(AgentHandle::wrap(replay.with_substitutions(substitutions)).into())
         })
     }
 }
 
-/// Another subject's agents, recorded.
+/// The agents of another subject, recorded.
 #[derive(Clone, Copy)]
 pub struct RecordingSubject<'a> {
-    tapes: &'a CassetteDir,
+    cassettes: &'a CassetteDir,
     subject: &'a dyn ScenarioSubject,
 }
 
 impl std::fmt::Debug for RecordingSubject<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Taping")
-            .field("tapes", self.tapes)
+        f.debug_struct("RecordingSubject")
+            .field("cassettes", self.cassettes)
             .finish_non_exhaustive()
     }
 }
@@ -98,22 +96,22 @@ impl ScenarioSubject for RecordingSubject<'_> {
         self.subject.extra_time()
     }
 
-    fn prepare<'a>(&'a self, cast: ScenarioContext<'a>) -> BoxFuture<'a, Result<PreparedAgent>> {
+    fn prepare<'a>(&'a self, context: ScenarioContext<'a>) -> BoxFuture<'a, Result<PreparedAgent>> {
         Box::pin(async move {
-            let staged = self.subject.prepare(cast).await?;
-            let recorder = RecordingAgent::from_handle(staged.handle.clone());
+            let prepared = self.subject.prepare(context).await?;
+            let recorder = RecordingAgent::from_handle(prepared.handle.clone());
             let recording = recorder.recording();
-            let (tapes, file) = (self.tapes.clone(), cast.file.to_owned());
-            let places = local_substitutions().workspace(cast.workspace);
+            let (cassettes, file) = (self.cassettes.clone(), context.file.to_owned());
+            let substitutions = local_substitutions().workspace(context.workspace);
             Ok(PreparedAgent {
                 handle: AgentHandle::wrap(recorder),
                 end: Some(Box::new(move || {
                     let cassette = recording
-                        .cassette(&places)
+                        .cassette(&substitutions)
                         .map_err(|error| Error::InvalidInput(error.to_string()))?;
-                    tapes.write(&file, &cassette)
+                    cassettes.write(&file, &cassette)
                 })),
-                stage: Box::new(staged.stage),
+                stage: Box::new(prepared.stage),
             })
         })
     }

@@ -1,8 +1,8 @@
-//! A report as the XML that build servers read.
+//! A report as JUnit XML for CI servers.
 
 use super::{ScenarioOutcome, ScenarioReport, ScenarioResult};
 
-/// One suite with one case for each scenario.
+/// Returns one suite with one case for each scenario.
 pub(super) fn write(report: &ScenarioReport) -> String {
     let seconds: f64 = report
         .results
@@ -24,10 +24,10 @@ pub(super) fn write(report: &ScenarioReport) -> String {
 }
 
 fn case(result: &ScenarioResult) -> String {
-    let folder = result.file.parent().unwrap_or(&result.file);
+    let dir = result.file.parent().unwrap_or(&result.file);
     let head = format!(
         "<testcase classname=\"{}\" name=\"{}\" time=\"{:.3}\"",
-        escaped(&folder.to_string_lossy()),
+        escaped(&dir.to_string_lossy()),
         escaped(&result.name),
         result.duration.as_secs_f64(),
     );
@@ -45,7 +45,8 @@ fn case(result: &ScenarioResult) -> String {
     }
 }
 
-/// The text with XML's own characters replaced, and those that XML cannot hold written out.
+/// Returns the text with XML's special characters escaped, and characters that XML cannot contain
+/// written out.
 fn escaped(text: &str) -> String {
     let mut xml = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,18 +1,18 @@
-//! Scenarios from a folder.
+//! Loads scenarios from a directory.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::Scenario;
 
-/// The largest scenario that is read.
-const FILE_BYTES: u64 = 1 << 20;
-/// How many scenarios one folder may hold.
-const FILES: usize = 10_000;
-/// How deep folders are looked into.
-const DEPTH: usize = 8;
+/// Maximum size of a scenario file.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+/// Maximum number of scenarios in a directory.
+const MAX_FILES: usize = 10_000;
+/// Maximum depth of subdirectories.
+const MAX_DEPTH: usize = 8;
 
-/// A scenario that cannot be used.
+/// A scenario that cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {problem}", path.display())]
 pub struct LoadError {
@@ -29,31 +29,32 @@ impl LoadError {
     }
 }
 
-/// Every `.json` file in the folder and below, in the order of their paths, with that path.
+/// Loads every `.json` file in the directory and below, in the order of their paths, with those
+/// paths.
 ///
-/// A file in place of the folder is that one scenario.
+/// If `dir` is a file, loads that one scenario.
 pub fn load_scenarios(dir: &Path) -> Result<Vec<(PathBuf, Scenario)>, LoadError> {
     let mut files = Vec::new();
     if dir.is_file() {
         files.push(dir.to_owned());
     } else {
-        collect(dir, DEPTH, &mut files)?;
+        collect(dir, MAX_DEPTH, &mut files)?;
     }
     if files.is_empty() {
         return Err(LoadError::new(
             dir,
-            "there is no scenario here: a scenario is a .json file",
+            "no scenarios found: a scenario is a .json file",
         ));
     }
     files.sort();
     let read = |path: PathBuf| {
         let scenario = read(&path)?;
-        let shown = path.strip_prefix(dir).unwrap_or(&path).to_owned();
+        let relative = path.strip_prefix(dir).unwrap_or(&path).to_owned();
         Ok((
-            if shown.as_os_str().is_empty() {
+            if relative.as_os_str().is_empty() {
                 path
             } else {
-                shown
+                relative
             },
             scenario,
         ))
@@ -67,7 +68,7 @@ fn collect(dir: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Loa
         .map_err(|error| LoadError::new(dir, error.to_string()))?;
     for entry in entries.flatten() {
         let path = entry.path();
-        // What a link leads to may be anywhere, this folder included.
+        // Links are skipped: their target may be anywhere, including this directory.
         let Ok(kind) = entry.file_type() else {
             continue;
         };
@@ -76,8 +77,11 @@ fn collect(dir: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Loa
         } else if kind.is_file() && path.extension().is_some_and(|end| end == "json") {
             files.push(path);
         }
-        if files.len() > FILES {
-            return Err(LoadError::new(dir, format!("more than {FILES} scenarios")));
+        if files.len() > MAX_FILES {
+            return Err(LoadError::new(
+                dir,
+                format!("more than {MAX_FILES} scenarios"),
+            ));
         }
     }
     Ok(())
@@ -87,11 +91,11 @@ fn read(path: &Path) -> Result<Scenario, LoadError> {
     let problem = |problem: String| LoadError::new(path, problem);
     let file = std::fs::File::open(path).map_err(|error| problem(error.to_string()))?;
     let mut text = String::new();
-    file.take(FILE_BYTES + 1)
+    file.take(MAX_FILE_BYTES + 1)
         .read_to_string(&mut text)
         .map_err(|error| problem(error.to_string()))?;
-    if text.len() as u64 > FILE_BYTES {
-        return Err(problem(format!("larger than {FILE_BYTES} bytes")));
+    if text.len() as u64 > MAX_FILE_BYTES {
+        return Err(problem(format!("larger than {MAX_FILE_BYTES} bytes")));
     }
     let mut json = serde_json::Deserializer::from_str(&text);
     serde_path_to_error::deserialize(&mut json).map_err(|error| {

@@ -1,79 +1,81 @@
-//! Expected events held against those that were seen.
+//! Matches expected events with the actual ones.
 //!
-//! The rules, which `docs/scenarios.md` gives by example:
+//! The rules, which `docs/scenarios.md` explains with examples:
 //!
-//! - Expected events are found in the order they are written; events between them do not matter.
-//! - `Text` looks at the text since the last event that was found, put together from its pieces.
-//! - `Any { count }` takes the next `count` events, whatever they are.
-//! - `Result` and `Error` look at the end of the turn alone. Where neither is written, the turn must end in a result.
-//! - Whatever is written after `Result` or `Error` cannot be found: nothing comes after the end.
+//! - Expected events are matched in the order they are written; events between them are ignored.
+//! - `Text` matches the text since the last matched event, joined from its chunks.
+//! - `Any { count }` matches the next `count` events of any type.
+//! - `Result` and `Error` match only the end of the turn. If neither is present, the turn must end
+//!   with a result.
+//! - A matcher after `Result` or `Error` cannot match, because no event follows the end.
 
 use windlass_core::AgentEvent;
 
 use super::{EventMatcher, tools};
 
-/// Where each expected event was found.
+/// The position of each matched event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MatchResult {
-    /// The place of the event that met each matcher, in the order of the matchers; it ends at the first that was not met.
-    pub(super) places: Vec<usize>,
-    /// What is missing, if anything is.
+    /// The position of the event that matched each matcher, in the order of the matchers, up to the
+    /// first that did not match.
+    pub(super) positions: Vec<usize>,
+    /// What is missing, if anything.
     pub(super) missing: Option<Mismatch>,
 }
 
 /// What is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mismatch {
-    /// The matcher in this place was not met.
+    /// The matcher with this index did not match.
     Matcher(usize),
-    /// All were met, but the turn did not end in a result.
+    /// All matched, but the turn did not end with a result.
     Result,
 }
 
-/// Finds expected events among those seen.
-pub(super) fn find(expected: &[EventMatcher], seen: &[AgentEvent]) -> MatchResult {
-    let mut places = Vec::new();
+/// Finds the expected events among the actual ones.
+pub(super) fn find(expected: &[EventMatcher], actual: &[AgentEvent]) -> MatchResult {
+    let mut positions = Vec::new();
     let mut next = 0;
     for (number, matcher) in expected.iter().enumerate() {
-        match position(matcher, &seen[next..]) {
+        match position(matcher, &actual[next..]) {
             Some(offset) => {
-                places.push(next + offset);
+                positions.push(next + offset);
                 next += offset + 1;
             }
             None => {
                 return MatchResult {
-                    places,
+                    positions,
                     missing: Some(Mismatch::Matcher(number)),
                 };
             }
         }
     }
-    let says_the_end = expected.iter().any(EventMatcher::is_about_the_end);
-    let ends_well = matches!(seen.last(), Some(AgentEvent::Result { .. }));
+    let expects_end = expected.iter().any(EventMatcher::is_terminal);
+    let has_result = matches!(actual.last(), Some(AgentEvent::Result { .. }));
     MatchResult {
-        places,
-        missing: (!says_the_end && !ends_well).then_some(Mismatch::Result),
+        positions,
+        missing: (!expects_end && !has_result).then_some(Mismatch::Result),
     }
 }
 
-/// The place, among these events, of the one that meets the matcher.
-fn position(matcher: &EventMatcher, seen: &[AgentEvent]) -> Option<usize> {
+/// Returns the position of the event that matches.
+fn position(matcher: &EventMatcher, actual: &[AgentEvent]) -> Option<usize> {
     match matcher {
-        EventMatcher::Text { contains } => text_position(contains, seen),
+        EventMatcher::Text { contains } => text_position(contains, actual),
         EventMatcher::Any { count: 0 } => None,
-        EventMatcher::Any { count } => (seen.len() >= *count).then(|| count - 1),
-        _ => seen.iter().position(|event| matcher.matches(event)),
+        EventMatcher::Any { count } => (actual.len() >= *count).then(|| count - 1),
+        _ => actual.iter().position(|event| matcher.matches(event)),
     }
 }
 
-/// The place of the piece with which the text is complete.
-fn text_position(wanted: &str, seen: &[AgentEvent]) -> Option<usize> {
+/// Returns the position of the event that completes the text.
+fn text_position(expected: &str, actual: &[AgentEvent]) -> Option<usize> {
     let mut text = String::new();
-    for (place, event) in seen.iter().enumerate() {
-        if let AgentEvent::Text(piece) = event {
-            text.push_str(piece);
-            if text.contains(wanted) {
-                return Some(place);
+    for (position, event) in actual.iter().enumerate() {
+        if let AgentEvent::Text(chunk) = event {
+            text.push_str(chunk);
+            if text.contains(expected) {
+                return Some(position);
             }
         }
     }
@@ -81,11 +83,11 @@ fn text_position(wanted: &str, seen: &[AgentEvent]) -> Option<usize> {
 }
 
 impl EventMatcher {
-    fn is_about_the_end(&self) -> bool {
+    fn is_terminal(&self) -> bool {
         matches!(self, Self::Result { .. } | Self::Error { .. })
     }
 
-    /// Whether this one event is what was expected.
+    /// Returns `true` if this event matches.
     pub(super) fn matches(&self, event: &AgentEvent) -> bool {
         match (self, event) {
             (Self::Text { contains }, AgentEvent::Text(text)) => text.contains(contains),
@@ -99,22 +101,22 @@ impl EventMatcher {
                     name: tool, input, ..
                 },
             ) => {
-                let fits = |pattern| tools::contains(input, pattern);
-                tools::matches_tool(name, tool) && input_contains.as_ref().is_none_or(fits)
+                let contains = |pattern| tools::contains(input, pattern);
+                tools::matches_tool(name, tool) && input_contains.as_ref().is_none_or(contains)
             }
             (
                 Self::ToolEnd { name, success },
                 AgentEvent::ToolEnd {
                     name: tool,
-                    success: did,
+                    success: actual,
                     ..
                 },
-            ) => tools::matches_tool(name, tool) && success == did,
-            (Self::Error { code }, AgentEvent::Error { code: is, .. }) => {
-                code.is_none_or(|code| code == *is)
+            ) => tools::matches_tool(name, tool) && success == actual,
+            (Self::Error { code }, AgentEvent::Error { code: actual, .. }) => {
+                code.is_none_or(|code| code == *actual)
             }
             (Self::Error { code }, AgentEvent::SessionInvalid { .. }) => code.is_none(),
-            (Self::Custom { kind }, AgentEvent::Custom { kind: is, .. }) => kind == is,
+            (Self::Custom { kind }, AgentEvent::Custom { kind: actual, .. }) => kind == actual,
             (Self::Any { count: 1 }, _) => true,
             _ => false,
         }
@@ -132,7 +134,7 @@ mod tests {
         serde_json::from_value(json).unwrap()
     }
 
-    fn seen() -> Vec<AgentEvent> {
+    fn actual() -> Vec<AgentEvent> {
         vec![
             AgentEvent::Text("I will ".into()),
             AgentEvent::Thought("hm".into()),
@@ -155,13 +157,16 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(expected: Value, places: &[usize], missing: Option<Mismatch>) {
-        let found = find(&matchers(expected), &seen());
-        assert_eq!((found.places.as_slice(), found.missing), (places, missing));
+    fn check(expected: Value, positions: &[usize], missing: Option<Mismatch>) {
+        let result = find(&matchers(expected), &actual());
+        assert_eq!(
+            (result.positions.as_slice(), result.missing),
+            (positions, missing)
+        );
     }
 
     #[test]
-    fn order_counts_and_gaps_do_not() {
+    fn order_counts_and_gaps_are_ignored() {
         check(json!([]), &[], None);
         check(
             json!([{"type": "ToolStart", "name": "Read"}, {"type": "Result", "contains": "Done"}]),
@@ -181,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_put_together_from_its_pieces() {
+    fn text_is_joined_from_its_chunks() {
         check(
             json!([{"type": "Text", "contains": "will look"}]),
             &[2],
@@ -200,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn any_takes_exactly_so_many() {
+    fn any_matches_exactly_count_events() {
         check(
             json!([{"type": "Any", "count": 3}, {"type": "ToolStart", "name": "Read"}]),
             &[2, 3],
@@ -220,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_says_nothing_of_its_end_must_end_well() {
+    fn turn_without_end_matcher_must_succeed() {
         let error = AgentEvent::Error {
             code: ErrorCode::Timeout,
             message: String::new(),

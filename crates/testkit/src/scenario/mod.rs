@@ -1,8 +1,8 @@
-//! Scenarios: what an agent is asked, what should be seen, and what should be in the files afterwards.
+//! Scenarios: the prompts for an agent, the expected events, and the expected files afterwards.
 //!
-//! A scenario is a JSON file and carries the script of the model it is played on, so that one file runs
-//! against three subjects: an agent that plays the script itself, a recording, and a real agent whose model
-//! is scripted. `docs/scenarios.md` says how expected events are matched.
+//! A scenario is a JSON file and contains the script of its model, so that one file runs against
+//! three subjects: an agent that plays the script itself, a recording, and a real agent with a
+//! scripted model. `docs/scenarios.md` describes how expected events are matched.
 
 mod assertions;
 mod cassettes;
@@ -32,60 +32,61 @@ pub use subject::{Cleanup, PreparedAgent, ScenarioContext, ScenarioSubject, Scri
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// What it is called.
+    /// The name of the scenario.
     pub name: String,
-    /// What it is about, in a sentence.
+    /// A description, as one sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What must be there before.
+    /// What must exist before the scenario starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup: Option<ScenarioSetup>,
-    /// What the agent is asked.
+    /// The prompt.
     pub prompt: String,
-    /// What should be seen, in order.
+    /// The expected events, in order.
     pub expected_events: Vec<EventMatcher>,
-    /// What the agent is asked after that.
+    /// Further prompts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub then: Vec<FollowUp>,
-    /// The turn is cancelled when this has been seen.
+    /// Cancels the turn when an event matches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancel_on: Option<EventMatcher>,
-    /// What must be so afterwards.
+    /// What must be true afterwards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assertions: Option<ScenarioAssertions>,
-    /// Whom it is not for, and why: an agent that cannot do it, or does not tell of it.
+    /// Agents that the scenario is not for, with the reason: they cannot do it, or do not report
+    /// it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub not_for: BTreeMap<String, String>,
-    /// How long one turn may take; a minute without it.
+    /// Time limit of one turn; one minute by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// What the agent's model says.
+    /// The script of the agent's model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<Script>,
 }
 
-/// What must be there before a scenario begins.
+/// What must exist before a scenario starts.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScenarioSetup {
-    /// Files by path. A path from the root is taken to start at the workspace.
+    /// Files by path. An absolute path is relative to the workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<BTreeMap<String, String>>,
-    /// MCP servers by the names of the demonstration servers.
+    /// Names of demonstration MCP servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mcp_servers: Option<Vec<String>>,
 }
 
-/// One more prompt of a scenario.
+/// A further prompt of a scenario.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FollowUp {
-    /// What the agent is asked.
+    /// The prompt.
     pub prompt: String,
-    /// In which session.
+    /// The session of the prompt.
     #[serde(default)]
     pub session: FollowUpSession,
-    /// What should be seen, in order.
+    /// The expected events, in order.
     pub expected_events: Vec<EventMatcher>,
 }
 
@@ -94,28 +95,28 @@ pub struct FollowUp {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FollowUpSession {
-    /// The one before, as it is.
+    /// The previous session.
     #[default]
     Same,
-    /// The one before, taken up again with `load_session`.
+    /// The previous session, resumed with `load_session`.
     Loaded,
-    /// A new one.
+    /// A new session.
     New,
-    /// One that nobody began.
+    /// A session that does not exist.
     Unknown,
 }
 
-/// What one event should be like.
+/// A matcher for one event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum EventMatcher {
-    /// Text that contains this; it may come in pieces.
+    /// Text that contains this; it may be split over several events.
     Text {
-        /// What it contains.
+        /// The contained text.
         contains: String,
     },
-    /// A tool that begins.
+    /// The start of a tool call.
     ToolStart {
         /// The tool's name, or an intent such as `shell`.
         name: String,
@@ -123,37 +124,37 @@ pub enum EventMatcher {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         input_contains: Option<Value>,
     },
-    /// A tool that ends.
+    /// The end of a tool call.
     ToolEnd {
         /// The tool's name, or an intent such as `shell`.
         name: String,
-        /// Whether it should have done what it was asked.
+        /// Whether the tool call must have succeeded.
         success: bool,
     },
-    /// The end, as hoped.
+    /// The turn succeeded.
     Result {
-        /// What the answer contains.
+        /// Text that the answer contains.
         contains: String,
     },
-    /// The end, by a fault or because the session is gone.
+    /// The turn failed, or the session is invalid.
     Error {
-        /// The kind of fault; any without it.
+        /// The error code; any if `None`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<ErrorCode>,
     },
-    /// An event of the agent's own.
+    /// A backend-specific event.
     Custom {
-        /// What it is.
+        /// The kind of the event.
         kind: String,
     },
-    /// Events, whatever they are.
+    /// Any events.
     Any {
-        /// How many.
+        /// The number of events.
         count: usize,
     },
 }
 
-/// What must be so after a scenario.
+/// What must be true after a scenario.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScenarioAssertions {
@@ -162,17 +163,17 @@ pub struct ScenarioAssertions {
     pub files: BTreeMap<String, FileAssertion>,
 }
 
-/// What must be so of a file.
+/// What must be true of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FileAssertion {
-    /// It contains this.
+    /// The file contains this text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contains: Option<String>,
-    /// It is exactly this.
+    /// The file has exactly this content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub equals: Option<String>,
-    /// It is not there.
+    /// The file does not exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub absent: Option<bool>,
 }

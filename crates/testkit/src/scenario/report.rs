@@ -1,4 +1,4 @@
-//! What came of the scenarios, for a person and for a machine.
+//! The results of scenarios, for people and for programs.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,71 +10,71 @@ use windlass_core::{AgentEvent, escape_line};
 use super::matching::{MatchResult, Mismatch};
 use super::{EventMatcher, junit};
 
-/// What came of a folder of scenarios.
+/// The results of a directory of scenarios.
 #[derive(Debug, Clone, Serialize)]
 pub struct ScenarioReport {
-    /// Who played.
+    /// The name of the subject.
     pub subject: String,
     /// One result for each scenario.
     pub results: Vec<ScenarioResult>,
 }
 
-/// What came of one scenario.
+/// The result of one scenario.
 #[derive(Debug, Clone, Serialize)]
 pub struct ScenarioResult {
-    /// Its file, from the folder that was run.
+    /// Its file, relative to the directory that was run.
     pub file: PathBuf,
     /// Its name.
     pub name: String,
-    /// How it went.
+    /// Its outcome.
     #[serde(flatten)]
     pub outcome: ScenarioOutcome,
-    /// How long it took.
+    /// Its duration.
     #[serde(rename = "duration_ms", serialize_with = "millis")]
     pub duration: Duration,
 }
 
-/// How a scenario went.
+/// The outcome of a scenario.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "outcome", content = "problem", rename_all = "snake_case")]
 pub enum ScenarioOutcome {
-    /// As expected.
+    /// It passed.
     Passed,
-    /// Otherwise, as told here.
+    /// It failed, with this message.
     Failed(String),
-    /// Not played: the scenario says that it is not for this agent, and why.
+    /// It was not run: it excludes this agent, for this reason.
     Skipped(String),
 }
 
 impl ScenarioReport {
-    /// How many went as expected.
+    /// Returns the number of scenarios that passed.
     pub fn passed(&self) -> usize {
         self.count(|outcome| matches!(outcome, ScenarioOutcome::Passed))
     }
 
-    /// How many did not.
+    /// Returns the number of scenarios that failed.
     pub fn failed(&self) -> usize {
         self.count(|outcome| matches!(outcome, ScenarioOutcome::Failed(_)))
     }
 
-    /// How many were not played, since they are not for this agent.
+    /// Returns the number of scenarios that were skipped because they exclude this agent.
     pub fn skipped(&self) -> usize {
         self.count(|outcome| matches!(outcome, ScenarioOutcome::Skipped(_)))
     }
 
-    fn count(&self, is: impl Fn(&ScenarioOutcome) -> bool) -> usize {
+    fn count(&self, matches: impl Fn(&ScenarioOutcome) -> bool) -> usize {
         let outcomes = self.results.iter().map(|result| &result.outcome);
-        outcomes.filter(|outcome| is(outcome)).count()
+        outcomes.filter(|outcome| matches(outcome)).count()
     }
 
-    /// The report as JUnit's XML.
+    /// Returns the report as JUnit XML.
     pub fn junit(&self) -> String {
         junit::write(self)
     }
 }
 
 impl fmt::Display for ScenarioReport {
-    /// A line for each scenario, what went wrong below it, and the count at the end.
+    /// Writes a line for each scenario, with its errors below it, and the counts at the end.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for result in &self.results {
             let file = result.file.to_string_lossy();
@@ -85,7 +85,7 @@ impl fmt::Display for ScenarioReport {
                 }
                 ScenarioOutcome::Skipped(reason) => {
                     let reason = escape_line(reason);
-                    writeln!(f, "left out {}: {reason}", escape_line(&file))?;
+                    writeln!(f, "skipped {}: {reason}", escape_line(&file))?;
                 }
                 ScenarioOutcome::Failed(problem) => {
                     writeln!(f, "FAILED  {} ({millis} ms)", escape_line(&file))?;
@@ -98,7 +98,7 @@ impl fmt::Display for ScenarioReport {
         write!(f, "{} passed, {} failed", self.passed(), self.failed())?;
         match self.skipped() {
             0 => Ok(()),
-            count => write!(f, ", {count} left out"),
+            count => write!(f, ", {count} skipped"),
         }
     }
 }
@@ -110,55 +110,55 @@ fn millis<S: serde::Serializer>(duration: &Duration, serializer: S) -> Result<S:
 /// Why a scenario failed.
 #[derive(Debug)]
 pub(super) enum ScenarioFailure {
-    /// It could not be played.
+    /// It could not be run.
     Setup(String),
-    /// Something else was seen.
+    /// The events did not match.
     Events {
         expected: Vec<EventMatcher>,
-        seen: Vec<AgentEvent>,
-        found: MatchResult,
+        actual: Vec<AgentEvent>,
+        result: MatchResult,
     },
-    /// The files are not as they should be.
+    /// The files do not match.
     Files(Vec<String>),
 }
 
 impl fmt::Display for ScenarioFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Setup(problem) => write!(f, "could not be played: {problem}"),
+            Self::Setup(problem) => write!(f, "could not be run: {problem}"),
             Self::Files(problems) => f.write_str(&problems.join("\n")),
             Self::Events {
                 expected,
-                seen,
-                found,
-            } => aligned(f, expected, seen, found),
+                actual,
+                result,
+            } => aligned(f, expected, actual, result),
         }
     }
 }
 
-/// Expected events beside those that were seen, each where it was found.
+/// Writes expected events next to the actual ones, each next to its match.
 fn aligned(
     f: &mut fmt::Formatter<'_>,
     expected: &[EventMatcher],
-    seen: &[AgentEvent],
-    found: &MatchResult,
+    actual: &[AgentEvent],
+    result: &MatchResult,
 ) -> fmt::Result {
     const WIDTH: usize = 48;
-    match found.missing {
+    match result.missing {
         Some(Mismatch::Matcher(number)) => {
             writeln!(
                 f,
-                "expected event {} was not seen: {}",
+                "expected event {} did not occur: {}",
                 number + 1,
                 matcher_json(&expected[number])
             )?;
         }
-        _ => writeln!(f, "the turn did not end in a result")?,
+        _ => writeln!(f, "the turn did not end with a result")?,
     }
-    writeln!(f, "  {:WIDTH$} | seen", "expected")?;
+    writeln!(f, "  {:WIDTH$} | actual", "expected")?;
     let mut next = 0;
-    for (place, event) in seen.iter().enumerate() {
-        let left = if found.places.get(next) == Some(&place) {
+    for (position, event) in actual.iter().enumerate() {
+        let left = if result.positions.get(next) == Some(&position) {
             next += 1;
             format!("= {}", matcher_json(&expected[next - 1]))
         } else {

@@ -1,4 +1,4 @@
-//! Playing scenarios.
+//! Runs scenarios.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use super::{
     assertions, load_scenarios, matching,
 };
 
-/// How long a turn may take that does not say.
+/// The default time limit of a turn.
 const DEFAULT_TURN_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Plays every scenario in a folder with one agent.
+/// Runs every scenario in a directory with one agent.
 pub async fn run_scenarios(
     handle: &AgentHandle,
     scenarios_dir: &Path,
@@ -27,7 +27,7 @@ pub async fn run_scenarios(
     run_scenarios_on(handle, scenarios_dir).await
 }
 
-/// Plays every scenario in a folder with an agent of the subject's for each.
+/// Runs every scenario in a directory, each with its own agent of the subject.
 pub async fn run_scenarios_on(
     subject: &dyn ScenarioSubject,
     scenarios_dir: &Path,
@@ -62,47 +62,45 @@ async fn run_scenario(
     scenario: &Scenario,
 ) -> Result<(), ScenarioFailure> {
     let workspace = ScenarioWorkspace::new(scenario).map_err(ScenarioFailure::Setup)?;
-    let cast = ScenarioContext {
+    let context = ScenarioContext {
         scenario,
         file,
         workspace: workspace.path(),
     };
-    let played = run_in(subject, cast, &workspace).await;
+    let result = run_in(subject, context, &workspace).await;
     let removed = workspace.remove().map_err(ScenarioFailure::Setup);
-    played.and(removed)
+    result.and(removed)
 }
 
 async fn run_in(
     subject: &dyn ScenarioSubject,
-    cast: ScenarioContext<'_>,
+    context: ScenarioContext<'_>,
     workspace: &ScenarioWorkspace,
 ) -> Result<(), ScenarioFailure> {
-    let scenario = cast.scenario;
-    let said = |error: windlass_core::Error| ScenarioFailure::Setup(error.to_string());
-    let mut staged = subject.prepare(cast).await.map_err(said)?;
-    let stage = ScenarioRun {
-        handle: &staged.handle,
+    let scenario = context.scenario;
+    let to_failure = |error: windlass_core::Error| ScenarioFailure::Setup(error.to_string());
+    let mut prepared = subject.prepare(context).await.map_err(to_failure)?;
+    let run = ScenarioRun {
+        handle: &prepared.handle,
         scenario,
         workspace,
         options: options(scenario, workspace)?,
-        head_start: subject.extra_time(),
+        extra_time: subject.extra_time(),
     };
-    let mut session = stage
+    let mut session = run
         .handle
-        .new_session(stage.options.clone())
+        .new_session(run.options.clone())
         .await
-        .map_err(said)?;
-    stage
-        .turn(&session, &scenario.prompt, &scenario.expected_events)
+        .map_err(to_failure)?;
+    run.turn(&session, &scenario.prompt, &scenario.expected_events)
         .await?;
     for next in &scenario.then {
-        session = stage.next_session(session, next.session).await?;
-        stage
-            .turn(&session, &next.prompt, &next.expected_events)
+        session = run.next_session(session, next.session).await?;
+        run.turn(&session, &next.prompt, &next.expected_events)
             .await?;
     }
-    if let Some(end) = staged.end.take() {
-        end().map_err(said)?;
+    if let Some(end) = prepared.end.take() {
+        end().map_err(to_failure)?;
     }
     let problems = match &scenario.assertions {
         Some(assertions) if subject.changes_files() => assertions::check(assertions, workspace),
@@ -120,7 +118,7 @@ fn options(
     workspace: &ScenarioWorkspace,
 ) -> Result<SessionOptions, ScenarioFailure> {
     let mut options = SessionOptions::in_dir(workspace.path());
-    // The workspace is the scenario's own, and scenarios are about what agents do.
+    // The workspace belongs to the scenario, and scenarios are about what agents do.
     options.permissions = PermissionPolicy::Allow;
     let names = scenario
         .setup
@@ -132,22 +130,21 @@ fn options(
 }
 
 fn server(name: &str) -> Result<McpServer, ScenarioFailure> {
-    windlass_mcp::demo::server(name).ok_or_else(|| {
-        ScenarioFailure::Setup(format!("no demonstration server is called {name:?}"))
-    })
+    windlass_mcp::demo::server(name)
+        .ok_or_else(|| ScenarioFailure::Setup(format!("unknown demonstration server: {name:?}")))
 }
 
-/// Everything the turns of a scenario share.
+/// What the turns of a scenario share.
 struct ScenarioRun<'a> {
     handle: &'a AgentHandle,
     scenario: &'a Scenario,
     workspace: &'a ScenarioWorkspace,
     options: SessionOptions,
-    head_start: Duration,
+    extra_time: Duration,
 }
 
 impl ScenarioRun<'_> {
-    /// One turn, and what was expected of it.
+    /// Runs one turn and checks its events.
     async fn turn(
         &self,
         session: &SessionId,
@@ -158,28 +155,32 @@ impl ScenarioRun<'_> {
             .scenario
             .timeout_ms
             .map_or(DEFAULT_TURN_TIMEOUT, Duration::from_millis);
-        let limit = limit + self.head_start;
-        let on_this_machine = |path: &str| self.workspace.to_local(path);
-        let prompt = workspace::localized(self.scenario, prompt, on_this_machine);
+        let limit = limit + self.extra_time;
+        let to_local = |path: &str| self.workspace.to_local(path);
+        let prompt = workspace::localized(self.scenario, prompt, to_local);
         let prompt = Prompt::from(prompt).with_timeout(limit);
-        let said = |error: windlass_core::Error| ScenarioFailure::Setup(error.to_string());
-        let turn = self.handle.prompt(session, prompt).await.map_err(said)?;
-        let seen = self.watch(session, turn).await;
+        let to_failure = |error: windlass_core::Error| ScenarioFailure::Setup(error.to_string());
+        let turn = self
+            .handle
+            .prompt(session, prompt)
+            .await
+            .map_err(to_failure)?;
+        let actual = self.watch(session, turn).await;
         let expected = self.localized(expected);
-        let found = matching::find(&expected, &seen);
-        if found.missing.is_none() {
+        let matched = matching::find(&expected, &actual);
+        if matched.missing.is_none() {
             return Ok(());
         }
         Err(ScenarioFailure::Events {
             expected,
-            seen,
-            found,
+            actual,
+            result: matched,
         })
     }
 
-    /// All events of the turn, which is cancelled where the scenario says so.
+    /// Returns all events of the turn, which is cancelled where the scenario requests it.
     async fn watch(&self, session: &SessionId, mut turn: EventReceiver) -> Vec<AgentEvent> {
-        let mut seen = Vec::new();
+        let mut actual = Vec::new();
         let mut cancel_on = self.scenario.cancel_on.as_ref();
         while let Some(event) = turn.recv().await {
             if cancel_on.is_some_and(|matcher| matcher.matches(&event)) {
@@ -187,9 +188,9 @@ impl ScenarioRun<'_> {
                 // A turn that is over cannot be cancelled, and need not be.
                 let _ = self.handle.cancel(session).await;
             }
-            seen.push(event);
+            actual.push(event);
         }
-        seen
+        actual
     }
 
     async fn next_session(
@@ -197,29 +198,29 @@ impl ScenarioRun<'_> {
         before: SessionId,
         wanted: FollowUpSession,
     ) -> Result<SessionId, ScenarioFailure> {
-        let said = |error: windlass_core::Error| ScenarioFailure::Setup(error.to_string());
+        let to_failure = |error: windlass_core::Error| ScenarioFailure::Setup(error.to_string());
         match wanted {
             FollowUpSession::Same => Ok(before),
             FollowUpSession::New => self
                 .handle
                 .new_session(self.options.clone())
                 .await
-                .map_err(said),
+                .map_err(to_failure),
             FollowUpSession::Unknown => Ok("00000000-0000-4000-8000-000000000000".into()),
             FollowUpSession::Loaded => {
                 self.handle
                     .load_session(&before, self.options.clone())
                     .await
-                    .map_err(said)?;
+                    .map_err(to_failure)?;
                 Ok(before)
             }
         }
     }
 
-    /// The matchers with the scenario's paths from the root as paths from the workspace: an agent may name a file
-    /// either way, and both hold these.
+    /// Returns the matchers with the scenario's absolute paths relative to the workspace: an agent
+    /// may use either form, and both contain the relative one.
     fn localized(&self, expected: &[EventMatcher]) -> Vec<EventMatcher> {
-        let from_here = |path: &str| path.trim_start_matches('/').to_owned();
+        let relative = |path: &str| path.trim_start_matches('/').to_owned();
         let mut expected = expected.to_vec();
         for matcher in &mut expected {
             if let EventMatcher::ToolStart {
@@ -227,7 +228,7 @@ impl ScenarioRun<'_> {
                 ..
             } = matcher
             {
-                let text = workspace::localized(self.scenario, &pattern.to_string(), from_here);
+                let text = workspace::localized(self.scenario, &pattern.to_string(), relative);
                 if let Ok(local) = serde_json::from_str(&text) {
                     *pattern = local;
                 }

@@ -1,4 +1,4 @@
-//! Who plays in a scenario.
+//! The agents that run scenarios.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,33 +9,33 @@ use windlass_core::{AgentHandle, Error, Result};
 use super::Scenario;
 use crate::ScriptedAgent;
 
-/// What a subject is told about the scenario that its agent will play.
+/// The scenario that a subject has to prepare an agent for.
 #[derive(Debug, Clone, Copy)]
 pub struct ScenarioContext<'a> {
     /// The scenario.
     pub scenario: &'a Scenario,
-    /// Its file, from the folder that is run.
+    /// Its file, relative to the directory that is run.
     pub file: &'a Path,
-    /// Where it is played.
+    /// The directory in which it runs.
     pub workspace: &'a Path,
 }
 
-/// An agent that is ready for one scenario, with whatever must live as long as it.
+/// An agent that is ready for one scenario, with everything that must live as long as it.
 pub struct PreparedAgent {
     /// The agent.
     pub handle: AgentHandle,
-    /// What remains to be done when the scenario was played.
+    /// What remains to be done after the scenario.
     pub end: Option<Cleanup>,
-    /// A scripted model, for example. Dropped when the scenario is over.
+    /// For example, a scripted model. Dropped when the scenario is over.
     pub stage: Box<dyn std::any::Any + Send>,
 }
 
-/// Something to do at the end.
+/// An action at the end of a scenario.
 pub type Cleanup = Box<dyn FnOnce() -> Result<()> + Send>;
 
 impl std::fmt::Debug for PreparedAgent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Staged")
+        f.debug_struct("PreparedAgent")
             .field("handle", &self.handle)
             .finish_non_exhaustive()
     }
@@ -51,26 +51,27 @@ impl From<AgentHandle> for PreparedAgent {
     }
 }
 
-/// Whoever can play scenarios: an agent for each.
+/// Provides an agent for each scenario.
 pub trait ScenarioSubject: Send + Sync {
-    /// What it is called in reports.
+    /// Returns the name used in reports.
     fn name(&self) -> String;
 
-    /// Whether its agents change files, so that what a scenario says of files can be checked.
+    /// Returns whether its agents change files, so that file assertions can be checked.
     fn changes_files(&self) -> bool {
         true
     }
 
-    /// What a turn of its agents may take on top of the time that a scenario allows: a program has to start.
+    /// Returns the time that a turn of its agents may take in addition to the scenario's limit: a
+    /// program has to start.
     fn extra_time(&self) -> Duration {
         Duration::ZERO
     }
 
-    /// An agent for this scenario.
-    fn prepare<'a>(&'a self, cast: ScenarioContext<'a>) -> BoxFuture<'a, Result<PreparedAgent>>;
+    /// Creates an agent for this scenario.
+    fn prepare<'a>(&'a self, context: ScenarioContext<'a>) -> BoxFuture<'a, Result<PreparedAgent>>;
 }
 
-/// The same agent for every scenario.
+/// Uses the same agent for every scenario.
 impl ScenarioSubject for AgentHandle {
     fn name(&self) -> String {
         AgentHandle::name(self).to_owned()
@@ -81,7 +82,7 @@ impl ScenarioSubject for AgentHandle {
     }
 }
 
-/// Agents that play each scenario's script by themselves.
+/// Agents that play each scenario's script themselves.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ScriptedSubject;
 
@@ -90,12 +91,10 @@ impl ScenarioSubject for ScriptedSubject {
         "mock".to_owned()
     }
 
-    fn prepare<'a>(&'a self, cast: ScenarioContext<'a>) -> BoxFuture<'a, Result<PreparedAgent>> {
+    fn prepare<'a>(&'a self, context: ScenarioContext<'a>) -> BoxFuture<'a, Result<PreparedAgent>> {
         Box::pin(async move {
-            let script = cast.scenario.script.clone().ok_or_else(|| {
-                Error::InvalidInput(
-                    "the scenario has no script, and a mock has nothing else to say".to_owned(),
-                )
+            let script = context.scenario.script.clone().ok_or_else(|| {
+                Error::InvalidInput("the scenario has no script, which a mock needs".to_owned())
             })?;
             Ok(AgentHandle::wrap(ScriptedAgent::new(script)).into())
         })

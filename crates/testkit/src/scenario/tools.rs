@@ -1,9 +1,9 @@
-//! Tools by the name that a scenario has for them.
+//! Tool names in scenarios.
 
 use serde_json::Value;
 use windlass_gateway::script::IntentKind;
 
-/// The words of the first scenarios for what is now an intent.
+/// Names in the first scenarios for what are now intents.
 const LEGACY_NAMES: [(&str, IntentKind); 4] = [
     ("Bash", IntentKind::Shell),
     ("Write", IntentKind::WriteFile),
@@ -11,10 +11,10 @@ const LEGACY_NAMES: [(&str, IntentKind); 4] = [
     ("Read", IntentKind::ReadFile),
 ];
 
-/// Whether an agent's tool is the one that a scenario means.
+/// Returns `true` if an agent's tool is the one that a scenario means.
 ///
-/// A scenario may use the agent's own name, or an intent: then every agent's tool for it counts. An agent that
-/// has no tool for a file does it with its shell or with a patch, and that counts too.
+/// A scenario may use the agent's own name, or an intent: then every agent's tool for it matches.
+/// An agent without a file tool uses its shell or a patch, and that matches too.
 pub(super) fn matches_tool(name: &str, tool: &str) -> bool {
     if name == tool {
         return true;
@@ -22,35 +22,35 @@ pub(super) fn matches_tool(name: &str, tool: &str) -> bool {
     if let Some(rest) = name.strip_prefix("mcp:") {
         return is_mcp(rest, tool);
     }
-    let word = LEGACY_NAMES
+    let legacy = LEGACY_NAMES
         .iter()
-        .find(|(word, _)| *word == name)
+        .find(|(legacy, _)| *legacy == name)
         .map(|(_, kind)| *kind);
-    let Some(kind) = IntentKind::from_name(name).or(word) else {
+    let Some(kind) = IntentKind::from_name(name).or(legacy) else {
         return false;
     };
     kind.has_tool(tool) || IntentKind::Shell.has_tool(tool)
 }
 
-/// `mcp:server/tool`, however the agent joins the two.
+/// Matches `mcp:server/tool`, however the agent joins the two.
 fn is_mcp(name: &str, tool: &str) -> bool {
-    let (server, wanted) = name.split_once('/').unwrap_or(("", name));
-    tool.contains(server) && tool.ends_with(wanted)
+    let (server, expected) = name.split_once('/').unwrap_or(("", name));
+    tool.contains(server) && tool.ends_with(expected)
 }
 
-/// Whether an input contains a pattern.
+/// Returns `true` if an input contains a pattern.
 ///
-/// A field of the pattern is looked for under its name; an agent that has another name for it must have its value
-/// somewhere. Texts are contained, other values are equal.
+/// A field of the pattern is looked up by its name; if the agent uses another name for it, its
+/// value must occur somewhere in the input. Texts must be contained, other values must be equal.
 pub(super) fn contains(input: &Value, pattern: &Value) -> bool {
     match (input, pattern) {
-        (Value::Object(fields), Value::Object(wanted)) => {
-            wanted.iter().all(|(name, value)| match fields.get(name) {
+        (Value::Object(fields), Value::Object(expected)) => {
+            expected.iter().all(|(name, value)| match fields.get(name) {
                 Some(field) => contains(field, value),
                 None => anywhere(input, value),
             })
         }
-        (Value::Array(items), Value::Array(wanted)) => wanted
+        (Value::Array(items), Value::Array(expected)) => expected
             .iter()
             .all(|value| items.iter().any(|item| contains(item, value))),
         (Value::String(text), Value::String(part)) => text.contains(part.as_str()),
@@ -73,8 +73,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn intents_mean_every_agents_tool() {
-        for (name, tool, meant) in [
+    fn intents_match_the_tools_of_every_agent() {
+        for (name, tool, expected) in [
             ("Bash", "Bash", true),
             ("shell", "exec_command", true),
             ("shell", "Write", false),
@@ -85,12 +85,12 @@ mod tests {
             ("mcp:demo/echo", "mcp__demo__echo", true),
             ("mcp:demo/echo", "mcp__demo__add", false),
         ] {
-            assert_eq!(matches_tool(name, tool), meant, "{name} and {tool}");
+            assert_eq!(matches_tool(name, tool), expected, "{name} and {tool}");
         }
     }
 
     #[test]
-    fn inputs_contain_values_under_any_name() {
+    fn input_values_match_under_any_name() {
         let input = json!({"file_path": "/w/tmp/a.txt", "lines": [1, 2]});
         for (pattern, expected) in [
             (json!({"file_path": "a.txt"}), true),

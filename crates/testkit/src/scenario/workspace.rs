@@ -1,4 +1,4 @@
-//! The temporary folder a scenario lives in.
+//! The temporary directory of a scenario.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -6,23 +6,24 @@ use tempfile::TempDir;
 
 use super::Scenario;
 
-/// A folder of the scenario's own, removed with it.
+/// A private directory of a scenario, removed with it.
 #[derive(Debug)]
 pub(super) struct ScenarioWorkspace {
-    folder: TempDir,
+    dir: TempDir,
     root: PathBuf,
 }
 
 impl ScenarioWorkspace {
-    /// A folder with the scenario's files in it.
+    /// Creates a directory with the scenario's files.
     pub(super) fn new(scenario: &Scenario) -> Result<Self, String> {
-        let made = tempfile::Builder::new().prefix("scenario-").tempdir();
-        let folder = made.map_err(|error| format!("no folder for the scenario: {error}"))?;
-        let root = folder
+        let created = tempfile::Builder::new().prefix("scenario-").tempdir();
+        let dir = created
+            .map_err(|error| format!("cannot create a directory for the scenario: {error}"))?;
+        let root = dir
             .path()
             .canonicalize()
             .map_err(|error| error.to_string())?;
-        let workspace = Self { folder, root };
+        let workspace = Self { dir, root };
         let files = scenario
             .setup
             .iter()
@@ -40,53 +41,58 @@ impl ScenarioWorkspace {
         &self.root
     }
 
-    /// Where a path of the scenario is: one from the root starts at the workspace.
+    /// Returns the local path of a scenario's path: an absolute path is relative to the workspace.
     pub(super) fn resolve(&self, path: &str) -> Result<PathBuf, String> {
-        let below = Path::new(path.trim_start_matches('/'));
-        let inside = below
+        let relative = Path::new(path.trim_start_matches('/'));
+        let is_inside = relative
             .components()
             .all(|part| matches!(part, Component::Normal(_)));
-        if inside && !below.as_os_str().is_empty() {
-            Ok(self.root.join(below))
+        if is_inside && !relative.as_os_str().is_empty() {
+            Ok(self.root.join(relative))
         } else {
             Err(format!("{path} is not a path in the workspace"))
         }
     }
 
-    /// A path of the scenario as it is on this machine; one that leads elsewhere stays as it is.
+    /// Returns a scenario's path as it is on this machine; a path that leads elsewhere is
+    /// unchanged.
     pub(super) fn to_local(&self, path: &str) -> String {
         match self.resolve(path) {
-            Ok(place) => place.to_string_lossy().into_owned(),
+            Ok(path) => path.to_string_lossy().into_owned(),
             Err(_) => path.to_owned(),
         }
     }
 
     fn write(&self, path: &str, text: &str) -> Result<(), String> {
-        let place = self.resolve(path)?;
-        if let Some(folder) = place.parent() {
-            std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
+        let path = self.resolve(path)?;
+        if let Some(dir) = path.parent() {
+            std::fs::create_dir_all(dir).map_err(|error| error.to_string())?;
         }
-        std::fs::write(&place, text).map_err(|error| error.to_string())
+        std::fs::write(&path, text).map_err(|error| error.to_string())
     }
 
-    /// Removes the folder, and says so if that cannot be done.
+    /// Removes the directory, and returns an error if that fails.
     pub(super) fn remove(self) -> Result<(), String> {
         let path = self.root.display().to_string();
-        self.folder
+        self.dir
             .close()
             .map_err(|error| format!("{path} could not be removed: {error}"))
     }
 }
 
-/// The text with the scenario's paths from the root in the place of which `place` says another.
-pub(super) fn localized(scenario: &Scenario, text: &str, place: impl Fn(&str) -> String) -> String {
+/// Returns the text with the scenario's absolute paths replaced by the result of `to_local`.
+pub(super) fn localized(
+    scenario: &Scenario,
+    text: &str,
+    to_local: impl Fn(&str) -> String,
+) -> String {
     let paths = absolute_paths(scenario).into_iter();
     paths.fold(text.to_owned(), |text, path| {
-        replace_whole(&text, path, &place(path))
+        replace_whole(&text, path, &to_local(path))
     })
 }
 
-/// The paths from the root that the scenario names, the longest first.
+/// Returns the absolute paths in the scenario, the longest first.
 fn absolute_paths(scenario: &Scenario) -> Vec<&str> {
     let setup = scenario
         .setup
@@ -107,14 +113,14 @@ fn absolute_paths(scenario: &Scenario) -> Vec<&str> {
     paths
 }
 
-/// Replaces a path where it stands by itself, and not as the beginning or the end of a longer one.
-fn replace_whole(text: &str, path: &str, place: &str) -> String {
+/// Replaces a path where it occurs alone, and not as the beginning or the end of a longer one.
+fn replace_whole(text: &str, path: &str, replacement: &str) -> String {
     let continues = |c: char| c.is_alphanumeric() || matches!(c, '/' | '_' | '-' | '.');
     let mut result = String::new();
     let mut rest = text;
     while let Some(at) = rest.find(path) {
         let (before, after) = (&rest[..at], &rest[at + path.len()..]);
-        let begins = before.chars().next_back().is_none_or(|c| !continues(c));
+        let starts = before.chars().next_back().is_none_or(|c| !continues(c));
         let sentence_end = after
             .trim_start_matches('.')
             .chars()
@@ -122,7 +128,7 @@ fn replace_whole(text: &str, path: &str, place: &str) -> String {
             .is_none_or(char::is_whitespace);
         let ends = sentence_end || after.chars().next().is_none_or(|c| !continues(c));
         result.push_str(before);
-        result.push_str(if begins && ends { place } else { path });
+        result.push_str(if starts && ends { replacement } else { path });
         rest = after;
     }
     result + rest
@@ -133,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_replaced_where_it_stands_by_itself() {
+    fn path_is_replaced_only_as_a_whole() {
         let check = |text: &str, expected: &str| {
             assert_eq!(replace_whole(text, "/tmp/a.txt", "W"), expected)
         };

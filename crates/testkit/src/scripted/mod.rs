@@ -1,6 +1,6 @@
-//! An agent that plays a script by itself, and really does what the script's intents say.
+//! An agent that plays a script itself, and executes the intents of the script.
 //!
-//! It is to a script what a real agent is that calls the scripted model: the same file drives both.
+//! It corresponds to a real agent that calls the scripted model: the same file drives both.
 
 mod tools;
 mod turn;
@@ -20,48 +20,48 @@ use windlass_gateway::script::{ScriptCursor, UnusedTurn};
 
 use turn::ScriptedAgentTurn;
 
-/// The name of the backend: to its caller it is a mock like any other.
+/// The name of the backend: for its caller it is a mock.
 const NAME: &str = "mock";
 
-/// An agent whose model is a script.
+/// An agent that uses a script as its model.
 #[derive(Debug)]
 pub struct ScriptedAgent {
-    play: Arc<Mutex<ScriptCursor>>,
+    cursor: Arc<Mutex<ScriptCursor>>,
     clock: Arc<dyn Clock>,
     sessions: Mutex<HashMap<SessionId, ScriptedSession>>,
 }
 
-/// What the agent remembers of a conversation.
+/// The state of a conversation.
 #[derive(Debug, Clone)]
 struct ScriptedSession {
     cwd: PathBuf,
     servers: Vec<McpServer>,
-    /// How many answers the model gave in it.
+    /// The number of answers of the model in this session.
     answers: Arc<Mutex<usize>>,
-    /// Ends the turn under way.
+    /// Cancels the current turn.
     cancelled: CancellationToken,
 }
 
 impl ScriptedAgent {
-    /// An agent that plays this script from its beginning.
+    /// Creates an agent that plays this script from the beginning.
     pub fn new(script: Script) -> Self {
         Self {
-            play: Arc::new(Mutex::new(ScriptCursor::new(script))),
+            cursor: Arc::new(Mutex::new(ScriptCursor::new(script))),
             clock: Arc::new(SystemClock::new()),
             sessions: Mutex::default(),
         }
     }
 
-    /// The same agent under another clock: the script's pauses are taken on it.
+    /// Uses this clock for the pauses of the script.
     #[must_use]
     pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
         self
     }
 
-    /// The turns of the script that nothing asked for, or not often enough.
+    /// Returns the turns of the script that were not requested, or not often enough.
     pub fn unused_turns(&self) -> Vec<UnusedTurn> {
-        lock(&self.play).unused()
+        lock(&self.cursor).unused()
     }
 
     fn session(&self, id: &SessionId) -> Result<ScriptedSession> {
@@ -127,12 +127,12 @@ impl AgentBackend for ScriptedAgent {
             let mut session = self.session(id)?;
             session.cancelled = CancellationToken::new();
             lock(&self.sessions).insert(id.clone(), session.clone());
-            let performance = ScriptedAgentTurn {
-                play: Arc::clone(&self.play),
+            let turn = ScriptedAgentTurn {
+                cursor: Arc::clone(&self.cursor),
                 clock: Arc::clone(&self.clock),
                 session,
             };
-            Ok(performance.spawn(prompt.text))
+            Ok(turn.spawn(prompt.text))
         })
     }
 

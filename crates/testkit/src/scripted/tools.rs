@@ -1,4 +1,5 @@
-//! The hands of an agent that plays a script: files in its workspace, a shell behind walls, MCP servers.
+//! The tools of an agent that plays a script: files in its workspace, a sandboxed shell, MCP
+//! servers.
 
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
@@ -13,10 +14,10 @@ use windlass_sandbox::{CommandSpec, Host, Profile, Sandbox};
 
 use super::ScriptedSession;
 
-/// How long a command of a script may take.
+/// Time limit of a command of a script.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What came of a tool.
+/// The result of a tool call.
 pub(super) struct ToolOutcome {
     pub(super) output: Value,
     pub(super) success: bool,
@@ -58,7 +59,7 @@ impl ScriptTools {
         })
     }
 
-    /// The names of the tools, those of the MCP servers included.
+    /// Returns the names of the tools, including those of the MCP servers.
     pub(super) fn names(&self) -> Vec<String> {
         let own = ["Bash", "Write", "Edit", "Read"].map(str::to_owned);
         let served = self.servers.iter().flat_map(McpServers::tools);
@@ -67,21 +68,21 @@ impl ScriptTools {
             .collect()
     }
 
-    /// The id, name and input under which a tool is announced.
+    /// Returns the id, name and input with which a tool call is reported.
     pub(super) fn announce(&mut self, intent: &Intent) -> (String, String, Value) {
         self.calls += 1;
-        let place = |path: &str| self.cwd.join(path).to_string_lossy().into_owned();
+        let full_path = |path: &str| self.cwd.join(path).to_string_lossy().into_owned();
         let (name, input) = match intent {
             Intent::Shell { command } => ("Bash".to_owned(), json!({ "command": command })),
             Intent::WriteFile { path, content } => (
                 "Write".to_owned(),
-                json!({ "path": place(path), "content": content }),
+                json!({ "path": full_path(path), "content": content }),
             ),
             Intent::EditFile { path, old, new } => (
                 "Edit".to_owned(),
-                json!({ "path": place(path), "old": old, "new": new }),
+                json!({ "path": full_path(path), "old": old, "new": new }),
             ),
-            Intent::ReadFile { path } => ("Read".to_owned(), json!({ "path": place(path) })),
+            Intent::ReadFile { path } => ("Read".to_owned(), json!({ "path": full_path(path) })),
             Intent::Mcp {
                 server,
                 tool,
@@ -100,9 +101,9 @@ impl ScriptTools {
         (format!("call-{}", self.calls), name, input)
     }
 
-    /// Does it.
+    /// Executes an intent.
     pub(super) async fn call(&mut self, intent: &Intent) -> ToolOutcome {
-        let done = match intent {
+        let result = match intent {
             Intent::Shell { command } => self.shell(command).await,
             Intent::ReadFile { path } => self.read(path).map(ToolOutcome::success),
             Intent::WriteFile { path, content } => self.write(path, content),
@@ -111,13 +112,13 @@ impl ScriptTools {
                 server,
                 tool,
                 arguments,
-            } => self.called(server, tool, arguments).await,
-            Intent::McpResources { server } => self.listed(server),
-            Intent::McpResource { server, uri } => self.fetched(server, uri).await,
-            Intent::Raw { name, .. } => Err(format!("no tool is called {name:?}")),
-            other => Err(format!("{} cannot be played", other.kind())),
+            } => self.call_mcp(server, tool, arguments).await,
+            Intent::McpResources { server } => self.list_resources(server),
+            Intent::McpResource { server, uri } => self.read_resource(server, uri).await,
+            Intent::Raw { name, .. } => Err(format!("unknown tool: {name:?}")),
+            other => Err(format!("{} is not supported", other.kind())),
         };
-        done.unwrap_or_else(ToolOutcome::failure)
+        result.unwrap_or_else(ToolOutcome::failure)
     }
 
     fn servers(&self) -> Result<&McpServers, String> {
@@ -126,31 +127,31 @@ impl ScriptTools {
             .ok_or_else(|| "the session has no MCP servers".to_owned())
     }
 
-    async fn called(
+    async fn call_mcp(
         &self,
         server: &str,
         tool: &str,
         arguments: &Map<String, Value>,
     ) -> Result<ToolOutcome, String> {
-        let called = self.servers()?.call(server, tool, arguments.clone()).await;
-        called
+        let result = self.servers()?.call(server, tool, arguments.clone()).await;
+        result
             .map(ToolOutcome::success)
             .map_err(|error| error.to_string())
     }
 
-    fn listed(&self, server: &str) -> Result<ToolOutcome, String> {
-        let listed = self
+    fn list_resources(&self, server: &str) -> Result<ToolOutcome, String> {
+        let resources = self
             .servers()?
             .resources(server)
             .map_err(|error| error.to_string())?;
-        let uris: Vec<&str> = listed
+        let uris: Vec<&str> = resources
             .iter()
             .map(|resource| resource.uri.as_str())
             .collect();
         Ok(ToolOutcome::success(json!(uris)))
     }
 
-    async fn fetched(&self, server: &str, uri: &str) -> Result<ToolOutcome, String> {
+    async fn read_resource(&self, server: &str, uri: &str) -> Result<ToolOutcome, String> {
         let parts = self
             .servers()?
             .read(server, uri)
@@ -163,12 +164,12 @@ impl ScriptTools {
     }
 
     async fn shell(&self, command: &str) -> Result<ToolOutcome, String> {
-        let said = |error: windlass_sandbox::Error| error.to_string();
-        let sandbox = Sandbox::detect(Host::current()).await.map_err(said)?;
+        let to_message = |error: windlass_sandbox::Error| error.to_string();
+        let sandbox = Sandbox::detect(Host::current()).await.map_err(to_message)?;
         let spec = CommandSpec::new("sh", &self.cwd, Profile::tool())
             .args(["-c", command])
             .deadline(COMMAND_TIMEOUT);
-        let output = sandbox.run(spec).await.map_err(said)?;
+        let output = sandbox.run(spec).await.map_err(to_message)?;
         Ok(ToolOutcome {
             output: json!({
                 "stdout": output.stdout.text(),
@@ -190,10 +191,10 @@ impl ScriptTools {
     }
 
     fn write(&self, path: &str, content: &str) -> Result<ToolOutcome, String> {
-        let place = self.inside(path)?;
-        let folder = place.parent().unwrap_or(&self.cwd);
-        std::fs::create_dir_all(folder)
-            .and_then(|()| std::fs::write(&place, content))
+        let target = self.inside(path)?;
+        let dir = target.parent().unwrap_or(&self.cwd);
+        std::fs::create_dir_all(dir)
+            .and_then(|()| std::fs::write(&target, content))
             .map_err(|error| problem("write", path, &error))?;
         Ok(ToolOutcome::success(format!("wrote {path}")))
     }
@@ -203,31 +204,29 @@ impl ScriptTools {
         match text.matches(old).count() {
             1 => self.write(path, &text.replacen(old, new, 1)),
             count => Err(format!(
-                "edit: the text stands {count} times in {path}, not once"
+                "edit: the text occurs {count} times in {path}, expected once"
             )),
         }
     }
 
-    /// The place of a file, if it is in the workspace: a script may try to leave it.
+    /// Returns the full path of a file, if it is in the workspace: a script may try to leave it.
     fn inside(&self, path: &str) -> Result<PathBuf, String> {
         let outside = || format!("path escapes the workspace: {path}");
-        let below = Path::new(path)
+        let relative = Path::new(path)
             .strip_prefix(&self.cwd)
             .unwrap_or(Path::new(path));
-        let plain = below
+        let is_plain = relative
             .components()
             .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-        if !plain || below.as_os_str().is_empty() {
+        if !is_plain || relative.as_os_str().is_empty() {
             return Err(outside());
         }
-        let place = self.cwd.join(below);
-        // The nearest folder that exists must be where it seems to be.
-        let real = place
-            .ancestors()
-            .find_map(|above| above.canonicalize().ok());
-        let home = self.cwd.canonicalize().map_err(|_| outside())?;
-        real.filter(|real| real.starts_with(home))
-            .map(|_| place)
+        let target = self.cwd.join(relative);
+        // The nearest existing directory must really be in the workspace.
+        let real = target.ancestors().find_map(|dir| dir.canonicalize().ok());
+        let root = self.cwd.canonicalize().map_err(|_| outside())?;
+        real.filter(|real| real.starts_with(root))
+            .map(|_| target)
             .ok_or_else(outside)
     }
 }

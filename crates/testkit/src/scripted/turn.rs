@@ -1,4 +1,5 @@
-//! One turn of an agent that plays a script: model answer, tools, model answer, until nothing is left to do.
+//! One turn of an agent that plays a script: model answers and tool calls, until the model makes no
+//! more calls.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -15,40 +16,40 @@ use windlass_gateway::script::{
 use super::tools::{ScriptTools, ToolOutcome};
 use super::{ScriptedSession, lock};
 
-/// How many events may wait for the turn's reader.
+/// How many events are buffered for the reader of the turn.
 const EVENT_QUEUE: usize = 64;
-/// How many answers one prompt may take; a script that wants more goes round in circles.
+/// Maximum number of answers to one prompt; a script that needs more is in a loop.
 const MAX_ANSWERS: usize = 100;
 
-/// Everything one turn needs.
+/// The state of one turn.
 pub(super) struct ScriptedAgentTurn {
-    pub(super) play: Arc<Mutex<ScriptCursor>>,
+    pub(super) cursor: Arc<Mutex<ScriptCursor>>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) session: ScriptedSession,
 }
 
-/// How a model's answer went.
+/// The outcome of one model answer.
 enum StepOutcome {
-    /// It wanted tools; this is what they said.
+    /// It called tools; these are their results.
     Tools(String),
-    /// It was the last one.
+    /// It was the last answer.
     Done(String),
-    /// It failed.
+    /// The script injected a fault.
     Fault(Fault),
 }
 
-/// The reader went away.
+/// The reader of the events was dropped.
 struct ReaderDropped;
 
 impl ScriptedAgentTurn {
-    /// Performs in the background; dropping the stream ends it.
+    /// Runs the turn in the background; dropping the stream cancels it.
     pub(super) fn spawn(self, prompt: String) -> EventStream {
         let (sender, receiver) = mpsc::channel(EVENT_QUEUE);
         let cancelled = self.session.cancelled.clone();
         let dropped = cancelled.clone().drop_guard();
         tokio::spawn(async move {
             tokio::select! {
-                // An error means that nobody is left to perform for.
+                // An error means that the reader was dropped.
                 _ = self.run(prompt, &sender) => {}
                 () = cancelled.cancelled() => {}
             }
@@ -70,15 +71,15 @@ impl ScriptedAgentTurn {
             Err(error) => return send(out, error.into()).await,
         };
         let mut usage = Usage::default();
-        let mut news = prompt;
+        let mut new_text = prompt;
         for _ in 0..MAX_ANSWERS {
-            let turn = match self.next_turn(news, &tools) {
+            let turn = match self.next_turn(new_text, &tools) {
                 Ok(turn) => turn,
                 Err(error) => return send(out, error.into()).await,
             };
             usage += &to_usage(turn.usage.unwrap_or_default());
             match self.answer(turn, &mut tools, out).await? {
-                StepOutcome::Tools(results) => news = results,
+                StepOutcome::Tools(results) => new_text = results,
                 StepOutcome::Done(text) => return send(out, result(text, usage)).await,
                 StepOutcome::Fault(fault) => {
                     return match failure(&fault) {
@@ -88,27 +89,27 @@ impl ScriptedAgentTurn {
                 }
             }
         }
-        let message = format!("the script went on for more than {MAX_ANSWERS} answers");
+        let message = format!("the script did not end after {MAX_ANSWERS} answers");
         send(out, Error::agent(ErrorCode::BackendError, message).into()).await
     }
 
-    /// What the model says next.
-    fn next_turn(&self, news: String, tools: &ScriptTools) -> Result<ScriptTurn, Error> {
+    /// Returns the next answer of the model.
+    fn next_turn(&self, new_text: String, tools: &ScriptTools) -> Result<ScriptTurn, Error> {
         let mut answers = lock(&self.session.answers);
         *answers += 1;
-        let asked = RequestFeatures {
-            news,
+        let features = RequestFeatures {
+            news: new_text,
             tools: tools.names(),
             intents: IntentKind::NATIVE.to_vec(),
             turn: *answers,
         };
-        let mut play = lock(&self.play);
-        let found = play.find(&asked).map_err(|why| {
+        let mut cursor = lock(&self.cursor);
+        let found = cursor.find(&features).map_err(|why| {
             let message = format!("the script has no answer to this request: {why}");
             Error::agent(ErrorCode::BackendError, message)
         })?;
-        play.mark_used(found);
-        Ok(play.turn(found).cloned().unwrap_or_default())
+        cursor.mark_used(found);
+        Ok(cursor.turn(found).cloned().unwrap_or_default())
     }
 
     async fn answer(
@@ -131,9 +132,9 @@ impl ScriptedAgentTurn {
                 self.clock.sleep(Duration::from_millis(pause)).await;
             }
             match part {
-                ScriptPart::Text(said) => {
-                    text.push_str(&said);
-                    send(out, AgentEvent::Text(said)).await?;
+                ScriptPart::Text(chunk) => {
+                    text.push_str(&chunk);
+                    send(out, AgentEvent::Text(chunk)).await?;
                 }
                 ScriptPart::Json(value) => {
                     text.push_str(&value.to_string());
@@ -152,7 +153,7 @@ impl ScriptedAgentTurn {
         })
     }
 
-    /// Does what an intent says, and tells what came of it.
+    /// Executes an intent, and reports the tool call.
     async fn call(
         &self,
         intent: &Intent,
@@ -171,20 +172,20 @@ impl ScriptedAgentTurn {
         )
         .await?;
         let ToolOutcome { output, success } = tools.call(intent).await;
-        let told = match &output {
+        let text = match &output {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
-        let took = self.clock.elapsed().saturating_sub(started);
+        let duration = self.clock.elapsed().saturating_sub(started);
         let end = AgentEvent::ToolEnd {
             id,
             name,
             output,
             success,
-            duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
         };
         send(out, end).await?;
-        Ok(told)
+        Ok(text)
     }
 }
 
@@ -200,7 +201,7 @@ fn result(text: String, usage: Usage) -> AgentEvent {
     }
 }
 
-/// What the script claims, in our terms: tokens from the cache are counted apart.
+/// Converts the usage of the script. Cached tokens are counted separately.
 fn to_usage(tokens: ScriptedUsage) -> Usage {
     Usage {
         input_tokens: tokens.input.saturating_sub(tokens.cached),
@@ -210,34 +211,32 @@ fn to_usage(tokens: ScriptedUsage) -> Usage {
     }
 }
 
-/// What an agent would say of a fault of its model; nothing if the model hangs.
+/// Returns the error that an agent would report for a fault of its model; `None` if the model
+/// hangs.
 fn failure(fault: &Fault) -> Option<Error> {
     let error = |code, message: &str| Some(Error::agent(code, message));
     match fault {
-        Fault::Status(refusal) => Some(error_event(refusal)),
+        Fault::Status(status) => Some(error_event(status)),
         Fault::Hang | Fault::HangMidStream => None,
         Fault::ContextOverflow => error(
             ErrorCode::BackendError,
             "the conversation is too long for the model",
         ),
-        Fault::Cut => error(ErrorCode::BackendError, "the model's answer broke off"),
-        _ => error(
-            ErrorCode::BackendError,
-            "the model's answer could not be read",
-        ),
+        Fault::Cut => error(ErrorCode::BackendError, "the model's answer was truncated"),
+        _ => error(ErrorCode::BackendError, "the model's answer is malformed"),
     }
 }
 
-fn error_event(refusal: &ErrorStatus) -> Error {
-    let code = match refusal.code {
+fn error_event(status: &ErrorStatus) -> Error {
+    let code = match status.code {
         401 | 403 => ErrorCode::AuthFailed,
         429 => ErrorCode::RateLimited,
         _ => ErrorCode::BackendError,
     };
-    let said = refusal.message.clone();
+    let message = status.message.clone();
     Error::Agent {
         code,
-        message: said.unwrap_or_else(|| format!("the model refused with status {}", refusal.code)),
-        retry_after: refusal.retry_after_secs.map(Duration::from_secs),
+        message: message.unwrap_or_else(|| format!("the model returned status {}", status.code)),
+        retry_after: status.retry_after_secs.map(Duration::from_secs),
     }
 }

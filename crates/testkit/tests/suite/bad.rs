@@ -1,4 +1,4 @@
-//! A backend that does each thing wrong, one flaw for each case.
+//! A backend that does everything wrong, with one flaw for each case.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -15,56 +15,58 @@ use windlass_testkit::conformance::{Action, BackendUnderTest, CaseScript};
 /// What is wrong with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flaw {
-    /// It says something else than it should.
-    WrongAct,
-    OneIdForAll,
-    KnowsEverySession,
-    ForgetsTheSession,
+    /// It gives a wrong answer.
+    WrongAnswer,
+    SameSessionId,
+    AcceptsUnknownSessions,
+    LosesSession,
     NoTerminalEvent,
     LosesText,
     LeavesToolsOpen,
     RunningTotal,
     IgnoresCancel,
-    TakesAnySchema,
+    AcceptsAnySchema,
     LeavesProcesses,
 }
 
 impl Flaw {
-    /// The flaw that a case is there to find.
-    fn of(case: &str) -> Self {
+    /// Returns the flaw that a case has to detect.
+    fn for_case(case: &str) -> Self {
         match case {
-            "session: several" => Self::OneIdForAll,
-            "session: unknown, resumed" | "session: unknown, prompted" => Self::KnowsEverySession,
+            "session: several" => Self::SameSessionId,
+            "session: unknown, resumed" | "session: unknown, prompted" => {
+                Self::AcceptsUnknownSessions
+            }
             "events: grammar" => Self::NoTerminalEvent,
-            "events: text in pieces" => Self::LosesText,
+            "events: streamed text" => Self::LosesText,
             "tools: paired" => Self::LeavesToolsOpen,
             "usage: per turn" => Self::RunningTotal,
-            "cancel: after the end" | "cancel: and then a new turn" => Self::ForgetsTheSession,
+            "cancel: after the end" | "cancel: and then a new turn" => Self::LosesSession,
             "processes: none left" => Self::LeavesProcesses,
-            "schema: native" => Self::TakesAnySchema,
+            "schema: native" => Self::AcceptsAnySchema,
             _ if case.starts_with("cancel") || case.starts_with("time") => Self::IgnoresCancel,
-            _ => Self::WrongAct,
+            _ => Self::WrongAnswer,
         }
     }
 }
 
-/// A candidate whose agents have the flaw that each case looks for.
+/// A backend whose agents have the flaw that each case has to detect.
 #[derive(Debug, Default)]
 pub(crate) struct Bad {
     processes: AtomicUsize,
 }
 
 impl BackendUnderTest for Bad {
-    fn agent<'a>(&'a self, stage: &'a CaseScript) -> BoxFuture<'a, Result<AgentHandle>> {
-        let flaw = Flaw::of(&stage.case);
+    fn agent<'a>(&'a self, script: &'a CaseScript) -> BoxFuture<'a, Result<AgentHandle>> {
+        let flaw = Flaw::for_case(&script.case);
         let left = usize::from(flaw == Flaw::LeavesProcesses);
         self.processes.store(left, Ordering::SeqCst);
-        let stage = match flaw {
-            Flaw::WrongAct => wrong(stage),
-            _ => stage.clone(),
+        let script = match flaw {
+            Flaw::WrongAnswer => wrong(script),
+            _ => script.clone(),
         };
         let agent = AgentHandle::wrap(BadAgent {
-            inner: stage.mock(),
+            inner: script.mock(),
             flaw,
             turns: AtomicUsize::new(0),
             written: Arc::default(),
@@ -77,21 +79,21 @@ impl BackendUnderTest for Bad {
     }
 }
 
-/// The stage with its last act done wrong.
-fn wrong(stage: &CaseScript) -> CaseScript {
-    let mut stage = stage.clone();
-    if let Some(scene) = stage.scenes.last_mut() {
-        scene.act = match &scene.act {
+/// Returns the script with its last action changed.
+fn wrong(script: &CaseScript) -> CaseScript {
+    let mut script = script.clone();
+    if let Some(turn) = script.scenes.last_mut() {
+        turn.act = match &turn.act {
             Action::UseTool { say, .. } => Action::UseTool {
                 succeeds: true,
                 say: say.clone(),
             },
-            Action::EchoPrompt => Action::Say(scene.prompt.chars().rev().collect()),
+            Action::EchoPrompt => Action::Say(turn.prompt.chars().rev().collect()),
             Action::RecallFirstPrompt => Action::Say("The word is basalt.".to_owned()),
             _ => Action::Say("What?".to_owned()),
         };
     }
-    stage
+    script
 }
 
 #[derive(Debug)]
@@ -103,12 +105,12 @@ struct BadAgent {
 }
 
 impl BadAgent {
-    /// The events as the flaw has them.
-    fn spoil(&self, events: EventStream) -> EventStream {
+    /// Applies the flaw to the events.
+    fn apply(&self, events: EventStream) -> EventStream {
         let flaw = self.flaw;
         let written = Arc::clone(&self.written);
         let mut texts = 0;
-        let spoilt = events.filter_map(move |mut emitted| {
+        let flawed = events.filter_map(move |mut emitted| {
             match &mut emitted.event {
                 AgentEvent::Text(_) => texts += 1,
                 AgentEvent::Result {
@@ -126,7 +128,7 @@ impl BadAgent {
             };
             std::future::ready((!lost).then_some(emitted))
         });
-        Box::pin(spoilt)
+        Box::pin(flawed)
     }
 }
 
@@ -140,13 +142,13 @@ impl AgentBackend for BadAgent {
     }
 
     fn new_session(&self, mut options: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
-        if self.flaw == Flaw::TakesAnySchema {
+        if self.flaw == Flaw::AcceptsAnySchema {
             options.output_schema = None;
         }
         async move {
             let id = self.inner.new_session(options).await?;
             Ok(match self.flaw {
-                Flaw::OneIdForAll => "mock-1".into(),
+                Flaw::SameSessionId => "mock-1".into(),
                 _ => id,
             })
         }
@@ -159,7 +161,7 @@ impl AgentBackend for BadAgent {
         options: SessionOptions,
     ) -> BoxFuture<'a, Result<()>> {
         match self.flaw {
-            Flaw::KnowsEverySession => async { Ok(()) }.boxed(),
+            Flaw::AcceptsUnknownSessions => async { Ok(()) }.boxed(),
             _ => self.inner.load_session(id, options),
         }
     }
@@ -172,8 +174,10 @@ impl AgentBackend for BadAgent {
         let turn = self.turns.fetch_add(1, Ordering::SeqCst);
         async move {
             match self.flaw {
-                Flaw::KnowsEverySession => return Ok(ready_events([AgentEvent::result("Hello!")])),
-                Flaw::ForgetsTheSession if turn > 0 => {
+                Flaw::AcceptsUnknownSessions => {
+                    return Ok(ready_events([AgentEvent::result("Hello!")]));
+                }
+                Flaw::LosesSession if turn > 0 => {
                     return Err(Error::SessionNotFound {
                         backend: "bad".to_owned(),
                         session: id.clone(),
@@ -181,9 +185,9 @@ impl AgentBackend for BadAgent {
                 }
                 _ => {}
             }
-            let events = self.spoil(self.inner.prompt(id, prompt).await?);
+            let events = self.apply(self.inner.prompt(id, prompt).await?);
             Ok(match self.flaw {
-                // It hangs on, even when the turn under it has ended.
+                // Hangs even if the inner turn has ended.
                 Flaw::IgnoresCancel => Box::pin(events.chain(stream::pending::<BackendEvent>())),
                 _ => events,
             })

@@ -1,4 +1,4 @@
-//! A recording is the same from every place, and so is what it replays.
+//! A recording is the same on every machine, and so is its replay.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use windlass_core::{
 };
 use windlass_testkit::{FakeClock, MockAgent, RecordingAgent, ReplayAgent};
 
-/// A machine: where the agent works, whose home it is, what its servers and ids are called.
+/// A machine: its workspace, home directory, port and ids.
 struct Machine {
     workspace: &'static str,
     home: &'static str,
@@ -35,7 +35,7 @@ const THERE: Machine = Machine {
 };
 
 impl Machine {
-    fn places(&self) -> Substitutions {
+    fn substitutions(&self) -> Substitutions {
         Substitutions::new()
             .workspace(self.workspace)
             .home(self.home)
@@ -45,7 +45,7 @@ impl Machine {
         format!("Read {}/a.txt and {}/.rc", self.workspace, self.home)
     }
 
-    /// An agent that says what an agent would say on this machine, some of it in pieces.
+    /// Creates an agent that emits what an agent would emit on this machine, partly in chunks.
     fn agent(&self) -> MockAgent {
         let path = format!("{}/a.txt", self.workspace);
         let (head, tail) = path.split_at(6);
@@ -83,7 +83,7 @@ impl Machine {
     }
 }
 
-/// Runs the prompt on an agent and gives what left the handle.
+/// Runs the prompt on an agent and returns what left the handle.
 async fn envelopes(machine: &Machine, agent: impl AgentBackend + 'static) -> Vec<Envelope> {
     let clock = Arc::new(FakeClock::at(Timestamp(machine.port.into())));
     let agent = AgentHandle::wrap(agent).with_clock(clock);
@@ -97,23 +97,23 @@ async fn envelopes(machine: &Machine, agent: impl AgentBackend + 'static) -> Vec
     all
 }
 
-/// The same, recorded: the envelopes and the cassette's text.
+/// Like [`envelopes`], recorded: returns the envelopes and the text of the cassette.
 async fn recorded(
     machine: &Machine,
     agent: impl AgentBackend + 'static,
 ) -> (Vec<Envelope>, String) {
     let recorder = RecordingAgent::new(agent);
     let recording = recorder.recording();
-    let seen = envelopes(machine, recorder).await;
-    let cassette = recording.cassette(&machine.places()).unwrap();
-    (seen, cassette.to_jsonl().unwrap())
+    let events = envelopes(machine, recorder).await;
+    let cassette = recording.cassette(&machine.substitutions()).unwrap();
+    (events, cassette.to_jsonl().unwrap())
 }
 
-/// The stream as lines: number, offset, event, without what belongs to the machine.
+/// Returns the stream as lines: number, offset, event, without machine-specific values.
 fn lines(machine: &Machine, envelopes: &[Envelope]) -> String {
-    let begin = envelopes[0].at.0;
+    let start = envelopes[0].at.0;
     let events = envelopes.iter().map(|e| TimedEvent {
-        at: Duration::from_millis(e.at.0 - begin),
+        at: Duration::from_millis(e.at.0 - start),
         event: e.event.clone(),
     });
     let mut cassette = Cassette::from(vec![Interaction {
@@ -124,20 +124,21 @@ fn lines(machine: &Machine, envelopes: &[Envelope]) -> String {
         events: events.collect(),
         cut: None,
     }]);
-    Normalizer::new(&machine.places()).normalize_cassette(&mut cassette);
+    Normalizer::new(&machine.substitutions()).normalize_cassette(&mut cassette);
     let seqs: Vec<u64> = envelopes.iter().map(|e| e.seq).collect();
     format!("{seqs:?}\n{}", cassette.to_jsonl().unwrap())
 }
 
 fn replay(text: &str, machine: &Machine) -> ReplayAgent {
-    ReplayAgent::new(Cassette::parse(text).unwrap()).with_substitutions(machine.places())
+    ReplayAgent::new(Cassette::parse(text).unwrap()).with_substitutions(machine.substitutions())
 }
 
 #[tokio::test(start_paused = true)]
-async fn p15_two_places_record_the_same_bytes() {
+async fn p15_two_machines_record_the_same_bytes() {
     let (_, here) = recorded(&HERE, HERE.agent()).await;
     let (_, there) = recorded(&THERE, THERE.agent()).await;
-    // Where the path is torn depends on its length: the pieces are the same only when put together.
+    // The position at which the path is split depends on its length: only the joined chunks are
+    // equal.
     assert_eq!(here, there);
     for secret in ["/home/me", "/srv/ci", "41000", "7b0e1f9a"] {
         assert!(!here.contains(secret), "{here}");
@@ -145,7 +146,7 @@ async fn p15_two_places_record_the_same_bytes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn p15_a_replay_elsewhere_gives_the_same_events_and_the_same_recording() {
+async fn p15_replay_on_another_machine_gives_the_same_events_and_recording() {
     let (original, text) = recorded(&HERE, HERE.agent()).await;
     let (same, _) = recorded(&HERE, replay(&text, &HERE)).await;
     let (other, again) = recorded(&THERE, replay(&text, &THERE)).await;
@@ -158,7 +159,7 @@ async fn p15_a_replay_elsewhere_gives_the_same_events_and_the_same_recording() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn replayed_paths_are_those_of_the_new_machine() {
+async fn replayed_paths_are_local() {
     let (_, text) = recorded(&HERE, HERE.agent()).await;
     let events = envelopes(&THERE, replay(&text, &THERE)).await;
     let json = serde_json::to_string(&events).unwrap();

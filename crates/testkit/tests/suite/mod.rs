@@ -3,4 +3,4 @@ mod conformance;
 mod exact;
 mod record;
 mod replay;
-mod scenario_red;
+mod scenario_failures;

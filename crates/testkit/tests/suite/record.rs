@@ -1,4 +1,4 @@
-//! What a recording keeps, and how a turn that was broken off looks in it.
+//! What a recording contains, and how it represents an interrupted turn.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ fn text(text: &str) -> AgentEvent {
     AgentEvent::Text(text.to_owned())
 }
 
-fn written(recording: &Recording) -> String {
+fn recorded_text(recording: &Recording) -> String {
     recording
         .cassette(&Substitutions::new())
         .unwrap()
@@ -26,7 +26,7 @@ fn written(recording: &Recording) -> String {
         .unwrap()
 }
 
-async fn begun(agent: MockAgent) -> (AgentHandle, SessionId, Recording) {
+async fn record(agent: MockAgent) -> (AgentHandle, SessionId, Recording) {
     let recorder = RecordingAgent::new(agent);
     let recording = recorder.recording();
     let handle = AgentHandle::wrap(recorder);
@@ -54,30 +54,30 @@ async fn offsets_come_from_the_clock() {
         {"type":"event","at":0,"event":{"type":"Text","text":"a"}}
         {"type":"cut","at":250}
     "#]]
-    .assert_eq(&written(&recording));
+    .assert_eq(&recorded_text(&recording));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_nobody_reads_on_is_cut() {
+async fn turn_without_reader_is_recorded_as_cut() {
     let mock = MockAgent::new().on_prompt("").hang_after(vec![text("a")]);
-    let (handle, session, recording) = begun(mock).await;
+    let (handle, session, recording) = record(mock).await;
     let mut turn = handle.prompt(&session, "go").await.unwrap();
     turn.recv().await;
     drop(turn);
     tokio::time::sleep(Duration::from_secs(10)).await;
     assert!(
-        written(&recording).contains("\"cut\""),
+        recorded_text(&recording).contains("\"cut\""),
         "{}",
-        written(&recording)
+        recorded_text(&recording)
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn errors_are_events_and_unknown_sessions_are_nothing() {
+async fn errors_are_recorded_and_unknown_sessions_are_not() {
     let mock = MockAgent::new()
         .on_prompt("")
         .respond_error(ErrorCode::RateLimited, "slow down");
-    let (handle, session, recording) = begun(mock).await;
+    let (handle, session, recording) = record(mock).await;
     handle.prompt(&session, "go").await.unwrap().collect().await;
     let lost = handle
         .prompt(&"lost".into(), "go")
@@ -91,10 +91,10 @@ async fn errors_are_events_and_unknown_sessions_are_nothing() {
         {"type":"turn","session":"{id:1}","options":{},"prompt":"go"}
         {"type":"event","at":0,"event":{"type":"Error","code":"RateLimited","message":"slow down","recoverable":true}}
     "#]]
-    .assert_eq(&written(&recording));
+    .assert_eq(&recorded_text(&recording));
 }
 
-/// An agent that says one word and panics.
+/// An agent that emits one event and panics.
 struct Panics(MockAgent);
 
 impl AgentBackend for Panics {
@@ -130,13 +130,13 @@ impl AgentBackend for Panics {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_panic_is_an_error_and_not_a_cut() {
+async fn panic_is_recorded_as_error_and_not_as_cut() {
     let recorder = RecordingAgent::new(Panics(MockAgent::new()));
     let recording = recorder.recording();
     let handle = AgentHandle::wrap(recorder);
     let session = handle.new_session(SessionOptions::default()).await.unwrap();
     handle.prompt(&session, "go").await.unwrap().collect().await;
-    let text = written(&recording);
+    let text = recorded_text(&recording);
     assert!(
         text.contains("the backend panicked") && !text.contains("cut"),
         "{text}"
@@ -144,7 +144,7 @@ async fn a_panic_is_an_error_and_not_a_cut() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handle_is_recorded_as_its_caller_sees_it() {
+async fn handle_is_recorded_as_its_caller_sees_it() {
     let mock = MockAgent::new()
         .on_prompt("")
         .respond_with(vec![AgentEvent::ToolEnd {
@@ -159,25 +159,29 @@ async fn a_handle_is_recorded_as_its_caller_sees_it() {
     let handle = AgentHandle::wrap(recorder);
     let session = handle.new_session(SessionOptions::default()).await.unwrap();
     handle.prompt(&session, "go").await.unwrap().collect().await;
-    let text = written(&recording);
+    let text = recorded_text(&recording);
     assert!(
-        text.contains("ToolStart") && text.contains("without saying how"),
+        text.contains("ToolStart") && text.contains("without a terminal event"),
         "{text}"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn p19_a_recording_holds_no_secret() {
+async fn p19_recording_contains_no_secret() {
     let secret = "hunter2-and-more";
-    let (handle, session, recording) = begun(MockAgent::new()).await;
+    let (handle, session, recording) = record(MockAgent::new()).await;
     handle
         .prompt(&session, format!("use {secret}"))
         .await
         .unwrap()
         .collect()
         .await;
-    let places = Substitutions::new().secret("PASSWORD", SecretString::from(secret));
-    let text = recording.cassette(&places).unwrap().to_jsonl().unwrap();
+    let substitutions = Substitutions::new().secret("PASSWORD", SecretString::from(secret));
+    let text = recording
+        .cassette(&substitutions)
+        .unwrap()
+        .to_jsonl()
+        .unwrap();
     assert!(
         !text.contains(secret) && text.contains("use {secret:PASSWORD}"),
         "{text}"
@@ -185,11 +189,11 @@ async fn p19_a_recording_holds_no_secret() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn p12_a_recording_that_grows_too_long_says_so() {
+async fn p12_too_long_recording_is_reported() {
     let mock = (0..5).fold(MockAgent::new(), |mock, _| {
         mock.on_prompt("").respond_text("ok")
     });
-    let (handle, session, recording) = begun(mock).await;
+    let (handle, session, recording) = record(mock).await;
     let long = "x".repeat(15 << 20);
     for _ in 0..5 {
         let turn = handle.prompt(&session, long.clone()).await.unwrap();

@@ -1,4 +1,4 @@
-//! What a replay answers, when, and what it says when it cannot.
+//! The answers of a replay, their timing, and its errors.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,37 +58,37 @@ fn message(event: AgentEvent) -> String {
 }
 
 #[tokio::test]
-async fn a_missing_prompt_is_a_loud_miss() {
+async fn missing_prompt_is_reported_with_a_diff() {
     let agent = AgentHandle::wrap(replay());
     let session = agent.new_session(options()).await.unwrap();
-    let asked = "List the files of /w.\nThen go on.";
+    let prompt = "List the files of /w.\nThen go on.";
     expect![[r"
-        the cassette does not hold this prompt: record it anew. From the nearest (-) to this one (+):
+        the cassette does not contain this prompt: record it again. Diff from the closest (-) to this one (+):
           List the files of {workspace}.
         - Then stop.
         + Then go on.
     "]]
-    .assert_eq(&message(last(&agent, session.as_str(), asked).await));
+    .assert_eq(&message(last(&agent, session.as_str(), prompt).await));
 
     assert_eq!(
         last(&agent, session.as_str(), LIST).await,
         AgentEvent::result("a.txt")
     );
     expect![
-        "the cassette holds this prompt 1 time(s), and all of them were played: record it once more"
+        "the cassette contains this prompt 1 time(s), all of them already played: record it once more"
     ]
     .assert_eq(&message(last(&agent, session.as_str(), LIST).await));
 }
 
 #[tokio::test]
-async fn sessions_come_in_their_order() {
+async fn sessions_are_replayed_in_order() {
     let agent = AgentHandle::wrap(replay());
     let one = agent.new_session(options()).await.unwrap();
     let two = agent.new_session(options()).await.unwrap();
     let three = agent.new_session(options()).await.unwrap();
     assert_eq!([one.as_str(), two.as_str()], ["{id:1}", "{id:2}"]);
     assert_ne!(three, two);
-    // The first that is not known is the one that was taken up when it was recorded.
+    // The first unknown id gets the session that was resumed in the recording.
     agent
         .load_session(&"from before".into(), options())
         .await
@@ -151,7 +151,7 @@ async fn p15_recorded_offsets_survive_a_replay() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_was_cut_waits_to_be_cut_again() {
+async fn cut_turn_hangs_until_it_is_interrupted() {
     let agent = AgentHandle::wrap(replay());
     let session = agent.new_session(options()).await.unwrap();
     let end = last(
@@ -173,9 +173,9 @@ async fn a_turn_that_was_cut_waits_to_be_cut_again() {
 }
 
 #[tokio::test]
-async fn configuration_names_the_file_and_the_timing() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("list.jsonl");
+async fn configuration_sets_file_and_timing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("list.jsonl");
     std::fs::write(&path, CASSETTE).unwrap();
     let registry = AgentRegistry::new().register("replay", ReplayAgent::factory());
     let agent = registry
@@ -194,7 +194,7 @@ async fn configuration_names_the_file_and_the_timing() {
         let error = registry.create("replay", &config).unwrap_err().to_string();
         assert!(
             error.contains(problem),
-            "{error:?} does not say {problem:?}"
+            "{error:?} does not contain {problem:?}"
         );
     };
     check(json!({}), "missing field `cassette`");

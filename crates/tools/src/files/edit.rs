@@ -1,4 +1,4 @@
-//! `fs_edit`: one piece of a file replaced by another.
+//! `fs_edit`: replaces text in a file.
 
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
@@ -11,16 +11,16 @@ use super::TEXT_BYTES;
 use crate::handler::{ToolHandler, blocking};
 use crate::results::FSResult;
 
-/// What to replace, and by what.
+/// The arguments of `fs_edit`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Input {
     /// The file, relative to the workspace.
     path: String,
-    /// The exact text to replace, with enough around it to be found only once.
+    /// The exact text to replace, with enough context to occur only once.
     old_string: String,
-    /// The text to put in its place.
+    /// The new text.
     new_string: String,
-    /// Replace every occurrence instead of the only one.
+    /// Replace every occurrence instead of a single one.
     #[serde(default)]
     replace_all: bool,
 }
@@ -30,7 +30,7 @@ pub(crate) struct FsEdit(pub(crate) Root);
 
 impl ToolHandler for FsEdit {
     const NAME: &'static str = "fs_edit";
-    const DESCRIPTION: &'static str = "Replace an exact piece of text in a file of the workspace. \
+    const DESCRIPTION: &'static str = "Replace an exact text in a file of the workspace. \
         The text must occur exactly once, unless replace_all is set.";
     const KIND: ToolKind = ToolKind::Write;
     type Input = Input;
@@ -52,7 +52,7 @@ impl ToolHandler for FsEdit {
     }
 }
 
-/// Replaces a piece of text that occurs once, or every occurrence of it.
+/// Replaces a text that occurs once, or every occurrence of it.
 pub fn fs_edit(
     root: &Root,
     path: &str,
@@ -67,8 +67,8 @@ pub fn fs_edit(
     let Ok(text) = String::from_utf8(content) else {
         return Ok(FSResult::failed(format!("edit: not UTF-8 text: {path}")));
     };
-    let (edited, lines) = match replaced(&text, old, new, all) {
-        Ok(done) => done,
+    let (edited, lines) = match replace_text(&text, old, new, all) {
+        Ok(edit) => edit,
         Err(problem) => return Ok(FSResult::failed(format!("edit: {problem}: {path}"))),
     };
     match root.write(path, edited.as_bytes()) {
@@ -81,8 +81,13 @@ pub fn fs_edit(
     }
 }
 
-/// The text with the piece replaced, and the lines where that was.
-fn replaced(text: &str, old: &str, new: &str, all: bool) -> Result<(String, Vec<usize>), String> {
+/// Returns the text after the replacement, and the numbers of the changed lines.
+fn replace_text(
+    text: &str,
+    old: &str,
+    new: &str,
+    all: bool,
+) -> Result<(String, Vec<usize>), String> {
     if old.is_empty() {
         return Err("the text to replace is empty: use fs_write for a new file".into());
     }
@@ -91,7 +96,7 @@ fn replaced(text: &str, old: &str, new: &str, all: bool) -> Result<(String, Vec<
     }
     let (mut old, mut new) = (old.to_owned(), new.to_owned());
     if !text.contains(&old) && text.contains("\r\n") && !old.contains('\r') {
-        // The file has the line ends of another system, which the model was not shown.
+        // The file has CRLF line ends, but the model writes LF.
         (old, new) = (old.replace('\n', "\r\n"), new.replace('\n', "\r\n"));
     }
     let starts: Vec<usize> = text.match_indices(&old).map(|(at, _)| at).collect();
@@ -106,7 +111,7 @@ fn replaced(text: &str, old: &str, new: &str, all: bool) -> Result<(String, Vec<
                 .map(|at| line_of(at).to_string())
                 .collect();
             Err(format!(
-                "the text to replace occurs {count} times (lines {}), give more of what is around it",
+                "the text to replace occurs {count} times (lines {}), include more context",
                 lines.join(", ")
             ))
         }
@@ -119,32 +124,32 @@ fn replaced(text: &str, old: &str, new: &str, all: bool) -> Result<(String, Vec<
 
 #[cfg(test)]
 mod tests {
-    use super::replaced;
+    use super::replace_text;
 
     #[test]
-    fn a_piece_must_occur_once() {
+    fn text_must_occur_once() {
         assert_eq!(
-            replaced("a\nb\nc", "b", "x", false).unwrap(),
+            replace_text("a\nb\nc", "b", "x", false).unwrap(),
             ("a\nx\nc".into(), vec![2])
         );
         assert!(
-            replaced("a\nb\nb", "b", "x", false)
+            replace_text("a\nb\nb", "b", "x", false)
                 .unwrap_err()
                 .contains("2 times (lines 2, 3)")
         );
-        assert_eq!(replaced("b b", "b", "x", true).unwrap().0, "x x");
+        assert_eq!(replace_text("b b", "b", "x", true).unwrap().0, "x x");
         assert!(
-            replaced("a", "b", "x", false)
+            replace_text("a", "b", "x", false)
                 .unwrap_err()
                 .contains("not found")
         );
-        assert!(replaced("a", "", "x", false).is_err());
-        assert!(replaced("a", "a", "a", false).is_err());
+        assert!(replace_text("a", "", "x", false).is_err());
+        assert!(replace_text("a", "a", "a", false).is_err());
     }
 
     #[test]
-    fn line_ends_of_another_system_are_kept() {
-        let (text, _) = replaced("a\r\nb\r\nc\r\n", "a\nb", "x\ny", false).unwrap();
+    fn crlf_line_ends_are_preserved() {
+        let (text, _) = replace_text("a\r\nb\r\nc\r\n", "a\nb", "x\ny", false).unwrap();
         assert_eq!(text, "x\r\ny\r\nc\r\n");
     }
 }

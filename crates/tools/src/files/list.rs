@@ -1,4 +1,4 @@
-//! `fs_list`: the names in a folder.
+//! `fs_list`: lists a directory.
 
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
@@ -12,13 +12,13 @@ use crate::handler::{ToolHandler, blocking};
 use crate::results::FSResult;
 use crate::truncate::truncate_middle;
 
-/// The most names that are given of one folder.
-const NAMES: usize = 10_000;
+/// The maximum number of names in a listing.
+const MAX_NAMES: usize = 10_000;
 
-/// What to list.
+/// The arguments of `fs_list`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Input {
-    /// The folder, relative to the workspace. Leave out for the workspace itself.
+    /// The directory, relative to the workspace. Omit it for the workspace itself.
     #[serde(default = "current_dir")]
     path: String,
 }
@@ -33,7 +33,7 @@ pub(crate) struct FsList(pub(crate) Root);
 impl ToolHandler for FsList {
     const NAME: &'static str = "fs_list";
     const DESCRIPTION: &'static str =
-        "List a folder of the workspace, one name per line; folders end with a slash.";
+        "List a directory of the workspace, one name per line; directories end with a slash.";
     const KIND: ToolKind = ToolKind::Read;
     type Input = Input;
 
@@ -43,9 +43,9 @@ impl ToolHandler for FsList {
     }
 }
 
-/// The names in a folder, sorted, one per line; folders end with a slash.
+/// Returns the names in a directory, sorted, one per line. Directories end with a slash.
 pub fn fs_list(root: &Root, path: &str) -> Result<FSResult, PathError> {
-    let listing = match root.list(path, NAMES) {
+    let listing = match root.list(path, MAX_NAMES) {
         Ok(listing) => listing,
         Err(error) => return FSResult::from_path_error("list", error),
     };
@@ -53,7 +53,7 @@ pub fn fs_list(root: &Root, path: &str) -> Result<FSResult, PathError> {
         .entries
         .into_iter()
         .map(|entry| {
-            // A name must not look like two.
+            // A name with a line end must not look like two names.
             let name = escape_line(&entry.name).into_owned();
             match entry.kind {
                 PathKind::Folder => name + "/",
@@ -62,7 +62,9 @@ pub fn fs_list(root: &Root, path: &str) -> Result<FSResult, PathError> {
         })
         .collect();
     if listing.is_cut {
-        names.push(format!("[… more than {NAMES} names, the rest is cut …]"));
+        names.push(format!(
+            "[… more than {MAX_NAMES} names, the rest is cut …]"
+        ));
     }
     Ok(FSResult::done(truncate_middle(
         names.join("\n"),

@@ -15,5 +15,5 @@ pub(crate) use list::FsList;
 pub(crate) use read::FsRead;
 pub(crate) use write::FsWrite;
 
-/// The largest file that is changed by its text: it is held in memory more than once.
+/// The maximum size of a file that is changed as text. It is held in memory more than once.
 pub(crate) const TEXT_BYTES: u64 = 16 << 20;

@@ -1,4 +1,4 @@
-//! `fs_read`: the text of a file, or some lines of it.
+//! `fs_read`: reads a file or some of its lines.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
@@ -15,14 +15,14 @@ use crate::handler::{ToolHandler, blocking};
 use crate::results::FSResult;
 use crate::truncate;
 
-/// Where to read, and how much.
+/// The arguments of `fs_read`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Input {
     /// The file, relative to the workspace.
     path: String,
-    /// The first line to read, counted from 1. Leave out for the beginning.
+    /// The first line to read, counted from 1. Omit it to start at the beginning.
     start_line: Option<u64>,
-    /// How many lines to read. Leave out for all.
+    /// How many lines to read. Omit it to read all.
     max_lines: Option<u64>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct FsRead(pub(crate) Root);
 impl ToolHandler for FsRead {
     const NAME: &'static str = "fs_read";
     const DESCRIPTION: &'static str =
-        "Read a UTF-8 text file of the workspace, whole or some of its lines.";
+        "Read a UTF-8 text file of the workspace, completely or some of its lines.";
     const KIND: ToolKind = ToolKind::Read;
     type Input = Input;
 
@@ -48,7 +48,7 @@ impl ToolHandler for FsRead {
     }
 }
 
-/// The text of a file. Of one that is too long, the beginning and the end are given.
+/// Returns the text of a file. A long file is truncated to its head and tail.
 pub fn fs_read(root: &Root, path: &str) -> Result<FSResult, PathError> {
     read_or_error(path, root.open_file(path), |file| {
         read_whole(file, OUTPUT_BYTES)
@@ -65,7 +65,7 @@ fn read_lines(
     read_or_error(path, root.open_file(path), |file| lines(file, start, count))
 }
 
-/// What was read, or why it was not.
+/// Returns the text, or the reason why it could not be read.
 fn read_or_error(
     path: &str,
     file: Result<File, PathError>,
@@ -95,11 +95,11 @@ fn read_whole(mut file: File, limit: usize) -> std::io::Result<Option<String>> {
     file.seek(SeekFrom::Start(from))?;
     let mut tail = Vec::new();
     file.take(back as u64).read_to_end(&mut tail)?;
-    Ok(joined(&head, from, &tail))
+    Ok(join_ends(&head, from, &tail))
 }
 
-/// Both ends as text, without the characters that the cut went through.
-fn joined(head: &[u8], tail_from: u64, tail: &[u8]) -> Option<String> {
+/// Joins both ends as text, without characters that were split by the truncation.
+fn join_ends(head: &[u8], tail_from: u64, tail: &[u8]) -> Option<String> {
     let head_text = match std::str::from_utf8(head) {
         Ok(text) => text,
         Err(error) if error.error_len().is_none() => {
@@ -107,13 +107,13 @@ fn joined(head: &[u8], tail_from: u64, tail: &[u8]) -> Option<String> {
         }
         Err(_) => return None,
     };
-    let skipped = tail
+    let partial = tail
         .iter()
         .take(3)
         .take_while(|byte| **byte & 0xc0 == 0x80)
         .count();
-    let tail_text = std::str::from_utf8(&tail[skipped..]).ok()?;
-    let cut = tail_from + skipped as u64 - head_text.len() as u64;
+    let tail_text = std::str::from_utf8(&tail[partial..]).ok()?;
+    let cut = tail_from + partial as u64 - head_text.len() as u64;
     Some(truncate::join(head_text, cut, tail_text))
 }
 
@@ -126,13 +126,13 @@ fn lines(file: File, start: u64, count: u64) -> std::io::Result<Option<String>> 
     }
     let mut text = Vec::new();
     for _ in 0..count {
-        let room = (OUTPUT_BYTES - text.len()) as u64;
-        let got = (&mut reader).take(room).read_until(b'\n', &mut text)?;
+        let remaining = (OUTPUT_BYTES - text.len()) as u64;
+        let read = (&mut reader).take(remaining).read_until(b'\n', &mut text)?;
         if text.len() == OUTPUT_BYTES {
-            let whole = String::from_utf8_lossy(&text).into_owned();
-            return Ok(Some(format!("{whole}[… cut at {OUTPUT_BYTES} bytes …]")));
+            let text = String::from_utf8_lossy(&text).into_owned();
+            return Ok(Some(format!("{text}[… cut at {OUTPUT_BYTES} bytes …]")));
         }
-        if got == 0 {
+        if read == 0 {
             break;
         }
     }

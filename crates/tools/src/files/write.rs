@@ -1,4 +1,4 @@
-//! `fs_write`: a file with this text.
+//! `fs_write`: writes a file.
 
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
@@ -10,12 +10,12 @@ use windlass_workspace::paths::{PathError, Root};
 use crate::handler::{ToolHandler, blocking};
 use crate::results::FSResult;
 
-/// Where to write, and what.
+/// The arguments of `fs_write`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Input {
-    /// The file, relative to the workspace. Missing folders are made.
+    /// The file, relative to the workspace. Missing directories are created.
     path: String,
-    /// The whole text of the file.
+    /// The complete text of the file.
     content: String,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct FsWrite(pub(crate) Root);
 impl ToolHandler for FsWrite {
     const NAME: &'static str = "fs_write";
     const DESCRIPTION: &'static str =
-        "Write a UTF-8 text file of the workspace, new or in place of the old one.";
+        "Write a UTF-8 text file of the workspace. An existing file is replaced.";
     const KIND: ToolKind = ToolKind::Write;
     type Input = Input;
 
@@ -38,7 +38,7 @@ impl ToolHandler for FsWrite {
     }
 }
 
-/// Gives a file this text, in one step, and makes the folders it needs.
+/// Writes a file atomically, and creates missing directories.
 pub fn fs_write(root: &Root, path: &str, content: &str) -> Result<FSResult, PathError> {
     match root.write(path, content.as_bytes()) {
         Ok(_) => {

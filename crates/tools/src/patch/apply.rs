@@ -1,4 +1,4 @@
-//! Carries a patch out: all of it, or nothing.
+//! Applies a patch, completely or not at all.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use crate::files::TEXT_BYTES;
 use crate::handler::{ToolHandler, blocking};
 use crate::results::FSResult;
 
-/// The patch.
+/// The arguments of `apply_patch`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Input {
-    /// From `*** Begin Patch` to `*** End Patch`, with `*** Add File: path` (lines begin with +),
-    /// `*** Delete File: path` and `*** Update File: path` (perhaps `*** Move to: path`, then pieces: `@@ line
-    /// before the piece`, lines beginning with space, - or +). A unified diff works too.
+    /// From `*** Begin Patch` to `*** End Patch`, with `*** Add File: path` (lines start with +), `*** Delete
+    /// File: path` and `*** Update File: path` (optionally `*** Move to: path`, then hunks: `@@ line before
+    /// the hunk`, lines starting with space, - or +). A unified diff also works.
     #[serde(alias = "input")]
     patch: String,
 }
@@ -30,7 +30,7 @@ pub(crate) struct ApplyPatch(pub(crate) Root);
 impl ToolHandler for ApplyPatch {
     const NAME: &'static str = "apply_patch";
     const DESCRIPTION: &'static str = "Add, change, move and delete files of the workspace with one patch. \
-        If a piece does not fit, nothing is changed.";
+        If a hunk does not match, nothing is changed.";
     const KIND: ToolKind = ToolKind::Write;
     type Input = Input;
 
@@ -48,23 +48,25 @@ impl ToolHandler for ApplyPatch {
     }
 }
 
-/// Applies a patch, in either form, to the files beneath a root.
+/// Applies a patch, in either format, to the files under a root.
 pub fn apply_patch(root: &Root, patch: &str) -> Result<FSResult, PathError> {
     let planned = parse_patch(patch)
         .map_err(PatchError::Message)
-        .and_then(|files| PatchPlan::make(root, files));
+        .and_then(|files| PatchPlan::new(root, files));
     let plan = match planned {
         Ok(plan) => plan,
-        Err(PatchError::Message(said)) => return Ok(FSResult::failed(format!("patch: {said}"))),
+        Err(PatchError::Message(message)) => {
+            return Ok(FSResult::failed(format!("patch: {message}")));
+        }
         Err(PatchError::Path(error)) => return FSResult::from_path_error("patch", error),
     };
     match plan.write_all(root) {
-        Ok(()) => Ok(FSResult::done(plan.told.join("\n"))),
+        Ok(()) => Ok(FSResult::done(plan.summary.join("\n"))),
         Err(error) => FSResult::from_path_error("patch", error),
     }
 }
 
-/// Why a patch cannot be applied.
+/// The error of a patch that cannot be applied.
 enum PatchError {
     Message(String),
     Path(PathError),
@@ -76,29 +78,29 @@ impl From<PathError> for PatchError {
     }
 }
 
-/// What a file holds, and whether it can be executed.
+/// The content of a file, and whether it is executable.
 #[derive(Clone)]
 struct FileContent {
     bytes: Vec<u8>,
     executable: bool,
 }
 
-/// What every file will hold. Nothing means that it will be gone.
+/// The content of every changed file before and after the patch. `None` means that the file does not exist.
 #[derive(Default)]
 struct PatchPlan {
     before: BTreeMap<String, Option<FileContent>>,
     after: BTreeMap<String, Option<FileContent>>,
-    told: Vec<String>,
+    summary: Vec<String>,
 }
 
 impl PatchPlan {
-    fn make(root: &Root, files: Vec<FilePatch>) -> Result<Self, PatchError> {
+    fn new(root: &Root, files: Vec<FilePatch>) -> Result<Self, PatchError> {
         let mut plan = Self::default();
         for file in files {
             match file {
                 FilePatch::Add { path, content } => {
                     plan.ensure_absent(root, &path)?;
-                    plan.told.push(format!("A {path}"));
+                    plan.summary.push(format!("A {path}"));
                     let content = FileContent {
                         bytes: content.into_bytes(),
                         executable: false,
@@ -107,7 +109,7 @@ impl PatchPlan {
                 }
                 FilePatch::Delete { path } => {
                     plan.content(root, &path)?;
-                    plan.told.push(format!("D {path}"));
+                    plan.summary.push(format!("D {path}"));
                     plan.after.insert(path, None);
                 }
                 FilePatch::Update { path, to, hunks } => plan.update(root, path, to, &hunks)?,
@@ -126,10 +128,10 @@ impl PatchPlan {
         let old = self.content(root, &path)?;
         let text = String::from_utf8(old.bytes)
             .map_err(|_| PatchError::Message(format!("not UTF-8 text: {path}")))?;
-        let changed = locate::apply_hunks(&text, hunks)
-            .map_err(|why| PatchError::Message(format!("{path}: {why}")))?;
+        let text = locate::apply_hunks(&text, hunks)
+            .map_err(|reason| PatchError::Message(format!("{path}: {reason}")))?;
         let new = FileContent {
-            bytes: changed.into_bytes(),
+            bytes: text.into_bytes(),
             executable: old.executable,
         };
         if let Some(to) = &to {
@@ -137,12 +139,12 @@ impl PatchPlan {
             self.after.insert(path.clone(), None);
         }
         let path = to.unwrap_or(path);
-        self.told.push(format!("M {path}"));
+        self.summary.push(format!("M {path}"));
         self.after.insert(path, Some(new));
         Ok(())
     }
 
-    /// What a file will hold when the patch has come so far.
+    /// Returns the content of a file after the part of the patch that was planned so far.
     fn content(&mut self, root: &Root, path: &str) -> Result<FileContent, PatchError> {
         if let Some(planned) = self.after.get(path) {
             let gone = || PathError::NotFound {
@@ -159,25 +161,25 @@ impl PatchPlan {
     }
 
     fn ensure_absent(&mut self, root: &Root, path: &str) -> Result<(), PatchError> {
-        let is_taken = match self.after.get(path) {
+        let exists = match self.after.get(path) {
             Some(planned) => planned.is_some(),
             None => root.exists(path)?,
         };
-        if is_taken {
+        if exists {
             return Err(PatchError::Message(format!("already exists: {path}")));
         }
         self.before.entry(path.to_owned()).or_insert(None);
         Ok(())
     }
 
-    /// Writes everything, or puts back what was written.
+    /// Writes all files. On failure, restores the files that were already written.
     fn write_all(&self, root: &Root) -> Result<(), PathError> {
         let mut done = Vec::new();
         for (path, content) in &self.after {
             if let Err(error) = put(root, path, content.as_ref()) {
                 for path in done.iter().rev() {
                     let before = self.before.get(*path).and_then(Option::as_ref);
-                    // What cannot be put back now could not be changed a moment ago either.
+                    // Errors are ignored: a file that was written a moment ago can normally be restored.
                     let _ = put(root, path, before);
                 }
                 return Err(error);
@@ -191,7 +193,7 @@ impl PatchPlan {
 fn put(root: &Root, path: &str, content: Option<&FileContent>) -> Result<(), PathError> {
     let Some(content) = content else {
         return match root.delete(path) {
-            // Added and deleted again by the same patch.
+            // The same patch added the file and deleted it again.
             Err(error) if error.is_not_found() => Ok(()),
             other => other,
         };

@@ -1,29 +1,29 @@
-//! Finds where each piece belongs in a text, and puts it there. Pure.
+//! Finds the position of each hunk in a text and applies it. Does no I/O.
 
 use std::ops::Range;
 
 use super::{Hunk, HunkLine};
 
-/// How closely lines must agree, the strictest first. Line ends never count.
+/// How lines are compared, the strictest level first. Line ends never count.
 const MATCH_LEVELS: [fn(&str) -> &str; 3] = [|line| line, str::trim_end, str::trim];
 
-/// How many lines may be held against each other for one patch: a minute's work is no patch but an attack.
+/// The maximum number of line comparisons per patch. It limits the time that a hostile patch can use.
 const MAX_COMPARISONS: usize = 50_000_000;
 
-/// The text with every piece changed, or why one of them has no place.
+/// Applies all hunks to the text, or returns why one of them does not match.
 pub(super) fn apply_hunks(text: &str, hunks: &[Hunk]) -> Result<String, String> {
     let file = SourceText::parse(text);
     let mut result: Vec<(&str, &str)> = Vec::new();
     let mut done = 0;
-    let mut looks = MAX_COMPARISONS;
+    let mut comparisons = MAX_COMPARISONS;
     for (number, hunk) in hunks.iter().enumerate() {
-        let at = find(&file.lines, hunk, done, &mut looks)
-            .map_err(|why| format!("piece {}: {why}", number + 1))?;
+        let at = find(&file.lines, hunk, done, &mut comparisons)
+            .map_err(|reason| format!("hunk {}: {reason}", number + 1))?;
         result.extend(file.join_lines(done..at));
         done = at;
         for line in &hunk.lines {
             match line {
-                // As the file has it, should the patch have other spaces.
+                // Keep the file's own line, which may differ in spaces.
                 HunkLine::Keep(_) => {
                     result.extend(file.join_lines(done..done + 1));
                     done += 1;
@@ -38,62 +38,69 @@ pub(super) fn apply_hunks(text: &str, hunks: &[Hunk]) -> Result<String, String> 
     Ok(file.join(result, newline))
 }
 
-/// A text as lines, and how each of them ends.
+/// A text as lines with their line ends.
 struct SourceText<'a> {
     lines: Vec<&'a str>,
     ends: Vec<&'a str>,
-    /// How new lines end: as most others do.
+    /// The line end of new lines: the most frequent one of the file.
     end: &'static str,
     ends_with_newline: bool,
 }
 
 impl<'a> SourceText<'a> {
     fn parse(text: &'a str) -> Self {
-        let (lines, ends): (Vec<&str>, Vec<&str>) = text.split_inclusive('\n').map(parted).unzip();
+        let (lines, ends): (Vec<&str>, Vec<&str>) =
+            text.split_inclusive('\n').map(split_line_end).unzip();
         let count = |wanted: &str| ends.iter().filter(|end| **end == wanted).count();
-        let is_foreign = count("\r\n") > count("\n");
+        let uses_crlf = count("\r\n") > count("\n");
         Self {
-            end: if is_foreign { "\r\n" } else { "\n" },
+            end: if uses_crlf { "\r\n" } else { "\n" },
             ends_with_newline: text.is_empty() || text.ends_with('\n'),
             lines,
             ends,
         }
     }
 
-    /// Lines with their ends.
+    /// Returns lines with their line ends.
     fn join_lines(&self, range: Range<usize>) -> impl Iterator<Item = (&'a str, &'a str)> {
         let lines = self.lines[range.clone()].iter().copied();
         lines.zip(self.ends[range].iter().copied())
     }
 
-    /// The lines as a text again, whose last line ends as the patch says, or as it did.
+    /// Joins the lines. The last line ends as the patch says, otherwise as before.
     fn join(&self, mut lines: Vec<(&str, &str)>, newline: Option<bool>) -> String {
         let last = lines.len().saturating_sub(1);
         for (at, (_, end)) in lines.iter_mut().enumerate() {
-            let is_wanted = at < last || newline.unwrap_or(self.ends_with_newline);
-            *end = match (is_wanted, end.is_empty()) {
+            let needs_end = at < last || newline.unwrap_or(self.ends_with_newline);
+            *end = match (needs_end, end.is_empty()) {
                 (true, true) => self.end,
                 (true, false) => end,
                 (false, _) => "",
             };
         }
-        let pieces = lines.iter().flat_map(|(line, end)| [*line, *end]);
-        pieces.collect()
+        let parts = lines.iter().flat_map(|(line, end)| [*line, *end]);
+        parts.collect()
     }
 }
 
-/// A line and its end.
-fn parted(whole: &str) -> (&str, &str) {
-    let line = whole.strip_suffix('\n').unwrap_or(whole);
-    let line = match line.len() < whole.len() {
-        true => line.strip_suffix('\r').unwrap_or(line),
-        false => line,
+/// Splits a line from its line end.
+fn split_line_end(full: &str) -> (&str, &str) {
+    let line = full.strip_suffix('\n').unwrap_or(full);
+    let line = if line.len() < full.len() {
+        line.strip_suffix('\r').unwrap_or(line)
+    } else {
+        line
     };
-    whole.split_at(line.len())
+    full.split_at(line.len())
 }
 
-/// The line where a piece begins.
-fn find(lines: &[&str], hunk: &Hunk, from: usize, looks: &mut usize) -> Result<usize, String> {
+/// Returns the index of the line where a hunk starts.
+fn find(
+    lines: &[&str],
+    hunk: &Hunk,
+    from: usize,
+    comparisons: &mut usize,
+) -> Result<usize, String> {
     let start = match &hunk.after {
         Some(heading) => after(lines, heading, from)?,
         None => from,
@@ -107,22 +114,22 @@ fn find(lines: &[&str], hunk: &Hunk, from: usize, looks: &mut usize) -> Result<u
         })
         .collect();
     if old.is_empty() {
-        // Nothing to look for: after its heading, at its line, or at the end.
-        let said = hunk
+        // Nothing to match: use the given line, otherwise the line after the heading, otherwise the end.
+        let given = hunk
             .line
             .map(|line| line.saturating_sub(1).clamp(start, lines.len()));
         let headed = hunk.after.as_ref().map(|_| start);
-        return Ok(said.or(headed).unwrap_or(lines.len()));
+        return Ok(given.or(headed).unwrap_or(lines.len()));
     }
-    for look in MATCH_LEVELS {
-        let places = candidate_positions(lines, &old, start, look, looks)?;
-        if !places.is_empty() {
-            return choose_position(&places, hunk, lines.len(), old.len());
+    for normalize in MATCH_LEVELS {
+        let positions = candidate_positions(lines, &old, start, normalize, comparisons)?;
+        if !positions.is_empty() {
+            return choose_position(&positions, hunk, lines.len(), old.len());
         }
     }
     let first = old.first().copied().unwrap_or_default();
     Err(format!(
-        "these lines were not found, beginning with {first:?}"
+        "these lines were not found, starting with {first:?}"
     ))
 }
 
@@ -139,57 +146,62 @@ fn candidate_positions(
     lines: &[&str],
     old: &[&str],
     from: usize,
-    look: fn(&str) -> &str,
-    looks: &mut usize,
+    normalize: fn(&str) -> &str,
+    comparisons: &mut usize,
 ) -> Result<Vec<usize>, String> {
     let last = (lines.len() + 1).saturating_sub(old.len());
-    let mut places = Vec::new();
+    let mut positions = Vec::new();
     for at in from..last {
-        let alike = |(a, b): &(&&str, &&str)| look(a) == look(b);
-        let same = old.iter().zip(&lines[at..]).take_while(alike).count();
-        if same == old.len() {
-            places.push(at);
+        let matches = |(a, b): &(&&str, &&str)| normalize(a) == normalize(b);
+        let matched = old.iter().zip(&lines[at..]).take_while(matches).count();
+        if matched == old.len() {
+            positions.push(at);
         }
-        *looks = looks
-            .checked_sub(same + 1)
-            .ok_or("it would take too long to find its place, make it shorter")?;
+        *comparisons = comparisons
+            .checked_sub(matched + 1)
+            .ok_or("it would take too long to locate: make it shorter")?;
     }
-    Ok(places)
+    Ok(positions)
 }
 
-/// One of several places, if there is a reason for it.
+/// Chooses one of several positions, if the hunk identifies it.
 fn choose_position(
-    places: &[usize],
+    positions: &[usize],
     hunk: &Hunk,
     total: usize,
     length: usize,
 ) -> Result<usize, String> {
     if hunk.at_end {
-        let last = places.iter().copied().find(|at| at + length == total);
+        let last = positions.iter().copied().find(|at| at + length == total);
         return last.ok_or_else(|| "these lines are not at the end of the file".to_owned());
     }
     if let Some(line) = hunk.line {
-        let near = |at: &usize| at.abs_diff(line.saturating_sub(1));
-        let best = places.iter().copied().min_by_key(near);
-        let is_tie =
-            best.is_some_and(|best| places.iter().filter(|at| near(at) == near(&best)).count() > 1);
+        let distance = |at: &usize| at.abs_diff(line.saturating_sub(1));
+        let best = positions.iter().copied().min_by_key(distance);
+        let is_tie = best.is_some_and(|best| {
+            positions
+                .iter()
+                .filter(|at| distance(at) == distance(&best))
+                .count()
+                > 1
+        });
         if let (Some(best), false) = (best, is_tie) {
             return Ok(best);
         }
     }
-    match places {
+    match positions {
         [only] => Ok(*only),
-        // A heading was given to say which.
+        // The heading selects the first position after it.
         [first, ..] if hunk.after.is_some() => Ok(*first),
         _ => {
-            let lines: Vec<String> = places
+            let lines: Vec<String> = positions
                 .iter()
                 .take(10)
                 .map(|at| (at + 1).to_string())
                 .collect();
             Err(format!(
-                "these lines occur {} times (lines {}), give more of what is around them",
-                places.len(),
+                "these lines occur {} times (lines {}), include more context",
+                positions.len(),
                 lines.join(", ")
             ))
         }
@@ -201,8 +213,8 @@ mod tests {
     use super::*;
     use crate::patch::{FilePatch, parse_patch};
 
-    fn check(text: &str, piece: &str) -> Result<String, String> {
-        let patch = format!("*** Begin Patch\n*** Update File: x\n{piece}\n*** End Patch");
+    fn check(text: &str, hunk: &str) -> Result<String, String> {
+        let patch = format!("*** Begin Patch\n*** Update File: x\n{hunk}\n*** End Patch");
         let FilePatch::Update { hunks, .. } = &parse_patch(&patch).unwrap()[0] else {
             panic!("not an update")
         };
@@ -210,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_goes_where_its_lines_are() {
+    fn hunk_is_applied_where_its_lines_match() {
         assert_eq!(check("a\nb\nc\n", " a\n-b\n+x\n c").unwrap(), "a\nx\nc\n");
         assert_eq!(check("a\nb\nc\n", "-a\n@@\n-c\n+y").unwrap(), "b\ny\n");
         assert_eq!(check("a\nb", " b\n+c").unwrap(), "a\nb\nc");
@@ -220,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_occur_twice_need_a_reason() {
+    fn ambiguous_lines_need_a_heading_or_end_marker() {
         let text = "fn a() {\n  x\n}\nfn b() {\n  x\n}\n";
         assert!(
             check(text, "-  x\n+  y")
@@ -249,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn spaces_and_line_ends_of_the_file_are_kept() {
+    fn spaces_and_line_ends_of_the_file_are_preserved() {
         assert_eq!(
             check("a  \r\nb\r\nc\r\n", " a\n-b\n+x").unwrap(),
             "a  \r\nx\r\nc\r\n"
@@ -261,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_not_touched_keep_their_own_ends() {
+    fn unchanged_lines_keep_their_line_ends() {
         let mixed = "a\r\nb\nc\nd\n";
         assert_eq!(check(mixed, "-c\n+x").unwrap(), "a\r\nb\nx\nd\n");
         assert_eq!(check("a\nb\r\nc", " c\n+d").unwrap(), "a\nb\r\nc\nd");
@@ -270,23 +282,24 @@ mod tests {
     }
 
     #[test]
-    fn p12_a_patch_that_takes_forever_is_refused() {
+    fn p12_patch_with_too_many_comparisons_is_rejected() {
         let text = "x\n".repeat(200_000);
-        let piece = format!("{}-y", "-x\n".repeat(100_000));
-        assert!(check(&text, &piece).unwrap_err().contains("too long"));
+        let hunk = format!("{}-y", "-x\n".repeat(100_000));
+        assert!(check(&text, &hunk).unwrap_err().contains("too long"));
     }
 
     #[test]
-    fn a_diff_with_lines_that_cannot_be_is_applied_or_refused() {
+    fn diff_with_impossible_line_numbers_is_applied() {
         for heading in [
             "-0,1 +0,1",
             "-18446744073709551615,0 +1,1",
             "-18446744073709551615,1 +1,1",
             "-0,0 +0,1",
         ] {
-            let body = match heading.contains(",0 ") {
-                true => "+y\n",
-                false => "-x\n+y\n",
+            let body = if heading.contains(",0 ") {
+                "+y\n"
+            } else {
+                "-x\n+y\n"
             };
             let files = parse_patch(&format!("--- a/f\n+++ b/f\n@@ {heading} @@\n{body}")).unwrap();
             let FilePatch::Update { hunks, .. } = &files[0] else {
@@ -300,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_line_ends_as_the_diff_says() {
+    fn last_line_end_follows_the_diff() {
         const MARK: &str = "\\ No newline at end of file\n";
         for (before, after, body) in [
             ("a", "a\n", format!("-a\n{MARK}+a\n")),
@@ -316,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_diff_goes_to_the_nearest_of_several_places() {
+    fn diff_is_applied_at_the_nearest_position() {
         let text = "x\n".repeat(9);
         let files = parse_patch("--- a/f\n+++ b/f\n@@ -4 +4 @@\n-x\n+y\n").unwrap();
         let FilePatch::Update { hunks, .. } = &files[0] else {
@@ -329,9 +342,9 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Any patch on any text is applied or refused.
+        /// Any patch on any text is applied or rejected.
         #[test]
-        fn no_patch_breaks_the_reader(
+        fn any_patch_does_not_panic(
             text in "([ab]?\r?\n){0,8}[ab]?",
             lines in proptest::collection::vec("(@@( [ab]| -[0-9],[0-9] \\+[0-9],[0-9] @@)?|[ +-][ab]?|\\*\\*\\* End of File|--- a/x|\\+\\+\\+ b/x)", 0..10),
         ) {

@@ -1,8 +1,8 @@
-//! `apply_patch`: several files changed at once, all or none.
+//! `apply_patch`: changes several files, all or none.
 //!
-//! A patch is read ([`parse`], or [`unified`] for plain diffs), each change is found its place in the
-//! text of its file ([`place`]), and only when all of them fit is anything written ([`apply`]). The
-//! first three are pure.
+//! A patch is parsed ([`parse`], or [`unified`] for plain diffs), the position of each hunk in its file is
+//! located ([`locate`]), and files are written only if all hunks match ([`apply`]). The first three do no
+//! I/O.
 
 mod apply;
 mod locate;
@@ -13,14 +13,14 @@ pub use apply::apply_patch;
 
 pub(crate) use apply::ApplyPatch;
 
-/// What is to be done to one file.
+/// The change to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FilePatch {
-    /// Make it; there must be none.
+    /// Create the file. It must not exist.
     Add { path: String, content: String },
-    /// Remove it; it must be there.
+    /// Delete the file. It must exist.
     Delete { path: String },
-    /// Change pieces of it, and perhaps its name.
+    /// Change parts of the file, and optionally move it.
     Update {
         path: String,
         to: Option<String>,
@@ -29,7 +29,7 @@ pub(crate) enum FilePatch {
 }
 
 impl FilePatch {
-    /// The files that it is about: one, or two where it is moved.
+    /// Returns the affected files: one, or two if the file is moved.
     fn paths(self) -> impl Iterator<Item = String> {
         let (path, to) = match self {
             Self::Add { path, .. } | Self::Delete { path } => (path, None),
@@ -39,33 +39,33 @@ impl FilePatch {
     }
 }
 
-/// One piece of a file that is to be changed.
+/// One changed part of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Hunk {
-    /// A line to look for first, after which the piece stands.
+    /// A line that precedes the hunk and is searched for first.
     pub(crate) after: Option<String>,
-    /// The line, from 1, where the piece is said to begin.
+    /// The line, counted from 1, at which the hunk starts according to the patch.
     pub(crate) line: Option<usize>,
-    /// Its lines, in order.
+    /// The lines, in order.
     pub(crate) lines: Vec<HunkLine>,
-    /// Whether it is the last piece of the file.
+    /// Whether the hunk is at the end of the file.
     pub(crate) at_end: bool,
-    /// Whether the file then ends with a line end, where the patch changes that.
+    /// Whether the file ends with a line end after the patch, if the patch changes that.
     pub(crate) newline: Option<bool>,
 }
 
-/// One line of a piece.
+/// One line of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum HunkLine {
-    /// Stays.
+    /// Unchanged.
     Keep(String),
-    /// Goes.
+    /// Removed.
     Remove(String),
-    /// Comes.
+    /// Added.
     Add(String),
 }
 
-/// Reads a patch in whichever form it is.
+/// Parses a patch in either format.
 pub(crate) fn parse_patch(text: &str) -> Result<Vec<FilePatch>, String> {
     let text = text.trim_matches('\n');
     if text.trim_start().starts_with("*** Begin Patch") {

@@ -1,4 +1,4 @@
-//! Reads the form that begins with `*** Begin Patch`. Pure.
+//! Parses the format that starts with `*** Begin Patch`. Does no I/O.
 
 use super::{FilePatch, Hunk, HunkLine};
 
@@ -22,7 +22,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<FilePatch>, String> {
         if let Some(path) = line.strip_prefix(ADD) {
             files.push(FilePatch::Add {
                 path: path.trim().to_owned(),
-                content: added(&mut lines)?,
+                content: parse_added(&mut lines)?,
             });
         } else if let Some(path) = line.strip_prefix(DELETE) {
             files.push(FilePatch::Delete {
@@ -34,7 +34,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<FilePatch>, String> {
             files.push(FilePatch::Update {
                 path: path.trim().to_owned(),
                 to: to.map(|to| to.trim().to_owned()),
-                hunks: hunks(&mut lines)?,
+                hunks: parse_hunks(&mut lines)?,
             });
         } else if !line.is_empty() {
             return Err(format!(
@@ -55,13 +55,13 @@ fn is_heading(line: &str) -> bool {
     line.starts_with("*** ") && line.trim_end() != END_OF_FILE
 }
 
-/// The text of a new file: every line with a plus before it.
-fn added(lines: &mut Lines<'_>) -> Result<String, String> {
+/// Parses the content of a new file: lines with a leading plus.
+fn parse_added(lines: &mut Lines<'_>) -> Result<String, String> {
     let mut content = String::new();
     while let Some((at, line)) = lines.next_if(|(_, line)| !is_heading(line)) {
         let Some(text) = line.strip_prefix('+') else {
             return Err(format!(
-                "line {}: each line of a new file begins with +",
+                "line {}: each line of a new file must start with +",
                 at + 1
             ));
         };
@@ -71,7 +71,7 @@ fn added(lines: &mut Lines<'_>) -> Result<String, String> {
     Ok(content)
 }
 
-fn hunks(lines: &mut Lines<'_>) -> Result<Vec<Hunk>, String> {
+fn parse_hunks(lines: &mut Lines<'_>) -> Result<Vec<Hunk>, String> {
     let mut hunks: Vec<Hunk> = Vec::new();
     let mut current = Hunk::default();
     while let Some((at, line)) = lines.next_if(|(_, line)| !is_heading(line)) {
@@ -87,9 +87,9 @@ fn hunks(lines: &mut Lines<'_>) -> Result<Vec<Hunk>, String> {
             current.at_end = true;
             continue;
         }
-        current.lines.push(changed(line).ok_or_else(|| {
+        current.lines.push(parse_line(line).ok_or_else(|| {
             format!(
-                "line {}: expected a line that begins with space, +, - or @@",
+                "line {}: expected a line that starts with space, +, - or @@",
                 at + 1
             )
         })?);
@@ -100,8 +100,8 @@ fn hunks(lines: &mut Lines<'_>) -> Result<Vec<Hunk>, String> {
     Ok(hunks)
 }
 
-/// One line of a piece; an empty one is an empty line that stays.
-pub(super) fn changed(line: &str) -> Option<HunkLine> {
+/// Parses one line of a hunk. An empty line is an unchanged empty line.
+pub(super) fn parse_line(line: &str) -> Option<HunkLine> {
     let rest = |mark: char| line.strip_prefix(mark).map(str::to_owned);
     if line.is_empty() {
         return Some(HunkLine::Keep(String::new()));
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_part_is_read() {
+    fn all_sections_are_parsed() {
         let text = "*** Begin Patch\n*** Add File: a.txt\n+one\n+\n*** Delete File: b\n*** Update File: c\n\
             *** Move to: d\n@@ fn main() {\n keep\n-old\n+new\n\n@@\n-x\n*** End of File\n*** End Patch";
         let files = parse(text).unwrap();
@@ -147,8 +147,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_line() {
-        for (text, said) in [
+    fn errors_name_the_line() {
+        for (text, expected) in [
             ("*** Begin Patch\n", "`*** End Patch` is missing"),
             ("*** Begin Patch\n*** End Patch", "changes no file"),
             (
@@ -165,7 +165,7 @@ mod tests {
             ),
         ] {
             let error = parse(text).unwrap_err();
-            assert!(error.contains(said), "{error}");
+            assert!(error.contains(expected), "{error}");
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Reads unified diffs, as `git diff` writes them. Modes are not read: a patch changes text. Pure.
+//! Parses unified diffs, as written by `git diff`. File modes are ignored. Does no I/O.
 
-use super::parse::changed;
+use super::parse::parse_line;
 use super::{FilePatch, Hunk, HunkLine};
 
 pub(super) fn parse(text: &str) -> Result<Vec<FilePatch>, String> {
@@ -28,7 +28,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<FilePatch>, String> {
     Ok(files)
 }
 
-/// The path without its prefix and time; nothing for `/dev/null`.
+/// Returns the path without its prefix and timestamp, or `None` for `/dev/null`.
 fn path(text: &str) -> Option<String> {
     let text = text.split('\t').next().unwrap_or(text).trim();
     let bare = text.strip_prefix("a/").or_else(|| text.strip_prefix("b/"));
@@ -37,7 +37,7 @@ fn path(text: &str) -> Option<String> {
 
 fn file(old: Option<String>, new: Option<String>, hunks: Vec<Hunk>) -> Result<FilePatch, String> {
     match (old, new) {
-        (None, None) => Err("a file that is neither before nor after".to_owned()),
+        (None, None) => Err("both paths are /dev/null".to_owned()),
         (Some(path), None) => Ok(FilePatch::Delete { path }),
         (None, Some(path)) => {
             let newline = hunks.last().and_then(|hunk| hunk.newline);
@@ -64,20 +64,20 @@ fn file(old: Option<String>, new: Option<String>, hunks: Vec<Hunk>) -> Result<Fi
 
 type Lines<'a> = std::iter::Peekable<std::iter::Enumerate<std::str::Lines<'a>>>;
 
-/// One piece: as many lines as its heading says.
+/// Parses one hunk, with as many lines as its heading states.
 fn hunk(at: usize, heading: &str, lines: &mut Lines<'_>) -> Result<Hunk, String> {
-    let wrong = || format!("line {}: expected `@@ -line,count +line,count @@`", at + 1);
+    let invalid = || format!("line {}: expected `@@ -line,count +line,count @@`", at + 1);
     let mut ranges = heading.split(' ').skip(1);
     let (start, mut old) = ranges
         .next()
         .and_then(|text| range(text, '-'))
-        .ok_or_else(wrong)?;
+        .ok_or_else(invalid)?;
     let (_, mut new) = ranges
         .next()
         .and_then(|text| range(text, '+'))
-        .ok_or_else(wrong)?;
+        .ok_or_else(invalid)?;
     let mut hunk = Hunk {
-        // An empty piece is said to stand after its line, any other at its line.
+        // The line number of an empty old range is the line before the hunk.
         line: Some(if old == 0 {
             start.saturating_add(1)
         } else {
@@ -86,13 +86,13 @@ fn hunk(at: usize, heading: &str, lines: &mut Lines<'_>) -> Result<Hunk, String>
         ..Hunk::default()
     };
     while old > 0 || new > 0 {
-        let (at, line) = lines.next().ok_or("the diff ends within a piece")?;
+        let (at, line) = lines.next().ok_or("the diff ends within a hunk")?;
         if line.starts_with('\\') {
             hunk.no_newline();
             continue;
         }
         let line =
-            changed(line).ok_or_else(|| format!("line {}: not a line of a piece", at + 1))?;
+            parse_line(line).ok_or_else(|| format!("line {}: not a line of a hunk", at + 1))?;
         match &line {
             HunkLine::Keep(_) => (old, new) = (old.saturating_sub(1), new.saturating_sub(1)),
             HunkLine::Remove(_) => old = old.saturating_sub(1),
@@ -107,7 +107,8 @@ fn hunk(at: usize, heading: &str, lines: &mut Lines<'_>) -> Result<Hunk, String>
 }
 
 impl Hunk {
-    /// The line before this mark has no line end: the old file's last, the new one's, or both.
+    /// Handles the mark that the preceding line has no line end: the last line of the old file, of the new
+    /// one, or of both.
     fn no_newline(&mut self) {
         self.newline = match (self.lines.last(), self.newline) {
             (Some(HunkLine::Remove(_)), _) => Some(true),
@@ -130,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_git_writes_is_read() {
+    fn git_diff_is_parsed() {
         let text = "diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -3,2 +3,2 @@ fn main\n keep\n-old\n+new\n\
             \\ No newline at end of file\n--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+hello\n--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-bye\n";
         let files = parse(text).unwrap();
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_or_binary_is_refused() {
+    fn truncated_and_binary_diffs_are_rejected() {
         for text in [
             "--- a/x\n",
             "--- a/x\n+++ b/x\n@@ -1,9 +1 @@\n-a\n",

@@ -1,10 +1,10 @@
-//! The list: what `shell_run` takes without a second thought.
+//! The commands that `shell_run` accepts by default.
 
-/// The commands that a shell tool is expected to run. A program in the workspace itself, named by a
-/// relative path, needs no entry.
+/// The commands that `shell_run` accepts by default. A program in the workspace itself, named by a relative
+/// path, needs no entry.
 #[rustfmt::skip]
 pub const ALLOWED_COMMANDS: &[&str] = &[
-    // Looking.
+    // Inspection.
     "ls", "cat", "head", "tail", "find", "grep", "egrep", "fgrep", "rg", "fd", "tree", "stat", "file", "du", "df",
     "less", "more", "wc", "nl", "od", "xxd", "hexdump", "strings", "which", "whereis", "type", "locate", "readlink", "realpath",
     "basename", "dirname", "pwd", "date", "uname", "whoami", "id", "env", "printenv", "nproc", "ps", "hostname", "getconf",
@@ -31,10 +31,10 @@ pub const ALLOWED_COMMANDS: &[&str] = &[
     // Python.
     "python", "python3", "pytest", "py.test", "pip", "pip3", "pipx", "uv", "uvx", "poetry", "pdm", "hatch", "tox", "nox",
     "ruff", "black", "isort", "flake8", "pylint", "mypy", "pyright", "coverage", "ipython", "pre-commit", "virtualenv",
-    // The shell's own.
+    // Shell builtins.
     "cd", "true", "false", "test", "[", "[[", ":", "export", "unset", "set", "shopt", "source", ".", "read", "wait", "jobs", "kill",
     "sleep", "exit", "return", "break", "continue", "shift", "local", "declare", "typeset", "readonly", "let", "trap", "ulimit",
     "umask", "getopts", "mapfile", "readarray", "pushd", "popd", "dirs", "hash", "alias", "command", "exec", "eval", "builtin",
-    // Those that run others, which are held against the list too.
+    // Commands that run other commands. Those are checked against the list too.
     "sh", "bash", "dash", "zsh", "xargs", "nice", "nohup", "timeout", "time", "stdbuf", "parallel", "watch", "script",
 ];

@@ -1,66 +1,66 @@
-//! The friendly first answer: which command of a text is not expected to work here. Pure.
+//! The pre-check of a command line: finds a command that is not expected to work. Does no I/O.
 
 use std::path::Path;
 
 use super::allowed_commands::ALLOWED_COMMANDS;
 use super::lexer::{SimpleCommand, parse_commands};
 
-/// Words that come before a command and are none.
+/// Words that precede a command.
 const PREFIX_WORDS: &[&str] = &[
     "if", "then", "elif", "else", "while", "until", "do", "!", "{", "time", "command", "builtin",
     "exec", "nohup",
 ];
 
-/// Words that need no look.
+/// Shell keywords that are not checked.
 const SYNTAX: &[&str] = &[
     "fi", "done", "esac", "}", "for", "case", "select", "function", "in",
 ];
 
-/// Commands that run the one that follows their own options.
+/// Commands that run the command after their own options.
 const WRAPPER_COMMANDS: &[&str] = &[
     "env", "xargs", "nice", "timeout", "stdbuf", "setsid", "watch",
 ];
 
-/// Options of those that take the next word.
+/// Options of these commands that take the next word as value.
 const VALUE_OPTIONS: &[&str] = &["-I", "-u", "-d", "-a", "-E", "-s", "-k", "-C"];
 
 /// Shells, which run the text after `-c`.
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh"];
 
-/// What is in the way of a command text.
+/// The first blocked command of a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct BlockedCommand {
-    /// The command, as it was written.
+    /// The command as written.
     pub(super) command: String,
-    /// Why, and what to do instead.
+    /// The reason, and what to do instead.
     pub(super) why: &'static str,
 }
 
-const UNKNOWN: &str = "not on the list of commands";
-const CLIMBS: &str =
-    "it steps out of the workspace; every call begins in the workspace's own folder";
-const UNREADABLE: &str = "a quote or a bracket is not closed";
-const COMPUTED: &str = "the name of the command is computed; write it out";
+const UNKNOWN: &str = "not in the list of allowed commands";
+const PARENT_ESCAPE: &str =
+    "the path leaves the workspace; every call starts in the workspace directory";
+const UNPARSABLE: &str = "a quote or a bracket is not closed";
+const COMPUTED: &str = "the command name is computed; write it literally";
 const REMOVES: &str =
-    "files are deleted with apply_patch, or with `git rm` or `git clean` where git knows them";
-const NETWORK: &str = "there is no network here";
+    "delete files with apply_patch, or in a git repository with `git rm` or `git clean`";
+const NETWORK: &str = "network access is not available";
 
-/// The first command that is not expected to work, if there is one.
+/// Returns the first command that is not expected to work, if any.
 pub(super) fn find_blocked(text: &str, allowed: &[String]) -> Option<BlockedCommand> {
     let Some(found) = parse_commands(text) else {
         return Some(BlockedCommand {
             command: text.trim().to_owned(),
-            why: UNREADABLE,
+            why: UNPARSABLE,
         });
     };
-    let own: Vec<&str> = found
+    let functions: Vec<&str> = found
         .iter()
         .filter(|command| command.words[0] == "function")
         .filter_map(|command| command.words.get(1).map(String::as_str))
         .collect();
     let known = |name: &str| {
         ALLOWED_COMMANDS.contains(&name)
-            || own.contains(&name)
+            || functions.contains(&name)
             || allowed.iter().any(|other| other == name)
     };
     found.iter().find_map(|command| {
@@ -72,18 +72,18 @@ pub(super) fn find_blocked(text: &str, allowed: &[String]) -> Option<BlockedComm
     })
 }
 
-/// What is against a simple command.
+/// Returns the reason to block a simple command, if any.
 fn check_command(command: &SimpleCommand, known: &dyn Fn(&str) -> bool) -> Option<&'static str> {
     let words: Vec<&str> = command.words.iter().map(String::as_str).collect();
     if words.iter().any(|word| has_parent_escape(word)) {
-        return Some(CLIMBS);
+        return Some(PARENT_ESCAPE);
     }
     check_words(&words, known, 0)
 }
 
 fn check_words(words: &[&str], known: &dyn Fn(&str) -> bool, depth: usize) -> Option<&'static str> {
-    let begins = words.iter().position(|word| !is_before(word))?;
-    let (name, rest) = words[begins..].split_first()?;
+    let start = words.iter().position(|word| !is_prefix(word))?;
+    let (name, rest) = words[start..].split_first()?;
     if SYNTAX.contains(name) || is_number(name) {
         return None;
     }
@@ -97,10 +97,10 @@ fn check_words(words: &[&str], known: &dyn Fn(&str) -> bool, depth: usize) -> Op
     if SHELLS.contains(&bare) {
         let script = rest.iter().position(|word| is_script_flag(word));
         let text = script.and_then(|at| rest.get(at + 1))?;
-        return inner(text, known);
+        return check_script(text, known);
     }
     if bare == "eval" {
-        return inner(&rest.join(" "), known);
+        return check_script(&rest.join(" "), known);
     }
     if WRAPPER_COMMANDS.contains(&bare) {
         let other = (0..rest.len()).find(|at| !is_option(rest, *at))?;
@@ -116,9 +116,9 @@ fn check_words(words: &[&str], known: &dyn Fn(&str) -> bool, depth: usize) -> Op
     None
 }
 
-fn inner(text: &str, known: &dyn Fn(&str) -> bool) -> Option<&'static str> {
+fn check_script(text: &str, known: &dyn Fn(&str) -> bool) -> Option<&'static str> {
     let Some(found) = parse_commands(text) else {
-        return Some(UNREADABLE);
+        return Some(UNPARSABLE);
     };
     found
         .iter()
@@ -129,9 +129,9 @@ fn check_name(name: &str, known: &dyn Fn(&str) -> bool) -> Option<&'static str> 
     if name.contains(['$', '`', '*', '?']) && !name.starts_with('[') {
         return Some(COMPUTED);
     }
-    let is_own = name.contains('/') && !name.starts_with('/') && !name.starts_with('~');
+    let is_workspace_path = name.contains('/') && !name.starts_with('/') && !name.starts_with('~');
     let bare = base(name);
-    if is_own && !is_destructive(bare) || known(bare) {
+    if is_workspace_path && !is_destructive(bare) || known(bare) {
         return None;
     }
     Some(match bare {
@@ -141,7 +141,7 @@ fn check_name(name: &str, known: &dyn Fn(&str) -> bool) -> Option<&'static str> 
     })
 }
 
-/// Whether a name says what must not be meant, wherever it lies.
+/// Returns `true` if the name is destructive in any directory.
 fn is_destructive(name: &str) -> bool {
     matches!(name, "rm" | "dd" | "format" | "shred") || name.starts_with("mkfs")
 }
@@ -151,8 +151,8 @@ fn base(name: &str) -> &str {
     file.unwrap_or(name)
 }
 
-/// A reserved word or an assignment before the command itself.
-fn is_before(word: &str) -> bool {
+/// Returns `true` for a reserved word or an assignment before the command itself.
+fn is_prefix(word: &str) -> bool {
     PREFIX_WORDS.contains(&word) || is_assignment(word)
 }
 
@@ -167,7 +167,8 @@ fn is_assignment(word: &str) -> bool {
     })
 }
 
-/// An option, its value, an assignment or a number: what stands between `timeout` and its command.
+/// Returns `true` for an option, its value, an assignment or a number: the words between `timeout` and its
+/// command.
 fn is_option(words: &[&str], at: usize) -> bool {
     let word = words[at];
     let before = at.checked_sub(1).map(|before| words[before]);
@@ -187,7 +188,7 @@ fn is_script_flag(word: &str) -> bool {
     word.starts_with('-') && !word.starts_with("--") && word.ends_with('c')
 }
 
-/// Whether a word is a path, or carries one, that steps above where it begins.
+/// Returns `true` if the word is or contains a path that leads above its start.
 fn has_parent_escape(word: &str) -> bool {
     word.split(['=', ':', ',']).any(|path| {
         let mut depth = 0_i32;
@@ -206,12 +207,12 @@ fn has_parent_escape(word: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn why(text: &str) -> Option<(String, &'static str)> {
-        find_blocked(text, &["terraform".to_owned()]).map(|blocked| (blocked.command, blocked.why))
+    fn blocked_reason(text: &str) -> Option<(String, &'static str)> {
+        find_blocked(text, &["terraform".to_owned()]).map(|found| (found.command, found.why))
     }
 
     #[test]
-    fn every_command_that_was_promised_is_taken() {
+    fn documented_commands_are_allowed() {
         for name in [
             "ls",
             "cat",
@@ -235,12 +236,12 @@ mod tests {
             "diff",
             "terraform",
         ] {
-            assert_eq!(why(&format!("{name} x")), None);
+            assert_eq!(blocked_reason(&format!("{name} x")), None);
         }
     }
 
     #[test]
-    fn what_a_model_writes_every_day_is_taken() {
+    fn common_command_lines_are_allowed() {
         for text in [
             "cd sub && cargo test 2>&1 | tail -n 20",
             "for f in *.py; do python -m py_compile \"$f\" || exit 1; done",
@@ -259,12 +260,12 @@ mod tests {
             "[[ -n \"$A\" ]] && echo yes; ! false; { ls; }",
             "/usr/bin/python3 x.py; sed -i 's/../x/' a",
         ] {
-            assert_eq!(why(text), None, "{text}");
+            assert_eq!(blocked_reason(text), None, "{text}");
         }
     }
 
     #[test]
-    fn what_destroys_is_blocked_wherever_it_stands() {
+    fn destructive_commands_are_blocked_in_every_position() {
         for (text, command) in [
             ("rm -rf build", "rm -rf build"),
             ("ls; rm x", "rm x"),
@@ -292,7 +293,7 @@ mod tests {
             ("ls 'x", "ls 'x"),
         ] {
             assert_eq!(
-                why(text).map(|(command, _)| command).as_deref(),
+                blocked_reason(text).map(|(command, _)| command).as_deref(),
                 Some(command),
                 "{text}"
             );
@@ -300,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_steps_out_is_blocked() {
+    fn path_above_workspace_is_blocked() {
         for text in [
             "cat ../x",
             "cat a/../../x",
@@ -311,17 +312,21 @@ mod tests {
             "cat /../etc",
             "tar -xf a.tar --directory=a/../..",
         ] {
-            assert_eq!(why(text).map(|(_, why)| why), Some(CLIMBS), "{text}");
+            assert_eq!(
+                blocked_reason(text).map(|(_, why)| why),
+                Some(PARENT_ESCAPE),
+                "{text}"
+            );
         }
         for text in ["cat a/../b", "git diff a..b", "echo ... ..a", "cat ./x"] {
-            assert_eq!(why(text), None, "{text}");
+            assert_eq!(blocked_reason(text), None, "{text}");
         }
     }
 
     proptest::proptest! {
-        /// Any text is judged, and what comes of it says where.
+        /// Any text is checked without a panic, and a blocked command is a part of the text.
         #[test]
-        fn no_text_breaks_the_judge(text in "[a-z\"'`$(){}<>&|;#\\\\ \n\t=./-]{0,60}") {
+        fn any_text_does_not_panic(text in "[a-z\"'`$(){}<>&|;#\\\\ \n\t=./-]{0,60}") {
             let length = find_blocked(&text, &[]).map_or(0, |blocked| blocked.command.len());
             proptest::prop_assert!(length <= text.len());
         }

@@ -1,27 +1,27 @@
-//! Takes a shell's text apart into simple commands. Pure, and only as exact as a hint has to be.
+//! Splits a shell text into simple commands. Does no I/O, and is only as exact as the pre-check needs.
 
-/// One simple command: its words without quotes, redirections' targets among them.
+/// One simple command: its words without quotes, including the targets of redirections.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct SimpleCommand {
-    /// The words; the first names the program.
+    /// The words; the first one names the program.
     pub(super) words: Vec<String>,
-    /// As it was written.
+    /// The command as written.
     pub(super) text: String,
 }
 
-/// How deep substitutions may be nested before the text is called unreadable.
-const DEPTH: usize = 16;
+/// The maximum nesting of substitutions. Deeper text is treated as unparsable.
+const MAX_DEPTH: usize = 16;
 
-/// The simple commands of a text, those in substitutions included; `None` if it cannot be read.
+/// Returns the simple commands of a text, including those in substitutions, or `None` if it cannot be parsed.
 pub(super) fn parse_commands(text: &str) -> Option<Vec<SimpleCommand>> {
     commands_at(text, 0)
 }
 
 fn commands_at(text: &str, depth: usize) -> Option<Vec<SimpleCommand>> {
-    if depth > DEPTH {
+    if depth > MAX_DEPTH {
         return None;
     }
-    let mut reader = Lexer {
+    let mut lexer = Lexer {
         rest: text.chars().collect(),
         at: 0,
         depth,
@@ -31,8 +31,8 @@ fn commands_at(text: &str, depth: usize) -> Option<Vec<SimpleCommand>> {
         brackets: 0,
         documents: Vec::new(),
     };
-    reader.read()?;
-    Some(reader.found)
+    lexer.read()?;
+    Some(lexer.found)
 }
 
 struct Lexer {
@@ -41,11 +41,11 @@ struct Lexer {
     depth: usize,
     found: Vec<SimpleCommand>,
     current: SimpleCommand,
-    /// Where the current command begins.
+    /// Where the current command starts.
     start: usize,
     /// How many subshells are open.
     brackets: usize,
-    /// Ends of here-documents that begin at the next line, and whether tabs before them count.
+    /// The delimiters of here-documents that start at the next line, and whether leading tabs are stripped.
     documents: Vec<(String, bool)>,
 }
 
@@ -67,7 +67,7 @@ impl Lexer {
                     self.start = self.at;
                 }
                 ';' | '&' | '|' => {
-                    // `&>` and `>&` belong to redirections.
+                    // `&>` and `>&` are redirections.
                     if letter == '&' && self.peek(1) == Some('>') {
                         self.at += 1;
                         continue;
@@ -101,7 +101,7 @@ impl Lexer {
         self.start = self.at;
     }
 
-    /// A subshell, an array, or a function's brackets.
+    /// Opens a subshell, an array, or the parentheses of a function.
     fn open(&mut self) {
         let is_function = self.current.words.len() == 1 && self.peek(1) == Some(')');
         if is_function {
@@ -144,7 +144,7 @@ impl Lexer {
             self.at += 1;
         }
         if self.peek(0) == Some('(') {
-            // A process in place of a file.
+            // Process substitution.
             let inner = self.balanced()?;
             return self.nested(&inner);
         }
@@ -164,7 +164,7 @@ impl Lexer {
         } else if !self.current.words.is_empty() {
             self.current.words.push(target);
         } else {
-            // `> file command`: the word is no program.
+            // `> file command`: the word is not a program.
             self.found.push(SimpleCommand {
                 words: vec![":".to_owned(), target],
                 text: String::new(),
@@ -193,7 +193,7 @@ impl Lexer {
         }
     }
 
-    /// One word without its quotes. What would be put in for a `$` stays as it is written.
+    /// Reads one word without its quotes. Expansions with `$` are not expanded.
     fn word(&mut self) -> Option<String> {
         let mut word = String::new();
         let from = self.at;
@@ -258,7 +258,7 @@ impl Lexer {
         word.push('$');
         self.at += 1;
         match (self.peek(0), self.peek(1)) {
-            // Sums are no commands, but what is substituted in them is.
+            // Arithmetic is not a command. Substitutions inside it are not checked.
             (Some('('), Some('(')) => drop(self.balanced()?),
             (Some('('), _) => {
                 let inner = self.balanced()?;
@@ -283,7 +283,7 @@ impl Lexer {
         Some(inner)
     }
 
-    /// What stands between brackets, quotes minded.
+    /// Returns the text between parentheses, taking quotes into account.
     fn balanced(&mut self) -> Option<String> {
         let from = self.at + 1;
         let mut open = 0_usize;
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn chains_pipes_and_lines_are_commands_each() {
+    fn chains_pipes_and_lines_are_split() {
         check("ls -l", &["ls -l"]);
         check(
             "a; b && c || d | e & f\ng",
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_hold_words_together_and_substitutions_do_not() {
+    fn quotes_group_words_and_substitutions_are_commands() {
         check("grep 'a;b' \"c|d\" e\\;f", &["grep a;b c|d e;f"]);
         check("echo \"$(rm x)\" `dd y`", &["rm x", "dd y", "echo $ `"]);
         check("echo $(cat <(ls))", &["ls", "cat", "echo $"]);
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn redirections_are_words_and_documents_are_not_commands() {
+    fn redirection_targets_are_words_and_here_documents_are_skipped() {
         check("a > b 2>&1 < c", &["a b 2 1 c"]);
         check("cat <<EOF > x\nrm -rf /\nEOF\nls", &["cat x", "ls"]);
         check("cat <<-'END'\n\trm\n\tEND\nls", &["cat", "ls"]);
@@ -350,13 +350,13 @@ mod tests {
     }
 
     #[test]
-    fn functions_and_patterns_are_told_apart_from_commands() {
+    fn functions_and_case_patterns_are_not_commands() {
         check(":(){ :|:& };:", &["function :", "{ :", ":", "}", ":"]);
         check("case $x in a) b;; c) d;; esac", &["b", "d", "esac"]);
     }
 
     #[test]
-    fn what_does_not_end_cannot_be_read() {
+    fn unclosed_text_cannot_be_parsed() {
         for text in [
             "echo 'a",
             "echo \"a",

@@ -1,13 +1,13 @@
 //! Tools that run programs.
 //!
-//! `shell_run` answers twice. The first answer is friendly and quick: a command that is not on the list,
-//! or a path that steps out of the workspace, is *blocked* with a sentence, before anything runs. It is a
-//! hint to a model and no wall: a program that is on the list can do whatever a program can do. The wall
-//! is the kernel's: every command runs behind the sandbox in its profile *tool*, and nothing runs where
-//! there is no sandbox.
+//! `shell_run` checks a command in two stages. The pre-check is fast: a command that is not in the list, or a
+//! path that leaves the workspace, is *blocked* with an explanation before anything runs. It is a hint for
+//! the model, not a security boundary: a program in the list can do whatever a program can do. The boundary
+//! is enforced by the kernel: every command runs in the sandbox with the profile *tool*, and without a
+//! sandbox nothing runs.
 //!
-//! So chains, pipes, redirections, loops and substitutions are allowed, since a model needs them; each
-//! command in them is held against the list.
+//! Chains, pipes, redirections, loops and substitutions are allowed, because a model needs them. Each command
+//! in them is checked against the list.
 
 mod allowed_commands;
 mod hint;

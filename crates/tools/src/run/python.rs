@@ -1,4 +1,4 @@
-//! `python_run`: the project's tests, or a piece of Python.
+//! `python_run`: runs the project's tests, or Python code.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use super::runner::{CommandLimits, CommandRunner};
 use crate::handler::ToolHandler;
 use crate::results::{PyRunResult, ShellResult};
 
-/// Becomes Python, by whichever name it goes. It is looked for behind the walls: a Python of the home folder, which comes
-/// first on many machines, is not to be seen there.
+/// Executes Python under either of its names. It is searched inside the sandbox, where a Python in the home
+/// directory, which precedes the system's on many machines, is not visible.
 macro_rules! become_python {
     () => {
         r#"for python in python python3; do
     command -v "$python" > /dev/null && exec "$python" "$@" < /dev/null
 done
-echo "python: not found in PATH, or hidden by the sandbox: install it, or add its folder to sandbox.readable" >&2
+echo "python: not found in PATH, or hidden by the sandbox: install it, or add its directory to sandbox.readable" >&2
 exit 127"#
     };
 }
@@ -29,7 +29,7 @@ exit 127"#
 /// Python with the arguments of the script.
 const WITH_ARGUMENTS: &str = become_python!();
 
-/// Puts what it reads into a file of the private temporary folder, and becomes Python on that file.
+/// Writes its stdin to a file in the private temporary directory, and runs Python on that file.
 const FROM_FILE: &str = concat!(
     r#"cat > "$TMPDIR/snippet.py" || exit 1
 set -- "$TMPDIR/snippet.py"
@@ -37,14 +37,14 @@ set -- "$TMPDIR/snippet.py"
     become_python!()
 );
 
-/// What to run.
+/// The arguments of `python_run`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Input {
-    /// "pytest" for the project's tests, "snippet" for the code given.
+    /// "pytest" for the project's tests, "snippet" for the given code.
     mode: String,
     /// The code to run, for "snippet".
     code: Option<String>,
-    /// How many seconds it may take. Leave out for two minutes.
+    /// The timeout in seconds. Omit it for two minutes.
     timeout_secs: Option<u64>,
 }
 
@@ -53,8 +53,8 @@ pub(crate) struct PythonRun(pub(crate) Arc<CommandRunner>);
 
 impl ToolHandler for PythonRun {
     const NAME: &'static str = "python_run";
-    const DESCRIPTION: &'static str = "Run the workspace's tests with pytest, or a piece of Python code, \
-        in the workspace's folder. It cannot reach the network or write outside of the workspace.";
+    const DESCRIPTION: &'static str = "Run the workspace's tests with pytest, or Python code, \
+        in the workspace directory. It cannot reach the network or write outside of the workspace.";
     const KIND: ToolKind = ToolKind::Execute;
     type Input = Input;
 
@@ -97,8 +97,8 @@ async fn python(
         ("pytest", _) => shell.args(["-c", WITH_ARGUMENTS, "sh", "-m", "pytest", "-q"]),
         ("snippet", Some(code)) => shell
             .args(["-c", FROM_FILE])
-            // The snippet lies elsewhere, so it must be told where the project's modules are.
-            .env("PYTHONPATH", runner.folder())
+            // The snippet is in another directory, so Python needs the path of the project's modules.
+            .env("PYTHONPATH", runner.dir())
             .stdin(Stdin::Bytes(code.into_bytes())),
         ("snippet", None) => return ShellResult::failed("snippet: code is required", 2).into(),
         _ => return ShellResult::failed(format!("unknown mode: {mode}"), 2).into(),

@@ -1,32 +1,30 @@
-//! Runs one command behind the walls, within its limits.
+//! Runs a command in the sandbox, within its limits.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use windlass_core::limits::OUTPUT_BYTES;
-use windlass_sandbox::{
-    CommandSpec, Error, ExitReason, Output, ProcessLimits as Bounds, Profile, Sandbox,
-};
+use windlass_sandbox::{CommandSpec, Error, ExitReason, Output, ProcessLimits, Profile, Sandbox};
 
 use crate::results::ShellResult;
 
-/// What a command that a model asked for may use up.
+/// The limits of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandLimits {
-    /// The time it has when the model does not say.
+    /// The timeout, if the model sets none.
     pub deadline: Duration,
-    /// The most time a model can give it.
+    /// The maximum timeout that a model can set.
     pub longest: Duration,
-    /// What is kept of both outputs together, head and tail of each.
+    /// The maximum size of both outputs together. Each one is truncated to its head and tail.
     pub output_bytes: usize,
-    /// How many processes and threads there may be at once.
+    /// The maximum number of concurrent processes and threads.
     pub processes: u64,
-    /// The largest file it may write.
+    /// The maximum size of a file that the command writes.
     pub file_bytes: u64,
 }
 
 impl Default for CommandLimits {
-    /// Two minutes, at most ten; 1 MiB of output; 1,024 processes; files of 2 GiB.
+    /// A timeout of two minutes, at most ten; 1 MiB of output; 1,024 processes; files of 2 GiB.
     fn default() -> Self {
         Self {
             deadline: Duration::from_secs(120),
@@ -38,12 +36,12 @@ impl Default for CommandLimits {
     }
 }
 
-/// A folder, the walls around it, and what may be used up there.
+/// A directory with its sandbox and limits.
 #[derive(Debug)]
 pub(crate) struct CommandRunner {
-    /// Or why nothing is run.
+    /// The sandbox, or the reason why no command is run.
     sandbox: Result<Sandbox, String>,
-    folder: PathBuf,
+    dir: PathBuf,
     limits: CommandLimits,
     pub(super) allowed: Vec<String>,
 }
@@ -51,38 +49,38 @@ pub(crate) struct CommandRunner {
 impl CommandRunner {
     pub(crate) fn new(
         sandbox: Result<Sandbox, String>,
-        folder: &Path,
+        dir: &Path,
         limits: CommandLimits,
         allowed: Vec<String>,
     ) -> Self {
         Self {
             sandbox,
-            folder: folder.to_owned(),
+            dir: dir.to_owned(),
             limits,
             allowed,
         }
     }
 
-    pub(super) fn folder(&self) -> &Path {
-        &self.folder
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
     }
 
-    /// A command in the folder, with an environment in which programs do not wait for a person.
+    /// Creates a command in the directory, with an environment in which programs do not wait for input.
     pub(super) fn spec(&self, program: &str, seconds: Option<u64>) -> CommandSpec {
-        // A model that says 0 means that it does not care.
-        let asked = seconds.filter(|seconds| *seconds > 0);
-        let deadline = asked.map_or(self.limits.deadline, Duration::from_secs);
-        let bounds = Bounds {
+        // Some models pass 0 for an unspecified timeout.
+        let requested = seconds.filter(|seconds| *seconds > 0);
+        let deadline = requested.map_or(self.limits.deadline, Duration::from_secs);
+        let limits = ProcessLimits {
             deadline: deadline.min(self.limits.longest),
             output_bytes: self.limits.output_bytes / 2,
             processes: self.limits.processes,
             file_bytes: Some(self.limits.file_bytes),
-            ..Bounds::default()
+            ..ProcessLimits::default()
         };
-        // An attempt's clone borrows objects, without which git knows no history.
-        let borrowed = windlass_workspace::readable_dirs(&self.folder).into_iter();
-        let walls = borrowed.fold(Profile::tool(), Profile::read);
-        CommandSpec::new(program, &self.folder, walls)
+        // The clone of an attempt shares git objects, without which git has no history.
+        let shared = windlass_workspace::readable_dirs(&self.dir).into_iter();
+        let profile = shared.fold(Profile::tool(), Profile::read);
+        CommandSpec::new(program, &self.dir, profile)
             .env("PAGER", "cat")
             .env("GIT_PAGER", "cat")
             .env("GIT_TERMINAL_PROMPT", "0")
@@ -90,10 +88,10 @@ impl CommandRunner {
             .env("TERM", "dumb")
             .env("NO_COLOR", "1")
             .env("PYTHONDONTWRITEBYTECODE", "1")
-            .limits(bounds)
+            .limits(limits)
     }
 
-    /// Runs the first of several commands whose program there is.
+    /// Runs the first command whose program exists.
     pub(super) async fn run(&self, choices: Vec<CommandSpec>) -> ShellResult {
         let sandbox = match &self.sandbox {
             Ok(sandbox) => sandbox,

@@ -1,4 +1,4 @@
-//! `shell_run`: a command as one would type it.
+//! `shell_run`: runs a shell command line.
 
 use std::sync::Arc;
 
@@ -15,15 +15,15 @@ use super::runner::{CommandLimits, CommandRunner};
 use crate::handler::ToolHandler;
 use crate::results::ShellResult;
 
-/// The kernel takes no argument of 128 KiB or more.
-const TEXT_BYTES: usize = 128 << 10;
+/// The kernel accepts no argument of 128 KiB or more.
+const MAX_COMMAND_BYTES: usize = 128 << 10;
 
-/// What to run.
+/// The arguments of `shell_run`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Input {
     /// The command line. Pipes, chains and redirections work; there is no network and no input.
     cmd: String,
-    /// How many seconds it may take. Leave out for two minutes.
+    /// The timeout in seconds. Omit it for two minutes.
     timeout_secs: Option<u64>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct ShellRun(pub(crate) Arc<CommandRunner>);
 
 impl ToolHandler for ShellRun {
     const NAME: &'static str = "shell_run";
-    const DESCRIPTION: &'static str = "Run a shell command in the workspace's folder. \
+    const DESCRIPTION: &'static str = "Run a shell command in the workspace directory. \
         It cannot reach the network or write outside of the workspace.";
     const KIND: ToolKind = ToolKind::Execute;
     type Input = Input;
@@ -49,9 +49,9 @@ impl ToolHandler for ShellRun {
     }
 }
 
-/// Runs a command line in a folder, behind the sandbox.
+/// Runs a command line in a directory, in the sandbox.
 ///
-/// A command that is not on the list is answered by `blocked: …` and code 126, and nothing is run.
+/// A command that is not allowed returns `blocked: …` and code 126, and nothing is run.
 pub async fn shell_run(sandbox: &Sandbox, root: &Root, cmd: &str) -> ShellResult {
     let runner = CommandRunner::new(
         Ok(sandbox.clone()),
@@ -62,7 +62,7 @@ pub async fn shell_run(sandbox: &Sandbox, root: &Root, cmd: &str) -> ShellResult
     shell(&runner, cmd, None).await.0
 }
 
-/// The result, and why it is what it is when nothing was run.
+/// Returns the result, and the reason if the command was blocked.
 async fn shell(
     runner: &CommandRunner,
     cmd: &str,
@@ -77,15 +77,16 @@ async fn shell(
             None,
         );
     }
-    if cmd.len() >= TEXT_BYTES {
-        let said = format!("the command is longer than {TEXT_BYTES} bytes: write it to a file");
-        return (ShellResult::failed(said, 2), None);
+    if cmd.len() >= MAX_COMMAND_BYTES {
+        let message =
+            format!("the command is longer than {MAX_COMMAND_BYTES} bytes: write it to a file");
+        return (ShellResult::failed(message, 2), None);
     }
     if let Some(blocked) = find_blocked(cmd, &runner.allowed) {
-        let said = format!("blocked: {}", blocked.command);
-        return (ShellResult::failed(said, 126), Some(blocked.why));
+        let message = format!("blocked: {}", blocked.command);
+        return (ShellResult::failed(message, 126), Some(blocked.why));
     }
-    // Models write for bash; every machine has at least the other.
+    // Models write for bash. Every machine has at least `sh`.
     let choices = ["bash", "sh"].map(|shell| runner.spec(shell, seconds).args(["-c", cmd]));
     (runner.run(choices.into()).await, None)
 }

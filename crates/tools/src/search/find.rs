@@ -1,4 +1,4 @@
-//! Looks for the pattern in every file and writes down what it finds.
+//! Searches every file for the pattern and formats the matches.
 
 use std::fmt::Write;
 use std::fs::File;
@@ -17,24 +17,26 @@ use super::walk::walk;
 use crate::results::FSResult;
 use crate::truncate;
 
-/// The matches shown unless the model says otherwise, and the most it can ask for.
-const MATCHES: (u32, u32) = (200, 2_000);
-/// The most lines around a match.
-const CONTEXT: u32 = 20;
-/// What is shown of one line.
+/// The default number of matches.
+const DEFAULT_MATCHES: u32 = 200;
+/// The maximum number of matches.
+const MAX_MATCHES: u32 = 2_000;
+/// The maximum number of context lines.
+const MAX_CONTEXT: u32 = 20;
+/// The maximum length of a line in the result.
 const LINE_BYTES: usize = 400;
-/// The largest file that is searched.
+/// The maximum size of a file that is searched.
 const FILE_BYTES: u64 = 16 << 20;
 
-/// What a pattern may take up, as it is made and as it is used: one of a few letters can ask for gigabytes.
+/// The maximum memory of a compiled pattern. A short pattern can require gigabytes.
 const PATTERN_BYTES: usize = 8 << 20;
 
-/// The lines that match, as `path:line:text`; lines around them as `path-line-text`.
+/// Returns the matching lines as `path:line:text`, and context lines as `path-line-text`.
 pub fn search(root: &Root, query: &SearchQuery) -> Result<FSResult, PathError> {
     search_until(root, query, &AtomicBool::new(false))
 }
 
-/// The same, until told to stop.
+/// Like [`search`], until `stop` is set.
 pub(super) fn search_until(
     root: &Root,
     query: &SearchQuery,
@@ -47,8 +49,13 @@ pub(super) fn search_until(
         }
     };
     let mut searcher = searcher(query);
-    let mut report = MatchWriter::new(query.max_matches.unwrap_or(MATCHES.0).min(MATCHES.1));
-    let walked = walk(
+    let mut report = MatchWriter::new(
+        query
+            .max_matches
+            .unwrap_or(DEFAULT_MATCHES)
+            .min(MAX_MATCHES),
+    );
+    let result = walk(
         root,
         query.path.as_deref().unwrap_or("."),
         stop,
@@ -56,11 +63,14 @@ pub(super) fn search_until(
             if globs.matched(path, false).is_ignore() {
                 return ControlFlow::Continue(());
             }
-            // What cannot be opened was not there to be searched.
+            // Files that cannot be opened are skipped.
             let Ok(file) = root.open_file(path) else {
                 return ControlFlow::Continue(());
             };
-            if file.metadata().is_ok_and(|found| found.len() > FILE_BYTES) {
+            if file
+                .metadata()
+                .is_ok_and(|metadata| metadata.len() > FILE_BYTES)
+            {
                 report.too_large += 1;
                 return ControlFlow::Continue(());
             }
@@ -73,7 +83,7 @@ pub(super) fn search_until(
             }
         },
     );
-    match walked {
+    match result {
         Ok(()) => Ok(FSResult::done(report.into_text())),
         Err(error) => FSResult::from_path_error("search", error),
     }
@@ -90,69 +100,70 @@ fn pattern(query: &SearchQuery) -> Result<RegexMatcher, String> {
         .size_limit(PATTERN_BYTES)
         .dfa_size_limit(PATTERN_BYTES)
         .build(&query.pattern)
-        .map_err(|error| format!("the pattern cannot be used: {error}"))
+        .map_err(|error| format!("invalid pattern: {error}"))
 }
 
 fn globs(query: &SearchQuery) -> Result<Override, String> {
     let mut builder = OverrideBuilder::new("");
     if let Some(glob) = &query.glob {
         let added = builder.add(glob);
-        added.map_err(|error| format!("the glob cannot be used: {error}"))?;
+        added.map_err(|error| format!("invalid glob: {error}"))?;
     }
     builder
         .build()
-        .map_err(|error| format!("the glob cannot be used: {error}"))
+        .map_err(|error| format!("invalid glob: {error}"))
 }
 
 fn searcher(query: &SearchQuery) -> Searcher {
-    let around = query.context.min(CONTEXT) as usize;
+    let context = query.context.min(MAX_CONTEXT) as usize;
     SearcherBuilder::new()
         .line_number(true)
-        .before_context(around)
-        .after_context(around)
+        .before_context(context)
+        .after_context(context)
         .binary_detection(BinaryDetection::quit(0))
-        // A line longer than this ends the search of its file.
+        // A longer line ends the search of its file.
         .heap_limit(Some(FILE_BYTES as usize))
         .build()
 }
 
-/// A file that ends as soon as the search is told to stop, so that no pattern outlives it by more than a piece.
+/// A file that ends when the search is stopped, so that a search continues for at most one buffer.
 struct StoppableReader<'a> {
     file: File,
     stop: &'a AtomicBool,
 }
 
 impl Read for StoppableReader<'_> {
-    fn read(&mut self, piece: &mut [u8]) -> io::Result<usize> {
-        match self.stop.load(Ordering::Relaxed) {
-            true => Ok(0),
-            false => self.file.read(piece),
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.stop.load(Ordering::Relaxed) {
+            Ok(0)
+        } else {
+            self.file.read(buffer)
         }
     }
 }
 
-/// What was found so far.
+/// Collects the matches.
 struct MatchWriter {
     path: String,
     text: String,
     matches: u32,
-    most: u32,
+    max_matches: u32,
     too_large: u32,
 }
 
 impl MatchWriter {
-    fn new(most: u32) -> Self {
+    fn new(max_matches: u32) -> Self {
         Self {
             path: String::new(),
             text: String::new(),
             matches: 0,
-            most,
+            max_matches,
             too_large: 0,
         }
     }
 
     fn is_full(&self) -> bool {
-        self.matches >= self.most || self.text.len() >= OUTPUT_BYTES
+        self.matches >= self.max_matches || self.text.len() >= OUTPUT_BYTES
     }
 
     fn line(&mut self, number: Option<u64>, mark: char, bytes: &[u8]) {

@@ -1,4 +1,4 @@
-//! `search`: lines that match a pattern, in the files that git would not ignore.
+//! `search`: finds lines that match a pattern, in files that git does not ignore.
 
 mod find;
 mod ignore_rules;

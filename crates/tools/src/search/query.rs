@@ -1,4 +1,4 @@
-//! What is searched for, and the tool.
+//! The query and the tool.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,28 +15,29 @@ use super::find::search_until;
 use crate::handler::{ToolHandler, blocking};
 use crate::results::FSResult;
 
-/// How long a search may take.
+/// The time limit of a search.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// What to search for.
+/// The arguments of `search`.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub struct SearchQuery {
-    /// A regular expression, as ripgrep takes it.
+    /// A regular expression in ripgrep's syntax.
     pub pattern: String,
-    /// The folder or file to search, relative to the workspace. Leave out for all of it.
+    /// The directory or file to search, relative to the workspace. Omit it to search the whole workspace.
     pub path: Option<String>,
-    /// Only files that match this, such as `*.rs` or `src/**/*.ts`; with `!` before it, all others.
+    /// Search only files that match this glob, such as `*.rs` or `src/**/*.ts`; with a leading `!`, all
+    /// others.
     pub glob: Option<String>,
-    /// Take the pattern as plain text.
+    /// Treat the pattern as literal text.
     #[serde(default)]
     pub literal: bool,
-    /// Take capital and small letters as the same.
+    /// Ignore case.
     #[serde(default)]
     pub ignore_case: bool,
-    /// How many lines to show before and after each match, at most 20.
+    /// The number of context lines before and after each match, at most 20.
     #[serde(default)]
     pub context: u32,
-    /// The most matches to show. Leave out for 200.
+    /// The maximum number of matches. Omit it for 200.
     pub max_matches: Option<u32>,
 }
 
@@ -46,25 +47,26 @@ pub(crate) struct Search(pub(crate) Root);
 impl ToolHandler for Search {
     const NAME: &'static str = "search";
     const DESCRIPTION: &'static str = "Search the workspace's files for lines that match a regular expression. \
-        Files that git ignores and binary files are left out. Gives path:line:text.";
+        Files that git ignores and binary files are skipped. Returns path:line:text.";
     const KIND: ToolKind = ToolKind::Read;
     type Input = SearchQuery;
 
     fn run(&self, query: SearchQuery) -> BoxFuture<'_, Result<ToolOutput>> {
         let root = self.0.clone();
-        // Told to stop when nobody waits any more, or nobody should.
+        // Stops the search when the future is dropped or the deadline passes.
         let stop = StopOnDrop(Arc::default());
-        let told = Arc::clone(&stop.0);
+        let stopped = Arc::clone(&stop.0);
         Box::pin(async move {
-            let searched = blocking(move || search_until(&root, &query, &told));
-            match tokio::time::timeout(DEADLINE, searched).await {
-                Ok(result) => Ok(result??.into()),
+            let result = blocking(move || search_until(&root, &query, &stopped));
+            match tokio::time::timeout(DEADLINE, result).await {
+                Ok(output) => Ok(output??.into()),
                 Err(_) => {
                     drop(stop);
                     let after = DEADLINE.as_secs();
-                    let said =
-                        format!("search: took longer than {after} s: name a folder or a glob");
-                    Ok(FSResult::failed(said).into())
+                    let message = format!(
+                        "search: took longer than {after} s: set path or glob to narrow it"
+                    );
+                    Ok(FSResult::failed(message).into())
                 }
             }
         })

@@ -1,4 +1,4 @@
-//! Goes through the files beneath a folder, through the root and through no link.
+//! Walks the files under a directory through the root, without following links.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use windlass_workspace::paths::{PathError, PathKind, Root};
 
 use super::ignore_rules::IgnoreRules;
 
-/// The most names that are looked at in one folder.
-const NAMES: usize = 100_000;
+/// The maximum number of names that are read in one directory.
+const MAX_NAMES: usize = 100_000;
 
-/// Shows every file that is not ignored, in order, until told to stop.
+/// Calls `visit` for every file that is not ignored, in order, until it breaks or `stop` is set.
 pub(super) fn walk(
     root: &Root,
     start: &str,
@@ -25,53 +25,53 @@ pub(super) fn walk(
         let _ = visit(start);
         return Ok(());
     }
-    // The first folder must be one; what goes wrong deeper is passed over.
+    // The start must be a directory. Errors in subdirectories are skipped.
     root.list(if start.is_empty() { "." } else { start }, 1)?;
-    let mut waiting = vec![(start.to_owned(), rules_above(root, start))];
-    while let Some((folder, above)) = waiting.pop() {
+    let mut pending = vec![(start.to_owned(), rules_above(root, start))];
+    while let Some((dir, parent)) = pending.pop() {
         if stop.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let shown = if folder.is_empty() { "." } else { &folder };
-        let Ok(listing) = root.list(shown, NAMES) else {
+        let list_path = if dir.is_empty() { "." } else { &dir };
+        let Ok(listing) = root.list(list_path, MAX_NAMES) else {
             continue;
         };
-        let ignored = IgnoreRules::load(root, &folder, above);
-        let mut deeper = Vec::new();
+        let rules = IgnoreRules::load(root, &dir, parent);
+        let mut subdirs = Vec::new();
         for entry in listing.entries {
-            let is_folder = entry.kind == PathKind::Folder;
-            let path = if folder.is_empty() {
+            let is_dir = entry.kind == PathKind::Folder;
+            let path = if dir.is_empty() {
                 entry.name.clone()
             } else {
-                format!("{folder}/{}", entry.name)
+                format!("{dir}/{}", entry.name)
             };
-            if entry.name == ".git" || ignored.is_ignored(&path, is_folder) {
+            if entry.name == ".git" || rules.is_ignored(&path, is_dir) {
                 continue;
             }
-            if is_folder {
-                deeper.push((path, Some(Arc::clone(&ignored))));
+            if is_dir {
+                subdirs.push((path, Some(Arc::clone(&rules))));
                 continue;
             }
-            let is_over = stop.load(Ordering::Relaxed)
+            let done = stop.load(Ordering::Relaxed)
                 || entry.kind == PathKind::File && visit(&path).is_break();
-            if is_over {
+            if done {
                 return Ok(());
             }
         }
-        waiting.extend(deeper.into_iter().rev());
+        pending.extend(subdirs.into_iter().rev());
     }
     Ok(())
 }
 
-/// The rules of the folders above the one where the walk begins.
+/// Returns the rules of the directories above the start.
 fn rules_above(root: &Root, start: &str) -> Option<Arc<IgnoreRules>> {
-    let mut above = None;
+    let mut parent = None;
     if start.is_empty() || start.split('/').any(|part| part == "..") {
         return None;
     }
     let ends = start.match_indices('/').map(|(at, _)| at);
     for end in std::iter::once(0).chain(ends) {
-        above = Some(IgnoreRules::load(root, &start[..end], above));
+        parent = Some(IgnoreRules::load(root, &start[..end], parent));
     }
-    above
+    parent
 }

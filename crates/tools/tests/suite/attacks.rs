@@ -1,4 +1,4 @@
-//! The attack list for file changes, through the tools: each fails closed, and nothing outside is touched.
+//! Attacks on file tools: each one fails, and nothing outside the workspace changes.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::support::{Tools, User};
 
-/// Every tool that takes a path, with this one.
+/// Returns calls of every tool that takes a path, with the given path.
 fn calls(path: &str) -> Vec<(&'static str, Value)> {
     let patch =
         |action: &str| json!({"patch": format!("*** Begin Patch\n{action}\n*** End Patch")});
@@ -71,7 +71,7 @@ fn assert_untouched(user: &User) {
 }
 
 #[tokio::test]
-async fn p17_a_path_that_leaves_is_an_error_of_every_tool() {
+async fn p17_path_outside_workspace_is_an_error_of_every_tool() {
     let (user, tools) = user();
     let absolute = user.home().join("outside/secret").display().to_string();
     for path in [
@@ -85,7 +85,7 @@ async fn p17_a_path_that_leaves_is_an_error_of_every_tool() {
         "etc/new",
     ] {
         for (tool, input) in calls(path) {
-            // The prefix of a diff's path belongs to the form, so this one names a drive of nobody.
+            // A diff strips the prefix of a path, so this path names an unknown drive.
             let error = tools.try_call(tool, input.clone()).await;
             let error = error.expect_err(&format!("{tool} {input}"));
             assert_eq!(error.to_string(), "path escapes sandbox", "{tool} {path}");
@@ -95,7 +95,7 @@ async fn p17_a_path_that_leaves_is_an_error_of_every_tool() {
 }
 
 #[tokio::test]
-async fn p17_a_path_that_is_none_or_nobodys_is_a_result() {
+async fn p17_invalid_or_protected_path_is_a_failed_result() {
     let (user, tools) = user();
     let project = user.project();
     mknodat(
@@ -107,7 +107,7 @@ async fn p17_a_path_that_is_none_or_nobodys_is_a_result() {
     )
     .unwrap();
     let device = rustix::fs::makedev(1, 5);
-    // Only root can make a device.
+    // Only root can create a device.
     let _ = mknodat(
         CWD,
         project.join("device"),
@@ -153,7 +153,7 @@ async fn p17_a_path_that_is_none_or_nobodys_is_a_result() {
 }
 
 #[tokio::test]
-async fn p17_a_hard_link_to_outside_is_not_written_through() {
+async fn p17_write_to_hard_link_does_not_change_the_outside_file() {
     let (user, tools) = user();
     let secret = user.home().join("outside/secret");
     for (tool, input) in [
@@ -176,7 +176,7 @@ async fn p17_a_hard_link_to_outside_is_not_written_through() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn p17_a_link_swapped_in_during_the_work_leads_nowhere() {
+async fn p17_link_swapped_in_during_a_call_is_not_followed() {
     let (user, tools) = user();
     let project = user.project();
     std::fs::write(project.join("folder/secret"), "canary\n").unwrap();

@@ -1,4 +1,4 @@
-//! The names, the shapes and the exact words that were promised.
+//! The documented names, types and messages.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -12,7 +12,7 @@ use windlass_tools::{
     python_run, shell_run, tool_schema,
 };
 
-use super::support::{User, said};
+use super::support::{User, text_of};
 
 fn fs(ok: bool, detail: &str) -> FSResult {
     FSResult {
@@ -22,7 +22,7 @@ fn fs(ok: bool, detail: &str) -> FSResult {
 }
 
 #[test]
-fn files_speak_as_promised() {
+fn file_tools_return_documented_results() {
     let user = User::new();
     let root = user.root();
     let wrote = fs_write(&root, "a/b/c.txt", "one\ntwo\n").unwrap();
@@ -40,7 +40,7 @@ fn files_speak_as_promised() {
     );
     assert_eq!(
         fs_read(&root, "a").unwrap(),
-        fs(false, "read: a: is a folder, not a file")
+        fs(false, "read: a: is a directory, not a file")
     );
     user.put("binary", "");
     std::fs::write(user.project().join("binary"), [0xff, 0xfe]).unwrap();
@@ -57,9 +57,9 @@ fn files_speak_as_promised() {
     }
 }
 
-/// Root may do everything, so the test gives its powers away first. They come back with the next thread.
+/// Root has all permissions, so the test drops them first, on a separate thread.
 #[test]
-fn what_the_system_forbids_is_a_result() {
+fn permission_denied_is_a_failed_result() {
     use std::os::unix::fs::PermissionsExt;
     let user = User::new();
     user.put("locked/file", "x");
@@ -79,7 +79,7 @@ fn what_the_system_forbids_is_a_result() {
 }
 
 #[tokio::test]
-async fn commands_speak_as_promised() {
+async fn command_tools_return_documented_results() {
     let user = User::new();
     let (root, sandbox) = (user.root(), user.sandbox(Mechanism::Bubblewrap).await);
     let shell = |ok, stdout: &str, stderr: &str, code| ShellResult {
@@ -144,7 +144,7 @@ async fn commands_speak_as_promised() {
             "{mode}"
         );
     }
-    // Neither the snippet nor what Python makes of it stays behind.
+    // Neither the snippet nor Python's cache files are left over.
     let names: Vec<_> = std::fs::read_dir(user.project())
         .unwrap()
         .flatten()
@@ -152,9 +152,9 @@ async fn commands_speak_as_promised() {
     assert_eq!(names.len(), 1, "{names:?}");
 }
 
-/// The real pytest, from the environment that `scripts/setup --only matrix` makes.
+/// Uses the real pytest from the environment that `scripts/setup --only matrix` creates.
 #[tokio::test]
-async fn pytest_is_run_as_a_module() {
+async fn pytest_runs_as_a_module() {
     let user = User::new();
     let repository = Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()
@@ -168,7 +168,7 @@ async fn pytest_is_run_as_a_module() {
         "test_two.py",
         "def test_two(): assert 1 + 1 == 2\ndef test_three(): assert 1 + 1 == 3\n",
     );
-    let sandbox = user.sandbox_showing(&programs).await;
+    let sandbox = user.sandbox_with_readable(&programs).await;
     let result = python_run(&sandbox, &user.root(), "pytest", None).await;
     assert_eq!(
         (result.ok, result.code),
@@ -192,9 +192,9 @@ async fn pytest_is_run_as_a_module() {
     );
 }
 
-/// Version managers put their own Python first in the path, in the home folder, which a tool does not see.
+/// Version managers put their own Python first in PATH, in the home directory, which a tool cannot see.
 #[tokio::test]
-async fn a_python_of_the_home_folder_is_passed_over() {
+async fn python_in_home_directory_is_skipped() {
     let user = User::new();
     let shim = user.write("shims/python", "#!/bin/sh\necho from home\n");
     for name in ["python", "python3"] {
@@ -202,21 +202,21 @@ async fn a_python_of_the_home_folder_is_passed_over() {
         std::fs::write(&shim, "#!/bin/sh\necho from home\n").unwrap();
         std::fs::set_permissions(&shim, PermissionsExt::from_mode(0o755)).unwrap();
     }
-    let sandbox = user.sandbox_with(shim.parent().unwrap()).await;
+    let sandbox = user.sandbox_with_path(shim.parent().unwrap()).await;
     let result = python_run(&sandbox, &user.root(), "pytest", None).await;
-    let said = format!("{}{}", result.stdout, result.stderr);
+    let output = format!("{}{}", result.stdout, result.stderr);
     assert!(
-        !said.contains("from home") && !said.contains("hidden"),
-        "{said}"
+        !output.contains("from home") && !output.contains("hidden"),
+        "{output}"
     );
     assert!(
-        said.contains("pytest") || said.contains("tests ran"),
-        "{said}"
+        output.contains("pytest") || output.contains("tests ran"),
+        "{output}"
     );
 }
 
 #[test]
-fn tools_are_offered_in_the_common_shape() {
+fn tool_schema_has_openai_format() {
     let user = User::new();
     let tools = user.files().0;
     let offered = tool_schema(&tools);
@@ -244,9 +244,9 @@ fn tools_are_offered_in_the_common_shape() {
             "properties": {
                 "path": {
                     "type": "string",
-                    "description": "The file, relative to the workspace. Missing folders are made.",
+                    "description": "The file, relative to the workspace. Missing directories are created.",
                 },
-                "content": {"type": "string", "description": "The whole text of the file."},
+                "content": {"type": "string", "description": "The complete text of the file."},
             },
             "required": ["path", "content"],
         })
@@ -254,7 +254,7 @@ fn tools_are_offered_in_the_common_shape() {
 }
 
 #[tokio::test]
-async fn tools_are_called_by_name() {
+async fn dispatch_calls_tools_by_name() {
     let user = User::new();
     let tools = user.files().0;
     let kinds: Vec<ToolKind> = tools.iter().map(|tool| tool.spec().kind).collect();
@@ -269,7 +269,7 @@ async fn tools_are_called_by_name() {
         call("fs_write", args).await.unwrap(),
         "wrote a.txt (1 lines, 1 bytes)"
     );
-    // Some models wrap their arguments into a string.
+    // Some models pass their arguments as a string.
     assert_eq!(
         call("fs_read", json!("{\"path\": \"a.txt\"}"))
             .await
@@ -278,18 +278,18 @@ async fn tools_are_called_by_name() {
     );
     assert_eq!(call("fs_list", Value::Null).await.unwrap(), "a.txt");
     let bad = call("fs_read", json!({"file": "a.txt"})).await.unwrap();
-    assert_eq!(bad, "fs_read: bad arguments: missing field `path`");
+    assert_eq!(bad, "fs_read: invalid arguments: missing field `path`");
     assert!(
         call("fs_read", json!([1]))
             .await
             .unwrap()
-            .contains("bad arguments")
+            .contains("invalid arguments")
     );
     assert!(
         call("fs_eat", json!({}))
             .await
             .unwrap()
-            .starts_with("unknown tool: fs_eat: there are fs_read")
+            .starts_with("unknown tool: fs_eat: available: fs_read")
     );
     let error = call("fs_read", json!({"path": "../a"})).await.unwrap_err();
     assert_eq!(
@@ -299,7 +299,7 @@ async fn tools_are_called_by_name() {
 }
 
 #[test]
-fn every_schema_is_one_that_strict_apis_take() {
+fn schemas_are_accepted_by_strict_apis() {
     let user = User::new();
     for tool in user.files().0 {
         let spec = tool.spec();
@@ -320,11 +320,11 @@ fn every_schema_is_one_that_strict_apis_take() {
 }
 
 #[tokio::test]
-async fn p16_nothing_is_run_where_there_are_no_walls() {
+async fn p16_no_command_runs_without_isolation() {
     let user = User::new();
     let sandbox = user.sandbox(Mechanism::None).await;
     for toolbox in [
-        LocalTools::without_isolation("no isolation: none to be had"),
+        LocalTools::without_isolation("no isolation: no mechanism is available"),
         LocalTools::new(sandbox.clone()),
     ] {
         let tools = user.tools_of(toolbox);
@@ -342,9 +342,9 @@ async fn p16_nothing_is_run_where_there_are_no_walls() {
         assert!(tools.call("fs_list", json!({})).await.success);
     }
     assert!(!user.project().join("ran").exists());
-    // Who was told what it means can have it.
+    // The caller can request it explicitly.
     let tools = user.tools_of(LocalTools::unconfined(sandbox));
-    assert_eq!(said(&tools.shell("echo ran").await), (true, "ran"));
+    assert_eq!(text_of(&tools.shell("echo ran").await), (true, "ran"));
     assert!(
         LocalTools::without_isolation("")
             .tools(Path::new("/nowhere"))

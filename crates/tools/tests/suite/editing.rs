@@ -1,4 +1,4 @@
-//! Files changed piece by piece, and several at once.
+//! Edits of single files, and patches of several.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -10,7 +10,7 @@ use windlass_tools::{LocalTools, apply_patch, fs_edit};
 use super::support::User;
 
 #[test]
-fn a_piece_of_a_file_is_replaced_or_nothing_is() {
+fn edit_replaces_unique_text_or_changes_nothing() {
     let user = User::new();
     let root = user.root();
     user.put("a.txt", "one\ntwo\none\n");
@@ -28,7 +28,7 @@ fn a_piece_of_a_file_is_replaced_or_nothing_is() {
 }
 
 #[test]
-fn a_patch_adds_changes_moves_and_deletes() {
+fn patch_adds_changes_moves_and_deletes() {
     let user = User::new();
     user.put("change", "a\nb\nc\n");
     let moved = user.put("move", "x\n");
@@ -56,20 +56,20 @@ fn a_patch_adds_changes_moves_and_deletes() {
 }
 
 #[test]
-fn p17_a_patch_that_does_not_fit_changes_nothing() {
+fn p17_patch_that_does_not_match_changes_nothing() {
     let user = User::new();
     let outside = user.write("outside", "kept");
     user.put("a", "one\none\n");
     user.put("b", "two\n");
     let first = "*** Add File: first\n+x\n*** Update File: b\n-two\n+2\n";
-    for (rest, said) in [
+    for (rest, expected) in [
         (
             "*** Update File: a\n-one\n+1\n",
-            "patch: a: piece 1: these lines occur 2 times",
+            "patch: a: hunk 1: these lines occur 2 times",
         ),
         (
             "*** Update File: a\n-three\n",
-            "patch: a: piece 1: these lines were not found",
+            "patch: a: hunk 1: these lines were not found",
         ),
         ("*** Delete File: none\n", "patch: not found: none"),
         ("*** Add File: a\n+x\n", "patch: already exists: a"),
@@ -83,14 +83,14 @@ fn p17_a_patch_that_does_not_fit_changes_nothing() {
         ),
         (
             "*** Add File: a/b\n+x\n",
-            "patch: refused: a/b: something stands",
+            "patch: refused: a/b: a parent of the path",
         ),
         ("hello\n", "patch: line 7: expected"),
     ] {
         let patch = format!("*** Begin Patch\n{first}{rest}*** End Patch");
         let result = apply_patch(&user.root(), &patch).unwrap();
         assert!(
-            !result.ok && result.detail.starts_with(said),
+            !result.ok && result.detail.starts_with(expected),
             "{}",
             result.detail
         );
@@ -115,7 +115,7 @@ fn p17_a_patch_that_does_not_fit_changes_nothing() {
 }
 
 #[tokio::test]
-async fn p12_a_long_file_is_shown_by_its_ends_and_read_by_its_lines() {
+async fn p12_long_file_is_truncated_and_readable_by_lines() {
     let user = User::new();
     let tools = user.files();
     let text: String = (0..300_000)
@@ -131,7 +131,7 @@ async fn p12_a_long_file_is_shown_by_its_ends_and_read_by_its_lines() {
     assert_eq!(read(some).await, "line 200000\nline 200001\n");
     let late = json!({"path": "long", "start_line": 900_000});
     assert_eq!(read(late).await, "[the file ends before line 900000]");
-    // Characters of several bytes survive the cut, or go whole.
+    // Multi-byte characters are not split by the truncation.
     user.put("wide", &"é".repeat(1 << 20));
     let wide = read(json!({"path": "wide"})).await;
     assert!(wide.starts_with('é') && wide.ends_with('é'));
@@ -140,9 +140,9 @@ async fn p12_a_long_file_is_shown_by_its_ends_and_read_by_its_lines() {
     assert!(read(json!({"path": "sparse"})).await.contains("bytes cut"));
 }
 
-/// What the real git says differs, put onto what it differs from.
+/// Diffs of the real git are applied to the files they were made from.
 #[tokio::test]
-async fn real_diffs_of_git_are_applied() {
+async fn real_git_diffs_are_applied() {
     let user = User::new();
     let numbers =
         |from: u32, to: u32| -> String { (from..to).map(|n| format!("{}\n", n % 7)).collect() };
@@ -150,12 +150,12 @@ async fn real_diffs_of_git_are_applied() {
     user.put("crlf.txt", "a\r\nb\r\nc\r\n");
     user.put("gone.txt", "bye\n");
     user.put("open.txt", "no newline");
-    // Making a repository is nothing that a command may do behind the walls.
+    // A sandboxed command cannot create a repository.
     let sandbox = user.sandbox(Mechanism::None).await;
     let tools = user.tools_of(LocalTools::unconfined(sandbox));
     let git = "git init -q && git add -A && git -c user.name=a -c user.email=a@b commit -qm x";
-    let made = tools.shell(git).await;
-    assert!(made.success, "{}", made.text);
+    let created = tools.shell(git).await;
+    assert!(created.success, "{}", created.text);
     let after = format!("0\nnew\n{}changed\n{}", numbers(1, 150), numbers(152, 299));
     user.put("long.txt", &after);
     user.put("crlf.txt", "a\r\nB\r\nc\r\n");
@@ -180,9 +180,9 @@ async fn real_diffs_of_git_are_applied() {
     assert!(!user.project().join("gone.txt").exists());
 }
 
-/// Rules that name places must see all of them.
+/// Permission rules with paths must see all affected files.
 #[test]
-fn a_patch_says_which_files_it_is_about() {
+fn patch_reports_all_affected_paths() {
     let user = User::new();
     let tools = LocalTools::without_isolation("a test")
         .tools(&user.project())

@@ -1,4 +1,4 @@
-//! What a search finds, and what it leaves alone.
+//! What a search finds, and what it skips.
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::json;
@@ -30,7 +30,7 @@ fn query(pattern: &str) -> SearchQuery {
 }
 
 #[test]
-fn lines_are_found_in_what_git_would_keep() {
+fn search_finds_lines_in_files_not_ignored_by_git() {
     let user = project();
     let find = |query: SearchQuery| search(&user.root(), &query).unwrap();
     assert_eq!(
@@ -75,18 +75,18 @@ fn lines_are_found_in_what_git_would_keep() {
 }
 
 #[test]
-fn what_cannot_be_searched_is_a_result() {
+fn invalid_search_is_a_failed_result() {
     let user = project();
     let find = |query: SearchQuery| search(&user.root(), &query);
-    for (query, said) in [
-        (query("("), "search: the pattern cannot be used"),
+    for (query, expected) in [
+        (query("("), "search: invalid pattern"),
         (query(""), "search: the pattern is empty"),
         (
             SearchQuery {
                 glob: Some("{".into()),
                 ..query("x")
             },
-            "search: the glob cannot be used",
+            "search: invalid glob",
         ),
         (
             SearchQuery {
@@ -98,7 +98,7 @@ fn what_cannot_be_searched_is_a_result() {
     ] {
         let result = find(query).unwrap();
         assert!(
-            !result.ok && result.detail.starts_with(said),
+            !result.ok && result.detail.starts_with(expected),
             "{}",
             result.detail
         );
@@ -114,7 +114,7 @@ fn what_cannot_be_searched_is_a_result() {
 }
 
 #[test]
-fn p12_much_is_cut_and_says_so() {
+fn p12_long_results_are_truncated_and_marked() {
     let user = User::new();
     user.put("many", &"x\n".repeat(5000));
     user.put("wide", &"x".repeat(5000));
@@ -145,9 +145,9 @@ fn p12_much_is_cut_and_says_so() {
     );
 }
 
-/// Nothing that lies in a project can make a search wait, or look elsewhere.
+/// No file of a project can block a search or lead it outside.
 #[tokio::test]
-async fn p17_pipes_and_links_are_passed_over() {
+async fn p17_pipes_and_links_are_skipped() {
     let user = project();
     user.write("outside/secret", "canary greet");
     let project = user.project();
@@ -172,11 +172,11 @@ async fn p17_pipes_and_links_are_passed_over() {
 }
 
 #[test]
-fn p12_a_pattern_that_asks_for_gigabytes_is_refused() {
+fn p12_pattern_that_needs_too_much_memory_is_rejected() {
     let user = project();
     let found = search(&user.root(), &query(r"(\w{100}\d{100}){200}")).unwrap();
     assert!(
-        !found.ok && found.detail.contains("cannot be used"),
+        !found.ok && found.detail.contains("invalid pattern"),
         "{}",
         found.detail
     );

@@ -1,8 +1,8 @@
-//! One module per promise, and what they share.
+//! One module per topic, and shared helpers.
 
 mod attacks;
 mod contract;
 mod editing;
 mod finding;
+mod sandbox;
 mod support;
-mod walls;

@@ -11,39 +11,39 @@ use windlass_sandbox::{Host, Mechanism, Sandbox};
 use windlass_tools::LocalTools;
 use windlass_workspace::paths::Root;
 
-/// The mechanisms that have walls.
-pub(crate) const BOUND: [Mechanism; 2] = [Mechanism::Bubblewrap, Mechanism::Landlock];
+/// The mechanisms that isolate.
+pub(crate) const ISOLATING: [Mechanism; 2] = [Mechanism::Bubblewrap, Mechanism::Landlock];
 
-/// A user with a home folder full of secrets, and a project in it.
+/// A user with a home directory that contains secrets, and a project in it.
 pub(crate) struct User {
-    folder: TempDir,
+    home: TempDir,
 }
 
 impl User {
     pub(crate) fn new() -> Self {
-        // Not under `/tmp`, which every command has its own of.
+        // Not under `/tmp`, because every sandboxed command has its own.
         Self::new_in(env!("CARGO_TARGET_TMPDIR"))
     }
 
-    /// At a path that a shell takes as one word without quotes.
+    /// Creates a user at a path that a shell treats as one word without quotes.
     pub(crate) fn with_plain_path() -> Self {
-        let usual = env!("CARGO_TARGET_TMPDIR");
-        let is_plain = usual
+        let default = env!("CARGO_TARGET_TMPDIR");
+        let is_plain = default
             .chars()
             .all(|c| c.is_alphanumeric() || "/-_.".contains(c));
-        Self::new_in(if is_plain { usual } else { "/tmp" })
+        Self::new_in(if is_plain { default } else { "/tmp" })
     }
 
     fn new_in(parent: &str) -> Self {
         let user = Self {
-            folder: TempDir::with_prefix_in("user-", parent).unwrap(),
+            home: TempDir::with_prefix_in("user-", parent).unwrap(),
         };
         std::fs::create_dir(user.project()).unwrap();
         user
     }
 
     pub(crate) fn home(&self) -> PathBuf {
-        self.folder.path().canonicalize().unwrap()
+        self.home.path().canonicalize().unwrap()
     }
 
     pub(crate) fn project(&self) -> PathBuf {
@@ -54,7 +54,7 @@ impl User {
         Root::open(&self.project()).unwrap()
     }
 
-    /// Puts a file into the home folder, with all folders it needs.
+    /// Writes a file in the home directory, and creates missing directories.
     pub(crate) fn write(&self, name: &str, content: &str) -> PathBuf {
         let path = self.home().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -62,7 +62,7 @@ impl User {
         path
     }
 
-    /// Puts a file into the project.
+    /// Writes a file in the project.
     pub(crate) fn put(&self, name: &str, content: &str) -> PathBuf {
         self.write(&format!("project/{name}"), content)
     }
@@ -87,16 +87,17 @@ impl User {
             .unwrap()
     }
 
-    /// The strongest sandbox, with these programs first.
-    pub(crate) async fn sandbox_with(&self, folder: &Path) -> Sandbox {
-        let first = format!("{}:", folder.display());
+    /// Returns the strongest sandbox, with these programs first in PATH.
+    pub(crate) async fn sandbox_with_path(&self, dir: &Path) -> Sandbox {
+        let first = format!("{}:", dir.display());
         Sandbox::detect(self.host(&first)).await.unwrap()
     }
 
-    /// The same, with these programs and what is installed along with them readable wherever they are.
-    pub(crate) async fn sandbox_showing(&self, folder: &Path) -> Sandbox {
-        let host = self.host(&format!("{}:", folder.display()));
-        Sandbox::detect(host.with_readable(folder.parent()))
+    /// Like [`sandbox_with_path`](Self::sandbox_with_path), with these programs and their installation
+    /// readable.
+    pub(crate) async fn sandbox_with_readable(&self, dir: &Path) -> Sandbox {
+        let host = self.host(&format!("{}:", dir.display()));
+        Sandbox::detect(host.with_readable(dir.parent()))
             .await
             .unwrap()
     }
@@ -109,9 +110,11 @@ impl User {
         Tools(toolbox.tools(&self.project()).unwrap())
     }
 
-    /// File tools, for tests that run nothing.
+    /// Returns the file tools, for tests that run no commands.
     pub(crate) fn files(&self) -> Tools {
-        self.tools_of(LocalTools::without_isolation("nothing is run in this test"))
+        self.tools_of(LocalTools::without_isolation(
+            "no command is run in this test",
+        ))
     }
 }
 
@@ -139,12 +142,12 @@ impl Tools {
     }
 }
 
-/// What came out, and whether it went well.
-pub(crate) fn said(output: &ToolOutput) -> (bool, &str) {
+/// Returns whether the call succeeded, and its text.
+pub(crate) fn text_of(output: &ToolOutput) -> (bool, &str) {
     (output.success, &output.text)
 }
 
-/// Whether a process of this machine has the mark in its command line.
+/// Returns `true` if the command line of any process contains the mark.
 pub(crate) fn is_running(mark: &str) -> bool {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     entries
@@ -152,8 +155,8 @@ pub(crate) fn is_running(mark: &str) -> bool {
         .any(|line| String::from_utf8_lossy(&line).contains(mark))
 }
 
-/// Whether within two seconds no process has the mark any more.
-pub(crate) async fn vanishes(mark: &str) -> bool {
+/// Returns `true` if no process has the mark any more, within two seconds.
+pub(crate) async fn disappears(mark: &str) -> bool {
     for _ in 0..400 {
         if !is_running(mark) {
             return true;

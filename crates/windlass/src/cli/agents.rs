@@ -1,4 +1,4 @@
-//! `windlass agents`: who is there.
+//! `windlass agents`: lists agents with version, capabilities and health.
 
 use clap::Args;
 use futures::future::join_all;
@@ -13,7 +13,7 @@ use super::exit::{CliError, Exit};
 use crate::config::{AgentConfig, Config};
 use crate::model_catalog::NOT_SERVED;
 
-/// How many agents are looked for at the same time.
+/// Maximum number of agents that are probed concurrently.
 const MAX_PARALLEL: usize = 4;
 
 #[derive(Debug, Args)]
@@ -37,12 +37,12 @@ pub(super) struct AgentRow {
     pub(super) health: Health,
 }
 
-/// How an agent is.
+/// Health of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Health {
     Ok,
-    /// What is wrong, and what to do.
+    /// The problem, and what to do about it.
     Problem(String),
 }
 
@@ -55,15 +55,22 @@ impl Agents {
             return Ok(Exit::Done);
         }
         let cells: Vec<[String; 6]> = rows.iter().map(AgentRow::cells).collect();
-        let heading = ["agent", "backend", "version", "transport", "health", "can"];
+        let heading = [
+            "agent",
+            "backend",
+            "version",
+            "transport",
+            "health",
+            "capabilities",
+        ];
         app.console.table(heading, &cells)?;
         Ok(Exit::Done)
     }
 }
 
 impl AgentRow {
-    /// The same for those who ask the server.
-    pub(super) fn to_card(self) -> AgentCard {
+    /// Converts the row for the server's API.
+    pub(super) fn into_card(self) -> AgentCard {
         let (health, detail) = match self.health {
             Health::Ok => ("ok", None),
             Health::Problem(problem) => ("problem", Some(problem)),
@@ -81,7 +88,7 @@ impl AgentRow {
         }
     }
 
-    /// What it can do stands last, or else what is wrong: both are long.
+    /// Returns the table cells. The last one is long: the capabilities, or the problem.
     fn cells(&self) -> [String; 6] {
         let (health, rest) = match &self.health {
             Health::Ok => ("ok", self.capabilities.join(" ")),
@@ -99,7 +106,7 @@ impl AgentRow {
     }
 }
 
-/// The configured agents, what is made of them, then the backends that are agents without being configured.
+/// Probes the configured agents, the composites, and the backends that work without configuration.
 pub(super) async fn rows(app: &App<'_>, config: &Config) -> Result<Vec<AgentRow>, CliError> {
     let configured = config.agents().into_iter().chain(config.composites());
     let mut agents: Vec<(AgentConfig, bool)> = configured.map(|agent| (agent, true)).collect();
@@ -109,17 +116,17 @@ pub(super) async fn rows(app: &App<'_>, config: &Config) -> Result<Vec<AgentRow>
         }
     }
     let mut rows = Vec::new();
-    // Some take seconds to say their version, so several are asked at once.
-    for some in agents.chunks(MAX_PARALLEL) {
-        let asked = some
+    // Some agents take seconds to report their version, so several are probed concurrently.
+    for chunk in agents.chunks(MAX_PARALLEL) {
+        let probes = chunk
             .iter()
             .map(|(agent, configured)| row(app, config, agent, *configured));
-        rows.extend(join_all(asked).await);
+        rows.extend(join_all(probes).await);
     }
     Ok(rows)
 }
 
-/// How a composite's nodes work together.
+/// Returns the kind of a composite.
 fn kind(composite: &AgentConfig) -> Option<&'static str> {
     let kind = composite.table.get("kind")?.as_str()?;
     let kinds = ["single", "fallback", "plan_execute"];
@@ -137,26 +144,26 @@ async fn row(app: &App<'_>, config: &Config, agent: &AgentConfig, configured: bo
         capabilities: Vec::new(),
         health: Health::Ok,
     };
-    let can = match app.open_agent(config, agent) {
+    let capabilities = match app.open_agent(config, agent) {
         Ok(handle) => handle.capabilities(),
-        Err(failure) => {
-            row.health = Health::Problem(failure.to_string());
+        Err(error) => {
+            row.health = Health::Problem(error.to_string());
             return row;
         }
     };
-    row.capabilities = can.names();
+    row.capabilities = capabilities.names();
     if let Ok(context) = &app.machine {
-        match probe(context, agent, can).await {
-            Ok(Some(seen)) => {
-                row.version = seen.version;
-                row.transport = Some(seen.transport);
-                row.capabilities = seen.capabilities.names();
+        match probe(context, agent, capabilities).await {
+            Ok(Some(found)) => {
+                row.version = found.version;
+                row.transport = Some(found.transport);
+                row.capabilities = found.capabilities.names();
             }
             Ok(None) => {}
             Err(error) => {
                 row.capabilities = Vec::new();
                 row.health = Health::Problem(match error {
-                    // Whose problem it is stands beside it.
+                    // The row already names the agent.
                     Error::Unavailable { problem, .. } => problem,
                     error => error.to_string(),
                 });
@@ -166,18 +173,18 @@ async fn row(app: &App<'_>, config: &Config, agent: &AgentConfig, configured: bo
     row
 }
 
-/// An agent that was looked for and is there.
+/// Result of a successful probe.
 struct ProbeResult {
     version: Option<String>,
     transport: &'static str,
     capabilities: Capabilities,
 }
 
-/// Looks for the agent's program, or the model's server; `None` if it has neither.
+/// Probes the agent's program or the model's server; returns `None` if it has neither.
 async fn probe(
     context: &AgentContext,
     agent: &AgentConfig,
-    can: Capabilities,
+    capabilities: Capabilities,
 ) -> Result<Option<ProbeResult>, Error> {
     let mut kinds = ModelKind::ALL.into_iter();
     if let Some(kind) = kinds.find(|kind| kind.name() == agent.backend) {
@@ -185,10 +192,13 @@ async fn probe(
         return Ok(Some(ProbeResult {
             version: None,
             transport: "http",
-            capabilities: can,
+            capabilities,
         }));
     }
-    let is_acp = agent.table.get("transport").is_some_and(|way| way == "acp");
+    let is_acp = agent
+        .table
+        .get("transport")
+        .is_some_and(|transport| transport == "acp");
     let mut profiles = cli::PROFILES.iter();
     if let Some(profile) = profiles.find(|profile| profile.name == agent.backend && !is_acp) {
         let found = cli::probe(profile, context, &agent.table).await?;

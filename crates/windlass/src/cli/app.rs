@@ -1,4 +1,4 @@
-//! What every command has at hand.
+//! The context that every command receives.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use crate::agent_catalog::AgentCatalog;
 use crate::config::{AgentConfig, Config, Inputs};
 use crate::registry;
 
-/// The registry, where the configuration comes from, and the console.
+/// The registry, the configuration inputs and the console.
 pub(super) struct App<'a> {
     pub(super) registry: Arc<AgentRegistry>,
-    /// What agents that are programs need, or why there can be none.
+    /// What agent programs need, or the reason why none can be started.
     pub(super) machine: Result<AgentContext, String>,
     pub(super) inputs: Inputs,
     pub(super) console: &'a Console,
@@ -41,16 +41,17 @@ impl<'a> App<'a> {
         })
     }
 
-    /// Looks at the machine, for the commands that reach agents: it costs a few milliseconds.
+    /// Detects the sandbox and adds the agents of this machine. Only for commands that need agents: it takes a few
+    /// milliseconds.
     pub(super) async fn with_local_agents(mut self) -> Self {
         self.machine = registry::agent_context(&self.inputs).await;
-        // Nobody else holds it before the command runs.
+        // Before the command runs this is the only reference.
         let registry = Arc::into_inner(self.registry).unwrap_or_default();
         self.registry = Arc::new(registry::with_local_agents(registry, &self.machine));
         self
     }
 
-    /// The configuration; what a person should know about it is said on the way.
+    /// Loads the configuration and prints its notices.
     pub(super) fn config(&self) -> Result<Config, CliError> {
         let config = Config::load(&self.inputs)?;
         for notice in config.notices() {
@@ -59,12 +60,12 @@ impl<'a> App<'a> {
         Ok(config)
     }
 
-    /// The agents of this program, as this configuration knows them.
+    /// Returns the catalog of agents for this configuration.
     pub(super) fn catalog(&self, config: &Config) -> AgentCatalog {
         AgentCatalog::new(Arc::clone(&self.registry), config.clone())
     }
 
-    /// The agent that is named, or else the default one.
+    /// Returns the configuration of the named agent, or of the default agent.
     pub(super) fn find_agent(
         &self,
         config: &Config,
@@ -73,7 +74,7 @@ impl<'a> App<'a> {
         Ok(self.catalog(config).find(name)?)
     }
 
-    /// The agent itself, under the limits that the configuration sets.
+    /// Creates the agent with the limits that the configuration sets.
     pub(super) fn open_agent(
         &self,
         config: &Config,

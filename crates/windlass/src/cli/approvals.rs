@@ -1,4 +1,4 @@
-//! `windlass approvals` and `windlass decide`: what agents at work ask before they act.
+//! `windlass approvals` and `windlass decide`: permission requests of running agents.
 
 use std::collections::HashMap;
 
@@ -11,12 +11,12 @@ use super::console::{QUIET, STRONG};
 use super::exit::{CliError, Exit};
 use super::queue::TaskQueue;
 
-/// How much of what a tool would be given is shown; the rest is in the JSON.
+/// Maximum number of lines shown of a tool's input; the JSON has all of it.
 const SHOWN_LINES: usize = 40;
 
 #[derive(Debug, Args)]
 pub(super) struct Approvals {
-    /// The decided and the withdrawn ones too
+    /// Include decided and withdrawn requests
     #[arg(long)]
     all: bool,
     /// Print JSON
@@ -26,9 +26,9 @@ pub(super) struct Approvals {
 
 #[derive(Debug, Args)]
 pub(super) struct Decide {
-    /// The request's number, as `windlass approvals` shows it
+    /// Number of the request, as printed by `windlass approvals`
     id: RecordId,
-    /// The option: its number there, or its id where that is no number
+    /// Option to choose: its number in that list, or its id if the id is not a number
     option: String,
     /// Print JSON
     #[arg(long)]
@@ -38,7 +38,7 @@ pub(super) struct Decide {
 impl Approvals {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let queue = TaskQueue::open(app).await?;
-        let found = of_project(&queue, queue.store.approvals(!self.all).await?).await?;
+        let found = in_project(&queue, queue.store.approvals(!self.all).await?).await?;
         if self.json {
             app.console.pretty_json(&found)?;
         } else if found.is_empty() {
@@ -55,17 +55,20 @@ impl Approvals {
 impl Decide {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let store = TaskQueue::open(app).await?.store;
-        let asked = store.approval(self.id).await?.asked;
-        let option = self.selected_option(&asked.options)?;
+        let request = store.approval(self.id).await?.asked;
+        let option = self.selected_option(&request.options)?;
         let decided = store
             .decide_approval(self.id, Some(option.id.clone()))
             .await?;
-        let held = decided.decision.as_ref();
-        let held = held.and_then(|held| held.option.as_deref());
-        if held != Some(&option.id) {
-            return Err(CliError::usage(match held {
+        let stored = decided.decision.as_ref();
+        let stored = stored.and_then(|decision| decision.option.as_deref());
+        if stored != Some(&option.id) {
+            return Err(CliError::usage(match stored {
                 Some(other) => {
-                    format!("permission request {} was decided before: {other}", self.id)
+                    format!(
+                        "permission request {} was already decided: {other}",
+                        self.id
+                    )
                 }
                 None => format!(
                     "permission request {} was withdrawn: its turn has ended",
@@ -76,32 +79,33 @@ impl Decide {
         if self.json {
             app.console.pretty_json(&decided)?;
         } else {
-            let (label, task) = (escape_line(&option.label), asked.attempt.task);
-            app.console.line(&format!("{label}: task {task} goes on"))?;
+            let (label, task) = (escape_line(&option.label), request.attempt.task);
+            app.console.line(&format!("{label}: task {task} resumed"))?;
         }
         Ok(Exit::Done)
     }
 
-    /// The option that is meant. A number is always a place in the list, so that what is seen is what is chosen.
+    /// Returns the chosen option. A number is always a position in the list, so that the option shown under that
+    /// number is the one chosen.
     fn selected_option<'a>(
         &self,
         options: &'a [PermissionOption],
     ) -> Result<&'a PermissionOption, CliError> {
         let found = match self.option.parse::<usize>() {
-            Ok(place) => place.checked_sub(1).and_then(|place| options.get(place)),
+            Ok(number) => number.checked_sub(1).and_then(|index| options.get(index)),
             Err(_) => options.iter().find(|option| option.id == self.option),
         };
         found.ok_or_else(|| {
             CliError::usage(format!(
-                "permission request {} does not offer {:?}: windlass approvals shows what it does",
+                "permission request {} does not offer {:?}: run windlass approvals for its options",
                 self.id, self.option
             ))
         })
     }
 }
 
-/// Those that belong to tasks of this project.
-async fn of_project(queue: &TaskQueue, all: Vec<Approval>) -> Result<Vec<Approval>, CliError> {
+/// Keeps only the requests of tasks of this project.
+async fn in_project(queue: &TaskQueue, all: Vec<Approval>) -> Result<Vec<Approval>, CliError> {
     let mut ours: HashMap<TaskId, bool> = HashMap::new();
     let mut found = Vec::new();
     for approval in all {
@@ -119,15 +123,15 @@ async fn of_project(queue: &TaskQueue, all: Vec<Approval>) -> Result<Vec<Approva
 }
 
 fn show(app: &App<'_>, approval: &Approval) -> Result<(), CliError> {
-    let asked = &approval.asked;
+    let request = &approval.asked;
     app.console.line(&format!(
         "{STRONG}permission request {} (task {}, attempt {}){STRONG:#}",
-        approval.id, asked.attempt.task, asked.attempt.number
+        approval.id, request.attempt.task, request.attempt.number
     ))?;
-    let (agent, tool) = (escape_line(&asked.agent), escape_line(&asked.tool));
+    let (agent, tool) = (escape_line(&request.agent), escape_line(&request.tool));
     app.console
-        .line(&format!("{agent} asks whether it may: {tool}"))?;
-    let input = serde_json::to_string_pretty(&asked.input).unwrap_or_default();
+        .line(&format!("{agent} requests permission: {tool}"))?;
+    let input = serde_json::to_string_pretty(&request.input).unwrap_or_default();
     for line in input.lines().take(SHOWN_LINES) {
         app.console.line(&format!("  {}", escape_control(line)))?;
     }
@@ -136,24 +140,24 @@ fn show(app: &App<'_>, approval: &Approval) -> Result<(), CliError> {
         app.console.line(&line)?;
     }
     if let Some(decision) = &approval.decision {
-        let words = match &decision.option {
+        let line = match &decision.option {
             Some(option) => format!("decided: {}", escape_line(option)),
             None => "withdrawn: its turn ended first".to_owned(),
         };
-        return Ok(app.console.line(&words)?);
+        return Ok(app.console.line(&line)?);
     }
-    for (place, option) in asked.options.iter().enumerate() {
-        // The words are the agent's; what they mean is not.
-        let words = escape_line(&option.label);
-        let (id, place, meaning) = (approval.id, place + 1, meaning(option.kind));
+    for (index, option) in request.options.iter().enumerate() {
+        // The label is the agent's own text; the meaning is not.
+        let label = escape_line(&option.label);
+        let (id, number, meaning) = (approval.id, index + 1, meaning(option.kind));
         app.console.line(&format!(
-            "{QUIET}windlass decide {id} {place}{QUIET:#}  {meaning}: {words}"
+            "{QUIET}windlass decide {id} {number}{QUIET:#}  {meaning}: {label}"
         ))?;
     }
     Ok(())
 }
 
-/// What choosing an option of this kind comes to, whatever the agent calls it.
+/// Describes an option of this kind, independent of the agent's label.
 fn meaning(kind: PermissionKind) -> &'static str {
     match kind {
         PermissionKind::AllowOnce => "yes, once",

@@ -1,4 +1,4 @@
-//! A person at the terminal, who is asked before an agent acts.
+//! Asks the user at the terminal for permission before an agent acts.
 
 use std::io::{self, BufRead, IsTerminal, Read};
 use std::sync::Arc;
@@ -10,45 +10,45 @@ use windlass_core::{Approver, PermissionRequest};
 use super::console::{Console, STRONG, WARNING};
 use super::turn_printer::brief;
 
-/// Asks on standard error, and takes the answer from standard input.
+/// An approver that asks on stderr and reads the answer from stdin.
 #[derive(Debug)]
 struct TerminalApprover {
     console: Console,
 }
 
-/// The person, where one is there to be asked and standard input is not used up by the prompt.
+/// Returns the terminal approver if stdin, stdout and stderr are a terminal and the prompt is not read from stdin.
 pub(super) fn terminal_approver(console: &Console, prompt_from_stdin: bool) -> SessionApprover {
-    let there = console.is_interactive() && io::stdin().is_terminal() && !prompt_from_stdin;
-    let person = || -> Arc<dyn Approver> { Arc::new(TerminalApprover { console: *console }) };
-    SessionApprover(there.then(person))
+    let can_ask = console.is_interactive() && io::stdin().is_terminal() && !prompt_from_stdin;
+    let approver = || -> Arc<dyn Approver> { Arc::new(TerminalApprover { console: *console }) };
+    SessionApprover(can_ask.then(approver))
 }
 
 impl Approver for TerminalApprover {
-    fn decide(&self, ask: PermissionRequest) -> BoxFuture<'_, Option<String>> {
-        let asks = format!(
-            "{} asks whether it may: {} {}",
-            ask.agent,
-            ask.tool,
-            brief(&ask.input)
+    fn decide(&self, request: PermissionRequest) -> BoxFuture<'_, Option<String>> {
+        let line = format!(
+            "{} requests permission: {} {}",
+            request.agent,
+            request.tool,
+            brief(&request.input)
         );
-        self.console.progress(WARNING, &asks);
-        for (place, option) in ask.options.iter().enumerate() {
-            let line = format!("  {}  {}", place + 1, option.label);
+        self.console.progress(WARNING, &line);
+        for (index, option) in request.options.iter().enumerate() {
+            let line = format!("  {}  {}", index + 1, option.label);
             self.console.progress(STRONG, &line);
         }
         Box::pin(async move {
             loop {
                 let line = tokio::task::spawn_blocking(read_line).await.ok()??;
-                let place = line
+                let index = line
                     .trim()
                     .parse()
                     .ok()
-                    .and_then(|place: usize| place.checked_sub(1));
-                if let Some(chosen) = place.and_then(|place| ask.options.get(place)) {
+                    .and_then(|number: usize| number.checked_sub(1));
+                if let Some(chosen) = index.and_then(|index| request.options.get(index)) {
                     return Some(chosen.id.clone());
                 }
-                let most = ask.options.len();
-                let line = format!("type a number from 1 to {most}, then Enter");
+                let count = request.options.len();
+                let line = format!("type a number from 1 to {count}, then Enter");
                 self.console.progress(WARNING, &line);
             }
         })

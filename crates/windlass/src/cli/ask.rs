@@ -1,4 +1,4 @@
-//! `windlass ask`: one turn on any agent.
+//! `windlass ask`: runs one turn on an agent.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -21,35 +21,35 @@ use crate::config::AgentConfig;
 
 #[derive(Debug, Args)]
 pub(super) struct Ask {
-    /// The agent; without it the configured default
+    /// Agent to use (default: the configured agent)
     #[arg(short, long, value_name = "NAME")]
     agent: Option<String>,
-    /// Go on in this session
+    /// Resume this session
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Work in this folder
+    /// Working directory of the agent
     #[arg(long, value_name = "DIR", default_value = ".")]
     cwd: PathBuf,
-    /// Give up after this many seconds
+    /// Timeout in seconds
     #[arg(long, value_name = "S", value_parser = seconds)]
     timeout: Option<Duration>,
-    /// What to print: the answer, one JSON object at the end, or every event as a line of JSON
+    /// Output format: the answer as text, one JSON object at the end, or every event as a line of JSON
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputMode,
     #[command(flatten)]
     schema: SchemaArgs,
-    /// What the agent should do; - reads it from stdin
+    /// Prompt for the agent; - reads it from stdin
     prompt: String,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum OutputMode {
-    /// The answer as it is written; tools on stderr.
+    /// Stream the answer to stdout and tool calls to stderr
     #[default]
     Text,
-    /// One object when the turn is over.
+    /// Print one JSON object when the turn ends
     Json,
-    /// Every event, one line each.
+    /// Print every event as one line of JSON
     Events,
 }
 
@@ -61,12 +61,12 @@ impl Ask {
         self.run_on(app, &handle, &agent).await
     }
 
-    /// The agent that is named, if one is.
+    /// Returns the agent's name, if given.
     pub(super) fn agent(&self) -> Option<&str> {
         self.agent.as_deref()
     }
 
-    /// Puts the prompt to this agent and shows what it does.
+    /// Sends the prompt to this agent and prints its output.
     pub(super) async fn run_on(
         self,
         app: &App<'_>,
@@ -76,15 +76,15 @@ impl Ask {
         let cwd = absolute_dir(&self.cwd)?;
         let from_stdin = self.prompt == "-";
         let text = prompt_text::read(self.prompt, std::io::stdin())?;
-        let dialog = self.schema.dialog(&text, handle.capabilities())?;
+        let call = self.schema.structured_call(&text, handle.capabilities())?;
         let mut options = SessionOptions::in_dir(cwd);
         options.approver = approver::terminal_approver(app.console, from_stdin);
         if options.approver.0.is_some() {
             options.permissions = PermissionPolicy::Ask;
         }
         options.model = agent.model().map(str::to_owned);
-        if let Some(dialog) = &dialog {
-            options = dialog.session_options(options);
+        if let Some(call) = &call {
+            options = call.session_options(options);
         }
         let mut interrupts = Interrupts::listen()?;
         let session = tokio::select! {
@@ -92,19 +92,19 @@ impl Ask {
             () = interrupts.next() => return Err(Error::Cancelled.into()),
         };
         let timeout = self.timeout;
-        let transcript = TurnPrinter::new(app.console, self.output, &agent.name);
-        let Some(dialog) = dialog else {
+        let printer = TurnPrinter::new(app.console, self.output, &agent.name);
+        let Some(call) = call else {
             let turn = handle.prompt(&session, Prompt { text, timeout }).await?;
-            return follow_to_end(handle, &session, turn, transcript, &mut interrupts).await;
+            return follow_to_end(handle, &session, turn, printer, &mut interrupts).await;
         };
         let rounds = StructuredRounds {
             handle,
             session,
-            transcript,
+            printer,
             interrupts,
             timeout,
         };
-        rounds.run(dialog).await
+        rounds.run(call).await
     }
 }
 
@@ -122,41 +122,41 @@ async fn open_session(
     }
 }
 
-/// Shows the one turn that there is, and says how the program ends.
+/// Prints a single turn to its end and returns the exit code.
 pub(super) async fn follow_to_end(
     handle: &AgentHandle,
     session: &SessionId,
     turn: EventReceiver,
-    mut transcript: TurnPrinter<'_>,
+    mut printer: TurnPrinter<'_>,
     interrupts: &mut Interrupts,
 ) -> Result<Exit, CliError> {
-    let watched = follow_turn(handle, session, turn, &mut transcript, interrupts, |_| {}).await?;
-    match watched {
-        ControlFlow::Continue(()) => transcript.finish(),
+    let outcome = follow_turn(handle, session, turn, &mut printer, interrupts, |_| {}).await?;
+    match outcome {
+        ControlFlow::Continue(()) => printer.finish(),
         ControlFlow::Break(exit) => Ok(exit),
     }
 }
 
-/// The folder as an absolute path, if it is one.
+/// Returns the absolute path of a directory, or an error if it is not one.
 pub(super) fn absolute_dir(path: &Path) -> Result<PathBuf, CliError> {
     let shown = path.display();
-    let next = "pass another with --cwd";
+    let advice = "pass another with --cwd";
     match std::fs::metadata(path) {
         Ok(found) if found.is_dir() => std::path::absolute(path)
             .map_err(|error| CliError::usage(format!("the working directory {shown}: {error}"))),
         Ok(_) => Err(CliError::usage(format!(
-            "the working directory {shown} is a file: {next}"
+            "the working directory {shown} is a file: {advice}"
         ))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(CliError::usage(
-            format!("the working directory {shown} does not exist: create it or {next}"),
+            format!("the working directory {shown} does not exist: create it or {advice}"),
         )),
         Err(error) => Err(CliError::usage(format!(
-            "the working directory {shown} cannot be used: {error}; {next}"
+            "the working directory {shown} cannot be used: {error}; {advice}"
         ))),
     }
 }
 
-/// A time a person may mean: more than nothing, at most a week.
+/// Parses a timeout: more than 0 seconds, at most a week.
 fn seconds(text: &str) -> Result<Duration, String> {
     const WEEK: f64 = 7.0 * 24.0 * 3600.0;
     let seconds: f64 = text

@@ -1,4 +1,4 @@
-//! `windlass blockers` and `windlass answer`: the questions that tasks wait for.
+//! `windlass blockers` and `windlass answer`: open questions from blocked tasks.
 
 use clap::Args;
 use windlass_core::escape_control;
@@ -11,7 +11,7 @@ use super::queue::TaskQueue;
 
 #[derive(Debug, Args)]
 pub(super) struct Blockers {
-    /// The answered ones too
+    /// Include answered questions
     #[arg(long)]
     all: bool,
     /// Print JSON
@@ -21,9 +21,9 @@ pub(super) struct Blockers {
 
 #[derive(Debug, Args)]
 pub(super) struct Answer {
-    /// The question's number, as `windlass blockers` shows it
+    /// Number of the question, as printed by `windlass blockers`
     id: RecordId,
-    /// The answer; the next attempt is told it
+    /// Answer, included in the prompt of the next attempt
     text: String,
     /// Print JSON
     #[arg(long)]

@@ -1,4 +1,4 @@
-//! `windlass completions`: the shell learns the commands.
+//! `windlass completions`: prints a completion script for a shell.
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
@@ -8,7 +8,7 @@ use super::exit::{CliError, Exit};
 
 #[derive(Debug, Args)]
 pub(super) struct Completions {
-    /// The shell
+    /// Shell to generate the script for
     shell: Shell,
 }
 

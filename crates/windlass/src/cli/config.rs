@@ -1,4 +1,4 @@
-//! `windlass config`: what is set, and by whom.
+//! `windlass config`: shows the effective settings and their origin.
 
 use clap::Args;
 
@@ -23,7 +23,7 @@ impl Show {
             .into_iter()
             .map(|entry| [entry.key, entry.value, entry.origin.to_string()])
             .collect();
-        app.console.table(["key", "value", "from"], &cells)?;
+        app.console.table(["key", "value", "source"], &cells)?;
         Ok(Exit::Done)
     }
 }

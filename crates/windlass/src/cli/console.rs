@@ -1,4 +1,4 @@
-//! Writing for people and for programs: escaped for the first, exact for the second.
+//! Console output: text with control characters escaped, JSON with exact values.
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
@@ -7,18 +7,18 @@ use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 use windlass_core::{escape_control, escape_json, escape_line};
 
-/// Emphasis.
+/// Emphasized text.
 pub(super) const STRONG: Style = Style::new().bold();
-/// What matters less.
+/// Secondary text.
 pub(super) const QUIET: Style = Style::new().dimmed();
-/// As it should be.
+/// Success.
 pub(super) const GOOD: Style = AnsiColor::Green.on_default();
-/// Worth a look.
+/// Warning.
 pub(super) const WARNING: Style = AnsiColor::Yellow.on_default();
-/// Wrong.
+/// Error.
 pub(super) const BAD: Style = AnsiColor::Red.on_default().bold();
 
-/// Standard output and standard error. Colours go only where they are seen.
+/// Standard output and standard error. Colors are written only to a terminal.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Console {
     interactive: bool,
@@ -34,36 +34,36 @@ impl Console {
         }
     }
 
-    /// Whether a person is watching, so that progress is worth drawing.
+    /// Returns `true` if stdout and stderr are a terminal, so that progress can be drawn.
     pub(super) fn is_interactive(&self) -> bool {
         self.interactive
     }
 
-    /// A piece of text on standard output, at once.
+    /// Writes text to stdout and flushes it.
     pub(super) fn text(&self, text: &str) -> io::Result<()> {
         let mut out = anstream::stdout().lock();
         out.write_all(escape_control(text).as_bytes())?;
         out.flush()
     }
 
-    /// A line on standard output. The words are ours; whatever else is in it was made visible before.
+    /// Writes a line to stdout. The caller must have escaped any text that does not come from Windlass.
     pub(super) fn line(&self, line: &str) -> io::Result<()> {
         writeln!(anstream::stdout().lock(), "{line}")
     }
 
-    /// A value on standard output, as one line of JSON.
+    /// Writes a value to stdout as one line of JSON.
     pub(super) fn json(&self, value: &impl Serialize) -> io::Result<()> {
         let json = serde_json::to_string(value)?;
         self.line(&escape_json(&json))
     }
 
-    /// A value on standard output, as JSON for reading.
+    /// Writes a value to stdout as indented JSON.
     pub(super) fn pretty_json(&self, value: &impl Serialize) -> io::Result<()> {
         let json = serde_json::to_string_pretty(value)?;
         self.line(&escape_json(&json))
     }
 
-    /// A value on standard output: for reading where a person reads it, on one line where a program does.
+    /// Writes a value to stdout as JSON: indented on a terminal, otherwise on one line.
     pub(super) fn value(&self, value: &impl Serialize) -> io::Result<()> {
         if io::stdout().is_terminal() {
             self.pretty_json(value)
@@ -72,13 +72,13 @@ impl Console {
         }
     }
 
-    /// A line on standard error: progress, which may be lost.
+    /// Writes a progress line to stderr; write errors are ignored.
     pub(super) fn progress(&self, style: Style, line: &str) {
         let line = escape_line(line);
         let _ = writeln!(anstream::stderr().lock(), "{style}{line}{style:#}");
     }
 
-    /// A line on standard error that the person should know.
+    /// Writes a notice to stderr.
     pub(super) fn notice(&self, line: &str) {
         let line = escape_line(line);
         let _ = writeln!(
@@ -87,13 +87,13 @@ impl Console {
         );
     }
 
-    /// What went wrong, on standard error.
+    /// Writes an error message to stderr.
     pub(super) fn error(&self, message: &str) {
         let message = escape_control(message);
         let _ = writeln!(anstream::stderr().lock(), "{BAD}error:{BAD:#} {message}");
     }
 
-    /// Rows under a heading, the columns aligned.
+    /// Writes a table with aligned columns to stdout.
     pub(super) fn table<const N: usize>(
         &self,
         heading: [&str; N],

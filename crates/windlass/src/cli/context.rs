@@ -1,4 +1,4 @@
-//! `windlass context` and `windlass index`: what a task is about.
+//! `windlass context` and `windlass index`: rank files and symbols for a task; update the code index.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -16,19 +16,19 @@ use crate::registry;
 
 #[derive(Debug, Args)]
 pub(super) struct Context {
-    /// Look at this folder
+    /// Directory to index
     #[arg(long, value_name = "DIR", default_value = ".")]
     cwd: PathBuf,
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// The task in words; a file that holds it, or - for stdin
+    /// Task description, or a file that contains it; - reads it from stdin
     task: String,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Index {
-    /// Look at this folder
+    /// Directory to index
     #[arg(long, value_name = "DIR", default_value = ".")]
     cwd: PathBuf,
     /// Print JSON
@@ -38,7 +38,7 @@ pub(super) struct Index {
 
 impl Context {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let root = folder(&self.cwd)?;
+        let root = canonical_dir(&self.cwd)?;
         let task = read_task_text(self.task)?;
         let codebase = codebase(app).await;
         let related = codebase.related(&root, &task).await?;
@@ -53,7 +53,7 @@ impl Context {
 
 impl Index {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let root = folder(&self.cwd)?;
+        let root = canonical_dir(&self.cwd)?;
         let index = codebase(app).await.open(&root).await?;
         let (refresh, symbols) = (index.last_refresh(), index.symbol_count());
         if self.json {
@@ -63,11 +63,13 @@ impl Index {
                 "commits": index.commit_count(),
                 "parsed": refresh.parsed,
                 "removed": refresh.removed,
+                "skipped": refresh.left_out,
+                // The old name, kept for one release.
                 "left_out": refresh.left_out,
             }))?;
         } else {
             app.console.line(&format!(
-                "{} files with {symbols} symbols, {} commits; {} files parsed now, {} gone, {} left out",
+                "{} files, {symbols} symbols, {} commits; {} parsed, {} removed, {} skipped",
                 refresh.files,
                 index.commit_count(),
                 refresh.parsed,
@@ -79,10 +81,10 @@ impl Index {
     }
 }
 
-/// The index with what this machine has: a place for its cache, and git's history if git can be run safely.
+/// Creates the index with its cache directory, and with git's history if a sandbox is available to run git.
 async fn codebase(app: &App<'_>) -> CodebaseContext {
     let codebase = match app.inputs.cache_dir() {
-        Some(folder) => CodebaseContext::new(folder.join("index")),
+        Some(dir) => CodebaseContext::new(dir.join("index")),
         None => CodebaseContext::without_cache(),
     };
     match registry::sandbox(&app.inputs).await {
@@ -91,20 +93,20 @@ async fn codebase(app: &App<'_>) -> CodebaseContext {
     }
 }
 
-/// The folder as its whole path: what is cached is cached under it.
-fn folder(path: &Path) -> Result<PathBuf, CliError> {
+/// Returns the canonical path of a directory, which is also its key in the cache.
+fn canonical_dir(path: &Path) -> Result<PathBuf, CliError> {
     let problem = match path.canonicalize() {
-        Ok(folder) if folder.is_dir() => return Ok(folder),
+        Ok(dir) if dir.is_dir() => return Ok(dir),
         Ok(_) => "is a file".to_owned(),
         Err(error) => format!("cannot be opened: {error}"),
     };
     let path = path.display();
     Err(CliError::usage(format!(
-        "the folder {path} {problem}: pass another with --cwd"
+        "the directory {path} {problem}: pass another with --cwd"
     )))
 }
 
-/// The task that an argument means: what a file of that name holds, standard input for `-`, or itself.
+/// Reads the task text: from the file of that name, from stdin for `-`, or the argument itself.
 fn read_task_text(task: String) -> Result<String, CliError> {
     if task != "-" && Path::new(&task).is_file() {
         let file = File::open(&task)
@@ -117,7 +119,7 @@ fn read_task_text(task: String) -> Result<String, CliError> {
 fn show(app: &App<'_>, related: &Related) -> Result<(), CliError> {
     let line = |text: String| windlass_core::escape_line(&text).into_owned();
     if related.files.is_empty() {
-        app.console.line("nothing here has to do with that")?;
+        app.console.line("no relevant files found")?;
     }
     for file in &related.files {
         let (path, why) = (line(file.path.clone()), line(file.why.clone()));
@@ -125,11 +127,11 @@ fn show(app: &App<'_>, related: &Related) -> Result<(), CliError> {
             .line(&format!("{STRONG}{path}{STRONG:#}  {QUIET}{why}{QUIET:#}"))?;
     }
     for symbol in &related.symbols {
-        let place = line(format!("{}:{}", symbol.path, symbol.line));
-        let what = line(format!("{} {}", symbol.kind, symbol.name));
+        let location = line(format!("{}:{}", symbol.path, symbol.line));
+        let name = line(format!("{} {}", symbol.kind, symbol.name));
         let why = line(symbol.why.clone());
         app.console
-            .line(&format!("  {what}  {place}  {QUIET}{why}{QUIET:#}"))?;
+            .line(&format!("  {name}  {location}  {QUIET}{why}{QUIET:#}"))?;
     }
     Ok(())
 }

@@ -1,9 +1,10 @@
-//! `windlass doctor`: what is missing, and how to get it.
+//! `windlass doctor`: checks the installation and reports what is missing.
 
 use std::time::Duration;
 
 use clap::Args;
 use serde::Serialize;
+use serde_json::{Value, json};
 use windlass_sandbox::{CommandSpec, Host, Mechanism, Profile, Sandbox};
 
 use super::agents::{self, Health};
@@ -19,12 +20,12 @@ pub(super) struct Doctor {
     json: bool,
 }
 
-/// One thing that was looked at.
-#[derive(Debug, Serialize)]
+/// Result of one check.
+#[derive(Debug)]
 struct Check {
-    what: String,
-    state: CheckStatus,
-    found: String,
+    name: String,
+    status: CheckStatus,
+    detail: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -40,6 +41,7 @@ impl Doctor {
         let mut checks = isolation(app).await;
         checks.extend(configuration(app).await);
         if self.json {
+            let checks: Vec<Value> = checks.iter().map(Check::to_json).collect();
             app.console.pretty_json(&checks)?;
         } else {
             for check in &checks {
@@ -48,38 +50,53 @@ impl Doctor {
         }
         let missing = checks
             .iter()
-            .any(|check| check.state == CheckStatus::Missing);
+            .any(|check| check.status == CheckStatus::Missing);
         Ok(if missing { Exit::Failed } else { Exit::Done })
     }
 }
 
+impl Check {
+    fn to_json(&self) -> Value {
+        let Self {
+            name,
+            status,
+            detail,
+        } = self;
+        json!({
+            "name": name, "status": status, "detail": detail,
+            // The old names, kept for one release.
+            "what": name, "state": status, "found": detail,
+        })
+    }
+}
+
 fn show(app: &App<'_>, check: &Check) -> Result<(), CliError> {
-    let (style, mark) = match check.state {
+    let (style, mark) = match check.status {
         CheckStatus::Ok => (GOOD, "ok     "),
         CheckStatus::Warning => (WARNING, "warning"),
         CheckStatus::Missing => (BAD, "missing"),
     };
-    let found = windlass_core::escape_line(&check.found);
+    let detail = windlass_core::escape_line(&check.detail);
     app.console
-        .line(&format!("{style}{mark}{style:#}  {}: {found}", check.what))?;
+        .line(&format!("{style}{mark}{style:#}  {}: {detail}", check.name))?;
     Ok(())
 }
 
-/// What holds processes in, and whether git, which every task needs, runs behind it.
+/// Checks the sandbox, and that git, which every task needs, runs in it.
 async fn isolation(app: &App<'_>) -> Vec<Check> {
     let sandbox = match Sandbox::detect(Host::current()).await {
         Ok(sandbox) => sandbox,
         Err(error) => return vec![check("isolation", CheckStatus::Missing, error.to_string())],
     };
-    let state = match sandbox.mechanism() {
+    let status = match sandbox.mechanism() {
         Mechanism::Bubblewrap => CheckStatus::Ok,
         _ => CheckStatus::Warning,
     };
-    let found = format!("{} is in force", sandbox.mechanism());
-    let mut checks = vec![check("isolation", state, found)];
+    let detail = format!("using {}", sandbox.mechanism());
+    let mut checks = vec![check("isolation", status, detail)];
     for (mechanism, reason) in sandbox.rejected_mechanisms() {
-        let found = format!("{mechanism} would be stronger: {reason}");
-        checks.push(check("isolation", CheckStatus::Warning, found));
+        let detail = format!("{mechanism} is stronger but unavailable: {reason}");
+        checks.push(check("isolation", CheckStatus::Warning, detail));
     }
     let git = CommandSpec::new("git", &app.inputs.cwd, Profile::tool())
         .arg("--version")
@@ -95,7 +112,7 @@ async fn isolation(app: &App<'_>) -> Vec<Check> {
     checks
 }
 
-/// Whether the configuration can be read, and each agent in it be made.
+/// Checks that the configuration can be read and that each agent can be created.
 async fn configuration(app: &App<'_>) -> Vec<Check> {
     let config = match Config::load(&app.inputs) {
         Ok(config) => config,
@@ -107,11 +124,7 @@ async fn configuration(app: &App<'_>) -> Vec<Check> {
             )];
         }
     };
-    let mut checks = vec![check(
-        "configuration",
-        CheckStatus::Ok,
-        "can be read".to_owned(),
-    )];
+    let mut checks = vec![check("configuration", CheckStatus::Ok, "loaded".to_owned())];
     for notice in config.notices() {
         checks.push(check(
             "configuration",
@@ -121,23 +134,23 @@ async fn configuration(app: &App<'_>) -> Vec<Check> {
     }
     let rows = agents::rows(app, &config).await.unwrap_or_default();
     for row in rows {
-        let what = format!("agent {}", row.name);
+        let name = format!("agent {}", row.name);
         checks.push(match row.health {
-            Health::Ok => check(&what, CheckStatus::Ok, format!("backend {}", row.backend)),
-            // What nobody configured need not be there.
+            Health::Ok => check(&name, CheckStatus::Ok, format!("backend {}", row.backend)),
+            // An agent that is not configured may be missing.
             Health::Problem(problem) if !row.configured => {
-                check(&what, CheckStatus::Warning, problem)
+                check(&name, CheckStatus::Warning, problem)
             }
-            Health::Problem(problem) => check(&what, CheckStatus::Missing, problem),
+            Health::Problem(problem) => check(&name, CheckStatus::Missing, problem),
         });
     }
     checks
 }
 
-fn check(what: &str, state: CheckStatus, found: String) -> Check {
+fn check(name: &str, status: CheckStatus, detail: String) -> Check {
     Check {
-        what: what.to_owned(),
-        state,
-        found,
+        name: name.to_owned(),
+        status,
+        detail,
     }
 }

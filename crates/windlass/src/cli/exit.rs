@@ -1,4 +1,4 @@
-//! How the program ends, as other programs see it.
+//! Exit codes and errors of the program.
 
 use std::io;
 use std::process::ExitCode;
@@ -7,37 +7,37 @@ use windlass_core::{AgentEvent, ErrorCode};
 
 use super::console::Console;
 
-/// The exit codes, which scripts may rely on.
+/// The exit codes. They are stable; scripts may rely on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Exit {
-    /// Done.
+    /// Success.
     Done = 0,
     /// The agent or the task failed.
     Failed = 1,
-    /// The command line or the configuration does not fit.
+    /// The command line or the configuration is invalid.
     Usage = 2,
-    /// A person must answer first.
+    /// The task needs an answer from a person.
     Blocked = 3,
-    /// The agent is not available here.
+    /// The agent is not available on this machine.
     Unavailable = 4,
-    /// Time ran out.
+    /// A timeout expired.
     Timeout = 124,
-    /// Somebody interrupted.
+    /// Interrupted by a signal.
     Interrupted = 130,
 }
 
 impl Exit {
-    /// The exit that a turn's terminal event stands for.
-    pub(super) fn of_turn(event: &AgentEvent) -> Self {
+    /// Returns the exit code for a turn's terminal event.
+    pub(super) fn from_event(event: &AgentEvent) -> Self {
         match event {
             AgentEvent::Result { .. } => Self::Done,
-            AgentEvent::Error { code, .. } => Self::of_code(*code),
+            AgentEvent::Error { code, .. } => Self::from_code(*code),
             _ => Self::Failed,
         }
     }
 
-    fn of_code(code: ErrorCode) -> Self {
+    fn from_code(code: ErrorCode) -> Self {
         match code {
             ErrorCode::Timeout => Self::Timeout,
             ErrorCode::Cancelled => Self::Interrupted,
@@ -46,7 +46,7 @@ impl Exit {
     }
 }
 
-/// One clear sentence, and the exit code that goes with it.
+/// An error message of one sentence, and its exit code.
 #[derive(Debug)]
 pub(super) struct CliError {
     exit: Exit,
@@ -61,15 +61,15 @@ impl CliError {
         }
     }
 
-    /// Whether what was asked does not fit the command line, the configuration or the state of things.
+    /// Returns `true` if the command line, the configuration or the current state does not allow the request.
     pub(super) fn is_usage(&self) -> bool {
         self.exit == Exit::Usage
     }
 
-    /// The same, with a word on whose failure it is.
-    pub(super) fn with_context(self, whose: &str) -> Self {
+    /// Prefixes the message with the name of what failed.
+    pub(super) fn with_context(self, context: &str) -> Self {
         Self {
-            message: format!("{whose}: {}", self.message),
+            message: format!("{context}: {}", self.message),
             ..self
         }
     }
@@ -103,7 +103,7 @@ impl From<windlass_core::Error> for CliError {
             | Error::Reference(_)
             | Error::InvalidInput(_) => Exit::Usage,
             Error::Unavailable { .. } => Exit::Unavailable,
-            _ => Exit::of_code(error.code()),
+            _ => Exit::from_code(error.code()),
         };
         Self {
             exit,
@@ -134,7 +134,7 @@ impl From<windlass_index::Error> for CliError {
 
 impl From<io::Error> for CliError {
     fn from(error: io::Error) -> Self {
-        // Whoever reads our output has seen enough; that is no fault of anyone.
+        // The reader closed the pipe, for example `head`. That is not an error.
         let exit = match error.kind() {
             io::ErrorKind::BrokenPipe => Exit::Done,
             _ => Exit::Failed,
@@ -146,20 +146,20 @@ impl From<io::Error> for CliError {
     }
 }
 
-/// Says what went wrong, if anything did, and gives the code.
+/// Prints the error, if there is one, and returns the exit code.
 pub(super) fn code(outcome: Result<Exit, CliError>, console: &Console) -> ExitCode {
-    let exit = outcome.unwrap_or_else(|failure| {
-        if failure.exit != Exit::Done {
-            console.error(&failure.message);
+    let exit = outcome.unwrap_or_else(|error| {
+        if error.exit != Exit::Done {
+            console.error(&error.message);
         }
-        failure.exit
+        error.exit
     });
     ExitCode::from(exit as u8)
 }
 
-/// What the command line's own errors and answers (such as `--help`) end with.
+/// Prints a usage error, or output such as `--help`, and returns the exit code.
 pub(super) fn usage(error: &clap::Error) -> ExitCode {
-    // Nothing better can be done when even this cannot be written.
+    // There is no way to report an error in writing this.
     let _ = error.print();
     ExitCode::from(if error.use_stderr() {
         Exit::Usage

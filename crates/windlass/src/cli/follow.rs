@@ -1,4 +1,4 @@
-//! Turns as a person follows them: shown while they happen, stopped by an interrupt.
+//! Prints turns as they run, and cancels them on an interrupt.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -12,14 +12,14 @@ use super::exit::{CliError, Exit};
 use super::interrupt::Interrupts;
 use super::turn_printer::TurnPrinter;
 
-/// Shows a turn to its end. The first interrupt cancels it; the second does not wait for the agent.
+/// Prints a turn to its end. The first interrupt cancels it; the second returns without waiting for the agent.
 pub(super) async fn follow_turn(
     handle: &AgentHandle,
     session: &SessionId,
     mut turn: EventReceiver,
-    transcript: &mut TurnPrinter<'_>,
+    printer: &mut TurnPrinter<'_>,
     interrupts: &mut Interrupts,
-    mut hear: impl FnMut(&AgentEvent),
+    mut on_event: impl FnMut(&AgentEvent),
 ) -> Result<ControlFlow<Exit>, CliError> {
     let mut interrupted = false;
     loop {
@@ -28,15 +28,15 @@ pub(super) async fn follow_turn(
                 let Some(envelope) = envelope else {
                     return Ok(ControlFlow::Continue(()));
                 };
-                hear(&envelope.event);
-                transcript.show(&envelope)?;
+                on_event(&envelope.event);
+                printer.show(&envelope)?;
             }
             () = interrupts.next() => {
                 if interrupted {
                     return Ok(ControlFlow::Break(Exit::Interrupted));
                 }
                 interrupted = true;
-                transcript.print_interrupting();
+                printer.print_interrupting();
                 handle.cancel(session).await?;
             }
         }
@@ -47,45 +47,45 @@ pub(super) async fn follow_turn(
 pub(super) struct StructuredRounds<'a> {
     pub(super) handle: &'a AgentHandle,
     pub(super) session: SessionId,
-    pub(super) transcript: TurnPrinter<'a>,
+    pub(super) printer: TurnPrinter<'a>,
     pub(super) interrupts: Interrupts,
-    /// The time for all of them together.
+    /// The timeout for all turns together.
     pub(super) timeout: Option<Duration>,
 }
 
 impl StructuredRounds<'_> {
-    /// As many turns as it takes until the answer is there, or cannot be had.
-    pub(super) async fn run(mut self, mut dialog: StructuredCall) -> Result<Exit, CliError> {
+    /// Runs turns until the answer is valid or the call fails.
+    pub(super) async fn run(mut self, mut call: StructuredCall) -> Result<Exit, CliError> {
         let clock = SystemClock::new();
-        self.transcript.buffer_answer();
+        self.printer.buffer_answer();
         loop {
             let timeout = self.time_left(&clock)?;
-            if let ControlFlow::Break(exit) = self.run_round(&mut dialog, timeout).await? {
+            if let ControlFlow::Break(exit) = self.run_round(&mut call, timeout).await? {
                 return Ok(exit);
             }
-            match dialog.finish_turn() {
+            match call.finish_turn() {
                 Ok(None) => {}
-                Ok(Some(structured)) => return self.transcript.finish_with_value(structured),
-                Err(error) => return self.transcript.finish_with_error(error),
+                Ok(Some(structured)) => return self.printer.finish_with_value(structured),
+                Err(error) => return self.printer.finish_with_error(error),
             }
         }
     }
 
     async fn run_round(
         &mut self,
-        dialog: &mut StructuredCall,
+        call: &mut StructuredCall,
         timeout: Option<Duration>,
     ) -> Result<ControlFlow<Exit>, CliError> {
         let prompt = Prompt {
-            text: dialog.prompt().to_owned(),
+            text: call.prompt().to_owned(),
             timeout,
         };
-        // The turn is known by the session that it began in, wherever the next one goes on.
+        // A turn belongs to the session it started in, even if the next turn continues in another session.
         let session = self.session.clone();
         let turn = self.handle.prompt(&session, prompt).await?;
-        let (next, transcript) = (&mut self.session, &mut self.transcript);
-        let hear = |event: &AgentEvent| {
-            dialog.on_event(event);
+        let (next, printer) = (&mut self.session, &mut self.printer);
+        let on_event = |event: &AgentEvent| {
+            call.on_event(event);
             if let AgentEvent::SessionChanged { new_session_id } = event {
                 *next = new_session_id.as_str().into();
             }
@@ -94,9 +94,9 @@ impl StructuredRounds<'_> {
             self.handle,
             &session,
             turn,
-            transcript,
+            printer,
             &mut self.interrupts,
-            hear,
+            on_event,
         )
         .await
     }

@@ -1,4 +1,4 @@
-//! `windlass init`: a first windlass.toml.
+//! `windlass init`: writes a windlass.toml.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
@@ -11,12 +11,12 @@ use super::exit::{CliError, Exit};
 use super::trust;
 use crate::config::SourceFile;
 
-/// The file's name, in every project.
+/// The file's name.
 const FILE: &str = "windlass.toml";
 
 #[derive(Debug, Args)]
 pub(super) struct Init {
-    /// Replace a windlass.toml that is there
+    /// Overwrite an existing windlass.toml
     #[arg(long)]
     force: bool,
 }
@@ -31,18 +31,18 @@ impl Init {
         self.write(&path, &text)
             .map_err(|error| match error.kind() {
                 ErrorKind::AlreadyExists => CliError::usage(format!(
-                    "{} is there already: edit it, or pass --force to replace it",
+                    "{} already exists: edit it, or pass --force to replace it",
                     path.display()
                 )),
                 _ => CliError::failed(format!("{} cannot be written: {error}", path.display())),
             })?;
         app.console.line(&format!("wrote {}", path.display()))?;
-        // What was just written here is known to be harmless.
+        // Trust the file: Windlass wrote it.
         trust::open(app)?.trust(&SourceFile::read(&path)?)?;
         Ok(Exit::Done)
     }
 
-    /// Writes the file; a link in its place is never followed.
+    /// Writes the file without following a symbolic link.
     fn write(&self, path: &std::path::Path, text: &str) -> std::io::Result<()> {
         if self.force {
             match std::fs::remove_file(path) {
@@ -55,9 +55,10 @@ impl Init {
     }
 }
 
-/// A configuration with every agent that is here, the first as the default.
+/// Returns a configuration with every available agent; the first is the default.
 fn text(backends: &[&str]) -> String {
-    let mut text = String::from("# What each key means: windlass config, docs/configuration.md\n");
+    let mut text =
+        String::from("# All keys: docs/configuration.md. Effective settings: windlass config\n");
     if let Some(first) = backends.first() {
         text.push_str(&format!("default_agent = \"{first}\"\n"));
     }

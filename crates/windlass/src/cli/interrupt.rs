@@ -1,10 +1,10 @@
-//! Ctrl-C and its relatives.
+//! SIGINT, SIGTERM and SIGHUP.
 
 use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The signals by which a person or a system asks us to stop.
+/// Receiver of the signals that request a stop.
 #[derive(Debug)]
 pub(super) struct Interrupts {
     interrupt: Signal,
@@ -13,7 +13,7 @@ pub(super) struct Interrupts {
 }
 
 impl Interrupts {
-    /// From now on the signals no longer end the program by themselves.
+    /// Starts to receive the signals. From now on they no longer terminate the process.
     pub(super) fn listen() -> io::Result<Self> {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
@@ -22,7 +22,7 @@ impl Interrupts {
         })
     }
 
-    /// Waits for the next one.
+    /// Waits for the next signal.
     pub(super) async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}

@@ -1,4 +1,4 @@
-//! `windlass man`: the manual pages, generated from the same definitions as `--help`.
+//! `windlass man`: generates manual pages from the same definitions as `--help`.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::exit::{CliError, Exit};
 
 #[derive(Debug, Args)]
 pub(super) struct Manual {
-    /// Write the page of every command to this folder, in place of one page to stdout
+    /// Write the pages of all commands to this directory instead of one page to stdout
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -20,7 +20,7 @@ pub(super) struct Manual {
 impl Manual {
     pub(super) fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let mut program = super::Cli::command();
-        // Gives every subcommand its full name and the global options.
+        // `build` gives every subcommand its full name and the global options.
         program.build();
         let Some(out) = self.out else {
             let page = page(&program)?;
@@ -59,7 +59,7 @@ fn page(command: &Command) -> io::Result<Vec<u8>> {
     let version = env!("CARGO_PKG_VERSION");
     let man = Man::new(command.clone().subcommand_value_name("command"))
         .title(name(command).to_uppercase())
-        // An empty date would be omitted, and the next field would take its place.
+        // An empty date would be omitted, and the next field would be printed in its position.
         .date(" ")
         .source(format!("windlass {version}"))
         .manual("Windlass Manual");
@@ -106,8 +106,8 @@ mod tests {
     }
 
     /// Checks the pages of a command and of all below it; returns how many there are.
-    fn check(command: &Command, folder: &Path, path: &str) -> usize {
-        let page = std::fs::read_to_string(folder.join(format!("{path}.1"))).expect(path);
+    fn check(command: &Command, dir: &Path, path: &str) -> usize {
+        let page = std::fs::read_to_string(dir.join(format!("{path}.1"))).expect(path);
         let page = page.replace("\\-", "-");
         assert!(page.contains(&format!("\n{path} - ")), "{path} has no name");
         assert!(page.contains("interrupted"), "{path} has no exit codes");
@@ -116,22 +116,22 @@ mod tests {
         }
         let below = command.get_subcommands();
         1 + below
-            .map(|below| check(below, folder, &format!("{path}-{}", below.get_name())))
+            .map(|below| check(below, dir, &format!("{path}-{}", below.get_name())))
             .sum::<usize>()
     }
 
     #[test]
-    fn every_command_has_a_page_that_names_its_options() {
-        let folder = tempfile::tempdir().unwrap();
+    fn every_command_has_a_page_with_its_options() {
+        let dir = tempfile::tempdir().unwrap();
         let program = program();
-        write_all(&program, folder.path()).unwrap();
-        let pages = check(&program, folder.path(), "windlass");
+        write_all(&program, dir.path()).unwrap();
+        let pages = check(&program, dir.path(), "windlass");
         assert!(pages > 30, "{pages}");
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), pages);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), pages);
     }
 
     #[test]
-    fn a_page_names_its_command_in_full() {
+    fn page_contains_full_command_name() {
         let program = program();
         let task = program.find_subcommand("task").unwrap();
         let add = task.find_subcommand("add").unwrap();

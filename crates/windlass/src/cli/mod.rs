@@ -1,4 +1,4 @@
-//! The command line: what a person types, and what they see.
+//! The command line: commands, flags, output and exit codes.
 
 mod agents;
 mod app;
@@ -23,6 +23,7 @@ mod progress;
 mod prompt_text;
 mod queue;
 mod record;
+pub mod reference;
 mod replay;
 mod run;
 mod scenario;
@@ -50,14 +51,14 @@ use console::Console;
 use exit::CliError;
 pub use exit::Exit;
 
-/// What a script may want to know.
+/// Exit codes, shown after the help text.
 const AFTER_HELP: &str = "Exit codes: 0 done, 1 the agent or task failed, 2 usage or configuration, \
     3 blocked, 4 agent not available, 124 timeout, 130 interrupted";
 
-/// How long work that nobody awaits any more may take before the program ends.
-const LAST_WORK: Duration = Duration::from_millis(200);
+/// How long background work may still run before the program exits.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// One runtime through which every coding agent does real work.
+/// Drive coding agents: run tasks, serve agents as models, record and replay turns
 #[derive(Debug, Parser)]
 #[command(
     name = "windlass",
@@ -76,76 +77,76 @@ struct Cli {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Global options")]
 struct Global {
-    /// Use this configuration file in place of the project's; it counts as trusted
+    /// Use this configuration file instead of the project's (trusted)
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Say more on stderr; twice for still more (or set WINDLASS_LOG)
+    /// Increase log verbosity; repeat for more (or set WINDLASS_LOG)
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
-    /// Write without colours
+    /// Disable colored output
     #[arg(long, global = true)]
     no_color: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Watch the whole loop in a throw-away repository: plan, edit, red, correction, green, proof
+    /// Run the full task loop in a temporary repository: plan, edit, failing tests, correction, passing tests, proof
     Demo(demo::Demo),
-    /// Put one prompt to an agent and show what it does
+    /// Send one prompt to an agent and print the response
     Ask(ask::Ask),
-    /// Plan a task; with --apply have it done, tested and merged
+    /// Plan a task; with --apply, execute the plan, run the tests and merge
     Run(run::Run),
-    /// The queue: add, list, show, log, diff, merge, retry, cancel, plan
+    /// Manage the task queue
     Task(task::Tasks),
-    /// List the questions that tasks wait for
+    /// List open questions from blocked tasks
     Blockers(blockers::Blockers),
-    /// Answer a question; its task goes on
+    /// Answer a question and resume its task
     Answer(blockers::Answer),
-    /// List what agents at work ask before they act
+    /// List pending permission requests
     Approvals(approvals::Approvals),
-    /// Decide such a request; its task goes on
+    /// Approve or deny a permission request
     Decide(approvals::Decide),
-    /// Take tasks from the store and work on them
+    /// Claim tasks from the queue and run them
     Worker(worker::Worker),
-    /// Serve API, WebSocket and dashboard on this machine, with workers beside them
+    /// Serve the HTTP API, WebSocket and dashboard, and run workers
     Serve(serve::Serve),
-    /// Check a task's proof again, from scratch
+    /// Verify a task's proof in a fresh checkout
     Verify(verify::Verify),
-    /// Show what an attempt went through, step by step
+    /// Show the trace of an attempt or a request
     Trace(trace::Trace),
-    /// List the agents with what they can do and how they are
+    /// List agents with version, capabilities and health
     Agents(agents::Agents),
-    /// Say what is missing on this machine and how to get it
+    /// Check the installation and report what is missing
     Doctor(doctor::Doctor),
     /// Write a windlass.toml for this project
     Init(init::Init),
-    /// Let the project's windlass.toml and .env choose commands, endpoints and agents
+    /// Trust the project's windlass.toml and .env
     Trust(trust::Trust),
-    /// Show the configuration and where each value came from
+    /// Show the effective configuration and the source of each value
     Config(config::Show),
-    /// Serve a model that says what a script says, for real agents to run on
+    /// Serve a scripted model for agents to run against
     Model(model::Model),
-    /// Put one prompt to an agent and keep what it does as a cassette
+    /// Send one prompt to an agent and record the turn as a cassette
     Record(record::Record),
-    /// Play a cassette: every prompt in it, or one
+    /// Replay a cassette: all of its prompts, or one
     Replay(replay::Replay),
-    /// Play scenarios: what an agent should be able to do, tried out
+    /// Run scenario tests against an agent
     Scenario(scenario::Scenarios),
-    /// Show which files and symbols a task is probably about
+    /// Rank the files and symbols relevant to a task
     Context(context::Context),
-    /// Bring the code index of a folder up to date
+    /// Update the code index of a directory
     Index(context::Index),
     /// Print a completion script for a shell
     Completions(completions::Completions),
-    /// Print the manual page, or write the page of every command to a folder
+    /// Print the manual page, or write the pages of all commands to a directory
     Man(man::Manual),
 }
 
 impl Command {
-    /// Whether it needs to know which agents this machine has.
-    fn reaches_agents(&self) -> bool {
+    /// Returns `true` if the command needs the agents of this machine.
+    fn needs_agents(&self) -> bool {
         if let Self::Task(tasks) = self {
-            return tasks.reaches_agents();
+            return tasks.needs_agents();
         }
         matches!(
             self,
@@ -163,7 +164,7 @@ impl Command {
     }
 }
 
-/// Runs the program on this process's arguments, with these backends.
+/// Runs the program with the arguments of this process and the given backends.
 pub fn main(registry: AgentRegistry) -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
@@ -178,8 +179,8 @@ pub fn main(registry: AgentRegistry) -> ExitCode {
     let outcome = match runtime {
         Ok(runtime) => {
             let outcome = runtime.block_on(run(cli, registry, &console));
-            // A thread that reads from a terminal ends with the next line; nobody waits for that.
-            runtime.shutdown_timeout(LAST_WORK);
+            // A thread that reads from a terminal ends only with the next line, so do not wait for it.
+            runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
             outcome
         }
         Err(error) => Err(CliError::failed(format!("no runtime: {error}"))),
@@ -189,7 +190,7 @@ pub fn main(registry: AgentRegistry) -> ExitCode {
 
 async fn run(cli: Cli, registry: AgentRegistry, console: &Console) -> Result<Exit, CliError> {
     let mut app = App::new(cli.global.config, registry, console)?;
-    if cli.command.reaches_agents() {
+    if cli.command.needs_agents() {
         app = app.with_local_agents().await;
     }
     match cli.command {

@@ -1,4 +1,4 @@
-//! `windlass model`: a model that says what a script says, or what a recording says.
+//! `windlass model`: serves a model that answers from a script or a recording.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -14,25 +14,25 @@ use super::interrupt::Interrupts;
 
 #[derive(Debug, Args)]
 pub(super) struct Model {
-    /// The script; docs/testing-with-scripts.md shows the format
+    /// Script with the responses; docs/testing-with-scripts.md describes the format
     #[arg(long, value_name = "FILE", required_unless_present = "cassette")]
     script: Option<PathBuf>,
-    /// A cassette to answer from instead
+    /// Answer from this cassette instead of a script
     #[arg(long, value_name = "FILE", conflicts_with = "script")]
     cassette: Option<PathBuf>,
-    /// Keep every request and answer as a cassette
+    /// Record every request and response as a cassette
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Where to listen, on loopback; port 0 takes a free one
+    /// Address to listen on, loopback only; port 0 selects a free port
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
     listen: SocketAddr,
-    /// Print what came as JSON at the end
+    /// Print the final report as JSON
     #[arg(long)]
     json: bool,
 }
 
 impl Model {
-    /// Serves until it is interrupted; a request that was not expected makes it fail.
+    /// Serves until it is interrupted. It fails if an unexpected request was received or a turn was not used.
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let console = *app.console;
         let mut model = self.model()?.on_exchange(move |exchange| {
@@ -47,7 +47,7 @@ impl Model {
         let running = listening.map_err(|error| CliError::usage(error.to_string()))?;
         console.progress(
             QUIET,
-            &format!("listening on {}; interrupt to end", running.url()),
+            &format!("listening on {}; press Ctrl-C to stop", running.url()),
         );
         interrupts.next().await;
         if let Some(file) = &self.record {
@@ -76,7 +76,7 @@ impl Model {
     }
 }
 
-/// Writes down what passed.
+/// Writes the recorded exchanges.
 fn write_cassette(running: &RunningModel, file: &Path) -> Result<(), CliError> {
     let Some(cassette) = running.cassette(&local_substitutions()) else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Tasks as they are worked on, told on the terminal.
+//! Prints the progress of running tasks on the terminal.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,16 +12,16 @@ use windlass_runner::Listener;
 use super::console::{BAD, Console, GOOD, QUIET, WARNING};
 use super::task::event_line;
 
-/// Of how many tasks the steps are known; a worker has any number of them.
+/// Maximum number of tasks whose steps are counted; a worker may run any number of tasks.
 const MAX_TRACKED_TASKS: usize = 1024;
 
-/// Writes a line for everything that a person may want to know.
+/// A listener that prints a line for each relevant event.
 #[derive(Debug)]
 pub(super) struct ProgressPrinter {
     console: Console,
-    /// Whether questions are asked at this terminal, by whoever then also shows them.
-    asks_here: bool,
-    /// How many steps of a model each task took so far.
+    /// `true` if permission requests are answered at this terminal; the approver then also prints them.
+    has_local_approver: bool,
+    /// Number of model calls of each task so far.
     steps: Mutex<BTreeMap<TaskId, u64>>,
 }
 
@@ -29,27 +29,27 @@ impl ProgressPrinter {
     pub(super) fn new(console: &Console) -> Self {
         Self {
             console: *console,
-            asks_here: false,
+            has_local_approver: false,
             steps: Mutex::default(),
         }
     }
 
-    /// The same, where this is who decides about permissions.
+    /// Sets the approver that decides permission requests at this terminal, if there is one.
     pub(super) fn with_local_approver(mut self, approver: &SessionApprover) -> Self {
-        self.asks_here = approver.0.is_some();
+        self.has_local_approver = approver.0.is_some();
         self
     }
 
-    /// How many times a model was asked for a task; 0 for an agent that does not say.
+    /// Returns the number of model calls of a task; 0 if the agent does not report it.
     pub(super) fn steps(&self, task: TaskId) -> u64 {
-        self.counted().get(&task).copied().unwrap_or_default()
+        self.lock_steps().get(&task).copied().unwrap_or_default()
     }
 
-    fn counted(&self) -> MutexGuard<'_, BTreeMap<TaskId, u64>> {
+    fn lock_steps(&self) -> MutexGuard<'_, BTreeMap<TaskId, u64>> {
         self.steps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts the steps of a model.
+    /// Counts a model call.
     fn count(&self, message: &Broadcast) {
         let Broadcast::AgentEvent { envelope, .. } = message else {
             return;
@@ -57,15 +57,16 @@ impl ProgressPrinter {
         if let (AgentEvent::Custom { kind, .. }, Some(task)) = (&envelope.event, message.task_id())
             && kind == "step"
         {
-            let mut counted = self.counted();
-            *counted.entry(task).or_default() += 1;
-            if counted.len() > MAX_TRACKED_TASKS {
-                counted.pop_first();
+            let mut steps = self.lock_steps();
+            *steps.entry(task).or_default() += 1;
+            if steps.len() > MAX_TRACKED_TASKS {
+                steps.pop_first();
             }
         }
     }
 
-    /// The line with what only a watcher knows: which step it is. A question that is asked here has been shown already.
+    /// Formats a message, with the current step number. A permission request that is answered here has already been
+    /// printed.
     fn line(&self, message: &Broadcast) -> Option<String> {
         let line = event_line(message)?;
         let Broadcast::AgentEvent { envelope, .. } = message else {
@@ -74,7 +75,7 @@ impl ProgressPrinter {
         let step = message.task_id().map_or(0, |task| self.steps(task));
         match envelope.event {
             AgentEvent::ToolStart { .. } if step > 0 => Some(format!("step {step} {line}")),
-            AgentEvent::PermissionRequest { .. } if self.asks_here => None,
+            AgentEvent::PermissionRequest { .. } if self.has_local_approver => None,
             _ => Some(line),
         }
     }
@@ -108,7 +109,7 @@ impl ProgressPrinter {
         self.console.progress(style, &format!("{task}{line}"));
         if let Some(command) = next_command(message) {
             self.console
-                .progress(style, &format!("{task}waits for you: {command}"));
+                .progress(style, &format!("{task}needs input: run {command}"));
         }
     }
 }
@@ -120,7 +121,7 @@ impl Listener for ProgressPrinter {
     }
 }
 
-/// The command for a person whom this waits for.
+/// Returns the command with which the user answers this message, if it needs an answer.
 fn next_command(message: &Broadcast) -> Option<&'static str> {
     match message {
         Broadcast::TaskStatus {

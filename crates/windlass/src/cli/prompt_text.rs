@@ -1,4 +1,4 @@
-//! Where a prompt's text comes from.
+//! Reads the text of a prompt from an argument or from stdin.
 
 use std::io::Read;
 
@@ -6,7 +6,7 @@ use windlass_core::limits::PROMPT_BYTES;
 
 use super::exit::CliError;
 
-/// The prompt that an argument means: itself, or standard input for `-`.
+/// Returns the prompt: the argument, or stdin if the argument is `-`.
 pub(super) fn read(argument: String, input: impl Read) -> Result<String, CliError> {
     let text = if argument == "-" {
         from_input(input)?
@@ -15,7 +15,7 @@ pub(super) fn read(argument: String, input: impl Read) -> Result<String, CliErro
     };
     if text.trim().is_empty() {
         return Err(CliError::usage(
-            "the prompt is empty: say what the agent should do, or pass - to read it from stdin",
+            "the prompt is empty: pass a prompt, or - to read it from stdin",
         ));
     }
     Ok(text)
@@ -29,7 +29,7 @@ fn from_input(input: impl Read) -> Result<String, CliError> {
         .map_err(|error| CliError::usage(format!("stdin cannot be read: {error}")))?;
     if bytes.len() > PROMPT_BYTES {
         return Err(CliError::usage(format!(
-            "the prompt on stdin has more than {PROMPT_BYTES} bytes: put the material into a file and name it"
+            "the prompt on stdin has more than {PROMPT_BYTES} bytes: put the text into a file and name the file in the prompt"
         )));
     }
     String::from_utf8(bytes).map_err(|error| {
@@ -44,20 +44,20 @@ fn from_input(input: impl Read) -> Result<String, CliError> {
 mod tests {
     use super::*;
 
-    fn refused(argument: &str, input: &[u8]) -> String {
+    fn error_of(argument: &str, input: &[u8]) -> String {
         format!("{:?}", read(argument.to_owned(), input).unwrap_err())
     }
 
     #[test]
-    fn a_prompt_is_the_argument_or_stdin() {
+    fn prompt_is_read_from_argument_or_stdin() {
         assert_eq!(read("hello".to_owned(), &b""[..]).unwrap(), "hello");
         assert_eq!(
             read("-".to_owned(), &b"from stdin\n"[..]).unwrap(),
             "from stdin\n"
         );
-        assert!(refused(" ", b"").contains("is empty"));
-        assert!(refused("-", b"").contains("is empty"));
-        assert!(refused("-", b"ab\xff").contains("not UTF-8 at byte 2"));
-        assert!(refused("-", &vec![b'x'; PROMPT_BYTES + 1]).contains("more than"));
+        assert!(error_of(" ", b"").contains("is empty"));
+        assert!(error_of("-", b"").contains("is empty"));
+        assert!(error_of("-", b"ab\xff").contains("not UTF-8 at byte 2"));
+        assert!(error_of("-", &vec![b'x'; PROMPT_BYTES + 1]).contains("more than"));
     }
 }

@@ -1,4 +1,4 @@
-//! The store of tasks and the project that a command is about.
+//! Opens the task store and the current project.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -13,7 +13,7 @@ use super::app::App;
 use super::exit::CliError;
 use crate::config::Config;
 
-/// The tasks of this project, and all others in the same store.
+/// The task store, with the configuration and the current project.
 pub(super) struct TaskQueue {
     pub(super) config: Config,
     pub(super) store: Arc<dyn TaskStore>,
@@ -21,13 +21,13 @@ pub(super) struct TaskQueue {
 }
 
 impl TaskQueue {
-    /// Opens the configured store, and makes the project known to it where it is not yet: a store that cannot be written
-    /// can still be looked at.
+    /// Opens the configured store, and adds the project if the store does not have it yet. If it does, nothing is
+    /// written, so that a read-only store can be read.
     pub(super) async fn open(app: &App<'_>) -> Result<Self, CliError> {
         Self::with_config(app, app.config()?).await
     }
 
-    /// The same for a configuration that was read, and spoken of, already.
+    /// Like [`open`](Self::open), with a configuration whose notices have already been printed.
     pub(super) async fn with_config(app: &App<'_>, config: Config) -> Result<Self, CliError> {
         let root = repository(&app.inputs.cwd)?;
         let store = store(&config).await?;
@@ -44,7 +44,7 @@ impl TaskQueue {
     }
 }
 
-/// The configured store.
+/// Opens the configured store.
 pub(super) async fn store(config: &Config) -> Result<Arc<dyn TaskStore>, CliError> {
     let url = config.store_url().unwrap_or_default();
     let url = match url.strip_prefix("sqlite:") {
@@ -58,7 +58,7 @@ pub(super) async fn store(config: &Config) -> Result<Arc<dyn TaskStore>, CliErro
     Ok(windlass_store::open(&url).await?)
 }
 
-/// A project under the name of its folder.
+/// Returns a new project with the name of its directory.
 pub(super) fn project_in(root: PathBuf) -> NewProject {
     let name = root.file_name().unwrap_or(root.as_os_str());
     NewProject {
@@ -67,38 +67,38 @@ pub(super) fn project_in(root: PathBuf) -> NewProject {
     }
 }
 
-/// The root of the repository that a folder is in.
+/// Returns the root of the repository that contains a directory.
 pub(super) fn repository(cwd: &Path) -> Result<PathBuf, CliError> {
     let cwd = cwd.canonicalize().map_err(|error| {
         CliError::usage(format!(
-            "the folder {} cannot be opened: {error}",
+            "the directory {} cannot be opened: {error}",
             cwd.display()
         ))
     })?;
-    let root = cwd.ancestors().find(|folder| folder.join(".git").exists());
+    let root = cwd.ancestors().find(|dir| dir.join(".git").exists());
     root.map(Path::to_owned).ok_or_else(|| {
         CliError::usage(format!(
-            "{} is not inside a git repository: tasks are worked on in clones of one; run git init and commit what is there",
+            "{} is not inside a git repository, and tasks run in clones of one: run git init and commit the files",
             cwd.display()
         ))
     })
 }
 
-/// Makes our own folder in a project, for its owner alone and passed over by git. A link that a repository brought along
-/// is not followed. Where the folder cannot be made, opening the store says why.
+/// Creates Windlass's own directory in a project, accessible only to its owner and ignored by git. A symbolic link
+/// from the repository is not followed. If the directory cannot be created, opening the store reports why.
 fn create_private_dir(database: &Path) -> Result<(), CliError> {
-    let folder = database.parent();
-    let Some(folder) = folder.filter(|folder| folder.ends_with(".windlass")) else {
+    let dir = database.parent();
+    let Some(dir) = dir.filter(|dir| dir.ends_with(".windlass")) else {
         return Ok(());
     };
-    if folder.is_symlink() {
-        let folder = folder.display();
+    if dir.is_symlink() {
+        let dir = dir.display();
         return Err(CliError::usage(format!(
-            "{folder} is a symbolic link, which is not followed here: remove it"
+            "{dir} is a symbolic link, which is not followed here: remove it"
         )));
     }
-    if private_folder(folder).is_ok() {
-        let ignore = folder.join(".gitignore");
+    if create_with_mode(dir).is_ok() {
+        let ignore = dir.join(".gitignore");
         let mut options = OpenOptions::new();
         if let Ok(mut file) = options
             .write(true)
@@ -112,10 +112,10 @@ fn create_private_dir(database: &Path) -> Result<(), CliError> {
     Ok(())
 }
 
-/// A folder for its owner alone; one that is there stays as it is.
-fn private_folder(folder: &Path) -> std::io::Result<()> {
+/// Creates a directory with mode 0700; an existing one is not changed.
+fn create_with_mode(dir: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true).mode(0o700).create(folder)
+    builder.recursive(true).mode(0o700).create(dir)
 }
 
 impl From<StoreError> for CliError {

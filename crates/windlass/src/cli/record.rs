@@ -1,4 +1,4 @@
-//! `windlass record`: what an agent does, kept in a form that belongs to no machine.
+//! `windlass record`: records a turn as a portable cassette.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
@@ -15,10 +15,10 @@ use super::exit::{CliError, Exit};
 
 #[derive(Debug, Args)]
 pub(super) struct Record {
-    /// Where to keep it
+    /// File to write the cassette to
     #[arg(long, value_name = "FILE")]
     to: PathBuf,
-    /// Replace a file that is there
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
     #[command(flatten)]
@@ -26,14 +26,14 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// The turn is kept however it ended: a failure is worth keeping too.
+    /// Records the turn, also if it fails.
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let config = app.config()?;
         let agent = app.find_agent(&config, self.ask.agent())?;
         let recorder = RecordingAgent::from_handle(app.open_agent(&config, &agent)?);
         let recording = recorder.recording();
         let handle = AgentHandle::wrap(recorder);
-        // The place is taken first: nobody wants to learn after a long turn that it cannot be kept.
+        // Create the file first, so that an error is reported before a long turn and not after it.
         let mut file = self.create()?;
         let exit = self.ask.run_on(app, &handle, &agent).await?;
         let cassette = recording
@@ -54,7 +54,7 @@ impl Record {
             .create_new(!self.force);
         options.open(&self.to).map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => CliError::usage(format!(
-                "{} is there already: name another file, or pass --force to replace it",
+                "{} already exists: choose another file, or pass --force to replace it",
                 self.to.display()
             )),
             _ => CliError::failed(format!("{} cannot be written: {error}", self.to.display())),
@@ -62,16 +62,17 @@ impl Record {
     }
 }
 
-/// This machine's places, and every variable that looks like a secret, so that none of them is kept.
+/// Returns the substitutions for this machine's paths and for every variable whose name looks like a secret, so that
+/// none of them is recorded.
 fn substitutions_with_secrets(app: &App<'_>) -> Substitutions {
-    let mut places = local_substitutions();
+    let mut substitutions = local_substitutions();
     for (name, value) in &app.inputs.environment {
         let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
         if is_secret_name(&name) && value.len() >= 8 {
-            places = places.secret(name.as_ref(), SecretString::from(value.as_ref()));
+            substitutions = substitutions.secret(name.as_ref(), SecretString::from(value.as_ref()));
         }
     }
-    places
+    substitutions
 }
 
 fn is_secret_name(name: &str) -> bool {

@@ -1,4 +1,4 @@
-//! `windlass replay`: a cassette, played again.
+//! `windlass replay`: replays a cassette.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -16,17 +16,17 @@ use super::turn_printer::TurnPrinter;
 
 #[derive(Debug, Args)]
 pub(super) struct Replay {
-    /// The cassette
+    /// Cassette to replay
     cassette: PathBuf,
-    /// The prompt to play; without it, every prompt of the cassette in turn
+    /// Prompt to replay (default: all prompts of the cassette, in order)
     prompt: Option<String>,
-    /// Work in this folder
+    /// Working directory
     #[arg(long, value_name = "DIR", default_value = ".")]
     cwd: PathBuf,
-    /// Take the time that the recording took
+    /// Replay events with their recorded timing
     #[arg(long)]
     recorded_timing: bool,
-    /// What to print: the answer, one JSON object at the end, or every event as a line of JSON
+    /// Output format: the answer as text, one JSON object at the end, or every event as a line of JSON
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputMode,
 }
@@ -66,9 +66,8 @@ impl Replay {
             };
             sessions.insert(recorded, session.clone());
             let turn = agent.prompt(&session, prompt).await?;
-            let transcript = TurnPrinter::new(app.console, self.output, "replay");
-            let ended =
-                ask::follow_to_end(agent, &session, turn, transcript, &mut interrupts).await?;
+            let printer = TurnPrinter::new(app.console, self.output, "replay");
+            let ended = ask::follow_to_end(agent, &session, turn, printer, &mut interrupts).await?;
             if ended != Exit::Done {
                 exit = ended;
             }

@@ -1,4 +1,4 @@
-//! `windlass run`: a plan first, and with `--apply` the work, proved by the project's tests.
+//! `windlass run`: plans a task; with `--apply` executes the plan and verifies it with the project's tests.
 
 mod roles;
 
@@ -27,25 +27,25 @@ use roles::Roles;
 
 #[derive(Debug, Args)]
 pub(super) struct Run {
-    /// Carry the plan out, prove it by the tests, and bring it into what is checked out
+    /// Execute the plan, verify it with the tests and merge the result
     #[arg(long)]
     apply: bool,
-    /// The agent that plans
+    /// Agent that makes the plan
     #[arg(long, value_name = "NAME")]
     planner: Option<String>,
-    /// The agent that carries the plan out
+    /// Agent that executes the plan
     #[arg(long, value_name = "NAME")]
     coder: Option<String>,
-    /// The planner's model
+    /// Model of the planner
     #[arg(long, value_name = "MODEL")]
     planner_model: Option<String>,
-    /// The coder's model
+    /// Model of the coder
     #[arg(long, value_name = "MODEL")]
     coder_model: Option<String>,
-    /// How many times a model may be asked while it carries the plan out
+    /// Maximum number of model calls while executing the plan
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     max_steps: Option<u32>,
-    /// What is to be done; - reads it from stdin
+    /// Task description; - reads it from stdin
     task: String,
 }
 
@@ -55,23 +55,24 @@ impl Run {
         let mut settings = Settings::from_config(&config);
         settings.max_steps = self.max_steps.unwrap_or(settings.max_steps);
         let task = prompt_text::read(self.task.clone(), std::io::stdin())?;
-        let cast = Roles::resolve(app, &config, &settings, &self)?;
-        app.console.progress(QUIET, &cast.to_string());
-        // Where nothing could be carried out nobody need plan.
-        let queue = match self.apply && !settings.dry_run {
-            true => Some(TaskQueue::with_config(app, config).await?),
-            false => None,
+        let roles = Roles::resolve(app, &config, &settings, &self)?;
+        app.console.progress(QUIET, &roles.to_string());
+        // Open the queue before planning, so that no plan is made that could not be executed.
+        let queue = if self.apply && !settings.dry_run {
+            Some(TaskQueue::with_config(app, config).await?)
+        } else {
+            None
         };
 
-        let planner = cast.planner.open(&cast.roster)?;
+        let planner = roles.planner.open(&roles.agents)?;
         let options = PlanOptions {
             session: SessionOptions {
-                model: cast.planner.model.clone(),
-                // It works in the user's own folder, where nothing changes before somebody says so.
+                model: roles.planner.model.clone(),
+                // The planner runs in the user's own directory, where nothing may change without `--apply`.
                 read_only: true,
                 ..SessionOptions::in_dir(&app.inputs.cwd)
             },
-            is_instructed: cast.planner.is_default,
+            is_instructed: roles.planner.is_default,
             ..PlanOptions::default()
         };
         let mut interrupts = Interrupts::listen()?;
@@ -81,56 +82,56 @@ impl Run {
             () = interrupts.next() => return Ok(Exit::Interrupted),
         };
         spinner.clear();
-        let plan = plan.map_err(|error| planner_error(&cast, error))?;
+        let plan = plan.map_err(|error| planner_error(&roles, error))?;
         show(app, &plan)?;
         let Some(queue) = queue else {
             let why = if self.apply {
-                "this is a dry run, as DRY_RUN or run.dry_run says"
+                "dry run (DRY_RUN or run.dry_run is set)"
             } else {
-                "add --apply to have it done"
+                "add --apply to execute it"
             };
             app.console
                 .progress(QUIET, &format!("nothing was changed: {why}"));
             return Ok(Exit::Done);
         };
-        self.apply(app, &cast, &queue, (&task, &plan), interrupts)
+        self.apply(app, &roles, &queue, (&task, &plan), interrupts)
             .await
     }
 
     async fn apply(
         &self,
         app: &App<'_>,
-        cast: &Roles,
+        roles: &Roles,
         queue: &TaskQueue,
         (task, plan): (&str, &Plan),
         mut interrupts: Interrupts,
     ) -> Result<Exit, CliError> {
         let config = &queue.config;
-        let crew = TaskRuntime::for_store(app, config, test_settings(config)).await?;
-        let coder = cast.coder.open(&cast.roster)?;
-        cast.roster.insert(&cast.coder.name, coder);
+        let task_runtime = TaskRuntime::for_store(app, config, test_settings(config)).await?;
+        let coder = roles.coder.open(&roles.agents)?;
+        roles.agents.insert(&roles.coder.name, coder);
         let approver = approver::terminal_approver(app.console, self.task == "-");
         let progress = Arc::new(ProgressPrinter::new(app.console).with_local_approver(&approver));
-        let runner = crew.runner(
+        let runner = task_runtime.runner(
             Arc::clone(&queue.store),
-            Arc::new(cast.roster.clone()),
+            Arc::new(roles.agents.clone()),
             Some(Arc::clone(&progress) as Arc<dyn Listener>),
             windlass_runner::RunnerSettings {
-                model: cast.coder.model.clone(),
+                model: roles.coder.model.clone(),
                 approver,
                 ..runner_settings(config)
             },
         );
         let title = task.lines().next().unwrap_or_default();
-        let wish = NewTask {
+        let new_task = NewTask {
             description: description(task, plan),
-            agent: Some(cast.coder.name.clone()),
+            agent: Some(roles.coder.name.clone()),
             ..NewTask::new(queue.project.id, title)
         };
-        let added = queue.store.enqueue(vec![wish]).await?;
+        let added = queue.store.enqueue(vec![new_task]).await?;
         let Some(added) = added.into_iter().next() else {
             return Err(CliError::failed(
-                "the store took the task and did not say which it is",
+                "internal error: the store returned no task id",
             ));
         };
         let signals = StopSignals::default();
@@ -140,7 +141,7 @@ impl Run {
             tokio::select! {
                 result = &mut work => break result?,
                 () = interrupts.next() => {
-                    app.console.progress(QUIET, "stopping");
+                    app.console.progress(QUIET, "cancelling");
                     signals.cancel.cancel();
                 }
             }
@@ -156,10 +157,13 @@ impl Run {
         else {
             return Ok(exit(result.status));
         };
-        let merged = crew.clones.merge(&queue.project.root, &branch).await;
+        let merged = task_runtime
+            .clones
+            .merge(&queue.project.root, &branch)
+            .await;
         let merged = merged.map_err(windlass_core::Error::from)?;
         if let MergeOutcome::Merged(merged) = &merged
-            && let Ok(stat) = crew
+            && let Ok(stat) = task_runtime
                 .clones
                 .stat(&queue.project.root, &merged.before, &merged.after)
                 .await
@@ -170,12 +174,12 @@ impl Run {
     }
 }
 
-/// The plan, the way a person reads it.
+/// Prints the plan as text.
 fn show(app: &App<'_>, plan: &Plan) -> Result<(), CliError> {
     app.console.line(&format!("{STRONG}plan{STRONG:#}"))?;
-    for (place, step) in plan.plan.iter().enumerate() {
+    for (index, step) in plan.plan.iter().enumerate() {
         app.console
-            .line(&format!("{:>3}. {}", place + 1, escape_line(step)))?;
+            .line(&format!("{:>3}. {}", index + 1, escape_line(step)))?;
     }
     if !plan.tests.is_empty() {
         app.console
@@ -187,35 +191,36 @@ fn show(app: &App<'_>, plan: &Plan) -> Result<(), CliError> {
     Ok(())
 }
 
-/// What the coder is told: the planner's words, the steps, and what was asked for in the first place.
+/// Returns the prompt of the coder: the planner's prompt, the steps, and the original task.
 fn description(task: &str, plan: &Plan) -> String {
     let mut text = plan.coder_prompt.trim().to_owned();
     text.push_str("\n\nSteps:\n");
-    for (place, step) in plan.plan.iter().enumerate() {
-        text.push_str(&format!("{}. {step}\n", place + 1));
+    for (index, step) in plan.plan.iter().enumerate() {
+        text.push_str(&format!("{}. {step}\n", index + 1));
     }
-    text.push_str("\nWhat was asked for, word by word:\n");
+    text.push_str("\nThe original task, verbatim:\n");
     text.push_str(task);
     text
 }
 
-/// A planner that failed, by name: there are two who could have.
-fn planner_error(cast: &Roles, error: PlanError) -> CliError {
-    let is_away = matches!(error, PlanError::Agent(_));
-    let failure = CliError::from(error);
-    match is_away {
-        true => failure.with_context(&format!("planner {}", cast.planner)),
-        false => failure,
+/// Converts an error of the planner; an agent error names the planner, because the coder could have failed too.
+fn planner_error(roles: &Roles, error: PlanError) -> CliError {
+    let is_agent_error = matches!(error, PlanError::Agent(_));
+    let error = CliError::from(error);
+    if is_agent_error {
+        error.with_context(&format!("planner {}", roles.planner))
+    } else {
+        error
     }
 }
 
-/// What to do about the questions that a task waits for.
+/// Prints how to answer the open questions of a task.
 async fn answer_hint(app: &App<'_>, queue: &TaskQueue, task: i64) -> Result<(), CliError> {
-    for question in queue.store.task_blockers(task).await? {
-        if question.answer.is_none() {
-            let id = question.id;
+    for blocker in queue.store.task_blockers(task).await? {
+        if blocker.answer.is_none() {
+            let id = blocker.id;
             app.console.line(&format!(
-                "{QUIET}to go on: windlass answer {id} TEXT, then windlass worker --once{QUIET:#}"
+                "{QUIET}to resume: run windlass answer {id} TEXT, then windlass worker --once{QUIET:#}"
             ))?;
         }
     }
@@ -235,9 +240,9 @@ fn summary(app: &App<'_>, task: i64, steps: u64, result: &TaskResult) -> Result<
     let line = format!("task {task} {}{steps}: {files}", result.status);
     app.console
         .line(&format!("{STRONG}{}{STRONG:#}", escape_line(&line)))?;
-    let words = result.error.as_deref().unwrap_or(&result.output);
+    let message = result.error.as_deref().unwrap_or(&result.output);
     app.console
-        .line(windlass_core::escape_control(words.trim()).as_ref())?;
+        .line(windlass_core::escape_control(message.trim()).as_ref())?;
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! `windlass scenario`: what an agent should be able to do, tried out.
+//! `windlass scenario`: runs scenario tests against an agent.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -27,27 +27,27 @@ pub(super) struct Scenarios {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Play every scenario of a folder and say how it went
+    /// Run every scenario of a directory and report the results
     Run(Run),
 }
 
 #[derive(Debug, Args)]
 struct Run {
-    /// A folder of scenarios, or one file
+    /// Directory of scenarios, or one scenario file
     dir: PathBuf,
-    /// Who plays; without it the configured default
+    /// Agent to test (default: the configured agent)
     #[arg(short, long, value_name = "NAME")]
     agent: Option<String>,
-    /// Keep what the agent does, a cassette for each scenario in this folder
-    #[arg(long, value_name = "DIR", conflicts_with = "tapes")]
+    /// Record a cassette for each scenario in this directory
+    #[arg(long, value_name = "DIR", conflicts_with = "cassettes")]
     record: Option<PathBuf>,
-    /// Play from the cassettes in this folder; no agent is asked
-    #[arg(long, value_name = "DIR", conflicts_with = "agent")]
-    tapes: Option<PathBuf>,
-    /// Let a real agent ask its own model, and not the one that each scenario scripts
+    /// Replay from the cassettes in this directory; no agent is started
+    #[arg(long, alias = "tapes", value_name = "DIR", conflicts_with = "agent")]
+    cassettes: Option<PathBuf>,
+    /// Use the agent's own model instead of the scenario's scripted model
     #[arg(long)]
     own_model: bool,
-    /// Also write a report for a build server
+    /// Also write a JUnit XML report to this file
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
     /// Print JSON
@@ -59,27 +59,27 @@ impl Scenarios {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let Command::Run(run) = self.command;
         let subject = run.subject(app)?;
-        let played = match &run.record {
+        let report = match &run.record {
             None => run_scenarios_on(&*subject, &run.dir).await,
-            Some(folder) => {
-                let tapes = CassetteDir::in_dir(folder);
-                run_scenarios_on(&tapes.recording(&*subject), &run.dir).await
+            Some(dir) => {
+                let cassettes = CassetteDir::in_dir(dir);
+                run_scenarios_on(&cassettes.recording(&*subject), &run.dir).await
             }
         };
-        let report = played.map_err(|error| CliError::usage(error.to_string()))?;
+        let report = report.map_err(|error| CliError::usage(error.to_string()))?;
         run.show(app, &report)
     }
 }
 
 impl Run {
-    /// Who plays.
+    /// Returns the agent under test.
     fn subject(&self, app: &App<'_>) -> Result<Box<dyn ScenarioSubject>, CliError> {
-        if let Some(folder) = &self.tapes {
-            return Ok(Box::new(CassetteDir::in_dir(folder)));
+        if let Some(dir) = &self.cassettes {
+            return Ok(Box::new(CassetteDir::in_dir(dir)));
         }
         let config = app.config()?;
         let agent = app.find_agent(&config, self.agent.as_deref())?;
-        // A mock without expectations of its own plays each scenario's script.
+        // A mock without configured expectations plays each scenario's script.
         if agent.backend == "mock" && agent.table.get("expectations").is_none() {
             return Ok(Box::new(ScriptedSubject));
         }
@@ -114,17 +114,17 @@ impl Run {
     }
 }
 
-/// A real agent, whose model says what each scenario's script says.
+/// A real agent whose model is scripted by each scenario.
 struct ScriptedModelSubject {
     profile: &'static CliProfile,
     context: AgentContext,
     table: Value,
 }
 
-/// The variable that stands for the key of a model that needs none.
+/// Placeholder name for the key variable: the scripted model needs no key.
 const NO_KEY: &str = "WINDLASS_SCRIPTED_KEY";
 
-/// How long a program may take to start, on a machine that has other things to do.
+/// Additional time for a program to start on a busy machine.
 const STARTUP_ALLOWANCE: Duration = Duration::from_secs(30);
 
 impl ScenarioSubject for ScriptedModelSubject {
@@ -138,26 +138,50 @@ impl ScenarioSubject for ScriptedModelSubject {
 
     fn prepare<'a>(
         &'a self,
-        cast: ScenarioContext<'a>,
+        context: ScenarioContext<'a>,
     ) -> BoxFuture<'a, Result<PreparedAgent, Error>> {
         Box::pin(async move {
-            let script = cast.scenario.script.clone().unwrap_or_default();
+            let script = context.scenario.script.clone().unwrap_or_default();
             let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
             let model = ScriptedModel::start(script, loopback).await;
             let model = model.map_err(|error| Error::InvalidInput(error.to_string()))?;
             let mut table = self.table.clone();
             table["endpoint"] = format!("{}/v1", model.url()).into();
             table["api_key_env"] = NO_KEY.into();
-            let context = self
+            let agent_context = self
                 .context
                 .clone()
                 .with_secrets(|_| Some("scripted".into()));
-            let handle = cli::factory(self.profile, context)(&table)?;
+            let handle = cli::factory(self.profile, agent_context)(&table)?;
             Ok(PreparedAgent {
                 handle,
                 end: None,
                 stage: Box::new(model),
             })
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use crate::cli::Cli;
+
+    #[test]
+    fn tapes_is_an_alias_of_cassettes() {
+        let args = [
+            "windlass",
+            "scenario",
+            "run",
+            "scenarios",
+            "--tapes",
+            "recorded",
+        ];
+        let parsed = format!("{:?}", Cli::try_parse_from(args).unwrap());
+        assert!(
+            parsed.contains(r#"cassettes: Some("recorded")"#),
+            "{parsed}"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! `--schema`: an answer that is JSON and fits.
+//! `--schema`: requests an answer that is JSON and valid against a schema.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,15 +11,15 @@ use windlass_core::{Capabilities, SchemaSetting, StructuredAgentTask};
 
 use super::exit::CliError;
 
-/// The largest file that is read: a schema written for people has much white space.
+/// Maximum size of the schema file. It is larger than the schema limit because files contain whitespace.
 const FILE_BYTES: usize = 4 * SCHEMA_BYTES;
 
 #[derive(Debug, Args)]
 pub(super) struct SchemaArgs {
-    /// Answer with JSON that fits the JSON schema in this file
+    /// Require an answer in JSON that is valid against the JSON schema in this file
     #[arg(long = "schema", value_name = "FILE")]
     file: Option<PathBuf>,
-    /// How the agent learns of the schema; the answer is checked in any case
+    /// How the schema is passed to the agent; the answer is validated in every mode
     #[arg(
         long = "schema-mode",
         value_name = "MODE",
@@ -32,14 +32,14 @@ pub(super) struct SchemaArgs {
 
 #[derive(Debug, Clone, Copy, Default, ValueEnum)]
 enum Mode {
-    /// Native where the agent can, else in the prompt
+    /// Native if the agent supports it, else in the prompt
     #[default]
     Auto,
-    /// The agent enforces it
+    /// The agent enforces the schema
     Native,
-    /// It is put into the prompt
+    /// The schema is added to the prompt
     Prompt,
-    /// The agent is not told
+    /// The agent does not receive the schema
     None,
 }
 
@@ -55,8 +55,8 @@ impl From<Mode> for SchemaSetting {
 }
 
 impl SchemaArgs {
-    /// The call that was asked for, if a structured one was.
-    pub(super) fn dialog(
+    /// Returns the structured call, or `None` without `--schema`.
+    pub(super) fn structured_call(
         &self,
         prompt: &str,
         agent: Capabilities,
@@ -87,7 +87,7 @@ fn read(path: &Path) -> Result<Value, CliError> {
         .map_err(unreadable)?;
     if text.len() > FILE_BYTES {
         return Err(CliError::usage(format!(
-            "the schema {shown} has more than {FILE_BYTES} bytes: ask for less at once"
+            "the schema {shown} has more than {FILE_BYTES} bytes: use a smaller schema"
         )));
     }
     serde_json::from_slice(&text)

@@ -1,4 +1,4 @@
-//! A real agent whose model says what a script says.
+//! A real agent that runs against a scripted model.
 
 use windlass_agents::AgentContext;
 use windlass_core::{AgentHandle, AgentRegistry, Result};
@@ -6,10 +6,10 @@ use windlass_core::{AgentHandle, AgentRegistry, Result};
 use crate::config::AgentConfig;
 use crate::registry;
 
-/// The variable that stands for the key of a model that needs none.
+/// Placeholder name for the key variable: the scripted model needs no key.
 const NO_KEY: &str = "WINDLASS_SCRIPTED_KEY";
 
-/// The agent, pointed at the scripted model at this address.
+/// Creates the agent with the scripted model at this address as its endpoint.
 pub(super) fn agent(
     machine: &Result<AgentContext, String>,
     agent: &AgentConfig,

@@ -1,4 +1,4 @@
-//! `windlass serve`: API, WebSocket and dashboard, with workers beside them.
+//! `windlass serve`: serves the HTTP API, WebSocket and dashboard, and runs workers.
 
 mod fd_limit;
 mod host_ops;
@@ -28,52 +28,53 @@ use host_ops::LocalHostOps;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The token is random, and kept for the next start in a file that only you can read. \
-    On a terminal the link that holds it is printed; elsewhere only where that file is, so that no log holds it."
+    after_help = "The token is random. It is stored for the next start in a file that only you can read. \
+    On a terminal, a link that contains it is printed; otherwise only the path of the file, so that no log contains it."
 )]
 pub(super) struct Serve {
-    /// Where to listen; port 0 takes a free one
+    /// Address to listen on; port 0 selects a free port
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7420")]
     listen: SocketAddr,
-    /// Listen where other machines can reach it, although nothing is encrypted on the way
+    /// Listen on a non-loopback address (unencrypted)
     #[arg(long)]
     insecure_listen: bool,
-    /// A further name by which it may be called, with its port, such as that of a proxy; may be given several times
+    /// Additional allowed Host header, with port, such as that of a proxy (repeatable)
     #[arg(long, value_name = "HOST")]
     allow_host: Vec<String>,
-    /// Make a new token; who knows the old one must be told it
+    /// Generate a new token and invalidate the old one
     #[arg(long)]
     new_token: bool,
-    /// Take no tasks: leave that to windlass worker
+    /// Do not run workers: only serve, and leave tasks to windlass worker
     #[arg(long)]
     no_worker: bool,
     #[command(flatten)]
-    hands: WorkerArgs,
+    worker_args: WorkerArgs,
 }
 
 impl Serve {
-    /// Serves until it is asked to stop: once gently, twice at once.
+    /// Serves until it is interrupted: the first signal shuts down gracefully, the second exits immediately.
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         repository(&app.inputs.cwd).map_err(|_| no_repository(&app.inputs.cwd))?;
         let queue = TaskQueue::open(app).await?;
-        let crew = TaskRuntime::for_store(app, &queue.config, test_settings(&queue.config)).await?;
-        let roster = self.hands.catalog(app, &queue);
-        let worker = self.worker(app, &queue, &crew, roster.clone());
+        let task_runtime =
+            TaskRuntime::for_store(app, &queue.config, test_settings(&queue.config)).await?;
+        let agents = self.worker_args.catalog(app, &queue);
+        let worker = self.worker(app, &queue, &task_runtime, agents.clone());
         let key = token::load_or_create(&app.inputs, self.new_token)?;
-        // Kept to the end: what requests have there goes with it.
-        let rooms = models::request_dirs(app)?;
+        // Dropped at the end, which removes the working directories of the requests.
+        let request_dirs = models::request_dirs(app)?;
         let mut limits = ServerLimits::default();
         limits.connections = fd_limit::raise_limit(limits.connections);
-        let desk = LocalHostOps::new(app, &queue, &crew);
+        let host_ops = LocalHostOps::new(app, &queue, &task_runtime);
         let url = queue.config.store_url().unwrap_or_default();
         let mut server = Server::new(
             Arc::clone(&queue.store),
-            Arc::new(desk),
+            Arc::new(host_ops),
             Token::new(&key.token),
         )
         .with_store_kind(url.split(':').next().unwrap_or_default())
         .with_project(queue.project.id)
-        .with_agent_api(models::agent_api(&queue, &rooms, roster))
+        .with_agent_api(models::agent_api(&queue, &request_dirs, agents))
         .with_hosts(self.allow_host.clone())
         .with_limits(limits)
         .allow_non_loopback(self.insecure_listen);
@@ -100,7 +101,7 @@ impl Serve {
                         return Ok(Exit::Interrupted);
                     }
                     interrupted = true;
-                    app.console.progress(QUIET, "no new requests and no new tasks; what is under way has 20 s to end; interrupt again to leave at once");
+                    app.console.progress(QUIET, "shutting down: waiting up to 20 s for running requests and tasks; press Ctrl-C again to exit now");
                     running.drain();
                     stop.cancel();
                 }
@@ -112,17 +113,17 @@ impl Serve {
         &self,
         app: &App<'_>,
         queue: &TaskQueue,
-        crew: &TaskRuntime,
-        roster: AgentCatalog,
+        task_runtime: &TaskRuntime,
+        agents: AgentCatalog,
     ) -> Option<windlass_runner::Worker> {
         if self.no_worker {
             return None;
         }
-        if let Err(error) = roster.find(None) {
+        if let Err(error) = agents.find(None) {
             app.console
                 .notice(&format!("tasks that name no agent will fail: {error}"));
         }
-        Some(self.hands.worker(app, queue, crew, roster))
+        Some(self.worker_args.worker(app, queue, task_runtime, agents))
     }
 
     fn print_ready(
@@ -134,7 +135,7 @@ impl Serve {
         app.console
             .line(&format!("ready at {STRONG}{url}{STRONG:#}"))?;
         if self.insecure_listen && !self.listen.ip().is_loopback() {
-            app.console.notice("other machines can reach this, and nothing is encrypted on the way: whoever can listen in learns the token");
+            app.console.notice("listening on a non-loopback address without encryption; the token can be intercepted");
         }
         if app.console.is_interactive() {
             let token = key.token.expose_secret();
@@ -148,7 +149,7 @@ impl Serve {
     }
 }
 
-/// Works until it is told to stop.
+/// Runs the worker until it is stopped; without a worker, waits for the stop.
 async fn run_worker(
     worker: Option<windlass_runner::Worker>,
     stop: CancellationToken,
@@ -162,11 +163,11 @@ async fn run_worker(
     }
 }
 
-/// What somebody is told who serves from a folder without a repository.
+/// Returns the error for `windlass serve` outside a repository.
 fn no_repository(cwd: &Path) -> CliError {
     CliError::usage(format!(
-        "{} is not inside a git repository, and a server keeps tasks and traces with one: start it in the repository that \
-         it is for; for agents as models alone an empty one will do (git init)",
+        "{} is not inside a git repository, and the server stores tasks and traces per repository: start it in your \
+        repository; to serve only agents as models, an empty one is enough (git init)",
         cwd.display()
     ))
 }
@@ -174,9 +175,9 @@ fn no_repository(cwd: &Path) -> CliError {
 fn listen_error(error: ServerError) -> CliError {
     match error {
         ServerError::Store(error) => error.into(),
-        ServerError::NotLoopback { .. } => CliError::usage(format!(
-            "{error}, or say --insecure-listen if that is what you want"
-        )),
+        ServerError::NotLoopback { .. } => {
+            CliError::usage(format!("{error}, or pass --insecure-listen to allow it"))
+        }
         error => CliError::usage(error.to_string()),
     }
 }

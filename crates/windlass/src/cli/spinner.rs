@@ -1,17 +1,17 @@
-//! What moves while an agent is silent.
+//! A spinner that is shown while an agent emits no output.
 
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// What a person looks at while the agent is silent.
+/// A spinner with a message and the elapsed time.
 pub(super) struct Spinner {
     bar: Option<ProgressBar>,
 }
 
 impl Spinner {
-    pub(super) fn new(drawn: bool, agent: &str) -> Self {
-        let bar = drawn.then(|| {
+    pub(super) fn new(is_visible: bool, agent: &str) -> Self {
+        let bar = is_visible.then(|| {
             let bar = ProgressBar::new_spinner();
             if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
                 bar.set_style(style);
@@ -23,13 +23,13 @@ impl Spinner {
         Self { bar }
     }
 
-    pub(super) fn show(&self, what: &str) {
+    pub(super) fn show(&self, message: &str) {
         if let Some(bar) = &self.bar {
-            bar.set_message(windlass_core::escape_line(what).into_owned());
+            bar.set_message(windlass_core::escape_line(message).into_owned());
         }
     }
 
-    /// Writes beside the spinner.
+    /// Hides the spinner while `write` runs.
     pub(super) fn suspend(&self, write: impl FnOnce()) {
         match &self.bar {
             Some(bar) => bar.suspend(write),
@@ -37,7 +37,7 @@ impl Spinner {
         }
     }
 
-    /// Takes the spinner away for good: from here on there is text to look at.
+    /// Removes the spinner permanently: from here on, text is printed.
     pub(super) fn clear(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();

@@ -1,4 +1,4 @@
-//! The runner with all that it needs of this machine.
+//! Creates the runner with the clones, tests and code index of this machine.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::config::Config;
 use crate::git_history::GitHistory;
 use crate::registry;
 
-/// What attempts, merges and proofs need besides a store and agents.
+/// What attempts, merges and proofs need in addition to a store and agents.
 pub(super) struct TaskRuntime {
     pub(super) clones: Clones,
     pub(super) tests: TestRunner,
@@ -24,26 +24,26 @@ pub(super) struct TaskRuntime {
 }
 
 impl TaskRuntime {
-    /// A crew whose places are this store's own.
+    /// Creates a runtime whose clones are in the directory of this store.
     pub(super) async fn for_store(
         app: &App<'_>,
         config: &Config,
         tests: TestSettings,
     ) -> Result<Self, CliError> {
         let url = config.store_url().unwrap_or_default();
-        let places = clones_dir(app, &config.root().join(url))?;
-        Self::in_dir(app, places, tests).await
+        let clones = clones_dir(app, &config.root().join(url))?;
+        Self::in_dir(app, clones, tests).await
     }
 
-    /// A crew whose places are in this folder.
+    /// Creates a runtime whose clones are in this directory.
     pub(super) async fn in_dir(
         app: &App<'_>,
-        places: PathBuf,
+        clones: PathBuf,
         tests: TestSettings,
     ) -> Result<Self, CliError> {
         let sandbox = registry::sandbox(&app.inputs).await;
         let sandbox = sandbox.map_err(CliError::failed)?;
-        let clones = Clones::new(sandbox.clone(), places);
+        let clones = Clones::new(sandbox.clone(), clones);
         Ok(Self {
             clones: clones.map_err(windlass_core::Error::from)?,
             tests: TestRunner::new(sandbox.clone(), tests),
@@ -51,7 +51,7 @@ impl TaskRuntime {
         })
     }
 
-    /// A runner over this store, with these agents.
+    /// Creates a runner with this store and these agents.
     pub(super) fn runner(
         &self,
         store: Arc<dyn TaskStore>,
@@ -77,53 +77,57 @@ impl TaskRuntime {
     }
 }
 
-/// What the trusted configuration says about the tests.
+/// Reads the test settings from the trusted configuration.
 pub(super) fn test_settings(config: &Config) -> TestSettings {
-    let usual = TestSettings::default();
-    let words = |key: &str| -> Option<Vec<String>> {
+    let defaults = TestSettings::default();
+    let strings = |key: &str| -> Option<Vec<String>> {
         serde_json::from_value(config.value(key)?.clone()).ok()
     };
     let none = config
         .value("tests.command")
         .is_some_and(|value| value == "none");
     TestSettings {
-        command: words("tests.command"),
-        setup: words("tests.setup"),
+        command: strings("tests.command"),
+        setup: strings("tests.setup"),
         timeout: config
             .seconds("tests.timeout_secs")
-            .unwrap_or(usual.timeout),
+            .unwrap_or(defaults.timeout),
         network: config
             .value("tests.network")
             .is_some_and(|value| value == true),
         none,
-        ..usual
+        ..defaults
     }
 }
 
-/// How attempts are made, as the configuration says.
+/// Reads the runner settings from the configuration.
 pub(super) fn runner_settings(config: &Config) -> RunnerSettings {
-    let usual = RunnerSettings::default();
+    let defaults = RunnerSettings::default();
     RunnerSettings {
         worker: format!("worker-{}", std::process::id()),
-        lease: config.seconds("worker.lease_secs").unwrap_or(usual.lease),
-        ..usual
+        lease: config
+            .seconds("worker.lease_secs")
+            .unwrap_or(defaults.lease),
+        ..defaults
     }
 }
 
-/// The index with what this machine has: a place for its cache, and git's history.
+/// Creates the code index with its cache directory and git's history.
 fn codebase(app: &App<'_>, sandbox: Sandbox) -> CodebaseContext {
     let codebase = match app.inputs.cache_dir() {
-        Some(folder) => CodebaseContext::new(folder.join("index")),
+        Some(dir) => CodebaseContext::new(dir.join("index")),
         None => CodebaseContext::without_cache(),
     };
     codebase.with_history(GitHistory::new(sandbox))
 }
 
-/// The folder for the clones of one store: attempts are known by numbers that only mean something there.
+/// Returns the directory for the clones of one store. Stores do not share it, because attempt numbers are unique only
+/// within a store.
 fn clones_dir(app: &App<'_>, store: &Path) -> Result<PathBuf, CliError> {
-    let state = app.inputs.state_dir().ok_or_else(|| {
-        CliError::usage("there is no place for clones: set HOME or XDG_STATE_HOME")
-    })?;
+    let state = app
+        .inputs
+        .state_dir()
+        .ok_or_else(|| CliError::usage("no state directory: set HOME or XDG_STATE_HOME"))?;
     let hash = Sha256::digest(store.as_os_str().as_encoded_bytes());
     let name: String = hash
         .iter()

@@ -1,4 +1,4 @@
-//! `windlass trace`: what a request or an attempt went through.
+//! `windlass trace`: shows the trace of an attempt or a request.
 
 mod view;
 
@@ -9,12 +9,12 @@ use super::app::App;
 use super::exit::{CliError, Exit};
 use super::queue::TaskQueue;
 
-/// How many traces a list shows.
+/// Maximum number of traces in the list.
 const MAX_LISTED: u32 = 20;
 
 #[derive(Debug, Args)]
 pub(super) struct Trace {
-    /// The trace's id; without one the newest are listed
+    /// Trace id (default: list the newest traces)
     id: Option<String>,
     /// Print JSON
     #[arg(long)]
@@ -35,7 +35,7 @@ impl Trace {
                 let root = store.trace(id.clone()).await?;
                 cells.push(row(&id, &root));
             }
-            let heading = ["trace", "what", "agent", "took", "end"];
+            let heading = ["trace", "name", "agent", "duration", "status"];
             app.console.table(heading, &cells)?;
             return Ok(Exit::Done);
         };
@@ -52,13 +52,13 @@ impl Trace {
 }
 
 fn row(id: &str, root: &TraceNode) -> [String; 5] {
-    let end = root.error.as_ref();
+    let error = root.error.as_ref();
     let cells = [
         id.to_owned(),
         root.name.clone(),
         root.agent.clone().unwrap_or_default(),
         view::time(root.duration_ms),
-        end.map_or("ok".to_owned(), |error| error.code.to_string()),
+        error.map_or("ok".to_owned(), |error| error.code.to_string()),
     ];
     cells.map(|cell| escape_line(&cell).into_owned())
 }

@@ -1,4 +1,4 @@
-//! `windlass trust`: a person has read the project's files and lets them choose.
+//! `windlass trust`: trusts the project's windlass.toml and .env.
 
 use std::io::{BufRead, IsTerminal, Read};
 use std::path::PathBuf;
@@ -13,15 +13,15 @@ use crate::config::trust::{self, TrustStore};
 
 #[derive(Debug, Args)]
 pub(super) struct Trust {
-    /// The files; without any, the project's windlass.toml and .env
+    /// Files to trust (default: the project's windlass.toml and .env)
     files: Vec<PathBuf>,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(short, long)]
     yes: bool,
-    /// Take trust back
+    /// Revoke trust
     #[arg(long)]
     revoke: bool,
-    /// List what is trusted
+    /// List trusted files
     #[arg(long, conflicts_with_all = ["files", "revoke"])]
     list: bool,
 }
@@ -40,7 +40,7 @@ impl Trust {
         let sources = self.sources(app)?;
         if sources.is_empty() {
             return Err(CliError::usage(
-                "there is no windlass.toml and no .env here: run windlass init, or name the file",
+                "no windlass.toml or .env found: run windlass init, or name the file",
             ));
         }
         for source in &sources {
@@ -72,39 +72,38 @@ impl Trust {
     }
 }
 
-/// The list of trusted files.
+/// Opens the list of trusted files.
 pub(super) fn open(app: &App<'_>) -> Result<TrustStore, CliError> {
-    let folder = app.inputs.state_dir().ok_or_else(|| {
-        CliError::usage("there is no place to remember trust: set HOME or XDG_STATE_HOME")
-    })?;
-    Ok(TrustStore::load(&folder)?)
+    let state = app
+        .inputs
+        .state_dir()
+        .ok_or_else(|| CliError::usage("no state directory: set HOME or XDG_STATE_HOME"))?;
+    Ok(TrustStore::load(&state)?)
 }
 
-/// Shows what a file would choose.
+/// Prints the settings of a file that need trust.
 fn show(app: &App<'_>, source: &SourceFile) -> Result<(), CliError> {
-    let chosen = trust::summary(source)?;
-    app.console.line(&format!(
-        "{STRONG}{} chooses:{STRONG:#}",
-        display_path(source)
-    ))?;
-    for (key, value) in &chosen {
+    let settings = trust::summary(source)?;
+    app.console
+        .line(&format!("{STRONG}{} sets:{STRONG:#}", display_path(source)))?;
+    for (key, value) in &settings {
         let line = format!("  {key} = {value}");
         app.console.line(&windlass_core::escape_line(&line))?;
     }
-    if chosen.is_empty() {
+    if settings.is_empty() {
         app.console.line("  nothing that needs trust")?;
     }
     Ok(())
 }
 
-/// Whether the person at the terminal agrees. Where there is no person, the command itself is the agreement.
+/// Asks the user at the terminal for confirmation. Without a terminal, running the command is the confirmation.
 fn confirm(app: &App<'_>) -> Result<bool, CliError> {
     let stdin = std::io::stdin();
     if !(stdin.is_terminal() && app.console.is_interactive()) {
         return Ok(true);
     }
     app.console
-        .text("Let it? A change of the file asks again. [y/N] ")?;
+        .text("Trust this file? Any change to it will ask again. [y/N] ")?;
     let mut answer = String::new();
     stdin.lock().take(1024).read_line(&mut answer)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))

@@ -1,4 +1,4 @@
-//! A turn as it is shown: as text while it happens, as one object, or as events.
+//! Prints a turn: as text while it runs, as one JSON object, or as events.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -10,20 +10,20 @@ use super::console::{BAD, Console, QUIET};
 use super::exit::{CliError, Exit};
 use super::spinner::Spinner;
 
-/// What was shown so far, and what the turn came to.
+/// Prints the events of a turn and collects its report.
 pub(super) struct TurnPrinter<'a> {
     console: &'a Console,
     output: OutputMode,
     spinner: Spinner,
     mid_line: bool,
     streamed: bool,
-    /// The answer is not shown as it is written: it is for a program, which wants it whole and right.
-    held: bool,
+    /// `true` if the answer is not streamed, but printed once it is complete and valid.
+    buffered: bool,
     report: TurnReport,
     end: Option<AgentEvent>,
 }
 
-/// The turn as one object.
+/// The turn as one JSON object.
 #[derive(Debug, Serialize)]
 struct TurnReport {
     agent: String,
@@ -61,14 +61,14 @@ struct ErrorReport {
 
 impl<'a> TurnPrinter<'a> {
     pub(super) fn new(console: &'a Console, output: OutputMode, agent: &str) -> Self {
-        let drawn = console.is_interactive() && output == OutputMode::Text;
+        let has_spinner = console.is_interactive() && output == OutputMode::Text;
         Self {
             console,
             output,
-            spinner: Spinner::new(drawn, agent),
+            spinner: Spinner::new(has_spinner, agent),
             mid_line: false,
             streamed: false,
-            held: false,
+            buffered: false,
             report: TurnReport {
                 agent: agent.to_owned(),
                 session: None,
@@ -86,9 +86,9 @@ impl<'a> TurnPrinter<'a> {
         }
     }
 
-    /// Takes the next event in.
+    /// Handles the next event.
     pub(super) fn show(&mut self, envelope: &Envelope) -> Result<(), CliError> {
-        // An agent that went on in another session has said so itself.
+        // The first session is recorded here; a later change of session is an event.
         let session = &mut self.report.session;
         session.get_or_insert_with(|| envelope.session.clone());
         self.report.events += 1;
@@ -101,38 +101,38 @@ impl<'a> TurnPrinter<'a> {
         Ok(())
     }
 
-    /// From now on the answer is not shown before it is accepted.
+    /// From now on, the answer is printed only after it was accepted.
     pub(super) fn buffer_answer(&mut self) {
-        self.held = true;
+        self.buffered = true;
     }
 
-    /// Says that the interrupt was heard.
+    /// Prints that the turn is being cancelled.
     pub(super) fn print_interrupting(&self) {
         if self.output == OutputMode::Text {
             self.console
-                .progress(QUIET, "stopping; interrupt again to leave at once");
+                .progress(QUIET, "cancelling; press Ctrl-C again to exit now");
         }
     }
 
-    /// Ends the showing with the value that was asked for.
-    pub(super) fn finish_with_value(mut self, found: StructuredAnswer) -> Result<Exit, CliError> {
+    /// Prints the value of a structured call and returns the exit code.
+    pub(super) fn finish_with_value(mut self, answer: StructuredAnswer) -> Result<Exit, CliError> {
         self.spinner.clear();
         if self.output == OutputMode::Text {
-            self.console.value(&found.value)?;
+            self.console.value(&answer.value)?;
         }
-        self.report.text = found.text;
-        self.report.structured = Some(found.value);
-        self.report.rounds = Some(found.rounds);
-        self.report.usage = found.usage;
+        self.report.text = answer.text;
+        self.report.structured = Some(answer.value);
+        self.report.rounds = Some(answer.rounds);
+        self.report.usage = answer.usage;
         self.finish()
     }
 
-    /// Ends the showing without the value that was asked for.
+    /// Prints the error of a structured call and returns the exit code.
     pub(super) fn finish_with_error(mut self, error: structured::Error) -> Result<Exit, CliError> {
         self.report.rounds = Some(error.rounds);
         self.report.usage = error.usage.as_deref().cloned();
         if self.report.error.is_none() {
-            // The agent did its turns and thinks that all is well.
+            // The agent's turns succeeded, but the answer was not accepted.
             let event = AgentEvent::Error {
                 code: error.code(),
                 message: error.to_string(),
@@ -144,20 +144,20 @@ impl<'a> TurnPrinter<'a> {
         self.finish()
     }
 
-    /// Ends the showing, and says how the program ends.
+    /// Prints the report or the error, and returns the exit code.
     pub(super) fn finish(mut self) -> Result<Exit, CliError> {
         self.spinner.clear();
         if self.output == OutputMode::Json {
             self.console.json(&self.report)?;
-        } else if let Some(fault) = &self.report.error {
-            self.console.error(&fault.message);
+        } else if let Some(error) = &self.report.error {
+            self.console.error(&error.message);
         }
-        Ok(self.end.as_ref().map_or(Exit::Failed, Exit::of_turn))
+        Ok(self.end.as_ref().map_or(Exit::Failed, Exit::from_event))
     }
 
     fn show_text(&mut self, event: &AgentEvent) -> Result<(), CliError> {
         match event {
-            AgentEvent::Text(_) | AgentEvent::Result { .. } if self.held => {}
+            AgentEvent::Text(_) | AgentEvent::Result { .. } if self.buffered => {}
             AgentEvent::Text(text) => {
                 self.spinner.clear();
                 self.console.text(text)?;
@@ -187,7 +187,7 @@ impl<'a> TurnPrinter<'a> {
             AgentEvent::SessionChanged { new_session_id } => {
                 self.end_line()?;
                 self.console
-                    .notice(&format!("the agent goes on in session {new_session_id}"));
+                    .notice(&format!("the agent continues in session {new_session_id}"));
             }
             AgentEvent::Custom { kind, payload } if kind == "trace" => {
                 if let Some(line) = failed_node_line(payload) {
@@ -266,7 +266,7 @@ impl<'a> TurnPrinter<'a> {
     }
 }
 
-/// What to say of a step inside a turn: only of one that failed.
+/// Formats a step inside a turn; returns `None` unless it failed.
 fn failed_node_line(payload: &Value) -> Option<String> {
     let node: TraceNode = serde_json::from_value(payload.clone()).ok()?;
     let error = node.error?;
@@ -274,7 +274,7 @@ fn failed_node_line(payload: &Value) -> Option<String> {
     Some(format!("✗ {} {}: {message}", node.agent?, error.code))
 }
 
-/// What to say of an agent that tries again by itself.
+/// Formats a retry that an agent makes on its own.
 fn retry_line(payload: &Value) -> String {
     let number = |key: &str| payload[key].as_u64();
     let which = match (number("attempt"), number("of")) {
@@ -283,10 +283,10 @@ fn retry_line(payload: &Value) -> String {
         _ => String::new(),
     };
     let code = payload["code"].as_str().unwrap_or_default();
-    format!("↻ again{which}: {code} {}", brief(&payload["message"]))
+    format!("↻ retry{which}: {code} {}", brief(&payload["message"]))
 }
 
-/// The beginning of a value, as one short line.
+/// Returns the beginning of a value as one short line.
 pub(super) fn brief(value: &Value) -> String {
     const LENGTH: usize = 120;
     let text = match value {

@@ -1,4 +1,4 @@
-//! `windlass verify`: a proof checked again, from scratch.
+//! `windlass verify`: verifies a task's proof in a fresh checkout.
 
 use clap::Args;
 use serde_json::json;
@@ -12,7 +12,7 @@ use super::task_runtime::{TaskRuntime, test_settings};
 
 #[derive(Debug, Args)]
 pub(super) struct Verify {
-    /// The task's number
+    /// Task number
     id: TaskId,
     /// Print JSON
     #[arg(long)]
@@ -35,12 +35,18 @@ impl Verify {
             )));
         };
         let root = queue.store.project(task.project_id).await?.root;
-        let crew = TaskRuntime::for_store(app, &queue.config, test_settings(&queue.config)).await?;
-        let verified = crew.clones.verify(&root, &proof, &crew.tests).await;
+        let task_runtime =
+            TaskRuntime::for_store(app, &queue.config, test_settings(&queue.config)).await?;
+        let verified = task_runtime
+            .clones
+            .verify(&root, &proof, &task_runtime.tests)
+            .await;
         let verified = verified.map_err(windlass_core::Error::from)?;
         if self.json {
             app.console.pretty_json(&json!({
                 "task": task.id,
+                "valid": verified.is_valid(),
+                // The old name, kept for one release.
                 "holds": verified.is_valid(),
                 "differences": verified.differences,
                 "result": verified.result,
@@ -58,7 +64,7 @@ impl Verify {
             }
             if verified.is_valid() {
                 app.console
-                    .line(&format!("{GOOD}the proof holds{GOOD:#}"))?;
+                    .line(&format!("{GOOD}the proof is valid{GOOD:#}"))?;
             }
         }
         Ok(if verified.is_valid() {

@@ -1,4 +1,4 @@
-//! `windlass worker`: takes tasks from the store, here or on another machine.
+//! `windlass worker`: claims tasks from the store and runs them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -19,58 +19,59 @@ use super::queue::TaskQueue;
 use super::task_runtime::{TaskRuntime, runner_settings, test_settings};
 use crate::agent_catalog::AgentCatalog;
 
-/// What those who take tasks are told on the command line.
+/// Flags shared by `windlass worker` and `windlass serve`.
 #[derive(Debug, Args)]
 pub(super) struct WorkerArgs {
-    /// How many tasks to work on at a time; without it what the configuration says
+    /// Maximum number of concurrent tasks (default: worker.concurrency)
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     concurrency: Option<u16>,
-    /// The agent for tasks that name none; without it the configured default, else anthropic where ANTHROPIC_API_KEY is set
+    /// Agent for tasks that name none (default: the configured agent, else anthropic if ANTHROPIC_API_KEY is set)
     #[arg(short, long, value_name = "NAME")]
     agent: Option<String>,
-    /// Tasks of every project in the store, whose folders must all be on this machine
+    /// Run tasks of all projects in the store; their directories must all be on this machine
     #[arg(long)]
     all: bool,
-    /// Only tasks for this kind of worker; may be given several times
+    /// Run only tasks of this kind: backend, frontend or test (repeatable)
     #[arg(long, value_name = "KIND", value_parser = super::task::kind)]
     kind: Vec<WorkerKind>,
 }
 
 impl WorkerArgs {
-    /// The agents, with the one to work where a task names none: where nobody has chosen, Anthropic's model for those
-    /// who have a key to it.
+    /// Returns the agents, with the default for tasks that name none. If no default is configured and
+    /// ANTHROPIC_API_KEY is set, the default is Anthropic's model.
     pub(super) fn catalog(&self, app: &App<'_>, queue: &TaskQueue) -> AgentCatalog {
         let has_key = || {
             let key = OsStr::new("ANTHROPIC_API_KEY");
             let key = app.inputs.environment.get(key);
             key.is_some_and(|key| !key.is_empty())
         };
-        let chosen = self.agent.clone().or_else(|| {
-            let nobody = queue.config.default_agent().is_none();
-            (nobody && has_key()).then(|| "anthropic".to_owned())
+        let default = self.agent.clone().or_else(|| {
+            let is_unset = queue.config.default_agent().is_none();
+            (is_unset && has_key()).then(|| "anthropic".to_owned())
         });
-        app.catalog(&queue.config).with_default(chosen)
+        app.catalog(&queue.config).with_default(default)
     }
 
-    /// A worker over this queue.
+    /// Creates a worker for this queue.
     pub(super) fn worker(
         &self,
         app: &App<'_>,
         queue: &TaskQueue,
-        crew: &TaskRuntime,
-        roster: AgentCatalog,
+        task_runtime: &TaskRuntime,
+        agents: AgentCatalog,
     ) -> windlass_runner::Worker {
         let config = &queue.config;
-        let runner = crew.runner(
+        let runner = task_runtime.runner(
             Arc::clone(&queue.store),
-            Arc::new(roster),
+            Arc::new(agents),
             Some(Arc::new(ProgressPrinter::new(app.console))),
             runner_settings(config),
         );
-        let room = self.concurrency.map(usize::from);
-        let room = room.or_else(|| config.number("worker.concurrency")?.try_into().ok());
+        let concurrency = self.concurrency.map(usize::from);
+        let concurrency =
+            concurrency.or_else(|| config.number("worker.concurrency")?.try_into().ok());
         windlass_runner::Worker {
-            pool: room.map(AgentPoolManager::new).unwrap_or_default(),
+            pool: concurrency.map(AgentPoolManager::new).unwrap_or_default(),
             project: (!self.all).then_some(queue.project.id),
             kinds: self.kind.clone(),
             ..windlass_runner::Worker::new(Arc::new(runner))
@@ -81,27 +82,27 @@ impl WorkerArgs {
 #[derive(Debug, Args)]
 pub(super) struct Worker {
     #[command(flatten)]
-    hands: WorkerArgs,
-    /// End when there is nothing left to take
+    worker_args: WorkerArgs,
+    /// Exit when no task can be claimed
     #[arg(long)]
     once: bool,
-    /// Print JSON at the end
+    /// Print the final report as JSON
     #[arg(long)]
     json: bool,
 }
 
 impl Worker {
-    /// Works until it is asked to stop: once gently, twice at once.
+    /// Runs until it is interrupted: the first signal shuts down gracefully, the second exits immediately.
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let queue = TaskQueue::open(app).await?;
         let config = &queue.config;
-        let crew = TaskRuntime::for_store(app, config, test_settings(config)).await?;
-        let roster = self.hands.catalog(app, &queue);
-        // Better now than once for each task.
-        roster.find(None)?;
+        let task_runtime = TaskRuntime::for_store(app, config, test_settings(config)).await?;
+        let agents = self.worker_args.catalog(app, &queue);
+        // Report a missing default agent now, not once for each task.
+        agents.find(None)?;
         let worker = windlass_runner::Worker {
             once: self.once,
-            ..self.hands.worker(app, &queue, &crew, roster)
+            ..self.worker_args.worker(app, &queue, &task_runtime, agents)
         };
         let stop = CancellationToken::new();
         let work = worker.run(stop.clone());
@@ -116,7 +117,7 @@ impl Worker {
                         return Ok(Exit::Interrupted);
                     }
                     interrupted = true;
-                    app.console.progress(QUIET, "no new tasks; what is under way has 20 s to end; interrupt again to leave at once");
+                    app.console.progress(QUIET, "shutting down: waiting up to 20 s for running tasks; press Ctrl-C again to exit now");
                     stop.cancel();
                 }
             }
@@ -141,23 +142,23 @@ impl Worker {
                 .collect();
             app.console.json(&counts)?;
         } else {
-            let said: Vec<String> = counts
+            let parts: Vec<String> = counts
                 .iter()
                 .filter(|(_, count)| *count > 0)
                 .map(|(status, count)| format!("{count} {status}"))
                 .collect();
-            let said = if said.is_empty() {
+            let line = if parts.is_empty() {
                 "nothing to do".to_owned()
             } else {
-                said.join(", ")
+                parts.join(", ")
             };
-            app.console.line(&said)?;
+            app.console.line(&line)?;
         }
         Ok(exit(report))
     }
 }
 
-/// How the worker ends, by the last attempt at each task: one that failed and was mended by the next is no failure.
+/// Returns the exit code, by the last attempt at each task: a failed attempt whose retry succeeded is not a failure.
 fn exit(report: &WorkerReport) -> Exit {
     let last: BTreeMap<_, _> = report
         .results

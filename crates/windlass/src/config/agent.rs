@@ -7,25 +7,25 @@ use serde_json::{Map, Value};
 
 use super::setting::SettingMap;
 
-/// What a composite's name begins with, wherever an agent's name can stand.
+/// The prefix of a composite's name wherever an agent's name is expected.
 pub(super) const PROFILE: &str = "composite/profile/";
 /// The backend of every composite.
 const COMPOSITE: &str = "composite";
 
-/// One agent as its backend's factory gets it.
+/// The configuration of one agent, as passed to its backend's factory.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct AgentConfig {
     /// The agent's name.
     pub name: String,
-    /// The backend that reaches it; its own name where the configuration does not say.
+    /// The backend; the agent's own name if the configuration does not set one.
     pub backend: String,
-    /// Everything else that is set for it, in the proper spelling of each key. Values in it may be secret.
+    /// All other settings of the agent, by canonical key. Values may be secret.
     pub table: Value,
 }
 
 impl AgentConfig {
-    /// An agent about which nothing is set: the backend of that name.
+    /// Returns an agent without settings: the backend of that name.
     pub(super) fn bare(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -34,7 +34,7 @@ impl AgentConfig {
         }
     }
 
-    /// An agent that stands in no configuration: this backend with these settings.
+    /// Returns an agent that is not in the configuration: this backend with these settings.
     pub(crate) fn from_table(backend: &str, table: Value) -> Self {
         Self {
             table,
@@ -42,7 +42,7 @@ impl AgentConfig {
         }
     }
 
-    /// An agent with what the settings say about it, if they say anything.
+    /// Returns the configured agent of this name, if it has any setting.
     pub(super) fn from_settings(name: &str, settings: &SettingMap) -> Option<Self> {
         let mut agent = Self::bare(name);
         let mut is_set = false;
@@ -58,7 +58,7 @@ impl AgentConfig {
         is_set.then_some(agent)
     }
 
-    /// A composite with what the settings say about it, if they say anything.
+    /// Returns the configured composite of this name, if it has any setting.
     pub(super) fn composite(name: &str, settings: &SettingMap) -> Option<Self> {
         let mut agent = Self {
             backend: COMPOSITE.to_owned(),
@@ -72,31 +72,31 @@ impl AgentConfig {
         is_set.then_some(agent)
     }
 
-    /// The name of the composite that it is, if it is one.
+    /// Returns the composite's name, if this agent is a composite.
     pub fn composite_name(&self) -> Option<&str> {
         let name = self.name.strip_prefix(PROFILE)?;
         (self.backend == COMPOSITE).then_some(name)
     }
 
-    /// How long one of its turns may take, where that is set.
+    /// Returns the timeout of one turn, if set.
     pub fn timeout(&self) -> Option<Duration> {
         let seconds = self.table.get("timeout_secs")?.as_u64()?;
         Some(Duration::from_secs(seconds))
     }
 
-    /// The model it is to use, where that is set.
+    /// Returns the model, if set.
     pub fn model(&self) -> Option<&str> {
         self.table.get("model")?.as_str()
     }
 
-    /// The variable that holds its key, where that is set.
+    /// Returns the variable that holds its key, if set.
     pub fn api_key_env(&self) -> Option<&str> {
         self.table.get("api_key_env")?.as_str()
     }
 }
 
 impl fmt::Debug for AgentConfig {
-    /// The values may be secret and are left out.
+    /// Omits the values, which may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let keys = self.table.as_object().map(|table| table.keys());
         f.debug_struct("AgentConfig")
@@ -107,13 +107,13 @@ impl fmt::Debug for AgentConfig {
     }
 }
 
-/// Puts a value at its place below the table, making tables on the way.
+/// Sets a value at a path below the table and creates the tables on the path.
 fn insert(table: &mut Value, below: &[String], value: &Value) {
-    let place = below.iter().fold(table, |table, part| {
+    let target = below.iter().fold(table, |table, part| {
         if !table.is_object() {
             *table = Value::Object(Map::new());
         }
         &mut table[part.as_str()]
     });
-    *place = value.clone();
+    *target = value.clone();
 }

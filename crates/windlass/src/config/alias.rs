@@ -1,4 +1,4 @@
-//! What a client calls a model, and who that is.
+//! Aliases: model names of clients and the agents behind them.
 
 use std::path::PathBuf;
 
@@ -8,20 +8,20 @@ use super::Config;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Alias {
-    /// What a client calls it.
+    /// The model name that a client requests.
     pub name: String,
-    /// Who answers.
+    /// The agent that answers.
     pub agent: String,
-    /// The model that this agent is to use.
+    /// The model that the agent uses.
     pub model: Option<String>,
-    /// Where it works; relative ones belong to the project.
+    /// The agent's working directory; a relative path is relative to the project.
     pub folder: Option<PathBuf>,
-    /// Whether it may change what it finds there.
+    /// `true` if the agent may change files there.
     pub may_write: bool,
 }
 
 impl Config {
-    /// The alias of this name. One that does not say who answers is none.
+    /// Returns the alias of this name. An alias without an agent is ignored.
     pub fn alias(&self, name: &str) -> Option<Alias> {
         let mut alias = Alias {
             name: name.to_owned(),
@@ -43,7 +43,7 @@ impl Config {
         (!alias.agent.is_empty()).then_some(alias)
     }
 
-    /// All aliases, in the order of their names.
+    /// Returns all aliases, sorted by name.
     pub fn aliases(&self) -> Vec<Alias> {
         let names = self.settings.names("model_list").into_iter();
         names.filter_map(|name| self.alias(name)).collect()

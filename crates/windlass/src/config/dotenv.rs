@@ -1,24 +1,24 @@
-//! Reading a `.env` file.
+//! Parses `.env` files.
 //!
-//! Nothing is ever substituted: a `${OPENAI_API_KEY}` in the `.env` of a strange repository stays these seventeen
-//! characters. The usual parsers fill it in from our own environment, and so hand our secrets to whoever wrote
-//! the file; that is why this one is our own.
+//! Nothing is substituted: `${OPENAI_API_KEY}` in the `.env` of an untrusted repository is literal text. Common
+//! parsers expand it from the process environment, which would leak the user's secrets to the author of the file.
+//! That is why Windlass has its own parser.
 
 use super::names;
 
-/// The value of a variable and the line where it stands.
+/// The value of a variable and its line.
 pub(super) struct Variable {
     pub(super) value: String,
     pub(super) line: usize,
 }
 
-/// A line that is no variable.
+/// A line that is not a valid variable.
 pub(super) struct LineError {
     pub(super) line: usize,
     pub(super) problem: &'static str,
 }
 
-/// The variables of a file by name, in order, and the lines that are none.
+/// Parses the variables of a file, in order, and the invalid lines.
 pub(super) fn parse(text: &str) -> Vec<Result<(String, Variable), LineError>> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -30,8 +30,8 @@ pub(super) fn parse(text: &str) -> Vec<Result<(String, Variable), LineError>> {
             Ok(None) => {}
             Err(problem) => found.push(Err(LineError { line, problem })),
         }
-        let taken = &rest[..rest.len() - after.len()];
-        line += taken.matches('\n').count();
+        let consumed = &rest[..rest.len() - after.len()];
+        line += consumed.matches('\n').count();
         rest = after;
     }
     found
@@ -39,7 +39,7 @@ pub(super) fn parse(text: &str) -> Vec<Result<(String, Variable), LineError>> {
 
 type Pair = (String, String);
 
-/// One statement, which may span lines inside quotes, and what comes after its line.
+/// Parses one statement, which may span lines inside quotes, and returns the text after its line.
 fn statement(text: &str) -> (Result<Option<Pair>, &'static str>, &str) {
     let (line, after) = text.split_once('\n').unwrap_or((text, ""));
     let line = line.trim();
@@ -52,7 +52,10 @@ fn statement(text: &str) -> (Result<Option<Pair>, &'static str>, &str) {
     let name = name.trim();
     let name = name.strip_prefix("export ").map_or(name, str::trim_start);
     if !names::is_variable(name) {
-        return (Err("the name before `=` is not that of a variable"), after);
+        return (
+            Err("the name before `=` is not a valid variable name"),
+            after,
+        );
     }
     let start = text.find('=').map_or(text.len(), |at| at + 1);
     match value(&text[start..]) {
@@ -61,7 +64,7 @@ fn statement(text: &str) -> (Result<Option<Pair>, &'static str>, &str) {
     }
 }
 
-/// The value after `=`, and what comes after its line.
+/// Parses the value after `=`, and returns the text after its line.
 fn value(text: &str) -> Result<(String, &str), &'static str> {
     let text = text.trim_start_matches([' ', '\t']);
     let (value, rest) = match text.chars().next() {
@@ -71,16 +74,16 @@ fn value(text: &str) -> Result<(String, &str), &'static str> {
             return Ok((without_comment(line).to_owned(), rest));
         }
     };
-    let (behind, after) = rest.split_once('\n').unwrap_or((rest, ""));
-    let behind = behind.trim();
-    if behind.is_empty() || behind.starts_with('#') {
+    let (trailing, after) = rest.split_once('\n').unwrap_or((rest, ""));
+    let trailing = trailing.trim();
+    if trailing.is_empty() || trailing.starts_with('#') {
         Ok((value, after))
     } else {
-        Err("there is something after the closing quote")
+        Err("unexpected text after the closing quote")
     }
 }
 
-/// The text up to the closing quote; in double quotes a backslash escapes.
+/// Parses the text up to the closing quote. A backslash is an escape only in double quotes.
 fn quoted(text: &str, quote: char) -> Result<(String, &str), &'static str> {
     let mut value = String::new();
     let mut chars = text.char_indices();
@@ -100,7 +103,7 @@ fn quoted(text: &str, quote: char) -> Result<(String, &str), &'static str> {
     Err("the quote is never closed")
 }
 
-/// An unquoted value ends at a `#` that follows a space.
+/// Removes a comment from an unquoted value: it starts at a `#` after a space.
 fn without_comment(line: &str) -> &str {
     let end = line
         .match_indices('#')

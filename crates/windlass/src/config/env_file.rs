@@ -1,4 +1,4 @@
-//! The `.env` of a project as a layer: settings that it may make, secrets that it may lend.
+//! The `.env` of a project as a configuration layer: its settings and its secrets.
 
 use std::collections::BTreeMap;
 
@@ -9,89 +9,92 @@ use super::setting::SettingMap;
 use super::trust::TrustStatus;
 use super::{Key, Layer, Notice, Origin, Result, SourceFile, env_vars};
 
-/// A `.env` that was read.
+/// A parsed `.env` file.
 pub(super) struct EnvFile {
     source: SourceFile,
-    standing: TrustStatus,
-    /// By name; the last of two counts.
+    trust: TrustStatus,
+    /// Variables by name; of two with the same name, the last one is used.
     variables: BTreeMap<String, Variable>,
-    faults: Vec<LineError>,
+    errors: Vec<LineError>,
 }
 
 impl EnvFile {
-    /// Reads the lines of a file.
-    pub(super) fn new(source: SourceFile, standing: TrustStatus) -> Self {
+    /// Parses a file.
+    pub(super) fn new(source: SourceFile, trust: TrustStatus) -> Self {
         let mut variables = BTreeMap::new();
-        let mut faults = Vec::new();
+        let mut errors = Vec::new();
         for item in dotenv::parse(source.text()) {
             match item {
                 Ok((name, variable)) => drop(variables.insert(name, variable)),
-                Err(fault) => faults.push(fault),
+                Err(error) => errors.push(error),
             }
         }
         Self {
             source,
-            standing,
+            trust,
             variables,
-            faults,
+            errors,
         }
     }
 
-    /// The settings that the file may make, and the keys that it may not.
+    /// Returns the settings of the file that apply, and the keys that are ignored because the file is not trusted.
     pub(super) fn layer(&self, agents: &[&str]) -> Result<(SettingMap, Vec<String>)> {
         let mut settings = self.settings(agents)?;
-        let left_out = match self.is_trusted() {
-            true => Vec::new(),
-            false => settings.remove_untrusted(),
+        let ignored = if self.is_trusted() {
+            Vec::new()
+        } else {
+            settings.remove_untrusted()
         };
-        Ok((settings, left_out.iter().map(Key::to_string).collect()))
+        Ok((settings, ignored.iter().map(Key::to_string).collect()))
     }
 
-    /// All settings that the file makes, trusted or not.
+    /// Returns all settings of the file, trusted or not.
     pub(super) fn settings(&self, agents: &[&str]) -> Result<SettingMap> {
         let mut settings = SettingMap::default();
-        let ours = self
+        let variables = self
             .variables
             .iter()
-            .filter(|(name, _)| env_vars::is_ours(name));
-        for (name, variable) in ours {
+            .filter(|(name, _)| env_vars::sets_key(name));
+        for (name, variable) in variables {
             let origin = self.at(variable.line);
             env_vars::apply(&mut settings, agents, (name, &variable.value), origin)?;
         }
         Ok(settings)
     }
 
-    /// The names of the variables that set no key.
+    /// Returns the names of the variables that set no key.
     pub(super) fn other_names(&self) -> impl Iterator<Item = &str> {
         let names = self.variables.keys().map(String::as_str);
-        names.filter(|name| !env_vars::is_ours(name))
+        names.filter(|name| !env_vars::sets_key(name))
     }
 
-    /// The variables that may be looked up: all of a trusted file that hold something, none of any other.
+    /// Returns the variables that may be read as secrets: all non-empty variables of a trusted file, none of an
+    /// untrusted one.
     pub(super) fn secrets(&self) -> impl Iterator<Item = (String, SecretString)> {
-        let lent = self
+        let variables = self
             .variables
             .iter()
             .filter(|(_, variable)| self.is_trusted() && !variable.value.is_empty());
-        lent.map(|(name, variable)| (name.clone(), SecretString::from(variable.value.as_str())))
+        variables
+            .map(|(name, variable)| (name.clone(), SecretString::from(variable.value.as_str())))
     }
 
-    /// What a person should know: of a trusted file, the lines that are no variables; of any other, the settings
-    /// that were left out, and the keys that somebody wanted to look up here.
-    pub(super) fn notice(&self, mut left_out: Vec<String>, wanted: &[&str]) -> Option<Notice> {
+    /// Returns the notice about this file: for a trusted file, the invalid lines; for an untrusted file, the ignored
+    /// settings and the variables in `wanted` that it contains.
+    pub(super) fn notice(&self, mut ignored: Vec<String>, wanted: &[&str]) -> Option<Notice> {
         if self.is_trusted() {
-            let first = self.faults.first()?;
+            let first = self.errors.first()?;
             return Some(Notice::IgnoredLine {
                 at: self.at(first.line),
                 problem: first.problem,
-                more: self.faults.len() - 1,
+                more: self.errors.len() - 1,
             });
         }
-        let held = wanted
+        let present = wanted
             .iter()
             .filter(|name| self.variables.contains_key(**name));
-        left_out.extend(held.map(|name| (*name).to_owned()));
-        Notice::untrusted(&self.source, self.standing, left_out)
+        ignored.extend(present.map(|name| (*name).to_owned()));
+        Notice::untrusted(&self.source, self.trust, ignored)
     }
 
     fn at(&self, line: usize) -> Origin {
@@ -99,6 +102,6 @@ impl EnvFile {
     }
 
     fn is_trusted(&self) -> bool {
-        self.standing == TrustStatus::Trusted
+        self.trust == TrustStatus::Trusted
     }
 }

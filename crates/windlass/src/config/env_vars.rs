@@ -1,24 +1,24 @@
-//! Variables that set a key: `WINDLASS__AGENTS__CODEX__MODEL` for any, and for some one of their own, such as
-//! `WINDLASS_AGENT`.
+//! Environment variables that set a key: one such as `WINDLASS__AGENTS__CODEX__MODEL` for every key, and an
+//! additional one, such as `WINDLASS_AGENT`, for some keys.
 
 use super::key_table::{KEYS, KeySpec};
 use super::setting::SettingMap;
 use super::{Error, Key, Origin, Result, lookup, names};
 
-/// Before the key's parts, which two underscores divide.
+/// The prefix before the key's parts, which are separated by two underscores.
 const PREFIX: &str = "WINDLASS__";
 
-/// Whether a variable of this name sets a key.
-pub(super) fn is_ours(name: &str) -> bool {
+/// Returns `true` if a variable of this name sets a key.
+pub(super) fn sets_key(name: &str) -> bool {
     name.starts_with(PREFIX) || find_by_env_var(name).is_some()
 }
 
-/// The row whose own variable this is.
+/// Returns the key whose additional variable this is.
 fn find_by_env_var(name: &str) -> Option<&'static KeySpec> {
     KEYS.iter().find(|known| known.variable == Some(name))
 }
 
-/// The variable that sets a key, for a person to read.
+/// Returns the name of the variable that sets a key, for documentation.
 pub(super) fn name_of(path: &str) -> String {
     let parts: Vec<String> = path
         .split('.')
@@ -33,7 +33,7 @@ pub(super) fn name_of(path: &str) -> String {
     format!("{PREFIX}{}", parts.join("__"))
 }
 
-/// Adds what a variable sets; an empty one sets nothing. `agents` are the names that are already known.
+/// Adds the setting of a variable; an empty variable is ignored. `agents` are the names of the agents known so far.
 pub(super) fn apply(
     settings: &mut SettingMap,
     agents: &[&str],
@@ -50,10 +50,10 @@ pub(super) fn apply(
     put_text(settings, &key, value, origin)
 }
 
-/// Adds a value that is written as text, as in a variable or a flag.
+/// Adds a value that is given as text, as in a variable or a flag.
 pub(super) fn put_text(settings: &mut SettingMap, key: &Key, text: &str, at: Origin) -> Result<()> {
-    for top in prefixes(key) {
-        lookup::check_name(&top, &at)?;
+    for prefix in prefixes(key) {
+        lookup::check_name(&prefix, &at)?;
     }
     match lookup::find_key(key) {
         Some(leaf) => settings.insert(key, leaf.known.kind.parse(text), at),
@@ -61,7 +61,7 @@ pub(super) fn put_text(settings: &mut SettingMap, key: &Key, text: &str, at: Ori
     }
 }
 
-/// The key that a variable spells; where none fits, its parts in small letters, for the error.
+/// Returns the key that a variable sets, or, if there is none, its parts in lower case for the error message.
 fn key(spelled: &str, agents: &[&str]) -> Key {
     let rows = KEYS.iter().flat_map(lookup::spellings);
     rows.into_iter()
@@ -69,13 +69,13 @@ fn key(spelled: &str, agents: &[&str]) -> Key {
         .unwrap_or_else(|| Key::new(spelled.to_lowercase().split("__")))
 }
 
-/// The path with the names that the variable spells out, if it spells this path.
+/// Matches a variable against a path; returns the path with its placeholders filled in.
 fn spelled_as(path: &str, spelled: &str, agents: &[&str]) -> Option<Key> {
     let mut rest = Some(spelled);
     let mut key = Key::default();
     for part in path.split('.') {
         let (word, after) = match rest?.split_once("__") {
-            // The name of a variable keeps its case, and takes all that is left.
+            // The name of a variable keeps its case and takes the rest.
             _ if part == "<variable>" => (rest?, None),
             Some((word, after)) => (word, Some(after)),
             None => (rest?, None),
@@ -91,7 +91,7 @@ fn spelled_as(path: &str, spelled: &str, agents: &[&str]) -> Option<Key> {
     rest.is_none().then_some(key)
 }
 
-/// The agent that a variable means: variables cannot spell `my-agent`, so `MY_AGENT` stands for it.
+/// Returns the agent's name: variables cannot contain `my-agent`, so `MY_AGENT` is used for it.
 fn agent(word: &str, agents: &[&str]) -> String {
     let exact = word.to_lowercase();
     let alike = |name: &&&str| names::same_in_environment(name, word);
@@ -101,13 +101,14 @@ fn agent(word: &str, agents: &[&str]) -> String {
     }
 }
 
-/// The key up to its first part that no known key has, since that is the one to mend.
+/// Returns the key up to its first unknown part, which is the part to correct.
 fn first_unknown_prefix(key: &Key) -> Key {
-    let fault = prefixes(key).find(|top| lookup::find_key(top).is_none() && !lookup::is_table(top));
-    fault.unwrap_or_else(|| key.clone())
+    let unknown = prefixes(key)
+        .find(|prefix| lookup::find_key(prefix).is_none() && !lookup::is_table(prefix));
+    unknown.unwrap_or_else(|| key.clone())
 }
 
-/// The key's first part, its first two parts, and so on.
+/// Returns the key's first part, its first two parts, and so on.
 fn prefixes(key: &Key) -> impl Iterator<Item = Key> {
     (1..=key.parts().len()).map(|depth| Key::new(&key.parts()[..depth]))
 }

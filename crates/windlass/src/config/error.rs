@@ -1,4 +1,4 @@
-//! What can be wrong with a configuration, each in one sentence: what, where, what next.
+//! Configuration errors. Each message is one sentence with the location, the problem and what to do.
 
 use std::path::PathBuf;
 
@@ -6,93 +6,93 @@ use windlass_core::escape_line;
 
 use super::{Key, Origin, suggest};
 
-/// A result whose error is [`Error`].
+/// A result with the error [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A configuration that cannot be used. All of them are for a person to mend.
+/// A configuration error, to be corrected by the user.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A file or folder cannot be used.
+    /// A file or directory cannot be used.
     #[error("{}: {problem}", display_path(path))]
     File {
-        /// The file or folder.
+        /// The file or directory.
         path: PathBuf,
-        /// What is wrong with it, and what to do.
+        /// The problem, and what to do.
         problem: String,
     },
     /// A file is not TOML.
     #[error("{at}: not valid TOML: {}", escape_line(message))]
     Syntax {
-        /// Where.
+        /// The location.
         at: Box<Origin>,
-        /// What the parser says.
+        /// The parser's message.
         message: String,
     },
-    /// A key that is not in the table.
+    /// A key that is not in the key table.
     #[error("{at}: unknown key `{key}`: {advice}")]
     UnknownKey {
-        /// Where.
+        /// The location.
         at: Box<Origin>,
         /// The key as written.
         key: Key,
-        /// The nearest known key, or those that could stand there.
+        /// The closest known key, or the keys that are allowed there.
         advice: String,
     },
-    /// A value of the wrong kind.
+    /// A value of the wrong type.
     #[error("{at}: `{key}` is {found}, expected {expected}")]
     WrongValue {
-        /// Where.
+        /// The location.
         at: Box<Origin>,
         /// The key as written.
         key: Key,
-        /// What was found; never the text itself, which may be a secret.
+        /// A description of the value; never the text itself, which may be a secret.
         found: String,
-        /// What the table asks for.
+        /// A description of the expected value.
         expected: String,
     },
-    /// A name that cannot be one.
+    /// An invalid name.
     #[error("{at}: `{key}` cannot name {what}: use {rule}")]
     BadName {
-        /// Where.
+        /// The location.
         at: Box<Origin>,
         /// The key whose last part is the name.
         key: Key,
-        /// Whose name it should be.
+        /// What the name is for.
         what: &'static str,
-        /// What a name looks like.
+        /// The rule for valid names.
         rule: &'static str,
     },
-    /// One layer says the same thing twice, in two spellings.
+    /// One layer sets the same key twice, under two names.
     #[error("{at}: `{key}` is also set at {first}: keep one of the two")]
     Twice {
-        /// One place.
+        /// The second location.
         at: Box<Origin>,
-        /// The key in its proper spelling.
+        /// The canonical key.
         key: Key,
-        /// The other place.
+        /// The first location.
         first: Box<Origin>,
     },
-    /// A layer holds more settings than anybody would write.
-    #[error("{at}: more than {limit} settings: that is no configuration")]
+    /// A layer has too many settings.
+    #[error("{at}: more than {limit} settings")]
     TooMany {
-        /// The first one too many.
+        /// The location of the first setting beyond the limit.
         at: Box<Origin>,
-        /// How many there may be.
+        /// The maximum number of settings.
         limit: usize,
     },
-    /// No agent has this name.
-    #[error("no agent is called `{}`: {}", escape_line(name), known_agents(known))]
+    /// The agent is unknown.
+    #[error("unknown agent `{}`: {}", escape_line(name), known_agents(known))]
     UnknownAgent {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// The names there are, nearest first.
+        /// The known names, closest first.
         known: Vec<String>,
     },
 }
 
 impl Error {
-    /// A value of the wrong kind.
+    /// Creates the error for a value of the wrong type.
     pub(super) fn wrong_value(at: Origin, key: &Key, found: &str, expected: &str) -> Self {
         Self::WrongValue {
             at: Box::new(at),
@@ -102,7 +102,7 @@ impl Error {
         }
     }
 
-    /// A key that is not in the table.
+    /// Creates the error for an unknown key, with a suggestion.
     pub(super) fn unknown_key(at: Origin, key: &Key) -> Self {
         Self::UnknownKey {
             at: Box::new(at),
@@ -111,7 +111,7 @@ impl Error {
         }
     }
 
-    /// A file that cannot be used.
+    /// Creates the error for a file that cannot be used.
     pub(super) fn file(path: impl Into<PathBuf>, problem: impl std::fmt::Display) -> Self {
         Self::File {
             path: path.into(),
@@ -127,6 +127,6 @@ fn display_path(path: &std::path::Path) -> String {
 fn known_agents(known: &[String]) -> String {
     match known {
         [] => "none is configured; run: windlass init".to_owned(),
-        names => format!("there are {}", names.join(", ")),
+        names => format!("known agents: {}", names.join(", ")),
     }
 }

@@ -1,4 +1,4 @@
-//! Everything that decides a configuration, gathered in one value.
+//! Everything that determines a configuration, in one value.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -7,37 +7,37 @@ use std::path::PathBuf;
 
 use super::Key;
 
-/// What the configuration is a function of, files aside.
+/// The inputs of a configuration, except the files.
 ///
-/// A test builds one by hand and needs no process environment.
+/// Tests construct them directly and need no process environment.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct Inputs {
     /// The working directory.
     pub cwd: PathBuf,
-    /// The user's home folder.
+    /// The user's home directory.
     pub home: Option<PathBuf>,
     /// The environment of the process.
     pub environment: BTreeMap<OsString, OsString>,
-    /// The file named with `--config`.
+    /// The file given with `--config`.
     pub file: Option<PathBuf>,
-    /// What the command line sets.
+    /// Values set by command-line flags.
     pub flags: Vec<Flag>,
 }
 
-/// A value that a flag of the command line sets.
+/// A value set by a command-line flag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flag {
-    /// The flag as a person writes it, such as `--agent`.
+    /// The flag as written on the command line, such as `--agent`.
     pub name: &'static str,
     /// The key that it sets.
     pub key: Key,
-    /// The value, written as in a variable.
+    /// The value as text, as in a variable.
     pub value: String,
 }
 
 impl Inputs {
-    /// The inputs of a program started in `cwd` by a user whose home is `home`.
+    /// Creates the inputs of a program started in `cwd` by a user whose home directory is `home`.
     pub fn new(cwd: impl Into<PathBuf>, home: Option<PathBuf>) -> Self {
         Self {
             cwd: cwd.into(),
@@ -46,26 +46,26 @@ impl Inputs {
         }
     }
 
-    /// The inputs of this process.
+    /// Reads the inputs of this process.
     pub fn from_process() -> std::io::Result<Self> {
         let mut inputs = Self::new(std::env::current_dir()?, std::env::home_dir());
         inputs.environment = std::env::vars_os().collect();
         Ok(inputs)
     }
 
-    /// The same with a variable set.
+    /// Sets an environment variable.
     pub fn with_variable(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.environment.insert(name.into(), value.into());
         self
     }
 
-    /// The user's own `windlass.toml`.
+    /// Returns the path of the user's own `windlass.toml`.
     pub fn user_file(&self) -> Option<PathBuf> {
-        let folder = self.base("XDG_CONFIG_HOME", ".config")?;
-        Some(folder.join("windlass/windlass.toml"))
+        let dir = self.base("XDG_CONFIG_HOME", ".config")?;
+        Some(dir.join("windlass/windlass.toml"))
     }
 
-    /// The folder for what Windlass remembers between runs, the list of trusted files among it.
+    /// Returns the directory for persistent state, such as the list of trusted files.
     pub fn state_dir(&self) -> Option<PathBuf> {
         Some(
             self.base("XDG_STATE_HOME", ".local/state")?
@@ -73,13 +73,13 @@ impl Inputs {
         )
     }
 
-    /// The folder for what can be made again at any time.
+    /// Returns the directory for data that can be recreated at any time.
     pub fn cache_dir(&self) -> Option<PathBuf> {
         Some(self.base("XDG_CACHE_HOME", ".cache")?.join("windlass"))
     }
 
-    /// A base folder of the XDG standard, which says to ignore a relative path. That also keeps a `.` in it from
-    /// making every repository the user's own.
+    /// Returns a base directory of the XDG specification, which says to ignore a relative path. Otherwise `.` would
+    /// make files of every repository count as the user's own.
     fn base(&self, variable: &str, below_home: &str) -> Option<PathBuf> {
         let set = self
             .environment
@@ -92,7 +92,7 @@ impl Inputs {
 }
 
 impl fmt::Debug for Inputs {
-    /// Half of an environment is secrets: only the names are shown.
+    /// Shows only the names of environment variables, because their values may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Inputs")
             .field("cwd", &self.cwd)

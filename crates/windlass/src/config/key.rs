@@ -1,48 +1,48 @@
-//! A place in the configuration, such as `agents.codex.model`.
+//! A configuration key, such as `agents.codex.model`.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use windlass_core::escape_line;
 
-/// How many characters of one part are shown.
-const SHOWN: usize = 80;
+/// Maximum number of characters shown of one part.
+const MAX_SHOWN_CHARS: usize = 80;
 
-/// A dotted path. It orders by its parts, so that an agent's keys stand together.
+/// A dotted path. Keys are ordered by their parts, so that the keys of an agent are adjacent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(Vec<String>);
 
 impl Key {
-    /// A key of these parts.
+    /// Creates a key from its parts.
     pub fn new(parts: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self(parts.into_iter().map(Into::into).collect())
     }
 
-    /// A key written with dots; no part of it can hold a dot itself.
+    /// Parses a key written with dots; no part can contain a dot.
     pub fn dotted(text: &str) -> Self {
         Self::new(text.split('.'))
     }
 
-    /// This key with one part more.
+    /// Returns this key with one more part.
     pub fn child(&self, part: &str) -> Self {
         let mut parts = self.0.clone();
         parts.push(part.to_owned());
         Self(parts)
     }
 
-    /// The parts, outermost first.
+    /// Returns the parts, outermost first.
     pub fn parts(&self) -> &[String] {
         &self.0
     }
 
-    /// The innermost part.
+    /// Returns the innermost part.
     pub fn last(&self) -> &str {
         self.0.last().map_or("", String::as_str)
     }
 }
 
 impl fmt::Display for Key {
-    /// As it would be written in TOML, with everything that could steer a terminal escaped.
+    /// Formats the key as in TOML, with terminal control characters escaped.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, part) in self.0.iter().enumerate() {
             if index > 0 {
@@ -57,15 +57,15 @@ impl fmt::Display for Key {
     }
 }
 
-/// The part, cut where it is longer than anybody would write, so that an error stays a line.
+/// Truncates a very long part, so that an error message fits on a line.
 fn truncate(part: &str) -> Cow<'_, str> {
-    match part.char_indices().nth(SHOWN) {
+    match part.char_indices().nth(MAX_SHOWN_CHARS) {
         Some((end, _)) => Cow::Owned(format!("{}…", &part[..end])),
         None => Cow::Borrowed(part),
     }
 }
 
-/// Whether TOML lets this part stand without quotes.
+/// Returns `true` if TOML allows this part without quotes.
 fn is_bare(part: &str) -> bool {
     let bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     !part.is_empty() && part.chars().all(bare)

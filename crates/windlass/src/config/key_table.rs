@@ -1,32 +1,32 @@
-//! The one table of known keys.
+//! The table of all configuration keys.
 //!
-//! Everything about a key is said here once: unknown keys and wrong values, trust, redaction, variables of the
-//! environment, `windlass config` and `docs/configuration.md` all read this table. A new key is a new row.
+//! Each key is defined here once. Validation, trust, redaction, environment variables, `windlass config` and
+//! `docs/configuration.md` all use this table. To add a key, add a row.
 
 mod agents;
 mod served;
 
 use super::ValueKind;
 
-/// One key that Windlass knows.
+/// Definition of one configuration key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KeySpec {
-    /// The dotted path; a part in angle brackets stands for any name.
+    /// The dotted path; a part in angle brackets is a placeholder for a name.
     pub path: &'static str,
-    /// The kind of value.
+    /// The type of the value.
     pub kind: ValueKind,
-    /// One sentence for a person.
+    /// A description of at least one sentence.
     pub about: &'static str,
-    /// The value when nobody sets one, written as in a variable.
+    /// The default value, as text like in a variable.
     pub default: Option<&'static str>,
-    /// Whether a file inside a repository may set it only after `windlass trust`.
+    /// `true` if a file inside a repository may set the key only after `windlass trust`.
     pub needs_trust: bool,
-    /// Whether its value is never shown.
+    /// `true` if the value is never shown.
     pub secret: bool,
-    /// Other paths that mean the same.
+    /// Alternative paths of the key.
     pub aliases: &'static [&'static str],
-    /// A variable of its own that sets it, beside the one that every key has.
+    /// An additional environment variable for the key.
     pub variable: Option<&'static str>,
 }
 
@@ -44,7 +44,7 @@ impl KeySpec {
         }
     }
 
-    /// A file inside a repository may set this key without being trusted: it chooses no command, endpoint,
+    /// Allows an untrusted file inside a repository to set this key, because it chooses no command, endpoint,
     /// environment, policy, store or agent.
     const fn without_trust(mut self) -> Self {
         self.needs_trust = false;
@@ -72,50 +72,50 @@ impl KeySpec {
     }
 }
 
-/// Top-level tables that are another way to write an agent's table: `[acp]` is `[agents.acp]`.
+/// Top-level tables that are aliases of an agent's table: `[acp]` is `[agents.acp]`.
 pub(super) const SECTIONS: &[&str] = &["acp", "direct", "mock"];
 
-/// Every key, in the order in which a reader wants to meet them. Trust is needed unless a row says otherwise.
+/// All keys, in the order of the documentation. A key needs trust unless its row says otherwise.
 pub const KEYS: &[KeySpec] =
-    &joined::<{ agents::ROWS.len() + served::ROWS.len() + ROWS.len() }>(&[
+    &concat::<{ agents::ROWS.len() + served::ROWS.len() + ROWS.len() }>(&[
         agents::ROWS,
         served::ROWS,
         ROWS,
     ]);
 
-/// The rows of all rooms in one table.
-const fn joined<const N: usize>(rooms: &[&[KeySpec]]) -> [KeySpec; N] {
-    let mut all = [rooms[0][0]; N];
-    let (mut room, mut at) = (0, 0);
-    while room < rooms.len() {
+/// Concatenates the rows of all modules.
+const fn concat<const N: usize>(tables: &[&[KeySpec]]) -> [KeySpec; N] {
+    let mut all = [tables[0][0]; N];
+    let (mut table, mut at) = (0, 0);
+    while table < tables.len() {
         let mut row = 0;
-        while row < rooms[room].len() {
-            all[at] = rooms[room][row];
+        while row < tables[table].len() {
+            all[at] = tables[table][row];
             (row, at) = (row + 1, at + 1);
         }
-        room += 1;
+        table += 1;
     }
     all
 }
 
-/// The keys of everything else.
+/// All keys that are not in a submodule.
 const ROWS: &[KeySpec] = &[
     KeySpec::new(
         "store.url",
         ValueKind::Text,
-        "Where tasks are kept: `sqlite:FILE` or `postgres://…`.",
+        "URL of the task store: `sqlite:FILE` or `postgres://…`.",
     )
     .with_default("sqlite:.windlass/windlass.db"),
     KeySpec::new(
         "tests.command",
         ValueKind::CommandOrNone,
-        "The tests that prove a change; with \"none\" a task ends unverified.",
+        "The test command that verifies a change; with \"none\", tasks complete unverified.",
     )
     .with_aliases(&["tests"]),
     KeySpec::new(
         "tests.setup",
         ValueKind::Command,
-        "What to run, with network, before the tests.",
+        "Command to run before the tests, with network access.",
     ),
     KeySpec::new(
         "tests.network",
@@ -126,58 +126,58 @@ const ROWS: &[KeySpec] = &[
     KeySpec::new(
         "tests.timeout_secs",
         ValueKind::Seconds,
-        "How long one run of the tests may take.",
+        "Timeout of one test run.",
     )
     .without_trust()
     .with_default("900"),
     KeySpec::new(
         "run.planner",
         ValueKind::Name,
-        "The agent that plans; without it the default agent, and without that the model at `run.turbo_host`.",
+        "The agent that makes the plan. Default: the default agent, or else the model at `run.turbo_host`.",
     ),
     KeySpec::new(
         "run.coder",
         ValueKind::Name,
-        "The agent that carries a plan out; without it the default agent, and without that the model at `run.local_host`.",
+        "The agent that executes the plan. Default: the default agent, or else the model at `run.local_host`.",
     ),
     KeySpec::new(
         "run.turbo_host",
         ValueKind::Url,
-        "The Ollama server whose model plans.",
+        "The Ollama server of the planner model.",
     )
     .with_default("https://ollama.com")
     .with_env_var("TURBO_HOST"),
     KeySpec::new(
         "run.local_host",
         ValueKind::Url,
-        "The Ollama server whose model carries plans out.",
+        "The Ollama server of the coder model, which executes plans.",
     )
     .with_default("http://127.0.0.1:11434")
     .with_env_var("OLLAMA_LOCAL"),
     KeySpec::new(
         "run.planner_model",
         ValueKind::Text,
-        "The model that plans, at `run.turbo_host`.",
+        "The planner model, at `run.turbo_host`.",
     )
     .with_default("gpt-oss:20b")
     .with_env_var("PLANNER_MODEL"),
     KeySpec::new(
         "run.coder_model",
         ValueKind::Text,
-        "The model that carries plans out, at `run.local_host`.",
+        "The coder model, at `run.local_host`.",
     )
     .with_default("qwen2.5-coder")
     .with_env_var("CODER_MODEL"),
     KeySpec::new(
         "run.api_key_env",
         ValueKind::Variable,
-        "The variable that holds the key for `run.turbo_host`.",
+        "The variable that holds the API key for `run.turbo_host`.",
     )
     .with_default("OLLAMA_API_KEY"),
     KeySpec::new(
         "run.max_steps",
         ValueKind::Count,
-        "How many times a model may be asked while it carries out one plan.",
+        "Maximum number of model calls while executing one plan.",
     )
     .without_trust()
     .with_default("25")
@@ -185,7 +185,7 @@ const ROWS: &[KeySpec] = &[
     KeySpec::new(
         "run.request_timeout_secs",
         ValueKind::Seconds,
-        "How long one request to either server may take.",
+        "Timeout of one request to either server.",
     )
     .without_trust()
     .with_default("120")
@@ -200,39 +200,39 @@ const ROWS: &[KeySpec] = &[
     KeySpec::new(
         "worker.concurrency",
         ValueKind::Count,
-        "How many tasks one worker works on at a time.",
+        "Maximum number of concurrent tasks of one worker.",
     )
     .without_trust()
     .with_default("10"),
     KeySpec::new(
         "worker.lease_secs",
         ValueKind::Seconds,
-        "How long a task stays a worker's without a sign of life from it.",
+        "Lease duration: how long a claimed task stays with a worker that sends no heartbeat.",
     )
     .without_trust()
     .with_default("30"),
     KeySpec::new(
         "sandbox.mechanism",
         ValueKind::Choice(&["auto", "bubblewrap", "landlock", "none"]),
-        "What isolates agents, tools and tests.",
+        "The mechanism that isolates agents, tools and tests.",
     )
     .with_default("auto"),
     KeySpec::new(
         "sandbox.readable",
         ValueKind::List,
-        "Files and folders that agents, tools and tests may read although the sandbox hides what is around them: a toolchain in an unusual place, such as [\"/tmp/toolchain\", \"~/sdk\"].",
+        "Files and directories that agents, tools and tests may read although the sandbox hides their parent directory, such as a toolchain in an unusual location: [\"/tmp/toolchain\", \"~/sdk\"].",
     ),
     KeySpec::new(
         "limits.turn_secs",
         ValueKind::Seconds,
-        "How long a turn may take, for an agent without `timeout_secs`.",
+        "Timeout of a turn, for an agent without `timeout_secs`.",
     )
     .without_trust()
     .with_default("600"),
     KeySpec::new(
         "limits.stall_secs",
         ValueKind::Seconds,
-        "How long an agent may stay silent within a turn; without it, as long as the turn may take.",
+        "How long an agent may emit no events within a turn. Default: no limit except the timeout of the turn.",
     )
     .without_trust(),
 ];

@@ -1,56 +1,56 @@
-//! What kinds of value a key can take, and how each is read from text.
+//! The value types of keys, and how each is parsed from text.
 
 use serde_json::Value;
 use windlass_core::escape_line;
 
 use super::names;
 
-/// The longest time that can be set: a week. A larger number is a slip of the hand.
+/// The longest time that can be set: a week. A larger number is most likely a mistake.
 const MAX_SECONDS: u64 = 7 * 24 * 60 * 60;
 
-/// The most of anything that can be counted out.
+/// The largest count that can be set.
 const MAX_COUNT: u64 = 10_000;
 
-/// The kind of value that a key takes.
+/// The type of a key's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ValueKind {
-    /// Any text that is not empty.
+    /// Text that is not empty.
     Text,
-    /// Any text, empty too.
+    /// Text that may be empty.
     AnyText,
-    /// Who works: an agent, an agent with a model, or a composite.
+    /// The name of an agent, an agent with a model, or a composite.
     Name,
     /// The name of an environment variable that holds a secret.
     Variable,
     /// An `http` or `https` address.
     Url,
-    /// One of these words.
+    /// One of these values.
     Choice(&'static [&'static str]),
-    /// Some of these words.
+    /// A list of some of these values.
     Choices(&'static [&'static str]),
-    /// Whole seconds.
+    /// A number of whole seconds.
     Seconds,
-    /// How many: at least one.
+    /// A whole number of at least 1.
     Count,
-    /// How much: any number that is not below 0.
+    /// A number of at least 0.
     Amount,
-    /// Yes or no.
+    /// `true` or `false`.
     Flag,
-    /// A list of texts.
+    /// A list of strings.
     List,
     /// A program and its arguments.
     Command,
-    /// A program and its arguments, or the word `none`.
+    /// A program and its arguments, or `none`.
     CommandOrNone,
-    /// One of these words, or a table that the backend understands.
+    /// One of these values, or a table that the backend interprets.
     Policy(&'static [&'static str]),
-    /// A list of tables that the backend understands.
+    /// A list of tables that the backend interprets.
     Tables,
 }
 
 impl ValueKind {
-    /// What is expected, to follow "expected".
+    /// Describes the expected value, for use after "expected".
     pub fn expected(self) -> String {
         match self {
             Self::Text => "text".to_owned(),
@@ -64,21 +64,21 @@ impl ValueKind {
                     .to_owned()
             }
             Self::Url => "an address that starts with http:// or https://".to_owned(),
-            Self::Choice(words) => one_of(words),
-            Self::Choices(words) => format!("a list of some of {}", words.join(", ")),
+            Self::Choice(choices) => one_of(choices),
+            Self::Choices(choices) => format!("a list of some of {}", choices.join(", ")),
             Self::Seconds => format!("whole seconds from 1 to {MAX_SECONDS}"),
             Self::Count => format!("a whole number from 1 to {MAX_COUNT}"),
-            Self::Amount => "a number that is not below 0".to_owned(),
+            Self::Amount => "a number of at least 0".to_owned(),
             Self::Flag => "true or false".to_owned(),
-            Self::List => r#"a list of texts such as ["--fast"]"#.to_owned(),
+            Self::List => r#"a list of strings such as ["--fast"]"#.to_owned(),
             Self::Command => r#"a list such as ["program", "argument"]"#.to_owned(),
             Self::CommandOrNone => r#"a list such as ["cargo", "test"], or "none""#.to_owned(),
-            Self::Policy(words) => format!("{}, or a table", one_of(words)),
+            Self::Policy(choices) => format!("{}, or a table", one_of(choices)),
             Self::Tables => "a list of tables".to_owned(),
         }
     }
 
-    /// Whether the value is of this kind.
+    /// Returns `true` if the value is valid for this type.
     pub(super) fn accepts(self, value: &Value) -> bool {
         match self {
             Self::Text => text(value).is_some_and(|text| !text.is_empty()),
@@ -86,9 +86,9 @@ impl ValueKind {
             Self::Name => text(value).is_some_and(names::is_worker),
             Self::Variable => text(value).is_some_and(names::is_secret_variable),
             Self::Url => text(value).is_some_and(is_http),
-            Self::Choice(words) => text(value).is_some_and(|text| words.contains(&text)),
-            Self::Choices(words) => {
-                texts(value).is_some_and(|texts| texts.iter().all(|text| words.contains(text)))
+            Self::Choice(choices) => text(value).is_some_and(|text| choices.contains(&text)),
+            Self::Choices(choices) => {
+                texts(value).is_some_and(|texts| texts.iter().all(|text| choices.contains(text)))
             }
             Self::Seconds => value
                 .as_u64()
@@ -99,19 +99,19 @@ impl ValueKind {
             Self::List => texts(value).is_some(),
             Self::Command => is_command(value),
             Self::CommandOrNone => is_command(value) || value == "none",
-            Self::Policy(words) => value.is_object() || Self::Choice(words).accepts(value),
+            Self::Policy(choices) => value.is_object() || Self::Choice(choices).accepts(value),
             Self::Tables => value
                 .as_array()
                 .is_some_and(|all| all.iter().all(Value::is_object)),
         }
     }
 
-    /// Whether a table is a value of this kind, rather than a folder of further keys.
+    /// Returns `true` if a table is a value of this type, and not a table of further keys.
     pub(super) fn takes_tables(self) -> bool {
         matches!(self, Self::Policy(_))
     }
 
-    /// The value that a variable or a flag means; lists and tables are written as JSON.
+    /// Parses the text of a variable or a flag; lists and tables are written as JSON.
     pub(super) fn parse(self, text: &str) -> Value {
         let as_text = || Value::String(text.to_owned());
         match self {
@@ -140,10 +140,10 @@ impl ValueKind {
         }
     }
 
-    /// What was found instead, to follow "is".
+    /// Describes the value that was found, for use after "is".
     ///
-    /// The value itself is shown only where a word or a time was expected: a key pasted into the wrong place must
-    /// not be repeated on the screen.
+    /// The value itself is shown only if a choice or a number was expected: a secret pasted into the wrong setting
+    /// must not be printed.
     pub(super) fn describe_found(self, value: &Value) -> String {
         let found = match (self, value) {
             (Self::Choice(_) | Self::Policy(_), Value::String(text)) if text.len() <= 20 => {
@@ -156,14 +156,14 @@ impl ValueKind {
             (_, Value::Bool(true)) => "true",
             (_, Value::Bool(false)) => "false",
             (_, Value::String(text)) if text.is_empty() => "empty",
-            (_, Value::String(text)) if text.contains('\0') => "text with a NUL in it",
-            (Self::Variable | Self::Name | Self::Url, Value::String(_)) => "some other text",
+            (_, Value::String(text)) if text.contains('\0') => "text with a NUL character",
+            (Self::Variable | Self::Name | Self::Url, Value::String(_)) => "not valid",
             (_, Value::String(_)) => "text",
             (_, Value::Array(items)) if items.is_empty() => "an empty list",
             (
                 Self::List | Self::Choices(_) | Self::Command | Self::CommandOrNone | Self::Tables,
                 Value::Array(_),
-            ) => "a list with something else in it",
+            ) => "a list with an invalid item",
             (_, Value::Array(_)) => "a list",
             (_, Value::Object(_)) => "a table",
             (_, Value::Null) => "nothing",
@@ -172,22 +172,22 @@ impl ValueKind {
     }
 }
 
-/// The text of a value; a NUL cannot reach any program, so it is refused here.
+/// Returns the text of a value. A NUL cannot be passed to any program, so such text is rejected here.
 fn text(value: &Value) -> Option<&str> {
     value.as_str().filter(|text| !text.contains('\0'))
 }
 
-/// The texts of a list.
+/// Returns the strings of a list.
 fn texts(value: &Value) -> Option<Vec<&str>> {
     value.as_array()?.iter().map(text).collect()
 }
 
-/// Whether the value is a list of texts whose first names a program.
+/// Returns `true` if the value is a list of strings whose first item is not empty.
 fn is_command(value: &Value) -> bool {
     texts(value).is_some_and(|texts| texts.first().is_some_and(|program| !program.is_empty()))
 }
 
-/// Whether the text is an address that could be called.
+/// Returns `true` if the text is an HTTP URL.
 fn is_http(text: &str) -> bool {
     ["http://", "https://"]
         .iter()
@@ -197,6 +197,6 @@ fn is_http(text: &str) -> bool {
         })
 }
 
-fn one_of(words: &[&str]) -> String {
-    format!("one of {}", words.join(", "))
+fn one_of(choices: &[&str]) -> String {
+    format!("one of {}", choices.join(", "))
 }

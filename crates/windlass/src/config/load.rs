@@ -1,4 +1,4 @@
-//! Laying the layers over each other, later over earlier.
+//! Loads the layers of the configuration and merges them; later layers override earlier ones.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -13,13 +13,13 @@ use super::{
     env_vars, key_table, toml_file,
 };
 
-/// The configuration that these inputs mean.
+/// Loads the configuration for these inputs.
 pub(super) fn load(inputs: &Inputs) -> Result<Config> {
-    let places = ConfigPaths::find(inputs)?;
+    let paths = ConfigPaths::find(inputs)?;
     let mut settings = defaults()?;
     let mut notices = Vec::new();
 
-    if let Some(file) = &places.user
+    if let Some(file) = &paths.user
         && let Some(source) = SourceFile::read_if_exists(file)?
     {
         settings.merge(toml_file::settings(&source, Layer::User)?);
@@ -27,24 +27,24 @@ pub(super) fn load(inputs: &Inputs) -> Result<Config> {
     if let Some(file) = &inputs.file {
         let source = SourceFile::read(&inputs.cwd.join(file))?;
         settings.merge(toml_file::settings(&source, Layer::Explicit)?);
-    } else if let Some(source) = SourceFile::read_if_exists(&places.project)? {
+    } else if let Some(source) = SourceFile::read_if_exists(&paths.project)? {
         let (layer, notice) = project(inputs, &source)?;
         settings.merge(layer);
         notices.extend(notice);
     }
-    let env_file = env_file(inputs, &places, &mut notices)?;
-    let mut left_out = Vec::new();
+    let env_file = env_file(inputs, &paths, &mut notices)?;
+    let mut ignored = Vec::new();
     if let Some(file) = &env_file {
         let (layer, keys) = file.layer(&settings.agents())?;
         settings.merge(layer);
-        left_out = keys;
+        ignored = keys;
     }
     settings.merge(environment(inputs, &settings.agents())?);
     settings.merge(flags(inputs)?);
 
     let mut secrets = BTreeMap::new();
     if let Some(file) = &env_file {
-        notices.extend(file.notice(left_out, &missing_keys(inputs, &settings)));
+        notices.extend(file.notice(ignored, &missing_keys(inputs, &settings)));
         secrets.extend(file.secrets());
     }
     secrets.extend(environment_secrets(inputs));
@@ -52,14 +52,14 @@ pub(super) fn load(inputs: &Inputs) -> Result<Config> {
         settings,
         notices,
         secrets,
-        root: places.root,
+        root: paths.root,
     })
 }
 
-/// What the list of trust says about a file; without a home there is no list.
+/// Returns the trust status of a file. Without a state directory, no file is trusted.
 pub(super) fn trust_status(inputs: &Inputs, source: &SourceFile) -> Result<TrustStatus> {
     match inputs.state_dir() {
-        Some(folder) => Ok(TrustStore::load(&folder)?.status(source)),
+        Some(dir) => Ok(TrustStore::load(&dir)?.status(source)),
         None => Ok(TrustStatus::Unknown),
     }
 }
@@ -75,32 +75,32 @@ fn defaults() -> Result<SettingMap> {
     Ok(settings)
 }
 
-/// What the project's file may set, and what it had to leave out.
+/// Returns the settings of the project's file that apply, and a notice about those that are ignored.
 fn project(inputs: &Inputs, source: &SourceFile) -> Result<(SettingMap, Option<Notice>)> {
     let mut settings = toml_file::settings(source, Layer::Project)?;
-    let standing = trust_status(inputs, source)?;
-    if standing == TrustStatus::Trusted {
+    let status = trust_status(inputs, source)?;
+    if status == TrustStatus::Trusted {
         return Ok((settings, None));
     }
     let keys = settings.remove_untrusted();
-    let notice = Notice::untrusted(source, standing, keys.iter().map(Key::to_string).collect());
+    let notice = Notice::untrusted(source, status, keys.iter().map(Key::to_string).collect());
     Ok((settings, notice))
 }
 
-/// The project's `.env`, if there is one. It belongs to many programs, so that one which cannot be read is a notice
-/// and no error; and a folder of that name is somebody's Python environment.
+/// Reads the project's `.env`, if there is one. Other programs use the file too, so if it cannot be read that is a
+/// notice and not an error. A directory of that name is usually a Python environment and is ignored.
 fn env_file(
     inputs: &Inputs,
-    places: &ConfigPaths,
+    paths: &ConfigPaths,
     notices: &mut Vec<Notice>,
 ) -> Result<Option<EnvFile>> {
-    if places.dot_env.is_dir() {
+    if paths.dot_env.is_dir() {
         return Ok(None);
     }
-    match SourceFile::read_if_exists(&places.dot_env) {
+    match SourceFile::read_if_exists(&paths.dot_env) {
         Ok(Some(source)) => {
-            let standing = trust_status(inputs, &source)?;
-            Ok(Some(EnvFile::new(source, standing)))
+            let status = trust_status(inputs, &source)?;
+            Ok(Some(EnvFile::new(source, status)))
         }
         Ok(None) => Ok(None),
         Err(error) => {
@@ -110,7 +110,7 @@ fn env_file(
     }
 }
 
-/// The variables that some agent's key is to be looked up in, and that the environment does not hold.
+/// Returns the variables that a setting names as holding a key and that are not set in the environment.
 fn missing_keys<'a>(inputs: &Inputs, settings: &'a SettingMap) -> Vec<&'a str> {
     let wanted = settings
         .iter()
@@ -128,7 +128,7 @@ fn missing_keys<'a>(inputs: &Inputs, settings: &'a SettingMap) -> Vec<&'a str> {
 fn environment(inputs: &Inputs, agents: &[&str]) -> Result<SettingMap> {
     let mut settings = SettingMap::default();
     for (name, value) in &inputs.environment {
-        let Some(name) = name.to_str().filter(|name| env_vars::is_ours(name)) else {
+        let Some(name) = name.to_str().filter(|name| env_vars::sets_key(name)) else {
             continue;
         };
         let origin = Origin::variable(name);
@@ -150,7 +150,7 @@ fn flags(inputs: &Inputs) -> Result<SettingMap> {
     Ok(settings)
 }
 
-/// The variables that may be looked up. An empty one is none, as it sets no key either.
+/// Returns the environment variables that may be read as secrets. Empty variables are ignored.
 fn environment_secrets(inputs: &Inputs) -> impl Iterator<Item = (String, SecretString)> {
     inputs.environment.iter().filter_map(|(name, value)| {
         let value = value.to_str().filter(|value| !value.is_empty());

@@ -1,20 +1,20 @@
-//! Finding a written key in the table of known keys.
+//! Looks up keys in the key table.
 
 use super::key_table::{KEYS, KeySpec, SECTIONS};
 use super::{Error, Key, Origin, Result, names};
 
-/// A row of the table, and the key by which it was meant.
+/// A row of the key table, and the key that matched it.
 #[derive(Debug)]
 pub(super) struct KeyMatch {
     /// The row.
     pub(super) known: &'static KeySpec,
-    /// The key in its one proper spelling.
+    /// The canonical key.
     pub(super) key: Key,
-    /// Whether another spelling was used.
+    /// `true` if an alias was used.
     pub(super) alias: bool,
 }
 
-/// The row that a written key means, if it means one.
+/// Returns the row for a key as written, if there is one.
 pub(super) fn find_key(written: &Key) -> Option<KeyMatch> {
     let plain = without_section(written);
     KEYS.iter().find_map(|known| {
@@ -28,20 +28,20 @@ pub(super) fn find_key(written: &Key) -> Option<KeyMatch> {
     })
 }
 
-/// Whether further keys can stand below this one.
+/// Returns `true` if this key is a table of further keys.
 pub(super) fn is_table(written: &Key) -> bool {
     let plain = without_section(written);
     let mut paths = KEYS.iter().flat_map(spellings);
     paths.any(|path| remaining_parts(path, plain.parts()).is_some_and(|more| more > 0))
 }
 
-/// Refuses an innermost part that cannot be a name, where the table lets a person choose one.
+/// Returns an error if the last part of the key is a name chosen by the user and is not valid.
 pub(super) fn check_name(written: &Key, at: &Origin) -> Result<()> {
     let plain = without_section(written);
-    let place = plain.parts().len().saturating_sub(1);
+    let index = plain.parts().len().saturating_sub(1);
     let mut rows = KEYS.iter();
     let row = rows.find(|known| remaining_parts(known.path, plain.parts()).is_some());
-    let (what, rule) = match row.and_then(|known| known.path.split('.').nth(place)) {
+    let (what, rule) = match row.and_then(|known| known.path.split('.').nth(index)) {
         Some("<name>") if !names::is_agent(plain.last()) => match plain.parts() {
             [top, ..] if top == "composites" => ("a composite", names::AGENT_RULE),
             _ => ("an agent", names::AGENT_RULE),
@@ -60,36 +60,36 @@ pub(super) fn check_name(written: &Key, at: &Origin) -> Result<()> {
     })
 }
 
-/// The known keys that could stand beside this one, in every spelling.
+/// Returns the known keys in the same table, including aliases.
 pub(super) fn siblings(written: &Key) -> Vec<Key> {
     let plain = without_section(written);
-    let Some((_, above)) = plain.parts().split_last() else {
+    let Some((_, parent)) = plain.parts().split_last() else {
         return Vec::new();
     };
     let mut found: Vec<Key> = KEYS
         .iter()
         .flat_map(spellings)
-        .filter(|path| remaining_parts(path, above).is_some())
-        .filter_map(|path| path.split('.').nth(above.len()))
+        .filter(|path| remaining_parts(path, parent).is_some())
+        .filter_map(|path| path.split('.').nth(parent.len()))
         .filter(|part| !is_placeholder(part))
-        .map(|part| Key::new(above).child(part))
+        .map(|part| Key::new(parent).child(part))
         .collect();
     found.sort();
     found.dedup();
     found
 }
 
-/// All paths of a row: its own and its aliases.
+/// Returns all paths of a row: its own and its aliases.
 pub(super) fn spellings(known: &'static KeySpec) -> impl Iterator<Item = &'static str> {
     std::iter::once(known.path).chain(known.aliases.iter().copied())
 }
 
-/// Whether a part of a path stands for any name.
+/// Returns `true` if this part of a path is a placeholder for a name.
 pub(super) fn is_placeholder(part: &str) -> bool {
     part.starts_with('<')
 }
 
-/// `acp.timeout_secs` as `agents.acp.timeout_secs`.
+/// Converts a key such as `acp.timeout_secs` to `agents.acp.timeout_secs`.
 fn without_section(written: &Key) -> Key {
     let parts = written.parts();
     match parts.first() {
@@ -100,7 +100,7 @@ fn without_section(written: &Key) -> Key {
     }
 }
 
-/// How many parts a path has beyond these, if it begins with them.
+/// Returns the number of parts of a path after these, if it starts with them.
 fn remaining_parts(path: &str, parts: &[String]) -> Option<usize> {
     let mut rest = path.split('.');
     for part in parts {
@@ -112,10 +112,10 @@ fn remaining_parts(path: &str, parts: &[String]) -> Option<usize> {
     Some(rest.count())
 }
 
-/// The path with its placeholders replaced by the parts of the key at the same place.
+/// Replaces the placeholders of a path by the parts of the key at the same position.
 fn fill(path: &str, key: &Key) -> Key {
     let parts = path.split('.').enumerate();
-    Key::new(parts.map(|(place, part)| match key.parts().get(place) {
+    Key::new(parts.map(|(index, part)| match key.parts().get(index) {
         Some(name) if is_placeholder(part) => name.as_str(),
         _ => part,
     }))

@@ -1,8 +1,8 @@
-//! The configuration: files, `.env`, environment and flags, laid over each other.
+//! The configuration, merged from files, `.env`, the environment and flags.
 //!
-//! It is a function of [`Inputs`] and of the files that they lead to. It never changes the environment, and takes
-//! nothing that matters from a file inside a repository before a person has trusted that file's content
-//! ([`trust`]). One table, [`KEYS`], says everything about every key.
+//! It depends only on [`Inputs`] and on the files that they lead to. It never changes the environment. Keys that need
+//! trust are ignored in a file inside a repository until a person has trusted the file's content ([`trust`]). One
+//! table, [`KEYS`], defines every key.
 //!
 //! ```
 //! use windlass::config::{Config, Inputs};

@@ -1,4 +1,4 @@
-//! What a person should know about a configuration that can be used all the same.
+//! Notices about a configuration that can be used.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,29 +8,29 @@ use windlass_core::escape_line;
 use super::trust::TrustStatus;
 use super::{Error, Origin, SourceFile};
 
-/// How many keys a notice names before it only counts.
+/// Maximum number of keys that a notice names; further keys are counted.
 const MAX_NAMED_KEYS: usize = 8;
 
-/// One line for a person.
+/// A notice for the user, shown as one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Notice {
-    /// A file inside a repository sets what only a trusted file may.
+    /// An untrusted file inside a repository sets keys that need trust.
     Untrusted {
         /// The file.
         file: PathBuf,
-        /// The keys and variables that were left out.
+        /// The ignored keys and variables.
         keys: Vec<String>,
-        /// Whether an earlier content of the file was trusted.
+        /// `true` if an earlier content of the file was trusted.
         changed: bool,
     },
-    /// Some lines of a trusted `.env` are no variables.
+    /// Some lines of a trusted `.env` are invalid.
     IgnoredLine {
-        /// The first of them.
+        /// The location of the first of them.
         at: Origin,
-        /// What is wrong with it.
+        /// The problem.
         problem: &'static str,
-        /// How many more there are.
+        /// The number of further invalid lines.
         more: usize,
     },
     /// A `.env` cannot be read.
@@ -38,16 +38,16 @@ pub enum Notice {
 }
 
 impl Notice {
-    /// The notice about a file that is not trusted, if anything was left out.
+    /// Returns the notice about an untrusted file, if any key is ignored.
     pub(super) fn untrusted(
         source: &SourceFile,
-        standing: TrustStatus,
+        status: TrustStatus,
         keys: Vec<String>,
     ) -> Option<Self> {
         (!keys.is_empty()).then(|| Self::Untrusted {
             file: source.path().to_owned(),
             keys,
-            changed: standing == TrustStatus::Changed,
+            changed: status == TrustStatus::Changed,
         })
     }
 }
@@ -62,29 +62,30 @@ impl fmt::Display for Notice {
             } => {
                 let file = file.to_string_lossy();
                 let file = escape_line(&file);
-                let state = match changed {
-                    true => "has changed since it was trusted",
-                    false => "is not trusted",
+                let state = if *changed {
+                    "has changed since it was trusted"
+                } else {
+                    "is not trusted"
                 };
                 let named: Vec<&str> = keys
                     .iter()
                     .take(MAX_NAMED_KEYS)
                     .map(String::as_str)
                     .collect();
-                write!(f, "{file} {state}, left out: {}", named.join(", "))?;
+                write!(f, "{file} {state}; ignored keys: {}", named.join(", "))?;
                 if keys.len() > MAX_NAMED_KEYS {
                     write!(f, " and {} more", keys.len() - MAX_NAMED_KEYS)?;
                 }
                 f.write_str("; run: windlass trust")
             }
             Self::IgnoredLine { at, problem, more } => {
-                write!(f, "{at}: this line is left out: {problem}")?;
+                write!(f, "{at}: ignored line: {problem}")?;
                 match more {
                     0 => Ok(()),
                     more => write!(f, " (and {more} more)"),
                 }
             }
-            Self::Unreadable(error) => write!(f, "{error}; it is left out"),
+            Self::Unreadable(error) => write!(f, "{error}; the file is ignored"),
         }
     }
 }

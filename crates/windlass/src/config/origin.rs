@@ -1,4 +1,4 @@
-//! Where a value came from.
+//! The origin of a value.
 
 use std::fmt;
 use std::path::Path;
@@ -6,18 +6,18 @@ use std::path::Path;
 use serde::Serialize;
 use windlass_core::escape_line;
 
-/// A layer of the configuration; a later one lies over an earlier one.
+/// A layer of the configuration; a later layer overrides an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Layer {
-    /// What Windlass does when nobody says otherwise.
+    /// The built-in defaults.
     Default,
     /// The user's own `windlass.toml`.
     User,
     /// The project's `windlass.toml`.
     Project,
-    /// The file named with `--config`, in place of the project's.
+    /// The file given with `--config`, instead of the project's.
     Explicit,
     /// The project's `.env`.
     DotEnv,
@@ -27,12 +27,12 @@ pub enum Layer {
     Flag,
 }
 
-/// The exact place that set a value.
+/// The exact location that set a value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Origin {
     /// The layer.
     pub layer: Layer,
-    /// The file, where the layer is one.
+    /// The file, if the layer is a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The line in the file, counted from one.
@@ -41,18 +41,18 @@ pub struct Origin {
     /// The column in the line, counted in characters from one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<usize>,
-    /// The variable or the flag, where the layer has such.
+    /// The variable or the flag, if the layer has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl Origin {
-    /// The built-in defaults.
+    /// Returns the origin of built-in defaults.
     pub(super) fn built_in() -> Self {
         Self::new(Layer::Default, None)
     }
 
-    /// Somewhere in a file.
+    /// Returns the origin for a file, without a line.
     pub(super) fn file(layer: Layer, path: &Path) -> Self {
         let shown = path.to_string_lossy().into_owned();
         Self {
@@ -61,17 +61,17 @@ impl Origin {
         }
     }
 
-    /// A variable of the environment.
+    /// Returns the origin for an environment variable.
     pub(super) fn variable(name: &str) -> Self {
         Self::new(Layer::Environment, Some(name))
     }
 
-    /// A flag of the command line.
+    /// Returns the origin for a command-line flag.
     pub(super) fn flag(name: &str) -> Self {
         Self::new(Layer::Flag, Some(name))
     }
 
-    /// The same file at this line.
+    /// Returns the origin at this line of the same file.
     pub(super) fn at_line(&self, line: usize) -> Self {
         Self {
             line: Some(line),
@@ -80,7 +80,7 @@ impl Origin {
         }
     }
 
-    /// The same file at this place.
+    /// Returns the origin at this line and column of the same file.
     pub(super) fn at(&self, (line, column): (usize, usize)) -> Self {
         Self {
             line: Some(line),
@@ -100,7 +100,7 @@ impl Origin {
     }
 }
 
-/// A text with the places where its lines begin, so that a large file is not counted anew for every key.
+/// A text with the start offsets of its lines, so that lines are not counted again for every key.
 pub(super) struct LineIndex<'a> {
     text: &'a str,
     starts: Vec<usize>,
@@ -115,7 +115,7 @@ impl<'a> LineIndex<'a> {
         }
     }
 
-    /// The line and the column of a byte, both counted from one.
+    /// Returns the line and the column of a byte offset, both counted from one.
     pub(super) fn line_column(&self, byte: usize) -> (usize, usize) {
         let line = self.starts.partition_point(|start| *start <= byte);
         let start = self.starts.get(line.saturating_sub(1)).copied();

@@ -1,6 +1,6 @@
-//! Files that only the user can read or write, in a folder that only the user can enter.
+//! Private files: readable and writable only by the user, in a directory that only the user can access.
 //!
-//! Nothing here follows a symbolic link that somebody else may have planted, and nothing depends on the umask.
+//! Symbolic links, which another user may have created, are not followed. The modes do not depend on the umask.
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Read, Write};
@@ -11,17 +11,17 @@ use rustix::fs::OFlags;
 
 use super::{Error, Result};
 
-/// The largest private file that is read.
+/// Maximum size of a private file.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// A private folder, locked against other writers for as long as this value lives.
+/// A private directory, locked against other writers while this value exists.
 pub(crate) struct PrivateDir {
     path: PathBuf,
     lock: File,
 }
 
 impl PrivateDir {
-    /// Makes the folder if it is not there, makes it private if it is not, and waits for its lock.
+    /// Creates the directory if it does not exist, makes it private, and waits for its lock.
     pub(crate) fn lock(path: &Path) -> Result<Self> {
         let unusable = |error| Error::file(path, format!("cannot be used: {error}"));
         DirBuilder::new()
@@ -29,26 +29,25 @@ impl PrivateDir {
             .mode(0o700)
             .create(path)
             .map_err(unusable)?;
-        let folder = OpenOptions::new()
+        let dir = OpenOptions::new()
             .read(true)
             .custom_flags(flags(OFlags::NOFOLLOW | OFlags::DIRECTORY))
             .open(path)
-            .map_err(|error| not_followed(path, &error))?;
-        let about = folder.metadata().map_err(unusable)?;
-        ensure_owner(path, about.uid())?;
-        if about.mode() & 0o777 != 0o700 {
-            folder
-                .set_permissions(Permissions::from_mode(0o700))
+            .map_err(|error| open_error(path, &error))?;
+        let metadata = dir.metadata().map_err(unusable)?;
+        ensure_owner(path, metadata.uid())?;
+        if metadata.mode() & 0o777 != 0o700 {
+            dir.set_permissions(Permissions::from_mode(0o700))
                 .map_err(unusable)?;
         }
-        folder.lock().map_err(unusable)?;
+        dir.lock().map_err(unusable)?;
         Ok(Self {
             path: path.to_owned(),
-            lock: folder,
+            lock: dir,
         })
     }
 
-    /// Replaces a file as a whole: a reader sees the old content or the new, never a part.
+    /// Replaces a file atomically: a reader sees the old content or the new, never a part.
     pub(crate) fn replace(&self, name: &str, text: &str) -> Result<()> {
         let path = self.path.join(name);
         let unwritable = |error| Error::file(&path, format!("cannot be written: {error}"));
@@ -64,35 +63,34 @@ impl PrivateDir {
     }
 }
 
-/// Reads a private file if there is one; refuses what others could have written.
+/// Reads a private file if it exists; returns an error if other users can write it.
 pub(super) fn read(path: &Path) -> Result<Option<String>> {
-    let problem = "others can write it, so it proves nothing: remove it and trust anew";
+    let problem = "other users can write it: delete it and run windlass trust again";
     read_checked(path, 0o022, problem)
 }
 
-/// Reads a secret if there is one; refuses what others could have written or read.
+/// Reads a secret if it exists; returns an error if other users can read or write it.
 pub(crate) fn read_secret(path: &Path) -> Result<Option<String>> {
-    let problem =
-        "others can read or write it, so it is no secret: remove it, and a new one is made";
+    let problem = "other users can read or write it: delete it, and a new one is generated";
     read_checked(path, 0o077, problem)
 }
 
-fn read_checked(path: &Path, open: u32, problem: &str) -> Result<Option<String>> {
+fn read_checked(path: &Path, forbidden_bits: u32, problem: &str) -> Result<Option<String>> {
     let file = OpenOptions::new()
         .read(true)
         .custom_flags(flags(OFlags::NOFOLLOW | OFlags::NONBLOCK))
         .open(path);
     let file = match file {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        file => file.map_err(|error| not_followed(path, &error))?,
+        file => file.map_err(|error| open_error(path, &error))?,
     };
     let unreadable = |error| Error::file(path, format!("cannot be read: {error}"));
-    let about = file.metadata().map_err(unreadable)?;
-    ensure_owner(path, about.uid())?;
-    if !about.is_file() {
+    let metadata = file.metadata().map_err(unreadable)?;
+    ensure_owner(path, metadata.uid())?;
+    if !metadata.is_file() {
         return Err(Error::file(path, "is not a regular file: remove it"));
     }
-    if about.mode() & open != 0 {
+    if metadata.mode() & forbidden_bits != 0 {
         return Err(Error::file(path, problem));
     }
     let mut text = String::new();
@@ -109,10 +107,10 @@ fn ensure_owner(path: &Path, owner: u32) -> Result<()> {
     Err(Error::file(path, problem))
 }
 
-/// The error of opening something that must not be a link.
-fn not_followed(path: &Path, error: &std::io::Error) -> Error {
+/// Converts an error of opening a path that must not be a symbolic link.
+fn open_error(path: &Path, error: &std::io::Error) -> Error {
     match path.symlink_metadata() {
-        Ok(about) if about.is_symlink() => Error::file(
+        Ok(metadata) if metadata.is_symlink() => Error::file(
             path,
             "is a symbolic link, which is not followed here: remove it",
         ),

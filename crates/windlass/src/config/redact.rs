@@ -1,14 +1,14 @@
-//! How values are shown to a person: secrets left out, nothing that could steer a terminal.
+//! Formats values for display: secrets are redacted and terminal control characters escaped.
 //!
-//! Redaction is unconditional: not the length of a secret and not its first letters are shown.
+//! Redaction is complete: neither the length of a secret nor its first letters are shown.
 
 use serde_json::Value;
 use windlass_core::escape_json;
 
-/// What stands in place of a secret.
+/// The replacement for a secret.
 pub(super) const REDACTED: &str = "[redacted]";
 
-/// A value as one line of text.
+/// Formats a value as one line of text.
 pub(super) fn display_value(value: &Value, secret: bool) -> String {
     if secret {
         return REDACTED.to_owned();
@@ -16,7 +16,7 @@ pub(super) fn display_value(value: &Value, secret: bool) -> String {
     escape_json(&without_passwords(value).to_string()).into_owned()
 }
 
-/// The value with the passwords of all URLs in it left out.
+/// Redacts the passwords of all URLs in a value.
 fn without_passwords(value: &Value) -> Value {
     match value {
         Value::String(text) => Value::String(redact_url(text)),
@@ -29,34 +29,34 @@ fn without_passwords(value: &Value) -> Value {
     }
 }
 
-/// The text with `user:password@` and the telling query values of every URL in it left out.
+/// Redacts `user:password@` and secret query values of every URL in a text.
 pub(super) fn redact_url(text: &str) -> String {
     text.split_inclusive(char::is_whitespace)
         .map(word_without_password)
         .collect()
 }
 
-/// One word of the text; only a word with `://` in it can be a URL.
+/// Redacts one word of the text; only a word that contains `://` can be a URL.
 ///
-/// The user's part ends at the *last* `@`: a raw `/` or `@` in a password is against the standard but common,
-/// and leaving out too much harms nobody.
+/// The user part ends at the *last* `@`: an unescaped `/` or `@` in a password violates the standard but is common,
+/// and redacting too much does no harm.
 fn word_without_password(word: &str) -> String {
     let Some((scheme, rest)) = word.split_once("://") else {
         return word.to_owned();
     };
-    let (place, query) = match rest.split_once('?') {
-        Some((place, query)) if !query.contains('@') => (place, Some(query)),
+    let (base, query) = match rest.split_once('?') {
+        Some((base, query)) if !query.contains('@') => (base, Some(query)),
         _ => (rest, None),
     };
-    let place = match place.rsplit_once('@') {
+    let base = match base.rsplit_once('@') {
         Some((_, host)) => format!("{REDACTED}@{host}"),
-        None => place.to_owned(),
+        None => base.to_owned(),
     };
     let query = query.map(|query| format!("?{}", query_without_secrets(query)));
-    format!("{scheme}://{place}{}", query.unwrap_or_default())
+    format!("{scheme}://{base}{}", query.unwrap_or_default())
 }
 
-/// The query with the values of parameters that sound like a secret left out.
+/// Redacts the values of query parameters whose names suggest a secret.
 fn query_without_secrets(query: &str) -> String {
     const SECRET_PARAMS: [&str; 6] = ["key", "token", "secret", "pass", "sig", "auth"];
     let pairs: Vec<String> = query
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn p19_passwords_in_urls_are_left_out() {
+    fn p19_passwords_in_urls_are_redacted() {
         for (text, shown) in [
             (
                 "sqlite:.windlass/windlass.db",

@@ -1,14 +1,14 @@
-//! The reference for people, `docs/configuration.md`, made from the table of known keys.
+//! Generates `docs/configuration.md` from the key table.
 
 use std::fmt::Write;
 
 use super::env_vars;
 use super::key_table::{KEYS, KeySpec};
 
-/// What stands before the table.
+/// The text before the keys.
 const INTRODUCTION: &str = include_str!("reference.md");
 
-/// The whole text of `docs/configuration.md`.
+/// Returns the full text of `docs/configuration.md`.
 pub fn markdown() -> String {
     let mut text = INTRODUCTION.to_owned();
     for known in KEYS {

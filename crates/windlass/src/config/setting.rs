@@ -1,4 +1,4 @@
-//! One value of the configuration and where it came from, and a layer of such values.
+//! A value of the configuration with its origin, and a layer of such values.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -9,22 +9,22 @@ use serde_json::Value;
 use super::key_table::KeySpec;
 use super::{Error, Key, Origin, Result, ValueKind, lookup, redact};
 
-/// How many settings one layer may hold: more than any person writes, few enough to be quick.
+/// Maximum number of settings in one layer: more than a person writes, few enough to be fast.
 const MAX_SETTINGS: usize = 1000;
 
-/// A value that fits its key.
+/// A validated value.
 #[derive(Clone)]
 pub(super) struct Setting {
-    /// The value; secret when the key is.
+    /// The value; secret if the key is secret.
     pub(super) value: Value,
-    /// The row of the table.
+    /// The row of the key table.
     pub(super) known: &'static KeySpec,
-    /// Who set it.
+    /// Where it was set.
     pub(super) origin: Origin,
 }
 
 impl Setting {
-    /// The value as a person may see it.
+    /// Formats the value for display; secrets are redacted.
     pub(super) fn display(&self) -> String {
         redact::display_value(&self.value, self.known.secret)
     }
@@ -36,18 +36,18 @@ impl fmt::Debug for Setting {
     }
 }
 
-/// The settings of one layer, or of all layers laid over each other.
+/// The settings of one layer, or of all layers merged.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SettingMap(BTreeMap<Key, Setting>);
 
 impl SettingMap {
-    /// Adds what one layer says under a written key, after checking it against the table.
+    /// Validates a value against the key table and adds it.
     pub(super) fn insert(&mut self, written: &Key, value: Value, origin: Origin) -> Result<()> {
         let Some(leaf) = lookup::find_key(written) else {
             return Err(Error::unknown_key(origin, written));
         };
         let kind = leaf.known.kind;
-        // `agent_binary = "codex-acp"` is a command of one word.
+        // `agent_binary = "codex-acp"` is a command without arguments.
         let value = match value {
             Value::String(_) if leaf.alias && kind == ValueKind::Command => {
                 Value::Array(vec![value])
@@ -70,42 +70,42 @@ impl SettingMap {
             origin,
         };
         match self.0.entry(leaf.key) {
-            Entry::Vacant(place) => place.insert(setting),
-            Entry::Occupied(place) => {
+            Entry::Vacant(entry) => entry.insert(setting),
+            Entry::Occupied(entry) => {
                 return Err(Error::Twice {
                     at: Box::new(setting.origin),
-                    key: place.key().clone(),
-                    first: Box::new(place.get().origin.clone()),
+                    key: entry.key().clone(),
+                    first: Box::new(entry.get().origin.clone()),
                 });
             }
         };
         Ok(())
     }
 
-    /// Lays a later layer over this one.
+    /// Merges a later layer, which overrides this one.
     pub(super) fn merge(&mut self, later: Self) {
         self.0.extend(later.0);
     }
 
-    /// Takes out what needs trust, and says which keys that were.
+    /// Removes the settings that need trust, and returns their keys.
     pub(super) fn remove_untrusted(&mut self) -> Vec<Key> {
-        let left_out = self
+        let removed = self
             .0
             .extract_if(.., |_, setting| setting.known.needs_trust);
-        left_out.map(|(key, _)| key).collect()
+        removed.map(|(key, _)| key).collect()
     }
 
-    /// The setting of a key.
+    /// Returns the setting of a key.
     pub(super) fn get(&self, key: &Key) -> Option<&Setting> {
         self.0.get(key)
     }
 
-    /// All settings, in the order of their keys.
+    /// Returns all settings, sorted by key.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&Key, &Setting)> {
         self.0.iter()
     }
 
-    /// The settings of one thing that has a name, with the part of the key below its name.
+    /// Returns the settings of one named entry of a table, with the part of the key below the name.
     pub(super) fn in_table<'a>(
         &'a self,
         table: &'a str,
@@ -119,12 +119,12 @@ impl SettingMap {
             })
     }
 
-    /// The names of all agents that have a setting.
+    /// Returns the names of all agents that have a setting.
     pub(super) fn agents(&self) -> Vec<&str> {
         self.names("agents")
     }
 
-    /// The names of all that have a setting in this table.
+    /// Returns the names of all entries of this table.
     pub(super) fn names<'a>(&'a self, table: &str) -> Vec<&'a str> {
         let named = self.0.keys().filter_map(|key| match key.parts() {
             [top, name, _, ..] if top == table => Some(name.as_str()),

@@ -1,4 +1,4 @@
-//! A file, read once: the bytes that are hashed for trust are the bytes that are parsed.
+//! A configuration file that is read once: the bytes that are hashed for trust are the bytes that are parsed.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read};
@@ -10,10 +10,10 @@ use sha2::{Digest, Sha256};
 
 use super::{Error, Result};
 
-/// The largest file that is read.
+/// Maximum size of a configuration file.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// The content of a file as it was when it was read.
+/// The content of a file at the time it was read.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SourceFile {
     path: PathBuf,
@@ -22,21 +22,21 @@ pub struct SourceFile {
 }
 
 impl SourceFile {
-    /// Reads a file that must be there.
+    /// Reads a file that must exist.
     pub fn read(path: &Path) -> Result<Self> {
-        Self::read_if_exists(path)?.ok_or_else(|| Error::file(path, "there is no such file"))
+        Self::read_if_exists(path)?.ok_or_else(|| Error::file(path, "no such file"))
     }
 
-    /// Reads a file if there is one.
+    /// Reads a file if it exists.
     pub fn read_if_exists(path: &Path) -> Result<Option<Self>> {
         match path.symlink_metadata() {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            // A part of the path that is a file: nothing can be below it.
+            // A parent of the path is a file, so the path cannot exist.
             Err(error) if error.kind() == ErrorKind::NotADirectory => return Ok(None),
             _ => {}
         }
         let path = canonical_path(path);
-        let bytes = bounded(open(&path)?, &path)?;
+        let bytes = read_limited(open(&path)?, &path)?;
         let hash = hex(&Sha256::digest(&bytes));
         let text = String::from_utf8(bytes).map_err(|error| {
             let line = error.as_bytes()[..error.utf8_error().valid_up_to()]
@@ -50,50 +50,50 @@ impl SourceFile {
         Ok(Some(Self { path, text, hash }))
     }
 
-    /// Where it was read; the folder has no symbolic link in it.
+    /// Returns the path; its parent directory contains no symbolic links.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The SHA-256 of the content, as hexadecimal digits.
+    /// Returns the SHA-256 of the content, in hexadecimal.
     pub fn hash(&self) -> &str {
         &self.hash
     }
 
-    /// The content, without the mark that some editors put first.
+    /// Returns the content without a byte order mark.
     pub(super) fn text(&self) -> &str {
         self.text.strip_prefix('\u{feff}').unwrap_or(&self.text)
     }
 
-    /// Whether it is a list of variables rather than TOML.
+    /// Returns `true` if it is a `.env` file, not TOML.
     pub(super) fn is_dot_env(&self) -> bool {
         self.path.file_name().is_some_and(|name| name == ".env")
     }
 }
 
 impl std::fmt::Debug for SourceFile {
-    /// The content may hold secrets and is left out.
+    /// Omits the content, which may contain secrets.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Source")
+        f.debug_struct("SourceFile")
             .field("path", &self.path)
             .field("hash", &self.hash)
             .finish_non_exhaustive()
     }
 }
 
-/// The path with the links of its folder resolved, so that one file has one name in the list of trust.
+/// Resolves symbolic links in the parent directory, so that a file has only one name in the trust list.
 pub(super) fn canonical_path(path: &Path) -> PathBuf {
-    let folder = path
+    let parent = path
         .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new(".")).canonicalize();
-    match (folder, path.file_name()) {
-        (Ok(folder), Some(name)) => folder.join(name),
+        .filter(|parent| !parent.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new(".")).canonicalize();
+    match (parent, path.file_name()) {
+        (Ok(parent), Some(name)) => parent.join(name),
         _ => path.to_owned(),
     }
 }
 
-/// Opens a regular file; a pipe or a device in its place neither blocks nor answers.
+/// Opens a regular file; a pipe or a device is rejected and does not block.
 fn open(path: &Path) -> Result<File> {
     let unreadable = |error| Error::file(path, format!("cannot be read: {error}"));
     let file = OpenOptions::new()
@@ -103,7 +103,7 @@ fn open(path: &Path) -> Result<File> {
         .map_err(unreadable)?;
     let kind = file.metadata().map_err(unreadable)?;
     if kind.is_dir() {
-        return Err(Error::file(path, "is a folder, expected a file"));
+        return Err(Error::file(path, "is a directory, expected a file"));
     }
     if !kind.is_file() {
         return Err(Error::file(path, "is not a regular file"));
@@ -111,8 +111,8 @@ fn open(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Reads the whole file, but never more than the limit.
-fn bounded(file: File, path: &Path) -> Result<Vec<u8>> {
+/// Reads the whole file, up to the size limit.
+fn read_limited(file: File, path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(MAX_BYTES + 1)
         .read_to_end(&mut bytes)
@@ -120,7 +120,7 @@ fn bounded(file: File, path: &Path) -> Result<Vec<u8>> {
     if bytes.len() as u64 > MAX_BYTES {
         return Err(Error::file(
             path,
-            "is larger than 1 MiB: that is no configuration",
+            "is larger than 1 MiB, which is too large for a configuration",
         ));
     }
     Ok(bytes)

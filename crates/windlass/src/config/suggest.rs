@@ -1,11 +1,11 @@
-//! What a person probably meant.
+//! Suggestions for unknown keys and names.
 
 use windlass_core::registry;
 
 use super::key_table::KEYS;
 use super::{Key, lookup};
 
-/// The names, the one most like what was written first.
+/// Sorts the names by similarity to what was written, most similar first.
 pub(super) fn by_similarity<'a>(
     written: &str,
     names: impl IntoIterator<Item = &'a str>,
@@ -13,16 +13,16 @@ pub(super) fn by_similarity<'a>(
     let mut names: Vec<&str> = names.into_iter().collect();
     names.sort();
     names.dedup();
-    let likeness = |name: &str| strsim::jaro_winkler(written, name);
-    names.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)));
+    let similarity = |name: &str| strsim::jaro_winkler(written, name);
+    names.sort_by(|a, b| similarity(b).total_cmp(&similarity(a)));
     names
 }
 
-/// The advice that follows "unknown key": the nearest known key, or else those that could stand there.
+/// Returns the suggestion for an unknown key: the closest known key, or else the keys that are allowed there.
 pub(super) fn suggestion(written: &Key) -> String {
-    let beside = lookup::siblings(written);
-    let nearest = registry::closest(written.last(), beside.iter().map(Key::last));
-    if let Some(key) = beside.iter().find(|key| Some(key.last()) == nearest) {
+    let siblings = lookup::siblings(written);
+    let closest = registry::closest(written.last(), siblings.iter().map(Key::last));
+    if let Some(key) = siblings.iter().find(|key| Some(key.last()) == closest) {
         return format!("did you mean `{key}`?");
     }
     // The right key in the wrong table.
@@ -32,11 +32,15 @@ pub(super) fn suggestion(written: &Key) -> String {
     if let Some(known) = elsewhere {
         return format!("did you mean `{}`?", known.path);
     }
-    let proper =
+    let is_canonical =
         |key: &&Key| lookup::is_table(key) || lookup::find_key(key).is_some_and(|leaf| !leaf.alias);
-    let names: Vec<&str> = beside.iter().filter(proper).map(Key::last).collect();
+    let names: Vec<&str> = siblings
+        .iter()
+        .filter(is_canonical)
+        .map(Key::last)
+        .collect();
     match names.as_slice() {
         [] => "see docs/configuration.md for the known keys".to_owned(),
-        names => format!("known here are {}", names.join(", ")),
+        names => format!("known keys here: {}", names.join(", ")),
     }
 }

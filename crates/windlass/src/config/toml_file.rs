@@ -1,4 +1,4 @@
-//! Reading a `windlass.toml` into settings, each with its line and column.
+//! Parses a `windlass.toml` into settings, each with its line and column.
 
 use serde_json::{Map, Value};
 use toml::Spanned;
@@ -8,7 +8,7 @@ use super::origin::LineIndex;
 use super::setting::SettingMap;
 use super::{Error, Key, Layer, Origin, Result, SourceFile, lookup};
 
-/// The settings that a file holds.
+/// Parses the settings of a file.
 pub(super) fn settings(source: &SourceFile, layer: Layer) -> Result<SettingMap> {
     let file = Origin::file(layer, source.path());
     let lines = LineIndex::new(source.text());
@@ -35,10 +35,10 @@ struct TomlReader<'a> {
 }
 
 impl TomlReader<'_> {
-    /// Goes through a table. It cannot go deeper than the table of known keys does.
-    fn table(&mut self, above: &Key, table: &DeTable<'_>) -> Result<()> {
+    /// Reads a table. The recursion is limited by the depth of the key table.
+    fn table(&mut self, parent: &Key, table: &DeTable<'_>) -> Result<()> {
         for (name, value) in table {
-            let key = above.child(name.get_ref());
+            let key = parent.child(name.get_ref());
             self.item(&key, self.at(name), value)?;
         }
         Ok(())
@@ -74,9 +74,9 @@ impl TomlReader<'_> {
     }
 }
 
-/// The value as JSON, or what it is that JSON cannot hold.
+/// Converts a value to JSON, or returns a description of a value that JSON cannot represent.
 ///
-/// The parser refuses what is nested deeper than 80 levels, so this cannot run out of stack.
+/// The parser rejects values nested deeper than 80 levels, so this cannot overflow the stack.
 fn json(value: &DeValue<'_>) -> Result<Value, &'static str> {
     Ok(match value {
         DeValue::String(text) => Value::from(text.as_ref()),
@@ -84,7 +84,7 @@ fn json(value: &DeValue<'_>) -> Result<Value, &'static str> {
         DeValue::Datetime(_) => return Err("a date or a time"),
         DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
             .map(Value::from)
-            .map_err(|_| "a number beyond 64 bits")?,
+            .map_err(|_| "a number that does not fit into 64 bits")?,
         DeValue::Float(number) => {
             let number: f64 = number.as_str().parse().map_err(|_| "not a number")?;
             serde_json::Number::from_f64(number)
@@ -103,7 +103,7 @@ fn json(value: &DeValue<'_>) -> Result<Value, &'static str> {
     })
 }
 
-/// What a value is, to follow "is".
+/// Describes the type of a value, for use after "is".
 fn noun(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "text",

@@ -1,7 +1,7 @@
-//! What a person has trusted: the files inside repositories whose commands, endpoints and keys may be used.
+//! The trust list: files inside repositories whose commands, endpoints and keys may be used.
 //!
-//! Trust is given to content. The list holds a path and the SHA-256 of what was trusted there; one byte changed,
-//! and the file asks again.
+//! Trust is given to content. The list stores the path and the SHA-256 of the trusted content. If one byte changes,
+//! the file must be trusted again.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,15 +13,15 @@ use super::private_dir::{self, PrivateDir};
 use super::setting::SettingMap;
 use super::{ConfigPaths, Error, Inputs, Layer, Result, SourceFile, redact, source, toml_file};
 
-/// The list's name in the folder of state.
+/// The list's name in the state directory.
 const FILE: &str = "trust.json";
-/// The form of the list that this program writes, and the only one it reads.
+/// The format version of the list. Other versions are rejected.
 const VERSION: u32 = 1;
 
 /// The list of trusted files.
 #[derive(Debug, Clone)]
 pub struct TrustStore {
-    folder: PathBuf,
+    dir: PathBuf,
     list: TrustFile,
 }
 
@@ -29,43 +29,43 @@ pub struct TrustStore {
 #[serde(deny_unknown_fields)]
 struct TrustFile {
     version: u32,
-    /// Path to SHA-256.
+    /// SHA-256 by path.
     files: BTreeMap<String, String>,
 }
 
-/// What the list says about a file.
+/// Trust status of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrustStatus {
     /// Exactly this content was trusted.
     Trusted,
-    /// Another content was trusted here.
+    /// Another content of this file was trusted.
     Changed,
-    /// Nobody has trusted this file.
+    /// The file is not in the list.
     Unknown,
 }
 
 impl TrustStore {
-    /// Reads the list in this folder (see [`Inputs::state_folder`]); one that is not there yet is empty.
-    pub fn load(folder: &Path) -> Result<Self> {
-        let list = match private_dir::read(&folder.join(FILE))? {
-            Some(text) => parse(&folder.join(FILE), &text)?,
+    /// Reads the list in this directory (see [`Inputs::state_dir`]). A missing list is empty.
+    pub fn load(dir: &Path) -> Result<Self> {
+        let list = match private_dir::read(&dir.join(FILE))? {
+            Some(text) => parse(&dir.join(FILE), &text)?,
             None => TrustFile {
                 version: VERSION,
                 files: BTreeMap::new(),
             },
         };
         Ok(Self {
-            folder: folder.to_owned(),
+            dir: dir.to_owned(),
             list,
         })
     }
 
-    /// Whether exactly this content of exactly this file was trusted.
+    /// Returns `true` if exactly this content of this file was trusted.
     pub fn is_trusted(&self, source: &SourceFile) -> bool {
         self.status(source) == TrustStatus::Trusted
     }
 
-    /// What the list says about a file.
+    /// Returns the trust status of a file.
     pub fn status(&self, source: &SourceFile) -> TrustStatus {
         let known = source
             .path()
@@ -78,10 +78,10 @@ impl TrustStore {
         }
     }
 
-    /// Trusts a file as it was read, whatever it holds by now.
+    /// Trusts the content of a file as it was read, even if the file has changed since.
     pub fn trust(&mut self, source: &SourceFile) -> Result<()> {
         let Some(path) = source.path().to_str() else {
-            let problem = "cannot be trusted, its path is not UTF-8: rename the folder";
+            let problem = "cannot be trusted because its path is not UTF-8: rename the directory";
             return Err(Error::file(source.path(), problem));
         };
         self.change(|files| {
@@ -89,7 +89,7 @@ impl TrustStore {
         })
     }
 
-    /// Takes trust back, also from a file that is gone; says whether there was any.
+    /// Revokes trust, also for a file that no longer exists. Returns `true` if the file was trusted.
     pub fn revoke(&mut self, path: &Path) -> Result<bool> {
         let path = source::canonical_path(path);
         let mut was_trusted = false;
@@ -100,35 +100,36 @@ impl TrustStore {
         Ok(was_trusted)
     }
 
-    /// The trusted paths, each with the SHA-256 of its trusted content.
+    /// Returns the trusted paths, each with the SHA-256 of its trusted content.
     pub fn list(&self) -> impl Iterator<Item = (&Path, &str)> {
         let files = self.list.files.iter();
         files.map(|(path, hash)| (Path::new(path), hash.as_str()))
     }
 
-    /// Changes the list as it is on disk now, so that two programs that do so at once both succeed.
+    /// Reloads the list under a lock and changes it, so that concurrent changes by two processes are both kept.
     fn change(&mut self, edit: impl FnOnce(&mut BTreeMap<String, String>)) -> Result<()> {
-        let folder = PrivateDir::lock(&self.folder)?;
-        self.list = Self::load(&self.folder)?.list;
+        let dir = PrivateDir::lock(&self.dir)?;
+        self.list = Self::load(&self.dir)?.list;
         edit(&mut self.list.files);
         let text = serde_json::to_string_pretty(&self.list)
-            .map_err(|error| Error::file(&self.folder, error))?;
-        folder.replace(FILE, &format!("{text}\n"))
+            .map_err(|error| Error::file(&self.dir, error))?;
+        dir.replace(FILE, &format!("{text}\n"))
     }
 }
 
-/// The files that a person in this folder can trust, as they are now: the project's `windlass.toml` and `.env`.
+/// Reads the files that can be trusted in this project: its `windlass.toml` and `.env`.
 pub fn candidates(inputs: &Inputs) -> Result<Vec<SourceFile>> {
-    let places = ConfigPaths::find(inputs)?;
-    let project = SourceFile::read_if_exists(&places.project)?;
-    let dot_env = match places.dot_env.is_dir() {
-        true => None,
-        false => SourceFile::read_if_exists(&places.dot_env)?,
+    let paths = ConfigPaths::find(inputs)?;
+    let project = SourceFile::read_if_exists(&paths.project)?;
+    let dot_env = if paths.dot_env.is_dir() {
+        None
+    } else {
+        SourceFile::read_if_exists(&paths.dot_env)?
     };
     Ok(project.into_iter().chain(dot_env).collect())
 }
 
-/// What trusting a file would put into force: each key and its value, secrets left out.
+/// Returns the settings that trusting a file would apply: each key and its value, with secrets redacted.
 pub fn summary(source: &SourceFile) -> Result<Vec<(String, String)>> {
     if !source.is_dot_env() {
         return Ok(trusted_settings(&toml_file::settings(
@@ -138,12 +139,12 @@ pub fn summary(source: &SourceFile) -> Result<Vec<(String, String)>> {
     }
     let file = EnvFile::new(source.clone(), TrustStatus::Unknown);
     let mut shown = trusted_settings(&file.settings(&[])?);
-    let lent = file.other_names();
-    shown.extend(lent.map(|name| (name.to_owned(), redact::REDACTED.to_owned())));
+    let variables = file.other_names();
+    shown.extend(variables.map(|name| (name.to_owned(), redact::REDACTED.to_owned())));
     Ok(shown)
 }
 
-/// The settings that need trust, as a person may see them.
+/// Returns the settings that need trust, with secrets redacted.
 fn trusted_settings(settings: &SettingMap) -> Vec<(String, String)> {
     settings
         .iter()
@@ -154,7 +155,8 @@ fn trusted_settings(settings: &SettingMap) -> Vec<(String, String)> {
 
 fn parse(path: &Path, text: &str) -> Result<TrustFile> {
     let unusable = |why: String| {
-        let problem = format!("is not a list of trusted files ({why}): remove it and trust anew");
+        let problem =
+            format!("is not a valid trust list ({why}): delete it and run windlass trust again");
         Error::file(path, problem)
     };
     let list: TrustFile =

@@ -1,4 +1,4 @@
-//! The configuration as the rest of the program asks for it.
+//! The loaded configuration and its accessors.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::agent::PROFILE;
 use super::setting::SettingMap;
 use super::{AgentConfig, Error, Inputs, Key, Notice, Origin, Result, load, suggest};
 
-/// What a configuration says once all its layers lie over each other.
+/// The configuration, merged from all layers.
 #[derive(Debug, Clone)]
 pub struct Config {
     pub(super) settings: SettingMap,
@@ -27,35 +27,35 @@ pub struct Config {
 pub struct ConfigEntry {
     /// The key.
     pub key: String,
-    /// The value as JSON, secrets left out, safe on a terminal.
+    /// The value as JSON, with secrets redacted and control characters escaped.
     pub value: String,
-    /// Who set it.
+    /// Where it was set.
     pub origin: Origin,
 }
 
 impl Config {
-    /// The configuration that these inputs mean. It reads files and does nothing else to the world.
+    /// Loads the configuration for these inputs. It reads files and has no other side effects.
     pub fn load(inputs: &Inputs) -> Result<Self> {
         load::load(inputs)
     }
 
-    /// The agent that answers when none is named.
+    /// Returns the agent that is used if none is named.
     pub fn default_agent(&self) -> Option<&str> {
         self.text("default_agent")
     }
 
-    /// An agent that the configuration says something about.
+    /// Returns the configured agent of this name.
     pub fn agent(&self, name: &str) -> Option<AgentConfig> {
         AgentConfig::from_settings(name, &self.settings)
     }
 
-    /// All agents that the configuration says something about.
+    /// Returns all configured agents.
     pub fn agents(&self) -> Vec<AgentConfig> {
         let names = self.settings.agents().into_iter();
         names.filter_map(|name| self.agent(name)).collect()
     }
 
-    /// All composites, in the order of their names.
+    /// Returns all composites, sorted by name.
     pub fn composites(&self) -> Vec<AgentConfig> {
         let names = self.settings.names("composites").into_iter();
         names
@@ -63,8 +63,9 @@ impl Config {
             .collect()
     }
 
-    /// The agent of this name: a configured one, or else the backend that is called so; `agent/model` is that agent
-    /// with that model, `composite/profile/NAME` that composite, and an alias of `model_list` whoever it stands for.
+    /// Returns the agent for a name: a configured agent, or else the backend of that name. `agent/model` is that
+    /// agent with that model, `composite/profile/NAME` is that composite, and an alias of `model_list` is the agent
+    /// behind it.
     pub fn resolve_agent(&self, name: &str, backends: &[&str]) -> Result<AgentConfig> {
         let found = match self.alias(name) {
             Some(alias) if self.agent(name).is_none() => {
@@ -76,7 +77,7 @@ impl Config {
             }
             _ => self.resolve_worker(name, backends),
         };
-        // Where nobody is called so, aliases could have been meant too.
+        // Aliases are also candidates for the suggestion.
         found.map_err(|error| match error {
             Error::UnknownAgent { name, known } => {
                 let aliases = self.settings.names("model_list");
@@ -93,7 +94,7 @@ impl Config {
         })
     }
 
-    /// The same for a name that is no alias: aliases stand for agents, not for each other.
+    /// Like [`resolve_agent`](Self::resolve_agent), without aliases: an alias cannot refer to another alias.
     fn resolve_worker(&self, name: &str, backends: &[&str]) -> Result<AgentConfig> {
         if let Some(agent) = self.agent(name) {
             return Ok(agent);
@@ -129,12 +130,12 @@ impl Config {
         })
     }
 
-    /// A variable that holds a secret: from the environment, else from a trusted `.env`.
+    /// Returns the secret in a variable: from the environment, else from a trusted `.env`.
     pub fn secret(&self, name: &str) -> Option<SecretString> {
         self.secrets.get(name).cloned()
     }
 
-    /// Everything that is set, in the order of the keys.
+    /// Returns all settings, sorted by key.
     pub fn entries(&self) -> Vec<ConfigEntry> {
         let settings = self.settings.iter();
         let entry = |(key, setting): (&Key, &super::setting::Setting)| ConfigEntry {
@@ -145,27 +146,27 @@ impl Config {
         settings.map(entry).collect()
     }
 
-    /// What a person should know, one line each.
+    /// Returns the notices for the user.
     pub fn notices(&self) -> &[Notice] {
         &self.notices
     }
 
-    /// The project's folder, to which relative paths in the configuration belong.
+    /// Returns the project's directory. Relative paths in the configuration are relative to it.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Where tasks are kept. It may hold a password.
+    /// Returns the URL of the task store. It may contain a password.
     pub fn store_url(&self) -> Option<&str> {
         self.text("store.url")
     }
 
-    /// What isolates processes: `auto`, `bubblewrap`, `landlock` or `none`.
+    /// Returns the sandbox mechanism: `auto`, `bubblewrap`, `landlock` or `none`.
     pub fn sandbox_mechanism(&self) -> Option<&str> {
         self.text("sandbox.mechanism")
     }
 
-    /// Paths that every sandboxed process may read; `~/` stands for the home folder.
+    /// Returns paths that every sandboxed process may read; `~/` is the home directory.
     pub fn sandbox_readable(&self) -> Vec<&str> {
         let paths = self.value("sandbox.readable").and_then(Value::as_array);
         paths
@@ -175,34 +176,34 @@ impl Config {
             .collect()
     }
 
-    /// How long a turn may take, for an agent without a time of its own.
+    /// Returns the timeout of a turn, for an agent without its own timeout.
     pub fn turn_deadline(&self) -> Option<Duration> {
         self.seconds("limits.turn_secs")
     }
 
-    /// How long an agent may stay silent within a turn.
+    /// Returns how long an agent may emit no events within a turn.
     pub fn stall(&self) -> Option<Duration> {
         self.seconds("limits.stall_secs")
     }
 
-    /// The value of any key, by its dotted path. It may be secret.
+    /// Returns the value of a key, by its dotted path. It may be secret.
     pub fn value(&self, key: &str) -> Option<&Value> {
         self.settings
             .get(&Key::dotted(key))
             .map(|setting| &setting.value)
     }
 
-    /// A key that is a number.
+    /// Returns the value of a key as a number.
     pub(crate) fn number(&self, key: &str) -> Option<u64> {
         self.value(key)?.as_u64()
     }
 
-    /// A key that is a text.
+    /// Returns the value of a key as text.
     pub(crate) fn text(&self, key: &str) -> Option<&str> {
         self.value(key)?.as_str()
     }
 
-    /// A key that is a time.
+    /// Returns the value of a key as a duration.
     pub(crate) fn seconds(&self, key: &str) -> Option<Duration> {
         self.value(key)?.as_u64().map(Duration::from_secs)
     }

@@ -1,8 +1,8 @@
-"""What the scripts share: where the gateway is, its token, and a check that something fails as it should.
+"""Shared by the scripts: the gateway's address and token, and checks.
 
-The gateway serves `model` (a scripted model behind HTTP, which takes tools), `fast` (another name for it), `echo` (an agent
-that only takes text, and says it back), `composer-cli` (a program that stands in for Cursor's) and `composite/profile/pair`
-(a model that is always busy, then `echo`).
+The gateway serves `model` (a scripted HTTP model with tools), `fast` (an alias of it), `echo` (an agent that accepts only
+text and returns it), `composer-cli` (a fake of Cursor's program) and `composite/profile/pair` (a model that is always rate
+limited, with `echo` as its fallback).
 """
 
 import json
@@ -33,7 +33,7 @@ TRANSCRIPT = "<<<ROLE:USER>>>\nHi!\n\n<<<ROLE:ASSISTANT>>>\nHello.\n\n<<<ROLE:US
 
 
 def fails(kind, call):
-    """The error of this kind that the call ends with."""
+    """Returns the error of this kind that the call raises."""
     try:
         call()
     except kind as error:
@@ -50,7 +50,7 @@ def traces():
 
 
 def cancelled(surface, leave):
-    """Leaves in the middle of an answer; the turn is cancelled, and its trace says why."""
+    """Disconnects in the middle of a response; checks that the turn is cancelled and its trace has the reason."""
     before = {trace["id"] for trace in traces()}
     leave()
     for _ in range(400):

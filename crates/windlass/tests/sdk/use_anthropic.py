@@ -1,4 +1,4 @@
-"""The official Anthropic SDK, on agents and on a model."""
+"""The official Anthropic SDK, with agents and with a model."""
 
 import json
 
@@ -54,7 +54,7 @@ for how in ask, stream:
     equal(fails(anthropic.APIStatusError, lambda: how("short", "wait")).status_code, 408)
 fails(Exception, lambda: stream("model", "cut"))
 
-# Objects: from a model and from a program, and never given.
+# Structured output: valid, and never valid.
 schema = {"format": {"type": "json_schema", "schema": OBJECT}}
 for how in ask, stream:
     equal(json.loads(text(how("model", "object", output_config=schema)))["length"], 12)
@@ -64,7 +64,7 @@ equal(error.status_code, 502)
 holds(str(error), "colour")
 
 
-# A client that leaves, while it reads or because it has waited long enough.
+# A client that disconnects while it reads, or after a timeout.
 def leave():
     with client.messages.stream(model="model", max_tokens=500, messages=messages("endless")) as events:
         equal(next(events.text_stream), "so far")

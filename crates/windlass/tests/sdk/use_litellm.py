@@ -21,8 +21,8 @@ def ask(model, prompt, **more):
 
 
 def stream(model, prompt, **more):
-    asked = messages(prompt)
-    return litellm.stream_chunk_builder(list(ask(model, asked, stream=True, **more)), messages=asked)
+    prompts = messages(prompt)
+    return litellm.stream_chunk_builder(list(ask(model, prompts, stream=True, **more)), messages=prompts)
 
 
 for how in ask, stream:
@@ -38,7 +38,7 @@ for how in ask, stream:
 schema = {"type": "json_schema", "json_schema": {"name": "thing", "schema": OBJECT, "strict": True}}
 equal(json.loads(ask("model", "object", response_format=schema).choices[0].message.content)["length"], 12)
 
-# The other two surfaces.
+# The other two APIs.
 anthropic = {"api_base": URL, "api_key": TOKEN, "max_tokens": 500, "max_retries": 0}
 answer = litellm.completion(model="anthropic/model", messages=messages("plain"), **anthropic)
 equal(answer.choices[0].message.content, HELLO)

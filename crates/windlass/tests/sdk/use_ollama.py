@@ -1,4 +1,4 @@
-"""Ollama's own client, on agents and on a model."""
+"""Ollama's own client, with agents and with a model."""
 
 import ollama
 from common import CITIES, DIALOG, HELLO, OBJECT, TOKEN, TRANSCRIPT, URL, WEATHER, equal, fails, holds

@@ -1,4 +1,4 @@
-// The official OpenAI SDK for Node, both of its APIs, on agents and on a model.
+// The official OpenAI SDK for Node, both of its APIs, with agents and with a model.
 
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
@@ -74,7 +74,7 @@ for (const ask of [chat, chatStream, respond, respondStream]) {
 const wrong = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'wrong', maxRetries: 0 });
 await fails(OpenAI.AuthenticationError, () => wrong.models.list());
 
-// A caller who goes away.
+// A client that disconnects.
 const stopped = new AbortController();
 const slow = client.chat.completions.create(
   { model: 'composer-cli', messages: say('wait'), stream: true },

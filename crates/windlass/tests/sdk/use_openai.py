@@ -1,4 +1,4 @@
-"""The official OpenAI SDK, both of its APIs, on agents and on a model."""
+"""The official OpenAI SDK, both of its APIs, with agents and with a model."""
 
 import json
 
@@ -37,7 +37,7 @@ def respond_stream(model, prompt, **more):
         return events.get_final_response()
 
 
-# Words, from a model and from agents.
+# Text from a model and from agents.
 for model in "model", "fast":
     for answer in chat(model, "plain"), chat_stream(model, "plain"):
         equal(answer.choices[0].message.content, HELLO)
@@ -53,7 +53,7 @@ for ask in respond, respond_stream:
     holds(ask("echo", DIALOG).output_text, TRANSCRIPT)
 holds(chat("composer-cli/gpt-5", "Hi!").choices[0].message.content, "model=gpt-5")
 
-# Tools, where they can be taken.
+# Tools, if the agent supports them.
 tools = [{"type": "function", "function": FUNCTION}]
 for answer in chat("model", "weather", tools=tools), chat_stream("model", "weather", tools=tools):
     calls = answer.choices[0].message.tool_calls
@@ -61,8 +61,8 @@ for answer in chat("model", "weather", tools=tools), chat_stream("model", "weath
     equal(answer.choices[0].finish_reason, "tool_calls")
     equal((answer.usage.prompt_tokens, answer.usage.completion_tokens), (50, 40))
 results = [{"role": "tool", "tool_call_id": call.id, "content": "sunny"} for call in calls]
-said = {"role": "assistant", "tool_calls": [call.model_dump() for call in calls]}
-answer = chat("model", [{"role": "user", "content": "weather"}, said, *results, {"role": "user", "content": "plain"}], tools=tools)
+call_message = {"role": "assistant", "tool_calls": [call.model_dump() for call in calls]}
+answer = chat("model", [{"role": "user", "content": "weather"}, call_message, *results, {"role": "user", "content": "plain"}], tools=tools)
 equal(answer.choices[0].message.content, HELLO)
 flat = [{"type": "function", "strict": False, **FUNCTION}]
 for answer in respond("model", "weather", tools=flat), respond_stream("model", "weather", tools=flat):
@@ -72,7 +72,7 @@ error = fails(openai.BadRequestError, lambda: chat("echo", "Hi!", tools=tools))
 holds(error.message, "echo")
 holds(error.message, "weather")
 
-# Objects: given at once, given when told what was wrong with the first answer, and never given.
+# Structured output: valid at the first attempt, valid after the validation error was sent, and never valid.
 schema = {"type": "json_schema", "json_schema": {"name": "thing", "schema": OBJECT, "strict": True}}
 for ask in chat, chat_stream:
     equal(json.loads(ask("model", "object", response_format=schema).choices[0].message.content)["length"], 12)
@@ -86,7 +86,7 @@ for ask in chat, chat_stream:
     equal(error.status_code, 502)
     holds(error.message, "colour")
 
-# Lists, headers.
+# Lists and headers.
 names = [model.id for model in client.models.list()]
 for name in "model", "fast", "echo", "composer-cli", "composite/profile/pair":
     assert name in names, names
@@ -96,7 +96,7 @@ trace = raw.headers["x-windlass-trace"]
 holds(raw.parse().id, trace)
 assert raw.headers["x-windlass-agent"]
 
-# Failures, each as the exception that its status means.
+# Errors, each as the exception for its status.
 for ask in chat, chat_stream, respond, respond_stream:
     holds(fails(openai.NotFoundError, lambda: ask("ecko", "Hi!")).message, "echo")
     error = fails(openai.RateLimitError, lambda: ask("model", "slow down"))
@@ -118,7 +118,7 @@ fails(openai.AuthenticationError, lambda: wrong.models.list())
 fails(openai.AuthenticationError, lambda: wrong.responses.create(model="echo", input="Hi!"))
 
 
-# A client that leaves, while it reads or because it has waited long enough.
+# A client that disconnects while it reads, or after a timeout.
 def leave_chat():
     with chat("model", "endless", stream=True) as pieces:
         equal(next(piece for piece in pieces if piece.choices[0].delta.content).choices[0].delta.content, "so far")

@@ -1,4 +1,4 @@
-"""A real LiteLLM proxy whose own `model_list` serves agents, with the gateway as its upstream."""
+"""A real LiteLLM proxy whose `model_list` contains agents, with the gateway as its upstream."""
 
 import json
 import os
@@ -23,7 +23,7 @@ environment = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "NO_PROXY": "127.0.0.1",
 }
-# By its interpreter: a script of a folder that was moved names one that is not there.
+# Start it with the interpreter: the script's shebang names a missing one if the directory was moved.
 command = [sys.executable, str(Path(sys.executable).parent / "litellm"), "--config", str(here / "proxy.yaml"), "--host", "127.0.0.1", "--port", str(port)]
 with open(os.devnull, "w") as nothing:
     proxy = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=nothing, stderr=sys.stderr)
@@ -54,7 +54,7 @@ try:
         pieces = client.chat.completions.create(model=model, messages=prompt, stream=True, **more)
         return "".join(piece.choices[0].delta.content or "" for piece in pieces if piece.choices)
 
-    # Seed 003's dialog: all turns are there, and the program's output is the answer.
+    # A dialog: the prompt contains all turns, and the program's output is the answer.
     holds(ask("composer", DIALOG).content, TRANSCRIPT)
     holds(stream("composer", DIALOG), TRANSCRIPT)
     say = [{"role": "user", "content": "round"}]

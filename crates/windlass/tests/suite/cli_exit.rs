@@ -1,8 +1,8 @@
-//! One clear sentence and the right code for everything that can be wrong.
+//! Every error is one sentence with the right exit code.
 
 use expect_test::{Expect, expect};
 
-use super::cli_world::{Run, World};
+use super::cli_harness::{Harness, Run};
 
 #[track_caller]
 fn check(run: &Run, code: i32, expect: Expect) {
@@ -12,13 +12,13 @@ fn check(run: &Run, code: i32, expect: Expect) {
 }
 
 #[test]
-fn bad_input_is_one_sentence_and_code_2() {
-    let world = World::new();
-    world.file("plain.txt", "");
+fn invalid_input_is_one_sentence_and_code_2() {
+    let harness = Harness::new();
+    harness.file("plain.txt", "");
     let ask = |args: &[&str]| {
         let mut all = vec!["ask"];
         all.extend(args);
-        world.run(&all)
+        harness.run(&all)
     };
     check(
         &ask(&["-a", "mock", "--cwd", "nowhere", "hi"]),
@@ -36,26 +36,24 @@ fn bad_input_is_one_sentence_and_code_2() {
         &ask(&["-a", "mok", "hi"]),
         2,
         expect![
-            "no agent is called `mok`: there are mock, codex, goose, gemini, ollama, openai, copilot, opencode, codex-acp, composer-cli, acp, anthropic, claude, claude-agent-acp, cursor, direct, qwen, replay"
+            "unknown agent `mok`: known agents: mock, codex, goose, gemini, ollama, openai, copilot, opencode, codex-acp, composer-cli, acp, anthropic, claude, claude-agent-acp, cursor, direct, qwen, replay"
         ],
     );
     check(
         &ask(&["hi"]),
         2,
         expect![
-            "no agent is chosen: pass --agent NAME or set default_agent (there are: acp, anthropic, claude, claude-agent-acp, codex, codex-acp, composer-cli, copilot, cursor, direct, gemini, goose, mock, ollama, openai, opencode, qwen, replay)"
+            "no agent selected: pass --agent NAME or set default_agent (known agents: acp, anthropic, claude, claude-agent-acp, codex, codex-acp, composer-cli, copilot, cursor, direct, gemini, goose, mock, ollama, openai, opencode, qwen, replay)"
         ],
     );
     check(
         &ask(&["-a", "mock", " "]),
         2,
-        expect![
-            "the prompt is empty: say what the agent should do, or pass - to read it from stdin"
-        ],
+        expect!["the prompt is empty: pass a prompt, or - to read it from stdin"],
     );
     check(
         &Run::of(
-            world
+            harness
                 .windlass()
                 .args(["ask", "-a", "mock", "-"])
                 .write_stdin("a\0b"),
@@ -66,13 +64,13 @@ fn bad_input_is_one_sentence_and_code_2() {
 }
 
 #[test]
-fn bad_configuration_is_one_sentence_and_code_2() {
-    let world = World::new();
+fn invalid_configuration_is_one_sentence_and_code_2() {
+    let harness = Harness::new();
     let with = |config: &str| {
-        let mut run = world.ask_with(config, &["hi"]);
+        let mut run = harness.ask_with(config, &["hi"]);
         run.stderr = run
             .stderr
-            .replace(world.home().parent().unwrap().to_str().unwrap(), "");
+            .replace(harness.home().parent().unwrap().to_str().unwrap(), "");
         run
     };
     check(
@@ -91,14 +89,14 @@ fn bad_configuration_is_one_sentence_and_code_2() {
         &with("[agents.a]\nbackend = \"mok\"\n"),
         2,
         expect![
-            "no agent is chosen: pass --agent NAME or set default_agent (there are: a, acp, anthropic, claude, claude-agent-acp, codex, codex-acp, composer-cli, copilot, cursor, direct, gemini, goose, mock, ollama, openai, opencode, qwen, replay)"
+            "no agent selected: pass --agent NAME or set default_agent (known agents: a, acp, anthropic, claude, claude-agent-acp, codex, codex-acp, composer-cli, copilot, cursor, direct, gemini, goose, mock, ollama, openai, opencode, qwen, replay)"
         ],
     );
     check(
         &with("default_agent = \"a\"\n[agents.a]\nbackend = \"mok\"\n"),
         2,
         expect![[
-            r#"no backend is called "mok", did you mean "mock"? (there are: acp, anthropic, claude, claude-agent-acp, codex, codex-acp, composer-cli, copilot, cursor, direct, gemini, goose, mock, ollama, openai, opencode, qwen, replay)"#
+            r#"unknown backend "mok", did you mean "mock"? (available: acp, anthropic, claude, claude-agent-acp, codex, codex-acp, composer-cli, copilot, cursor, direct, gemini, goose, mock, ollama, openai, opencode, qwen, replay)"#
         ]],
     );
     check(
@@ -118,7 +116,7 @@ fn bad_configuration_is_one_sentence_and_code_2() {
 }
 
 #[test]
-fn a_failed_turn_is_code_1_and_a_timeout_124() {
+fn failed_turn_exits_1_and_timeout_124() {
     let failing = r#"
         default_agent = "a"
         [agents.a]
@@ -127,7 +125,7 @@ fn a_failed_turn_is_code_1_and_a_timeout_124() {
         error = { code = "RateLimited", message = "come back later" }
     "#;
     check(
-        &World::new().ask_with(failing, &["hi"]),
+        &Harness::new().ask_with(failing, &["hi"]),
         1,
         expect!["come back later"],
     );
@@ -139,14 +137,14 @@ fn a_failed_turn_is_code_1_and_a_timeout_124() {
         expectations = [{ hang = true }]
     "#;
     check(
-        &World::new().ask_with(hanging, &["--timeout", "0.2", "hi"]),
+        &Harness::new().ask_with(hanging, &["--timeout", "0.2", "hi"]),
         124,
         expect!["the turn took longer than 0.2 s"],
     );
 }
 
 #[test]
-fn an_unexpected_prompt_shows_both() {
+fn unexpected_prompt_error_shows_expected_and_actual() {
     let config = r#"
         default_agent = "a"
         [agents.a]
@@ -154,15 +152,15 @@ fn an_unexpected_prompt_shows_both() {
         expectations = [{ prompt = "weather", text = "sunny" }]
     "#;
     check(
-        &World::new().ask_with(config, &["stocks"]),
+        &Harness::new().ask_with(config, &["stocks"]),
         1,
         expect![[r#"unexpected prompt: expected a prompt that contains "weather", got "stocks""#]],
     );
 }
 
 #[test]
-fn an_unknown_session_is_said_to_be_unknown() {
-    let run = World::new().run(&["ask", "-a", "mock", "--session", "lost", "hi"]);
+fn unknown_session_is_reported() {
+    let run = Harness::new().run(&["ask", "-a", "mock", "--session", "lost", "hi"]);
     check(
         &run,
         1,
@@ -171,26 +169,26 @@ fn an_unknown_session_is_said_to_be_unknown() {
 }
 
 #[test]
-fn times_that_nobody_means_are_refused() {
+fn invalid_timeouts_are_rejected() {
     for time in ["0", "-1", "inf", "nan", "1e9", "soon"] {
-        let run = World::new().run(&["ask", "-a", "mock", &format!("--timeout={time}"), "hi"]);
+        let run = Harness::new().run(&["ask", "-a", "mock", &format!("--timeout={time}"), "hi"]);
         assert_eq!(run.code, 2, "{time}");
         assert!(run.stderr.contains("expected"), "{time}: {}", run.stderr);
     }
 }
 
 #[test]
-fn init_writes_once_and_trusts_what_it_wrote() {
-    let world = World::new();
-    let run = world.run(&["init"]);
+fn init_writes_once_and_trusts_its_file() {
+    let harness = Harness::new();
+    let run = harness.run(&["init"]);
     assert_eq!(run.code, 0, "{run:?}");
-    let run = world.run(&["ask", "hello"]);
+    let run = harness.run(&["ask", "hello"]);
     assert_eq!(
         (run.code, run.stdout.as_str(), run.stderr.as_str()),
         (0, "hello\n", "")
     );
-    let run = world.run(&["init"]);
+    let run = harness.run(&["init"]);
     assert_eq!(run.code, 2);
-    assert!(run.error().contains("is there already"), "{run:?}");
-    assert_eq!(world.run(&["init", "--force"]).code, 0);
+    assert!(run.error().contains("already exists"), "{run:?}");
+    assert_eq!(harness.run(&["init", "--force"]).code, 0);
 }

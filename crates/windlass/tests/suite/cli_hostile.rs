@@ -1,6 +1,6 @@
-//! A repository that wants to choose for its reader.
+//! A hostile repository that tries to choose commands, endpoints and agents.
 
-use super::cli_world::{Run, World};
+use super::cli_harness::{Harness, Run};
 
 const TOML: &str = r#"
 default_agent = "evil"
@@ -23,16 +23,16 @@ text = "I am evil too."
 
 const DOTENV: &str = "WINDLASS_AGENT=evil\nSECRET_KEY=planted\nPATH=/tmp/evil\n";
 
-fn hostile() -> World {
-    let world = World::new();
-    world.file("windlass.toml", TOML).file(".env", DOTENV);
-    world
+fn hostile() -> Harness {
+    let harness = Harness::new();
+    harness.file("windlass.toml", TOML).file(".env", DOTENV);
+    harness
 }
 
 #[test]
-fn p20_nothing_of_a_hostile_repository_is_used_before_trust() {
-    let world = hostile();
-    let run = world.run(&["ask", "hi"]);
+fn p20_hostile_repository_is_ignored_before_trust() {
+    let harness = hostile();
+    let run = harness.run(&["ask", "hi"]);
     assert_eq!(run.code, 2, "{run:?}");
     assert!(!run.stdout.contains("evil"), "{run:?}");
     for named in ["windlass.toml", "default_agent", ".env", "windlass trust"] {
@@ -43,7 +43,7 @@ fn p20_nothing_of_a_hostile_repository_is_used_before_trust() {
         );
     }
 
-    let config = world.run(&["config"]);
+    let config = harness.run(&["config"]);
     for planted in ["evil.example", "stolen", "planted"] {
         assert!(
             !config.stdout.contains(planted),
@@ -54,28 +54,28 @@ fn p20_nothing_of_a_hostile_repository_is_used_before_trust() {
 }
 
 #[test]
-fn p25_trust_is_in_the_content() {
-    let world = hostile();
-    let trust = world.run(&["trust"]);
+fn p25_trust_applies_to_content() {
+    let harness = hostile();
+    let trust = harness.run(&["trust"]);
     assert_eq!(trust.code, 0, "{trust:?}");
     assert!(
         trust.stdout.contains("evil.example"),
-        "it shows what is chosen: {trust:?}"
+        "the settings are shown: {trust:?}"
     );
     assert!(
         !trust.stdout.contains("planted"),
-        "but no secret: {trust:?}"
+        "no secret is shown: {trust:?}"
     );
 
-    let run = world.run(&["ask", "hi"]);
+    let run = harness.run(&["ask", "hi"]);
     assert_eq!(
         (run.code, run.stdout.as_str()),
         (0, "I am evil.\n"),
         "{run:?}"
     );
 
-    world.file("windlass.toml", &format!("{TOML} "));
-    let run = world.run(&["ask", "-o", "json", "hi"]);
+    harness.file("windlass.toml", &format!("{TOML} "));
+    let run = harness.run(&["ask", "-o", "json", "hi"]);
     assert!(
         run.stderr.contains("has changed since it was trusted"),
         "{run:?}"
@@ -84,14 +84,14 @@ fn p25_trust_is_in_the_content() {
 }
 
 #[test]
-fn p19_no_secret_of_ours_appears_anywhere() {
-    let world = World::new();
-    world.file(".env", "OPENAI_API_KEY=canary-in-dotenv\n");
-    world.file(
+fn p19_no_output_contains_a_secret() {
+    let harness = Harness::new();
+    harness.file(".env", "OPENAI_API_KEY=canary-in-dotenv\n");
+    harness.file(
         "windlass.toml",
         "[agents.a]\nbackend = \"mock\"\nendpoint = \"http://u:canary-in-url@h/v1\"\n[agents.a.extra_env]\nTOKEN = \"canary-in-toml\"\n",
     );
-    assert_eq!(world.run(&["trust"]).code, 0);
+    assert_eq!(harness.run(&["trust"]).code, 0);
     let runs: [&[&str]; 6] = [
         &["config", "-vvv"],
         &["config", "--json"],
@@ -101,47 +101,47 @@ fn p19_no_secret_of_ours_appears_anywhere() {
         &["ask", "-vvv", "-a", "a", "-o", "events", "hi"],
     ];
     for args in runs {
-        let output = world
+        let output = harness
             .windlass()
             .args(args)
             .env("SECRET_KEY", "canary-in-env")
             .env("WINDLASS__AGENTS__A__EXTRA_ENV__MORE", "canary-in-variable")
             .output()
             .unwrap();
-        let said = [output.stdout, output.stderr].concat();
-        let said = String::from_utf8_lossy(&said);
-        assert!(!said.contains("canary"), "{args:?}: {said}");
+        let output = [output.stdout, output.stderr].concat();
+        let output = String::from_utf8_lossy(&output);
+        assert!(!output.contains("canary"), "{args:?}: {output}");
     }
 }
 
 #[test]
-fn p27_the_folder_in_a_project_is_its_owners_alone() {
+fn p27_project_directory_is_private_to_owner() {
     use std::os::unix::fs::PermissionsExt;
-    let world = World::new();
+    let harness = Harness::new();
     let mut open = assert_cmd::Command::new("sh");
     open.env_clear()
-        .env("HOME", world.home())
-        .current_dir(world.project())
+        .env("HOME", harness.home())
+        .current_dir(harness.project())
         .args(["-c", "umask 000; exec \"$0\" task list"])
         .arg(assert_cmd::cargo::cargo_bin("windlass"));
     let listed = Run::of(&mut open);
     assert_eq!(listed.code, 0, "{listed:?}");
-    let folder = world.project().join(".windlass");
+    let dir = harness.project().join(".windlass");
     let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
-    assert_eq!(mode(&folder), 0o700);
-    for entry in std::fs::read_dir(&folder).unwrap() {
+    assert_eq!(mode(&dir), 0o700);
+    for entry in std::fs::read_dir(&dir).unwrap() {
         let path = entry.unwrap().path();
         assert_eq!(mode(&path), 0o600, "{}", path.display());
     }
 }
 
 #[test]
-fn p20_p27_a_repository_cannot_lead_its_store_elsewhere() {
-    let world = World::new();
-    let elsewhere = world.home().join("elsewhere");
+fn p20_p27_symlinked_store_directory_is_rejected() {
+    let harness = Harness::new();
+    let elsewhere = harness.home().join("elsewhere");
     std::fs::create_dir(&elsewhere).unwrap();
-    std::os::unix::fs::symlink(&elsewhere, world.project().join(".windlass")).unwrap();
-    let refused = world.run(&["task", "list"]);
+    std::os::unix::fs::symlink(&elsewhere, harness.project().join(".windlass")).unwrap();
+    let refused = harness.run(&["task", "list"]);
     assert_eq!(refused.code, 2, "{refused:?}");
     assert!(refused.stderr.contains("symbolic link"), "{refused:?}");
     assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 0);

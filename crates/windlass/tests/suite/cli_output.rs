@@ -1,8 +1,8 @@
-//! What the commands print.
+//! Output of the commands.
 
 use serde_json::Value;
 
-use super::cli_world::{Run, World};
+use super::cli_harness::{Harness, Run};
 
 const SCRIPT: &str = r#"
 default_agent = "demo"
@@ -17,8 +17,8 @@ tools = [{ name = "shell", input = { command = "ls" }, output = "a\nb" }]
 "#;
 
 #[test]
-fn events_are_lines_of_json_and_the_last_is_terminal() {
-    let run = World::new().run(&["ask", "-a", "mock", "-o", "events", "hello"]);
+fn events_are_json_lines_and_end_with_terminal_event() {
+    let run = Harness::new().run(&["ask", "-a", "mock", "-o", "events", "hello"]);
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
     let events: Vec<Value> = run
         .stdout
@@ -35,8 +35,8 @@ fn events_are_lines_of_json_and_the_last_is_terminal() {
 }
 
 #[test]
-fn json_is_one_object() {
-    let run = World::new().ask_with(SCRIPT, &["-o", "json", "list the files"]);
+fn json_output_is_one_object() {
+    let run = Harness::new().ask_with(SCRIPT, &["-o", "json", "list the files"]);
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
     let report: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(report["agent"], "demo");
@@ -47,17 +47,17 @@ fn json_is_one_object() {
 }
 
 #[test]
-fn text_is_the_answer_alone_and_tools_go_to_stderr() {
-    let run = World::new().ask_with(SCRIPT, &["list the files"]);
+fn text_output_is_answer_on_stdout_and_tools_on_stderr() {
+    let run = Harness::new().ask_with(SCRIPT, &["list the files"]);
     assert_eq!((run.code, run.stdout.as_str()), (0, "Two files.\n"));
     assert_eq!(run.stderr, "→ shell {\"command\":\"ls\"}\n");
 }
 
 #[test]
-fn a_dash_reads_the_prompt_from_stdin() {
-    let world = World::new();
+fn dash_reads_prompt_from_stdin() {
+    let harness = Harness::new();
     let run = Run::of(
-        world
+        harness
             .windlass()
             .args(["ask", "-a", "mock", "-"])
             .write_stdin("from stdin"),
@@ -66,12 +66,12 @@ fn a_dash_reads_the_prompt_from_stdin() {
 }
 
 #[test]
-fn p24_escapes_from_an_agent_are_shown_not_obeyed() {
-    let world = World::new();
+fn p24_terminal_escapes_from_agent_are_escaped() {
+    let harness = Harness::new();
     let hostile = "\u{1b}]52;c;aGk=\u{7}\u{202e}gpj.exe\u{9b}31m";
     let ask = |output: &str| {
         Run::of(
-            world
+            harness
                 .windlass()
                 .args(["ask", "-a", "mock", "-o", output, "-"])
                 .write_stdin(hostile),
@@ -84,14 +84,14 @@ fn p24_escapes_from_an_agent_are_shown_not_obeyed() {
         assert!(!shown.contains(hidden), "{output}: {shown:?}");
     }
     let report: Value = serde_json::from_str(&ask("json").stdout).unwrap();
-    assert_eq!(report["text"], hostile, "as data it is exact");
+    assert_eq!(report["text"], hostile, "the JSON value is exact");
 }
 
 #[test]
-fn agents_lists_the_configured_and_the_built_in() {
-    let world = World::new();
-    let path = world.config(SCRIPT);
-    let run = world.run(&["agents", "--json", "--config", path.to_str().unwrap()]);
+fn agents_lists_configured_and_built_in_agents() {
+    let harness = Harness::new();
+    let path = harness.config(SCRIPT);
+    let run = harness.run(&["agents", "--json", "--config", path.to_str().unwrap()]);
     let rows: Value = serde_json::from_str(&run.stdout).unwrap();
     let names: Vec<&str> = rows
         .as_array()
@@ -108,14 +108,16 @@ fn agents_lists_the_configured_and_the_built_in() {
 }
 
 #[test]
-fn doctor_says_what_holds_processes_in() {
-    let run = World::new().run(&["doctor", "--json"]);
+fn doctor_reports_isolation_and_git() {
+    let run = Harness::new().run(&["doctor", "--json"]);
     let checks: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(run.code, 0, "{}", run.stdout);
+    assert_eq!(checks[0]["name"], "isolation");
+    assert_eq!(checks[0]["status"], "ok", "{checks}");
+    // The old names are kept for one release.
     assert_eq!(checks[0]["what"], "isolation");
-    assert_eq!(checks[0]["state"], "ok", "{checks}");
     assert!(
-        checks[1]["found"]
+        checks[1]["detail"]
             .as_str()
             .unwrap()
             .starts_with("git version"),
@@ -124,33 +126,33 @@ fn doctor_says_what_holds_processes_in() {
 }
 
 #[test]
-fn every_shell_gets_its_completions() {
+fn completions_are_generated_for_every_shell() {
     for shell in ["bash", "zsh", "fish"] {
-        let run = World::new().run(&["completions", shell]);
+        let run = Harness::new().run(&["completions", shell]);
         assert_eq!(run.code, 0);
         assert!(run.stdout.contains("doctor"), "{shell}");
     }
 }
 
 #[test]
-fn logs_name_the_prompt_by_its_length_alone() {
-    let world = World::new();
-    let run = world.run(&["ask", "-vvv", "-a", "mock", "canary words"]);
+fn logs_contain_only_the_length_of_the_prompt() {
+    let harness = Harness::new();
+    let run = harness.run(&["ask", "-vvv", "-a", "mock", "canary words"]);
     assert!(run.stderr.contains("prompt_len=12"), "{}", run.stderr);
     assert!(run.stderr.contains("backend=\"mock\""), "{}", run.stderr);
     assert!(!run.stderr.contains("canary"), "{}", run.stderr);
 }
 
 #[test]
-fn a_reader_that_leaves_early_is_no_fault() {
-    let world = World::new();
+fn closed_stdout_is_not_an_error() {
+    let harness = Harness::new();
     let program = assert_cmd::cargo::cargo_bin("windlass");
     let script = format!(
         "'{}' completions bash | head -c 1 >/dev/null; echo ${{PIPESTATUS[0]}}",
         program.display()
     );
     let mut shell = assert_cmd::Command::new("bash");
-    let run = Run::of(shell.args(["-c", &script]).env("HOME", world.home()));
+    let run = Run::of(shell.args(["-c", &script]).env("HOME", harness.home()));
     assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("0\n", ""));
 }
 
@@ -172,27 +174,27 @@ endpoint = "http://127.0.0.1:1"
 "#;
 
 #[test]
-fn an_agent_that_tries_again_is_seen_to() {
-    let run = World::new().ask_with(BUSY, &["hello"]);
+fn retry_of_agent_is_printed() {
+    let run = Harness::new().ask_with(BUSY, &["hello"]);
     assert_eq!((run.code, run.stdout.as_str()), (0, "Here.\n"));
-    assert_eq!(run.stderr, "↻ again (1 of 3): RateLimited slow down\n");
+    assert_eq!(run.stderr, "↻ retry (1 of 3): RateLimited slow down\n");
 }
 
 #[test]
-fn a_model_without_a_server_is_no_healthy_agent() {
-    let world = World::new();
-    let path = world.config(BUSY);
+fn model_without_server_is_reported_as_problem() {
+    let harness = Harness::new();
+    let path = harness.config(BUSY);
     let config = ["--config", path.to_str().unwrap()];
-    let run = world.run(&["agents", "--json", config[0], config[1]]);
+    let run = harness.run(&["agents", "--json", config[0], config[1]]);
     let rows: Value = serde_json::from_str(&run.stdout).unwrap();
     let mut rows = rows.as_array().unwrap().iter();
     let away = rows.find(|row| row["name"] == "away").unwrap();
     let problem = away["health"]["problem"].as_str().unwrap();
     assert!(
-        problem.starts_with("http://127.0.0.1:1 cannot be reached (nobody listens there)"),
+        problem.starts_with("http://127.0.0.1:1 cannot be reached (connection refused)"),
         "{problem}"
     );
-    let shown = world.run(&["agents", config[0], config[1]]).stdout;
+    let shown = harness.run(&["agents", config[0], config[1]]).stdout;
     let line = shown.lines().find(|line| line.starts_with("away")).unwrap();
     assert!(line.contains("  problem  http://127.0.0.1:1"), "{line}");
 }

@@ -1,9 +1,9 @@
-//! `ask --schema`: JSON that fits, or one sentence why not.
+//! `ask --schema`: a JSON value that matches the schema, or an error of one sentence.
 
 use expect_test::expect;
 use serde_json::{Value, json};
 
-use super::cli_world::{Run, World};
+use super::cli_harness::{Harness, Run};
 
 const SCHEMA: &str = r#"{
     "type": "object",
@@ -11,7 +11,7 @@ const SCHEMA: &str = r#"{
     "required": ["age"]
 }"#;
 
-/// An agent that is wrong first, then right; each expectation shows what it must have been told.
+/// An agent whose first answer is invalid and whose second is valid; each expectation requires part of the prompt.
 const LEARNS: &str = r#"
 default_agent = "demo"
 [agents.demo]
@@ -33,16 +33,16 @@ expectations = [{ text = "thirty-six" }, { text = "{}" }, { text = "{} {}" }]
 "#;
 
 fn ask(config: &str, args: &[&str]) -> Run {
-    let world = World::new();
-    world.file("age.json", SCHEMA);
+    let harness = Harness::new();
+    harness.file("age.json", SCHEMA);
     let mut all = vec!["--schema", "age.json"];
     all.extend(args);
     all.push("How old is Ada?");
-    world.ask_with(config, &all)
+    harness.ask_with(config, &all)
 }
 
 #[test]
-fn the_value_is_alone_on_stdout() {
+fn stdout_contains_only_the_value() {
     let run = ask(LEARNS, &[]);
     assert_eq!(
         (run.code, run.stdout.as_str()),
@@ -53,7 +53,7 @@ fn the_value_is_alone_on_stdout() {
 }
 
 #[test]
-fn the_report_holds_the_value_and_all_rounds() {
+fn report_contains_value_and_all_rounds() {
     let run = ask(LEARNS, &["-o", "json"]);
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
     let report: Value = serde_json::from_str(&run.stdout).unwrap();
@@ -66,7 +66,7 @@ fn the_report_holds_the_value_and_all_rounds() {
 }
 
 #[test]
-fn events_are_those_of_all_rounds() {
+fn events_of_all_rounds_are_printed() {
     let run = ask(LEARNS, &["-o", "events"]);
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
     let events: Vec<Value> = run
@@ -74,7 +74,7 @@ fn events_are_those_of_all_rounds() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    let places: Vec<(u64, u64, &str)> = events
+    let positions: Vec<(u64, u64, &str)> = events
         .iter()
         .map(|e| {
             let kind = e["event"]["type"].as_str().unwrap();
@@ -93,14 +93,14 @@ fn events_are_those_of_all_rounds() {
         (2, 1, "Text"),
         (2, 2, "Result"),
     ];
-    assert_eq!(places, expected);
+    assert_eq!(positions, expected);
 }
 
 #[test]
-fn what_cannot_be_had_is_one_sentence_and_code_1() {
+fn invalid_answers_are_one_sentence_and_code_1() {
     let run = ask(STUBBORN, &[]);
     assert_eq!((run.code, run.stdout.as_str()), (1, ""));
-    expect![[r#"age.json: the answer holds two JSON values: "{}" and "{}" (asked 3 times)"#]]
+    expect![[r#"age.json: the answer contains two JSON values: "{}" and "{}" (asked 3 times)"#]]
         .assert_eq(run.error());
 
     let run = ask(STUBBORN, &["-o", "json"]);
@@ -115,7 +115,7 @@ fn what_cannot_be_had_is_one_sentence_and_code_1() {
 }
 
 #[test]
-fn an_agent_that_fails_keeps_its_own_sentence_and_code() {
+fn agent_error_keeps_its_message_and_code() {
     let agent = |answer: &str| {
         format!("default_agent = 'a'\n[agents.a]\nbackend = 'mock'\nexpectations = [{answer}]\n")
     };
@@ -133,58 +133,55 @@ fn an_agent_that_fails_keeps_its_own_sentence_and_code() {
 }
 
 #[test]
-fn a_mode_decides_what_the_agent_is_told() {
-    let world = World::new();
-    world.file("any.json", "{}");
-    let told = |mode: &[&str]| {
+fn schema_mode_decides_whether_prompt_contains_schema() {
+    let harness = Harness::new();
+    harness.file("any.json", "{}");
+    let prompt_sent = |mode: &[&str]| {
         let mut args = vec!["ask", "-a", "mock", "-o", "json", "--schema", "any.json"];
         args.extend(mode);
         args.push(r#"{"a": 1}"#);
-        let report: Value = serde_json::from_str(&world.run(&args).stdout).unwrap();
+        let report: Value = serde_json::from_str(&harness.run(&args).stdout).unwrap();
         report["text"].as_str().unwrap().to_owned()
     };
-    // The mock echoes, and has no schema of its own to enforce.
+    // The mock echoes the prompt, and does not enforce schemas.
     for mode in [
         &["--schema-mode", "prompt"][..],
         &["--schema-mode", "auto"],
         &[],
     ] {
-        assert!(told(mode).contains("JSON schema"), "{mode:?}");
+        assert!(prompt_sent(mode).contains("JSON schema"), "{mode:?}");
     }
-    assert_eq!(told(&["--schema-mode", "none"]), r#"{"a": 1}"#);
+    assert_eq!(prompt_sent(&["--schema-mode", "none"]), r#"{"a": 1}"#);
 
     let native = ["--schema", "any.json", "--schema-mode", "native", "hi"];
-    let run = world.run(&[&["ask", "-a", "mock"], &native[..]].concat());
-    assert_eq!(
-        (run.code, run.error()),
-        (1, "mock cannot hold an answer to a schema")
-    );
+    let run = harness.run(&[&["ask", "-a", "mock"], &native[..]].concat());
+    assert_eq!((run.code, run.error()), (1, "mock cannot enforce a schema"));
 }
 
 #[test]
-fn a_schema_that_is_none_is_refused_with_code_2() {
-    let world = World::new();
-    let refused = |schema: &str| {
-        world.file("s.json", schema);
-        let run = world.run(&["ask", "-a", "mock", "--schema", "s.json", "hi"]);
+fn invalid_schema_is_rejected_with_code_2() {
+    let harness = Harness::new();
+    let error_for = |schema: &str| {
+        harness.file("s.json", schema);
+        let run = harness.run(&["ask", "-a", "mock", "--schema", "s.json", "hi"]);
         assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{run:?}");
         run.error().to_owned()
     };
     expect!["the schema s.json is not JSON: EOF while parsing an object at line 1 column 1"]
-        .assert_eq(&refused("{"));
-    expect!["s.json: the schema is not a JSON object"].assert_eq(&refused("true"));
-    let odd = refused(r#"{"type": "objekt"}"#);
+        .assert_eq(&error_for("{"));
+    expect!["s.json: the schema is not a JSON object"].assert_eq(&error_for("true"));
+    let odd = error_for(r#"{"type": "objekt"}"#);
     assert!(
         odd.starts_with("s.json: the schema is not a JSON schema: at /type"),
         "{odd}"
     );
-    let remote = refused(r#"{"$ref": "https://example.com/s.json"}"#);
+    let remote = error_for(r#"{"$ref": "https://example.com/s.json"}"#);
     assert!(remote.contains("example.com"), "{remote}");
-    assert!(refused(&" ".repeat(2 << 20)).contains("more than 1048576 bytes"));
+    assert!(error_for(&" ".repeat(2 << 20)).contains("more than 1048576 bytes"));
 
-    let run = world.run(&["ask", "-a", "mock", "--schema", "nowhere.json", "hi"]);
+    let run = harness.run(&["ask", "-a", "mock", "--schema", "nowhere.json", "hi"]);
     expect!["the schema nowhere.json cannot be read: No such file or directory (os error 2)"]
         .assert_eq(run.error());
-    let run = world.run(&["ask", "-a", "mock", "--schema-mode", "native", "hi"]);
+    let run = harness.run(&["ask", "-a", "mock", "--schema-mode", "native", "hi"]);
     assert_eq!(run.code, 2, "a mode without a schema: {run:?}");
 }

@@ -1,11 +1,11 @@
-//! Ctrl-C ends the turn, not the order of things.
+//! An interrupt cancels the turn, and the program still emits its last event.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::cli_world::{World, text};
+use super::cli_harness::{Harness, text};
 
 const HANGING: &str = r#"
 [agents.a]
@@ -16,8 +16,8 @@ hang = true
 "#;
 
 /// Starts a turn that hangs after its first event, and waits for that event.
-fn started(world: &World) -> (Child, BufReader<std::process::ChildStdout>) {
-    let config = world.config(HANGING);
+fn start_turn(harness: &Harness) -> (Child, BufReader<std::process::ChildStdout>) {
+    let config = harness.config(HANGING);
     #[expect(
         clippy::disallowed_methods,
         reason = "a test that signals needs the child itself"
@@ -33,7 +33,7 @@ fn started(world: &World) -> (Child, BufReader<std::process::ChildStdout>) {
             text(&config),
             "go",
         ])
-        .env("HOME", world.home())
+        .env("HOME", harness.home())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -51,10 +51,10 @@ fn signal(child: &Child, signal: Signal) {
 }
 
 #[test]
-fn an_interrupt_cancels_the_turn_and_ends_with_130() {
+fn interrupt_cancels_turn_and_exits_130() {
     for stop in [Signal::INT, Signal::TERM] {
-        let world = World::new();
-        let (mut child, mut stdout) = started(&world);
+        let harness = Harness::new();
+        let (mut child, mut stdout) = start_turn(&harness);
         signal(&child, stop);
         let mut rest = String::new();
         stdout.read_to_string(&mut rest).unwrap();

@@ -1,11 +1,11 @@
-//! The test kit from the shell: scenarios, recordings, the scripted model.
+//! The test kit on the command line: scenarios, recordings, the scripted model.
 
 use std::path::{Path, PathBuf};
 
 use expect_test::expect;
 use serde_json::{Value, json};
 
-use super::cli_world::{Run, World, text};
+use super::cli_harness::{Harness, Run, text};
 
 fn library() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -16,9 +16,9 @@ fn library() -> PathBuf {
 }
 
 #[test]
-fn every_scenario_of_the_library_is_played_by_the_mock() {
-    let world = World::new();
-    let run = world.run(&[
+fn mock_passes_every_scenario() {
+    let harness = Harness::new();
+    let run = harness.run(&[
         "scenario",
         "run",
         text(&library()),
@@ -33,7 +33,7 @@ fn every_scenario_of_the_library_is_played_by_the_mock() {
         "{}",
         run.stdout
     );
-    let junit = std::fs::read_to_string(world.project().join("report.xml")).unwrap();
+    let junit = std::fs::read_to_string(harness.project().join("report.xml")).unwrap();
     assert!(
         junit.contains(r#"<testsuite name="scenarios on mock" tests="61" failures="0""#),
         "{junit}"
@@ -45,10 +45,10 @@ fn every_scenario_of_the_library_is_played_by_the_mock() {
 }
 
 #[test]
-fn p15_every_scenario_is_played_again_from_its_recording() {
-    let (here, there) = (World::new(), World::new());
+fn p15_every_scenario_is_replayed_from_its_recording() {
+    let (here, there) = (Harness::new(), Harness::new());
     let library = library();
-    let tapes = here.project().join("tapes");
+    let cassettes = here.project().join("cassettes");
     let run = here.run(&[
         "scenario",
         "run",
@@ -56,10 +56,16 @@ fn p15_every_scenario_is_played_again_from_its_recording() {
         "-a",
         "mock",
         "--record",
-        text(&tapes),
+        text(&cassettes),
     ]);
     assert_eq!(run.code, 0, "{}", run.stdout);
-    let run = there.run(&["scenario", "run", text(&library), "--tapes", text(&tapes)]);
+    let run = there.run(&[
+        "scenario",
+        "run",
+        text(&library),
+        "--cassettes",
+        text(&cassettes),
+    ]);
     assert_eq!(run.code, 0, "{}", run.stdout);
     assert!(
         run.stdout.ends_with("61 passed, 0 failed\n"),
@@ -69,21 +75,21 @@ fn p15_every_scenario_is_played_again_from_its_recording() {
 }
 
 #[test]
-fn a_broken_expectation_reads_well() {
-    let world = World::new();
+fn failed_expectation_is_readable() {
+    let harness = Harness::new();
     let scenario = library().join("tools/internal/write.json");
     let broken = std::fs::read_to_string(scenario)
         .unwrap()
         .replace("is created\"}", "is red\"}")
         .replace("\"contains\": \"created\"", "\"contains\": \"painted\"");
-    world.file("broken.json", &broken);
-    let run = world.run(&["scenario", "run", "broken.json", "-a", "mock"]);
+    harness.file("broken.json", &broken);
+    let run = harness.run(&["scenario", "run", "broken.json", "-a", "mock"]);
     assert_eq!(run.code, 1);
-    let shown = without_places(&run.stdout);
+    let shown = normalized(&run.stdout);
     expect![[r#"
         FAILED  broken.json (n ms)
-                expected event 3 was not seen: {"type":"Result","contains":"painted"}
-                  expected                                         | seen
+                expected event 3 did not occur: {"type":"Result","contains":"painted"}
+                  expected                                         | actual
                                                                    | {"type":"Text","text":"I will write it."}
                 = {"type":"ToolStart","name":"write_file","input_… | {"type":"ToolStart","id":"call-1","name":"Write","input":{"path":"{workspace}/hello.txt","content":"Hello!\n"}}
                 = {"type":"ToolEnd","name":"write_file","success"… | {"type":"ToolEnd","id":"call-1","name":"Write","output":"wrote hello.txt","success":true,"duration_ms":0}
@@ -93,13 +99,13 @@ fn a_broken_expectation_reads_well() {
         0 passed, 1 failed
     "#]].assert_eq(&shown);
 
-    let run = world.run(&["scenario", "run", "broken.json", "-a", "mock", "--json"]);
+    let run = harness.run(&["scenario", "run", "broken.json", "-a", "mock", "--json"]);
     let report: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(report["results"][0]["outcome"], "failed");
 }
 
-/// The text without what differs from run to run.
-fn without_places(text: &str) -> String {
+/// Replaces what differs from run to run.
+fn normalized(text: &str) -> String {
     let text = regex_lite::Regex::new(r"/[^ ]*/scenario-[A-Za-z0-9]+")
         .unwrap()
         .replace_all(text, "{workspace}");
@@ -113,31 +119,31 @@ fn without_places(text: &str) -> String {
 }
 
 #[test]
-fn a_scenario_that_is_none_is_one_sentence() {
-    let world = World::new();
-    world.file(
+fn invalid_scenario_is_one_sentence() {
+    let harness = Harness::new();
+    harness.file(
         "odd.json",
         r#"{"name": "odd", "prompt": "hi", "expected_events": [{"type": "Smell"}]}"#,
     );
-    let run = world.run(&["scenario", "run", "odd.json", "-a", "mock"]);
+    let run = harness.run(&["scenario", "run", "odd.json", "-a", "mock"]);
     assert_eq!(run.code, 2);
     assert!(
         run.error().starts_with("odd.json: expected_events[0]"),
         "{}",
         run.stderr
     );
-    let run = world.run(&["scenario", "run", "nowhere", "-a", "mock"]);
+    let run = harness.run(&["scenario", "run", "nowhere", "-a", "mock"]);
     assert_eq!(run.code, 2);
     assert!(run.error().starts_with("nowhere: "), "{}", run.stderr);
 }
 
-/// The events alone: when they come is the replay's own affair, unless it is asked for the recorded timing.
-fn without_offsets(tape: &str) -> String {
+/// Removes the times of the events: a replay keeps them only with the recorded timing.
+fn without_offsets(cassette: &str) -> String {
     let offset = regex_lite::Regex::new(r#""at":\d+"#).unwrap();
-    offset.replace_all(tape, r#""at":0"#).into_owned()
+    offset.replace_all(cassette, r#""at":0"#).into_owned()
 }
 
-/// A mock that uses a tool in its workspace, and says where it is.
+/// A script that uses a tool in the workspace and prints its path.
 const SCRIPT: &str = r#"{"turns": [
     {"answer": [{"text": "I look. "}, {"shell": {"command": "pwd; echo ahoy > made.txt"}}]},
     {"answer": [{"text": "Done."}]}
@@ -147,44 +153,51 @@ const PLAYER: &str =
     "default_agent = \"player\"\n[agents.player]\nbackend = \"mock\"\nscript = \"script.json\"\n";
 
 #[test]
-fn p15_a_recording_replays_to_the_last_byte_in_another_place() {
-    let here = World::new();
+fn p15_recording_replays_exactly_in_another_directory() {
+    let here = Harness::new();
     here.file("script.json", SCRIPT)
         .file("windlass.toml", PLAYER);
     assert_eq!(here.run(&["trust", "-y"]).code, 0);
-    let run = here.run(&["record", "--to", "tape.jsonl", "Look around."]);
+    let run = here.run(&["record", "--to", "cassette.jsonl", "Look around."]);
     assert_eq!((run.code, run.stdout.as_str()), (0, "I look. \nDone.\n"));
-    let tape = std::fs::read_to_string(here.project().join("tape.jsonl")).unwrap();
-    assert!(!tape.contains(text(&here.project())), "{tape}");
-    assert!(tape.contains("{workspace}"), "{tape}");
+    let cassette = std::fs::read_to_string(here.project().join("cassette.jsonl")).unwrap();
+    assert!(!cassette.contains(text(&here.project())), "{cassette}");
+    assert!(cassette.contains("{workspace}"), "{cassette}");
 
-    let there = World::new();
-    there.file("tape.jsonl", &tape);
-    there.file("windlass.toml", "default_agent = \"tape\"\n[agents.tape]\nbackend = \"replay\"\ncassette = \"tape.jsonl\"\n");
+    let there = Harness::new();
+    there.file("cassette.jsonl", &cassette);
+    there.file("windlass.toml", "default_agent = \"cassette\"\n[agents.cassette]\nbackend = \"replay\"\ncassette = \"cassette.jsonl\"\n");
     assert_eq!(there.run(&["trust", "-y"]).code, 0);
     let run = there.run(&["record", "--to", "again.jsonl", "Look around."]);
     assert_eq!((run.code, run.stdout.as_str()), (0, "I look. \nDone.\n"));
     let again = std::fs::read_to_string(there.project().join("again.jsonl")).unwrap();
-    assert_eq!(without_offsets(&again), without_offsets(&tape));
+    assert_eq!(without_offsets(&again), without_offsets(&cassette));
 
-    let run = there.run(&["replay", "tape.jsonl", "-o", "events"]);
+    let run = there.run(&["replay", "cassette.jsonl", "-o", "events"]);
     assert!(
         run.stdout.contains(text(&there.project())),
-        "places are those of this machine: {}",
+        "paths are those of this machine: {}",
         run.stdout
     );
 }
 
 #[test]
-fn a_prompt_that_is_not_on_the_tape_is_a_loud_miss() {
-    let world = World::new();
+fn prompt_missing_in_cassette_is_an_error() {
+    let harness = Harness::new();
     assert_eq!(
-        world
-            .run(&["record", "-a", "mock", "--to", "tape.jsonl", "Haul away."])
+        harness
+            .run(&[
+                "record",
+                "-a",
+                "mock",
+                "--to",
+                "cassette.jsonl",
+                "Haul away."
+            ])
             .code,
         0
     );
-    let run = world.run(&["replay", "tape.jsonl", "Haul in."]);
+    let run = harness.run(&["replay", "cassette.jsonl", "Haul in."]);
     assert_eq!(run.code, 1);
     assert!(
         run.stderr.contains("- Haul away.") && run.stderr.contains("+ Haul in."),
@@ -195,45 +208,45 @@ fn a_prompt_that_is_not_on_the_tape_is_a_loud_miss() {
 
 #[test]
 fn p19_no_secret_is_recorded() {
-    let world = World::new();
-    let mut command = world.windlass();
+    let harness = Harness::new();
+    let mut command = harness.windlass();
     command
         .args([
             "record",
             "-a",
             "mock",
             "--to",
-            "tape.jsonl",
+            "cassette.jsonl",
             "the key is canary-12345",
         ])
         .env("OPENAI_API_KEY", "canary-12345");
     assert_eq!(Run::of(&mut command).code, 0);
-    let tape = std::fs::read_to_string(world.project().join("tape.jsonl")).unwrap();
-    assert!(!tape.contains("canary"), "{tape}");
-    assert!(tape.contains("{secret:OPENAI_API_KEY}"), "{tape}");
+    let cassette = std::fs::read_to_string(harness.project().join("cassette.jsonl")).unwrap();
+    assert!(!cassette.contains("canary"), "{cassette}");
+    assert!(cassette.contains("{secret:OPENAI_API_KEY}"), "{cassette}");
 }
 
 #[test]
-fn a_recording_does_not_replace_another_unasked() {
-    let world = World::new();
-    world.file("tape.jsonl", "mine");
-    let run = world.run(&["record", "-a", "mock", "--to", "tape.jsonl", "hi"]);
+fn record_does_not_overwrite_without_force() {
+    let harness = Harness::new();
+    harness.file("cassette.jsonl", "mine");
+    let run = harness.run(&["record", "-a", "mock", "--to", "cassette.jsonl", "hi"]);
     assert_eq!(run.code, 2);
-    assert!(run.error().contains("is there already"), "{}", run.stderr);
+    assert!(run.error().contains("already exists"), "{}", run.stderr);
     assert_eq!(
-        std::fs::read_to_string(world.project().join("tape.jsonl")).unwrap(),
+        std::fs::read_to_string(harness.project().join("cassette.jsonl")).unwrap(),
         "mine"
     );
 }
 
 #[test]
-fn a_script_that_is_none_is_one_sentence() {
-    let world = World::new();
-    world.file(
+fn invalid_script_is_one_sentence() {
+    let harness = Harness::new();
+    harness.file(
         "script.json",
         &json!({"turns": [{"anwser": []}]}).to_string(),
     );
-    let run = world.run(&["model", "--script", "script.json"]);
+    let run = harness.run(&["model", "--script", "script.json"]);
     assert_eq!(run.code, 2);
     assert!(run.error().contains("anwser"), "{}", run.stderr);
 }

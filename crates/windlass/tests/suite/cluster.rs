@@ -1,8 +1,8 @@
-//! A real PostgreSQL for tests of whole processes.
+//! A real PostgreSQL server for tests of whole processes.
 
 use std::path::{Path, PathBuf};
 
-/// A PostgreSQL of this test's own, stopped when its process ends.
+/// A PostgreSQL server of this test, stopped when the test's process ends.
 pub(crate) struct Cluster {
     state: PathBuf,
     socket: PathBuf,
@@ -10,7 +10,7 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// Starts one under this name, unless it runs already.
+    /// Starts a server of this name, unless it is already running.
     pub(crate) fn start(name: &str) -> Self {
         let state = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("postgres-{name}"));
         std::fs::create_dir_all(&state).unwrap();
@@ -27,7 +27,7 @@ impl Cluster {
         }
     }
 
-    /// Lets it die at once and starts it again.
+    /// Kills the server and starts it again.
     pub(crate) fn restart(&self) {
         script("restart", &self.state);
     }
@@ -38,10 +38,10 @@ impl Cluster {
     }
 }
 
-fn script(what: &str, state: &Path) -> String {
+fn script(action: &str, state: &Path) -> String {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/postgres.sh");
     let mut command = assert_cmd::Command::new(script);
-    let output = command.arg(what).arg(state).output().unwrap();
+    let output = command.arg(action).arg(state).output().unwrap();
     assert!(
         output.status.success(),
         "PostgreSQL does not start; scripts/setup installs it: {output:?}"

@@ -1,28 +1,28 @@
-//! Composites and aliases as models of a real `windlass serve`.
+//! Composites and aliases served as models by a real `windlass serve`.
 
 use serde_json::{Value, json};
 
-use super::real_composite::{busy, json_of, model, run, shown, world};
+use super::real_composite::{harness, json_of, model, rate_limited, run, step_lines};
 use super::run::Server;
-use super::serve_world::Serving;
-use super::task_world::TaskWorld;
+use super::serve_harness::ServeProcess;
+use super::task_harness::TaskHarness;
 
-/// What a model answered.
+/// The response of a model.
 struct Answer {
     status: u16,
     head: String,
     body: Value,
 }
 
-fn serve(world: &TaskWorld) -> Serving {
-    Serving::start(world, &["--no-worker"])
+fn serve(harness: &TaskHarness) -> ServeProcess {
+    ServeProcess::start(harness, &["--no-worker"])
 }
 
-/// Asks this model, by OpenAI's API.
-fn chat(server: &Serving, model: &str) -> Answer {
+/// Sends a request to this model over OpenAI's API.
+fn chat(server: &ServeProcess, model: &str) -> Answer {
     let messages = json!([{ "role": "user", "content": "Hello?" }]);
     let body = json!({ "model": model, "messages": messages });
-    let (head, body) = server.whole("POST", "/v1/chat/completions", Some(&body));
+    let (head, body) = server.raw_request("POST", "/v1/chat/completions", Some(&body));
     Answer {
         status: head.split(' ').nth(1).unwrap().parse().unwrap(),
         head: head.to_lowercase(),
@@ -38,7 +38,7 @@ impl Answer {
     }
 
     #[track_caller]
-    fn says(&self, expected: &str) {
+    fn check_text(&self, expected: &str) {
         let text = &self.body["choices"][0]["message"]["content"];
         assert_eq!(
             (self.status, text),
@@ -48,22 +48,22 @@ impl Answer {
         );
     }
 
-    /// The steps of the trace that it names.
+    /// Returns the trace named in the response's header.
     #[track_caller]
-    fn trace(&self, world: &TaskWorld) -> Value {
+    fn trace(&self, harness: &TaskHarness) -> Value {
         let id = self.header("x-windlass-trace").unwrap();
-        json_of(run(world, &["trace", id, "--json"]))
+        json_of(run(harness, &["trace", id, "--json"]))
     }
 }
 
-fn says(text: &str) -> Server {
-    Server::saying(json!([{ "or_more": true, "answer": [{ "text": text }] }]))
+fn answering(text: &str) -> Server {
+    Server::with_turns(json!([{ "or_more": true, "answer": [{ "text": text }] }]))
 }
 
 #[test]
-fn p11_a_fallback_is_a_model_that_knows_who_rests() {
-    let (first, second) = (busy(), says("Here I am."));
-    let world = world(
+fn p11_served_fallback_skips_nodes_in_cool_down() {
+    let (first, second) = (rate_limited(), answering("Here I am."));
+    let harness = harness(
         &(model("first", "openai", "/v1", &first)
             + &model("second", "anthropic", "", &second)
             + "[agents.echo]\nbackend = \"mock\"\n"
@@ -71,9 +71,9 @@ fn p11_a_fallback_is_a_model_that_knows_who_rests() {
             + "[composites.mixed]\nkind = \"fallback\"\nnodes = [\"first\", \"echo\"]\n"
             + "[model_list.\"gpt-4o\"]\nagent = \"composite/profile/both\"\n"),
     );
-    let server = serve(&world);
+    let server = serve(&harness);
     let name = "composite/profile/both";
-    for (place, expected) in [
+    for (index, expected) in [
         ["node first RateLimited", "node second ok"],
         ["skipped first RateLimited", "node second ok"],
         ["skipped first RateLimited", "node second ok"],
@@ -81,49 +81,49 @@ fn p11_a_fallback_is_a_model_that_knows_who_rests() {
     .into_iter()
     .enumerate()
     {
-        let answer = chat(&server, if place == 2 { "gpt-4o" } else { name });
-        answer.says("Here I am.");
+        let answer = chat(&server, if index == 2 { "gpt-4o" } else { name });
+        answer.check_text("Here I am.");
         assert_eq!(answer.header("x-windlass-agent"), Some(name));
-        let trace = answer.trace(&world);
-        assert_eq!(shown(&trace["children"]), expected, "{trace}");
+        let trace = answer.trace(&harness);
+        assert_eq!(step_lines(&trace["children"]), expected, "{trace}");
         assert!(trace["usage"]["output_tokens"].is_number(), "{trace}");
     }
-    // One that has a node which only takes text is told the conversation as text.
+    // A composite with a node that accepts only text receives the conversation as text.
     let answer = chat(&server, "composite/profile/mixed");
     assert_eq!(answer.status, 200, "{}", answer.body);
-    let trace = answer.trace(&world);
+    let trace = answer.trace(&harness);
     let turn = &trace["children"][0];
     assert_eq!(
-        shown(&turn["children"]),
+        step_lines(&turn["children"]),
         ["node first RateLimited", "node echo ok"],
         "{trace}"
     );
-    second.end();
+    second.finish();
 }
 
 #[test]
-fn whoever_rests_says_how_long_and_whoever_is_not_there_who_is() {
-    let first = Server::saying(
+fn cool_down_sets_retry_after_and_unknown_model_lists_closest_names() {
+    let first = Server::with_turns(
         json!([{ "or_more": true, "fault": { "status": { "code": 429, "retry_after_secs": 30 } } }]),
     );
-    let world = world(
+    let harness = harness(
         &(model("first", "openai", "/v1", &first)
             + "[agents.echo]\nbackend = \"mock\"\n"
             + "[composites.alone]\nkind = \"fallback\"\nnodes = [\"first\"]\n"
             + "[model_list.local]\nagent = \"echo\"\n"),
     );
-    let server = serve(&world);
+    let server = serve(&harness);
     for _ in 0..2 {
-        let refused = chat(&server, "composite/profile/alone");
-        assert_eq!(refused.status, 429, "{}", refused.body);
-        let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
+        let limited = chat(&server, "composite/profile/alone");
+        assert_eq!(limited.status, 429, "{}", limited.body);
+        let wait: u64 = limited.header("retry-after").unwrap().parse().unwrap();
         assert!((25..=30).contains(&wait), "{wait}");
     }
     let unknown = chat(&server, "composite/profile/alon");
     assert_eq!(unknown.status, 404);
-    let said = unknown.body["error"]["message"].as_str().unwrap();
-    assert!(said.contains("composite/profile/alone"), "{said}");
-    let (_, listed) = server.ask("GET", "/v1/models", None);
+    let message = unknown.body["error"]["message"].as_str().unwrap();
+    assert!(message.contains("composite/profile/alone"), "{message}");
+    let (_, listed) = server.request("GET", "/v1/models", None);
     let ids: Vec<&str> = listed["data"]
         .as_array()
         .unwrap()
@@ -133,6 +133,6 @@ fn whoever_rests_says_how_long_and_whoever_is_not_there_who_is() {
     for name in ["first", "echo", "local", "composite/profile/alone"] {
         assert!(ids.contains(&name), "{ids:?}");
     }
-    assert!(!ids.contains(&"gemini"), "nobody configured it: {ids:?}");
+    assert!(!ids.contains(&"gemini"), "it is not configured: {ids:?}");
     assert_eq!(chat(&server, "local").status, 200);
 }

@@ -1,16 +1,16 @@
-//! Bad input is one clear sentence: what, where, what next.
+//! A configuration error is one sentence: location, problem, and what to do.
 
 use std::os::unix::fs::symlink;
 
 use expect_test::{Expect, expect};
 
-use super::config_world::World;
+use super::config_harness::Harness;
 
-/// Checks what each of these project files is answered with.
+/// Checks the output for each of these project files.
 #[track_caller]
 fn check(projects: &[&str], expect: Expect) {
     let answers = projects.iter().map(|text| {
-        let seen = World::with_project(text).seen();
+        let seen = Harness::with_project(text).seen();
         let seen = seen.replace("error: /home/repo/windlass.toml:", "");
         format!("{text}\n    {seen}")
     });
@@ -18,7 +18,7 @@ fn check(projects: &[&str], expect: Expect) {
 }
 
 #[test]
-fn an_unknown_key_is_answered_with_the_nearest() {
+fn unknown_key_error_suggests_closest_key() {
     check(
         &[
             "defualt_agent = 'x'",
@@ -46,19 +46,19 @@ fn an_unknown_key_is_answered_with_the_nearest() {
             acp.agent_bin = 'x'
                 1:5: unknown key `acp.agent_bin`: did you mean `agents.acp.agent_binary`?
             zzz = 1
-                1:1: unknown key `zzz`: known here are agents, composites, default_agent, gateway, limits, model_list, run, sandbox, store, tests, worker
+                1:1: unknown key `zzz`: known keys here: agents, composites, default_agent, gateway, limits, model_list, run, sandbox, store, tests, worker
             store.url.x = 1
                 1:7: `store.url` is a table, expected text
             agents.a.extra_env.A.B = '1'
                 1:20: `agents.a.extra_env.A` is a table, expected text (it may be empty)
             "\u001b[31mred" = 1
-                1:1: unknown key `"\u{1b}[31mred"`: known here are agents, composites, default_agent, gateway, limits, model_list, run, sandbox, store, tests, worker
+                1:1: unknown key `"\u{1b}[31mred"`: known keys here: agents, composites, default_agent, gateway, limits, model_list, run, sandbox, store, tests, worker
         "#]],
     );
 }
 
 #[test]
-fn a_value_of_the_wrong_kind_is_named() {
+fn value_of_wrong_type_is_described() {
     check(
         &[
             "default_agent = 3",
@@ -98,21 +98,21 @@ fn a_value_of_the_wrong_kind_is_named() {
             agents.a.command = []
                 1:20: `agents.a.command` is an empty list, expected a list such as ["program", "argument"]
             agents.a.command = ['x', 1]
-                1:20: `agents.a.command` is a list with something else in it, expected a list such as ["program", "argument"]
+                1:20: `agents.a.command` is a list with an invalid item, expected a list such as ["program", "argument"]
             agents.a.permissions = 'sure'
                 1:24: `agents.a.permissions` is "sure", expected one of allow, deny, ask, or a table
             agents.a.endpoint = 'ftp://me:secret@host'
-                1:21: `agents.a.endpoint` is some other text, expected an address that starts with http:// or https://
+                1:21: `agents.a.endpoint` is not valid, expected an address that starts with http:// or https://
             agents.a.api_key_env = 'sk-secret'
-                1:24: `agents.a.api_key_env` is some other text, expected the name of an environment variable such as OPENAI_API_KEY, never the key itself
+                1:24: `agents.a.api_key_env` is not valid, expected the name of an environment variable such as OPENAI_API_KEY, never the key itself
             agents.a.extra_env = ['A']
                 1:22: `agents.a.extra_env` is a list, expected a table
             agents.a.extra_env.A = 1
                 1:24: `agents.a.extra_env.A` is a number, expected text (it may be empty)
             agents.a.bin = "a\u0000b"
-                1:16: `agents.a.bin` is text with a NUL in it, expected text
+                1:16: `agents.a.bin` is text with a NUL character, expected text
             agents.a.expectations = [1]
-                1:25: `agents.a.expectations` is a list with something else in it, expected a list of tables
+                1:25: `agents.a.expectations` is a list with an invalid item, expected a list of tables
             sandbox.mechanism = 'bublewrap'
                 1:21: `sandbox.mechanism` is "bublewrap", expected one of auto, bubblewrap, landlock, none
             tests.network = 'yes'
@@ -122,7 +122,7 @@ fn a_value_of_the_wrong_kind_is_named() {
 }
 
 #[test]
-fn a_time_is_whole_seconds_within_reason() {
+fn seconds_must_be_whole_and_in_range() {
     check(
         &[
             "limits.turn_secs = 0",
@@ -149,7 +149,7 @@ fn a_time_is_whole_seconds_within_reason() {
             limits.turn_secs = 604801
                 1:20: `limits.turn_secs` is 604801, expected whole seconds from 1 to 604800
             limits.turn_secs = 99999999999999999999
-                1:20: `limits.turn_secs` is a number beyond 64 bits, expected whole seconds from 1 to 604800
+                1:20: `limits.turn_secs` is a number that does not fit into 64 bits, expected whole seconds from 1 to 604800
             limits.turn_secs = '10'
                 1:20: `limits.turn_secs` is text, expected whole seconds from 1 to 604800
             limits.turn_secs = 1979-05-27
@@ -159,7 +159,7 @@ fn a_time_is_whole_seconds_within_reason() {
 }
 
 #[test]
-fn a_name_must_be_one() {
+fn invalid_names_are_rejected() {
     check(
         &[
             "agents.\"\".model = 'x'",
@@ -181,7 +181,7 @@ fn a_name_must_be_one() {
 }
 
 #[test]
-fn malformed_toml_is_one_line() {
+fn invalid_toml_is_one_line() {
     check(
         &[
             "default_agent = x",
@@ -206,8 +206,8 @@ fn malformed_toml_is_one_line() {
 }
 
 #[test]
-fn a_bomb_is_one_line() {
-    let answer = |text: String| World::with_project(&text).seen();
+fn oversized_input_is_one_line() {
+    let answer = |text: String| Harness::with_project(&text).seen();
     let answers = [
         answer(format!("a = {}", "[".repeat(100_000))),
         answer(format!("{} = 1", vec!["a"; 100_000].join("."))),
@@ -224,51 +224,51 @@ fn a_bomb_is_one_line() {
         error: /home/repo/windlass.toml:1:85: not valid TOML: cannot recurse further; max recursion depth met
         error: /home/repo/windlass.toml: not valid TOML: recursion limit
         error: /home/repo/windlass.toml:1:264: not valid TOML: cannot recurse further; max recursion depth met
-        error: /home/repo/windlass.toml:1900:29: more than 1000 settings: that is no configuration
-        error: /home/repo/windlass.toml:1:1: unknown key `"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…"`: known here are agents, composites, default_agent, gateway, limits, model_list, run, sandbox, store, tests, worker
-        error: /home/repo/windlass.toml: is larger than 1 MiB: that is no configuration
+        error: /home/repo/windlass.toml:1900:29: more than 1000 settings
+        error: /home/repo/windlass.toml:1:1: unknown key `"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…"`: known keys here: agents, composites, default_agent, gateway, limits, model_list, run, sandbox, store, tests, worker
+        error: /home/repo/windlass.toml: is larger than 1 MiB, which is too large for a configuration
     "#]].assert_eq(&answers.concat());
 }
 
 #[test]
-fn a_file_that_is_none_is_one_sentence() {
+fn unusable_file_is_one_sentence() {
     let file = "home/repo/windlass.toml";
-    let device = World::new();
+    let device = Harness::new();
     symlink("/dev/zero", device.path(file)).unwrap();
-    let nowhere = World::new();
+    let nowhere = Harness::new();
     symlink("nowhere", nowhere.path(file)).unwrap();
-    let mut missing = World::new();
+    let mut missing = Harness::new();
     missing.inputs.file = Some("gone.toml".into());
     let answers = [
-        World::new().file("home/repo/windlass.toml/x", "").seen(),
-        World::new().file(file, b"a = 1\n\xff").seen(),
+        Harness::new().file("home/repo/windlass.toml/x", "").seen(),
+        Harness::new().file(file, b"a = 1\n\xff").seen(),
         device.seen(),
         nowhere.seen(),
         missing.seen(),
     ];
     expect![[r#"
-        error: /home/repo/windlass.toml: is a folder, expected a file
+        error: /home/repo/windlass.toml: is a directory, expected a file
         error: /home/repo/windlass.toml: line 2 is not UTF-8: save the file as UTF-8
         error: /home/repo/windlass.toml: is not a regular file
         error: /home/repo/windlass.toml: cannot be read: No such file or directory (os error 2)
-        error: /home/repo/sub/gone.toml: there is no such file
+        error: /home/repo/sub/gone.toml: no such file
     "#]]
     .assert_eq(&answers.concat());
 }
 
 #[test]
-fn a_pipe_in_place_of_the_file_does_not_block() {
+fn pipe_instead_of_file_does_not_block() {
     use rustix::fs::{CWD, FileType, mknodat};
-    let world = World::new();
-    let path = world.path("home/repo/windlass.toml");
+    let harness = Harness::new();
+    let path = harness.path("home/repo/windlass.toml");
     mknodat(CWD, path, FileType::Fifo, 0o600.into(), 0).unwrap();
-    world.check(expect![[r#"
+    harness.check(expect![[r#"
         error: /home/repo/windlass.toml: is not a regular file
     "#]]);
 }
 
 #[test]
-fn a_bad_variable_is_named() {
+fn invalid_variable_is_named() {
     let answers = [
         ("WINDLASS__AGENTS__CODEX__MODLE", "x"),
         ("WINDLASS__STOR__URL", "x"),
@@ -280,23 +280,23 @@ fn a_bad_variable_is_named() {
         ("WINDLASS_AGENT", "\u{1b}[31m"),
         ("WINDLASS__TESTS__NETWORK", "yes"),
     ]
-    .map(|(name, value)| World::new().variable(name, value).seen());
+    .map(|(name, value)| Harness::new().variable(name, value).seen());
     expect![[r#"
         error: environment WINDLASS__AGENTS__CODEX__MODLE: unknown key `agents.codex.modle`: did you mean `agents.codex.model`?
         error: environment WINDLASS__STOR__URL: unknown key `stor`: did you mean `store`?
-        error: environment WINDLASS__: unknown key `""`: known here are agents, composites, default_agent, gateway, limits, model_list, run, sandbox, store, tests, worker
+        error: environment WINDLASS__: unknown key `""`: known keys here: agents, composites, default_agent, gateway, limits, model_list, run, sandbox, store, tests, worker
         error: environment WINDLASS__AGENTS____MODEL: `agents.""` cannot name an agent: use 1 to 64 letters, digits, `-`, `_` or `.`, a letter or digit first
         error: environment WINDLASS__LIMITS__TURN_SECS: `limits.turn_secs` is text, expected whole seconds from 1 to 604800
         error: environment WINDLASS__LIMITS__TURN_SECS: `limits.turn_secs` is -5, expected whole seconds from 1 to 604800
         error: environment WINDLASS__AGENTS__A__COMMAND: `agents.a.command` is text, expected a list such as ["program", "argument"]
-        error: environment WINDLASS_AGENT: `default_agent` is some other text, expected the name of an agent (1 to 64 letters, digits, `-`, `_` or `.`, a letter or digit first), `agent/model` or `composite/profile/<name>`
+        error: environment WINDLASS_AGENT: `default_agent` is not valid, expected the name of an agent (1 to 64 letters, digits, `-`, `_` or `.`, a letter or digit first), `agent/model` or `composite/profile/<name>`
         tests.network = true  # environment WINDLASS__TESTS__NETWORK
     "#]].assert_eq(&answers.concat());
 }
 
 #[test]
-fn one_thing_said_by_two_variables_is_said_once() {
-    World::new()
+fn key_set_by_two_variables_is_an_error() {
+    Harness::new()
         .variable("WINDLASS_AGENT", "a")
         .variable("WINDLASS__DEFAULT_AGENT", "b")
         .check(expect![[r#"
@@ -305,22 +305,22 @@ fn one_thing_said_by_two_variables_is_said_once() {
 }
 
 #[test]
-fn a_bad_dot_env_is_left_out_with_a_notice() {
+fn invalid_dot_env_lines_are_ignored_with_notice() {
     let bad = "WINDLASS__LIMITS__TURN_SECS=5\nwhat\nA-B=1\nC='x' y\nD=\"\\q\"\nE=\"never";
     let answers = [
-        World::new().dot_env(bad).trusted().seen(),
-        World::new().dot_env(bad).seen(),
-        World::new().file("home/repo/.env", b"\xff").seen(),
-        World::new().file("home/repo/.env/bin/python", "").seen(),
-        World::new()
+        Harness::new().dot_env(bad).trusted().seen(),
+        Harness::new().dot_env(bad).seen(),
+        Harness::new().file("home/repo/.env", b"\xff").seen(),
+        Harness::new().file("home/repo/.env/bin/python", "").seen(),
+        Harness::new()
             .dot_env("\nWINDLASS__LIMIT__TURN_SECS=5\n")
             .seen(),
     ];
     expect![[r#"
         limits.turn_secs = 5  # /home/repo/.env:1
-        notice: /home/repo/.env:2: this line is left out: expected NAME=value (and 4 more)
+        notice: /home/repo/.env:2: ignored line: expected NAME=value (and 4 more)
         limits.turn_secs = 5  # /home/repo/.env:1
-        notice: /home/repo/.env: line 1 is not UTF-8: save the file as UTF-8; it is left out
+        notice: /home/repo/.env: line 1 is not UTF-8: save the file as UTF-8; the file is ignored
         error: /home/repo/.env:2: unknown key `limit`: did you mean `limits`?
     "#]]
     .assert_eq(&answers.concat());

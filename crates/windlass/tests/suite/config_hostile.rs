@@ -1,13 +1,13 @@
-//! Whatever the files and variables hold, the answer is a configuration or one line that is safe to look at.
+//! Any content of files and variables gives a configuration or an error of one line without control characters.
 
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 use windlass::config::Config;
 
-use super::config_world::World;
+use super::config_harness::Harness;
 
-/// Text in which the words of a configuration are frequent.
-fn scrap() -> impl Strategy<Value = String> {
+/// Generates text in which configuration keys and syntax are frequent.
+fn config_text() -> impl Strategy<Value = String> {
     let word = prop_oneof![
         4 => proptest::sample::select(vec![
             "default_agent", "agents", "acp", "codex", "command", "extra_env", "A", "tests", "WINDLASS__",
@@ -28,18 +28,18 @@ proptest! {
     })]
 
     #[test]
-    fn any_input_is_answered_in_one_safe_line(
-        project in scrap(),
-        dot_env in scrap(),
-        name in scrap(),
-        value in scrap(),
+    fn any_input_gives_one_escaped_line(
+        project in config_text(),
+        dot_env in config_text(),
+        name in config_text(),
+        value in config_text(),
         is_trusted in proptest::bool::weighted(0.1),
     ) {
-        let world = World::with_project(&project)
+        let harness = Harness::with_project(&project)
             .dot_env(&dot_env)
             .variable(&format!("WINDLASS__{name}"), &value);
-        let world = if is_trusted { world.trusted() } else { world };
-        let lines = match Config::load(&world.inputs) {
+        let harness = if is_trusted { harness.trusted() } else { harness };
+        let lines = match Config::load(&harness.inputs) {
             Ok(config) => {
                 let entries = config.entries().into_iter();
                 let entries = entries.map(|entry| format!("{} {} {}", entry.key, entry.value, entry.origin));

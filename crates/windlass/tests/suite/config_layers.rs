@@ -1,10 +1,10 @@
-//! Which value counts, and where it came from.
+//! Precedence of the layers, and the origin of each value.
 
 use expect_test::{Expect, expect};
 use serde_json::json;
 use windlass::config::{Config, Error};
 
-use super::config_world::World;
+use super::config_harness::Harness;
 
 #[track_caller]
 fn check_agents(config: &Config, expect: Expect) {
@@ -14,8 +14,8 @@ fn check_agents(config: &Config, expect: Expect) {
 }
 
 #[test]
-fn a_later_layer_lies_over_an_earlier_one() {
-    let world = World::new()
+fn later_layer_overrides_earlier_layer() {
+    let harness = Harness::new()
         .user("default_agent = 'user'\n[agents.a]\nmodel = 'user'\nbin = 'user'\n[limits]\nturn_secs = 1")
         .project("default_agent = 'project'\n[agents.a]\nmodel = 'project'\n[limits]\nturn_secs = 2\nstall_secs = 9")
         .dot_env("WINDLASS_AGENT=dotenv\nWINDLASS__LIMITS__TURN_SECS=3\nWINDLASS__STORE__URL=sqlite:env\n")
@@ -23,7 +23,7 @@ fn a_later_layer_lies_over_an_earlier_one() {
         .variable("WINDLASS__LIMITS__TURN_SECS", "4")
         .flag("--agent", "default_agent", "flag")
         .trusted();
-    world.check(expect![[r#"
+    harness.check(expect![[r#"
         agents.a.bin = "user"  # /home/.config/windlass/windlass.toml:4:7
         agents.a.model = "project"  # /home/repo/windlass.toml:3:9
         default_agent = "flag"  # --agent
@@ -34,22 +34,22 @@ fn a_later_layer_lies_over_an_earlier_one() {
 }
 
 #[test]
-fn the_file_named_on_the_command_line_replaces_the_projects_and_is_trusted() {
-    let mut world = World::with_project("default_agent = 'project'\ntests = 'none'")
+fn explicit_file_replaces_project_file_and_is_trusted() {
+    let mut harness = Harness::with_project("default_agent = 'project'\ntests = 'none'")
         .file("home/other.toml", "default_agent = 'given'");
-    world.inputs.file = Some("../../other.toml".into());
-    world.check(expect![[r#"
+    harness.inputs.file = Some("../../other.toml".into());
+    harness.check(expect![[r#"
         default_agent = "given"  # /home/other.toml:1:17
     "#]]);
 }
 
 #[test]
-fn the_seeds_shape_means_the_same_tree() {
-    let world = World::new().user(
+fn alternative_key_names_give_same_settings() {
+    let harness = Harness::new().user(
         "agent_backend = 'acp'\n[acp]\nagent_binary = 'codex-acp'\ntimeout_secs = 300\n\
          [direct]\nbinary = 'claude'\nsdk_url = 'http://localhost:8080'\ntimeout_seconds = 5",
     );
-    let config = world.load();
+    let config = harness.load();
     assert_eq!(config.default_agent(), Some("acp"));
     check_agents(
         &config,
@@ -61,8 +61,8 @@ fn the_seeds_shape_means_the_same_tree() {
 }
 
 #[test]
-fn every_kind_of_value_reaches_the_backend() {
-    let world = World::new().user(
+fn every_value_type_is_passed_to_backend() {
+    let harness = Harness::new().user(
         r#"
         [agents.real]
         backend = "claude"
@@ -76,7 +76,7 @@ fn every_kind_of_value_reaches_the_backend() {
         respond_text = "hi"
         "#,
     );
-    let config = world.load();
+    let config = harness.load();
     check_agents(
         &config,
         expect![[r#"
@@ -87,8 +87,8 @@ fn every_kind_of_value_reaches_the_backend() {
 }
 
 #[test]
-fn variables_spell_every_key() {
-    let world = World::new()
+fn variables_can_set_every_key() {
+    let harness = Harness::new()
         .user("[agents.my-agent]\nbackend = 'acp'")
         .variable(
             "WINDLASS__AGENTS__MY_AGENT__COMMAND",
@@ -100,7 +100,7 @@ fn variables_spell_every_key() {
         .variable("WINDLASS__TESTS__NETWORK", "true")
         .variable("WINDLASS__STORE__URL", "")
         .variable("WINDLASS_LOG", "trace");
-    world.check(expect![[r#"
+    harness.check(expect![[r#"
         agents.acp.command = ["codex-acp"]  # environment WINDLASS__ACP__AGENT_BINARY
         agents.my-agent.backend = "acp"  # /home/.config/windlass/windlass.toml:2:11
         agents.my-agent.command = ["qwen","--acp"]  # environment WINDLASS__AGENTS__MY_AGENT__COMMAND
@@ -111,17 +111,17 @@ fn variables_spell_every_key() {
 }
 
 #[test]
-fn tests_can_be_given_up_in_one_line() {
-    let world = World::new().user("tests = 'none'");
-    assert_eq!(world.load().value("tests.command"), Some(&json!("none")));
+fn tests_can_be_disabled_with_none() {
+    let harness = Harness::new().user("tests = 'none'");
+    assert_eq!(harness.load().value("tests.command"), Some(&json!("none")));
 }
 
 #[test]
-fn the_projects_file_is_the_nearest_one_but_not_beyond_the_repository() {
-    World::new()
+fn project_file_is_nearest_within_repository() {
+    Harness::new()
         .file("home/windlass.toml", "limits.turn_secs = 1")
         .check(expect![[r#""#]]);
-    World::new()
+    Harness::new()
         .file("home/windlass.toml", "limits.turn_secs = 1")
         .project("limits.turn_secs = 2")
         .file("home/repo/sub/windlass.toml", "limits.stall_secs = 3")
@@ -131,21 +131,21 @@ fn the_projects_file_is_the_nearest_one_but_not_beyond_the_repository() {
 }
 
 #[test]
-fn without_a_repository_the_search_ends_at_home() {
-    let mut world = World::new()
+fn search_without_repository_ends_at_home() {
+    let mut harness = Harness::new()
         .file("windlass.toml", "limits.turn_secs = 1")
         .file("home/plain/deep/x", "");
-    world.inputs.cwd = world.path("home/plain/deep");
-    world.check(expect![[""]]);
-    let world = world.file("home/windlass.toml", "limits.turn_secs = 2");
-    world.check(expect![[r#"
+    harness.inputs.cwd = harness.path("home/plain/deep");
+    harness.check(expect![[""]]);
+    let harness = harness.file("home/windlass.toml", "limits.turn_secs = 2");
+    harness.check(expect![[r#"
         limits.turn_secs = 2  # /home/windlass.toml:1:20
     "#]]);
 }
 
 #[test]
-fn a_relative_base_folder_is_not_the_users() {
-    World::with_project("default_agent = 'evil'")
+fn relative_xdg_directory_is_ignored() {
+    Harness::with_project("default_agent = 'evil'")
         .file(
             "home/repo/sub/windlass/windlass.toml",
             "default_agent = 'evil'",
@@ -153,18 +153,18 @@ fn a_relative_base_folder_is_not_the_users() {
         .variable("XDG_CONFIG_HOME", ".")
         .variable("XDG_STATE_HOME", ".")
         .check(expect![[r#"
-            notice: /home/repo/windlass.toml is not trusted, left out: default_agent; run: windlass trust
+            notice: /home/repo/windlass.toml is not trusted; ignored keys: default_agent; run: windlass trust
         "#]]);
 }
 
 #[test]
-fn a_secret_comes_from_the_environment_else_from_a_trusted_file() {
+fn secret_is_read_from_environment_or_trusted_dot_env() {
     use secrecy::ExposeSecret;
-    let world = World::new()
+    let harness = Harness::new()
         .dot_env("A=file\nB='file'\nexport C=\"li\\nne\" # why\n# D=no\nE=${HOME} # no\nF=\n")
         .variable("A", "environment")
         .trusted();
-    let config = world.load();
+    let config = harness.load();
     let secret = |name| Some(config.secret(name)?.expose_secret().to_owned());
     let found = ["A", "B", "C", "D", "E", "F"].map(secret);
     expect![[
@@ -174,8 +174,8 @@ fn a_secret_comes_from_the_environment_else_from_a_trusted_file() {
 }
 
 #[test]
-fn p19_nothing_shown_holds_a_secret() {
-    let world = World::new()
+fn p19_displayed_values_contain_no_secret() {
+    let harness = Harness::new()
         .user(
             "[agents.a]\nextra_env = { KEY = 'canary' }\nendpoint = 'http://me:canary@host/v1?key=canary'\n\
              [store]\nurl = 'postgres://me:ca/na@ry@host/db'",
@@ -183,17 +183,17 @@ fn p19_nothing_shown_holds_a_secret() {
         .dot_env("OTHER=canary\n")
         .variable("OPENAI_API_KEY", "canary")
         .trusted();
-    let config = world.load();
+    let config = harness.load();
     let all = format!(
         "{}{config:?}{:?}{:?}{:?}{}",
-        world.seen(),
-        world.inputs,
+        harness.seen(),
+        harness.inputs,
         config.agents(),
         config.secret("OPENAI_API_KEY"),
         serde_json::to_string(&config.entries()).unwrap()
     );
     assert!(!all.contains("canary") && !all.contains("na@ry"), "{all}");
-    world.check(expect![[r#"
+    harness.check(expect![[r#"
         agents.a.endpoint = "http://[redacted]@host/v1?key=[redacted]"  # /home/.config/windlass/windlass.toml:3:12
         agents.a.extra_env.KEY = [redacted]  # /home/.config/windlass/windlass.toml:2:21
         store.url = "postgres://[redacted]@host/db"  # /home/.config/windlass/windlass.toml:5:7
@@ -201,21 +201,21 @@ fn p19_nothing_shown_holds_a_secret() {
 }
 
 #[test]
-fn an_unknown_agent_is_answered_with_the_nearest_names() {
-    let config = World::new().user("[agents.codex]\nmodel = 'm'").load();
+fn unknown_agent_error_suggests_closest_names() {
+    let config = Harness::new().user("[agents.codex]\nmodel = 'm'").load();
     let ask = |name, backends| {
         config
             .resolve_agent(name, backends)
             .unwrap_err()
             .to_string()
     };
-    expect!["no agent is called `cdoex`: there are codex, acp, mock"]
+    expect!["unknown agent `cdoex`: known agents: codex, acp, mock"]
         .assert_eq(&ask("cdoex", &["mock", "acp"]));
     assert_eq!(
         config.resolve_agent("mock", &["mock"]).unwrap().backend,
         "mock"
     );
-    let empty = World::new().load();
+    let empty = Harness::new().load();
     let chosen = config.resolve_agent("mock/some/model", &["mock"]).unwrap();
     assert_eq!(
         (chosen.backend.as_str(), chosen.model()),
@@ -223,18 +223,18 @@ fn an_unknown_agent_is_answered_with_the_nearest_names() {
     );
     assert!(config.resolve_agent("mock/", &["mock"]).is_err());
     let error = empty.resolve_agent("\u{1b}[2J", &[]).unwrap_err();
-    expect![[r#"no agent is called `\u{1b}[2J`: none is configured; run: windlass init"#]]
+    expect![[r#"unknown agent `\u{1b}[2J`: none is configured; run: windlass init"#]]
         .assert_eq(&error.to_string());
 }
 
 #[test]
-fn a_missing_working_directory_is_one_sentence() {
-    let mut world = World::new().file("plain", "");
+fn missing_working_directory_is_one_sentence() {
+    let mut harness = Harness::new().file("plain", "");
     for (cwd, expect) in [
         (
             "gone",
             expect![[r#"
-        error: /gone: there is no such working directory
+        error: /gone: the working directory does not exist
     "#]],
         ),
         (
@@ -244,10 +244,10 @@ fn a_missing_working_directory_is_one_sentence() {
     "#]],
         ),
     ] {
-        world.inputs.cwd = world.path(cwd);
-        world.check(expect);
+        harness.inputs.cwd = harness.path(cwd);
+        harness.check(expect);
         assert!(matches!(
-            Config::load(&world.inputs),
+            Config::load(&harness.inputs),
             Err(Error::File { .. })
         ));
     }

@@ -1,4 +1,4 @@
-//! The reference for people equals what the table of known keys says.
+//! `docs/configuration.md` matches the key table.
 
 use std::collections::BTreeSet;
 
@@ -6,17 +6,21 @@ use expect_test::expect_file;
 use windlass::config::{KEYS, reference};
 
 #[test]
-fn the_reference_is_made_from_the_table() {
+fn reference_is_generated_from_key_table() {
     expect_file!["../../../../docs/configuration.md"].assert_eq(&reference::markdown());
 }
 
 #[test]
-fn every_path_is_said_once() {
+fn key_paths_are_unique() {
     let mut seen = BTreeSet::new();
     for known in KEYS {
-        assert!(known.about.ends_with('.'), "{} has no sentence", known.path);
+        assert!(
+            known.about.ends_with('.'),
+            "the description of {} is not a sentence",
+            known.path
+        );
         for path in std::iter::once(&known.path).chain(known.aliases) {
-            assert!(seen.insert(path), "{path} stands twice");
+            assert!(seen.insert(path), "duplicate path {path}");
         }
     }
 }

@@ -1,7 +1,7 @@
-//! The example in the documentation does what it says.
+//! The example `custom_backend` works.
 
 #[test]
-fn a_backend_from_outside_is_an_agent_like_any_other() {
+fn custom_backend_example_emits_events() {
     let program = assert_cmd::cargo::cargo_bin("windlass");
     let example = program.with_file_name("examples").join("custom_backend");
     let output = assert_cmd::Command::new(example).output().unwrap();

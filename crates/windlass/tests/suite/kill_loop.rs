@@ -1,4 +1,4 @@
-//! Workers that are killed, stopped and continued at random: every task still ends exactly once.
+//! Workers are killed, stopped and continued at random; every task still completes exactly once.
 
 use std::collections::BTreeMap;
 use std::process::Child;
@@ -11,11 +11,11 @@ use windlass_core::task::{
 use windlass_core::{Clock, SystemClock, TaskStore};
 
 use super::cluster::Cluster;
-use super::task_world::{INSTANT, TaskWorld};
+use super::task_harness::{INSTANT, TaskHarness};
 
 const WORKERS: usize = 4;
 
-/// How many tasks, and for how long the workers are harmed.
+/// Returns the number of tasks, and how long workers are killed and stopped.
 fn size() -> (usize, Duration) {
     match std::env::var_os("WINDLASS_FULL") {
         Some(_) => (100, Duration::from_secs(60)),
@@ -23,7 +23,7 @@ fn size() -> (usize, Duration) {
     }
 }
 
-/// The seed of this run: `scripts/test` chooses one for all tests and all their attempts.
+/// Returns the random seed of this run. `scripts/test` sets one for all tests and all their attempts.
 fn seed() -> u64 {
     let seed = std::env::var("WINDLASS_TEST_SEED");
     seed.map_or(1, |seed| seed.parse().unwrap())
@@ -31,94 +31,95 @@ fn seed() -> u64 {
 
 #[test]
 fn p2_p4_killed_workers_lose_nothing_on_sqlite() {
-    let world = TaskWorld::new("test -f done.txt", INSTANT);
-    let url = format!("sqlite:{}", world.path("tasks.db").display());
-    loop_on(&world, &url);
+    let harness = TaskHarness::new("test -f done.txt", INSTANT);
+    let url = format!("sqlite:{}", harness.path("tasks.db").display());
+    run_kill_loop(&harness, &url);
 }
 
 #[test]
 fn p2_p4_killed_workers_lose_nothing_on_postgresql() {
     let cluster = Cluster::start("kill-loop");
-    let world = TaskWorld::new("true", INSTANT);
-    world.configure(&cluster.url(), "test -f done.txt");
-    loop_on(&world, &cluster.url());
+    let harness = TaskHarness::new("true", INSTANT);
+    harness.configure(&cluster.url(), "test -f done.txt");
+    run_kill_loop(&harness, &cluster.url());
 }
 
-/// Answers only after a while: time enough to be stopped in.
+/// A script with a delay, so that the worker can be stopped during it.
 const SLOW: &str = r#"{"turns": [
   {"when": {"turn": 1}, "or_more": true, "answer": [{"write_file": {"path": "done.txt", "content": "done\n"}}, {"wait_ms": 1500}]},
   {"or_more": true, "answer": [{"text": "Done."}]}
 ]}"#;
 
 #[test]
-fn p3_a_worker_stopped_past_its_lease_changes_nothing_and_says_so() {
-    let world = TaskWorld::new("test -f done.txt", SLOW);
-    world.lease(2);
-    world.json(&["task", "add", "Do it", "--json"]);
-    let status = |wanted: &str| {
-        let found = world.json(&["task", "show", "1", "--json"]);
+fn p3_worker_stopped_past_its_lease_reports_superseded_and_changes_nothing() {
+    let harness = TaskHarness::new("test -f done.txt", SLOW);
+    harness.lease(2);
+    harness.json(&["task", "add", "Do it", "--json"]);
+    let has_status = |wanted: &str| {
+        let found = harness.json(&["task", "show", "1", "--json"]);
         found["task"]["status"] == wanted
     };
-    let mut first = world.worker_with(&["--once", "--json"]);
-    while !status("in_progress") {}
+    let mut first = harness.worker_with(&["--once", "--json"]);
+    while !has_status("in_progress") {}
     signal(&first, Signal::STOP);
-    // Its lease runs out meanwhile; the second worker takes the task back, and ends it.
-    let second = world.run(&["worker", "--once", "--json"]);
+    // Its lease expires; the second worker reclaims the task and completes it.
+    let second = harness.run(&["worker", "--once", "--json"]);
     let clock = SystemClock::new();
-    while !status("completed") {
+    while !has_status("completed") {
         assert!(clock.elapsed() < Duration::from_secs(60), "{second:?}");
-        world.run(&["worker", "--once", "--json"]);
+        harness.run(&["worker", "--once", "--json"]);
     }
-    let before = world.json(&["task", "show", "1", "--json"]);
+    let before = harness.json(&["task", "show", "1", "--json"]);
     signal(&first, Signal::CONT);
-    let mut said = String::new();
-    std::io::Read::read_to_string(&mut first.stdout.take().unwrap(), &mut said).unwrap();
+    let mut output = String::new();
+    std::io::Read::read_to_string(&mut first.stdout.take().unwrap(), &mut output).unwrap();
     let ended = first.wait().unwrap();
-    assert!(said.contains("\"superseded\":1"), "{said}");
-    assert_eq!(ended.code(), Some(1), "it did not end the task");
-    assert_eq!(world.json(&["task", "show", "1", "--json"]), before);
-    let found = world.git(&["log", "--all", "--format=%H", "--grep=^Task-Id: 1$"]);
+    assert!(output.contains("\"superseded\":1"), "{output}");
+    assert_eq!(
+        ended.code(),
+        Some(1),
+        "the first worker did not complete the task"
+    );
+    assert_eq!(harness.json(&["task", "show", "1", "--json"]), before);
+    let found = harness.git(&["log", "--all", "--format=%H", "--grep=^Task-Id: 1$"]);
     assert_eq!(found.lines().count(), 1, "published once");
-    assert_eq!(world.processes(), Vec::<String>::new());
+    assert_eq!(harness.processes(), Vec::<String>::new());
 }
 
-#[expect(
-    clippy::print_stdout,
-    reason = "the seed and the figures are worth seeing"
-)]
-fn loop_on(world: &TaskWorld, url: &str) {
+#[expect(clippy::print_stdout, reason = "prints the seed and the counts")]
+fn run_kill_loop(harness: &TaskHarness, url: &str) {
     let (count, time) = size();
-    world.lease(2);
+    harness.lease(2);
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let store = runtime.block_on(windlass_store::open(url)).unwrap();
-    runtime.block_on(enqueue(&*store, world, count));
+    runtime.block_on(enqueue(&*store, harness, count));
 
     let seed = seed();
     println!("repeat with WINDLASS_TEST_SEED={seed}");
-    let mut workers: Vec<Child> = (0..WORKERS).map(|_| world.worker()).collect();
-    let harmed = harm(world, &mut workers, Chance(seed | 1), time);
-    let tasks = runtime.block_on(all_ended(&*store));
+    let mut workers: Vec<Child> = (0..WORKERS).map(|_| harness.worker()).collect();
+    let signals = disturb_workers(harness, &mut workers, Random(seed | 1), time);
+    let tasks = runtime.block_on(wait_for_tasks(&*store));
     for worker in &mut workers {
         signal(worker, Signal::TERM);
         worker.wait().unwrap();
     }
 
     let attempts: u64 = tasks.iter().map(|task| u64::from(task.attempt)).sum();
-    println!("{count} tasks, {harmed} signals, {attempts} attempts");
+    println!("{count} tasks, {signals} signals, {attempts} attempts");
     assert_eq!(tasks.len(), count);
-    let endings = runtime.block_on(endings(&*store));
+    let completions = runtime.block_on(completions(&*store));
     for task in &tasks {
         let attempts = runtime.block_on(store.attempts(task.id)).unwrap();
         let last: Vec<_> = attempts.iter().rev().take(3).collect();
         assert_eq!(task.status, TaskStatus::Completed, "{task:?} {last:#?}");
         assert_eq!(
-            endings.get(&task.id),
+            completions.get(&task.id),
             Some(&1),
             "task {} ended once",
             task.id
         );
         let trailer = format!("--grep=^Task-Id: {}$", task.id);
-        let found = world.git(&["log", "--all", "--format=%H", &trailer]);
+        let found = harness.git(&["log", "--all", "--format=%H", &trailer]);
         assert_eq!(
             found.lines().count(),
             1,
@@ -126,11 +127,11 @@ fn loop_on(world: &TaskWorld, url: &str) {
             task.id
         );
     }
-    assert_eq!(world.processes(), Vec::<String>::new());
+    assert_eq!(harness.processes(), Vec::<String>::new());
 }
 
-async fn enqueue(store: &dyn TaskStore, world: &TaskWorld, count: usize) {
-    let root = world.project().canonicalize().unwrap();
+async fn enqueue(store: &dyn TaskStore, harness: &TaskHarness, count: usize) {
+    let root = harness.project().canonicalize().unwrap();
     let name = "project".to_owned();
     let project = store.add_project(NewProject { name, root }).await.unwrap();
     let tasks = (0..count).map(|number| NewTask {
@@ -140,31 +141,36 @@ async fn enqueue(store: &dyn TaskStore, world: &TaskWorld, count: usize) {
     store.enqueue(tasks.collect()).await.unwrap();
 }
 
-/// Kills workers and starts others, or lets them stand still for a while; says how often.
-fn harm(world: &TaskWorld, workers: &mut [Child], mut chance: Chance, time: Duration) -> u32 {
+/// Kills and replaces workers, or stops them for a while; returns how often.
+fn disturb_workers(
+    harness: &TaskHarness,
+    workers: &mut [Child],
+    mut random: Random,
+    time: Duration,
+) -> u32 {
     let clock = SystemClock::new();
-    let mut harmed = 0;
+    let mut signals = 0;
     while clock.elapsed() < time {
-        std::thread::sleep(Duration::from_millis(chance.below(600)));
-        let victim = usize::try_from(chance.below(WORKERS as u64)).unwrap();
-        harmed += 1;
-        if chance.below(3) == 0 {
+        std::thread::sleep(Duration::from_millis(random.below(600)));
+        let victim = usize::try_from(random.below(WORKERS as u64)).unwrap();
+        signals += 1;
+        if random.below(3) == 0 {
             signal(&workers[victim], Signal::STOP);
-            std::thread::sleep(Duration::from_millis(chance.below(4000)));
+            std::thread::sleep(Duration::from_millis(random.below(4000)));
             signal(&workers[victim], Signal::CONT);
         } else {
             signal(&workers[victim], Signal::KILL);
             workers[victim].wait().unwrap();
-            workers[victim] = world.worker();
+            workers[victim] = harness.worker();
         }
     }
-    harmed
+    signals
 }
 
-/// The tasks, once all have ended or none has for so long that none will. How long all of them take is the machine's
-/// affair: a busy one needs ten times as long for an attempt.
-async fn all_ended(store: &dyn TaskStore) -> Vec<Task> {
-    let (clock, patience) = (SystemClock::new(), Duration::from_secs(200));
+/// Waits until all tasks have ended, or none has ended for 200 s. There is no limit for all of them together, because
+/// a busy machine needs ten times as long for an attempt.
+async fn wait_for_tasks(store: &dyn TaskStore) -> Vec<Task> {
+    let (clock, idle_timeout) = (SystemClock::new(), Duration::from_secs(200));
     let (mut ended, mut since) = (0, clock.elapsed());
     loop {
         let tasks = store.tasks(TaskFilter::default()).await.unwrap();
@@ -172,21 +178,21 @@ async fn all_ended(store: &dyn TaskStore) -> Vec<Task> {
         if now > ended {
             (ended, since) = (now, clock.elapsed());
         }
-        if ended == tasks.len() || clock.elapsed() - since > patience {
+        if ended == tasks.len() || clock.elapsed() - since > idle_timeout {
             return tasks;
         }
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
 }
 
-/// How often each task was told to be completed.
-async fn endings(store: &dyn TaskStore) -> BTreeMap<i64, usize> {
-    let mut endings = BTreeMap::new();
+/// Counts the completion events of each task.
+async fn completions(store: &dyn TaskStore) -> BTreeMap<i64, usize> {
+    let mut completions = BTreeMap::new();
     let mut filter = EventFilter::default();
     loop {
         let events = store.events(filter.clone()).await.unwrap();
         let Some(last) = events.last() else {
-            return endings;
+            return completions;
         };
         filter.after = last.seq;
         for event in events {
@@ -196,7 +202,7 @@ async fn endings(store: &dyn TaskStore) -> BTreeMap<i64, usize> {
                 ..
             } = event.message
             {
-                *endings.entry(task_id).or_default() += 1;
+                *completions.entry(task_id).or_default() += 1;
             }
         }
     }
@@ -204,14 +210,14 @@ async fn endings(store: &dyn TaskStore) -> BTreeMap<i64, usize> {
 
 fn signal(child: &Child, signal: Signal) {
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
-    // It may have ended by itself.
+    // It may have exited already.
     let _ = kill_process(pid, signal);
 }
 
-/// Numbers that only look like chance: the same seed, the same numbers.
-struct Chance(u64);
+/// A pseudo-random generator: the same seed gives the same numbers.
+struct Random(u64);
 
-impl Chance {
+impl Random {
     fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

@@ -1,22 +1,23 @@
-//! One file per promise or surface.
+//! One file per promise or command.
 
 mod approvals;
 mod cli_context;
 mod cli_exit;
+mod cli_harness;
 mod cli_hostile;
 mod cli_output;
 mod cli_schema;
 mod cli_signals;
 mod cli_testkit;
-mod cli_world;
 mod cluster;
+mod command_reference;
 mod composite_served;
 mod config_errors;
+mod config_harness;
 mod config_hostile;
 mod config_layers;
 mod config_reference;
 mod config_trust;
-mod config_world;
 mod example;
 mod kill_loop;
 mod real_composite;
@@ -26,7 +27,7 @@ mod real_sdk;
 mod run;
 mod run_contract;
 mod serve;
-mod serve_world;
+mod serve_harness;
 mod setup_script;
-mod task_world;
+mod task_harness;
 mod tasks;

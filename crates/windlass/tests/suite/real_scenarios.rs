@@ -1,13 +1,13 @@
-//! The scenario library on real agents, whose models say what the scenarios script.
+//! Runs the scenario library with real agents on scripted models.
 //!
-//! The gate plays a part of it, the full tier (`WINDLASS_FULL`) all.
+//! The gate runs a part of it, the full tier (`WINDLASS_FULL`) runs all.
 
 use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
 use tempfile::TempDir;
 
-use super::cli_world::{Run, text};
+use super::cli_harness::{Run, text};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -16,26 +16,27 @@ fn root() -> &'static Path {
         .unwrap()
 }
 
-/// Where the real programs are; what is not there yet is installed.
+/// Returns the directory of the real programs; missing ones are installed.
 pub(crate) fn programs() -> PathBuf {
     programs_of("agents")
 }
 
-/// The same for another tier.
+/// Returns the directory of the programs of another tier; missing ones are installed.
 pub(crate) fn programs_of(tier: &str) -> PathBuf {
     let setup = root().join("scripts/setup");
     let output = Command::new(setup).args(["--only", tier]).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-    let folder = root().join(".cache").join(tier).join("node_modules/.bin");
-    folder.canonicalize().unwrap()
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+    let dir = root().join(".cache").join(tier).join("node_modules/.bin");
+    dir.canonicalize().unwrap()
 }
 
-/// Plays a folder of the library. The home is away from the folder for temporary files, where agents have their own.
-fn play(agent: &str, folder: &str) -> Run {
+/// Runs a directory of the library. The home directory is not below the directory for temporary files, because
+/// sandboxed agents have their own.
+fn run_scenarios(agent: &str, dir: &str) -> Run {
     let home = TempDir::with_prefix_in("scenarios-", env!("CARGO_TARGET_TMPDIR")).unwrap();
     let path = format!("{}:/usr/local/bin:/usr/bin:/bin", programs().display());
-    let library = root().join("scenarios").join(folder);
+    let library = root().join("scenarios").join(dir);
     let mut windlass = Command::cargo_bin("windlass").unwrap();
     let run = Run::of(
         windlass
@@ -49,33 +50,33 @@ fn play(agent: &str, folder: &str) -> Run {
     run
 }
 
-/// The parts of the library that the gate plays.
-fn folders() -> Vec<&'static str> {
+/// Returns the parts of the library to run.
+fn dirs() -> Vec<&'static str> {
     match std::env::var_os("WINDLASS_FULL") {
         Some(_) => vec![""],
         None => vec!["tools/internal", "mcp/tools"],
     }
 }
 
-/// Plays what the tier plays; the scenarios that are left out are these.
-fn plays(agent: &str, left_out: &[&str]) {
+/// Runs the scenarios of the tier and checks which ones are skipped.
+fn check_library(agent: &str, skipped: &[&str]) {
     let mut found = Vec::new();
-    for folder in folders() {
-        let run = play(agent, folder);
+    for dir in dirs() {
+        let run = run_scenarios(agent, dir);
         let lines = run.stdout.lines();
-        let named = lines.filter_map(|line| line.strip_prefix("left out "));
+        let named = lines.filter_map(|line| line.strip_prefix("skipped "));
         found.extend(named.filter_map(|line| Some(line.split_once(':')?.0.to_owned())));
     }
-    let expected = match folders()[..] {
-        [""] => left_out,
+    let expected = match dirs()[..] {
+        [""] => skipped,
         _ => &[],
     };
     assert_eq!(found, expected, "{agent}");
 }
 
 #[test]
-fn real_codex_plays_the_library() {
-    plays(
+fn real_codex_passes_the_library() {
+    check_library(
         "codex",
         &[
             "hostile/shell_writes_outside.json",
@@ -87,6 +88,6 @@ fn real_codex_plays_the_library() {
 }
 
 #[test]
-fn real_claude_plays_the_library() {
-    plays("claude", &[]);
+fn real_claude_passes_the_library() {
+    check_library("claude", &[]);
 }

@@ -1,4 +1,4 @@
-//! Real clients on a real `windlass serve`: the SDKs, LiteLLM, and LiteLLM's proxy with our gateway as its upstream.
+//! Real clients of a real `windlass serve`: the SDKs, LiteLLM, and LiteLLM's proxy with the gateway as its upstream.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -15,9 +15,9 @@ fn root() -> PathBuf {
     here.ancestors().nth(2).unwrap().canonicalize().unwrap()
 }
 
-/// A server with models and agents behind it, and the scripted models that they run on.
+/// A server with models and agents, and the scripted models that they use.
 struct Served {
-    folder: TempDir,
+    dir: TempDir,
     runtime: Runtime,
     models: Vec<RunningModel>,
     server: Child,
@@ -26,7 +26,7 @@ struct Served {
 
 impl Served {
     fn new() -> Self {
-        let folder = TempDir::with_prefix_in("serve-", env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let dir = TempDir::with_prefix_in("serve-", env!("CARGO_TARGET_TMPDIR")).unwrap();
         let runtime = Runtime::new().unwrap();
         let script = root().join("crates/gateway/tests/scripts/sdk.json");
         let script = Script::read(&script).unwrap();
@@ -39,7 +39,7 @@ impl Served {
                 .unwrap()
         };
         let models = vec![start(script), start(busy)];
-        let at = |path: &str| folder.path().join(path);
+        let at = |path: &str| dir.path().join(path);
         for name in ["home", "project/.git"] {
             std::fs::create_dir_all(at(name)).unwrap();
         }
@@ -49,9 +49,9 @@ impl Served {
             .output();
         assert!(git.unwrap().status.success());
         std::fs::write(at("named.toml"), config(&at("tasks.db"), &models)).unwrap();
-        let (server, url) = serve(folder.path());
+        let (server, url) = serve(dir.path());
         Self {
-            folder,
+            dir,
             runtime,
             models,
             server,
@@ -61,19 +61,19 @@ impl Served {
 
     fn token(&self) -> String {
         let state = self
-            .folder
+            .dir
             .path()
             .join("home/.local/state/windlass/server-token");
         std::fs::read_to_string(state).unwrap().trim().to_owned()
     }
 
-    /// Runs a script of `tests/sdk` to its end.
+    /// Runs a script of `tests/sdk` and checks that it succeeds.
     #[track_caller]
-    fn satisfies(self, program: &Path, script: &str, more: &[&str]) {
+    fn run_client(self, program: &Path, script: &str, more: &[&str]) {
         let output = Command::new(program)
             .env_clear()
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-            .env("HOME", self.folder.path())
+            .env("HOME", self.dir.path())
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .env("LITELLM_LOCAL_MODEL_COST_MAP", "True")
             .arg(root().join("crates/windlass/tests/sdk").join(script))
@@ -82,14 +82,14 @@ impl Served {
             .timeout(Duration::from_secs(300))
             .output()
             .unwrap();
-        let said = format!(
+        let output_text = format!(
             "{}{}\n{}",
             String::from_utf8_lossy(&output.stdout),
             String::from_utf8_lossy(&output.stderr),
             self.models[0].report()
         );
-        assert!(output.status.success(), "{said}");
-        assert!(output.stdout.ends_with(b"ok\n"), "{said}");
+        assert!(output.status.success(), "{output_text}");
+        assert!(output.stdout.ends_with(b"ok\n"), "{output_text}");
     }
 }
 
@@ -98,7 +98,7 @@ impl Drop for Served {
         let _ = self.server.kill();
         let _ = self.server.wait();
         let models = std::mem::take(&mut self.models);
-        // A model that goes has to leave its runtime first.
+        // A model must be dropped inside its runtime.
         let _inside = self.runtime.enter();
         drop(models);
     }
@@ -121,25 +121,25 @@ fn config(store: &Path, models: &[RunningModel]) -> String {
     )
 }
 
-/// Starts the server, and gives its address once it is there.
-fn serve(folder: &Path) -> (Child, String) {
-    let stand_in = root().join("crates/agents/tests/stand-in");
+/// Starts the server, and returns its address once it is ready.
+fn serve(dir: &Path) -> (Child, String) {
+    let fake_agent = root().join("crates/agents/tests/fake-agent");
     #[expect(
         clippy::disallowed_methods,
-        reason = "a server that is to be ended needs the child itself"
+        reason = "killing the server needs the child itself"
     )]
     let mut server = std::process::Command::new(assert_cmd::cargo::cargo_bin("windlass"))
         .env_clear()
-        .env("HOME", folder.join("home"))
+        .env("HOME", dir.join("home"))
         .env(
             "PATH",
-            format!("{}:/usr/local/bin:/usr/bin:/bin", stand_in.display()),
+            format!("{}:/usr/local/bin:/usr/bin:/bin", fake_agent.display()),
         )
         .env("UPSTREAM_KEY", "canary-91bd")
         .env("TEST_KEY", "canary-3c07")
-        .current_dir(folder.join("project"))
+        .current_dir(dir.join("project"))
         .arg("--config")
-        .arg(folder.join("named.toml"))
+        .arg(dir.join("named.toml"))
         .args(["serve", "--no-worker", "--listen", "127.0.0.1:0"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -147,20 +147,23 @@ fn serve(folder: &Path) -> (Child, String) {
         .spawn()
         .unwrap();
     let mut line = String::new();
-    let mut said = BufReader::new(server.stdout.take().unwrap());
-    said.read_line(&mut line).unwrap();
+    let mut output_text = BufReader::new(server.stdout.take().unwrap());
+    output_text.read_line(&mut line).unwrap();
     assert!(line.starts_with("ready at http://"), "{line:?}");
     let at = line.find("http").unwrap_or_default();
     (server, line[at..].trim().to_owned())
 }
 
-/// Installs what is not there yet, and gives the folder that holds it.
-fn install(what: &str, folder: &str) -> PathBuf {
+/// Installs what is missing, and returns its directory.
+fn install(component: &str, dir: &str) -> PathBuf {
     let setup = root().join("scripts/setup");
-    let output = Command::new(setup).args(["--only", what]).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-    root().join(".cache").join(folder)
+    let output = Command::new(setup)
+        .args(["--only", component])
+        .output()
+        .unwrap();
+    let output_text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{output_text}");
+    root().join(".cache").join(dir)
 }
 
 fn python() -> PathBuf {
@@ -172,40 +175,40 @@ fn litellm() -> PathBuf {
 }
 
 #[test]
-fn the_openai_sdk() {
-    Served::new().satisfies(&python(), "use_openai.py", &[]);
+fn openai_python_sdk() {
+    Served::new().run_client(&python(), "use_openai.py", &[]);
 }
 
-/// The one that LiteLLM brings along.
+/// The version that LiteLLM installs.
 #[test]
-fn an_older_openai_sdk() {
-    Served::new().satisfies(&litellm(), "use_openai.py", &[]);
-}
-
-#[test]
-fn the_anthropic_sdk() {
-    Served::new().satisfies(&python(), "use_anthropic.py", &[]);
+fn older_openai_python_sdk() {
+    Served::new().run_client(&litellm(), "use_openai.py", &[]);
 }
 
 #[test]
-fn the_ollama_sdk() {
-    Served::new().satisfies(&python(), "use_ollama.py", &[]);
+fn anthropic_python_sdk() {
+    Served::new().run_client(&python(), "use_anthropic.py", &[]);
 }
 
 #[test]
-fn the_openai_sdk_for_node() {
+fn ollama_python_sdk() {
+    Served::new().run_client(&python(), "use_ollama.py", &[]);
+}
+
+#[test]
+fn openai_node_sdk() {
     let modules = install("sdk-node", "sdk-node");
     let modules = modules.to_str().unwrap();
-    Served::new().satisfies(Path::new("node"), "use_openai.mjs", &[modules]);
+    Served::new().run_client(Path::new("node"), "use_openai.mjs", &[modules]);
 }
 
 #[test]
-fn litellm_as_a_library() {
-    Served::new().satisfies(&litellm(), "use_litellm.py", &[]);
+fn litellm_library() {
+    Served::new().run_client(&litellm(), "use_litellm.py", &[]);
 }
 
-/// Seed 003, R4: agents in the proxy's own `model_list`.
+/// Agents in the proxy's own `model_list`.
 #[test]
-fn litellm_as_a_proxy() {
-    Served::new().satisfies(&litellm(), "use_proxy.py", &[]);
+fn litellm_proxy() {
+    Served::new().run_client(&litellm(), "use_proxy.py", &[]);
 }

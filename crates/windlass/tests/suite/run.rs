@@ -1,23 +1,23 @@
-//! `windlass run`: a plan from any model, the work by any other, in every dialect and with every kind of call.
+//! `windlass run`: planned by any model and executed by any other, in every dialect and tool mode.
 
 use std::net::SocketAddr;
 
 use serde_json::{Value, json};
 use windlass_gateway::{RunningModel, Script, ScriptedModel};
 
-use super::cli_world::Run;
-use super::task_world::TaskWorld;
+use super::cli_harness::Run;
+use super::task_harness::TaskHarness;
 
-const TESTED: &str = "grep -q '^changed$' notes.txt && echo '1 passed, 0 failed'";
+const TEST_COMMAND: &str = "grep -q '^changed$' notes.txt && echo '1 passed, 0 failed'";
 
-/// A server on loopback whose model says this.
+/// A scripted model on loopback.
 pub(crate) struct Server {
     model: RunningModel,
     runtime: tokio::runtime::Runtime,
 }
 
 impl Server {
-    pub(crate) fn saying(turns: Value) -> Self {
+    pub(crate) fn with_turns(turns: Value) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
@@ -35,8 +35,9 @@ impl Server {
         self.model.url()
     }
 
+    /// Stops the server and checks that every request was expected and every turn used.
     #[track_caller]
-    pub(crate) fn end(self) {
+    pub(crate) fn finish(self) {
         let report = self.runtime.block_on(self.model.stop());
         assert!(report.is_clean(), "{report}");
     }
@@ -59,21 +60,21 @@ pub(crate) fn three_calls() -> Value {
     ])
 }
 
-pub(crate) fn world() -> TaskWorld {
-    TaskWorld::new(TESTED, r#"{"turns": []}"#)
+pub(crate) fn harness() -> TaskHarness {
+    TaskHarness::new(TEST_COMMAND, r#"{"turns": []}"#)
 }
 
-/// What the program says on these two servers.
-pub(crate) fn run(world: &TaskWorld, planner: &str, coder: &str, args: &[&str]) -> Run {
-    Run::of(on(world, planner, coder).args(args))
+/// Runs the program with these two servers.
+pub(crate) fn run(harness: &TaskHarness, planner: &str, coder: &str, args: &[&str]) -> Run {
+    Run::of(command_with(harness, planner, coder).args(args))
 }
 
-/// The program without an agent of its own, on these two servers.
-fn on(world: &TaskWorld, planner: &str, coder: &str) -> assert_cmd::Command {
-    let config = std::fs::read_to_string(world.path("named.toml")).unwrap();
+/// Returns the command without a default agent, with these two servers.
+fn command_with(harness: &TaskHarness, planner: &str, coder: &str) -> assert_cmd::Command {
+    let config = std::fs::read_to_string(harness.path("named.toml")).unwrap();
     let config = config.replace("default_agent = \"player\"\n", "");
-    std::fs::write(world.path("named.toml"), config).unwrap();
-    let mut command = world.command();
+    std::fs::write(harness.path("named.toml"), config).unwrap();
+    let mut command = harness.command();
     command
         .env("TURBO_HOST", planner)
         .env("OLLAMA_LOCAL", coder)
@@ -84,13 +85,13 @@ fn on(world: &TaskWorld, planner: &str, coder: &str) -> assert_cmd::Command {
 }
 
 #[test]
-fn a_plan_is_shown_and_nothing_is_written() {
-    for dry in [&["Write the notes"][..], &["--apply", "Write the notes"]] {
-        let (world, planner) = (world(), Server::saying(planning()));
+fn dry_run_shows_plan_and_writes_nothing() {
+    for args in [&["Write the notes"][..], &["--apply", "Write the notes"]] {
+        let (harness, planner) = (harness(), Server::with_turns(planning()));
         let shown = Run::of(
-            on(&world, &planner.url(), "http://127.0.0.1:9")
+            command_with(&harness, &planner.url(), "http://127.0.0.1:9")
                 .env("DRY_RUN", "1")
-                .args(dry),
+                .args(args),
         );
         assert_eq!(shown.code, 0, "{}", shown.stderr);
         assert!(
@@ -108,23 +109,26 @@ fn a_plan_is_shown_and_nothing_is_written() {
             "{}",
             shown.stderr
         );
-        assert!(!world.project().join("notes.txt").exists());
-        planner.end();
+        assert!(!harness.project().join("notes.txt").exists());
+        planner.finish();
     }
 }
 
 #[test]
-fn two_servers_plan_and_carry_out() {
-    let world = world();
-    let (planner, coder) = (Server::saying(planning()), Server::saying(three_calls()));
+fn planner_and_coder_on_two_servers_complete_task() {
+    let harness = harness();
+    let (planner, coder) = (
+        Server::with_turns(planning()),
+        Server::with_turns(three_calls()),
+    );
     let done = run(
-        &world,
+        &harness,
         &planner.url(),
         &coder.url(),
         &["--apply", "Write the notes"],
     );
     assert_eq!(done.code, 0, "{}{}", done.stdout, done.stderr);
-    assert_eq!(world.read("notes.txt"), "changed\n");
+    assert_eq!(harness.read("notes.txt"), "changed\n");
     assert!(
         done.stdout.contains("The notes are written."),
         "{}",
@@ -140,19 +144,19 @@ fn two_servers_plan_and_carry_out() {
         assert!(done.stderr.contains(tool), "{tool}: {}", done.stderr);
     }
     assert!(!format!("{done:?}").contains("canary"), "{done:?}");
-    planner.end();
-    coder.end();
+    planner.finish();
+    coder.finish();
     let undo = done
         .stdout
         .lines()
         .find_map(|line| line.strip_prefix("to undo it: git "));
-    world.git(&undo.unwrap().split(' ').collect::<Vec<_>>());
-    assert!(!world.project().join("notes.txt").exists());
+    harness.git(&undo.unwrap().split(' ').collect::<Vec<_>>());
+    assert!(!harness.project().join("notes.txt").exists());
 }
 
-/// The same task over every API, and with models that have no calls of their own.
+/// Runs the same task over every API, and with models that have no native tool calls.
 #[test]
-fn every_dialect_and_every_kind_of_call_finishes_the_task() {
+fn every_dialect_and_tool_mode_completes_task() {
     let fence = |tool: &str, arguments: Value| json!({ "answer": [{ "text": format!("```json\n{}\n```", json!({ "tool": tool, "arguments": arguments })) }] });
     let action = |tool: &str, arguments: Value| json!({ "answer": [{ "json": { "action": { "tool": tool, "arguments": arguments } } }] });
     let notes = json!({ "path": "notes.txt", "content": "changed\n" });
@@ -171,20 +175,20 @@ fn every_dialect_and_every_kind_of_call_finishes_the_task() {
         ("backend = \"ollama\"\ntool_mode = \"schema\"", "", schema),
     ];
     for (settings, base, coding) in cases {
-        let world = world();
+        let harness = harness();
         let mut turns = planning();
         turns
             .as_array_mut()
             .unwrap()
             .extend(coding.as_array().unwrap().clone());
-        let server = Server::saying(turns);
-        let config = std::fs::read_to_string(world.path("named.toml")).unwrap();
+        let server = Server::with_turns(turns);
+        let config = std::fs::read_to_string(harness.path("named.toml")).unwrap();
         let agent = format!(
             "[agents.one]\n{settings}\nmodel = \"m\"\nendpoint = \"{}{base}\"\napi_key_env = \"ANY_KEY\"\n",
             server.url()
         );
-        std::fs::write(world.path("named.toml"), config + &agent).unwrap();
-        let mut command = world.command();
+        std::fs::write(harness.path("named.toml"), config + &agent).unwrap();
+        let mut command = harness.command();
         command.env("ANY_KEY", "canary-of-both").args([
             "run",
             "--apply",
@@ -196,17 +200,17 @@ fn every_dialect_and_every_kind_of_call_finishes_the_task() {
         ]);
         let done = Run::of(&mut command);
         assert_eq!(done.code, 0, "{settings}: {}{}", done.stdout, done.stderr);
-        assert_eq!(world.read("notes.txt"), "changed\n", "{settings}");
+        assert_eq!(harness.read("notes.txt"), "changed\n", "{settings}");
         assert!(
             !format!("{done:?}").contains("canary"),
             "{settings}: {done:?}"
         );
-        server.end();
+        server.finish();
     }
 }
 
 #[test]
-fn a_plan_is_found_in_what_planners_say() {
+fn plan_is_extracted_from_planner_output() {
     let plan = plan().to_string();
     let good = [
         format!("```json\n{plan}\n```"),
@@ -214,12 +218,12 @@ fn a_plan_is_found_in_what_planners_say() {
         plan.replace("[\"Write notes.txt\"]", "\"1. Write notes.txt\""),
     ];
     for answer in good {
-        let (world, planner) = (
-            world(),
-            Server::saying(json!([{ "answer": [{ "text": answer }] }])),
+        let (harness, planner) = (
+            harness(),
+            Server::with_turns(json!([{ "answer": [{ "text": answer }] }])),
         );
         let shown = run(
-            &world,
+            &harness,
             &planner.url(),
             "http://127.0.0.1:9",
             &["Write the notes"],
@@ -238,16 +242,16 @@ fn a_plan_is_found_in_what_planners_say() {
         "<!doctype html><title>502 Bad Gateway</title>",
     ] {
         let turns = json!([{ "answer": [{ "text": answer }], "or_more": true }]);
-        let (world, planner) = (world(), Server::saying(turns));
+        let (harness, planner) = (harness(), Server::with_turns(turns));
         let shown = run(
-            &world,
+            &harness,
             &planner.url(),
             "http://127.0.0.1:9",
             &["Write the notes"],
         );
         assert_eq!(shown.code, 1, "{answer}: {}", shown.stdout);
         assert!(
-            shown.stderr.contains("not a plan") || shown.stderr.contains("answer"),
+            shown.stderr.contains("not a valid plan") || shown.stderr.contains("answer"),
             "{answer}: {}",
             shown.stderr
         );
@@ -255,23 +259,23 @@ fn a_plan_is_found_in_what_planners_say() {
 }
 
 #[test]
-fn a_planner_that_fails_is_told_apart_from_a_bad_plan() {
+fn planner_failure_is_distinguished_from_invalid_plan() {
     let cases = [
         (json!({ "status": { "code": 401 } }), 1, "check the key"),
         (json!({ "status": { "code": 429 } }), 1, "too many requests"),
         (json!("hang"), 124, "3 s"),
     ];
-    for (fault, code, words) in cases {
+    for (fault, code, expected) in cases {
         let turns = json!([{ "fault": fault, "or_more": true }]);
-        let (world, planner) = (world(), Server::saying(turns));
+        let (harness, planner) = (harness(), Server::with_turns(turns));
         let shown = run(
-            &world,
+            &harness,
             &planner.url(),
             "http://127.0.0.1:9",
             &["Write the notes"],
         );
         assert_eq!(shown.code, code, "{fault}: {}", shown.stderr);
-        assert!(shown.stderr.contains(words), "{fault}: {}", shown.stderr);
+        assert!(shown.stderr.contains(expected), "{fault}: {}", shown.stderr);
         assert!(
             !shown.stderr.contains("canary"),
             "{fault}: {}",
@@ -281,29 +285,29 @@ fn a_planner_that_fails_is_told_apart_from_a_bad_plan() {
 }
 
 #[test]
-fn a_missing_key_is_an_error_only_where_it_is_needed() {
-    let world = world();
-    let config = std::fs::read_to_string(world.path("named.toml")).unwrap();
+fn missing_key_is_an_error_only_if_needed() {
+    let harness = harness();
+    let config = std::fs::read_to_string(harness.path("named.toml")).unwrap();
     let config = config.replace("default_agent = \"player\"\n", "");
-    std::fs::write(world.path("named.toml"), config).unwrap();
-    let refused = world.run(&["run", "Write the notes"]);
+    std::fs::write(harness.path("named.toml"), config).unwrap();
+    let refused = harness.run(&["run", "Write the notes"]);
     assert_eq!(refused.code, 2, "{}", refused.stderr);
     assert!(
         refused.error().starts_with("OLLAMA_API_KEY is not set"),
         "{}",
         refused.stderr
     );
-    // Neither a key without letters nor a host that only begins like this machine makes a difference.
+    // An empty key does not count, and neither does a host name that only starts with `localhost`.
     for (key, host) in [
         ("", "https://ollama.com"),
         ("", "http://localhost.evil.example"),
     ] {
-        let mut command = world.command();
+        let mut command = harness.command();
         command.env("OLLAMA_API_KEY", key).env("TURBO_HOST", host);
         let refused = Run::of(command.args(["run", "Write the notes"]));
         assert_eq!(refused.code, 2, "{host}: {}", refused.stderr);
     }
-    let asked = world.run(&[
+    let run = harness.run(&[
         "run",
         "--planner",
         "player",
@@ -311,5 +315,5 @@ fn a_missing_key_is_an_error_only_where_it_is_needed() {
         "player",
         "Write the notes",
     ]);
-    assert!(!asked.stderr.contains("OLLAMA_API_KEY"), "{}", asked.stderr);
+    assert!(!run.stderr.contains("OLLAMA_API_KEY"), "{}", run.stderr);
 }

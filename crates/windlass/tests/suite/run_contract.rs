@@ -1,4 +1,4 @@
-//! `windlass run` held to its contract: the planner's request to the letter, settings, steps, and who may do what.
+//! The contract of `windlass run`: the exact planner request, settings, step limits and permissions.
 
 use std::io::{BufRead, BufReader, Read, Write};
 
@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use windlass::settings;
 use windlass_core::Plan;
 
-use super::cli_world::Run;
-use super::run::{Server, plan, planning, run, three_calls, world};
-use super::task_world::TaskWorld;
+use super::cli_harness::Run;
+use super::run::{Server, harness, plan, planning, run, three_calls};
+use super::task_harness::TaskHarness;
 
-/// The planner's server to the letter: one request, and the answer as the contract writes it.
+/// Starts a planner server that accepts one request and answers exactly as the contract specifies.
 fn literal_planner() -> (String, std::thread::JoinHandle<(String, Value)>) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -25,10 +25,10 @@ fn literal_planner() -> (String, std::thread::JoinHandle<(String, Value)>) {
             .find_map(|line| line.strip_prefix("content-length: "));
         let mut body = vec![0; length.unwrap().parse().unwrap()];
         reader.read_exact(&mut body).unwrap();
-        let said = json!({ "message": { "content": plan().to_string() } }).to_string();
+        let body_text = json!({ "message": { "content": plan().to_string() } }).to_string();
         let answer = format!(
-            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{said}",
-            said.len()
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body_text}",
+            body_text.len()
         );
         reader.get_mut().write_all(answer.as_bytes()).unwrap();
         (head, serde_json::from_slice(&body).unwrap())
@@ -37,7 +37,7 @@ fn literal_planner() -> (String, std::thread::JoinHandle<(String, Value)>) {
 }
 
 #[track_caller]
-fn asked_to_the_letter(model: &str, (head, body): (String, Value)) {
+fn check_planner_request(model: &str, (head, body): (String, Value)) {
     assert!(head.starts_with("POST /api/chat HTTP/1.1\r\n"), "{head}");
     assert!(
         head.contains("authorization: Bearer canary-of-the-planner\r\n"),
@@ -59,58 +59,67 @@ fn asked_to_the_letter(model: &str, (head, body): (String, Value)) {
 }
 
 #[test]
-fn the_planner_is_asked_as_the_contract_says_and_understood() {
+fn planner_request_and_response_follow_contract() {
     let (url, serving) = literal_planner();
-    let shown = run(&world(), &url, "http://127.0.0.1:9", &["Write the notes"]);
+    let shown = run(&harness(), &url, "http://127.0.0.1:9", &["Write the notes"]);
     assert_eq!(shown.code, 0, "{}", shown.stderr);
     assert!(
         shown.stdout.contains("1. Write notes.txt"),
         "{}",
         shown.stdout
     );
-    asked_to_the_letter("gpt-oss:20b", serving.join().unwrap());
+    check_planner_request("gpt-oss:20b", serving.join().unwrap());
 }
 
 #[test]
-fn settings_that_are_given_are_the_ones_that_count() {
+fn explicit_settings_are_used() {
     let (url, serving) = literal_planner();
-    let coder = Server::saying(json!([{ "answer": [{ "text": "Nothing to do." }] }]));
-    let mut given = settings::load_settings().unwrap();
-    given.turbo_host = url;
-    given.planner_model = "mine".to_owned();
-    given.api_key = Some("canary-of-the-planner".into());
-    given.local_host = coder.url();
+    let coder = Server::with_turns(json!([{ "answer": [{ "text": "Nothing to do." }] }]));
+    let mut settings_arg = settings::load_settings().unwrap();
+    settings_arg.turbo_host = url;
+    settings_arg.planner_model = "mine".to_owned();
+    settings_arg.api_key = Some("canary-of-the-planner".into());
+    settings_arg.local_host = coder.url();
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let planned = runtime.block_on(settings::get_plan("Write the notes", Some(given.clone())));
+    let planned = runtime.block_on(settings::get_plan(
+        "Write the notes",
+        Some(settings_arg.clone()),
+    ));
     assert_eq!(planned.unwrap().plan, ["Write notes.txt"]);
-    asked_to_the_letter("mine", serving.join().unwrap());
-    let done = runtime.block_on(settings::execute("Do it.", Some(given)));
+    check_planner_request("mine", serving.join().unwrap());
+    let done = runtime.block_on(settings::execute("Do it.", Some(settings_arg)));
     let done = done.unwrap();
     assert_eq!((done.steps, done.last.as_str()), (1, "Nothing to do."));
-    coder.end();
+    coder.finish();
 }
 
-/// One model, named, that plans and carries out.
-fn on_one(world: &TaskWorld, server: &Server, settings: &str, args: &[&str]) -> Run {
-    on("one", world, server, settings, args)
+/// Runs with one named model as planner and coder.
+fn run_with_one(harness: &TaskHarness, server: &Server, settings: &str, args: &[&str]) -> Run {
+    run_with("one", harness, server, settings, args)
 }
 
-/// The same, with another name for who plans.
-fn on(planner: &str, world: &TaskWorld, server: &Server, settings: &str, args: &[&str]) -> Run {
-    let config = std::fs::read_to_string(world.path("named.toml")).unwrap();
+/// Like [`run_with_one`], with another planner.
+fn run_with(
+    planner: &str,
+    harness: &TaskHarness,
+    server: &Server,
+    settings: &str,
+    args: &[&str],
+) -> Run {
+    let config = std::fs::read_to_string(harness.path("named.toml")).unwrap();
     let agent = format!(
         "[agents.one]\nbackend = \"ollama\"\nendpoint = \"{}\"\n{settings}\n",
         server.url()
     );
-    std::fs::write(world.path("named.toml"), config + &agent).unwrap();
-    let mut command = world.command();
+    std::fs::write(harness.path("named.toml"), config + &agent).unwrap();
+    let mut command = harness.command();
     command.args(["run", "--planner", planner, "--coder", "one"]);
     Run::of(command.args(args))
 }
 
-/// Whatever is allowed to the agent, by itself or within a composite: before `--apply` nothing is written.
+/// Whatever the agent is allowed to do, alone or in a composite, nothing is written without `--apply`.
 #[test]
-fn a_planner_changes_nothing() {
+fn planner_changes_no_files() {
     let early = json!([
         { "answer": [{ "write_file": { "path": "notes.txt", "content": "early\n" } }] },
         { "answer": [{ "shell": { "command": "echo early > notes.txt" } }] },
@@ -121,22 +130,22 @@ fn a_planner_changes_nothing() {
         let mut turns = early.clone();
         let planning = planning().as_array().unwrap().clone();
         turns.as_array_mut().unwrap().extend(planning);
-        let (world, server) = (world(), Server::saying(turns));
+        let (harness, server) = (harness(), Server::with_turns(turns));
         let args = ["Write the notes"];
-        let shown = on(planner, &world, &server, allowed, &args);
+        let shown = run_with(planner, &harness, &server, allowed, &args);
         assert_eq!(shown.code, 0, "{planner}: {}", shown.stderr);
-        assert!(!world.project().join("notes.txt").exists(), "{planner}");
-        server.end();
+        assert!(!harness.project().join("notes.txt").exists(), "{planner}");
+        server.finish();
     }
 }
 
 #[test]
-fn the_steps_of_a_named_coder_are_counted_and_limited() {
+fn steps_of_named_coder_are_counted_and_limited() {
     let mut turns = planning();
     let steps = three_calls().as_array().unwrap().clone();
     turns.as_array_mut().unwrap().extend(steps);
-    let (one, server) = (world(), Server::saying(turns.clone()));
-    let done = on_one(
+    let (one, server) = (harness(), Server::with_turns(turns.clone()));
+    let done = run_with_one(
         &one,
         &server,
         "max_steps = 9",
@@ -156,11 +165,11 @@ fn the_steps_of_a_named_coder_are_counted_and_limited() {
         "{}",
         done.stdout
     );
-    server.end();
+    server.finish();
 
-    let (one, server) = (world(), Server::saying(turns));
+    let (one, server) = (harness(), Server::with_turns(turns));
     let args = ["--apply", "--max-steps", "1", "Write the notes"];
-    let done = on_one(&one, &server, "max_steps = 9", &args);
+    let done = run_with_one(&one, &server, "max_steps = 9", &args);
     assert_eq!(done.code, 1, "{}{}", done.stdout, done.stderr);
     assert!(done.stderr.contains("at most 1 step"), "{}", done.stderr);
     assert!(
@@ -171,21 +180,21 @@ fn the_steps_of_a_named_coder_are_counted_and_limited() {
     assert!(!one.project().join("notes.txt").exists());
 }
 
-/// Nobody is at a terminal: whoever reads the lines learns what is waited for, and where.
+/// Without a terminal, the output names the command that answers the permission request.
 #[test]
-fn a_question_says_where_it_is_answered() {
+fn permission_request_names_command_that_answers_it() {
     let mut turns = planning();
     turns.as_array_mut().unwrap().push(
         json!({ "answer": [{ "write_file": { "path": "notes.txt", "content": "changed\n" } }], "or_more": true }),
     );
-    let (world, server) = (world(), Server::saying(turns));
+    let (harness, server) = (harness(), Server::with_turns(turns));
     let asking = "permissions = \"ask\"\ntimeout_secs = 2";
-    let done = on_one(&world, &server, asking, &["--apply", "Write the notes"]);
+    let done = run_with_one(&harness, &server, asking, &["--apply", "Write the notes"]);
     assert_ne!(done.code, 0, "{}", done.stdout);
     assert!(
-        done.stderr.contains("waits for you: windlass approvals"),
+        done.stderr.contains("needs input: run windlass approvals"),
         "{}",
         done.stderr
     );
-    assert!(!world.project().join("notes.txt").exists());
+    assert!(!harness.project().join("notes.txt").exists());
 }

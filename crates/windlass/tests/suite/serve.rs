@@ -1,4 +1,4 @@
-//! `windlass serve` as a process: with its own workers, with workers elsewhere, and how it starts and stops.
+//! `windlass serve` as a process: with its own workers, with workers in other processes, start and stop.
 
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
@@ -7,19 +7,19 @@ use serde_json::{Value, json};
 use windlass_gateway::{Script, ScriptedModel};
 
 use super::cluster::Cluster;
-use super::serve_world::Serving;
-use super::task_world::{INSTANT, TaskWorld};
+use super::serve_harness::ServeProcess;
+use super::task_harness::{INSTANT, TaskHarness};
 
 #[test]
-fn a_task_that_is_added_through_the_server_is_done_proved_and_merged() {
-    let world = TaskWorld::new("test -f done.txt", INSTANT);
-    let serving = Serving::start(&world, &["--concurrency", "2"]);
+fn task_added_through_server_is_completed_proved_and_merged() {
+    let harness = TaskHarness::new("test -f done.txt", INSTANT);
+    let serving = ServeProcess::start(&harness, &["--concurrency", "2"]);
     let health = serving.get("/health");
     assert_eq!(health["worker"]["concurrency"], 2, "{health}");
     assert_eq!(health["store"], json!({"kind": "sqlite", "ok": true}));
     let task = serving.post("/tasks", &json!({"title": "Do it"}));
     let path = format!("/tasks/{}", task["id"]);
-    let done = serving.until(&path, |task| task["status"] == "completed");
+    let done = serving.wait_until(&path, |task| task["status"] == "completed");
     assert_eq!(done["unverified"], false);
     let proof = serving.get(&format!("{path}/proof"));
     assert_eq!(proof["exit_code"], 0, "{proof}");
@@ -32,7 +32,7 @@ fn a_task_that_is_added_through_the_server_is_done_proved_and_merged() {
     assert_eq!(traces[0]["task_id"], task["id"], "{traces}");
     let merged = serving.post(&format!("{path}/merge"), &json!({}));
     assert_eq!(merged["status"], "merged", "{merged}");
-    assert_eq!(world.read("done.txt"), "done\n");
+    assert_eq!(harness.read("done.txt"), "done\n");
     let again = serving.post(&format!("{path}/merge"), &json!({}));
     assert_eq!(again["status"], "nothing", "{again}");
     let agents = serving.get("/agents");
@@ -46,20 +46,20 @@ fn a_task_that_is_added_through_the_server_is_done_proved_and_merged() {
     assert!(names(&agents), "{agents}");
     let (code, _) = serving.terminate();
     assert_eq!(code, Some(0));
-    assert_eq!(world.processes(), Vec::<String>::new());
+    assert_eq!(harness.processes(), Vec::<String>::new());
 }
 
-/// A worker process here, a server process there, one store between them.
-fn worker_and_server(world: &TaskWorld) {
-    let serving = Serving::start(world, &["--no-worker"]);
-    let other = Serving::start(world, &["--no-worker"]);
+/// Checks that two server processes deliver the events of a worker process on the same store.
+fn check_worker_events_on_two_servers(harness: &TaskHarness) {
+    let serving = ServeProcess::start(harness, &["--no-worker"]);
+    let other = ServeProcess::start(harness, &["--no-worker"]);
     assert_eq!(serving.get("/health")["worker"], Value::Null);
-    let (mut here, mut there) = (serving.listen(""), other.listen(""));
+    let (mut here, mut there) = (serving.connect_ws(""), other.connect_ws(""));
     let before = here.next().unwrap()["last"].as_u64().unwrap();
     assert_eq!(there.next().unwrap()["type"], "hello");
     let task = serving.post("/tasks", &json!({"title": "Do it"}));
-    let mut worker = world.worker();
-    // What the worker tells in its own process is told by both servers, without a gap.
+    let mut worker = harness.worker();
+    // Both servers deliver the events of the worker process without a gap.
     for number in before + 1.. {
         let message = here.next().unwrap();
         assert_eq!(message["seq"], number);
@@ -76,19 +76,19 @@ fn worker_and_server(world: &TaskWorld) {
 }
 
 #[test]
-fn p14_a_worker_elsewhere_is_heard_on_sqlite() {
-    worker_and_server(&TaskWorld::new("test -f done.txt", INSTANT));
+fn p14_events_from_another_process_are_delivered_on_sqlite() {
+    check_worker_events_on_two_servers(&TaskHarness::new("test -f done.txt", INSTANT));
 }
 
-/// A worker process asks whether its agent may; somebody decides through a server process.
-fn asked_here_decided_there(world: &TaskWorld) {
+/// Checks that a permission request from a worker process can be decided through a server process.
+fn check_approval_through_server(harness: &TaskHarness) {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let script = Script::parse(INSTANT, "instant").unwrap();
     let listen = "127.0.0.1:0".parse().unwrap();
     let model = runtime
         .block_on(ScriptedModel::start(script, listen))
         .unwrap();
-    let file = world.path("named.toml");
+    let file = harness.path("named.toml");
     let mut config = std::fs::read_to_string(&file).unwrap();
     config.push_str(&format!(
         "[agents.careful]\nbackend = \"openai\"\nendpoint = \"{}/v1\"\nmodel = \"m\"\n\
@@ -96,226 +96,233 @@ fn asked_here_decided_there(world: &TaskWorld) {
         model.url()
     ));
     std::fs::write(&file, config).unwrap();
-    world.lease(30);
-    let serving = Serving::start(world, &["--no-worker"]);
+    harness.lease(30);
+    let serving = ServeProcess::start(harness, &["--no-worker"]);
     let task = serving.post("/tasks", &json!({"title": "Do it", "agent": "careful"}));
-    let mut worker = world.worker();
-    let asked = |list: &Value| list.as_array().is_some_and(|list| !list.is_empty());
-    let asked = serving.until("/approvals?open=true", asked);
-    assert_eq!(asked[0]["attempt"]["task"], task["id"], "{asked}");
-    let options = asked[0]["options"].as_array().unwrap();
+    let mut worker = harness.worker();
+    let is_not_empty = |list: &Value| list.as_array().is_some_and(|list| !list.is_empty());
+    let requests = serving.wait_until("/approvals?open=true", is_not_empty);
+    assert_eq!(requests[0]["attempt"]["task"], task["id"], "{requests}");
+    let options = requests[0]["options"].as_array().unwrap();
     let allow = options.iter().find(|option| option["kind"] == "allow_once");
     let decision = json!({"option": allow.unwrap()["id"]});
-    let path = format!("/approvals/{}/decision", asked[0]["id"]);
+    let path = format!("/approvals/{}/decision", requests[0]["id"]);
     let decided = serving.post(&path, &decision);
     assert_eq!(
         decided["decision"]["option"], decision["option"],
         "{decided}"
     );
     let path = format!("/tasks/{}", task["id"]);
-    serving.until(&path, |task| task["status"] == "completed");
-    assert!(!asked_again(&serving), "nothing waits any more");
+    serving.wait_until(&path, |task| task["status"] == "completed");
+    assert!(!has_open_approvals(&serving), "no request is open any more");
     let _ = worker.kill();
     let _ = worker.wait();
 }
 
-fn asked_again(serving: &Serving) -> bool {
+fn has_open_approvals(serving: &ServeProcess) -> bool {
     serving.get("/approvals?open=true") != json!([])
 }
 
 #[test]
-fn an_approval_asked_by_a_worker_is_decided_through_a_server_on_sqlite() {
-    asked_here_decided_there(&TaskWorld::new("test -f done.txt", INSTANT));
+fn approval_of_worker_is_decided_through_server_on_sqlite() {
+    check_approval_through_server(&TaskHarness::new("test -f done.txt", INSTANT));
 }
 
 #[test]
-fn p22_p27_the_token_is_kept_for_its_owner_alone() {
-    let world = TaskWorld::new("true", INSTANT);
-    let first = Serving::start(&world, &["--no-worker"]);
-    let file = world.home().join(".local/state/windlass/server-token");
+fn p22_p27_token_is_private_and_reused() {
+    let harness = TaskHarness::new("true", INSTANT);
+    let first = ServeProcess::start(&harness, &["--no-worker"]);
+    let file = harness.home().join(".local/state/windlass/server-token");
     let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&file), 0o600);
     assert_eq!(mode(file.parent().unwrap()), 0o700);
     let token = first.token.clone();
     let (code, printed) = first.terminate();
     assert_eq!(code, Some(0));
-    assert!(!printed.contains(&token), "no pipe is told the token");
-    let second = Serving::start(&world, &["--no-worker"]);
-    assert_eq!(second.token, token, "the same at the next start");
+    assert!(
+        !printed.contains(&token),
+        "the token is not written to a pipe"
+    );
+    let second = ServeProcess::start(&harness, &["--no-worker"]);
+    assert_eq!(second.token, token, "the token is reused at the next start");
     drop(second);
-    let third = Serving::start(&world, &["--no-worker", "--new-token"]);
+    let third = ServeProcess::start(&harness, &["--no-worker", "--new-token"]);
     assert_ne!(third.token, token);
     drop(third);
 
     let refused = |why: &str| {
-        let run = world.run(&["serve", "--listen", "127.0.0.1:0", "--no-worker"]);
+        let run = harness.run(&["serve", "--listen", "127.0.0.1:0", "--no-worker"]);
         assert_eq!(run.code, 2, "{run:?}");
         assert!(run.stderr.contains(why), "{run:?}");
     };
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
-    refused("others can read");
+    refused("other users can read");
     std::fs::remove_file(&file).unwrap();
-    std::fs::write(world.path("planted"), "a".repeat(64)).unwrap();
-    std::os::unix::fs::symlink(world.path("planted"), &file).unwrap();
+    std::fs::write(harness.path("planted"), "a".repeat(64)).unwrap();
+    std::os::unix::fs::symlink(harness.path("planted"), &file).unwrap();
     refused("symbolic link");
     std::fs::remove_file(&file).unwrap();
     std::fs::write(&file, "short").unwrap();
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
-    refused("holds no token");
+    refused("does not contain a valid token");
 }
 
 #[test]
-fn p19_p22_no_log_holds_the_token() {
-    let world = TaskWorld::new("true", INSTANT);
-    let serving = Serving::start(&world, &["--no-worker", "-vvv"]);
+fn p19_p22_logs_do_not_contain_the_token() {
+    let harness = TaskHarness::new("true", INSTANT);
+    let serving = ServeProcess::start(&harness, &["--no-worker", "-vvv"]);
     let token = serving.token.clone();
     serving.get("/health");
-    let (status, _) = serving.ask("GET", &format!("/api/v1/health?token={token}"), None);
-    assert_eq!(status, 200, "the query says nothing");
-    let (status, _) = serving.ask("POST", "/api/v1/session", Some(&json!({"token": token})));
+    let (status, _) = serving.request("GET", &format!("/api/v1/health?token={token}"), None);
+    assert_eq!(status, 200, "a token in the query is ignored");
+    let (status, _) = serving.request("POST", "/api/v1/session", Some(&json!({"token": token})));
     assert_eq!(status, 204);
-    assert!(serving.listen("").next().is_some());
-    serving.ask(
+    assert!(serving.connect_ws("").next().is_some());
+    serving.request(
         "POST",
         "/api/v1/tasks",
         Some(&json!({"title": 1, "token": token})),
     );
     assert_eq!(serving.terminate().0, Some(0));
-    let log = std::fs::read_to_string(world.path("serve.log")).unwrap();
+    let log = std::fs::read_to_string(harness.path("serve.log")).unwrap();
     assert!(
         log.contains("/api/v1/health"),
-        "it was logged at all: {log}"
+        "the request was logged: {log}"
     );
     assert!(!log.contains(&token), "{log}");
 }
 
 #[test]
-fn agents_are_served_as_models_behind_the_same_guard() {
-    let world = TaskWorld::new(
+fn agents_are_served_as_models_with_same_guard() {
+    let harness = TaskHarness::new(
         "true",
         r#"{"turns": [{"or_more": true, "answer": [{"text": "Tea."}]}]}"#,
     );
-    let serving = Serving::start(&world, &["--no-worker"]);
-    let (status, models) = serving.ask("GET", "/v1/models", None);
+    let serving = ServeProcess::start(&harness, &["--no-worker"]);
+    let (status, models) = serving.request("GET", "/v1/models", None);
     assert_eq!(status, 200, "{models}");
     let listed = models["data"].as_array().unwrap();
     assert!(
         listed.iter().any(|model| model["id"] == "player"),
         "{models}"
     );
-    let asked =
+    let body =
         json!({"model": "player", "messages": [{"role": "user", "content": "What do you sell?"}]});
-    let (status, answer) = serving.ask("POST", "/v1/chat/completions", Some(&asked));
+    let (status, answer) = serving.request("POST", "/v1/chat/completions", Some(&body));
     assert_eq!(status, 200, "{answer}");
     assert_eq!(
         answer["choices"][0]["message"]["content"], "Tea.",
         "{answer}"
     );
-    let traces = serving.until("/traces", |traces| *traces != json!([]));
+    let traces = serving.wait_until("/traces", |traces| *traces != json!([]));
     assert_eq!(traces[0]["agent"], "player", "{traces}");
-    let (status, unknown) = serving.ask("GET", "/v1/models/plaier", None);
+    let (status, unknown) = serving.request("GET", "/v1/models/plaier", None);
     assert_eq!(status, 404, "{unknown}");
     assert_eq!(serving.terminate().0, Some(0));
-    assert_eq!(world.processes(), Vec::<String>::new());
+    assert_eq!(harness.processes(), Vec::<String>::new());
 }
 
 #[test]
-fn what_cannot_be_served_is_said_in_a_sentence() {
-    let world = TaskWorld::new("true", INSTANT);
-    let serving = Serving::start(&world, &["--no-worker"]);
-    let taken = world.run(&["serve", "--no-worker", "--listen", &serving.addr]);
+fn listen_errors_are_one_sentence() {
+    let harness = TaskHarness::new("true", INSTANT);
+    let serving = ServeProcess::start(&harness, &["--no-worker"]);
+    let taken = harness.run(&["serve", "--no-worker", "--listen", &serving.addr]);
     assert_eq!(taken.code, 2, "{taken:?}");
-    assert!(taken.stderr.contains("is taken"), "{taken:?}");
-    let open = world.run(&["serve", "--no-worker", "--listen", "0.0.0.0:0"]);
+    assert!(taken.stderr.contains("is already in use"), "{taken:?}");
+    let open = harness.run(&["serve", "--no-worker", "--listen", "0.0.0.0:0"]);
     assert_eq!(open.code, 2, "{open:?}");
     assert!(open.stderr.contains("--insecure-listen"), "{open:?}");
 }
 
-/// Answers only after a long while.
+/// A script with a very long delay.
 const SLOW: &str = r#"{"turns": [
   {"or_more": true, "answer": [{"wait_ms": 600000}, {"text": "Done."}]}
 ]}"#;
 
 #[test]
-fn p7_a_stop_gives_back_what_is_under_way() {
-    let world = TaskWorld::new("true", SLOW);
-    let serving = Serving::start(&world, &[]);
+fn p7_stop_releases_running_task() {
+    let harness = TaskHarness::new("true", SLOW);
+    let serving = ServeProcess::start(&harness, &[]);
     serving.post("/tasks", &json!({"title": "Wait"}));
-    serving.until("/tasks/1", |task| task["status"] == "in_progress");
+    serving.wait_until("/tasks/1", |task| task["status"] == "in_progress");
     let (code, _) = serving.terminate();
     assert_eq!(code, Some(0));
-    let shown = world.json(&["task", "show", "1", "--json"]);
+    let shown = harness.json(&["task", "show", "1", "--json"]);
     assert_eq!(shown["task"]["status"], "pending", "{shown}");
-    assert_eq!(world.processes(), Vec::<String>::new());
+    assert_eq!(harness.processes(), Vec::<String>::new());
 }
 
-/// The folders in which requests work, of every server of this world.
-fn turns(world: &TaskWorld) -> Vec<std::path::PathBuf> {
-    let requests = world.home().join(".local/state/windlass/requests");
-    let inside = |folder: std::path::PathBuf| std::fs::read_dir(folder).into_iter().flatten();
-    let servers = inside(requests).flatten().map(|server| server.path());
-    let turns = servers.flat_map(inside).flatten();
-    turns.map(|turn| turn.path()).collect()
+/// Returns the working directories of requests, of every server of this harness.
+fn request_dirs(harness: &TaskHarness) -> Vec<std::path::PathBuf> {
+    let requests = harness.home().join(".local/state/windlass/requests");
+    let entries = |dir: std::path::PathBuf| std::fs::read_dir(dir).into_iter().flatten();
+    let servers = entries(requests).flatten().map(|server| server.path());
+    let dirs = servers.flat_map(entries).flatten();
+    dirs.map(|dir| dir.path()).collect()
 }
 
 #[test]
-fn p5_p27_what_a_killed_server_left_is_swept_and_a_living_one_keeps_its_own() {
+fn p5_p27_directories_of_killed_server_are_removed_and_live_ones_kept() {
     let slow =
         r#"{"turns": [{"or_more": true, "answer": [{"text": "So far"}, {"wait_ms": 600000}]}]}"#;
-    let world = TaskWorld::new("true", slow);
-    let asked =
+    let harness = TaskHarness::new("true", slow);
+    let body =
         json!({"model": "player", "messages": [{"role": "user", "content": "Hi!"}]}).to_string();
-    let busy = |serving: &Serving, wanted: usize| {
+    let start_request = |serving: &ServeProcess, wanted: usize| {
         let mut stream = std::net::TcpStream::connect(&serving.addr).unwrap();
         let head = format!(
             "POST /v1/chat/completions HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Length: {}\r\n\r\n",
             serving.addr,
             serving.token,
-            asked.len()
+            body.len()
         );
-        std::io::Write::write_all(&mut stream, (head + &asked).as_bytes()).unwrap();
-        while turns(&world).len() < wanted {
+        std::io::Write::write_all(&mut stream, (head + &body).as_bytes()).unwrap();
+        while request_dirs(&harness).len() < wanted {
             std::thread::yield_now();
         }
         stream
     };
-    let mut killed = Serving::start(&world, &["--no-worker"]);
-    let _one = busy(&killed, 1);
-    let living = Serving::start(&world, &["--no-worker"]);
-    let _two = busy(&living, 2);
+    let mut killed = ServeProcess::start(&harness, &["--no-worker"]);
+    let _first = start_request(&killed, 1);
+    let live = ServeProcess::start(&harness, &["--no-worker"]);
+    let _second = start_request(&live, 2);
     killed.child.kill().unwrap();
     killed.child.wait().unwrap();
-    assert_eq!(turns(&world).len(), 2, "nobody tidied up after it");
-
-    let next = Serving::start(&world, &["--no-worker"]);
     assert_eq!(
-        turns(&world).len(),
+        request_dirs(&harness).len(),
+        2,
+        "the directory of the killed server is still there"
+    );
+
+    let next = ServeProcess::start(&harness, &["--no-worker"]);
+    assert_eq!(
+        request_dirs(&harness).len(),
         1,
-        "the living one's request was taken away, or the dead one's stayed"
+        "the live server's request was removed, or the killed server's was not"
     );
     assert_eq!(next.terminate().0, Some(0));
-    assert_eq!(living.terminate().0, Some(0));
-    let requests = world.home().join(".local/state/windlass/requests");
+    assert_eq!(live.terminate().0, Some(0));
+    let requests = harness.home().join(".local/state/windlass/requests");
     assert_eq!(std::fs::read_dir(requests).unwrap().count(), 0);
 }
 
 #[test]
-fn outside_a_repository_it_says_what_would_do() {
-    let world = TaskWorld::new("true", INSTANT);
-    // Any other folder, the temporary folder too, may be inside a repository.
-    let mut command = world.command();
+fn serve_outside_repository_explains_what_to_do() {
+    let harness = TaskHarness::new("true", INSTANT);
+    // Any other directory, including the temporary one, may be inside a repository.
+    let mut command = harness.command();
     command
         .current_dir("/")
         .args(["serve", "--listen", "127.0.0.1:0"])
         .timeout(Duration::from_secs(30));
-    let refused = super::cli_world::Run::of(&mut command);
+    let refused = super::cli_harness::Run::of(&mut command);
     assert_eq!(refused.code, 2, "{refused:?}");
-    for words in [
+    for expected in [
         "not inside a git repository",
         "agents as models",
         "git init",
     ] {
-        assert!(refused.stderr.contains(words), "{refused:?}");
+        assert!(refused.stderr.contains(expected), "{refused:?}");
     }
 }
 
@@ -323,45 +330,45 @@ mod real_postgresql {
     use super::*;
 
     #[test]
-    fn p14_a_worker_elsewhere_is_heard_on_postgresql() {
+    fn p14_events_from_another_process_are_delivered_on_postgresql() {
         let cluster = Cluster::start("serve-worker");
-        let world = TaskWorld::new("true", INSTANT);
-        world.configure(&cluster.url(), "test -f done.txt");
-        worker_and_server(&world);
+        let harness = TaskHarness::new("true", INSTANT);
+        harness.configure(&cluster.url(), "test -f done.txt");
+        check_worker_events_on_two_servers(&harness);
     }
 
     #[test]
-    fn an_approval_asked_by_a_worker_is_decided_through_a_server_on_postgresql() {
+    fn approval_of_worker_is_decided_through_server_on_postgresql() {
         let cluster = Cluster::start("serve-approval");
-        let world = TaskWorld::new("true", INSTANT);
-        world.configure(&cluster.url(), "test -f done.txt");
-        asked_here_decided_there(&world);
+        let harness = TaskHarness::new("true", INSTANT);
+        harness.configure(&cluster.url(), "test -f done.txt");
+        check_approval_through_server(&harness);
     }
 
     #[test]
-    fn p14_a_postgresql_that_dies_and_comes_back_costs_no_reader_its_place() {
+    fn p14_subscriber_keeps_its_position_after_postgresql_restart() {
         let cluster = Cluster::start("serve-restart");
-        let world = TaskWorld::new("true", INSTANT);
-        world.configure(&cluster.url(), "true");
-        let serving = Serving::start(&world, &["--no-worker"]);
-        let mut heard = serving.listen("");
-        let last = heard.next().unwrap()["last"].as_u64().unwrap();
+        let harness = TaskHarness::new("true", INSTANT);
+        harness.configure(&cluster.url(), "true");
+        let serving = ServeProcess::start(&harness, &["--no-worker"]);
+        let mut events = serving.connect_ws("");
+        let last = events.next().unwrap()["last"].as_u64().unwrap();
         cluster.restart();
-        // Until it is back, the server says so and goes on.
+        // Until the database is back, the server answers 503 and keeps running.
         loop {
-            let (status, health) = serving.ask("GET", "/api/v1/health", None);
+            let (status, health) = serving.request("GET", "/api/v1/health", None);
             assert!([200, 503].contains(&status), "{health}");
             if status == 200 {
                 break;
             }
             std::thread::sleep(Duration::from_millis(50));
         }
-        let mut added = serving.ask("POST", "/api/v1/tasks", Some(&json!({"title": "Do it"})));
+        let mut added = serving.request("POST", "/api/v1/tasks", Some(&json!({"title": "Do it"})));
         while added.0 == 503 {
-            added = serving.ask("POST", "/api/v1/tasks", Some(&json!({"title": "Do it"})));
+            added = serving.request("POST", "/api/v1/tasks", Some(&json!({"title": "Do it"})));
         }
         assert_eq!(added.0, 201, "{}", added.1);
-        let message = heard.find(|message| message["seq"].is_u64()).unwrap();
+        let message = events.find(|message| message["seq"].is_u64()).unwrap();
         assert_eq!(message["seq"], last + 1);
         assert_eq!(serving.terminate().0, Some(0));
     }

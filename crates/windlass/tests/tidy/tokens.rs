@@ -1,4 +1,4 @@
-//! Rust source as tokens: which lines belong to tests, and which tests can pass without doing anything.
+//! Rust source as tokens: finds lines that belong to tests, and tests that can pass without a check.
 
 use std::ops::RangeInclusive;
 
@@ -9,7 +9,7 @@ pub(crate) fn parse(name: &str, text: &str) -> TokenStream {
         .unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The lines of every item under `#[cfg(test)]`, its attributes included.
+/// Returns the lines of every item under `#[cfg(test)]`, including its attributes.
 pub(crate) fn test_lines(source: &TokenStream) -> Vec<RangeInclusive<usize>> {
     let mut found = Vec::new();
     for_each_sequence(source, &mut |tokens| {
@@ -31,7 +31,7 @@ pub(crate) fn test_lines(source: &TokenStream) -> Vec<RangeInclusive<usize>> {
     found
 }
 
-/// The reason of every `#[ignore]`, if it has one, with its line.
+/// Returns the line of every `#[ignore]`, with its reason if it has one.
 pub(crate) fn ignored(source: &TokenStream) -> Vec<(usize, Option<String>)> {
     let mut found = Vec::new();
     for_each_sequence(source, &mut |tokens| {
@@ -50,8 +50,8 @@ pub(crate) fn ignored(source: &TokenStream) -> Vec<(usize, Option<String>)> {
     found
 }
 
-/// Where a test can end without having checked anything, and why.
-pub(crate) fn hollow_tests(source: &TokenStream) -> Vec<(usize, &'static str)> {
+/// Returns the lines where a test can end without a check, with the reason.
+pub(crate) fn unchecked_tests(source: &TokenStream) -> Vec<(usize, &'static str)> {
     let mut found = Vec::new();
     for_each_sequence(source, &mut |tokens| {
         let mut is_test = false;
@@ -62,7 +62,7 @@ pub(crate) fn hollow_tests(source: &TokenStream) -> Vec<(usize, &'static str)> {
             if let TokenTree::Group(group) = token
                 && group.delimiter() == Delimiter::Brace
             {
-                if is_test && let Some(problem) = hollow(group) {
+                if is_test && let Some(problem) = find_unchecked(group) {
                     found.push(problem);
                 }
                 is_test = false;
@@ -72,14 +72,14 @@ pub(crate) fn hollow_tests(source: &TokenStream) -> Vec<(usize, &'static str)> {
     found
 }
 
-/// `#[test]`, `#[tokio::test]` and the same with arguments.
+/// Returns `true` for `#[test]` and `#[tokio::test]`, with or without arguments.
 fn is_test_attribute(attribute: &Group) -> bool {
     let path = attribute.stream().into_iter();
     let path = path.take_while(|token| !matches!(token, TokenTree::Group(_)));
     path.last().is_some_and(|last| is_word(Some(&last), "test"))
 }
 
-fn hollow(body: &Group) -> Option<(usize, &'static str)> {
+fn find_unchecked(body: &Group) -> Option<(usize, &'static str)> {
     let tokens: Vec<TokenTree> = body.stream().into_iter().collect();
     let groups = tokens.iter().filter(
         |token| matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace),
@@ -100,16 +100,14 @@ fn hollow(body: &Group) -> Option<(usize, &'static str)> {
             .any(|start| name.starts_with(start));
         let is_bare = next.is_none_or(|next| next.to_string() == ";");
         if name == "return" && is_bare && !checked && early.is_none() {
-            early = Some((
-                line(word.span()),
-                "it returns before it has checked anything",
-            ));
+            early = Some((line(word.span()), "it returns before the first check"));
         }
     });
     early
 }
 
-/// Where a condition on an environment variable leads to a `return`: what a test calls must not do that either.
+/// Returns the lines where a condition on an environment variable leads to a `return`. A helper of a test must not do
+/// that either.
 pub(crate) fn environment_returns(source: &TokenStream) -> Vec<(usize, &'static str)> {
     let mut found = Vec::new();
     for_each_sequence(source, &mut |tokens| found.extend(conditions(tokens)));
@@ -128,60 +126,65 @@ fn conditions(tokens: &[TokenTree]) -> Vec<(usize, &'static str)> {
             .iter()
             .take_while(|token| token.to_string() != ";");
         let mut reads = false;
-        let mut may_leave = is_if;
+        let mut may_return = is_if;
         let block = head.find_map(|token| match token {
-            TokenTree::Group(group) if group.delimiter() == Delimiter::Brace && may_leave => {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Brace && may_return => {
                 Some(group)
             }
             other => {
-                reads |= names(other, "env");
-                may_leave |= is_word(Some(other), "else");
+                reads |= contains_word(other, "env");
+                may_return |= is_word(Some(other), "else");
                 None
             }
         });
-        if reads && block.is_some_and(|block| names(&TokenTree::Group(block.clone()), "return")) {
+        if reads
+            && block.is_some_and(|block| contains_word(&TokenTree::Group(block.clone()), "return"))
+        {
             found.push((
                 line(token.span()),
-                "an environment variable decides that it returns",
+                "it returns depending on an environment variable",
             ));
         }
     }
     found
 }
 
-/// Whether this word is the token or in it.
-fn names(token: &TokenTree, word: &str) -> bool {
+/// Returns `true` if the token is this word or contains it.
+fn contains_word(token: &TokenTree, word: &str) -> bool {
     match token {
         TokenTree::Ident(ident) => ident == word,
-        TokenTree::Group(group) => group.stream().into_iter().any(|token| names(&token, word)),
+        TokenTree::Group(group) => group
+            .stream()
+            .into_iter()
+            .any(|token| contains_word(&token, word)),
         _ => false,
     }
 }
 
-/// Calls `see` with every sequence of tokens between two delimiters, the outermost first.
-fn for_each_sequence(source: &TokenStream, see: &mut impl FnMut(&[TokenTree])) {
+/// Calls `visit` with every sequence of tokens between two delimiters, outermost first.
+fn for_each_sequence(source: &TokenStream, visit: &mut impl FnMut(&[TokenTree])) {
     let tokens: Vec<TokenTree> = source.clone().into_iter().collect();
-    see(&tokens);
+    visit(&tokens);
     for token in &tokens {
         if let TokenTree::Group(group) = token {
-            for_each_sequence(&group.stream(), see);
+            for_each_sequence(&group.stream(), visit);
         }
     }
 }
 
-/// Calls `see` with every word in the order of the text, and with the token after it.
-fn in_order(source: &TokenStream, see: &mut impl FnMut(&Ident, Option<&TokenTree>)) {
+/// Calls `visit` with every word in the order of the text, and with the token after it.
+fn in_order(source: &TokenStream, visit: &mut impl FnMut(&Ident, Option<&TokenTree>)) {
     let mut tokens = source.clone().into_iter().peekable();
     while let Some(token) = tokens.next() {
         match token {
-            TokenTree::Ident(word) => see(&word, tokens.peek()),
-            TokenTree::Group(group) => in_order(&group.stream(), see),
+            TokenTree::Ident(word) => visit(&word, tokens.peek()),
+            TokenTree::Group(group) => in_order(&group.stream(), visit),
             _ => {}
         }
     }
 }
 
-/// The brackets of an outer attribute that begins here.
+/// Returns the brackets of an outer attribute that starts here.
 fn attribute(tokens: &[TokenTree]) -> Option<&Group> {
     match tokens {
         [TokenTree::Punct(hash), TokenTree::Group(group), ..]
@@ -193,7 +196,7 @@ fn attribute(tokens: &[TokenTree]) -> Option<&Group> {
     }
 }
 
-/// Where the item ends whose attributes or first word stand here: after its block or its semicolon.
+/// Returns the end of the item that starts here: after its block or its semicolon.
 fn end_of_item(tokens: &[TokenTree], start: usize) -> usize {
     let is_end = |token: &TokenTree| match token {
         TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
@@ -220,13 +223,13 @@ fn line(span: Span) -> usize {
 }
 
 #[test]
-fn exactly_the_annotated_item_is_a_test() {
+fn test_lines_cover_exactly_the_annotated_item() {
     let source = "fn a() {}\n#[cfg(test)]\n#[expect(dead_code)]\nfn b() {\n    \"}\";\n}\nfn c() {}\nmod d {\n    #[cfg(test)]\n    use e::f;\n    fn g() {}\n}\n";
     assert_eq!(test_lines(&parse("sample", source)), [2..=6, 9..=10]);
 }
 
 #[test]
-fn reasons_are_seen_in_macros_too() {
+fn ignore_reasons_are_found_in_macros() {
     let source =
         "macro_rules! m { () => { #[ignore = \"full: x\"] fn a() {} }; }\n#[ignore]\nfn b() {}";
     let found = ignored(&parse("sample", source));
@@ -234,40 +237,40 @@ fn reasons_are_seen_in_macros_too() {
 }
 
 #[track_caller]
-fn is_hollow(source: &str, expected: bool) {
+fn check_unchecked(source: &str, expected: bool) {
     let source = parse("sample", source);
-    let found = [hollow_tests(&source), environment_returns(&source)].concat();
+    let found = [unchecked_tests(&source), environment_returns(&source)].concat();
     assert_eq!(!found.is_empty(), expected, "{source}: {found:?}");
 }
 
 #[test]
-fn tests_that_can_pass_without_checking_are_found() {
-    is_hollow("#[test] fn a() { if x() { return; } assert!(y); }", true);
-    is_hollow(
+fn tests_without_a_check_are_found() {
+    check_unchecked("#[test] fn a() { if x() { return; } assert!(y); }", true);
+    check_unchecked(
         "#[test] fn a() { let Some(x) = y() else { return }; assert!(x); }",
         true,
     );
-    is_hollow(
+    check_unchecked(
         "mod m { #[tokio::test(flavor = \"x\")] async fn a() { if b() { c().await; } } }",
         true,
     );
-    is_hollow(
+    check_unchecked(
         "macro_rules! m { () => { #[test] fn a() { if b() { c(); } } }; }",
         true,
     );
-    is_hollow(
+    check_unchecked(
         "fn help() { if std::env::var_os(\"X\").is_none() { return; } work(); }",
         true,
     );
-    is_hollow(
+    check_unchecked(
         "fn help() { let Ok(x) = std::env::var(\"X\") else { return; }; }",
         true,
     );
-    is_hollow("#[test] fn a() { assert!(x); if y { return; } }", false);
-    is_hollow(
+    check_unchecked("#[test] fn a() { assert!(x); if y { return; } }", false);
+    check_unchecked(
         "#[test] fn a() { if x { return check(1); } check(2); }",
         false,
     );
-    is_hollow("#[test] fn a() { if x { b(); } else { c(); } }", false);
-    is_hollow("fn help() { if x { return; } work(); }", false);
+    check_unchecked("#[test] fn a() { if x { b(); } else { c(); } }", false);
+    check_unchecked("fn help() { if x { return; } work(); }", false);
 }

@@ -1,7 +1,7 @@
-//! Changes that several APIs need before they can carry a request or an answer.
+//! Adaptations that several APIs need for a request or a response.
 //!
-//! Each API's own `carry.rs` picks from these; what remains is exactly what comes back when the other side reads it, which the
-//! property tests hold every API to.
+//! Each API's `adapt.rs` picks from these. The result is exactly what the other side gets when it parses it;
+//! the property tests verify this for every API.
 
 mod request;
 mod response;

@@ -1,4 +1,4 @@
-//! Requests, cut down to what an API can say.
+//! Adaptation of requests to what an API supports.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,7 +7,7 @@ use crate::{
     Text, ToolCall, ToolDefinition, ToolInputKind, ToolResult,
 };
 
-/// What every API needs: nothing foreign, nothing empty, results linked to their calls.
+/// Applies what every API needs: removes foreign and empty values, and links results to their calls.
 pub(crate) fn adapt_common(request: &mut ModelRequest, dialect: Dialect) {
     if request.origin != Some(dialect) {
         strip_foreign(request);
@@ -27,7 +27,8 @@ pub(crate) fn adapt_common(request: &mut ModelRequest, dialect: Dialect) {
     for message in &mut request.messages {
         let role = message.role;
         if role == Role::Tool {
-            // A message of results is one only here; in the APIs each result stands alone or among others' words.
+            // A message of results exists only here; in the APIs each result is separate or in a message with
+            // other parts.
             message.extra = Extra::new();
         }
         message
@@ -38,7 +39,7 @@ pub(crate) fn adapt_common(request: &mut ModelRequest, dialect: Dialect) {
     link_results(&mut request.messages);
 }
 
-/// Takes out messages that say nothing, and joins the results that meet because of it.
+/// Removes empty messages, and joins messages of results that become adjacent.
 pub(crate) fn drop_empty_messages(request: &mut ModelRequest) {
     for message in std::mem::take(&mut request.messages) {
         if !message.parts.is_empty() {
@@ -47,7 +48,7 @@ pub(crate) fn drop_empty_messages(request: &mut ModelRequest) {
     }
 }
 
-/// Appends a message; results that answer the same round become one message.
+/// Appends a message. Consecutive messages of results become one.
 pub(crate) fn push_message(messages: &mut Vec<Message>, message: Message) {
     match messages.last_mut() {
         Some(last) if last.role == Role::Tool && message.role == Role::Tool => {
@@ -57,31 +58,31 @@ pub(crate) fn push_message(messages: &mut Vec<Message>, message: Message) {
     }
 }
 
-/// Takes a message apart where the tools speak in it: in some APIs their results stand among the user's words.
+/// Splits a message into tool results and other parts: in some APIs results are in the user's messages.
 ///
-/// The fields of the whole go with the words.
+/// The message's extra fields stay with the first message that is not a result.
 pub(crate) fn split_by_role(role: Role, parts: Vec<Part>, mut extra: Extra) -> Vec<Message> {
     let mut messages: Vec<Message> = Vec::new();
     for part in parts {
-        let speaker = match part {
+        let part_role = match part {
             Part::ToolResult(_) => Role::Tool,
             _ => role,
         };
         match messages.last_mut() {
-            Some(last) if last.role == speaker => last.parts.push(part),
-            _ => messages.push(Message::new(speaker, vec![part])),
+            Some(last) if last.role == part_role => last.parts.push(part),
+            _ => messages.push(Message::new(part_role, vec![part])),
         }
     }
-    if let Some(words) = messages
+    if let Some(first) = messages
         .iter_mut()
         .find(|message| message.role != Role::Tool)
     {
-        std::mem::swap(&mut words.extra, &mut extra);
+        std::mem::swap(&mut first.extra, &mut extra);
     }
     messages
 }
 
-/// Fills in the tool that each result answers, from the calls before it.
+/// Sets the tool of each result, from the preceding calls.
 pub(crate) fn link_results(messages: &mut [Message]) {
     let mut calls: HashMap<String, (String, ToolInputKind)> = HashMap::new();
     for part in messages.iter_mut().flat_map(|message| &mut message.parts) {
@@ -100,7 +101,8 @@ pub(crate) fn link_results(messages: &mut [Message]) {
     }
 }
 
-/// Changes every result whose call is not in the conversation: APIs whose results do not name their tool know less of it.
+/// Changes every result whose call is not in the conversation: in APIs whose results do not name their tool,
+/// it is unknown.
 pub(crate) fn for_each_orphan_result(
     request: &mut ModelRequest,
     mut change: impl FnMut(&mut ToolResult),
@@ -117,7 +119,7 @@ pub(crate) fn for_each_orphan_result(
     }
 }
 
-/// Takes out what only the API of origin understands.
+/// Removes values that only the API of origin understands.
 fn strip_foreign(request: &mut ModelRequest) {
     request.extra = Extra::new();
     for text in &mut request.instructions {
@@ -158,12 +160,12 @@ fn strip_part(part: &mut Part) {
 }
 
 fn drop_opaque(request: &mut ModelRequest, dialect: Dialect) {
-    let ours = |part: &Part| !matches!(part, Part::Opaque(opaque) if opaque.dialect != dialect);
+    let is_own = |part: &Part| !matches!(part, Part::Opaque(opaque) if opaque.dialect != dialect);
     for message in &mut request.messages {
-        message.parts.retain(ours);
+        message.parts.retain(is_own);
         for part in &mut message.parts {
             if let Part::ToolResult(result) = part {
-                result.parts.retain(|part| ours(part) && !is_empty(part));
+                result.parts.retain(|part| is_own(part) && !is_empty(part));
             }
         }
     }
@@ -172,7 +174,8 @@ fn drop_opaque(request: &mut ModelRequest, dialect: Dialect) {
     );
 }
 
-/// Whether this speaker can say this: calls and thoughts are the assistant's, results the tools'.
+/// Returns `true` if the role may have such a part: calls and reasoning belong to the assistant, results to
+/// the tools.
 fn role_allows(role: Role, part: &Part) -> bool {
     match part {
         Part::ToolResult(_) => role == Role::Tool,
@@ -192,7 +195,7 @@ pub(super) fn is_empty(part: &Part) -> bool {
     }
 }
 
-/// For APIs whose instructions are a message: puts them in front.
+/// Makes the instructions the first message, for APIs whose instructions are a message.
 pub(crate) fn inline_instructions(request: &mut ModelRequest) {
     let texts = std::mem::take(&mut request.instructions);
     if !texts.is_empty() {
@@ -203,7 +206,7 @@ pub(crate) fn inline_instructions(request: &mut ModelRequest) {
     }
 }
 
-/// For APIs whose instructions stand apart: takes the operator's messages at the front out of the conversation.
+/// Moves leading system messages into the instructions, for APIs that keep instructions separate.
 pub(crate) fn extract_instructions(request: &mut ModelRequest) {
     let is_operator = |message: &Message| matches!(message.role, Role::System | Role::Developer);
     let leading = request
@@ -220,7 +223,7 @@ pub(crate) fn extract_instructions(request: &mut ModelRequest) {
     }
 }
 
-/// For APIs whose instructions are one string.
+/// Joins the instructions, for APIs whose instructions are one string.
 pub(crate) fn join_instructions(request: &mut ModelRequest) {
     if request.instructions.len() > 1 || request.instructions.iter().any(|t| !t.extra.is_empty()) {
         let texts: Vec<&str> = request
@@ -232,7 +235,7 @@ pub(crate) fn join_instructions(request: &mut ModelRequest) {
     }
 }
 
-/// For APIs that know only JSON objects: freeform tools and calls become functions.
+/// Turns freeform tools and calls into functions, for APIs that support only JSON objects.
 pub(crate) fn functions_only(request: &mut ModelRequest) {
     for tool in &mut request.tools {
         if let ToolDefinition::Freeform(freeform) = tool {
@@ -248,13 +251,13 @@ pub(crate) fn functions_only(request: &mut ModelRequest) {
     }
 }
 
-/// Writes a call's input as the compact text of a JSON object.
+/// Rewrites a call's input as the compact text of a JSON object.
 pub(crate) fn object_input(call: &mut ToolCall) {
     call.input = call.input_object().to_string();
     call.kind = ToolInputKind::Function;
 }
 
-/// For APIs that take reasoning back only with their own proof: takes foreign reasoning out.
+/// Removes foreign reasoning, for APIs that accept reasoning only with their own signature.
 pub(crate) fn drop_foreign_reasoning(request: &mut ModelRequest, dialect: Dialect) {
     if request.origin != Some(dialect) {
         for message in &mut request.messages {
@@ -265,7 +268,7 @@ pub(crate) fn drop_foreign_reasoning(request: &mut ModelRequest, dialect: Dialec
     }
 }
 
-/// Changes every tool of the request that takes JSON.
+/// Changes every function tool of the request.
 pub(crate) fn for_each_function(
     request: &mut ModelRequest,
     mut change: impl FnMut(&mut FunctionTool),
@@ -277,7 +280,8 @@ pub(crate) fn for_each_function(
     }
 }
 
-/// For APIs that have a schema and nothing beside it; where it is none, plain JSON is asked for.
+/// Keeps only the schema, for APIs that have no other schema fields. If it is not an object, plain JSON is
+/// requested.
 pub(crate) fn schema_only(request: &mut ModelRequest) {
     if let OutputFormat::JsonSchema(found) = &mut request.output {
         let schema = found.schema.take();
@@ -292,7 +296,7 @@ pub(crate) fn schema_only(request: &mut ModelRequest) {
     }
 }
 
-/// Changes every result of the request.
+/// Changes every tool result of the request.
 pub(crate) fn for_each_result(request: &mut ModelRequest, mut change: impl FnMut(&mut ToolResult)) {
     for part in request.messages.iter_mut().flat_map(|m| &mut m.parts) {
         if let Part::ToolResult(result) = part {

@@ -1,9 +1,9 @@
-//! Answers, cut down to what an API can say.
+//! Adaptation of responses to what an API supports.
 
 use super::request::{is_empty, object_input};
 use crate::{Dialect, Extra, ModelResponse, Part, StopReason};
 
-/// For answers: nothing empty, nothing foreign, words that follow one another as one part.
+/// Removes empty and foreign parts, and joins consecutive texts.
 pub(crate) fn adapt_common_response(response: &mut ModelResponse, dialect: Dialect) {
     let mut parts: Vec<Part> = Vec::new();
     for part in std::mem::take(&mut response.parts) {
@@ -21,7 +21,7 @@ pub(crate) fn adapt_common_response(response: &mut ModelResponse, dialect: Diale
     response.parts = parts;
 }
 
-/// Events carry no extra fields.
+/// Removes extra fields, which events do not have.
 fn clear_extra(part: &mut Part) {
     match part {
         Part::Text(text) => text.extra = Extra::new(),
@@ -31,7 +31,7 @@ fn clear_extra(part: &mut Part) {
     }
 }
 
-/// For answers of APIs without a word for "waiting for a result": calls alone say it.
+/// Sets the stop reason from the calls, for APIs that have no reason for "waiting for a result".
 pub(crate) fn set_implied_stop(response: &mut ModelResponse) {
     let waiting = response.calls().next().is_some();
     response.stop = Some(match response.stop_or_implied() {
@@ -49,7 +49,7 @@ pub(crate) fn set_implied_stop(response: &mut ModelResponse) {
     });
 }
 
-/// For answers of APIs that know only JSON objects.
+/// Turns all calls into functions, for APIs that support only JSON objects.
 pub(crate) fn functions_only_response(response: &mut ModelResponse) {
     for part in &mut response.parts {
         if let Part::ToolCall(call) = part {
@@ -58,8 +58,8 @@ pub(crate) fn functions_only_response(response: &mut ModelResponse) {
     }
 }
 
-/// For answers of APIs that mark a thought's end only by its signature.
-pub(crate) fn join_unsigned_thoughts(response: &mut ModelResponse) {
+/// Joins reasoning parts, for APIs that mark the end of reasoning only by its signature.
+pub(crate) fn join_unsigned_reasoning(response: &mut ModelResponse) {
     let mut parts: Vec<Part> = Vec::new();
     for part in std::mem::take(&mut response.parts) {
         match (parts.last_mut(), part) {

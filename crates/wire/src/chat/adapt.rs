@@ -1,4 +1,4 @@
-//! What chat completions can carry.
+//! Adaptation to what chat completions supports.
 
 use crate::adapt;
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     ToolInputKind,
 };
 
-/// The name of a schema that has none: OpenAI insists on one.
+/// The name of a schema without one: OpenAI requires a name.
 const SCHEMA_NAME: &str = "answer";
 
 pub(crate) fn request(request: &mut ModelRequest) {
@@ -29,29 +29,30 @@ pub(crate) fn request(request: &mut ModelRequest) {
     }
 }
 
-/// An assistant's message has one field for its thought, one for its words and one for its calls.
+/// Orders the parts: an assistant message has one field for its reasoning, one for its text and one for its
+/// calls.
 fn in_field_order(parts: Vec<Part>) -> Vec<Part> {
-    let mut thought = String::new();
-    let mut words = Vec::new();
+    let mut reasoning_text = String::new();
+    let mut content = Vec::new();
     let mut calls = Vec::new();
     for part in parts {
         match part {
-            Part::Reasoning(reasoning) => thought.push_str(&reasoning.text),
+            Part::Reasoning(reasoning) => reasoning_text.push_str(&reasoning.text),
             Part::ToolCall(mut call) => {
                 call.signature = None;
                 calls.push(Part::ToolCall(call));
             }
-            other => words.push(other),
+            other => content.push(other),
         }
     }
     let mut ordered = Vec::new();
-    if !thought.is_empty() {
+    if !reasoning_text.is_empty() {
         ordered.push(Part::Reasoning(Reasoning {
-            text: thought,
+            text: reasoning_text,
             ..Reasoning::default()
         }));
     }
-    ordered.append(&mut words);
+    ordered.append(&mut content);
     ordered.append(&mut calls);
     ordered
 }

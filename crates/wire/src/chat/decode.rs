@@ -1,4 +1,4 @@
-//! Chat completions: the events of an answer.
+//! Chat completions: decoding of responses into events.
 
 use serde_json::Value;
 
@@ -8,11 +8,13 @@ use crate::lenient::{MAX_CALLS, check_limit, count, list, text};
 use crate::stream::Decode;
 use crate::{ModelError, ModelEvent, StopReason, TokenUsage, ToolInputKind};
 
-/// Reads the chunks of one answer. Of several choices only the first is read: nothing here asks for more.
+/// Decodes the chunks of one response. Of several choices only the first is read, because more are never
+/// requested.
 #[derive(Debug, Default)]
 pub(crate) struct Decoder {
     started: bool,
-    /// The server's index of each call, in order of appearance; calls end when the answer does, since fragments may interleave.
+    /// The server's index of each call, in order of appearance. Calls end with the response, because
+    /// fragments may interleave.
     calls: Vec<u64>,
     refused: bool,
     stop: Option<StopReason>,
@@ -32,7 +34,7 @@ impl Decode for Decoder {
         self.chunk(&chunk, "delta", out)
     }
 
-    /// Some servers leave `[DONE]` out; a reason to stop is end enough.
+    /// Ends the response. Some servers omit `[DONE]`; a stop reason is sufficient.
     fn end(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         let reason = self.stop.ok_or_else(ModelError::interrupted)?;
         out.extend((0..self.calls.len()).map(|index| ModelEvent::ToolCallEnd { index }));
@@ -42,7 +44,7 @@ impl Decode for Decoder {
     }
 }
 
-/// The events of a whole answer, which is one chunk with another word for its message.
+/// Decodes a complete response, which is one chunk with another key for its message.
 pub(crate) fn decode_body(body: Value) -> Result<Vec<ModelEvent>, ModelError> {
     let mut decoder = Decoder::default();
     let mut out = Vec::new();
@@ -80,33 +82,33 @@ impl Decoder {
     }
 
     fn message(&mut self, message: &Value, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        let thought = match text(message, "reasoning_content") {
+        let reasoning = match text(message, "reasoning_content") {
             "" => text(message, "reasoning"),
-            thought => thought,
+            reasoning => reasoning,
         };
-        if !thought.is_empty() {
+        if !reasoning.is_empty() {
             out.push(ModelEvent::ReasoningDelta {
-                text: thought.to_owned(),
+                text: reasoning.to_owned(),
             });
         }
         let refusal = text(message, "refusal");
         self.refused |= !refusal.is_empty();
-        for words in [text(message, "content"), refusal] {
-            if !words.is_empty() {
+        for content in [text(message, "content"), refusal] {
+            if !content.is_empty() {
                 out.push(ModelEvent::TextDelta {
-                    text: words.to_owned(),
+                    text: content.to_owned(),
                 });
             }
         }
-        for (place, call) in list(message, "tool_calls").iter().enumerate() {
-            self.call(place, call, out);
+        for (position, call) in list(message, "tool_calls").iter().enumerate() {
+            self.call(position, call, out);
         }
         check_limit(MAX_CALLS, self.calls.len(), "calls")
     }
 
-    fn call(&mut self, place: usize, call: &Value, out: &mut Vec<ModelEvent>) {
+    fn call(&mut self, position: usize, call: &Value, out: &mut Vec<ModelEvent>) {
         let number = call.get("index").and_then(Value::as_u64);
-        let number = number.unwrap_or(place as u64);
+        let number = number.unwrap_or(position as u64);
         let (kind, inner, key) = match call.get("custom") {
             Some(inner) => (ToolInputKind::Freeform, Some(inner), "input"),
             None => (ToolInputKind::Function, call.get("function"), "arguments"),
@@ -150,14 +152,14 @@ impl Decoder {
     }
 }
 
-/// A failure inside a stream has no status of its own, but some servers put one into `code`.
+/// Parses an error inside a stream. It has no status, but some servers put one into `code`.
 fn failure(chunk: &Value) -> ModelError {
     let status = chunk.pointer("/error/code").and_then(Value::as_u64);
     if let Some(status) = status.and_then(|code| u16::try_from(code).ok()) {
         return error::parse(status, chunk);
     }
-    let theirs = chunk.pointer("/error/type").and_then(Value::as_str);
-    let guess = if theirs == Some("invalid_request_error") {
+    let error_type = chunk.pointer("/error/type").and_then(Value::as_str);
+    let guess = if error_type == Some("invalid_request_error") {
         400
     } else {
         500

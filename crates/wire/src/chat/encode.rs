@@ -1,4 +1,4 @@
-//! Chat completions: an answer from its events.
+//! Chat completions: encoding of events as a response.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::{
     ModelEvent, ModelResponse, Part, ResponseStyle, StopReason, TokenUsage, ToolCall, ToolInputKind,
 };
 
-/// Writes the chunks of one answer.
+/// Encodes the chunks of one response.
 #[derive(Debug)]
 pub(crate) struct Encoder {
     style: ResponseStyle,
@@ -113,7 +113,7 @@ impl Encode for Encoder {
             ModelEvent::Stop { reason } => self.stop = Some(*reason),
             ModelEvent::Error(failure) => out.send(&error::render(failure)),
             ModelEvent::Done => self.done(out),
-            // Without a word here: signatures, the end of one call, and what other APIs add.
+            // Not supported by this API: signatures, the end of one call, and values of other APIs.
             ModelEvent::ReasoningEnd { .. }
             | ModelEvent::ToolCallEnd { .. }
             | ModelEvent::Opaque(_) => {}
@@ -121,10 +121,10 @@ impl Encode for Encoder {
     }
 }
 
-/// A whole answer.
+/// Encodes a complete response.
 pub(crate) fn encode_body(response: &ModelResponse, style: ResponseStyle) -> Value {
     let text = response.text();
-    let thought = response.parts.iter().find_map(|part| match part {
+    let reasoning = response.parts.iter().find_map(|part| match part {
         Part::Reasoning(reasoning) => Some(reasoning.text.as_str()),
         _ => None,
     });
@@ -132,7 +132,7 @@ pub(crate) fn encode_body(response: &ModelResponse, style: ResponseStyle) -> Val
     let message = ObjectBuilder::new()
         .set("role", "assistant")
         .set("content", content)
-        .set_opt("reasoning_content", thought)
+        .set_opt("reasoning_content", reasoning)
         .set("refusal", Value::Null)
         .set_list("tool_calls", response.calls().map(call_json).collect());
     let choice = ObjectBuilder::new()

@@ -1,10 +1,10 @@
-//! OpenAI's failures, the same for chat completions and responses.
+//! OpenAI's errors, shared by chat completions and responses.
 
 use serde_json::{Value, json};
 
 use crate::{ErrorKind, ModelError};
 
-/// OpenAI's type and code for a kind of failure.
+/// Returns OpenAI's type and code for a kind of error.
 fn type_and_code(kind: ErrorKind) -> (&'static str, Option<&'static str>) {
     match kind {
         ErrorKind::InvalidRequest => ("invalid_request_error", None),
@@ -21,7 +21,7 @@ fn type_and_code(kind: ErrorKind) -> (&'static str, Option<&'static str>) {
     }
 }
 
-/// The kind that a code, or failing that a type, stands for.
+/// Returns the kind for a code or, if it is unknown, for a type.
 pub(crate) fn kind(code: &str, type_: &str) -> Option<ErrorKind> {
     Some(match code {
         "invalid_api_key" => ErrorKind::Authentication,
@@ -46,35 +46,36 @@ pub(crate) fn kind(code: &str, type_: &str) -> Option<ErrorKind> {
     })
 }
 
-/// A failure from a body `{"error": {…}}`; servers that are only alike also send `{"error": "…"}` or `{"detail": …}`.
+/// Parses an error from a body `{"error": {…}}`. Compatible servers also send `{"error": "…"}` or `{"detail":
+/// …}`.
 pub(crate) fn parse(status: u16, body: &Value) -> ModelError {
     let error = body.get("error").unwrap_or(body);
-    let word = |key: &str| error.get(key).and_then(Value::as_str);
-    let message = word("message")
+    let field = |key: &str| error.get(key).and_then(Value::as_str);
+    let message = field("message")
         .or(error.as_str())
-        .or(word("detail"))
+        .or(field("detail"))
         .map_or_else(|| error.to_string(), str::to_owned);
     let found = kind(
-        word("code").unwrap_or_default(),
-        word("type").unwrap_or_default(),
+        field("code").unwrap_or_default(),
+        field("type").unwrap_or_default(),
     );
     ModelError {
         kind: found.unwrap_or(ErrorKind::from_status(status)),
         status,
         message,
-        code: word("code").map(str::to_owned),
+        code: field("code").map(str::to_owned),
         retry_after: None,
     }
 }
 
-/// The body of a failure.
+/// Renders the body of an error.
 pub(crate) fn render(error: &ModelError) -> Value {
     let (type_, code) = type_and_code(error.kind);
     let code = error.code.as_deref().or(code);
     json!({ "error": { "message": error.message, "type": type_, "param": null, "code": code } })
 }
 
-/// OpenAI's code for a failure.
+/// Returns OpenAI's code for an error.
 pub(crate) fn code(error: &ModelError) -> &str {
     let (type_, code) = type_and_code(error.kind);
     error.code.as_deref().or(code).unwrap_or(type_)

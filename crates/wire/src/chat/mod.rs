@@ -1,7 +1,8 @@
-//! OpenAI chat completions, which most other model servers speak as well.
+//! OpenAI chat completions, which most other model servers support too.
 //!
-//! Instructions are a message like any other, thoughts go as `reasoning_content` (DeepSeek's and Qwen's field, which OpenAI
-//! itself never sends), and a streamed call's arguments come as fragments of a string under an index.
+//! Instructions are a message like any other, reasoning is sent as `reasoning_content` (DeepSeek's and Qwen's
+//! field, which OpenAI itself never sends), and a streamed call's arguments arrive as fragments of a string
+//! under an index.
 
 mod adapt;
 mod decode;
@@ -10,7 +11,7 @@ pub(crate) mod error;
 mod parse;
 mod render;
 
-pub(crate) use adapt::{request as carry_request, response as carry_response};
+pub(crate) use adapt::{request as adapt_request, response as adapt_response};
 pub(crate) use decode::{Decoder, decode_body as decode};
 pub(crate) use encode::{Encoder, encode_body as encode};
 pub(crate) use error::{parse as parse_error, render as render_error};

@@ -1,4 +1,4 @@
-//! Chat completions: a request from its JSON.
+//! Chat completions: parsing of requests.
 
 use serde_json::Value;
 
@@ -54,7 +54,7 @@ fn sampling(fields: &mut Fields<'_>, request: &mut ModelRequest) -> Result<()> {
     request.max_tokens = fields.u64("max_completion_tokens")?;
     if request.max_tokens.is_none() {
         request.max_tokens = fields.u64("max_tokens")?;
-        // The older name stays behind as a mark: not every server knows the newer one.
+        // The older name is kept as a marker: not every server knows the newer one.
         if let Some(limit) = request.max_tokens {
             fields.put_back("max_tokens", limit.into());
         }
@@ -87,7 +87,7 @@ fn message(value: Value, path: &JsonPath<'_>) -> Result<Message> {
     })
 }
 
-/// The thought of an assistant's message, under either of its two names.
+/// Takes the reasoning of an assistant message, under either of its two names.
 fn reasoning(fields: &mut Fields<'_>) -> Option<Part> {
     for key in ["reasoning_content", "reasoning"] {
         match fields.take(key) {
@@ -132,7 +132,7 @@ fn image(value: Value, path: &JsonPath<'_>) -> Result<Part> {
     fields.take("type");
     let mut url = String::new();
     if fields.peek("image_url").is_some_and(Value::is_string) {
-        // Not OpenAI's form, but a common one.
+        // Not OpenAI's format, but a common one.
         url = fields.required("image_url")?;
     }
     fields.nested("image_url", |inner| {
@@ -221,7 +221,7 @@ fn freeform(value: Value, path: &JsonPath<'_>) -> Result<ToolDefinition> {
     }))
 }
 
-/// The name in a choice, which stands inside an object named after the tool's kind.
+/// Takes the name in a tool choice, which is in an object named after the tool's kind.
 fn tool_choice_name(choice: &mut Fields<'_>, kind: &str) -> Result<Option<String>> {
     let mut name = None;
     choice.nested(kind, |inner| {

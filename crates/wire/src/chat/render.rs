@@ -1,4 +1,4 @@
-//! Chat completions: the JSON of a request.
+//! Chat completions: rendering of requests.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::{
     ToolCall, ToolChoice, ToolDefinition, ToolInputKind, ToolResult,
 };
 
-/// Where a client sends a request.
+/// Returns the path of a request.
 pub(crate) fn path(_request: &ModelRequest) -> String {
     "/v1/chat/completions".to_owned()
 }
@@ -76,7 +76,7 @@ fn chat_message(message: &Message) -> Value {
         Role::Assistant => "assistant",
         Role::User | Role::Tool => "user",
     };
-    let thought = message.parts.iter().find_map(|part| match part {
+    let reasoning = message.parts.iter().find_map(|part| match part {
         Part::Reasoning(reasoning) => Some(reasoning.text.as_str()),
         _ => None,
     });
@@ -87,13 +87,13 @@ fn chat_message(message: &Message) -> Value {
     ObjectBuilder::new()
         .set("role", role)
         .set("content", content(&message.parts).unwrap_or_default())
-        .set_opt("reasoning_content", thought)
+        .set_opt("reasoning_content", reasoning)
         .set_list("tool_calls", calls.collect())
         .extra(&message.extra)
         .build()
 }
 
-/// A plain string where that says it all, because some servers know no other form.
+/// Renders content as a plain string if possible, because some servers support no other format.
 fn content(parts: &[Part]) -> Option<Value> {
     let is_content = |p: &&Part| matches!(p, Part::Text(_) | Part::Image(_) | Part::Opaque(_));
     let parts: Vec<&Part> = parts.iter().filter(is_content).collect();
@@ -121,7 +121,7 @@ fn content_part(part: &Part) -> Option<Value> {
     })
 }
 
-/// The address of a picture, which may hold the picture itself.
+/// Returns the URL of an image: a `data:` URL if the image is inline.
 pub(crate) fn image_url(source: &ImageSource) -> String {
     match source {
         ImageSource::Url { url } => url.clone(),

@@ -1,9 +1,9 @@
-//! The objects of one long JSON list, as they arrive.
+//! Splitting of a JSON list into objects, as they arrive.
 
 use super::MAX_EVENT_BYTES;
 use crate::WireError;
 
-/// Cuts `[{…}, {…}]` into its objects without waiting for the end of the list.
+/// Splits `[{…}, {…}]` into its objects without waiting for the end of the list.
 #[derive(Debug, Default)]
 pub(crate) struct ArraySplitter {
     object: Vec<u8>,
@@ -27,16 +27,16 @@ impl ArraySplitter {
                 // Brackets, commas and spaces between the objects.
                 start = if self.depth == 1 { at } else { at + 1 };
             } else if self.depth == 0 {
-                self.buffer_byte(&bytes[start..=at])?;
+                self.buffer_bytes(&bytes[start..=at])?;
                 emit(&self.object)?;
                 self.object.clear();
                 start = at + 1;
             }
         }
-        Ok(self.buffer_byte(&bytes[start..])?)
+        Ok(self.buffer_bytes(&bytes[start..])?)
     }
 
-    /// Follows strings and braces; only those of objects count, so that the list around them does not.
+    /// Tracks strings and braces. Only braces count, so the list around the objects does not.
     fn step(&mut self, byte: u8) {
         if self.in_string {
             let escaped = std::mem::take(&mut self.escaped);
@@ -55,7 +55,7 @@ impl ArraySplitter {
         }
     }
 
-    fn buffer_byte(&mut self, bytes: &[u8]) -> Result<(), WireError> {
+    fn buffer_bytes(&mut self, bytes: &[u8]) -> Result<(), WireError> {
         if self.object.len() + bytes.len() > MAX_EVENT_BYTES {
             return Err(WireError::TooLong {
                 limit: MAX_EVENT_BYTES,

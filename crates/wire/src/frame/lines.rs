@@ -1,18 +1,18 @@
-//! Lines of a byte stream, ended by LF, CR or CRLF.
+//! Splitting of a byte stream into lines, ended by LF, CR or CRLF.
 
 use super::MAX_EVENT_BYTES;
 use crate::WireError;
 
-/// Cuts bytes into lines; a line that the network split is kept until its end comes.
+/// Splits bytes into lines. A partial line is buffered until its end arrives.
 #[derive(Debug, Default)]
 pub(crate) struct LineSplitter {
     partial: Vec<u8>,
-    /// The last byte was a CR: an LF right after it belongs to the same line end.
+    /// The last byte was a CR: an LF directly after it belongs to the same line end.
     after_cr: bool,
 }
 
 impl LineSplitter {
-    /// Calls `line` for every line that these bytes complete, without its end.
+    /// Calls `line` for every line that these bytes complete, without the line end.
     pub(crate) fn push<E: From<WireError>>(
         &mut self,
         mut bytes: &[u8],

@@ -1,4 +1,4 @@
-//! Cutting a stream of bytes into frames, wherever the network has split it, and putting frames back into bytes.
+//! Splitting of byte streams into frames, split at any position, and writing of frames.
 
 mod array;
 mod lines;
@@ -11,10 +11,11 @@ pub(crate) use sse::SseSplitter;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The longest event a stream may hold: a cut one would lose an answer, an endless one the memory.
+/// The maximum length of a stream event. A truncated event would lose a response, an endless one would
+/// exhaust memory.
 pub const MAX_EVENT_BYTES: usize = 16 << 20;
 
-/// How the pieces of a streamed answer are told apart.
+/// The framing of a streamed response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Framing {
@@ -27,7 +28,7 @@ pub enum Framing {
 }
 
 impl Framing {
-    /// The media type of such a stream.
+    /// Returns the media type of the stream.
     pub fn content_type(self) -> &'static str {
         match self {
             Self::Sse => "text/event-stream",
@@ -37,7 +38,7 @@ impl Framing {
     }
 }
 
-/// The bytes of a streamed answer as they are written.
+/// Writes the frames of a streamed response into a buffer.
 #[derive(Debug)]
 pub(crate) struct FrameWriter {
     framing: Framing,
@@ -59,7 +60,7 @@ impl FrameWriter {
         self.frame("", value.to_string().as_bytes());
     }
 
-    /// Writes one object under an event name, where the framing has names.
+    /// Writes one object with an event name, if the framing has names.
     pub(crate) fn send_named(&mut self, name: &str, value: &Value) {
         self.frame(name, value.to_string().as_bytes());
     }
@@ -95,7 +96,7 @@ impl FrameWriter {
         }
     }
 
-    /// The bytes written since the last time.
+    /// Takes the bytes written since the last call.
     pub(crate) fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.bytes)
     }

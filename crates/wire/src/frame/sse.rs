@@ -1,9 +1,10 @@
-//! Server-sent events, as the HTML standard reads them.
+//! Server-sent events, as specified in the HTML standard.
 
 use super::{LineSplitter, MAX_EVENT_BYTES};
 use crate::WireError;
 
-/// Cuts bytes into events. Ids and retry times are left out: a billed answer is never fetched again by itself.
+/// Splits bytes into events. Ids and retry times are ignored: a billed response is never requested again
+/// automatically.
 #[derive(Debug, Default)]
 pub(crate) struct SseSplitter {
     lines: LineSplitter,
@@ -55,7 +56,7 @@ impl Event {
         match &line[..colon] {
             b"data" => self.data(value)?,
             b"event" => self.name = value.to_vec(),
-            // A comment has an empty name; other fields mean nothing to us.
+            // A comment has an empty name; other fields are ignored.
             _ => {}
         }
         Ok(())

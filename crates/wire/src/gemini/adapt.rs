@@ -1,4 +1,4 @@
-//! What Gemini can carry.
+//! Adaptation to what Gemini supports.
 
 use crate::adapt;
 use crate::tool_calls::assign_call_ids;
@@ -17,9 +17,9 @@ pub(crate) fn request(request: &mut ModelRequest) {
         }
         message.parts.iter_mut().for_each(part);
     }
-    adapt::for_each_result(request, one_text);
+    adapt::for_each_result(request, join_result_text);
     adapt::for_each_function(request, |tool| tool.strict = None);
-    // Functions share one entry, which comes first.
+    // Functions share one entry, which is the first.
     request
         .tools
         .sort_by_key(|tool| matches!(tool, ToolDefinition::Hosted(_)));
@@ -32,21 +32,22 @@ pub(crate) fn request(request: &mut ModelRequest) {
 fn part(part: &mut Part) {
     match part {
         Part::Reasoning(reasoning) => reasoning.redacted = false,
-        Part::Image(image) => typed(image),
+        Part::Image(image) => add_media_type(image),
         _ => {}
     }
 }
 
-/// A picture by its address goes out with a type, which then comes back with it.
-fn typed(image: &mut crate::Image) {
+/// Adds a type to an image given by URL, as Gemini requires one. The type is returned when the request is
+/// parsed.
+fn add_media_type(image: &mut crate::Image) {
     if let ImageSource::Url { .. } = image.source {
         let file = image.extra.entry("fileData");
         file.or_insert_with(|| serde_json::json!({ "mimeType": "image/png" }));
     }
 }
 
-/// A result has one text, with the pictures after it.
-fn one_text(result: &mut ToolResult) {
+/// Joins the texts of a result into one, followed by the images.
+fn join_result_text(result: &mut ToolResult) {
     let text = result.text();
     result
         .parts
@@ -63,7 +64,7 @@ pub(crate) fn response(response: &mut ModelResponse) {
     for found in &mut response.parts {
         part(found);
     }
-    adapt::join_unsigned_thoughts(response);
+    adapt::join_unsigned_reasoning(response);
     adapt::set_implied_stop(response);
     if let Some(usage) = &mut response.usage {
         usage.cache_write_tokens = 0;

@@ -1,4 +1,4 @@
-//! Gemini: the events of an answer.
+//! Gemini: decoding of responses into events.
 
 use serde_json::Value;
 
@@ -9,7 +9,8 @@ use crate::response::call_events;
 use crate::stream::Decode;
 use crate::{Dialect, ModelError, ModelEvent, Opaque, StopReason, TokenUsage, ToolCall};
 
-/// Reads the chunks of one answer. Of several candidates only the first is read: nothing here asks for more.
+/// Decodes the chunks of one response. Of several candidates only the first is read, because more are never
+/// requested.
 #[derive(Debug, Default)]
 pub(crate) struct Decoder {
     id: Option<String>,
@@ -28,7 +29,7 @@ impl Decode for Decoder {
         self.chunk(&chunk, out)
     }
 
-    /// No frame says that it is the last; a reason to stop is end enough.
+    /// Ends the response. No frame is marked as the last; a stop reason is sufficient.
     fn end(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         let reason = match self.stop.ok_or_else(ModelError::interrupted)? {
             StopReason::EndTurn if self.calls > 0 => StopReason::ToolUse,
@@ -40,7 +41,7 @@ impl Decode for Decoder {
     }
 }
 
-/// The events of a whole answer, which is one chunk.
+/// Decodes a complete response, which is one chunk.
 pub(crate) fn decode_body(body: Value) -> Result<Vec<ModelEvent>, ModelError> {
     let mut decoder = Decoder::default();
     let mut out = Vec::new();
@@ -81,19 +82,19 @@ impl Decoder {
         if let Some(call) = part.get("functionCall") {
             return self.call(call, signature, out);
         }
-        let Some(words) = part.get("text").and_then(Value::as_str) else {
+        let Some(content) = part.get("text").and_then(Value::as_str) else {
             out.push(ModelEvent::Opaque(Opaque {
                 dialect: Dialect::Gemini,
                 value: part.clone(),
             }));
             return;
         };
-        let words = words.to_owned();
-        if !words.is_empty() {
+        let content = content.to_owned();
+        if !content.is_empty() {
             out.push(if part["thought"] == true {
-                ModelEvent::ReasoningDelta { text: words }
+                ModelEvent::ReasoningDelta { text: content }
             } else {
-                ModelEvent::TextDelta { text: words }
+                ModelEvent::TextDelta { text: content }
             });
         }
         if let Some(signature) = signature {
@@ -105,9 +106,9 @@ impl Decoder {
     }
 
     fn call(&mut self, call: &Value, signature: Option<&str>, out: &mut Vec<ModelEvent>) {
-        let answer = self.id.as_deref().unwrap_or_default();
+        let response_id = self.id.as_deref().unwrap_or_default();
         let id = match text(call, "id") {
-            "" => format!("call_{answer}_{}", self.calls),
+            "" => format!("call_{response_id}_{}", self.calls),
             id => id.to_owned(),
         };
         let args = call.get("args").filter(|args| args.is_object());

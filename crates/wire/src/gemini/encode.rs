@@ -1,4 +1,4 @@
-//! Gemini: an answer from its events.
+//! Gemini: encoding of events as a response.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::{
     Dialect, ModelEvent, ModelResponse, Part, ResponseStyle, StopReason, TokenUsage, ToolCall,
 };
 
-/// Writes the chunks of one answer.
+/// Encodes the chunks of one response.
 #[derive(Debug)]
 pub(crate) struct Encoder {
     id: String,
@@ -34,7 +34,7 @@ impl Encoder {
 
     fn part(&self, part: Value, out: &mut FrameWriter) {
         let candidate = candidate(vec![part]);
-        out.send(&answer(&self.id, &self.model, candidate).build());
+        out.send(&envelope(&self.id, &self.model, candidate).build());
     }
 
     fn send_calls(&self, calls: Vec<ToolCall>, out: &mut FrameWriter) {
@@ -48,7 +48,7 @@ impl Encoder {
         self.send_calls(left, out);
         let reason = finish_reason(self.stop.unwrap_or(StopReason::EndTurn));
         let candidate = candidate(vec![json!({ "text": "" })]).set("finishReason", reason);
-        let chunk = answer(&self.id, &self.model, candidate)
+        let chunk = envelope(&self.id, &self.model, candidate)
             .set_opt("usageMetadata", self.usage.as_ref().map(usage_json));
         out.send(&chunk.build());
     }
@@ -107,12 +107,12 @@ impl Encode for Encoder {
     }
 }
 
-/// A whole answer.
+/// Encodes a complete response.
 pub(crate) fn encode_body(response: &ModelResponse, _style: ResponseStyle) -> Value {
     let parts = response.parts.iter().filter_map(part).collect();
     let reason = finish_reason(response.stop_or_implied());
     let candidate = candidate(parts).set("finishReason", reason);
-    answer(&response.id, &response.model, candidate)
+    envelope(&response.id, &response.model, candidate)
         .set_opt("usageMetadata", response.usage.as_ref().map(usage_json))
         .build()
 }
@@ -144,7 +144,7 @@ fn candidate(parts: Vec<Value>) -> ObjectBuilder {
     ObjectBuilder::new().set("content", content).set("index", 0)
 }
 
-fn answer(id: &str, model: &str, candidate: ObjectBuilder) -> ObjectBuilder {
+fn envelope(id: &str, model: &str, candidate: ObjectBuilder) -> ObjectBuilder {
     ObjectBuilder::new()
         .set("candidates", vec![candidate.build()])
         .set("modelVersion", model)
@@ -162,7 +162,7 @@ fn finish_reason(reason: StopReason) -> &'static str {
     }
 }
 
-/// Gemini counts thoughts apart from the rest of the output.
+/// Renders the usage. Gemini counts reasoning separately from the rest of the output.
 fn usage_json(usage: &TokenUsage) -> Value {
     json!({
         "promptTokenCount": usage.input_tokens,

@@ -1,4 +1,4 @@
-//! Google's failures.
+//! Google's errors.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use crate::lenient::list;
 use crate::{ErrorKind, ModelError};
 
-/// Its clients know an overflow by these words alone.
+/// The phrase by which Google's clients recognize a context overflow.
 const OVERFLOW: &str = "input token count";
 
-/// Google's word for a kind of failure.
+/// Returns Google's status name for a kind of error.
 fn status_name(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::InvalidRequest | ErrorKind::TooLarge | ErrorKind::ContextOverflow => {
@@ -27,11 +27,11 @@ fn status_name(kind: ErrorKind) -> &'static str {
 }
 
 fn kind(status: u16, error: &Value, message: &str) -> ErrorKind {
-    let has = |key: &str, word: &str| {
+    let has = |key: &str, value: &str| {
         let text = |detail: &Value| detail.get(key).map(Value::to_string).unwrap_or_default();
         list(error, "details")
             .iter()
-            .any(|detail| text(detail).contains(word))
+            .any(|detail| text(detail).contains(value))
     };
     match error
         .get("status")
@@ -54,22 +54,22 @@ fn kind(status: u16, error: &Value, message: &str) -> ErrorKind {
     }
 }
 
-/// A failure from a body `{"error": {…}}`, which a stream without `alt=sse` puts into a list.
+/// Parses an error from a body `{"error": {…}}`, which a stream without `alt=sse` puts into a list.
 pub(crate) fn parse(status: u16, body: &Value) -> ModelError {
     let body = body.get(0).unwrap_or(body);
     let error = body.get("error").unwrap_or(body);
-    let word = |key: &str| error.get(key).and_then(Value::as_str);
-    let message = word("message").map_or_else(|| error.to_string(), str::to_owned);
+    let field = |key: &str| error.get(key).and_then(Value::as_str);
+    let message = field("message").map_or_else(|| error.to_string(), str::to_owned);
     ModelError {
         kind: kind(status, error, &message),
         status,
         message,
-        code: word("status").map(str::to_owned),
+        code: field("status").map(str::to_owned),
         retry_after: retry_delay(error),
     }
 }
 
-/// The waiting time in the details, such as `"7s"` or `"1.5s"`.
+/// Returns the wait time in the details, such as `"7s"` or `"1.5s"`.
 fn retry_delay(error: &Value) -> Option<Duration> {
     let delays = list(error, "details")
         .iter()
@@ -78,7 +78,7 @@ fn retry_delay(error: &Value) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds.parse().ok()?).ok()
 }
 
-/// The body of a failure, and also its frame inside a stream.
+/// Renders the body of an error, which is also its frame inside a stream.
 pub(crate) fn render(error: &ModelError) -> Value {
     let mut details = Vec::new();
     if error.kind == ErrorKind::QuotaExhausted {

@@ -1,4 +1,4 @@
-//! Gemini: a request from its JSON.
+//! Gemini: parsing of requests.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::{
     Route, Text, ToolChoice, ToolDefinition,
 };
 
-/// Google's JSON takes either spelling, and its own examples use both.
+/// Field names in both spellings: Google's JSON accepts either, and its own examples use both.
 const SPELLINGS: [(&str, &str); 3] = [
     ("system_instruction", "systemInstruction"),
     ("generation_config", "generationConfig"),
@@ -46,7 +46,7 @@ pub(crate) fn request(body: Value, route: &Route) -> Result<ModelRequest> {
     Ok(request)
 }
 
-/// The instructions; other parts than text mean nothing there.
+/// Takes the instructions. Parts other than text are ignored.
 fn instructions(fields: &mut Fields<'_>) -> Result<Vec<Text>> {
     let mut texts = Vec::new();
     fields.nested("systemInstruction", |content| {
@@ -62,7 +62,8 @@ fn instructions(fields: &mut Fields<'_>) -> Result<Vec<Text>> {
     Ok(texts)
 }
 
-/// One content; one that holds results and words becomes a message of the tools and one of the user.
+/// Parses one content. One that has results and other parts becomes a message of the tools and one of the
+/// user.
 fn content(value: Value, path: &JsonPath<'_>) -> Result<Vec<Message>> {
     let mut fields = Fields::from_value(value, path)?;
     let role = match fields.string("role")?.as_deref() {
@@ -75,7 +76,7 @@ fn content(value: Value, path: &JsonPath<'_>) -> Result<Vec<Message>> {
     Ok(split_by_role(role, parts, extra))
 }
 
-/// One entry of the tools: functions, and switches for tools of the provider's.
+/// Parses one entry of the tools: functions, and switches for hosted tools.
 fn tools(value: Value, path: &JsonPath<'_>) -> Result<Vec<ToolDefinition>> {
     let mut fields = Fields::from_value(value, path)?;
     fields.rename("function_declarations", "functionDeclarations");
@@ -101,7 +102,7 @@ fn function(value: Value, path: &JsonPath<'_>) -> Result<ToolDefinition> {
     Ok(ToolDefinition::Function(tool))
 }
 
-/// A schema in JSON Schema's words, or in Google's older ones, which write the types in capitals.
+/// Takes a schema, as JSON Schema or in Google's older format, which writes the types in capitals.
 fn schema(fields: &mut Fields<'_>, plain: &str, google: &str) -> Option<Value> {
     fields.take(plain).or_else(|| {
         let mut schema = fields.take(google)?;
@@ -115,7 +116,7 @@ fn lower_types(schema: &mut Value) {
         Value::Object(map) => {
             for (key, value) in map {
                 match value {
-                    Value::String(word) if key == "type" => *word = word.to_lowercase(),
+                    Value::String(name) if key == "type" => *name = name.to_lowercase(),
                     other => lower_types(other),
                 }
             }

@@ -1,4 +1,4 @@
-//! Gemini: the parts of a request's content.
+//! Gemini: parsing of the parts of a request's content.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::{
     Dialect, Image, ImageSource, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult,
 };
 
-/// Reads one part; what it holds is told by its keys.
+/// Parses one part. Its keys determine its kind.
 pub(super) fn part(value: Value, path: &JsonPath<'_>, role: Role) -> Result<Part> {
     let is_thought = value.get("thought").and_then(Value::as_bool) == Some(true);
     if value.get("functionCall").is_some() {
@@ -23,9 +23,9 @@ pub(super) fn part(value: Value, path: &JsonPath<'_>, role: Role) -> Result<Part
             text(value, path)
         };
     }
-    // The assistant's pictures are its answers, which no other API would take as such.
-    if role != Role::Assistant && is_picture(&value) {
-        return picture(value, path);
+    // An assistant's images are its responses; no other API accepts them as such.
+    if role != Role::Assistant && is_image(&value) {
+        return image(value, path);
     }
     if !value.is_object() {
         return Err(path.expected("an object", &value));
@@ -83,14 +83,14 @@ fn result(value: Value, path: &JsonPath<'_>) -> Result<Part> {
     fields.nested("functionResponse", |inner| {
         result.call_id = inner.string("id")?.unwrap_or_default();
         result.name = inner.required("name")?;
-        let (said, is_error) = function_output(inner.take("response").unwrap_or_default());
+        let (output, is_error) = function_output(inner.take("response").unwrap_or_default());
         result.is_error = is_error;
-        if !said.is_empty() {
-            result.parts.push(Part::text(said));
+        if !output.is_empty() {
+            result.parts.push(Part::text(output));
         }
         result.parts.extend(inner.each("parts", |value, path| {
-            if is_picture(&value) {
-                return picture(value, path);
+            if is_image(&value) {
+                return image(value, path);
             }
             Ok(opaque(value))
         })?);
@@ -100,7 +100,8 @@ fn result(value: Value, path: &JsonPath<'_>) -> Result<Part> {
     Ok(Part::ToolResult(result))
 }
 
-/// What a function said, and whether that is an error: a text under one of two agreed names, or an object of its own.
+/// Returns a function's output and whether it is an error: a text under one of two conventional names, or an
+/// object.
 fn function_output(response: Value) -> (String, bool) {
     let only = |key: &str| match response.as_object() {
         Some(map) if map.len() == 1 => map.get(key).and_then(Value::as_str),
@@ -124,7 +125,7 @@ fn function_output(response: Value) -> (String, bool) {
     )
 }
 
-fn is_picture(value: &Value) -> bool {
+fn is_image(value: &Value) -> bool {
     let media_type = |key: &str| {
         value
             .pointer(&format!("/{key}/mimeType"))
@@ -134,7 +135,7 @@ fn is_picture(value: &Value) -> bool {
     found.is_some_and(|media_type| media_type.starts_with("image/"))
 }
 
-fn picture(value: Value, path: &JsonPath<'_>) -> Result<Part> {
+fn image(value: Value, path: &JsonPath<'_>) -> Result<Part> {
     let mut fields = Fields::from_value(value, path)?;
     let mut source = ImageSource::Url { url: String::new() };
     fields.nested("inlineData", |inner| {

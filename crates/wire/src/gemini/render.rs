@@ -1,4 +1,4 @@
-//! Gemini: the JSON of a request.
+//! Gemini: rendering of requests.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::{
     ToolChoice, ToolDefinition, ToolResult,
 };
 
-/// Where a client sends a request; streams are asked for as server-sent events.
+/// Returns the path of a request. Streams are requested as server-sent events.
 pub(crate) fn path(request: &ModelRequest) -> String {
     let method = if request.stream {
         "streamGenerateContent?alt=sse"
@@ -33,7 +33,7 @@ pub(crate) fn request(request: &ModelRequest) -> Value {
         .build()
 }
 
-/// The contents; what the user says right after results goes into the same content.
+/// Renders the contents. A user message directly after results is merged into the same content.
 fn contents(messages: &[Message]) -> Vec<Value> {
     let mut list: Vec<Value> = Vec::with_capacity(messages.len());
     let mut after_results = false;
@@ -64,16 +64,16 @@ fn content(message: &Message) -> Value {
 
 fn part(part: &Part) -> Value {
     match part {
-        Part::Text(words) => text(words),
-        Part::Image(image) => picture(image),
+        Part::Text(part) => text(part),
+        Part::Image(image) => image_json(image),
         Part::Reasoning(reasoning) => ObjectBuilder::new()
             .set("text", reasoning.text.as_str())
             .set("thought", true)
             .set_opt("thoughtSignature", reasoning.signature.as_deref())
             .extra(&reasoning.extra)
             .build(),
-        Part::ToolCall(made) => call(made),
-        Part::ToolResult(found) => result(found),
+        Part::ToolCall(part) => call(part),
+        Part::ToolResult(part) => result(part),
         Part::Opaque(opaque) => opaque.value.clone(),
     }
 }
@@ -85,9 +85,9 @@ fn text(text: &Text) -> Value {
         .build()
 }
 
-fn picture(image: &Image) -> Value {
+fn image_json(image: &Image) -> Value {
     let object = match &image.source {
-        // Its type, which the API wants, is in the extra fields by now.
+        // The type, which the API requires, was added to the extra fields.
         ImageSource::Url { url } => ObjectBuilder::new().set("fileData", json!({ "fileUri": url })),
         ImageSource::Inline { media_type, data } => ObjectBuilder::new().set(
             "inlineData",
@@ -107,7 +107,7 @@ fn call(call: &ToolCall) -> Value {
 }
 
 fn result(result: &ToolResult) -> Value {
-    let pictures = result
+    let images = result
         .parts
         .iter()
         .filter(|part| !matches!(part, Part::Text(_)));
@@ -115,31 +115,32 @@ fn result(result: &ToolResult) -> Value {
         .set("id", result.call_id.as_str())
         .set("name", result.name.as_str())
         .set("response", response(result))
-        .set_list("parts", pictures.map(part).collect());
+        .set_list("parts", images.map(part).collect());
     ObjectBuilder::new()
         .set("functionResponse", inner)
         .extra(&result.extra)
         .build()
 }
 
-/// What a function said, which must be an object: its own if it said one, else a text under an agreed name.
+/// Renders a function's output, which must be an object: the output itself if it is one, otherwise a text
+/// under a conventional name.
 fn response(result: &ToolResult) -> Value {
     let text = result.text();
     if result.is_error {
         return json!({ "error": text });
     }
-    let own: Value = serde_json::from_str(&text).unwrap_or_default();
-    let compact = own.to_string();
-    if compact == text && own.is_object() && !is_wrapped(&own) {
-        return own;
+    let parsed: Value = serde_json::from_str(&text).unwrap_or_default();
+    let compact = parsed.to_string();
+    if compact == text && parsed.is_object() && !is_wrapped(&parsed) {
+        return parsed;
     }
     json!({ "output": text })
 }
 
-/// Whether an object would be taken for a wrapped text, or for nothing.
-fn is_wrapped(own: &Value) -> bool {
-    let is_text = |key: &str| own.get(key).is_some_and(Value::is_string);
-    let size = own.as_object().map_or(0, serde_json::Map::len);
+/// Returns `true` if an object would be parsed as a wrapped text, or as empty.
+fn is_wrapped(object: &Value) -> bool {
+    let is_text = |key: &str| object.get(key).is_some_and(Value::is_string);
+    let size = object.as_object().map_or(0, serde_json::Map::len);
     size == 0 || (size == 1 && (is_text("output") || is_text("error")))
 }
 

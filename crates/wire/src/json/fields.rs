@@ -1,11 +1,11 @@
-//! Objects read by taking out what is known.
+//! JSON objects, read by removing the known fields.
 
 use serde_json::{Map, Value};
 
 use super::{JsonPath, Result};
 use crate::Extra;
 
-/// An object whose known fields are taken out one by one. A `null` field counts as absent.
+/// An object whose known fields are removed one by one. A `null` field counts as absent.
 #[derive(Debug)]
 pub(crate) struct Fields<'p> {
     map: Map<String, Value>,
@@ -36,12 +36,12 @@ impl<'p> Fields<'p> {
         self.map.shift_remove(key).filter(|value| !value.is_null())
     }
 
-    /// Puts back what turned out to be beyond the common words.
+    /// Puts back a value that has no common equivalent.
     pub(crate) fn put_back(&mut self, key: &str, value: Value) {
         self.map.insert(key.to_owned(), value);
     }
 
-    /// Gives a field the name we know it by.
+    /// Renames a field to the name used here.
     pub(crate) fn rename(&mut self, from: &str, to: &str) {
         if let Some(value) = self.take(from) {
             self.put_back(to, value);
@@ -79,12 +79,12 @@ impl<'p> Fields<'p> {
             .ok_or_else(|| self.path.key(key).expected("a number", &value))
     }
 
-    /// A count; some clients write it as `4096.0`.
+    /// Takes a count. Some clients write it as `4096.0`.
     pub(crate) fn u64(&mut self, key: &str) -> Result<Option<u64>> {
         let Some(value) = self.take(key) else {
             return Ok(None);
         };
-        let what = "a whole number that is not negative";
+        let what = "a non-negative integer";
         as_whole_number(&value)
             .map(Some)
             .ok_or_else(|| self.path.key(key).expected(what, &value))
@@ -97,10 +97,10 @@ impl<'p> Fields<'p> {
         let number = value.as_i64();
         number
             .map(Some)
-            .ok_or_else(|| self.path.key(key).expected("a whole number", &value))
+            .ok_or_else(|| self.path.key(key).expected("an integer", &value))
     }
 
-    /// Reads each element of a list; an absent list is empty.
+    /// Parses each element of a list. An absent list is empty.
     pub(crate) fn each<T>(
         &mut self,
         key: &str,
@@ -118,7 +118,7 @@ impl<'p> Fields<'p> {
         }
     }
 
-    /// Reads an object inside this one and puts back what is left of it.
+    /// Parses a nested object and puts back its remaining fields.
     pub(crate) fn nested(
         &mut self,
         key: &str,
@@ -137,13 +137,13 @@ impl<'p> Fields<'p> {
         Ok(())
     }
 
-    /// What nobody took.
+    /// Returns the fields that were not taken.
     pub(crate) fn into_extra(self) -> Extra {
         self.map
     }
 }
 
-/// A whole number that is not negative, even if written with a point.
+/// Returns a non-negative integer, also if it is written with a decimal point.
 pub(crate) fn as_whole_number(value: &Value) -> Option<u64> {
     let exact = |f: f64| f.fract() == 0.0 && (0.0..=9e15).contains(&f);
     value
@@ -151,7 +151,7 @@ pub(crate) fn as_whole_number(value: &Value) -> Option<u64> {
         .or_else(|| value.as_f64().filter(|f| exact(*f)).map(|f| f as u64))
 }
 
-/// Reads a string as text.
+/// Parses a string.
 pub(crate) fn string(value: Value, path: &JsonPath<'_>) -> Result<String> {
     match value {
         Value::String(text) => Ok(text),

@@ -1,7 +1,7 @@
-//! Reading JSON with care: a limit on its depth, and errors that name the place.
+//! JSON parsing with a depth limit and errors that name the path.
 //!
-//! An object is read by taking the fields we know out of it; what is left is what we do not know and must keep. Derived
-//! types would need `flatten` for that, which loses the place of an error and the speed besides.
+//! An object is parsed by removing the known fields; the remaining ones are unknown and must be kept. Derived
+//! types would need `flatten` for that, which loses the path of an error and is slower.
 
 mod fields;
 mod object;
@@ -15,18 +15,18 @@ use serde_json::Value;
 
 use crate::WireError;
 
-/// How deep JSON may nest; a tool's schema, the deepest thing that agents send, stays under 20.
+/// The maximum nesting depth of JSON. A tool's schema, the deepest JSON that agents send, stays under 20.
 pub const MAX_DEPTH: usize = 64;
 
 pub(crate) type Result<T> = std::result::Result<T, WireError>;
 
-/// Parses JSON of bounded depth.
+/// Parses JSON with a depth limit.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Value> {
     check_depth(bytes)?;
     serde_json::from_slice(bytes).map_err(|error| WireError::NotJson(error.to_string()))
 }
 
-/// Counts brackets before anything is built, because serde_json's own limit of 128 cannot be lowered.
+/// Counts brackets before parsing, because serde_json's own limit of 128 cannot be lowered.
 fn check_depth(bytes: &[u8]) -> Result<()> {
     let mut depth = 0_usize;
     let mut rest = bytes.iter();
@@ -46,7 +46,7 @@ fn check_depth(bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// What follows the string whose opening quote has just been read.
+/// Returns the bytes after the string whose opening quote was read last.
 fn skip_string(mut bytes: &[u8]) -> &[u8] {
     while let Some(at) = memchr::memchr2(b'"', b'\\', bytes) {
         let step = if bytes[at] == b'"' { 1 } else { 2 };

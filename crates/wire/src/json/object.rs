@@ -1,10 +1,10 @@
-//! Objects written field by field.
+//! JSON objects, built field by field.
 
 use serde_json::{Map, Value};
 
 use crate::Extra;
 
-/// Adds fields to an object where it does not have them; what we wrote ourselves wins.
+/// Adds fields to an object. Existing fields take precedence.
 fn merge(into: &mut Map<String, Value>, extra: &Extra) {
     for (key, value) in extra {
         match (into.get_mut(key), value) {
@@ -17,7 +17,7 @@ fn merge(into: &mut Map<String, Value>, extra: &Extra) {
     }
 }
 
-/// Builds an object field by field, leaving out what is absent.
+/// Builds an object field by field, skipping absent values.
 #[derive(Debug, Default)]
 pub(crate) struct ObjectBuilder(Map<String, Value>);
 
@@ -58,7 +58,7 @@ impl ObjectBuilder {
         }
     }
 
-    /// Adds the fields that came with it.
+    /// Adds extra fields.
     pub(crate) fn extra(mut self, extra: &Extra) -> Self {
         merge(&mut self.0, extra);
         self

@@ -1,4 +1,4 @@
-//! Where in a document a value stands.
+//! The path of a value in a JSON document.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::WireError;
 
-/// Where a value stands. It lives on the stack and is written out only when something is wrong.
+/// The path of a value. It is on the stack and is formatted only for an error.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct JsonPath<'a> {
     parent: Option<&'a JsonPath<'a>>,
@@ -40,7 +40,7 @@ impl<'a> JsonPath<'a> {
         }
     }
 
-    /// An error here.
+    /// Returns an error at this path.
     pub(crate) fn error(&self, problem: impl Into<String>) -> WireError {
         WireError::Field {
             path: self.to_string(),
@@ -48,9 +48,9 @@ impl<'a> JsonPath<'a> {
         }
     }
 
-    /// The error of a value that is not what it should be.
+    /// Returns the error for a value of the wrong type.
     pub(crate) fn expected(&self, what: &str, found: &Value) -> WireError {
-        self.error(format!("expected {what}, found {}", name_of(found)))
+        self.error(format!("expected {what}, found {}", type_name(found)))
     }
 }
 
@@ -71,7 +71,7 @@ impl fmt::Display for JsonPath<'_> {
     }
 }
 
-fn name_of(value: &Value) -> &'static str {
+fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",

@@ -1,9 +1,9 @@
-//! What messages can carry.
+//! Adaptation to what messages supports.
 
 use crate::adapt;
 use crate::{Dialect, ModelRequest, ModelResponse, OutputFormat, Part, Role, Sampling, ToolChoice};
 
-/// The limit for a request without one: the API insists, and every model allows this much.
+/// The token limit for a request without one: the API requires a limit, and every model allows this value.
 const MAX_TOKENS: u64 = 8192;
 
 pub(crate) fn request(request: &mut ModelRequest) {
@@ -17,7 +17,7 @@ pub(crate) fn request(request: &mut ModelRequest) {
     adapt::functions_only(request);
     for message in &mut request.messages {
         if matches!(message.role, Role::System | Role::Developer) {
-            // The operator's later words need a beta that only its own clients ask for.
+            // Later system messages need a beta that only its own clients request.
             message.role = if native { Role::System } else { Role::User };
         }
     }
@@ -36,7 +36,7 @@ pub(crate) fn request(request: &mut ModelRequest) {
     adapt::for_each_orphan_result(request, |result| result.name = String::new());
 }
 
-/// Several calls at once are allowed or not within the choice, which a request without one has to make for it.
+/// Sets the tool choice if needed: parallel calls are part of it, so a request without a choice gets one.
 fn parallel(request: &mut ModelRequest) {
     if request.parallel_tools.is_some() && request.tool_choice.is_none() {
         request.tool_choice = Some(ToolChoice::Auto);
@@ -46,7 +46,7 @@ fn parallel(request: &mut ModelRequest) {
     }
 }
 
-/// A withheld thought is its blob and nothing else, and a call has no blob.
+/// Reduces withheld reasoning to its blob, and removes a call's signature, which this API does not have.
 fn strip_redacted(part: &mut Part) {
     match part {
         Part::Reasoning(reasoning) if reasoning.redacted => reasoning.text = String::new(),

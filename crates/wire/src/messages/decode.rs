@@ -1,4 +1,4 @@
-//! Messages: the events of an answer.
+//! Messages: decoding of responses into events.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::{
     ToolInputKind,
 };
 
-/// Reads the events of one answer.
+/// Decodes the events of one response.
 #[derive(Debug, Default)]
 pub(crate) struct Decoder {
     /// The open blocks by the server's index.
@@ -36,7 +36,7 @@ enum Block {
         input: Value,
         streamed: bool,
     },
-    /// Something of the provider's, with the input that may still come for it.
+    /// A block of the provider's, with its input so far.
     Opaque {
         value: Value,
         input: String,
@@ -71,7 +71,7 @@ impl Decode for Decoder {
                 out.push(ModelEvent::Done);
             }
             "error" => return Err(failure(&event)),
-            // `ping` keeps the line open; what is newer than this code is not for us.
+            // `ping` keeps the connection open; unknown events are ignored.
             _ => {}
         }
         Ok(())
@@ -181,7 +181,7 @@ impl Decoder {
                 streamed,
             }) => {
                 if !streamed {
-                    // A call without arguments may come without a delta.
+                    // A call without arguments may arrive without a delta.
                     let input = if input.is_object() {
                         input.to_string()
                     } else {
@@ -208,7 +208,7 @@ impl Decoder {
     }
 }
 
-/// The events of a whole answer.
+/// Decodes a complete response.
 pub(crate) fn decode_body(body: Value) -> Result<Vec<ModelEvent>, ModelError> {
     if text(&body, "type") == "error" {
         return Err(failure(&body));
@@ -281,7 +281,7 @@ fn opaque(value: Value) -> ModelEvent {
     })
 }
 
-/// A failure inside a stream has only its type to say what status it would have had.
+/// Parses an error inside a stream. Only its type indicates the status it would have had.
 fn failure(event: &Value) -> ModelError {
     let found = error::parse(500, event);
     ModelError {
@@ -290,8 +290,8 @@ fn failure(event: &Value) -> ModelError {
     }
 }
 
-fn stop_reason(word: &str) -> Option<StopReason> {
-    Some(match word {
+fn stop_reason(name: &str) -> Option<StopReason> {
+    Some(match name {
         "" => return None,
         "tool_use" => StopReason::ToolUse,
         "max_tokens" | "model_context_window_exceeded" => StopReason::MaxTokens,
@@ -302,10 +302,12 @@ fn stop_reason(word: &str) -> Option<StopReason> {
     })
 }
 
-/// What was known, overlaid with what is told now: the first half of a stream's usage has the input, the second the output.
-fn merged_usage(known: TokenUsage, told: &Value) -> TokenUsage {
-    let told = |pointer: &str, known: u64| {
-        told.pointer(pointer)
+/// Merges usage into the known values: in a stream, the first event has the input tokens, the last the output
+/// tokens.
+fn merged_usage(known: TokenUsage, update: &Value) -> TokenUsage {
+    let field = |pointer: &str, known: u64| {
+        update
+            .pointer(pointer)
             .and_then(json::as_whole_number)
             .unwrap_or(known)
     };
@@ -314,16 +316,16 @@ fn merged_usage(known: TokenUsage, told: &Value) -> TokenUsage {
             .cache_read_tokens
             .saturating_add(known.cache_write_tokens),
     );
-    let read = told("/cache_read_input_tokens", known.cache_read_tokens);
-    let write = told("/cache_creation_input_tokens", known.cache_write_tokens);
+    let read = field("/cache_read_input_tokens", known.cache_read_tokens);
+    let write = field("/cache_creation_input_tokens", known.cache_write_tokens);
     TokenUsage {
-        input_tokens: told("/input_tokens", known_fresh)
+        input_tokens: field("/input_tokens", known_fresh)
             .saturating_add(read)
             .saturating_add(write),
-        output_tokens: told("/output_tokens", known.output_tokens),
+        output_tokens: field("/output_tokens", known.output_tokens),
         cache_read_tokens: read,
         cache_write_tokens: write,
-        reasoning_tokens: told(
+        reasoning_tokens: field(
             "/output_tokens_details/thinking_tokens",
             known.reasoning_tokens,
         ),

@@ -1,4 +1,4 @@
-//! Messages: an answer from its events.
+//! Messages: encoding of events as a response.
 
 use serde_json::{Value, json};
 
@@ -11,12 +11,12 @@ use crate::{
     ToolInputKind,
 };
 
-/// Writes the events of one answer.
+/// Encodes the events of one response.
 #[derive(Debug)]
 pub(crate) struct Encoder {
-    /// How many blocks have begun.
+    /// The number of started blocks.
     blocks: usize,
-    /// The block of words or thoughts that is open; it is always the newest.
+    /// The open block of text or reasoning; it is always the newest.
     open: Option<OpenBlock>,
     calls: Vec<OpenCall>,
     stop: Option<StopReason>,
@@ -25,9 +25,9 @@ pub(crate) struct Encoder {
 
 #[derive(Debug, Clone, Copy)]
 struct OpenCall {
-    /// Its index among the calls.
+    /// The index among the calls.
     index: usize,
-    /// Its block, which stays open until the call ends.
+    /// The block, which stays open until the call ends.
     block: Option<usize>,
     kind: ToolInputKind,
 }
@@ -68,7 +68,7 @@ impl Encoder {
         );
     }
 
-    /// Ends the open block of words or thoughts.
+    /// Ends the open block of text or reasoning.
     fn close(&mut self, out: &mut FrameWriter) {
         if self.open.take().is_some() {
             send(
@@ -79,7 +79,7 @@ impl Encoder {
         }
     }
 
-    /// Makes sure that such a block is open, and gives its index.
+    /// Ensures that a block of this kind is open, and returns its index.
     fn ensure(&mut self, kind: OpenBlock, out: &mut FrameWriter) -> usize {
         if self.open == Some(kind) {
             return self.blocks - 1;
@@ -133,7 +133,7 @@ impl Encoder {
         }
     }
 
-    /// More of a call's input; plain text goes out as the one string of an object, escaped piece by piece.
+    /// Adds input to a call. Plain text is sent as the only string of an object, escaped chunk by chunk.
     fn call_delta(&mut self, index: usize, input: &str, out: &mut FrameWriter) {
         let Some(call) = self.calls.iter().find(|call| call.index == index) else {
             return;
@@ -234,7 +234,7 @@ impl Encode for Encoder {
     }
 }
 
-/// Sends an event, whose name stands in its data too.
+/// Sends an event. Its name is also in its data.
 fn send(name: &str, mut data: Value, out: &mut FrameWriter) {
     data["type"] = name.into();
     out.send_named(name, &data);
@@ -251,7 +251,7 @@ fn message(id: &str, model: &str, content: Vec<Value>) -> ObjectBuilder {
         .set("stop_sequence", Value::Null)
 }
 
-/// A whole answer.
+/// Encodes a complete response.
 pub(crate) fn encode_body(response: &ModelResponse, _style: ResponseStyle) -> Value {
     let content = response.parts.iter().filter_map(block).collect();
     message(&response.id, &response.model, content)
@@ -295,7 +295,7 @@ fn stop_reason(reason: StopReason) -> &'static str {
     }
 }
 
-/// Anthropic counts the tokens from and to the cache apart from the others.
+/// Renders the usage. Anthropic counts tokens from and to the cache separately.
 fn usage_json(usage: &TokenUsage) -> Value {
     let cached = usage
         .cache_read_tokens

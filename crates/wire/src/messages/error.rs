@@ -1,10 +1,10 @@
-//! Anthropic's failures.
+//! Anthropic's errors.
 
 use serde_json::{Value, json};
 
 use crate::{ErrorKind, ModelError};
 
-/// Anthropic's type for a kind of failure.
+/// Returns Anthropic's type for a kind of error.
 fn error_type(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::InvalidRequest | ErrorKind::ContextOverflow => "invalid_request_error",
@@ -20,7 +20,7 @@ fn error_type(kind: ErrorKind) -> &'static str {
     }
 }
 
-/// The kind that a type stands for; two failures differ from others of their type only in the message.
+/// Returns the kind for a type. Two errors differ from others of their type only in the message.
 fn kind(type_: &str, message: &str) -> Option<ErrorKind> {
     Some(match type_ {
         "invalid_request_error" if message.contains("prompt is too long") => {
@@ -41,26 +41,26 @@ fn kind(type_: &str, message: &str) -> Option<ErrorKind> {
     })
 }
 
-/// A failure from a body `{"type": "error", "error": {…}}`.
+/// Parses an error from a body `{"type": "error", "error": {…}}`.
 pub(crate) fn parse(status: u16, body: &Value) -> ModelError {
     let error = body.get("error").unwrap_or(body);
-    let word = |key: &str| error.get(key).and_then(Value::as_str);
-    let message = word("message").map_or_else(|| error.to_string(), str::to_owned);
-    let found = kind(word("type").unwrap_or_default(), &message);
+    let field = |key: &str| error.get(key).and_then(Value::as_str);
+    let message = field("message").map_or_else(|| error.to_string(), str::to_owned);
+    let found = kind(field("type").unwrap_or_default(), &message);
     ModelError {
         kind: found.unwrap_or(ErrorKind::from_status(status)),
         status,
         message,
-        code: word("type").map(str::to_owned),
+        code: field("type").map(str::to_owned),
         retry_after: None,
     }
 }
 
-/// The body of a failure, and also its event inside a stream.
+/// Renders the body of an error, which is also its event inside a stream.
 pub(crate) fn render(error: &ModelError) -> Value {
     let overflow = error.kind == ErrorKind::ContextOverflow;
     let message = if overflow && !error.message.contains("prompt is too long") {
-        // Its clients know an overflow by these words alone.
+        // Clients recognize a context overflow by this phrase alone.
         format!("prompt is too long: {}", error.message)
     } else {
         error.message.clone()

@@ -1,7 +1,8 @@
 //! Anthropic messages.
 //!
-//! Content comes in blocks with a beginning, deltas and an end; results are blocks of the user's; thoughts are signed and must come
-//! back unchanged; usage is told in two halves and counts cached tokens apart; a failure may arrive inside a good stream.
+//! Content is sent in blocks with a start, deltas and an end; results are blocks of the user; reasoning is
+//! signed and must be returned unchanged; usage is sent in two parts and counts cached tokens separately; an
+//! error may arrive inside a stream.
 
 mod adapt;
 mod decode;
@@ -10,7 +11,7 @@ mod error;
 mod parse;
 mod render;
 
-pub(crate) use adapt::{request as carry_request, response as carry_response};
+pub(crate) use adapt::{request as adapt_request, response as adapt_response};
 pub(crate) use decode::{Decoder, decode_body as decode};
 pub(crate) use encode::{Encoder, encode_body as encode};
 pub(crate) use error::{parse as parse_error, render as render_error};

@@ -1,4 +1,4 @@
-//! Messages: a request from its JSON.
+//! Messages: parsing of requests.
 
 use serde_json::Value;
 
@@ -37,7 +37,7 @@ pub(crate) fn request(body: Value, _route: &Route) -> Result<ModelRequest> {
     Ok(request)
 }
 
-/// The instructions: a string, or a list of text blocks.
+/// Takes the instructions: a string, or a list of text blocks.
 fn system(fields: &mut Fields<'_>) -> Result<Vec<Text>> {
     match fields.take("system") {
         Some(Value::String(text)) if text.is_empty() => Ok(Vec::new()),
@@ -50,7 +50,7 @@ fn system(fields: &mut Fields<'_>) -> Result<Vec<Text>> {
     }
 }
 
-/// A message; one that holds results and words becomes a message of the tools and one of the user.
+/// Parses a message. One that has results and other parts becomes a message of the tools and one of the user.
 fn message(value: Value, path: &JsonPath<'_>) -> Result<Vec<Message>> {
     let mut fields = Fields::from_value(value, path)?;
     let role = match fields.required("role")?.as_str() {
@@ -84,7 +84,7 @@ fn opaque(value: Value) -> Part {
     })
 }
 
-/// A picture; one that lies with the provider under an id stays opaque.
+/// Parses an image. One that is stored at the provider under an id stays opaque.
 fn image(value: Value, path: &JsonPath<'_>) -> Result<Part> {
     let kind = value.pointer("/source/type").and_then(Value::as_str);
     let inline = match kind {
@@ -153,7 +153,7 @@ fn tool_result(value: Value, path: &JsonPath<'_>) -> Result<Part> {
     }))
 }
 
-/// A tool of the client's has a schema; the provider's own have a dated type instead.
+/// Parses a tool. A client's tool has a schema; hosted tools have a dated type instead.
 fn tool(value: Value, path: &JsonPath<'_>) -> Result<ToolDefinition> {
     if value.get("input_schema").is_none() {
         return Ok(ToolDefinition::Hosted(Opaque {

@@ -1,4 +1,4 @@
-//! Messages: the JSON of a request.
+//! Messages: rendering of requests.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::{
     Text, ToolChoice, ToolDefinition, ToolResult,
 };
 
-/// Where a client sends a request.
+/// Returns the path of a request.
 pub(crate) fn path(_request: &ModelRequest) -> String {
     "/v1/messages".to_owned()
 }
@@ -48,7 +48,8 @@ fn text(text: &Text) -> Value {
         .build()
 }
 
-/// The messages; what the user says right after results goes into the same message, as the API wants it.
+/// Renders the messages. A user message directly after results is merged into the same message, as the API
+/// requires.
 fn messages(messages: &[Message]) -> Vec<Value> {
     let mut list: Vec<Value> = Vec::with_capacity(messages.len());
     let mut after_results = false;
@@ -77,7 +78,7 @@ fn message_json(message: &Message) -> Value {
         .build()
 }
 
-/// A plain string where that says it all.
+/// Renders content as a plain string if possible.
 fn content(parts: &[Part]) -> Value {
     match parts {
         [Part::Text(text)] if text.extra.is_empty() => text.text.as_str().into(),
@@ -87,8 +88,8 @@ fn content(parts: &[Part]) -> Value {
 
 fn block(part: &Part) -> Option<Value> {
     Some(match part {
-        Part::Text(words) => text(words),
-        Part::Image(image) => picture(image),
+        Part::Text(part) => text(part),
+        Part::Image(image) => image_block(image),
         Part::Reasoning(reasoning) => thinking(reasoning),
         Part::ToolCall(call) => ObjectBuilder::new()
             .set("type", "tool_use")
@@ -102,7 +103,7 @@ fn block(part: &Part) -> Option<Value> {
     })
 }
 
-fn picture(image: &Image) -> Value {
+fn image_block(image: &Image) -> Value {
     let source = match &image.source {
         ImageSource::Url { url } => json!({ "type": "url", "url": url }),
         ImageSource::Inline { media_type, data } => {

@@ -1,4 +1,4 @@
-//! What Ollama can carry.
+//! Adaptation to what Ollama supports.
 
 use super::media_type;
 use crate::adapt;
@@ -31,14 +31,14 @@ pub(crate) fn request(request: &mut ModelRequest) {
     adapt::link_results(&mut request.messages);
 }
 
-/// A message has one field each for its thought, its words, its pictures and its calls.
+/// Orders the parts: a message has one field each for its reasoning, text, images and calls.
 fn in_field_order(parts: Vec<Part>) -> Vec<Part> {
     let text = crate::message::join_text(&parts);
-    let mut thought = String::new();
+    let mut reasoning_text = String::new();
     let (mut images, mut rest) = (Vec::new(), Vec::new());
     for part in parts {
         match part {
-            Part::Reasoning(reasoning) => thought.push_str(&reasoning.text),
+            Part::Reasoning(reasoning) => reasoning_text.push_str(&reasoning.text),
             Part::Image(found) => images.extend(image(found)),
             Part::ToolCall(mut call) => {
                 call.signature = None;
@@ -48,19 +48,19 @@ fn in_field_order(parts: Vec<Part>) -> Vec<Part> {
             Part::Text(_) | Part::Opaque(_) => {}
         }
     }
-    let thought = Reasoning {
-        text: thought,
+    let reasoning = Reasoning {
+        text: reasoning_text,
         ..Reasoning::default()
     };
     let mut ordered = Vec::new();
-    ordered.extend((!thought.text.is_empty()).then_some(Part::Reasoning(thought)));
+    ordered.extend((!reasoning.text.is_empty()).then_some(Part::Reasoning(reasoning)));
     ordered.extend((!text.is_empty()).then(|| Part::text(text)));
     ordered.append(&mut images);
     ordered.append(&mut rest);
     ordered
 }
 
-/// Pictures travel as bare data: by an address they cannot, and their type is seen from their first bytes.
+/// Reduces an image to its data: Ollama takes no URLs, and the type is derived from the first bytes.
 fn image(image: Image) -> Option<Part> {
     match image.source {
         ImageSource::Url { .. } => None,
@@ -77,7 +77,7 @@ fn image(image: Image) -> Option<Part> {
 pub(crate) fn response(response: &mut ModelResponse) {
     adapt::adapt_common_response(response, Dialect::Ollama);
     adapt::functions_only_response(response);
-    // Words are streamed as they come, so they join without a space between them.
+    // Texts are streamed as they arrive, so they are joined without a separator.
     let text = response.text();
     response.parts.retain(|part| !matches!(part, Part::Text(_)));
     response.parts.insert(0, Part::text(text));

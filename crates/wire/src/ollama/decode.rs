@@ -1,4 +1,4 @@
-//! Ollama: the events of an answer.
+//! Ollama: decoding of responses into events.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::response::call_events;
 use crate::stream::Decode;
 use crate::{ModelError, ModelEvent, StopReason, TokenUsage, ToolCall};
 
-/// Reads the lines of one answer.
+/// Decodes the lines of one response.
 #[derive(Debug, Default)]
 pub(crate) struct Decoder {
     started: bool,
@@ -28,8 +28,8 @@ impl Decode for Decoder {
     }
 }
 
-/// The events of a whole answer, which is one line. It has come to its end unless it says that it has not: `done` is
-/// for streams.
+/// Decodes a complete response, which is one line. It is complete unless `done` is false: `done` is for
+/// streams.
 pub(crate) fn decode_body(body: Value) -> Result<Vec<ModelEvent>, ModelError> {
     let mut out = Vec::new();
     let mut decoder = Decoder::default();
@@ -55,13 +55,13 @@ impl Decoder {
             });
         }
         let message = &line["message"];
-        let thought = text(message, "thinking").to_owned();
-        if !thought.is_empty() {
-            out.push(ModelEvent::ReasoningDelta { text: thought });
+        let reasoning = text(message, "thinking").to_owned();
+        if !reasoning.is_empty() {
+            out.push(ModelEvent::ReasoningDelta { text: reasoning });
         }
-        let words = text(message, "content").to_owned();
-        if !words.is_empty() {
-            out.push(ModelEvent::TextDelta { text: words });
+        let content = text(message, "content").to_owned();
+        if !content.is_empty() {
+            out.push(ModelEvent::TextDelta { text: content });
         }
         for call in list(message, "tool_calls") {
             self.call(call, text(line, "created_at"), out);
@@ -72,7 +72,8 @@ impl Decoder {
         Ok(())
     }
 
-    /// A call. Where the server gives no id, one is made from the answer's time, so that it differs from those of other answers.
+    /// Adds a call. If the server sends no id, one is made from the response's time, so that it differs from
+    /// those of other responses.
     fn call(&mut self, call: &Value, created: &str, out: &mut Vec<ModelEvent>) {
         let id = match text(call, "id") {
             "" => {
@@ -83,7 +84,7 @@ impl Decoder {
         };
         let function = &call["function"];
         let input = match function.get("arguments") {
-            // Some servers write the object as a string; what is in it is the caller's to judge.
+            // Some servers write the object as a string. The caller validates it.
             Some(Value::String(text)) => text.clone(),
             Some(object @ Value::Object(_)) => object.to_string(),
             _ => "{}".to_owned(),
@@ -121,21 +122,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_whole_answer_needs_no_word_that_it_is_done() {
-        let said = decode_body(json!({ "message": { "content": "yes" } })).unwrap();
+    fn decode_body_accepts_missing_done() {
+        let events = decode_body(json!({ "message": { "content": "yes" } })).unwrap();
         assert!(
-            said.contains(&ModelEvent::TextDelta {
+            events.contains(&ModelEvent::TextDelta {
                 text: "yes".to_owned()
             }),
-            "{said:?}"
+            "{events:?}"
         );
-        assert_eq!(said.last(), Some(&ModelEvent::Done));
-        for torn in [
+        assert_eq!(events.last(), Some(&ModelEvent::Done));
+        for incomplete in [
             json!({ "message": { "content": "yes" }, "done": false }),
             json!({ "hello": "there" }),
             json!([1]),
         ] {
-            assert!(decode_body(torn.clone()).is_err(), "{torn}");
+            assert!(decode_body(incomplete.clone()).is_err(), "{incomplete}");
         }
     }
 }

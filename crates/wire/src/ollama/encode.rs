@@ -1,4 +1,4 @@
-//! Ollama: an answer from its events.
+//! Ollama: encoding of events as a response.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::time::rfc3339;
 use crate::tool_calls::CallBuffer;
 use crate::{ModelEvent, ModelResponse, Part, ResponseStyle, StopReason, TokenUsage, ToolCall};
 
-/// Writes the lines of one answer.
+/// Encodes the lines of one response.
 #[derive(Debug)]
 pub(crate) struct Encoder {
     created: String,
@@ -32,7 +32,7 @@ impl Encoder {
     }
 
     fn line(&self, message: ObjectBuilder, out: &mut FrameWriter) {
-        let line = answer(&self.model, &self.created, message).set("done", false);
+        let line = envelope(&self.model, &self.created, message).set("done", false);
         out.send(&line.build());
     }
 
@@ -46,7 +46,7 @@ impl Encoder {
         let left = self.calls.drain();
         self.send_calls(left, out);
         let stop = self.stop.unwrap_or(StopReason::EndTurn);
-        let line = answer(&self.model, &self.created, message(""));
+        let line = envelope(&self.model, &self.created, message(""));
         out.send(&end(line, stop, &self.usage).build());
     }
 }
@@ -83,24 +83,24 @@ impl Encode for Encoder {
             ModelEvent::Stop { reason } => self.stop = Some(*reason),
             ModelEvent::Error(failure) => out.send(&error::render(failure)),
             ModelEvent::Done => self.done(out),
-            // Without a word here: signatures, and what other APIs add.
+            // Not supported by this API: signatures, and values of other APIs.
             ModelEvent::ReasoningEnd { .. } | ModelEvent::Opaque(_) => {}
         }
     }
 }
 
-/// A whole answer.
+/// Encodes a complete response.
 pub(crate) fn encode_body(response: &ModelResponse, style: ResponseStyle) -> Value {
-    let thought = response.parts.iter().find_map(|part| match part {
+    let reasoning = response.parts.iter().find_map(|part| match part {
         Part::Reasoning(reasoning) => Some(reasoning.text.as_str()),
         _ => None,
     });
-    let said = message(&response.text())
-        .set_opt("thinking", thought)
+    let message = message(&response.text())
+        .set_opt("thinking", reasoning)
         .set_list("tool_calls", response.calls().map(call_json).collect());
-    let answer = answer(&response.model, &rfc3339(style.created), said);
+    let envelope = envelope(&response.model, &rfc3339(style.created), message);
     end(
-        answer,
+        envelope,
         response.stop_or_implied(),
         &response.usage.unwrap_or_default(),
     )
@@ -113,20 +113,21 @@ fn message(text: &str) -> ObjectBuilder {
         .set("content", text)
 }
 
-fn answer(model: &str, created: &str, message: ObjectBuilder) -> ObjectBuilder {
+fn envelope(model: &str, created: &str, message: ObjectBuilder) -> ObjectBuilder {
     ObjectBuilder::new()
         .set("model", model)
         .set("created_at", created)
         .set("message", message)
 }
 
-/// The last line. Its durations are zero: nothing here has a clock, and no client decides by them.
-fn end(answer: ObjectBuilder, stop: StopReason, usage: &TokenUsage) -> ObjectBuilder {
+/// Adds the fields of the last line. Its durations are zero: this crate has no clock, and no client depends
+/// on them.
+fn end(envelope: ObjectBuilder, stop: StopReason, usage: &TokenUsage) -> ObjectBuilder {
     let reason = match stop {
         StopReason::MaxTokens => "length",
         _ => "stop",
     };
-    answer
+    envelope
         .set("done", true)
         .set("done_reason", reason)
         .set("total_duration", 0)

@@ -1,10 +1,10 @@
-//! Ollama's failures: a message and nothing else.
+//! Ollama's errors, which are a message only.
 
 use serde_json::{Value, json};
 
 use crate::{ErrorKind, ModelError};
 
-/// A failure from a body `{"error": "…"}`.
+/// Parses an error from a body `{"error": "…"}`.
 pub(crate) fn parse(status: u16, body: &Value) -> ModelError {
     let error = body.get("error").unwrap_or(body);
     let message = error
@@ -24,7 +24,7 @@ pub(crate) fn parse(status: u16, body: &Value) -> ModelError {
     }
 }
 
-/// The body of a failure, and also its line inside a stream.
+/// Renders the body of an error, which is also its line inside a stream.
 pub(crate) fn render(error: &ModelError) -> Value {
     let overflow = error.kind == ErrorKind::ContextOverflow;
     if overflow && !error.message.contains("context length") {

@@ -1,7 +1,8 @@
-//! Ollama's own `/api/chat`.
+//! Ollama's native `/api/chat`.
 //!
-//! One JSON object per line. Arguments are objects, older servers give calls no ids (they are made from the answer's time and
-//! the call's place), pictures hang on the message without a media type, and `format` is the schema itself.
+//! One JSON object per line. Arguments are objects. Older servers send calls without ids; ids are made from
+//! the response's time and the call's position. Images are fields of the message without a media type, and
+//! `format` is the schema itself.
 
 mod adapt;
 mod decode;
@@ -10,14 +11,14 @@ mod error;
 mod parse;
 mod render;
 
-pub(crate) use adapt::{request as carry_request, response as carry_response};
+pub(crate) use adapt::{request as adapt_request, response as adapt_response};
 pub(crate) use decode::{Decoder, decode_body as decode};
 pub(crate) use encode::{Encoder, encode_body as encode};
 pub(crate) use error::{parse as parse_error, render as render_error};
 pub(crate) use parse::request as parse_request;
 pub(crate) use render::{path, request as render_request};
 
-/// The type of a picture, seen from the beginning of its base64: here it travels without one.
+/// Returns the type of an image, derived from the start of its base64 data, because Ollama sends none.
 fn media_type(data: &str) -> &'static str {
     match data.get(..4) {
         Some("/9j/") => "image/jpeg",

@@ -1,4 +1,4 @@
-//! Ollama: a request from its JSON.
+//! Ollama: parsing of requests.
 
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ pub(crate) fn request(body: Value, _route: &Route) -> Result<ModelRequest> {
     request.tools = fields.each("tools", tool)?;
     request.output = match fields.take("format") {
         None => OutputFormat::Text,
-        Some(Value::String(word)) if word.is_empty() => OutputFormat::Text,
+        Some(Value::String(format)) if format.is_empty() => OutputFormat::Text,
         Some(Value::String(_)) => OutputFormat::Json,
         Some(schema) => OutputFormat::JsonSchema(JsonSchema {
             schema,
@@ -31,7 +31,7 @@ pub(crate) fn request(body: Value, _route: &Route) -> Result<ModelRequest> {
         }),
     };
     fields.nested("options", |options| sampling(options, &mut request))?;
-    // Unlike everywhere else, an answer is streamed unless the request says no.
+    // Unlike in the other APIs, a response is streamed unless the request disables it.
     request.stream = fields.bool("stream")?.unwrap_or(true);
     request.stream_usage = request.stream;
     request.extra = fields.into_extra();
@@ -51,7 +51,7 @@ fn sampling(options: &mut Fields<'_>, request: &mut ModelRequest) -> Result<()> 
         options.put_back("stop", vec![one].into());
     }
     sampling.stop = options.each("stop", json::string)?;
-    // A negative number means "no limit" or "until the context is full", for which there is no common word.
+    // A negative number means "no limit" or "until the context is full", which has no common equivalent.
     if options
         .peek("num_predict")
         .is_some_and(|n| json::as_whole_number(n).is_some())
@@ -70,9 +70,9 @@ fn message(value: Value, path: &JsonPath<'_>) -> Result<Message> {
         "tool" => Role::Tool,
         other => return Err(path.key("role").error(format!("unknown role `{other}`"))),
     };
-    let thought = fields.string("thinking")?.filter(|text| !text.is_empty());
+    let reasoning = fields.string("thinking")?.filter(|text| !text.is_empty());
     let mut parts: Vec<Part> = Vec::new();
-    parts.extend(thought.map(|text| {
+    parts.extend(reasoning.map(|text| {
         Part::Reasoning(Reasoning {
             text,
             ..Reasoning::default()

@@ -1,4 +1,4 @@
-//! Ollama: the JSON of a request.
+//! Ollama: rendering of requests.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::{
     ToolDefinition, ToolResult,
 };
 
-/// Where a client sends a request.
+/// Returns the path of a request.
 pub(crate) fn path(_request: &ModelRequest) -> String {
     "/api/chat".to_owned()
 }
@@ -75,7 +75,7 @@ fn result(result: &ToolResult) -> Value {
 }
 
 fn message_json(role: &str, parts: &[Part]) -> ObjectBuilder {
-    let thought = parts.iter().find_map(|part| match part {
+    let reasoning = parts.iter().find_map(|part| match part {
         Part::Reasoning(reasoning) => Some(reasoning.text.as_str()),
         _ => None,
     });
@@ -93,7 +93,7 @@ fn message_json(role: &str, parts: &[Part]) -> ObjectBuilder {
     ObjectBuilder::new()
         .set("role", role)
         .set("content", crate::message::join_text(parts))
-        .set_opt("thinking", thought)
+        .set_opt("thinking", reasoning)
         .set_list("images", images.collect())
         .set_list("tool_calls", calls.collect())
 }

@@ -1,11 +1,11 @@
-//! What responses can carry.
+//! Adaptation to what responses supports.
 
 use crate::adapt;
 use crate::{
     Dialect, Extra, ModelRequest, ModelResponse, OutputFormat, Part, Role, Sampling, StopReason,
 };
 
-/// The name of a schema that has none: OpenAI insists on one.
+/// The name of a schema without one: OpenAI requires a name.
 const SCHEMA_NAME: &str = "answer";
 
 pub(crate) fn request(request: &mut ModelRequest) {
@@ -28,7 +28,7 @@ pub(crate) fn request(request: &mut ModelRequest) {
     }
 }
 
-/// Items have no message around them: the assistant's messages that follow one another are one.
+/// Joins consecutive assistant messages, because items are not grouped into messages.
 fn join_assistants(request: &mut ModelRequest) {
     let mut joined: Vec<crate::Message> = Vec::with_capacity(request.messages.len());
     for mut message in std::mem::take(&mut request.messages) {
@@ -46,7 +46,8 @@ fn join_assistants(request: &mut ModelRequest) {
     request.messages = joined;
 }
 
-/// A thought's blob has a place here, a call's has none, and nothing is marked as withheld.
+/// Removes a call's signature and the redaction mark, which this API does not have. Reasoning keeps its
+/// signature.
 fn strip_signatures(part: &mut Part) {
     match part {
         Part::ToolCall(call) => call.signature = None,

@@ -1,4 +1,4 @@
-//! Responses: the events of an answer.
+//! Responses: decoding of responses into events.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use crate::lenient::{MAX_CALLS, check_limit, count, list, text};
 use crate::stream::Decode;
 use crate::{Dialect, ModelError, ModelEvent, Opaque, StopReason, TokenUsage, ToolInputKind};
 
-/// Reads the events of one answer.
+/// Decodes the events of one response.
 #[derive(Debug, Default)]
 pub(crate) struct Decoder {
     started: bool,
-    /// What has been told of each item, by its place.
+    /// The state of each open item, by its output index.
     items: BTreeMap<u64, Item>,
     calls: usize,
     refused: bool,
@@ -24,8 +24,8 @@ pub(crate) struct Decoder {
 struct Item {
     /// The index among the calls, for a call.
     call: Option<usize>,
-    /// Whether any of its content has come as a delta.
-    told: bool,
+    /// `true` if any of its content arrived as a delta.
+    emitted: bool,
 }
 
 impl Decode for Decoder {
@@ -39,31 +39,33 @@ impl Decode for Decoder {
             return Ok(());
         }
         let event = json::parse(data).map_err(ModelError::protocol)?;
-        let place = count(&event, "/output_index");
+        let output_index = count(&event, "/output_index");
         let kind = text(&event, "type");
         if !matches!(kind, "response.failed" | "error") {
             self.start(&event["response"], out);
         }
         match kind {
-            "response.output_item.added" => self.added(place, &event["item"], out),
-            "response.output_item.done" => self.item_done(place, &event["item"], out),
-            "response.output_text.delta" => self.push_text(place, text(&event, "delta"), out),
+            "response.output_item.added" => self.added(output_index, &event["item"], out),
+            "response.output_item.done" => self.item_done(output_index, &event["item"], out),
+            "response.output_text.delta" => {
+                self.push_text(output_index, text(&event, "delta"), out)
+            }
             "response.refusal.delta" => {
                 self.refused = true;
-                self.push_text(place, text(&event, "delta"), out);
+                self.push_text(output_index, text(&event, "delta"), out);
             }
             "response.reasoning_summary_part.added" if count(&event, "/summary_index") > 0 => {
-                self.push_reasoning(place, "\n\n", out);
+                self.push_reasoning(output_index, "\n\n", out);
             }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                self.push_reasoning(place, text(&event, "delta"), out);
+                self.push_reasoning(output_index, text(&event, "delta"), out);
             }
             "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta" => {
-                self.input(place, text(&event, "delta"), out);
+                self.input(output_index, text(&event, "delta"), out);
             }
             "response.completed" | "response.incomplete" => self.end(&event["response"], out),
             "response.failed" | "error" => return Err(error::from_event(&event)),
-            // The rest repeats what has been told, or is newer than this code.
+            // Other events repeat what was already emitted, or are unknown.
             _ => {}
         }
         check_limit(MAX_CALLS, self.items.len(), "open items")
@@ -80,7 +82,7 @@ impl Decoder {
         }
     }
 
-    fn added(&mut self, place: u64, item: &Value, out: &mut Vec<ModelEvent>) {
+    fn added(&mut self, output_index: u64, item: &Value, out: &mut Vec<ModelEvent>) {
         let kind = match text(item, "type") {
             "function_call" => ToolInputKind::Function,
             "custom_tool_call" => ToolInputKind::Freeform,
@@ -88,7 +90,7 @@ impl Decoder {
         };
         let index = self.calls;
         self.calls += 1;
-        self.items.entry(place).or_default().call = Some(index);
+        self.items.entry(output_index).or_default().call = Some(index);
         out.push(ModelEvent::ToolCallStart {
             index,
             id: text(item, "call_id").to_owned(),
@@ -98,59 +100,59 @@ impl Decoder {
         });
     }
 
-    /// Marks that something of an item has been told.
-    fn mark_emitted(&mut self, place: u64) -> &mut Item {
-        let item = self.items.entry(place).or_default();
-        item.told = true;
+    /// Marks that content of an item was emitted.
+    fn mark_emitted(&mut self, output_index: u64) -> &mut Item {
+        let item = self.items.entry(output_index).or_default();
+        item.emitted = true;
         item
     }
 
-    fn push_text(&mut self, place: u64, text: &str, out: &mut Vec<ModelEvent>) {
+    fn push_text(&mut self, output_index: u64, text: &str, out: &mut Vec<ModelEvent>) {
         if !text.is_empty() {
-            self.mark_emitted(place);
+            self.mark_emitted(output_index);
             let text = text.to_owned();
             out.push(ModelEvent::TextDelta { text });
         }
     }
 
-    fn push_reasoning(&mut self, place: u64, text: &str, out: &mut Vec<ModelEvent>) {
+    fn push_reasoning(&mut self, output_index: u64, text: &str, out: &mut Vec<ModelEvent>) {
         if !text.is_empty() {
-            self.mark_emitted(place);
+            self.mark_emitted(output_index);
             let text = text.to_owned();
             out.push(ModelEvent::ReasoningDelta { text });
         }
     }
 
-    fn input(&mut self, place: u64, input: &str, out: &mut Vec<ModelEvent>) {
+    fn input(&mut self, output_index: u64, input: &str, out: &mut Vec<ModelEvent>) {
         if input.is_empty() {
             return;
         }
-        if let Some(index) = self.mark_emitted(place).call {
+        if let Some(index) = self.mark_emitted(output_index).call {
             let input = input.to_owned();
             out.push(ModelEvent::ToolCallDelta { index, input });
         }
     }
 
-    /// An item is complete. A server that sends few deltas tells all of it only here.
-    fn item_done(&mut self, place: u64, item: &Value, out: &mut Vec<ModelEvent>) {
+    /// Completes an item. A server that sends few deltas sends all of its content only here.
+    fn item_done(&mut self, output_index: u64, item: &Value, out: &mut Vec<ModelEvent>) {
         let is_call = matches!(text(item, "type"), "function_call" | "custom_tool_call");
-        if is_call && !self.items.contains_key(&place) {
-            self.added(place, item, out);
+        if is_call && !self.items.contains_key(&output_index) {
+            self.added(output_index, item, out);
         }
-        let told = self.items.remove(&place).unwrap_or_default();
+        let state = self.items.remove(&output_index).unwrap_or_default();
         match text(item, "type") {
-            "message" if !told.told => {
+            "message" if !state.emitted => {
                 for part in list(item, "content") {
                     self.refused |= text(part, "type") == "refusal";
-                    self.push_text(place, text(part, "text"), out);
-                    self.push_text(place, text(part, "refusal"), out);
+                    self.push_text(output_index, text(part, "text"), out);
+                    self.push_text(output_index, text(part, "refusal"), out);
                 }
             }
             "message" => {}
-            "reasoning" => self.reasoning_done(place, item, told.told, out),
+            "reasoning" => self.reasoning_done(output_index, item, state.emitted, out),
             "function_call" | "custom_tool_call" => {
-                let Some(index) = told.call else { return };
-                if !told.told {
+                let Some(index) = state.call else { return };
+                if !state.emitted {
                     let input = format!("{}{}", text(item, "arguments"), text(item, "input"));
                     out.push(ModelEvent::ToolCallDelta { index, input });
                 }
@@ -163,8 +165,14 @@ impl Decoder {
         }
     }
 
-    fn reasoning_done(&mut self, place: u64, item: &Value, told: bool, out: &mut Vec<ModelEvent>) {
-        if !told {
+    fn reasoning_done(
+        &mut self,
+        output_index: u64,
+        item: &Value,
+        emitted: bool,
+        out: &mut Vec<ModelEvent>,
+    ) {
+        if !emitted {
             let texts = |key: &str| -> Vec<&str> {
                 list(item, key)
                     .iter()
@@ -172,12 +180,12 @@ impl Decoder {
                     .collect()
             };
             let summary = texts("summary");
-            let shown = if summary.is_empty() {
+            let texts = if summary.is_empty() {
                 texts("content")
             } else {
                 summary
             };
-            self.push_reasoning(place, &shown.join("\n\n"), out);
+            self.push_reasoning(output_index, &texts.join("\n\n"), out);
         }
         let signature = text(item, "encrypted_content");
         out.push(ModelEvent::ReasoningEnd {
@@ -193,8 +201,8 @@ impl Decoder {
         if let Some(found) = response.get("usage").filter(|usage| usage.is_object()) {
             out.push(ModelEvent::Usage(usage(found)));
         }
-        let why = response.pointer("/incomplete_details/reason");
-        let reason = match why.and_then(Value::as_str) {
+        let details = response.pointer("/incomplete_details/reason");
+        let reason = match details.and_then(Value::as_str) {
             Some("content_filter") => StopReason::Refusal,
             Some(_) => StopReason::MaxTokens,
             None if self.refused => StopReason::Refusal,
@@ -206,7 +214,7 @@ impl Decoder {
     }
 }
 
-/// The events of a whole answer, which is told like a stream that held everything back.
+/// Decodes a complete response, which is handled like a stream without deltas.
 pub(crate) fn decode_body(body: Value) -> Result<Vec<ModelEvent>, ModelError> {
     if body.get("error").is_some_and(|error| !error.is_null()) {
         return Err(error::from_event(&body));
@@ -214,8 +222,8 @@ pub(crate) fn decode_body(body: Value) -> Result<Vec<ModelEvent>, ModelError> {
     let mut decoder = Decoder::default();
     let mut out = Vec::new();
     decoder.start(&body, &mut out);
-    for (place, item) in list(&body, "output").iter().enumerate() {
-        decoder.item_done(place as u64, item, &mut out);
+    for (at, item) in list(&body, "output").iter().enumerate() {
+        decoder.item_done(at as u64, item, &mut out);
     }
     decoder.end(&body, &mut out);
     Ok(out)

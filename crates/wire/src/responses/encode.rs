@@ -1,4 +1,4 @@
-//! Responses: an answer from its events.
+//! Responses: encoding of events as a response.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::{
     Dialect, ModelError, ModelEvent, ModelResponse, Part, ResponseStyle, StopReason, TokenUsage,
 };
 
-/// Writes the numbered events of one answer.
+/// Encodes the numbered events of one response.
 #[derive(Debug)]
 pub(crate) struct Encoder {
     style: ResponseStyle,
@@ -47,8 +47,11 @@ impl Encoder {
 
     fn done(&mut self, out: &mut FrameWriter) {
         self.output.close_all(out);
-        let (status, why) = status(self.stop.unwrap_or(StopReason::EndTurn));
-        let response = self.response(status).set("incomplete_details", why).build();
+        let (status, details) = status(self.stop.unwrap_or(StopReason::EndTurn));
+        let response = self
+            .response(status)
+            .set("incomplete_details", details)
+            .build();
         let name = format!("response.{status}");
         self.output
             .send(&name, json!({ "response": response }), out);
@@ -79,7 +82,7 @@ impl Encode for Encoder {
                 redacted,
             } => {
                 if *redacted {
-                    // A withheld thought is an item of its own.
+                    // Withheld reasoning is a separate item.
                     self.output.end_reasoning(None, out);
                 }
                 self.output.end_reasoning(signature.as_deref(), out);
@@ -108,17 +111,17 @@ impl Encode for Encoder {
     }
 }
 
-/// A whole answer.
-pub(crate) fn encode_body(answer: &ModelResponse, style: ResponseStyle) -> Value {
-    let (status, why) = status(answer.stop_or_implied());
-    let parts = answer.parts.iter().enumerate();
+/// Encodes a complete response.
+pub(crate) fn encode_body(model_response: &ModelResponse, style: ResponseStyle) -> Value {
+    let (status, details) = status(model_response.stop_or_implied());
+    let parts = model_response.parts.iter().enumerate();
     let output: Vec<Value> = parts
-        .filter_map(|(at, part)| item(&answer.id, at, part))
+        .filter_map(|(at, part)| item(&model_response.id, at, part))
         .collect();
-    response(&answer.id, &answer.model, style, status)
+    response(&model_response.id, &model_response.model, style, status)
         .set("output", output)
-        .set("usage", answer.usage.as_ref().map(usage_json))
-        .set("incomplete_details", why)
+        .set("usage", model_response.usage.as_ref().map(usage_json))
+        .set("incomplete_details", details)
         .build()
 }
 
@@ -126,8 +129,8 @@ fn item(response: &str, at: usize, part: &Part) -> Option<Value> {
     let id = |prefix: &str| items::item_id(response, prefix, at);
     Some(match part {
         Part::Text(text) => message_item(&id("msg"), &text.text),
-        Part::Reasoning(thought) => {
-            reasoning_item(&id("rs"), &thought.text, thought.signature.as_deref())
+        Part::Reasoning(reasoning) => {
+            reasoning_item(&id("rs"), &reasoning.text, reasoning.signature.as_deref())
         }
         Part::ToolCall(call) => call_item(&id(items::call_prefix(call.kind)), call, "completed"),
         Part::Opaque(opaque) => opaque.value.clone(),
@@ -135,7 +138,7 @@ fn item(response: &str, at: usize, part: &Part) -> Option<Value> {
     })
 }
 
-/// The fields that every response has, whether it says something or not: the official clients want them.
+/// Sets the fields that every response has, even if empty: the official clients require them.
 fn response(id: &str, model: &str, style: ResponseStyle, status: &str) -> ObjectBuilder {
     ObjectBuilder::new()
         .set("id", id)

@@ -1,4 +1,4 @@
-//! Responses: the output items of an answer, told piece by piece.
+//! Responses: the output items of a streamed response.
 
 use std::collections::BTreeMap;
 
@@ -8,24 +8,24 @@ use crate::frame::FrameWriter;
 use crate::json::ObjectBuilder;
 use crate::{ToolCall, ToolInputKind};
 
-/// The items of one streamed answer: those done, and those still open.
+/// The items of one streamed response: finished and open ones.
 #[derive(Debug, Default)]
 pub(super) struct OutputItems {
     response: String,
     sequence: u64,
-    /// How many items have begun.
-    begun: usize,
+    /// The number of started items.
+    started: usize,
     done: BTreeMap<usize, Value>,
-    /// The item of words or thoughts that is open.
+    /// The open item of text or reasoning.
     open: Option<OpenItem>,
-    /// The open calls, each with its place among the items.
+    /// The open calls, each with its call index and output index.
     calls: Vec<(usize, usize, ToolCall)>,
 }
 
 #[derive(Debug)]
 struct OpenItem {
     is_text: bool,
-    place: usize,
+    output_index: usize,
     id: String,
     text: String,
 }
@@ -39,12 +39,12 @@ impl OutputItems {
         id.clone_into(&mut self.response);
     }
 
-    /// The items that are done, in order.
+    /// Returns the finished items, in order.
     pub(super) fn items(&self) -> Vec<Value> {
         self.done.values().cloned().collect()
     }
 
-    /// Sends an event under its name and number.
+    /// Sends an event with its name and sequence number.
     pub(super) fn send(&mut self, name: &str, mut data: Value, out: &mut FrameWriter) {
         data["type"] = name.into();
         data["sequence_number"] = self.sequence.into();
@@ -53,17 +53,16 @@ impl OutputItems {
     }
 
     pub(super) fn text(&mut self, delta: &str, out: &mut FrameWriter) {
-        let (place, id) = self.ensure(true, delta, out);
+        let (output_index, id) = self.ensure(true, delta, out);
         let data = json!({
-            "item_id": id, "output_index": place, "content_index": 0, "delta": delta, "logprobs": [],
+            "item_id": id, "output_index": output_index, "content_index": 0, "delta": delta, "logprobs": [],
         });
         self.send("response.output_text.delta", data, out);
     }
 
     pub(super) fn push_reasoning(&mut self, delta: &str, out: &mut FrameWriter) {
-        let (place, id) = self.ensure(false, delta, out);
-        let data =
-            json!({ "item_id": id, "output_index": place, "summary_index": 0, "delta": delta });
+        let (output_index, id) = self.ensure(false, delta, out);
+        let data = json!({ "item_id": id, "output_index": output_index, "summary_index": 0, "delta": delta });
         self.send("response.reasoning_summary_text.delta", data, out);
     }
 
@@ -79,19 +78,23 @@ impl OutputItems {
 
     pub(super) fn opaque(&mut self, item: &Value, out: &mut FrameWriter) {
         self.close(None, out);
-        let place = self.open_item(item, out);
-        self.finish(place, item.clone(), out);
+        let output_index = self.open_item(item, out);
+        self.finish(output_index, item.clone(), out);
     }
 
-    /// Makes sure that an item of words or of thoughts is open, adds to it, and gives its place and id.
+    /// Ensures that an item of text or reasoning is open, appends to it, and returns its output index and id.
     fn ensure(&mut self, is_text: bool, delta: &str, out: &mut FrameWriter) -> (usize, String) {
         if let Some(open) = self.open.as_mut().filter(|open| open.is_text == is_text) {
             open.text.push_str(delta);
-            return (open.place, open.id.clone());
+            return (open.output_index, open.id.clone());
         }
         self.close(None, out);
-        let place = self.begun;
-        let id = item_id(&self.response, if is_text { "msg" } else { "rs" }, place);
+        let output_index = self.started;
+        let id = item_id(
+            &self.response,
+            if is_text { "msg" } else { "rs" },
+            output_index,
+        );
         let (item, name, part) = if is_text {
             let item = json!({
                 "type": "message", "id": id, "role": "assistant", "status": "in_progress", "content": [],
@@ -104,21 +107,21 @@ impl OutputItems {
             (item, "response.reasoning_summary_part.added", part)
         };
         self.open_item(&item, out);
-        self.send_of(name, place, &id, part, out);
+        self.send_for_item(name, output_index, &id, part, out);
         self.open = Some(OpenItem {
             is_text,
-            place,
+            output_index,
             id: id.clone(),
             text: delta.to_owned(),
         });
-        (place, id)
+        (output_index, id)
     }
 
-    /// Ends the open item of words or thoughts.
+    /// Ends the open item of text or reasoning.
     fn close(&mut self, signature: Option<&str>, out: &mut FrameWriter) {
         let Some(OpenItem {
             is_text,
-            place,
+            output_index,
             id,
             text,
         }) = self.open.take()
@@ -127,30 +130,30 @@ impl OutputItems {
         };
         let item = if is_text {
             let data = json!({ "content_index": 0, "text": text, "logprobs": [] });
-            self.send_of("response.output_text.done", place, &id, data, out);
+            self.send_for_item("response.output_text.done", output_index, &id, data, out);
             let data = json!({ "content_index": 0, "part": output_text(&text) });
-            self.send_of("response.content_part.done", place, &id, data, out);
+            self.send_for_item("response.content_part.done", output_index, &id, data, out);
             message_item(&id, &text)
         } else {
             let data = json!({ "summary_index": 0, "text": text });
-            self.send_of(
+            self.send_for_item(
                 "response.reasoning_summary_text.done",
-                place,
+                output_index,
                 &id,
                 data,
                 out,
             );
             let data = json!({ "summary_index": 0, "part": summary_text(&text) });
-            self.send_of(
+            self.send_for_item(
                 "response.reasoning_summary_part.done",
-                place,
+                output_index,
                 &id,
                 data,
                 out,
             );
             reasoning_item(&id, &text, signature)
         };
-        self.finish(place, item, out);
+        self.finish(output_index, item, out);
     }
 
     pub(super) fn call(
@@ -168,38 +171,38 @@ impl OutputItems {
             kind,
             ..ToolCall::default()
         };
-        let item_id = item_id(&self.response, call_prefix(kind), self.begun);
-        let place = self.open_item(&call_item(&item_id, &call, "in_progress"), out);
-        self.calls.push((index, place, call));
+        let item_id = item_id(&self.response, call_prefix(kind), self.started);
+        let output_index = self.open_item(&call_item(&item_id, &call, "in_progress"), out);
+        self.calls.push((index, output_index, call));
     }
 
     pub(super) fn call_input(&mut self, index: usize, delta: &str, out: &mut FrameWriter) {
         let found = self.calls.iter_mut().find(|(call, ..)| *call == index);
-        let Some((_, place, call)) = found else {
+        let Some((_, output_index, call)) = found else {
             return;
         };
         call.input.push_str(delta);
-        let (place, kind) = (*place, call.kind);
-        let id = item_id(&self.response, call_prefix(kind), place);
+        let (output_index, kind) = (*output_index, call.kind);
+        let id = item_id(&self.response, call_prefix(kind), output_index);
         let name = match kind {
             ToolInputKind::Function => "response.function_call_arguments.delta",
             ToolInputKind::Freeform => "response.custom_tool_call_input.delta",
         };
-        self.send_of(name, place, &id, json!({ "delta": delta }), out);
+        self.send_for_item(name, output_index, &id, json!({ "delta": delta }), out);
     }
 
     pub(super) fn call_end(&mut self, index: usize, out: &mut FrameWriter) {
         let Some(at) = self.calls.iter().position(|(call, ..)| *call == index) else {
             return;
         };
-        let (_, place, call) = self.calls.remove(at);
-        let id = item_id(&self.response, call_prefix(call.kind), place);
+        let (_, output_index, call) = self.calls.remove(at);
+        let id = item_id(&self.response, call_prefix(call.kind), output_index);
         let (name, key) = match call.kind {
             ToolInputKind::Function => ("response.function_call_arguments.done", "arguments"),
             ToolInputKind::Freeform => ("response.custom_tool_call_input.done", "input"),
         };
-        self.send_of(name, place, &id, json!({ key: call.input }), out);
-        self.finish(place, call_item(&id, &call, "completed"), out);
+        self.send_for_item(name, output_index, &id, json!({ key: call.input }), out);
+        self.finish(output_index, call_item(&id, &call, "completed"), out);
     }
 
     pub(super) fn close_all(&mut self, out: &mut FrameWriter) {
@@ -210,38 +213,38 @@ impl OutputItems {
     }
 
     fn open_item(&mut self, item: &Value, out: &mut FrameWriter) -> usize {
-        let place = self.begun;
-        self.begun += 1;
-        let data = json!({ "output_index": place, "item": item });
+        let output_index = self.started;
+        self.started += 1;
+        let data = json!({ "output_index": output_index, "item": item });
         self.send("response.output_item.added", data, out);
-        place
+        output_index
     }
 
-    fn finish(&mut self, place: usize, item: Value, out: &mut FrameWriter) {
-        let data = json!({ "output_index": place, "item": item });
+    fn finish(&mut self, output_index: usize, item: Value, out: &mut FrameWriter) {
+        let data = json!({ "output_index": output_index, "item": item });
         self.send("response.output_item.done", data, out);
-        self.done.insert(place, item);
+        self.done.insert(output_index, item);
     }
 
     /// Sends an event about one item.
-    fn send_of(
+    fn send_for_item(
         &mut self,
         name: &str,
-        place: usize,
+        output_index: usize,
         id: &str,
         mut data: Value,
         out: &mut FrameWriter,
     ) {
         data["item_id"] = id.into();
-        data["output_index"] = place.into();
+        data["output_index"] = output_index.into();
         self.send(name, data, out);
     }
 }
 
-/// An id for an item, made from the response's and the item's place.
-pub(super) fn item_id(response: &str, prefix: &str, place: usize) -> String {
+/// Returns an id for an item, made from the response's id and the item's output index.
+pub(super) fn item_id(response: &str, prefix: &str, output_index: usize) -> String {
     let response = response.strip_prefix("resp_").unwrap_or(response);
-    format!("{prefix}_{response}_{place}")
+    format!("{prefix}_{response}_{output_index}")
 }
 
 pub(super) fn call_prefix(kind: ToolInputKind) -> &'static str {

@@ -1,4 +1,4 @@
-//! Responses: a request from its JSON.
+//! Responses: parsing of requests.
 
 use serde_json::Value;
 
@@ -38,7 +38,7 @@ pub(crate) fn request(body: Value, _route: &Route) -> Result<ModelRequest> {
     Ok(request)
 }
 
-/// The conversation: a string, or a list of items.
+/// Takes the conversation: a string, or a list of items.
 fn input(fields: &mut Fields<'_>) -> Result<Vec<Message>> {
     let mut messages = Vec::new();
     match fields.take("input") {

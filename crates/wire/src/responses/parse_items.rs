@@ -1,7 +1,7 @@
-//! Responses: the items of a conversation, gathered into messages.
+//! Responses: parsing of conversation items into messages.
 //!
-//! Words, thoughts and calls of the assistant that follow one another are one message. What stood on an item around words
-//! (its id, its phase) is kept with the first of them, under [`ITEM`].
+//! Consecutive text, reasoning and calls of the assistant become one message. The fields of a message item
+//! (its id, its phase) are stored with the first of its texts, under [`ITEM`].
 
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ use crate::{
     ToolResult,
 };
 
-/// Reads one item into the conversation.
+/// Parses one item and adds it to the conversation.
 pub(super) fn push(item: Value, path: &JsonPath<'_>, messages: &mut Vec<Message>) -> Result<()> {
     let kind = item.get("type").and_then(Value::as_str);
     match kind {
@@ -48,7 +48,7 @@ fn opaque(value: Value) -> Part {
 }
 
 fn message(item: Value, path: &JsonPath<'_>, messages: &mut Vec<Message>) -> Result<()> {
-    let whole = item.clone();
+    let original = item.clone();
     let mut fields = Fields::from_value(item, path)?;
     fields.take("type");
     let role = match fields.required("role")?.as_str() {
@@ -63,15 +63,15 @@ fn message(item: Value, path: &JsonPath<'_>, messages: &mut Vec<Message>) -> Res
     if role != Role::Assistant {
         messages.push(Message { role, parts, extra });
     } else if parts.iter().any(|part| matches!(part, Part::Opaque(_))) {
-        // Among the assistant's parts an opaque one is an item, so an item with odd content stays whole.
-        push_assistant(opaque(whole), messages);
+        // Among the assistant's parts an opaque one is an item, so an item with unknown content stays whole.
+        push_assistant(opaque(original), messages);
     } else {
         output_text(parts, extra, messages);
     }
     Ok(())
 }
 
-/// The assistant's words of one item.
+/// Adds the assistant's texts of one item.
 fn output_text(parts: Vec<Part>, mut item: Extra, messages: &mut Vec<Message>) {
     for mut part in parts {
         if let (Part::Text(text), false) = (&mut part, item.is_empty()) {
@@ -98,7 +98,8 @@ fn part(value: Value, path: &JsonPath<'_>) -> Result<Part> {
     }
 }
 
-/// A thought: its summaries, or the thought itself where a server shows it. The lists stay as they are if they say more.
+/// Parses reasoning: its summaries, or the reasoning itself if the server sends it. The lists are kept if
+/// they contain more than text.
 fn reasoning(item: Value, path: &JsonPath<'_>) -> Result<Part> {
     let mut fields = Fields::from_value(item, path)?;
     fields.take("type");
@@ -109,22 +110,22 @@ fn reasoning(item: Value, path: &JsonPath<'_>) -> Result<Part> {
             .collect()
     };
     let summary = fields.take("summary");
-    let shown = texts(summary.as_ref());
-    let is_plain = shown.len()
+    let summaries = texts(summary.as_ref());
+    let is_plain = summaries.len()
         == summary
             .as_ref()
             .and_then(Value::as_array)
             .map_or(0, Vec::len);
     let content = fields.take("content");
-    let text = if shown.is_empty() {
+    let text = if summaries.is_empty() {
         texts(content.as_ref())
     } else {
-        shown.clone()
+        summaries.clone()
     };
     if let Some(content) = content {
         fields.put_back("content", content);
     }
-    if let (Some(summary), true) = (summary, shown.len() > 1 || !is_plain) {
+    if let (Some(summary), true) = (summary, summaries.len() > 1 || !is_plain) {
         fields.put_back("summary", summary);
     }
     Ok(Part::Reasoning(Reasoning {

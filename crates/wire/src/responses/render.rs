@@ -1,4 +1,4 @@
-//! Responses: the JSON of a request.
+//! Responses: rendering of requests.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::{
     ToolDefinition, ToolInputKind, ToolResult,
 };
 
-/// Where a client sends a request.
+/// Returns the path of a request.
 pub(crate) fn path(_request: &ModelRequest) -> String {
     "/v1/responses".to_owned()
 }
@@ -40,7 +40,7 @@ fn input(messages: &[Message]) -> Vec<Value> {
         match message.role {
             Role::Assistant => assistant(&message.parts, &mut items),
             Role::Tool => items.extend(message.parts.iter().filter_map(|part| match part {
-                Part::ToolResult(found) => Some(result(found)),
+                Part::ToolResult(part) => Some(result(part)),
                 _ => None,
             })),
             Role::System => items.push(message_item("system", message)),
@@ -78,19 +78,19 @@ fn input_part(part: &Part) -> Option<Value> {
     })
 }
 
-/// The assistant's parts as items; words that came from one item go back into one.
+/// Renders the assistant's parts as items. Texts that came from one item are written to one item.
 fn assistant(parts: &[Part], items: &mut Vec<Value>) {
-    let mut speaking = false;
+    let mut after_text = false;
     for part in parts {
-        let joins = speaking;
-        speaking = false;
+        let joins = after_text;
+        after_text = false;
         match part {
             Part::Text(text) => {
                 push_text_item(text, joins, items);
-                speaking = true;
+                after_text = true;
             }
-            Part::Reasoning(thought) => items.push(reasoning(thought)),
-            Part::ToolCall(made) => items.push(call(made)),
+            Part::Reasoning(part) => items.push(reasoning(part)),
+            Part::ToolCall(part) => items.push(call(part)),
             Part::Opaque(opaque) => items.push(opaque.value.clone()),
             Part::Image(_) | Part::ToolResult(_) => {}
         }
@@ -123,10 +123,11 @@ fn push_text_item(text: &Text, joins: bool, items: &mut Vec<Value>) {
 
 fn reasoning(reasoning: &Reasoning) -> Value {
     let extra = &reasoning.extra;
-    let kept = extra.contains_key("content") || reasoning.text.is_empty();
-    let summary = match kept {
-        true => json!([]),
-        false => json!([{ "type": "summary_text", "text": reasoning.text }]),
+    let no_summary = extra.contains_key("content") || reasoning.text.is_empty();
+    let summary = if no_summary {
+        json!([])
+    } else {
+        json!([{ "type": "summary_text", "text": reasoning.text }])
     };
     ObjectBuilder::new()
         .set("type", "reasoning")

@@ -1,4 +1,4 @@
-//! Any request and any answer, as the property tests meet them.
+//! Strategies for arbitrary requests and responses.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use windlass_wire::*;
 
-/// Any of the five.
+/// Any of the five dialects.
 pub(super) fn dialect() -> impl Strategy<Value = Dialect> {
     proptest::sample::select(Dialect::ALL.to_vec())
 }
@@ -45,7 +45,7 @@ fn object() -> impl Strategy<Value = Value> {
         .prop_map(|list| Value::Object(list.into_iter().collect()))
 }
 
-/// Unknown fields; no API has a field that begins like this.
+/// Unknown fields. No API has a field with this prefix.
 fn extra() -> impl Strategy<Value = Extra> {
     vec(("x_[a-z]{1,3}", any::<u32>().prop_map(Value::from)), 0..2)
         .prop_map(|list| list.into_iter().collect())
@@ -130,7 +130,7 @@ fn result() -> impl Strategy<Value = ToolResult> {
         })
 }
 
-/// A message of any speaker, who may also say what he should not.
+/// A message with any role, possibly with parts that the role does not allow.
 fn message() -> impl Strategy<Value = Message> {
     let role = prop_oneof![
         Just(Role::System),
@@ -234,30 +234,30 @@ fn sampling() -> impl Strategy<Value = Sampling> {
         )
 }
 
-/// Any request, from any origin.
+/// Any request, with any origin.
 pub(super) fn request() -> impl Strategy<Value = ModelRequest> {
-    let asked = (
+    let conversation = (
         option::of(dialect()),
         name(),
         vec(text_part(), 0..3),
         vec(message(), 0..6),
     );
-    let offered = (
+    let tool_use = (
         vec(tool(), 0..4),
         option::of(tool_choice()),
         option::of(any::<bool>()),
     );
-    let form = (
+    let settings = (
         output(),
         sampling(),
         option::of(1..100_000_u64),
         any::<(bool, bool)>(),
         extra(),
     );
-    (asked, offered, form).prop_map(|(asked, offered, form)| {
-        let (origin, model, instructions, messages) = asked;
-        let (tools, tool_choice, parallel_tools) = offered;
-        let (output, sampling, max_tokens, (stream, stream_usage), extra) = form;
+    (conversation, tool_use, settings).prop_map(|(conversation, tool_use, settings)| {
+        let (origin, model, instructions, messages) = conversation;
+        let (tools, tool_choice, parallel_tools) = tool_use;
+        let (output, sampling, max_tokens, (stream, stream_usage), extra) = settings;
         ModelRequest {
             origin,
             model,
@@ -277,16 +277,18 @@ pub(super) fn request() -> impl Strategy<Value = ModelRequest> {
 }
 
 fn usage() -> impl Strategy<Value = TokenUsage> {
-    any::<(u16, u16, u16, u16, u16)>().prop_map(|(fresh, read, write, said, thought)| TokenUsage {
-        input_tokens: u64::from(fresh) + u64::from(read) + u64::from(write),
-        output_tokens: u64::from(said) + u64::from(thought),
-        cache_read_tokens: read.into(),
-        cache_write_tokens: write.into(),
-        reasoning_tokens: thought.into(),
+    any::<(u16, u16, u16, u16, u16)>().prop_map(|(fresh, read, write, text, reasoning)| {
+        TokenUsage {
+            input_tokens: u64::from(fresh) + u64::from(read) + u64::from(write),
+            output_tokens: u64::from(text) + u64::from(reasoning),
+            cache_read_tokens: read.into(),
+            cache_write_tokens: write.into(),
+            reasoning_tokens: reasoning.into(),
+        }
     })
 }
 
-/// Any answer.
+/// Any response.
 pub(super) fn response() -> impl Strategy<Value = ModelResponse> {
     let part = prop_oneof![
         3 => text().prop_map(Part::text),

@@ -1,4 +1,4 @@
-//! The fuzzers' corpora, run as plain tests.
+//! The corpora of the fuzzers, run as tests.
 
 use std::fs;
 use std::path::Path;
@@ -9,15 +9,15 @@ use windlass_wire::Dialect;
 mod fuzz;
 
 fn check(dialect: Dialect) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("fuzz/corpus")
         .join(dialect.as_str());
     let mut seen = 0;
-    for entry in fs::read_dir(&folder).unwrap() {
+    for entry in fs::read_dir(&dir).unwrap() {
         fuzz::check(dialect, &fs::read(entry.unwrap().path()).unwrap());
         seen += 1;
     }
-    assert!(seen >= 10, "{} holds only {seen} seeds", folder.display());
+    assert!(seen >= 10, "{} holds only {seen} seeds", dir.display());
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Failures keep their kind, their message and their waiting time.
+//! Errors keep their kind, their message and their wait time.
 
 use std::time::Duration;
 
@@ -18,8 +18,8 @@ const KINDS: [ErrorKind; 11] = [
     ErrorKind::Timeout,
 ];
 
-/// The kind as it comes back: Ollama has no word for a used-up allowance.
-fn carried(dialect: Dialect, kind: ErrorKind) -> ErrorKind {
+/// Returns the kind after a round trip: Ollama has no name for an exhausted quota.
+fn expected_kind(dialect: Dialect, kind: ErrorKind) -> ErrorKind {
     match (dialect, kind) {
         (Dialect::Ollama, ErrorKind::QuotaExhausted) => ErrorKind::RateLimited,
         (_, kind) => kind,
@@ -27,22 +27,23 @@ fn carried(dialect: Dialect, kind: ErrorKind) -> ErrorKind {
 }
 
 #[test]
-fn a_failure_comes_back_from_its_body() {
+fn error_body_round_trips() {
     for dialect in Dialect::ALL {
         for kind in KINDS {
-            let sent = ModelError::new(kind, "so it is").with_retry_after(Duration::from_secs(7));
-            let reply = dialect.render_error(&sent);
-            let headers: Vec<(&str, &str)> = reply
+            let sent =
+                ModelError::new(kind, "test message").with_retry_after(Duration::from_secs(7));
+            let response = dialect.render_error(&sent);
+            let headers: Vec<(&str, &str)> = response
                 .headers
                 .iter()
                 .map(|(key, value)| (*key, value.as_str()))
                 .collect();
-            let back = dialect.parse_error(reply.status, &headers, &reply.body);
-            assert_eq!(back.kind, carried(dialect, kind), "{dialect}");
-            assert_eq!(back.status, reply.status);
+            let back = dialect.parse_error(response.status, &headers, &response.body);
+            assert_eq!(back.kind, expected_kind(dialect, kind), "{dialect}");
+            assert_eq!(back.status, response.status);
             assert_eq!(back.retry_after, Some(Duration::from_secs(7)));
             assert!(
-                back.message.ends_with("so it is"),
+                back.message.ends_with("test message"),
                 "{dialect} {}",
                 back.message
             );
@@ -51,27 +52,31 @@ fn a_failure_comes_back_from_its_body() {
 }
 
 #[test]
-fn a_failure_inside_a_stream_comes_back() {
+fn error_in_stream_round_trips() {
     for dialect in Dialect::ALL
         .into_iter()
         .filter(|dialect| *dialect != Dialect::Ollama)
     {
         for kind in KINDS {
-            let mut writer = StreamEncoder::new(dialect, ResponseStyle::new(dialect, 1));
-            let mut bytes = writer.push(&ModelEvent::Start {
+            let mut encoder = StreamEncoder::new(dialect, ResponseStyle::new(dialect, 1));
+            let mut bytes = encoder.push(&ModelEvent::Start {
                 id: "i".into(),
                 model: "m".into(),
             });
-            bytes.extend(writer.push(&ModelEvent::TextDelta {
+            bytes.extend(encoder.push(&ModelEvent::TextDelta {
                 text: "half a sen".into(),
             }));
-            bytes.extend(writer.push(&ModelEvent::Error(ModelError::new(kind, "so it is"))));
-            assert_eq!(writer.push(&ModelEvent::Done), b"", "nothing follows");
+            bytes.extend(encoder.push(&ModelEvent::Error(ModelError::new(kind, "test message"))));
+            assert_eq!(
+                encoder.push(&ModelEvent::Done),
+                b"",
+                "events after the error are ignored"
+            );
             let events = StreamDecoder::new(dialect).push(&bytes);
             let Some(ModelEvent::Error(error)) = events.last() else {
-                panic!("{dialect} hides it: {events:?}");
+                panic!("{dialect} hides the error: {events:?}");
             };
-            // Gemini tells a request that is too large by the status of the reply alone.
+            // Gemini reports a request that is too large only by the status of the response.
             assert_eq!(
                 (error.kind, error.status),
                 (kind, kind.status()),
@@ -82,7 +87,7 @@ fn a_failure_inside_a_stream_comes_back() {
 }
 
 #[test]
-fn a_body_of_somebody_else_is_still_a_failure() {
+fn foreign_error_body_is_parsed_as_error() {
     for dialect in Dialect::ALL {
         let page = dialect.parse_error(502, &[], b"<html>Bad Gateway</html>");
         assert_eq!(

@@ -1,10 +1,10 @@
-//! Streams as bytes: what the network and odd servers do to them.
+//! Byte streams with the splits and deviations of networks and servers.
 
 use windlass_wire::*;
 
 use super::streams::{is_well_formed, read};
 
-fn words(events: &[ModelEvent]) -> String {
+fn text(events: &[ModelEvent]) -> String {
     let texts = events.iter().filter_map(|event| match event {
         ModelEvent::TextDelta { text } => Some(text.as_str()),
         _ => None,
@@ -15,10 +15,10 @@ fn words(events: &[ModelEvent]) -> String {
 const CHUNK: &str = r#"{"id":"c","model":"m","choices":[{"index":0,"delta":{"content":"grüße"},"finish_reason":"stop"}]}"#;
 
 #[test]
-fn every_line_end_and_every_split_reads_the_same() {
+fn stream_with_any_line_end_and_split_decodes_the_same() {
     let plain = format!("data: {CHUNK}\n\ndata: [DONE]\n\n");
     let expected = read(Dialect::Chat, plain.as_bytes(), &[1 << 20]);
-    assert_eq!(words(&expected), "grüße");
+    assert_eq!(text(&expected), "grüße");
     for end in ["\n", "\r\n", "\r"] {
         let stream = format!(
             "\u{feff}: hello{end}{end}id: 4{end}data:{CHUNK}{end}{end}data: [DONE]{end}{end}"
@@ -34,17 +34,14 @@ fn every_line_end_and_every_split_reads_the_same() {
 }
 
 #[test]
-fn data_over_several_lines_is_one_event() {
+fn sse_data_on_several_lines_is_one_event() {
     let (head, tail) = CHUNK.split_once(',').unwrap();
     let stream = format!("data: {head},\ndata: {tail}\n\ndata: [DONE]\n\n");
-    assert_eq!(
-        words(&read(Dialect::Chat, stream.as_bytes(), &[5])),
-        "grüße"
-    );
+    assert_eq!(text(&read(Dialect::Chat, stream.as_bytes(), &[5])), "grüße");
 }
 
 #[test]
-fn a_server_may_leave_the_last_mark_out() {
+fn missing_end_marker_is_accepted() {
     let stream = format!("data: {CHUNK}");
     let events = read(Dialect::Chat, stream.as_bytes(), &[5]);
     assert_eq!(events.last(), Some(&ModelEvent::Done));
@@ -56,25 +53,25 @@ fn a_server_may_leave_the_last_mark_out() {
 }
 
 #[test]
-fn p12_an_endless_event_ends_the_stream() {
+fn p12_endless_event_ends_the_stream() {
     for dialect in Dialect::ALL {
-        let mut reader = StreamDecoder::new(dialect);
-        let mut events = reader.push(b"data: {\"a\":\"");
-        let piece = vec![b'x'; 1 << 20];
+        let mut decoder = StreamDecoder::new(dialect);
+        let mut events = decoder.push(b"data: {\"a\":\"");
+        let chunk = vec![b'x'; 1 << 20];
         for _ in 0..17 {
-            events.extend(reader.push(&piece));
+            events.extend(decoder.push(&chunk));
         }
-        events.extend(reader.finish());
+        events.extend(decoder.finish());
         assert!(is_well_formed(&events));
         let Some(ModelEvent::Error(error)) = events.last() else {
-            panic!("{dialect} keeps on reading");
+            panic!("{dialect} continues reading");
         };
         assert_eq!(error.kind, ErrorKind::Protocol, "{dialect}");
     }
 }
 
 #[test]
-fn garbage_is_a_protocol_error_and_nothing_more() {
+fn garbage_is_one_protocol_error() {
     for dialect in Dialect::ALL {
         let events = read(dialect, b"data: <html>\n\ndata: {}\n\n", &[4]);
         assert!(is_well_formed(&events), "{events:?}");
@@ -86,12 +83,15 @@ fn garbage_is_a_protocol_error_and_nothing_more() {
 }
 
 #[test]
-fn calls_that_arrive_interleaved_are_put_together_in_every_api() {
+fn interleaved_calls_are_assembled_in_every_api() {
     let stream = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/corpus/chat/stream.txt");
     let events = read(Dialect::Chat, &std::fs::read(stream).unwrap(), &[11]);
     for dialect in Dialect::ALL {
-        let mut writer = StreamEncoder::new(dialect, ResponseStyle::new(dialect, 1));
-        let bytes: Vec<u8> = events.iter().flat_map(|event| writer.push(event)).collect();
+        let mut encoder = StreamEncoder::new(dialect, ResponseStyle::new(dialect, 1));
+        let bytes: Vec<u8> = events
+            .iter()
+            .flat_map(|event| encoder.push(event))
+            .collect();
         let back = ModelResponse::from_events(&read(dialect, &bytes, &[13])).unwrap();
         let inputs: Vec<String> = back
             .calls()
@@ -102,7 +102,7 @@ fn calls_that_arrive_interleaved_are_put_together_in_every_api() {
 }
 
 #[test]
-fn p12_an_endless_answer_keeps_nothing_that_grows() {
+fn p12_endless_response_does_not_grow_memory() {
     let call = |n: usize| {
         format!(
             "data: {{\"choices\":[{{\"delta\":{{\"tool_calls\":[{{\"index\":{n},\"id\":\"c\",\"function\":{{}}}}]}}}}]}}\n\n"
@@ -127,7 +127,7 @@ fn p12_an_endless_answer_keeps_nothing_that_grows() {
         let stream: String = (0..2_000).map(frame).collect();
         let events = read(dialect, stream.as_bytes(), &[1 << 20]);
         let Some(ModelEvent::Error(error)) = events.last() else {
-            panic!("{dialect} keeps on reading");
+            panic!("{dialect} continues reading");
         };
         assert_eq!(error.kind, ErrorKind::Protocol, "{dialect}");
     }

@@ -1,4 +1,4 @@
-//! One request and one stream for each API, word for word, so that a change of the wire is seen.
+//! One request and one stream for each API, verbatim, so that a change of the format is noticed.
 
 use expect_test::expect_file;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use windlass_wire::*;
 
 use super::streams;
 
-/// A request with one of everything that most APIs can carry.
+/// Returns a request with one of everything that most APIs support.
 fn request() -> ModelRequest {
     let call = ToolCall {
         id: "call_1".into(),
@@ -50,7 +50,7 @@ fn request() -> ModelRequest {
     }
 }
 
-fn answer() -> ModelResponse {
+fn response() -> ModelResponse {
     ModelResponse {
         id: "id_1".into(),
         model: "m".into(),
@@ -80,12 +80,12 @@ fn answer() -> ModelResponse {
 }
 
 #[test]
-fn every_api_is_written_as_agreed() {
+fn every_api_matches_its_golden_files() {
     for dialect in Dialect::ALL {
         let body: Value = serde_json::from_slice(&dialect.render_request(&request())).unwrap();
         expect_file![format!("../golden/{dialect}.request.json")].assert_eq(&format!("{body:#}\n"));
         let style = ResponseStyle::new(dialect, 1_700_000_000);
-        let stream = streams::write(dialect, style, &answer().to_events());
+        let stream = streams::write(dialect, style, &response().to_events());
         let stream = String::from_utf8(stream).unwrap();
         expect_file![format!("../golden/{dialect}.stream.txt")].assert_eq(&stream);
     }

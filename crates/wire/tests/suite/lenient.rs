@@ -1,9 +1,9 @@
-//! Requests from the world: unknown fields are kept, wrong ones are named, paths are recognised.
+//! Requests as clients send them: unknown fields are kept, errors name the field, paths are recognized.
 
 use serde_json::{Value, json};
 use windlass_wire::*;
 
-/// The hand-made request in the fuzzer's corpus, with one of everything that the API has.
+/// Returns the hand-written request in the fuzzer's corpus, with one of everything that the API has.
 fn full(dialect: Dialect) -> Value {
     let path = format!(
         "{}/fuzz/corpus/{dialect}/request.json",
@@ -22,7 +22,7 @@ fn parse(dialect: Dialect, body: &Value) -> Result<ModelRequest, WireError> {
         .parse_request(body.to_string().as_bytes())
 }
 
-/// Every value that stands under a key beginning with `x_`, wherever it is.
+/// Collects every value at a key starting with `x_`, at any depth.
 fn unknown(value: &Value, found: &mut Vec<Value>) {
     match value {
         Value::Object(map) => {
@@ -38,30 +38,34 @@ fn unknown(value: &Value, found: &mut Vec<Value>) {
     }
 }
 
-/// Puts a numbered unknown field into every object; inside schemas and other free-form values too, where it is just content.
-fn salt(value: &mut Value, count: &mut u64) {
+/// Adds a numbered unknown field to every object, also inside schemas and other free-form values, where it is
+/// ordinary content.
+fn add_unknown_fields(value: &mut Value, count: &mut u64) {
     match value {
         Value::Object(map) => {
-            map.values_mut().for_each(|value| salt(value, count));
+            map.values_mut()
+                .for_each(|value| add_unknown_fields(value, count));
             *count += 1;
             map.insert(format!("x_{count}"), json!(*count));
         }
-        Value::Array(list) => list.iter_mut().for_each(|value| salt(value, count)),
+        Value::Array(list) => list
+            .iter_mut()
+            .for_each(|value| add_unknown_fields(value, count)),
         _ => {}
     }
 }
 
 #[test]
-fn unknown_fields_come_back_out_wherever_they_stand() {
+fn unknown_fields_round_trip_at_any_depth() {
     for dialect in Dialect::ALL {
         let mut body = full(dialect);
         let mut count = 0;
-        salt(&mut body, &mut count);
+        add_unknown_fields(&mut body, &mut count);
         let request = parse(dialect, &body).unwrap();
-        let again: Value = serde_json::from_slice(&dialect.render_request(&request)).unwrap();
+        let rendered: Value = serde_json::from_slice(&dialect.render_request(&request)).unwrap();
         let (mut before, mut after) = (Vec::new(), Vec::new());
         unknown(&body, &mut before);
-        unknown(&again, &mut after);
+        unknown(&rendered, &mut after);
         before.sort_by_key(Value::as_u64);
         after.sort_by_key(Value::as_u64);
         let lost: Vec<&Value> = before.iter().filter(|v| !after.contains(v)).collect();
@@ -74,14 +78,14 @@ fn unknown_fields_come_back_out_wherever_they_stand() {
 }
 
 #[test]
-fn unknown_fields_go_to_no_other_api() {
+fn unknown_fields_are_not_sent_to_other_apis() {
     for dialect in Dialect::ALL {
         let mut body = full(dialect);
-        body["x_secret"] = "only for you".into();
+        body["x_secret"] = "private value".into();
         let request = parse(dialect, &body).unwrap();
         for other in Dialect::ALL.into_iter().filter(|other| *other != dialect) {
             let sent = String::from_utf8(other.render_request(&request)).unwrap();
-            assert!(!sent.contains("only for you"), "{dialect} to {other}");
+            assert!(!sent.contains("private value"), "{dialect} to {other}");
         }
     }
 }
@@ -92,7 +96,7 @@ fn check_error(dialect: Dialect, body: Value, expected: &str) {
 }
 
 #[test]
-fn an_error_names_the_place() {
+fn error_names_the_field() {
     let hi = json!({ "role": "user", "content": "hi" });
     check_error(
         Dialect::Chat,
@@ -129,8 +133,8 @@ fn an_error_names_the_place() {
 }
 
 #[test]
-fn hostile_json_is_refused() {
-    let refuse = |body: &str| {
+fn hostile_json_is_rejected() {
+    let parse_error = |body: &str| {
         Route::for_dialect(Dialect::Chat)
             .parse_request(body.as_bytes())
             .unwrap_err()
@@ -143,11 +147,11 @@ fn hostile_json_is_refused() {
         )
     };
     assert_eq!(
-        refuse(&deep(MAX_DEPTH)),
+        parse_error(&deep(MAX_DEPTH)),
         WireError::TooDeep { limit: MAX_DEPTH }
     );
     assert_eq!(
-        refuse(&deep(10_000)),
+        parse_error(&deep(10_000)),
         WireError::TooDeep { limit: MAX_DEPTH }
     );
     assert!(
@@ -171,12 +175,12 @@ fn hostile_json_is_refused() {
         r#"{"model":"m","messages":[],"t":1e999}"#,
         r#"{"model":"\ud800","messages":[]}"#,
     ] {
-        assert!(matches!(refuse(body), WireError::NotJson(_)), "{body}");
+        assert!(matches!(parse_error(body), WireError::NotJson(_)), "{body}");
     }
 }
 
 #[test]
-fn a_path_tells_the_api() {
+fn path_selects_the_api() {
     let found = |path: &str| Route::parse(path).map(|r| (r.dialect, r.model, r.stream, r.framing));
     let plain = |dialect, framing| Some((dialect, None, None, framing));
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The suite, one file for each thing it is about.
+//! The test suite, one file per topic.
 
 mod arbitrary;
 mod corpus;

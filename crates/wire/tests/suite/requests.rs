@@ -1,4 +1,4 @@
-//! Requests keep their meaning: what an API can carry of a request is what comes back from its JSON.
+//! Requests keep their meaning: parsing the rendered JSON gives what the API supports of the request.
 
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
@@ -6,13 +6,13 @@ use windlass_wire::*;
 
 use super::arbitrary;
 
-/// The route by which a request would come to a server.
+/// Returns the route of a request at a server.
 pub(super) fn route(dialect: Dialect, request: &ModelRequest) -> Route {
     Route::parse(&dialect.path(request)).unwrap()
 }
 
-/// To the JSON of an API and back.
-pub(super) fn there_and_back(dialect: Dialect, request: &ModelRequest) -> ModelRequest {
+/// Renders a request for an API and parses it again.
+pub(super) fn round_trip(dialect: Dialect, request: &ModelRequest) -> ModelRequest {
     let body = dialect.render_request(request);
     let parsed = route(dialect, request).parse_request(&body);
     parsed.unwrap_or_else(|e| panic!("{dialect}: {e}\n{}", String::from_utf8_lossy(&body)))
@@ -25,32 +25,37 @@ proptest! {
     })]
 
     #[test]
-    fn what_an_api_carries_comes_back(dialect in arbitrary::dialect(), request in arbitrary::request()) {
-        let carried = dialect.adapt_request(&request);
-        prop_assert_eq!(&there_and_back(dialect, &request), &carried, "{}", dialect);
+    fn adapted_request_round_trips(dialect in arbitrary::dialect(), request in arbitrary::request()) {
+        let adapted = dialect.adapt_request(&request);
+        prop_assert_eq!(&round_trip(dialect, &request), &adapted, "{}", dialect);
     }
 
     #[test]
-    fn carrying_twice_changes_nothing(dialect in arbitrary::dialect(), request in arbitrary::request()) {
-        let carried = dialect.adapt_request(&request);
-        prop_assert_eq!(dialect.adapt_request(&carried), carried);
+    fn adapting_twice_changes_nothing(dialect in arbitrary::dialect(), request in arbitrary::request()) {
+        let adapted = dialect.adapt_request(&request);
+        prop_assert_eq!(dialect.adapt_request(&adapted), adapted);
     }
 }
 
-/// What two APIs both carry survives the way from one to the other and home again.
-fn check_pair(home: Dialect, abroad: Dialect, request: &ModelRequest) -> Result<(), TestCaseError> {
-    let at_home = home.adapt_request(request);
-    let back = there_and_back(home, &there_and_back(abroad, &at_home));
-    let expected = home.adapt_request(&abroad.adapt_request(&at_home));
+/// Checks that what two APIs both support survives a round trip through both of them.
+fn check_pair(
+    source: Dialect,
+    target: Dialect,
+    request: &ModelRequest,
+) -> Result<(), TestCaseError> {
+    let adapted = source.adapt_request(request);
+    let back = round_trip(source, &round_trip(target, &adapted));
+    let expected = source.adapt_request(&target.adapt_request(&adapted));
     prop_assert_eq!(&back, &expected);
-    // The heart of it is lost by no pair.
-    prop_assert_eq!(heart(&back), heart(&at_home));
+    // No pair loses the essentials.
+    prop_assert_eq!(essentials(&back), essentials(&adapted));
     Ok(())
 }
 
-/// What every API carries: the words of user and assistant, the calls with their results, and the tools by name.
-fn heart(request: &ModelRequest) -> Vec<String> {
-    let mut heart = Vec::new();
+/// Returns what every API supports: the text of user and assistant, the calls with their results, and the
+/// tools by name.
+fn essentials(request: &ModelRequest) -> Vec<String> {
+    let mut essentials = Vec::new();
     for message in request
         .messages
         .iter()
@@ -58,29 +63,29 @@ fn heart(request: &ModelRequest) -> Vec<String> {
     {
         for part in &message.parts {
             match part {
-                Part::ToolCall(call) => heart.push(format!(
+                Part::ToolCall(call) => essentials.push(format!(
                     "call {} {} {}",
                     call.id,
                     call.name,
                     call.input_object()
                 )),
                 Part::ToolResult(result) => {
-                    heart.push(format!("result {} {}", result.call_id, result.text()))
+                    essentials.push(format!("result {} {}", result.call_id, result.text()))
                 }
                 _ => {}
             }
         }
-        heart.push(message.text());
+        essentials.push(message.text());
     }
-    heart.retain(|line| !line.is_empty());
-    heart.extend(request.tools.iter().filter_map(|tool| match tool {
+    essentials.retain(|line| !line.is_empty());
+    essentials.extend(request.tools.iter().filter_map(|tool| match tool {
         ToolDefinition::Hosted(_) => None,
         tool => tool.name().map(str::to_owned),
     }));
-    heart
+    essentials
 }
 
-/// Requests whose operator speaks only at the beginning: where he may speak later differs too much to count.
+/// Requests with system messages only at the start: the APIs differ too much in where later ones are allowed.
 fn plain() -> impl Strategy<Value = ModelRequest> {
     arbitrary::request().prop_map(|mut request| {
         request
@@ -97,17 +102,17 @@ proptest! {
     })]
 
     #[test]
-    fn chat_by_way_of_messages(request in plain()) {
+    fn chat_round_trips_through_messages(request in plain()) {
         check_pair(Dialect::Chat, Dialect::Messages, &request)?;
     }
 
     #[test]
-    fn responses_by_way_of_chat(request in plain()) {
+    fn responses_round_trips_through_chat(request in plain()) {
         check_pair(Dialect::Responses, Dialect::Chat, &request)?;
     }
 
     #[test]
-    fn gemini_by_way_of_ollama(request in plain()) {
+    fn gemini_round_trips_through_ollama(request in plain()) {
         check_pair(Dialect::Gemini, Dialect::Ollama, &request)?;
     }
 }

@@ -1,4 +1,4 @@
-//! Answers keep their meaning, whole and streamed, wherever the network splits the stream.
+//! Responses keep their meaning, whole and streamed, wherever the network splits the stream.
 
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
@@ -6,33 +6,36 @@ use windlass_wire::*;
 
 use super::arbitrary;
 
-const NOON: u64 = 1_700_000_000;
+const CREATED: u64 = 1_700_000_000;
 
-/// The bytes of a stream.
+/// Returns the bytes of a stream.
 pub(super) fn write(dialect: Dialect, style: ResponseStyle, events: &[ModelEvent]) -> Vec<u8> {
-    let mut writer = StreamEncoder::new(dialect, style);
-    events.iter().flat_map(|event| writer.push(event)).collect()
+    let mut encoder = StreamEncoder::new(dialect, style);
+    events
+        .iter()
+        .flat_map(|event| encoder.push(event))
+        .collect()
 }
 
-/// The events of a stream that arrives in pieces of the given sizes, over and over.
+/// Returns the events of a stream that arrives in chunks of the given sizes, repeated.
 pub(super) fn read(dialect: Dialect, mut bytes: &[u8], sizes: &[usize]) -> Vec<ModelEvent> {
-    let mut reader = StreamDecoder::new(dialect);
+    let mut decoder = StreamDecoder::new(dialect);
     let mut events = Vec::new();
     for size in sizes.iter().cycle() {
         if bytes.is_empty() {
             break;
         }
-        let (piece, rest) = bytes.split_at((*size).clamp(1, bytes.len()));
-        events.extend(reader.push(piece));
+        let (chunk, rest) = bytes.split_at((*size).clamp(1, bytes.len()));
+        events.extend(decoder.push(chunk));
         bytes = rest;
     }
-    events.extend(reader.finish());
+    events.extend(decoder.finish());
     events
 }
 
-/// The same stream with every delta cut in two.
-fn in_halves(events: Vec<ModelEvent>) -> Vec<ModelEvent> {
-    let cut = |text: &str| {
+/// Splits every delta of a stream in two.
+fn split_deltas(events: Vec<ModelEvent>) -> Vec<ModelEvent> {
+    let halve = |text: &str| {
         let middle = text
             .char_indices()
             .nth(text.chars().count() / 2)
@@ -40,13 +43,13 @@ fn in_halves(events: Vec<ModelEvent>) -> Vec<ModelEvent> {
         [text[..middle].to_owned(), text[middle..].to_owned()]
     };
     let halves = |event| match event {
-        ModelEvent::TextDelta { text } => cut(&text)
+        ModelEvent::TextDelta { text } => halve(&text)
             .map(|text| ModelEvent::TextDelta { text })
             .to_vec(),
-        ModelEvent::ReasoningDelta { text } => cut(&text)
+        ModelEvent::ReasoningDelta { text } => halve(&text)
             .map(|text| ModelEvent::ReasoningDelta { text })
             .to_vec(),
-        ModelEvent::ToolCallDelta { index, input } => cut(&input)
+        ModelEvent::ToolCallDelta { index, input } => halve(&input)
             .map(|input| ModelEvent::ToolCallDelta { index, input })
             .to_vec(),
         other => vec![other],
@@ -54,16 +57,16 @@ fn in_halves(events: Vec<ModelEvent>) -> Vec<ModelEvent> {
     events.into_iter().flat_map(halves).collect()
 }
 
-/// Every stream begins with its start, tells calls in order, and ends once.
+/// Returns `true` if a stream has its calls in order and ends exactly once.
 pub(super) fn is_well_formed(events: &[ModelEvent]) -> bool {
-    let lasts = events.iter().filter(|event| event.is_terminal()).count();
+    let terminal_events = events.iter().filter(|event| event.is_terminal()).count();
     let mut open = Vec::new();
-    let mut begun = 0;
+    let mut started = 0;
     let calls = events.iter().all(|event| match event {
         ModelEvent::ToolCallStart { index, .. } => {
             open.push(*index);
-            begun += 1;
-            *index == begun - 1
+            started += 1;
+            *index == started - 1
         }
         ModelEvent::ToolCallDelta { index, .. } => open.contains(index),
         ModelEvent::ToolCallEnd { index } => {
@@ -74,11 +77,11 @@ pub(super) fn is_well_formed(events: &[ModelEvent]) -> bool {
         ModelEvent::Done => open.is_empty(),
         _ => true,
     });
-    lasts == 1 && events.last().is_some_and(ModelEvent::is_terminal) && calls
+    terminal_events == 1 && events.last().is_some_and(ModelEvent::is_terminal) && calls
 }
 
 fn styles(dialect: Dialect) -> Vec<ResponseStyle> {
-    let usual = ResponseStyle::new(dialect, NOON);
+    let usual = ResponseStyle::new(dialect, CREATED);
     let mut styles = vec![usual];
     if dialect == Dialect::Gemini {
         styles.push(ResponseStyle {
@@ -96,18 +99,18 @@ proptest! {
     })]
 
     #[test]
-    fn an_answer_is_its_events(response in arbitrary::response()) {
+    fn response_round_trips_through_events(response in arbitrary::response()) {
         let events = response.to_events();
         prop_assert!(is_well_formed(&events));
-        let folded = ModelResponse::from_events(&events).unwrap();
+        let built = ModelResponse::from_events(&events).unwrap();
         for dialect in Dialect::ALL {
-            prop_assert_eq!(dialect.adapt_response(&folded), dialect.adapt_response(&response));
+            prop_assert_eq!(dialect.adapt_response(&built), dialect.adapt_response(&response));
         }
     }
 
     #[test]
-    fn a_whole_answer_comes_back(dialect in arbitrary::dialect(), response in arbitrary::response()) {
-        let body = dialect.render_response(&response, ResponseStyle::new(dialect, NOON));
+    fn whole_response_round_trips(dialect in arbitrary::dialect(), response in arbitrary::response()) {
+        let body = dialect.render_response(&response, ResponseStyle::new(dialect, CREATED));
         let events = dialect.parse_response(&body).unwrap();
         prop_assert!(is_well_formed(&events), "{:?}", events);
         let back = ModelResponse::from_events(&events).unwrap();
@@ -115,18 +118,18 @@ proptest! {
     }
 
     #[test]
-    fn a_streamed_answer_comes_back_however_it_is_split(
+    fn streamed_response_round_trips_however_it_is_split(
         dialect in arbitrary::dialect(),
         response in arbitrary::response(),
         sizes in proptest::collection::vec(1..40_usize, 1..6),
     ) {
         for style in styles(dialect) {
-            let bytes = write(dialect, style, &in_halves(response.to_events()));
+            let bytes = write(dialect, style, &split_deltas(response.to_events()));
             let events = read(dialect, &bytes, &sizes);
             prop_assert!(is_well_formed(&events), "{:?}", events);
             prop_assert_eq!(&events, &read(dialect, &bytes, &[bytes.len()]));
             let back = ModelResponse::from_events(&events).unwrap();
-            // Where an API has one field for all words, a stream still tells them in order.
+            // If an API has one field for all text, a stream still has the texts in order.
             prop_assert_eq!(
                 dialect.adapt_response(&back),
                 dialect.adapt_response(&response),
@@ -136,18 +139,18 @@ proptest! {
     }
 
     #[test]
-    fn a_stream_that_is_cut_says_so(
+    fn truncated_stream_reports_interruption(
         dialect in arbitrary::dialect(),
         response in arbitrary::response(),
         part in 0.0..1.0_f64,
     ) {
-        let bytes = write(dialect, ResponseStyle::new(dialect, NOON), &response.to_events());
-        let cut = (bytes.len() as f64 * part) as usize;
-        let events = read(dialect, &bytes[..cut], &[64]);
+        let bytes = write(dialect, ResponseStyle::new(dialect, CREATED), &response.to_events());
+        let length = (bytes.len() as f64 * part) as usize;
+        let events = read(dialect, &bytes[..length], &[64]);
         prop_assert!(is_well_formed(&events));
         match events.last() {
             Some(ModelEvent::Error(error)) => prop_assert_eq!(error.kind, ErrorKind::Interrupted),
-            // What ends an answer may come a little before the last byte.
+            // The end of a response may be encoded before the last byte.
             last => {
                 prop_assert_eq!(last, Some(&ModelEvent::Done));
                 let back = ModelResponse::from_events(&events).unwrap();

@@ -1,4 +1,4 @@
-//! Applying files that a model wrote: checked first, then all of them or none.
+//! Applies files written by a model: checked first, then all of them or none.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,22 +8,22 @@ use windlass_core::workspace::{FileAction, FileChange};
 use crate::error::{Error, Result};
 use crate::paths::{PathKind, Root, TEMP_PREFIX};
 
-/// The largest file that is replaced: its old content is held until all is done.
+/// Maximum size of a replaced file: its old content is held in memory until all changes are done.
 const MAX_REPLACED_BYTES: u64 = 64 << 20;
 
-/// How to take one step back.
+/// How to undo one step.
 enum UndoStep {
-    /// It was not there.
+    /// The file did not exist.
     Remove(String),
-    /// It had this content.
+    /// The file had this content.
     Restore(String, Vec<u8>),
-    /// It was moved aside to be deleted.
+    /// The file was moved aside to be deleted.
     MoveBack { path: String, aside: String },
 }
 
-/// Applies all files, or none, and gives the changed paths, sorted.
-pub(crate) fn apply(folder: &Path, files: Vec<FileChange>) -> Result<Vec<String>> {
-    let root = Root::open(folder)?;
+/// Applies all files, or none, and returns the changed paths, sorted.
+pub(crate) fn apply(dir: &Path, files: Vec<FileChange>) -> Result<Vec<String>> {
+    let root = Root::open(dir)?;
     check(&root, &files)?;
     let mut undo = Vec::new();
     for (number, file) in files.iter().enumerate() {
@@ -41,27 +41,27 @@ pub(crate) fn apply(folder: &Path, files: Vec<FileChange>) -> Result<Vec<String>
     Ok(paths.into_iter().collect())
 }
 
-/// Refuses what cannot work before anything is touched.
+/// Rejects invalid changes before anything is modified.
 fn check(root: &Root, files: &[FileChange]) -> Result<()> {
     let mut seen = BTreeSet::new();
     for file in files {
-        let refuse = |problem: &str| {
+        let reject = |problem: &str| {
             Err(Error::Change {
                 path: file.path.clone(),
                 problem: problem.to_owned(),
             })
         };
         if !seen.insert(&file.path) {
-            return refuse("is named twice in one change");
+            return reject("occurs twice in one change");
         }
         let found = match root.metadata(&file.path) {
             Err(error) if error.is_not_found() => None,
             other => Some(other?),
         };
         match (file.action, found) {
-            (FileAction::Modify, None) => return refuse("cannot be modified: no such file"),
-            (FileAction::Delete, None) => return refuse("cannot be deleted: no such file"),
-            (_, Some(found)) if found.kind != PathKind::File => return refuse("is not a file"),
+            (FileAction::Modify, None) => return reject("cannot be modified: no such file"),
+            (FileAction::Delete, None) => return reject("cannot be deleted: no such file"),
+            (_, Some(found)) if found.kind != PathKind::File => return reject("is not a file"),
             _ => {}
         }
     }
@@ -89,16 +89,16 @@ fn step(root: &Root, file: &FileChange, number: usize, undo: &mut Vec<UndoStep>)
     Ok(())
 }
 
-/// Takes steps back, the last one first. What cannot be taken back goes with the clone.
+/// Undoes the steps in reverse order. Changes that cannot be undone are discarded with the clone.
 fn roll_back(root: &Root, undo: Vec<UndoStep>) {
     for step in undo.into_iter().rev() {
-        let done = match &step {
+        let result = match &step {
             UndoStep::Remove(path) => root.delete(path),
             UndoStep::Restore(path, content) => root.write(path, content).map(drop),
             UndoStep::MoveBack { path, aside } => root.rename(aside, path),
         };
-        if let Err(error) = done {
-            tracing::warn!(%error, "a change could not be taken back in full");
+        if let Err(error) = result {
+            tracing::warn!(%error, "a change could not be rolled back completely");
         }
     }
 }

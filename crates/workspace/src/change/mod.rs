@@ -1,4 +1,5 @@
-//! What an attempt did to the files: applied for a model, looked at afterwards, kept as a tree.
+//! The change of an attempt: applying a model's files, comparing with the base, and snapshots as
+//! trees.
 
 mod apply;
 mod weakened;
@@ -15,13 +16,13 @@ use crate::git::{Git, PrivateGitDir};
 
 pub(crate) use apply::apply;
 
-/// What is looked through for weakened tests.
-const SEARCHED_BYTES: usize = 4 * OUTPUT_BYTES;
+/// Maximum size of the diff that is searched for weakened tests.
+const MAX_SEARCHED_BYTES: usize = 4 * OUTPUT_BYTES;
 
-/// The mode under which git keeps another repository.
+/// The mode under which git stores another repository.
 const GITLINK_MODE: &str = "160000";
 
-/// Flags for every comparison: nothing is started, and nothing is guessed.
+/// Flags for every comparison: no program is started, and no rename is guessed.
 pub(crate) const DIFF_FLAGS: [&str; 5] = [
     "--no-ext-diff",
     "--no-textconv",
@@ -42,62 +43,64 @@ pub(crate) struct FileDiff {
     pub(crate) new_blob: String,
 }
 
-/// The files at one moment.
+/// The files at one point in time.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
-    /// As a tree in our own git folder.
+    /// The tree in the private git directory.
     pub(crate) tree: String,
-    /// What is different from the base.
+    /// The differences from the base.
     pub(crate) differences: Vec<FileDiff>,
 }
 
-/// What differs from the base by now.
-pub(crate) async fn current_change(git: &Git, opened: &OpenClone) -> Result<Change> {
-    let Snapshot { tree, differences } = snapshot(git, opened).await?;
+/// Returns what differs from the base now.
+pub(crate) async fn current_change(git: &Git, clone: &OpenClone) -> Result<Change> {
+    let Snapshot { tree, differences } = snapshot(git, clone).await?;
     if differences.is_empty() {
         return Ok(Change::default());
     }
     let mut args = vec!["diff-tree", "-p", "-r"];
     args.extend(DIFF_FLAGS);
-    args.extend([opened.base.as_str(), &tree]);
-    let call = opened.git.command(git).max_output(SEARCHED_BYTES);
-    let diff = call.run(&args).await?.stdout.text();
+    args.extend([clone.base.as_str(), &tree]);
+    let command = clone.git.command(git).max_output(MAX_SEARCHED_BYTES);
+    let diff = command.run(&args).await?.stdout.text();
     Ok(Change {
         weakened_tests: weakened::find_weakened(&differences, &diff),
-        files: differences.into_iter().map(|one| one.path).collect(),
+        files: differences.into_iter().map(|diff| diff.path).collect(),
         diff: truncate_middle(&diff, EVENT_BYTES),
     })
 }
 
-/// The files as they are now. What ignore files name, and what tests leave behind, is not part of it.
-pub(crate) async fn snapshot(git: &Git, opened: &OpenClone) -> Result<Snapshot> {
-    remove_mount_points(&opened.work);
-    let own = &opened.git;
-    own.command_in(git, &opened.work)
+/// Returns a snapshot of the current files. It excludes ignored files and artifacts of tests.
+pub(crate) async fn snapshot(git: &Git, clone: &OpenClone) -> Result<Snapshot> {
+    remove_mount_points(&clone.work);
+    let private_git = &clone.git;
+    private_git
+        .command_in(git, &clone.work)
         .run(&["add", "-A"])
         .await?;
-    let mut tree = own.command(git).run(&["write-tree"]).await?.text();
-    let mut differences = differences(git, own, &opened.base, &tree).await?;
-    // A repository inside the clone: whatever it holds is not the project's.
-    let inner = |one: &FileDiff| one.old_mode == GITLINK_MODE || one.new_mode == GITLINK_MODE;
-    if differences.iter().any(inner) {
+    let mut tree = private_git.command(git).run(&["write-tree"]).await?.text();
+    let mut differences = differences(git, private_git, &clone.base, &tree).await?;
+    // A repository inside the clone: its content is not part of the project.
+    let is_gitlink =
+        |diff: &FileDiff| diff.old_mode == GITLINK_MODE || diff.new_mode == GITLINK_MODE;
+    if differences.iter().any(is_gitlink) {
         let mut lines = String::new();
-        for one in differences.iter().filter(|one| inner(one)) {
-            let (mode, blob, path) = (&one.old_mode, &one.old_blob, &one.path);
+        for diff in differences.iter().filter(|diff| is_gitlink(diff)) {
+            let (mode, blob, path) = (&diff.old_mode, &diff.old_blob, &diff.path);
             lines.push_str(&format!("{mode} {blob}\t{path}\0"));
         }
-        let call = own.command(git).input(lines);
-        call.run(&["update-index", "-z", "--index-info"]).await?;
-        tree = own.command(git).run(&["write-tree"]).await?.text();
-        differences.retain(|one| !inner(one));
+        let command = private_git.command(git).input(lines);
+        command.run(&["update-index", "-z", "--index-info"]).await?;
+        tree = private_git.command(git).run(&["write-tree"]).await?.text();
+        differences.retain(|diff| !is_gitlink(diff));
     }
     Ok(Snapshot { tree, differences })
 }
 
-/// The files in which two trees differ, sorted by path.
+/// Returns the files that differ between two trees, sorted by path.
 pub(crate) async fn differences(
     git: &Git,
-    own: &PrivateGitDir,
+    private_git: &PrivateGitDir,
     old: &str,
     new: &str,
 ) -> Result<Vec<FileDiff>> {
@@ -108,40 +111,40 @@ pub(crate) async fn differences(
             .filter(|flag| !flag.starts_with("--ignore")),
     );
     args.extend([old, new]);
-    let said = own.command(git).run(&args).await?;
-    let pieces = said.nul_separated()?;
-    let mut found: Vec<FileDiff> = pieces.chunks_exact(2).filter_map(read_raw).collect();
-    found.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(found)
+    let output = private_git.command(git).run(&args).await?;
+    let fields = output.nul_separated()?;
+    let mut diffs: Vec<FileDiff> = fields.chunks_exact(2).filter_map(read_raw).collect();
+    diffs.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(diffs)
 }
 
-/// One record of `--raw -z`: `:oldmode newmode oldblob newblob kind`, then the path.
+/// Parses one record of `--raw -z`: `:oldmode newmode oldblob newblob kind`, then the path.
 fn read_raw(pair: &[String]) -> Option<FileDiff> {
-    let mut words = pair[0].strip_prefix(':')?.split(' ').map(str::to_owned);
+    let mut fields = pair[0].strip_prefix(':')?.split(' ').map(str::to_owned);
     Some(FileDiff {
-        old_mode: words.next()?,
-        new_mode: words.next()?,
-        old_blob: words.next()?,
-        new_blob: words.next()?,
-        kind: words.next()?.chars().next()?,
+        old_mode: fields.next()?,
+        new_mode: fields.next()?,
+        old_blob: fields.next()?,
+        new_blob: fields.next()?,
+        kind: fields.next()?.chars().next()?,
         path: pair[1].clone(),
     })
 }
 
-/// Removes the empty folders that a sandbox leaves where it kept something from being made, if it was
-/// killed before it could. Git keeps no empty folder, so nothing of a project is lost.
+/// Removes empty directories that a killed sandbox left as mount points. Git does not store empty
+/// directories, so no project content is lost.
 fn remove_mount_points(work: &Path) {
     let entries = fs::read_dir(work).into_iter().flatten().flatten();
     for entry in entries {
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if is_folder && entry.file_name().as_encoded_bytes().starts_with(b".") {
-            // Only an empty one goes.
+        let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_dir && entry.file_name().as_encoded_bytes().starts_with(b".") {
+            // Fails unless the directory is empty.
             let _ = fs::remove_dir(entry.path());
         }
     }
 }
 
-/// Head and tail of a long text, cut at line ends, with a line between that says so.
+/// Shortens a long text to its head and tail, cut at line ends, with a marker line in between.
 pub(crate) fn truncate_middle(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();

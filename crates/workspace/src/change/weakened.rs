@@ -1,13 +1,13 @@
-//! Finds tests that a change takes away: a file deleted, emptied or replaced, a test removed or skipped.
+//! Finds tests that a change weakens: files deleted, emptied or replaced, tests removed or skipped.
 //!
-//! It judges by names and by the lines of a diff, so it can be deceived; what it finds is for a
-//! reviewer to look at, and nothing depends on it.
+//! It works with names and diff lines, so it can be deceived. Its findings are hints for a
+//! reviewer, and nothing depends on them.
 
 use std::collections::BTreeSet;
 
 use super::FileDiff;
 
-/// The most that is told about one change.
+/// Maximum number of warnings for one change.
 const MAX_WARNINGS: usize = 50;
 
 /// The hashes of an empty file.
@@ -16,7 +16,7 @@ const EMPTY_BLOBS: [&str; 2] = [
     "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
 ];
 
-/// What is said before a test that it is not to be run.
+/// Markers that disable a test.
 const SKIP_MARKERS: &[&str] = &[
     concat!("#[", "ignore"),
     "pytest.mark.skip",
@@ -41,28 +41,28 @@ const SKIP_MARKERS: &[&str] = &[
     "@Disabled",
 ];
 
-/// Each weakened test, with what was done to it.
+/// Returns each weakened test, with what was done to it.
 pub(crate) fn find_weakened(differences: &[FileDiff], diff: &str) -> Vec<String> {
     let mut found = whole_files(differences);
     let files = read(diff);
-    let kept: BTreeSet<&String> = files.iter().flat_map(|file| &file.added).collect();
+    let added: BTreeSet<&String> = files.iter().flat_map(|file| &file.added).collect();
     for file in &files {
-        let is_gone = found
+        let is_reported = found
             .iter()
             .any(|line| line.starts_with(&format!("{}: ", file.path)));
-        let lost: Vec<&str> = file
+        let removed: Vec<&str> = file
             .removed
             .iter()
-            .filter(|name| !kept.contains(name))
+            .filter(|name| !added.contains(name))
             .map(String::as_str)
             .collect();
-        if !lost.is_empty() && !is_gone {
-            found.push(format!("{}: removes {}", file.path, lost.join(", ")));
+        if !removed.is_empty() && !is_reported {
+            found.push(format!("{}: removes {}", file.path, removed.join(", ")));
         }
-        let is_changed = |one: &FileDiff| one.kind == 'M' && one.path == file.path;
+        let is_changed = |diff: &FileDiff| diff.kind == 'M' && diff.path == file.path;
         let is_replaced = file.is_replaced() && differences.iter().any(is_changed);
-        if is_replaced && lost.is_empty() && !is_gone {
-            found.push(format!("{}: no line of it was kept", file.path));
+        if is_replaced && removed.is_empty() && !is_reported {
+            found.push(format!("{}: every line was replaced", file.path));
         }
         for skip in &file.skips {
             found.push(format!("{}: adds `{skip}`", file.path));
@@ -75,42 +75,44 @@ pub(crate) fn find_weakened(differences: &[FileDiff], diff: &str) -> Vec<String>
     found
 }
 
-/// Test files that are deleted, and have not merely moved, or emptied.
+/// Returns test files that were emptied, or deleted and not merely moved.
 fn whole_files(differences: &[FileDiff]) -> Vec<String> {
-    let arrived: BTreeSet<&str> = differences
+    let new_blobs: BTreeSet<&str> = differences
         .iter()
-        .filter(|one| one.kind == 'A')
-        .map(|one| one.new_blob.as_str())
+        .filter(|diff| diff.kind == 'A')
+        .map(|diff| diff.new_blob.as_str())
         .collect();
-    let tests = differences.iter().filter(|one| is_test_file(&one.path));
-    let told = tests.filter_map(|one| match one.kind {
-        'D' if !arrived.contains(one.old_blob.as_str()) => Some(format!("{}: deleted", one.path)),
-        'M' if EMPTY_BLOBS.contains(&one.new_blob.as_str()) => {
-            Some(format!("{}: emptied", one.path))
+    let tests = differences.iter().filter(|diff| is_test_file(&diff.path));
+    let warnings = tests.filter_map(|diff| match diff.kind {
+        'D' if !new_blobs.contains(diff.old_blob.as_str()) => {
+            Some(format!("{}: deleted", diff.path))
+        }
+        'M' if EMPTY_BLOBS.contains(&diff.new_blob.as_str()) => {
+            Some(format!("{}: emptied", diff.path))
         }
         _ => None,
     });
-    told.collect()
+    warnings.collect()
 }
 
-/// Whether a file is called as test files are.
+/// Returns `true` if the path has a usual name of a test file.
 pub(crate) fn is_test_file(path: &str) -> bool {
-    let (folders, file) = path.rsplit_once('/').unwrap_or(("", path));
-    let in_tests = folders
+    let (dirs, file) = path.rsplit_once('/').unwrap_or(("", path));
+    let in_tests = dirs
         .split('/')
-        .any(|folder| matches!(folder, "test" | "tests" | "spec" | "__tests__" | "testdata"));
+        .any(|dir| matches!(dir, "test" | "tests" | "spec" | "__tests__" | "testdata"));
     let stem = file.split('.').next().unwrap_or(file);
-    let named = stem.starts_with("test_")
+    let is_named = stem.starts_with("test_")
         || stem.ends_with("_test")
         || stem.ends_with("_tests")
         || matches!(stem, "test" | "tests" | "conftest")
         || stem.ends_with("Test")
         || file.contains(".test.")
         || file.contains(".spec.");
-    in_tests || named
+    in_tests || is_named
 }
 
-/// What the diff of one file says about tests.
+/// What the diff of one file does to tests.
 #[derive(Debug, Default)]
 struct FileTestDiff {
     path: String,
@@ -118,22 +120,23 @@ struct FileTestDiff {
     added: Vec<String>,
     skips: BTreeSet<&'static str>,
     script: bool,
-    /// Whether lines that say something were taken away, and whether any was left as it is.
-    takes: bool,
-    keeps: bool,
+    /// Whether non-empty lines were removed, and whether any is unchanged.
+    has_removed_lines: bool,
+    has_unchanged_lines: bool,
 }
 
 impl FileTestDiff {
-    /// Whether a file of tests has nothing left of what it said: a diff shows lines that stay around those that go.
+    /// Returns `true` if no line of a test file is unchanged: a diff shows unchanged lines around
+    /// removed ones.
     fn is_replaced(&self) -> bool {
-        self.takes && !self.keeps && is_test_file(&self.path)
+        self.has_removed_lines && !self.has_unchanged_lines && is_test_file(&self.path)
     }
 }
 
-/// Reads a diff as far as tests are concerned.
+/// Parses the parts of a diff that concern tests.
 fn read(diff: &str) -> Vec<FileTestDiff> {
     let mut files = vec![FileTestDiff::default()];
-    // An attribute that makes the function after it a test; for removed and for added lines.
+    // Whether an attribute makes the next function a test; for removed and for added lines.
     let mut marked = [false; 2];
     let mut in_hunk = false;
     for line in diff.lines() {
@@ -157,16 +160,17 @@ fn read(diff: &str) -> Vec<FileTestDiff> {
         match sign {
             "-" => file.removed.extend(name(0, &mut marked)),
             "+" => file.added.extend(name(1, &mut marked)),
-            // The line itself stays, but it may have lost the mark that made it a test, or got one.
+            // The line itself is unchanged, but it may have lost the attribute that made it a test,
+            // or got one.
             _ => match (name(0, &mut marked), name(1, &mut marked)) {
-                (Some(lost), None) => file.removed.push(lost),
-                (None, Some(new)) => file.added.push(new),
+                (Some(name), None) => file.removed.push(name),
+                (None, Some(name)) => file.added.push(name),
                 _ => {}
             },
         }
-        let speaks = !text.is_empty();
-        file.takes |= sign == "-" && speaks;
-        file.keeps |= sign == " " && speaks;
+        let is_filled = !text.is_empty();
+        file.has_removed_lines |= sign == "-" && is_filled;
+        file.has_unchanged_lines |= sign == " " && is_filled;
         match sign {
             "+" => file.skips.extend(
                 SKIP_MARKERS
@@ -183,7 +187,7 @@ fn read(diff: &str) -> Vec<FileTestDiff> {
     files
 }
 
-/// Whether a line says the word, and not as the end of a longer one.
+/// Returns `true` if the line contains the word, and not as the end of a longer one.
 fn mentions_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| {
         let before = text[..at].chars().next_back();
@@ -191,7 +195,8 @@ fn mentions_word(text: &str, word: &str) -> bool {
     })
 }
 
-/// The name of the test that this line begins. `marked` remembers an attribute until its function.
+/// Returns the name of the test that this line starts. `marked` remembers an attribute until its
+/// function.
 fn test_name(text: &str, marked: &mut bool) -> Option<String> {
     let is_attribute = text.starts_with("#[");
     if is_attribute && (text.contains("test]") || text.contains("test(") || text.contains("rstest"))
@@ -200,20 +205,20 @@ fn test_name(text: &str, marked: &mut bool) -> Option<String> {
     }
     if let Some(at) = text.find("fn ").filter(|_| !is_attribute) {
         let is_test = std::mem::take(marked);
-        return is_test.then(|| word(&text[at + 3..]));
+        return is_test.then(|| identifier(&text[at + 3..]));
     }
     let text = text.strip_prefix("async ").unwrap_or(text);
     if let Some(rest) = text
         .strip_prefix("def ")
         .filter(|rest| rest.starts_with("test"))
     {
-        return Some(word(rest));
+        return Some(identifier(rest));
     }
     if let Some(rest) = text
         .strip_prefix("func ")
         .filter(|rest| rest.starts_with("Test"))
     {
-        return Some(word(rest));
+        return Some(identifier(rest));
     }
     let call = ["it(", "test(", "it.each", "test.each"]
         .iter()
@@ -222,8 +227,8 @@ fn test_name(text: &str, marked: &mut bool) -> Option<String> {
     Some(quoted.chars().take(80).collect())
 }
 
-/// The name at the beginning of a text.
-fn word(text: &str) -> String {
+/// Returns the identifier at the beginning of a text.
+fn identifier(text: &str) -> String {
     text.chars()
         .take_while(|c| c.is_alphanumeric() || *c == '_')
         .take(80)

@@ -1,4 +1,4 @@
-//! A place as its user sees it.
+//! An attempt's clone as a [`WorkingCopy`].
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -13,39 +13,40 @@ use crate::error::{Error, Result};
 use crate::paths::Root;
 use crate::publish;
 
-/// An attempt's own clone.
+/// The private clone of an attempt.
 #[derive(Debug)]
 pub struct AttemptClone {
     clones: Clones,
-    opened: OpenClone,
-    /// The last commit with its message: the same again is the same commit.
+    open_clone: OpenClone,
+    /// The last commit with its message: committing the same content again returns the same commit.
     last: Mutex<Option<(String, Commit)>>,
 }
 
 impl AttemptClone {
-    pub(crate) fn new(clones: Clones, opened: OpenClone) -> Self {
+    pub(crate) fn new(clones: Clones, open_clone: OpenClone) -> Self {
         Self {
             clones,
-            opened,
+            open_clone,
             last: Mutex::new(None),
         }
     }
 
     async fn make_commit(&self, message: String) -> Result<Commit> {
-        let (git, base) = (&self.clones.git, &self.opened.base);
-        let change::Snapshot { tree, differences } = change::snapshot(git, &self.opened).await?;
+        let (git, base) = (&self.clones.git, &self.open_clone.base);
+        let change::Snapshot { tree, differences } =
+            change::snapshot(git, &self.open_clone).await?;
         if differences.is_empty() {
             return Err(Error::NothingToCommit { base: base.clone() });
         }
-        if let Some((said, last)) = &*self.last()
-            && *said == message
+        if let Some((last_message, last)) = &*self.last()
+            && *last_message == message
             && last.tree == tree
         {
             return Ok(last.clone());
         }
-        let call = self.opened.git.command(git).input(message.clone());
+        let command = self.open_clone.git.command(git).input(message.clone());
         let args = ["commit-tree", "-p", base, "-F", "-", &tree];
-        let id = call.run(&args).await?.text();
+        let id = command.run(&args).await?.text();
         let commit = Commit { id, tree };
         *self.last() = Some((message, commit.clone()));
         Ok(commit)
@@ -58,11 +59,11 @@ impl AttemptClone {
 
 impl WorkingCopy for AttemptClone {
     fn root(&self) -> &Path {
-        &self.opened.work
+        &self.open_clone.work
     }
 
     fn base(&self) -> &str {
-        &self.opened.base
+        &self.open_clone.base
     }
 
     fn read<'a>(
@@ -70,23 +71,26 @@ impl WorkingCopy for AttemptClone {
         path: &'a str,
         limit: usize,
     ) -> BoxFuture<'a, windlass_core::Result<Option<String>>> {
-        let (folder, path) = (self.opened.work.clone(), path.to_owned());
+        let (root, path) = (self.open_clone.work.clone(), path.to_owned());
         let limit = u64::try_from(limit).unwrap_or(u64::MAX);
         Box::pin(async move {
-            // Whatever cannot be shown is not shown: a link that leads out, a folder, a file that is too large.
-            let read = move || Ok(Root::open(&folder)?.read(&path, limit).ok());
+            // Content that cannot be returned is treated as missing: a link that leads out, a
+            // directory, a file that is too large.
+            let read = move || Ok(Root::open(&root)?.read(&path, limit).ok());
             let bytes = blocking(read).await?;
             Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
         })
     }
 
     fn apply(&self, files: Vec<FileChange>) -> BoxFuture<'_, windlass_core::Result<Vec<String>>> {
-        let root = self.opened.work.clone();
+        let root = self.open_clone.work.clone();
         Box::pin(async move { Ok(blocking(move || change::apply(&root, files)).await?) })
     }
 
     fn change(&self) -> BoxFuture<'_, windlass_core::Result<Change>> {
-        Box::pin(async move { Ok(change::current_change(&self.clones.git, &self.opened).await?) })
+        Box::pin(
+            async move { Ok(change::current_change(&self.clones.git, &self.open_clone).await?) },
+        )
     }
 
     fn commit(&self, message: String) -> BoxFuture<'_, windlass_core::Result<Commit>> {
@@ -99,12 +103,12 @@ impl WorkingCopy for AttemptClone {
         branch: &'a str,
     ) -> BoxFuture<'a, windlass_core::Result<()>> {
         Box::pin(async move {
-            Ok(publish::publish(&self.clones.git, &self.opened, commit, branch).await?)
+            Ok(publish::publish(&self.clones.git, &self.open_clone, commit, branch).await?)
         })
     }
 
     fn close(self: Box<Self>) -> BoxFuture<'static, windlass_core::Result<()>> {
-        let (folder, place) = (self.clones.folder.clone(), self.opened.folder.clone());
-        Box::pin(async move { Ok(blocking(move || folder.remove(&place)).await?) })
+        let (dir, clone) = (self.clones.dir.clone(), self.open_clone.dir.clone());
+        Box::pin(async move { Ok(blocking(move || dir.remove(&clone)).await?) })
     }
 }

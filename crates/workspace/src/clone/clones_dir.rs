@@ -1,4 +1,5 @@
-//! The folder of all places: private, with names that say whose place it is, swept of what crashes left.
+//! The directory of all clones: private, with names that identify the attempt. Stale clones are
+//! removed.
 
 use std::fs;
 use std::io;
@@ -10,30 +11,30 @@ use windlass_core::task::AttemptRef;
 
 use crate::error::{Error, Result};
 
-/// How the name of a folder begins that is not yet held.
-const UNLOCKED_PREFIX: &str = "unheld-";
-/// How the name of a place that is being made begins.
+/// Prefix of the name of a directory that is not locked yet.
+const UNLOCKED_PREFIX: &str = "unlocked-";
+/// Prefix of the name of a clone that is being created.
 const NEW_PREFIX: &str = "new-";
-/// How the name of a place that is being removed begins.
-const REMOVING_PREFIX: &str = "gone-";
+/// Prefix of the name of a clone that is being removed.
+const REMOVING_PREFIX: &str = "removing-";
 
-/// Held as long as somebody works in the folder that it lies in. No clone beside it can be called so.
+/// Locked while a process uses the directory that contains it. No clone can have this name.
 const LOCK_FILE: &str = ".lock";
-/// Whoever takes longer to hold a folder that he has made is dead.
+/// A process that has not locked its new directory after this time is considered dead.
 const LOCK_GRACE: Duration = Duration::from_secs(60);
 
-/// The folder of all places.
+/// The directory of all clones.
 #[derive(Debug, Clone)]
 pub(crate) struct ClonesDir {
     path: PathBuf,
 }
 
-/// What an attempt's place is called.
+/// Returns the directory name for an attempt's clone.
 pub(crate) fn clone_name(attempt: AttemptRef) -> String {
     format!("task-{}-attempt-{}", attempt.task, attempt.number)
 }
 
-/// Whose place this is.
+/// Parses the attempt from a directory name.
 fn parse_name(name: &str) -> Option<AttemptRef> {
     let (task, number) = name.strip_prefix("task-")?.split_once("-attempt-")?;
     Some(AttemptRef {
@@ -43,7 +44,7 @@ fn parse_name(name: &str) -> Option<AttemptRef> {
 }
 
 impl ClonesDir {
-    /// The folder at `path`, made if it is missing.
+    /// Opens the directory at `path`, and creates it if it is missing.
     pub(crate) fn new(path: PathBuf) -> Result<Self> {
         let mut builder = fs::DirBuilder::new();
         builder
@@ -62,23 +63,24 @@ impl ClonesDir {
         &self.path
     }
 
-    /// A new folder under a name that nobody can guess, for what will be called `name`; and what holds it, for as long as
-    /// it is kept and this process lives. Before it is held it has a name that is not cleared away.
+    /// Creates a directory with an unpredictable name, for a clone that will be named `name`. Also
+    /// returns the lock, which is held until the file is dropped or this process ends. Until it is
+    /// locked, the directory has a name that is not removed as stale.
     pub(crate) fn create_temp(&self, name: &str) -> Result<(PathBuf, fs::File)> {
-        let sorry = |error: io::Error| Error::io(&self.path, &error);
-        let unheld = self.private(UNLOCKED_PREFIX).map_err(sorry)?;
-        let file = fs::File::create(unheld.path().join(LOCK_FILE)).map_err(sorry)?;
-        file.lock().map_err(sorry)?;
-        let random = unheld.path().file_name().unwrap_or_default();
+        let to_error = |error: io::Error| Error::io(&self.path, &error);
+        let unlocked = self.private(UNLOCKED_PREFIX).map_err(to_error)?;
+        let file = fs::File::create(unlocked.path().join(LOCK_FILE)).map_err(to_error)?;
+        file.lock().map_err(to_error)?;
+        let random = unlocked.path().file_name().unwrap_or_default();
         let random = random.to_string_lossy();
         let random = random.strip_prefix(UNLOCKED_PREFIX).unwrap_or(&random);
-        let begun = self.path.join(format!("{NEW_PREFIX}{name}.{random}"));
-        fs::rename(unheld.path(), &begun).map_err(sorry)?;
-        let _ = unheld.keep();
-        Ok((begun, file))
+        let temp_dir = self.path.join(format!("{NEW_PREFIX}{name}.{random}"));
+        fs::rename(unlocked.path(), &temp_dir).map_err(to_error)?;
+        let _ = unlocked.keep();
+        Ok((temp_dir, file))
     }
 
-    /// A folder of our own with a name that begins so.
+    /// Creates a private directory whose name starts with `prefix`.
     fn private(&self, prefix: &str) -> io::Result<tempfile::TempDir> {
         tempfile::Builder::new()
             .prefix(prefix)
@@ -86,41 +88,44 @@ impl ClonesDir {
             .tempdir_in(&self.path)
     }
 
-    /// Gives a finished folder its name. What was left there by an earlier life makes room.
-    pub(crate) fn rename_to(&self, begun: &Path, name: &str) -> Result<PathBuf> {
+    /// Renames a finished directory to its final name. A directory left over from an earlier run is
+    /// replaced.
+    pub(crate) fn rename_to(&self, temp_dir: &Path, name: &str) -> Result<PathBuf> {
         let target = self.path.join(name);
         match target.symlink_metadata() {
             Ok(found) if found.is_dir() => self.remove(&target)?,
             Ok(_) => {
                 return Err(Error::Path {
                     path: target,
-                    problem: "is in the way and not a folder of ours: remove it".into(),
+                    problem: "exists and is not a Windlass directory: remove it".into(),
                 });
             }
             Err(_) => {}
         }
-        fs::rename(begun, &target).map_err(|error| Error::io(&target, &error))?;
+        fs::rename(temp_dir, &target).map_err(|error| Error::io(&target, &error))?;
         Ok(target)
     }
 
-    /// Removes a place. It loses its name first, so that nobody takes half of it for a whole one.
-    pub(crate) fn remove(&self, place: &Path) -> Result<()> {
-        let away = self
+    /// Removes a clone. It is renamed first, so that a partly removed clone is never taken for a
+    /// complete one.
+    pub(crate) fn remove(&self, clone: &Path) -> Result<()> {
+        let trash = self
             .private(REMOVING_PREFIX)
             .map_err(|error| Error::io(&self.path, &error))?
             .keep();
-        match fs::rename(place, away.join("place")) {
+        match fs::rename(clone, trash.join("clone")) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(Error::io(place, &error)),
+            Err(error) => return Err(Error::io(clone, &error)),
             Ok(()) => {}
         }
-        remove_all(&away)
+        remove_all(&trash)
     }
 
-    /// Removes every place, begun or finished, of attempts that are not among the living, and what is
-    /// left of removals. Who lives was asked a moment ago: an attempt that began since then holds its place.
-    pub(crate) fn remove_stale(&self, living: &[AttemptRef]) -> Result<u32> {
-        let mut cleared = 0;
+    /// Removes every clone, complete or not, of attempts that are not in `live`, and the rest of
+    /// interrupted removals. The list may be out of date: an attempt that started since then holds
+    /// the lock of its clone.
+    pub(crate) fn remove_stale(&self, live: &[AttemptRef]) -> Result<u32> {
+        let mut removed = 0;
         let entries = fs::read_dir(&self.path).map_err(|error| Error::io(&self.path, &error))?;
         for entry in entries.flatten() {
             let name = entry.file_name();
@@ -131,52 +136,55 @@ impl ClonesDir {
                 remove_all(&entry.path())?;
                 continue;
             }
-            let begun = name
+            let unfinished = name
                 .strip_prefix(NEW_PREFIX)
                 .and_then(|rest| rest.split('.').next());
-            let Some(attempt) = parse_name(begun.unwrap_or(&name)) else {
-                if begun.is_some() && !is_locked(&entry.path()) {
+            let Some(attempt) = parse_name(unfinished.unwrap_or(&name)) else {
+                if unfinished.is_some() && !is_locked(&entry.path()) {
                     self.remove(&entry.path())?;
                 }
                 continue;
             };
-            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            if living.contains(&attempt) || !is_folder || is_locked(&entry.path()) {
+            let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if live.contains(&attempt) || !is_dir || is_locked(&entry.path()) {
                 continue;
             }
             self.remove(&entry.path())?;
-            cleared += 1;
+            removed += 1;
         }
-        Ok(cleared)
+        Ok(removed)
     }
 
-    /// Whether a folder was made more than a moment ago, by the clock of the disk.
+    /// Returns `true` if a directory was created before the grace period, by the clock of the file
+    /// system.
     fn is_old(&self, path: &Path) -> bool {
         let when = |found: io::Result<fs::Metadata>| found.and_then(|found| found.modified());
         let now = tempfile::tempfile_in(&self.path).and_then(|file| file.metadata());
         match (when(path.symlink_metadata()), when(now)) {
-            (Ok(made), Ok(now)) => now.duration_since(made).is_ok_and(|age| age > LOCK_GRACE),
+            (Ok(created), Ok(now)) => now
+                .duration_since(created)
+                .is_ok_and(|age| age > LOCK_GRACE),
             _ => false,
         }
     }
 }
 
-/// Whether somebody works in this folder.
+/// Returns `true` if a process uses this directory.
 fn is_locked(path: &Path) -> bool {
     fs::File::open(path.join(LOCK_FILE)).is_ok_and(|file| file.try_lock().is_err())
 }
 
-/// A folder that others can reach, or that leads elsewhere, is not ours alone.
+/// Returns an error if the directory is a link or is accessible to other users.
 fn ensure_private(path: &Path) -> Result<()> {
     let found = path
         .symlink_metadata()
         .map_err(|error| Error::io(path, &error))?;
     let problem = if !found.is_dir() {
-        "is a link, not a folder: remove it, or name another"
+        "is a link, not a directory: remove it, or use another"
     } else if found.uid() != rustix::process::geteuid().as_raw() {
-        "belongs to another user: name another folder"
+        "belongs to another user: use another directory"
     } else if found.mode() & 0o077 != 0 {
-        "is open to others: run `chmod 700` on it, or name another folder"
+        "is accessible to other users: run `chmod 700` on it, or use another directory"
     } else {
         return Ok(());
     };
@@ -186,7 +194,7 @@ fn ensure_private(path: &Path) -> Result<()> {
     })
 }
 
-/// Removes a tree, also where somebody has made folders in it read-only.
+/// Removes a tree, even if directories in it are read-only.
 fn remove_all(path: &Path) -> Result<()> {
     match fs::remove_dir_all(path) {
         Ok(()) => return Ok(()),
@@ -196,14 +204,14 @@ fn remove_all(path: &Path) -> Result<()> {
     fs::remove_dir_all(path).map_err(|error| Error::io(path, &error))
 }
 
-/// Makes every folder below writable for us. Links are not followed.
+/// Makes every directory below writable. Links are not followed.
 fn make_writable(path: &Path) {
-    let mut waiting = vec![path.to_owned()];
-    while let Some(folder) = waiting.pop() {
-        let _ = fs::set_permissions(&folder, fs::Permissions::from_mode(0o700));
-        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
-        let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        waiting.extend(folders.map(|entry| entry.path()));
+    let mut pending = vec![path.to_owned()];
+    while let Some(dir) = pending.pop() {
+        let _ = fs::set_permissions(&dir, fs::Permissions::from_mode(0o700));
+        let entries = fs::read_dir(&dir).into_iter().flatten().flatten();
+        let dirs = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        pending.extend(dirs.map(|entry| entry.path()));
     }
 }
 
@@ -212,20 +220,20 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    fn folder() -> (tempfile::TempDir, ClonesDir) {
-        let around = tempfile::tempdir().unwrap();
-        let folder = ClonesDir::new(around.path().join("state/places")).unwrap();
-        (around, folder)
+    fn clones_dir() -> (tempfile::TempDir, ClonesDir) {
+        let parent = tempfile::tempdir().unwrap();
+        let dir = ClonesDir::new(parent.path().join("state/clones")).unwrap();
+        (parent, dir)
     }
 
     const FIRST: AttemptRef = AttemptRef { task: 7, number: 1 };
 
     #[test]
-    fn p27_the_folder_is_ours_alone() {
-        let (around, folder) = folder();
-        assert_eq!(folder.path().metadata().unwrap().mode() & 0o777, 0o700);
+    fn p27_clones_dir_must_be_private() {
+        let (parent, clones) = clones_dir();
+        assert_eq!(clones.path().metadata().unwrap().mode() & 0o777, 0o700);
 
-        let open = around.path().join("open");
+        let open = parent.path().join("open");
         fs::create_dir(&open).unwrap();
         fs::set_permissions(&open, fs::Permissions::from_mode(0o755)).unwrap();
         assert!(
@@ -235,8 +243,8 @@ mod tests {
                 .contains("chmod 700")
         );
 
-        let link = around.path().join("link");
-        symlink(folder.path(), &link).unwrap();
+        let link = parent.path().join("link");
+        symlink(clones.path(), &link).unwrap();
         assert!(
             ClonesDir::new(link)
                 .unwrap_err()
@@ -246,32 +254,39 @@ mod tests {
     }
 
     #[test]
-    fn p27_a_planted_link_is_refused_and_not_followed() {
-        let (around, folder) = folder();
-        let victim = around.path().join("victim");
+    fn p27_planted_link_is_rejected_and_not_followed() {
+        let (parent, clones) = clones_dir();
+        let victim = parent.path().join("victim");
         fs::create_dir(&victim).unwrap();
-        symlink(&victim, folder.path().join(clone_name(FIRST))).unwrap();
-        let (begun, held) = folder.create_temp(&clone_name(FIRST)).unwrap();
-        drop(held);
-        let error = folder.rename_to(&begun, &clone_name(FIRST)).unwrap_err();
-        assert!(error.to_string().contains("in the way"), "{error}");
-        assert_eq!(folder.remove_stale(&[]).unwrap(), 1, "only what was begun");
+        symlink(&victim, clones.path().join(clone_name(FIRST))).unwrap();
+        let (temp_dir, lock) = clones.create_temp(&clone_name(FIRST)).unwrap();
+        drop(lock);
+        let error = clones.rename_to(&temp_dir, &clone_name(FIRST)).unwrap_err();
+        assert!(
+            error.to_string().contains("not a Windlass directory"),
+            "{error}"
+        );
+        assert_eq!(
+            clones.remove_stale(&[]).unwrap(),
+            1,
+            "only the unfinished clone"
+        );
         assert!(victim.is_dir());
     }
 
     #[test]
-    fn only_the_dead_are_cleared_away() {
-        let (_around, folder) = folder();
+    fn only_stale_clones_are_removed() {
+        let (_parent, clones) = clones_dir();
         let second = AttemptRef { task: 7, number: 2 };
         for attempt in [FIRST, second] {
-            let (begun, _) = folder.create_temp(&clone_name(attempt)).unwrap();
-            folder.rename_to(&begun, &clone_name(attempt)).unwrap();
-            folder.create_temp(&clone_name(attempt)).unwrap();
+            let (temp_dir, _) = clones.create_temp(&clone_name(attempt)).unwrap();
+            clones.rename_to(&temp_dir, &clone_name(attempt)).unwrap();
+            clones.create_temp(&clone_name(attempt)).unwrap();
         }
-        fs::create_dir(folder.path().join("gone-x")).unwrap();
-        fs::create_dir(folder.path().join("something-else")).unwrap();
-        assert_eq!(folder.remove_stale(&[second]).unwrap(), 2);
-        let mut left: Vec<String> = fs::read_dir(folder.path())
+        fs::create_dir(clones.path().join("removing-x")).unwrap();
+        fs::create_dir(clones.path().join("something-else")).unwrap();
+        assert_eq!(clones.remove_stale(&[second]).unwrap(), 2);
+        let mut left: Vec<String> = fs::read_dir(clones.path())
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
@@ -281,37 +296,37 @@ mod tests {
     }
 
     #[test]
-    fn p2_a_place_that_somebody_works_in_stays_whatever_the_store_said() {
-        let (_around, folder) = folder();
-        let (begun, held) = folder.create_temp(&clone_name(FIRST)).unwrap();
-        assert_eq!(folder.remove_stale(&[]).unwrap(), 0);
-        let place = folder.rename_to(&begun, &clone_name(FIRST)).unwrap();
-        assert_eq!(folder.remove_stale(&[]).unwrap(), 0);
-        assert!(place.is_dir());
-        drop(held);
-        assert_eq!(folder.remove_stale(&[]).unwrap(), 1);
-        // Somebody is just about to hold what he has made, or died at that.
-        let unheld = folder.path().join("unheld-x");
-        fs::create_dir(&unheld).unwrap();
-        folder.remove_stale(&[]).unwrap();
-        assert!(unheld.is_dir());
+    fn p2_locked_clone_is_kept_even_if_not_listed_as_live() {
+        let (_parent, clones) = clones_dir();
+        let (temp_dir, lock) = clones.create_temp(&clone_name(FIRST)).unwrap();
+        assert_eq!(clones.remove_stale(&[]).unwrap(), 0);
+        let clone = clones.rename_to(&temp_dir, &clone_name(FIRST)).unwrap();
+        assert_eq!(clones.remove_stale(&[]).unwrap(), 0);
+        assert!(clone.is_dir());
+        drop(lock);
+        assert_eq!(clones.remove_stale(&[]).unwrap(), 1);
+        // A process may be about to lock the directory it created, or have died before that.
+        let unlocked = clones.path().join("unlocked-x");
+        fs::create_dir(&unlocked).unwrap();
+        clones.remove_stale(&[]).unwrap();
+        assert!(unlocked.is_dir());
         let long_ago = fs::FileTimes::new().set_modified(std::time::UNIX_EPOCH);
-        let opened = fs::File::open(&unheld).unwrap();
-        opened.set_times(long_ago).unwrap();
-        folder.remove_stale(&[]).unwrap();
-        assert!(!unheld.exists());
+        let file = fs::File::open(&unlocked).unwrap();
+        file.set_times(long_ago).unwrap();
+        clones.remove_stale(&[]).unwrap();
+        assert!(!unlocked.exists());
     }
 
     #[test]
-    fn what_an_agent_made_read_only_is_removed_too() {
-        let (_around, folder) = folder();
-        let (place, _held) = folder.create_temp(&clone_name(FIRST)).unwrap();
-        fs::create_dir_all(place.join("a/b")).unwrap();
-        fs::write(place.join("a/b/file"), "x").unwrap();
+    fn read_only_directories_are_removed() {
+        let (_parent, clones) = clones_dir();
+        let (clone, _lock) = clones.create_temp(&clone_name(FIRST)).unwrap();
+        fs::create_dir_all(clone.join("a/b")).unwrap();
+        fs::write(clone.join("a/b/file"), "x").unwrap();
         for path in ["a/b", "a"] {
-            fs::set_permissions(place.join(path), fs::Permissions::from_mode(0o500)).unwrap();
+            fs::set_permissions(clone.join(path), fs::Permissions::from_mode(0o500)).unwrap();
         }
-        folder.remove(&place).unwrap();
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        clones.remove(&clone).unwrap();
+        assert_eq!(fs::read_dir(clones.path()).unwrap().count(), 0);
     }
 }

@@ -1,13 +1,14 @@
-//! Each attempt in a clone of its own, under a folder that is ours alone.
+//! Gives each attempt a private clone, under a directory that only Windlass uses.
 //!
-//! A place is a folder with two things in it: the attempt's clone, in which an agent may do as it likes,
-//! commit included, and `.place`, which no agent can write to. There stands a git folder of our own; with
-//! it we compare, commit and publish, so that nothing an agent does to the clone's own git folder is ever
-//! obeyed, and its commits become part of our one commit. Both borrow the objects of the user's repository. Neither has
-//! its settings, hooks or branches; tags are there.
+//! The directory of a clone contains the clone itself, in which an agent may do anything, including
+//! commits, and `.meta`, which no agent can write to. `.meta` contains a private git directory that
+//! is used to compare, commit and publish. Nothing that an agent does to the clone's own git
+//! directory is therefore ever applied, and its commits become part of one commit by Windlass. Both
+//! git directories borrow the objects of the user's repository. Neither has its settings, hooks or
+//! branches; both have its tags.
 //!
-//! Submodules and large files kept elsewhere (LFS) are not fetched: the first are empty folders, the
-//! second are the small files that point to them.
+//! Submodules and files stored with LFS are not fetched: submodules are empty directories, and LFS
+//! files are the pointer files.
 
 mod attempt_clone;
 mod clones_dir;
@@ -33,21 +34,21 @@ pub(crate) use scratch::{LockedDir, ScratchRepo};
 #[derive(Debug, Clone)]
 pub struct Clones {
     pub(crate) git: Git,
-    pub(crate) folder: ClonesDir,
+    pub(crate) dir: ClonesDir,
 }
 
 impl Clones {
-    /// Places under `folder`, which is made if it is missing and must be ours alone. Give each store a
-    /// folder of its own: attempts are known by their numbers.
-    pub fn new(sandbox: Sandbox, folder: impl Into<PathBuf>) -> crate::Result<Self> {
-        let folder = ClonesDir::new(folder.into())?;
+    /// Creates clones under `dir`, which is created if it is missing and must be private. Use a
+    /// separate directory for each store: clones are named by the numbers of their attempts.
+    pub fn new(sandbox: Sandbox, dir: impl Into<PathBuf>) -> crate::Result<Self> {
+        let dir = ClonesDir::new(dir.into())?;
         Ok(Self {
-            git: Git::new(sandbox, folder.path().to_owned()),
-            folder,
+            git: Git::new(sandbox, dir.path().to_owned()),
+            dir,
         })
     }
 
-    /// Signs commits with this name and address instead of `Windlass <windlass@localhost>`.
+    /// Uses this author for commits instead of `Windlass <windlass@localhost>`.
     pub fn with_author(mut self, name: impl Into<String>, email: impl Into<String>) -> Self {
         self.git = self.git.with_author(name.into(), email.into());
         self
@@ -64,18 +65,18 @@ impl Workspace for Clones {
             let repository = Repository::find(&project.root)?;
             let (format, base) = repository.head(&self.git).await?;
             let name = clones_dir::clone_name(attempt);
-            let opened = OpenClone::create(self, repository, &format, &base, name).await?;
-            let place: Box<dyn WorkingCopy> = Box::new(AttemptClone::new(self.clone(), opened));
-            Ok(place)
+            let clone = OpenClone::create(self, repository, &format, &base, name).await?;
+            let copy: Box<dyn WorkingCopy> = Box::new(AttemptClone::new(self.clone(), clone));
+            Ok(copy)
         })
     }
 
     fn remove_stale<'a>(
         &'a self,
-        living: &'a [AttemptRef],
+        live: &'a [AttemptRef],
     ) -> BoxFuture<'a, windlass_core::Result<u32>> {
-        let (folder, living) = (self.folder.clone(), living.to_vec());
-        Box::pin(async move { Ok(blocking(move || folder.remove_stale(&living)).await?) })
+        let (dir, live) = (self.dir.clone(), live.to_vec());
+        Box::pin(async move { Ok(blocking(move || dir.remove_stale(&live)).await?) })
     }
 
     fn branch_commit<'a>(
@@ -85,14 +86,15 @@ impl Workspace for Clones {
     ) -> BoxFuture<'a, windlass_core::Result<Option<String>>> {
         Box::pin(async move {
             let repository = Repository::find(&project.root)?;
-            let standing = repository.branch(&self.git, name).await?;
-            Ok(standing.map(|found| found.commit))
+            let status = repository.branch(&self.git, name).await?;
+            Ok(status.map(|status| status.commit))
         })
     }
 }
 
-/// Folders outside of a place that whoever works in it must be able to read: the objects that its clone
-/// borrows. Give them to `Profile::read` when you start a process in `root`. Empty where `root` is no place.
+/// Returns the directories outside a clone that a process in it must be able to read: the objects
+/// that the clone borrows. Pass them to `Profile::read` to start a process in `root`. Empty if
+/// `root` is not a clone.
 pub fn readable_dirs(root: &Path) -> Vec<PathBuf> {
     open::shared_object_dirs(root)
 }

@@ -1,4 +1,5 @@
-//! Making a place: all of it under another name, then renamed, so that there is a whole one or none.
+//! Creates a clone under a temporary name and renames it, so that there is either a complete one or
+//! none.
 
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
@@ -9,25 +10,25 @@ use crate::error::{Error, Result};
 use crate::git::{PrivateGitDir, Repository, has_no_tags, small_file, write};
 use crate::test_runner::detect;
 
-/// What in a place is ours, beside the clone.
-const META_DIR: &str = ".place";
+/// Directory for Windlass's own files, next to the clone.
+const META_DIR: &str = ".meta";
 
-/// A place that was just made.
+/// A newly created clone.
 #[derive(Debug)]
 pub(crate) struct OpenClone {
     pub(crate) repository: Repository,
     pub(crate) base: String,
-    /// The whole place.
-    pub(crate) folder: PathBuf,
-    /// The clone in it.
+    /// The directory that contains the clone and its metadata.
+    pub(crate) dir: PathBuf,
+    /// The clone itself.
     pub(crate) work: PathBuf,
     pub(crate) git: PrivateGitDir,
-    /// Says that we work in it, where nobody else does.
-    _held: Option<fs::File>,
+    /// The lock that marks the directory as in use. `None` if the caller holds it.
+    _lock: Option<fs::File>,
 }
 
 impl OpenClone {
-    /// Makes a place with the files of the commit `base`.
+    /// Creates a clone with the files of the commit `base`.
     pub(crate) async fn create(
         clones: &Clones,
         repository: Repository,
@@ -35,79 +36,85 @@ impl OpenClone {
         base: &str,
         name: String,
     ) -> Result<Self> {
-        let (begun, held) = clones.folder.create_temp(&name)?;
-        let made = populate(clones, &repository, format, base, &begun).await;
-        let settled = made.and_then(|work| Ok((work, clones.folder.rename_to(&begun, &name)?)));
-        let (work, folder) = settled.inspect_err(|_| {
-            // The reason for failing is the one to be told.
-            let _ = clones.folder.remove(&begun);
+        let (temp_dir, lock) = clones.dir.create_temp(&name)?;
+        let created = populate(clones, &repository, format, base, &temp_dir).await;
+        let renamed = created.and_then(|work| Ok((work, clones.dir.rename_to(&temp_dir, &name)?)));
+        let (work, dir) = renamed.inspect_err(|_| {
+            // The original error is the one to report.
+            let _ = clones.dir.remove(&temp_dir);
         })?;
         Ok(Self {
-            _held: Some(held),
-            ..Self::new(repository, base, folder, &work)
+            _lock: Some(lock),
+            ..Self::new(repository, base, dir, &work)
         })
     }
 
-    /// The same, in a folder that stays somebody else's.
+    /// Like [`create`](Self::create), in an existing directory that the caller owns.
     pub(crate) async fn create_in(
         clones: &Clones,
         repository: Repository,
         format: &str,
         base: &str,
-        room: &Path,
+        dir: &Path,
     ) -> Result<Self> {
-        let work = populate(clones, &repository, format, base, room).await?;
-        Ok(Self::new(repository, base, room.to_owned(), &work))
+        let work = populate(clones, &repository, format, base, dir).await?;
+        Ok(Self::new(repository, base, dir.to_owned(), &work))
     }
 
-    fn new(repository: Repository, base: &str, folder: PathBuf, work: &str) -> Self {
-        let git = PrivateGitDir::open(&folder.join(META_DIR).join("git"), &folder, &repository);
+    fn new(repository: Repository, base: &str, dir: PathBuf, work: &str) -> Self {
+        let git = PrivateGitDir::open(&dir.join(META_DIR).join("git"), &dir, &repository);
         Self {
-            work: folder.join(work),
+            work: dir.join(work),
             repository,
             base: base.to_owned(),
-            folder,
+            dir,
             git,
-            _held: None,
+            _lock: None,
         }
     }
 }
 
-/// Puts everything into a new place, and gives the clone's name.
+/// Creates the content of a new clone directory, and returns the name of the clone in it.
 async fn populate(
     clones: &Clones,
     repository: &Repository,
     format: &str,
     base: &str,
-    place: &Path,
+    dir: &Path,
 ) -> Result<String> {
     let name = work_name(&repository.root);
-    let (ours, work) = (place.join(META_DIR), place.join(&name));
-    for folder in [&ours, &work] {
-        make(folder)?;
+    let (meta, work) = (dir.join(META_DIR), dir.join(&name));
+    for path in [&meta, &work] {
+        create_dir(path)?;
     }
-    let own = PrivateGitDir::create(&ours.join("git"), place, repository, format)?;
-    let theirs = PrivateGitDir::create(&work.join(".git"), place, repository, format)?;
+    let private_git = PrivateGitDir::create(&meta.join("git"), dir, repository, format)?;
+    let agent_git = PrivateGitDir::create(&work.join(".git"), dir, repository, format)?;
     for (git, more) in [
-        (&own, exclude_patterns(repository)),
-        (&theirs, repository.exclude()),
+        (&private_git, exclude_patterns(repository)),
+        (&agent_git, repository.exclude()),
     ] {
         git.exclude(&more.unwrap_or_default())?;
     }
-    theirs.init_for_agent(base, &tags(clones, repository).await?)?;
-    // The files, without any filter: nothing is configured that could be one.
-    own.command_in(&clones.git, &work)
+    agent_git.init_for_agent(base, &tags(clones, repository).await?)?;
+    // Without any filter: none is configured.
+    private_git
+        .command_in(&clones.git, &work)
         .run(&["read-tree", "--reset", "-u", base])
         .await?;
-    fs::copy(own.index(), theirs.index()).map_err(|error| Error::io(theirs.index(), &error))?;
-    write(&ours.join("shared"), &lines(own.borrowed_object_dirs()))?;
+    fs::copy(private_git.index(), agent_git.index())
+        .map_err(|error| Error::io(agent_git.index(), &error))?;
+    write(
+        &meta.join("shared"),
+        &lines(private_git.borrowed_object_dirs()),
+    )?;
     if let Some(command) = detect::command(&work) {
-        write(&ours.join("tests"), &command.join("\n"))?;
+        write(&meta.join("tests"), &command.join("\n"))?;
     }
     Ok(name)
 }
 
-/// The clone is called as the project is: some tools take a folder's name for a project's.
+/// Returns the directory name of the clone: the name of the project, because some tools take it as
+/// the project name.
 fn work_name(root: &Path) -> String {
     let name = root
         .file_name()
@@ -120,7 +127,7 @@ fn work_name(root: &Path) -> String {
     name.into()
 }
 
-/// What the project's checkout leaves out, and what its build tool makes.
+/// Returns the patterns that the project's checkout excludes, and the output of its build tool.
 fn exclude_patterns(repository: &Repository) -> Option<String> {
     let mut patterns = repository.exclude().unwrap_or_default();
     if repository.root.join("Cargo.toml").is_file() {
@@ -129,29 +136,29 @@ fn exclude_patterns(repository: &Repository) -> Option<String> {
     Some(patterns)
 }
 
-/// The tags, as the lines of a file of packed refs: versions are often told from them.
+/// Returns the tags as lines of a packed-refs file: versions are often derived from tags.
 async fn tags(clones: &Clones, repository: &Repository) -> Result<String> {
     if has_no_tags(repository) {
         return Ok(String::new());
     }
     let format = "--format=%(objectname) %(refname)";
-    let said = repository
+    let output = repository
         .query(&clones.git, &["for-each-ref", format, "refs/tags/"])
         .await?
         .check()?;
-    // Without some of them is better than without a place.
-    Ok(if said.stdout.is_truncated() {
+    // A clone without tags is better than no clone.
+    Ok(if output.stdout.is_truncated() {
         String::new()
     } else {
-        said.stdout.text()
+        output.stdout.text()
     })
 }
 
-fn make(folder: &Path) -> Result<()> {
+fn create_dir(path: &Path) -> Result<()> {
     fs::DirBuilder::new()
         .mode(0o700)
-        .create(folder)
-        .map_err(|error| Error::io(folder, &error))
+        .create(path)
+        .map_err(|error| Error::io(path, &error))
 }
 
 fn lines(paths: &[PathBuf]) -> String {
@@ -161,7 +168,7 @@ fn lines(paths: &[PathBuf]) -> String {
         .collect()
 }
 
-/// The folders whose objects the clone at `root` borrows, as we wrote them down.
+/// Returns the directories whose objects the clone at `root` borrows, as recorded at its creation.
 pub(crate) fn shared_object_dirs(root: &Path) -> Vec<PathBuf> {
     let list = meta_path(root, "shared").and_then(|file| small_file(&file));
     list.unwrap_or_default()
@@ -170,18 +177,19 @@ pub(crate) fn shared_object_dirs(root: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The command that tested the project before anybody worked in the clone at `root`.
+/// Returns the command that tested the project before any attempt changed the clone at `root`.
 pub(crate) fn test_command(root: &Path) -> Option<Vec<String>> {
     let text = small_file(&meta_path(root, "tests")?)?;
     Some(text.lines().map(str::to_owned).collect())
 }
 
-/// A folder of ours for what the tests of the clone at `root` fetch; none where it is not a place.
+/// Returns the directory for what the tests of the clone at `root` download; `None` if `root` is
+/// not a clone.
 pub(crate) fn cache_dir(root: &Path) -> Option<PathBuf> {
     meta_path(root, "cache")
 }
 
 fn meta_path(root: &Path, name: &str) -> Option<PathBuf> {
-    let ours = root.parent()?.join(META_DIR);
-    ours.is_dir().then(|| ours.join(name))
+    let meta = root.parent()?.join(META_DIR);
+    meta.is_dir().then(|| meta.join(name))
 }

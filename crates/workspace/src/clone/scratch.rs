@@ -1,4 +1,5 @@
-//! A folder for one piece of work: gone when it is dropped, and swept when we were killed in it.
+//! A temporary directory for one operation: removed when dropped, and removed as stale if the
+//! process was killed.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -7,34 +8,34 @@ use super::{Clones, ClonesDir};
 use crate::error::Result;
 use crate::git::{PrivateGitDir, Repository};
 
-/// A private git folder for one piece of work.
+/// A private git directory for one operation.
 #[derive(Debug)]
 pub(crate) struct ScratchRepo {
     pub(crate) git: PrivateGitDir,
-    _room: LockedDir,
+    _dir: LockedDir,
 }
 
 impl ScratchRepo {
     pub(crate) fn new(clones: &Clones, repository: &Repository, format: &str) -> Result<Self> {
-        let room = LockedDir::new(&clones.folder)?;
-        let git = PrivateGitDir::create(&room.path.join("git"), &room.path, repository, format)?;
-        Ok(Self { git, _room: room })
+        let dir = LockedDir::new(&clones.dir)?;
+        let git = PrivateGitDir::create(&dir.path.join("git"), &dir.path, repository, format)?;
+        Ok(Self { git, _dir: dir })
     }
 }
 
-/// A locked folder among the places.
+/// A locked directory among the clones.
 #[derive(Debug)]
 pub(crate) struct LockedDir {
-    folder: ClonesDir,
+    parent: ClonesDir,
     pub(crate) path: PathBuf,
     _lock: File,
 }
 
 impl LockedDir {
-    pub(crate) fn new(folder: &ClonesDir) -> Result<Self> {
-        let (path, lock) = folder.create_temp("scratch")?;
+    pub(crate) fn new(parent: &ClonesDir) -> Result<Self> {
+        let (path, lock) = parent.create_temp("scratch")?;
         Ok(Self {
-            folder: folder.clone(),
+            parent: parent.clone(),
             path,
             _lock: lock,
         })
@@ -43,7 +44,7 @@ impl LockedDir {
 
 impl Drop for LockedDir {
     fn drop(&mut self) {
-        // What cannot be removed now is removed at the next start.
-        let _ = self.folder.remove(&self.path);
+        // A directory that cannot be removed now is removed at the next start.
+        let _ = self.parent.remove(&self.path);
     }
 }

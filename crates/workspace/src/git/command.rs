@@ -1,4 +1,4 @@
-//! One call of git: its settings, its walls, its limits, and what it said.
+//! One git command: its settings, sandbox, limits and output.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,13 +10,13 @@ use windlass_sandbox::{
 
 use crate::error::{Error, Result};
 
-/// The longest that one call may take: a checkout of a very large repository.
-const DEADLINE: Duration = Duration::from_secs(300);
+/// Time limit of one command: a checkout of a very large repository.
+const TIMEOUT: Duration = Duration::from_secs(300);
 
-/// What is kept of what git says.
+/// Default limit of the retained output.
 const OUTPUT_BYTES: usize = 8 << 20;
 
-/// Settings that name a program, and what they are set to. They stand before every command.
+/// Settings that name a program, with harmless values. They precede every command.
 const SETTINGS: &[&str] = &[
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -42,7 +42,8 @@ const SETTINGS: &[&str] = &[
     "advice.addEmbeddedRepo=false",
 ];
 
-/// Variables for every call. Those of the user do not reach it: the environment starts empty.
+/// Variables for every command. The user's variables are not passed on: the environment starts
+/// empty.
 const VARIABLES: &[(&str, &str)] = &[
     ("GIT_CONFIG_NOSYSTEM", "1"),
     ("GIT_CONFIG_SYSTEM", "/dev/null"),
@@ -60,15 +61,15 @@ const VARIABLES: &[(&str, &str)] = &[
     ("LC_ALL", "C"),
 ];
 
-/// Who signs our commits, unless somebody else is named.
+/// The author of Windlass's commits, unless another one is configured.
 const NAME: &str = "Windlass";
 const EMAIL: &str = "windlass@localhost";
 
-/// The way to git.
+/// Creates git commands.
 #[derive(Debug, Clone)]
 pub(crate) struct Git {
     sandbox: Sandbox,
-    /// A folder of ours to start in, where no other is better.
+    /// A private directory to start in by default.
     base: PathBuf,
     name: String,
     email: String,
@@ -84,7 +85,7 @@ impl Git {
         }
     }
 
-    /// Signs commits with this name and address.
+    /// Uses this author for commits.
     pub(crate) fn with_author(mut self, name: String, email: String) -> Self {
         self.name = name;
         self.email = email;
@@ -95,31 +96,31 @@ impl Git {
         &self.base
     }
 
-    /// A call in the git folder `git_dir`, started in `cwd`, which it may write to.
+    /// Creates a command for the git directory `git_dir`, started in `cwd`, which is writable.
     pub(crate) fn command(&self, git_dir: &Path, cwd: &Path) -> GitCommand<'_> {
-        let mut git_dir_word = OsString::from("--git-dir=");
-        git_dir_word.push(git_dir);
+        let mut git_dir_arg = OsString::from("--git-dir=");
+        git_dir_arg.push(git_dir);
         GitCommand {
             git: self,
             cwd: cwd.to_owned(),
-            words: vec![git_dir_word],
+            args: vec![git_dir_arg],
             variables: Vec::new(),
             profile: Profile::tool(),
-            walls: true,
+            sandboxed: true,
             input: Vec::new(),
             output_bytes: OUTPUT_BYTES,
         }
     }
 
-    /// What holds a call in.
-    async fn sandbox(&self, walls: bool) -> Result<Sandbox> {
-        if walls {
+    /// Returns the sandbox for a command.
+    async fn sandbox(&self, sandboxed: bool) -> Result<Sandbox> {
+        if sandboxed {
             return Ok(self.sandbox.clone());
         }
         Ok(Sandbox::with_mechanism(self.sandbox.host().clone(), Mechanism::None).await?)
     }
 
-    /// The command with all that every call has in common.
+    /// Returns the command line with everything that all commands have in common.
     fn spec(&self, cwd: &Path, profile: Profile) -> CommandSpec {
         let mut spec = CommandSpec::new("git", cwd, profile);
         for setting in SETTINGS {
@@ -137,35 +138,35 @@ impl Git {
     }
 }
 
-/// A call being put together.
+/// A command being built.
 #[derive(Debug)]
 pub(crate) struct GitCommand<'a> {
     git: &'a Git,
     cwd: PathBuf,
-    words: Vec<OsString>,
+    args: Vec<OsString>,
     variables: Vec<(&'static str, OsString)>,
     profile: Profile,
-    walls: bool,
+    sandboxed: bool,
     input: Vec<u8>,
     output_bytes: usize,
 }
 
 impl GitCommand<'_> {
-    /// The files that git compares with, in this folder.
-    pub(crate) fn work_tree(mut self, folder: &Path) -> Self {
-        let mut word = OsString::from("--work-tree=");
-        word.push(folder);
-        self.words.push(word);
+    /// Sets the work tree that git compares with.
+    pub(crate) fn work_tree(mut self, dir: &Path) -> Self {
+        let mut arg = OsString::from("--work-tree=");
+        arg.push(dir);
+        self.args.push(arg);
         self
     }
 
-    /// Uses this index instead of the git folder's own.
+    /// Uses this index instead of the git directory's own.
     pub(crate) fn index(mut self, file: &Path) -> Self {
         self.variables.push(("GIT_INDEX_FILE", file.into()));
         self
     }
 
-    /// Writes objects into `into`, and reads those of `from` as well.
+    /// Writes objects to `into`, and also reads those of `from`.
     pub(crate) fn objects(mut self, into: &Path, from: &Path) -> Self {
         let variables = [
             ("GIT_OBJECT_DIRECTORY", into.into()),
@@ -175,7 +176,7 @@ impl GitCommand<'_> {
         self
     }
 
-    /// Lets git see these folders where they are hidden.
+    /// Makes these directories readable even if they are hidden.
     pub(crate) fn read<'p>(mut self, paths: impl IntoIterator<Item = &'p PathBuf>) -> Self {
         for path in paths {
             self.profile = self.profile.read(path);
@@ -183,36 +184,37 @@ impl GitCommand<'_> {
         self
     }
 
-    /// Lets git write here besides.
+    /// Makes a path writable.
     pub(crate) fn write(mut self, path: &Path) -> Self {
         self.profile = self.profile.write(path);
         self
     }
 
-    /// Runs it without walls, which cost more than git itself. Only where git reads nothing but a folder of ours and
-    /// objects: neither holds anything that it obeys. Its environment and its settings are as for every call.
+    /// Runs git without a sandbox, whose setup costs more than git itself. Only for commands that
+    /// read nothing but a private directory and objects: neither contains anything that git
+    /// executes. Environment and settings are as for every command.
     pub(crate) fn unsandboxed(mut self) -> Self {
-        self.walls = false;
+        self.sandboxed = false;
         self
     }
 
-    /// What git reads on its standard input.
+    /// Sets git's standard input.
     pub(crate) fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.input = bytes.into();
         self
     }
 
-    /// Keeps at most so much of what git says.
+    /// Sets how much of the output is retained.
     pub(crate) fn max_output(mut self, bytes: usize) -> Self {
         self.output_bytes = bytes;
         self
     }
 
-    /// Runs a command of git with these arguments, and takes any exit code for an answer.
+    /// Runs git with these arguments, and accepts any exit code.
     pub(crate) async fn output(self, args: &[&str]) -> Result<GitOutput> {
         let what = args.first().copied().unwrap_or_default().to_owned();
         let limits = ProcessLimits {
-            deadline: DEADLINE,
+            deadline: TIMEOUT,
             output_bytes: self.output_bytes,
             ..ProcessLimits::default()
         };
@@ -221,61 +223,61 @@ impl GitCommand<'_> {
             spec = spec.env(name, value);
         }
         let spec = spec
-            .args(self.words)
+            .args(self.args)
             .args(args.iter().copied())
             .stdin(Stdin::Bytes(self.input))
             .limits(limits);
-        let sandbox = self.git.sandbox(self.walls).await?;
+        let sandbox = self.git.sandbox(self.sandboxed).await?;
         let output = sandbox.run(spec).await?;
         if output.exit.why == ExitReason::Deadline {
             return Err(Error::Timeout {
                 what: format!("git {what}"),
-                after: DEADLINE,
+                after: TIMEOUT,
             });
         }
         Ok(GitOutput {
             what,
-            at: self.cwd,
+            cwd: self.cwd,
             code: output.exit.code,
             stdout: output.stdout,
             stderr: output.stderr.text(),
         })
     }
 
-    /// Runs a command of git that must succeed.
+    /// Runs git with these arguments; a non-zero exit code is an error.
     pub(crate) async fn run(self, args: &[&str]) -> Result<GitOutput> {
         self.output(args).await?.check()
     }
 }
 
-/// What git said.
+/// The output of a git command.
 #[derive(Debug)]
 pub(crate) struct GitOutput {
     what: String,
-    at: PathBuf,
+    cwd: PathBuf,
     pub(crate) code: i32,
     pub(crate) stdout: CappedOutput,
     pub(crate) stderr: String,
 }
 
 impl GitOutput {
-    /// The output as one trimmed text.
+    /// Returns the output as trimmed text.
     pub(crate) fn text(&self) -> String {
         self.stdout.text().trim().to_owned()
     }
 
-    /// The output as the NUL-ended pieces it is made of; an error where the middle is missing.
+    /// Splits the output at NUL bytes. Returns an error if the output was truncated.
     pub(crate) fn nul_separated(&self) -> Result<Vec<String>> {
         if self.stdout.is_truncated() {
             return Err(Error::Git {
                 what: self.what.clone(),
-                said: "named more files than can be kept".into(),
+                message: "too many files in the output".into(),
             });
         }
         let text = self.stdout.text();
         Ok(text
             .split('\0')
-            .filter(|piece| !piece.is_empty())
+            .filter(|field| !field.is_empty())
             .map(str::to_owned)
             .collect())
     }
@@ -287,12 +289,12 @@ impl GitOutput {
         Err(self.into_error())
     }
 
-    /// The error that this answer is.
+    /// Converts a failed command into an error.
     pub(crate) fn into_error(self) -> Error {
-        // Where git does not give the reason, a disk without room does.
-        let may_be_full = self.stderr.contains("unable to write") && is_disk_full(&self.at);
+        // If git does not give the reason, check whether the disk is full.
+        let may_be_full = self.stderr.contains("unable to write") && is_disk_full(&self.cwd);
         if may_be_full || self.stderr.contains("No space left on device") {
-            return Error::DiskFull { path: self.at };
+            return Error::DiskFull { path: self.cwd };
         }
         let mut lines: Vec<&str> = self
             .stderr
@@ -304,18 +306,18 @@ impl GitOutput {
             .filter(|line| !line.is_empty() && !line.starts_with("hint:"))
             .take(3)
             .collect();
-        let code = format!("ended with {}", self.code);
+        let code = format!("exited with {}", self.code);
         if lines.is_empty() {
             lines.push(&code);
         }
         Error::Git {
             what: self.what,
-            said: lines.join("; "),
+            message: lines.join("; "),
         }
     }
 }
 
-fn is_disk_full(folder: &Path) -> bool {
-    const LITTLE: u64 = 256 << 10;
-    rustix::fs::statvfs(folder).is_ok_and(|disk| disk.f_bavail * disk.f_frsize < LITTLE)
+fn is_disk_full(dir: &Path) -> bool {
+    const MIN_FREE_BYTES: u64 = 256 << 10;
+    rustix::fs::statvfs(dir).is_ok_and(|disk| disk.f_bavail * disk.f_frsize < MIN_FREE_BYTES)
 }

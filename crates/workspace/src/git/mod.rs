@@ -1,11 +1,12 @@
-//! Our own git calls, deaf to what a repository would have git run.
+//! Git commands run by Windlass, independent of what a repository would make git execute.
 //!
-//! A repository can name programs for git to start: hooks, filters, a file watcher, a pager, aliases,
-//! drivers for diff and merge, helpers for credentials. None of them may run because we looked. So
-//! almost every call here works in a git folder that we made ourselves ([`own`]), which shares the
-//! repository's objects and nothing else; only refs are read and moved in the repository's own git folder, by
-//! commands that start nothing. [`call`] turns off the rest by name. Behind it stand the walls of the sandbox, wherever git
-//! reads more than a folder of ours and objects.
+//! A repository can name programs for git to start: hooks, filters, a file watcher, a pager,
+//! aliases, drivers for diff and merge, credential helpers. None of them may run because Windlass
+//! inspected the repository. Almost every command therefore works in a private git directory
+//! ([`private_dir`]), which shares the repository's objects and nothing else. Only refs are read
+//! and updated in the repository's own git directory, by commands that start nothing. [`command`]
+//! disables the rest by name. In addition, git is sandboxed wherever it reads more than a private
+//! directory and objects.
 
 mod command;
 mod private_dir;

@@ -1,4 +1,4 @@
-//! A git folder of our own making: it shares a repository's objects, and obeys nobody's settings.
+//! A private git directory: it shares a repository's objects, and uses none of its settings.
 
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{Git, GitCommand, Repository, small_file};
 use crate::error::{Error, Result};
 
-/// What tests and tools leave behind, and no change consists of. Tracked files are not concerned.
+/// Artifacts of tests and tools that are never part of a change. Tracked files are not affected.
 const ARTIFACT_PATTERNS: &str = "\
 __pycache__/
 *.py[co]
@@ -19,98 +19,99 @@ node_modules/
 .DS_Store
 ";
 
-/// A git folder with objects borrowed from a repository.
+/// A git directory with objects borrowed from a repository.
 #[derive(Debug, Clone)]
 pub(crate) struct PrivateGitDir {
-    folder: PathBuf,
-    /// Where git is started: a folder around it that nobody else writes to.
+    dir: PathBuf,
+    /// The directory in which git is started: a parent that no other program writes to.
     cwd: PathBuf,
-    /// What it borrows.
+    /// The object directories it borrows from.
     shared: Vec<PathBuf>,
 }
 
 impl PrivateGitDir {
-    /// Makes a git folder at `folder`, which must not exist, for calls that start in `cwd`.
+    /// Creates a git directory at `dir`, which must not exist, for commands that start in `cwd`.
     pub(crate) fn create(
-        folder: &Path,
+        dir: &Path,
         cwd: &Path,
         repository: &Repository,
         format: &str,
     ) -> Result<Self> {
-        let own = Self::open(folder, cwd, repository);
-        write_skeleton(folder, repository, format, &own.shared)?;
-        Ok(own)
+        let git_dir = Self::open(dir, cwd, repository);
+        write_skeleton(dir, repository, format, &git_dir.shared)?;
+        Ok(git_dir)
     }
 
-    /// The git folder that was made at `folder`.
-    pub(crate) fn open(folder: &Path, cwd: &Path, repository: &Repository) -> Self {
+    /// Opens the git directory that was created at `dir`.
+    pub(crate) fn open(dir: &Path, cwd: &Path, repository: &Repository) -> Self {
         Self {
-            folder: folder.to_owned(),
+            dir: dir.to_owned(),
             cwd: cwd.to_owned(),
             shared: repository.objects(),
         }
     }
 
-    /// Makes it one to work in: with a branch at `commit`, these tags, and somebody to sign.
+    /// Prepares it for an agent: adds a branch at `commit`, these tags, and a user for commits.
     pub(crate) fn init_for_agent(&self, commit: &str, tags: &str) -> Result<()> {
-        write(&self.folder.join("refs/heads/main"), &format!("{commit}\n"))?;
+        write(&self.dir.join("refs/heads/main"), &format!("{commit}\n"))?;
         if !tags.is_empty() {
             write(
-                &self.folder.join("packed-refs"),
+                &self.dir.join("packed-refs"),
                 &format!("# pack-refs with:\n{tags}"),
             )?;
         }
-        let config = self.folder.join("config");
+        let config = self.dir.join("config");
         let settings = small_file(&config).unwrap_or_default();
         let user = "[user]\n\tname = Windlass\n\temail = windlass@localhost\n";
         write(&config, &format!("{settings}{user}"))
     }
 
-    /// Adds settings of the section `core`.
+    /// Adds settings to the section `core`.
     pub(crate) fn add_core_config(&self, core: &str) -> Result<()> {
         if core.is_empty() {
             return Ok(());
         }
-        let config = self.folder.join("config");
+        let config = self.dir.join("config");
         let settings = small_file(&config).unwrap_or_default();
         write(&config, &format!("{settings}[core]\n{core}"))
     }
 
-    /// Has `HEAD` name a commit.
+    /// Sets `HEAD` to a commit.
     pub(crate) fn set_head(&self, commit: &str) -> Result<()> {
-        write(&self.folder.join("HEAD"), &format!("{commit}\n"))
+        write(&self.dir.join("HEAD"), &format!("{commit}\n"))
     }
 
-    /// A call in it that reads no file of anybody else.
+    /// Creates a command that reads no files other than its own and the objects.
     pub(crate) fn command<'g>(&self, git: &'g Git) -> GitCommand<'g> {
-        git.command(&self.folder, &self.cwd).unsandboxed()
+        git.command(&self.dir, &self.cwd).unsandboxed()
     }
 
-    /// A call in it that compares with the files in `work`, whoever wrote them: behind walls.
+    /// Creates a sandboxed command that compares with the files in `work`, which may come from any
+    /// program.
     pub(crate) fn command_in<'g>(&self, git: &'g Git, work: &Path) -> GitCommand<'g> {
-        let call = git.command(&self.folder, &self.cwd).read(&self.shared);
-        call.work_tree(work)
+        let command = git.command(&self.dir, &self.cwd).read(&self.shared);
+        command.work_tree(work)
     }
 
-    /// The folders whose objects it borrows.
+    /// Returns the directories whose objects it borrows.
     pub(crate) fn borrowed_object_dirs(&self) -> &[PathBuf] {
         &self.shared
     }
 
-    /// Its index.
+    /// Returns the path of its index.
     pub(crate) fn index(&self) -> PathBuf {
-        self.folder.join("index")
+        self.dir.join("index")
     }
 
-    /// Takes these patterns for by-products too.
+    /// Excludes these patterns in addition to the artifacts.
     pub(crate) fn exclude(&self, more: &str) -> Result<()> {
         write(
-            &self.folder.join("info/exclude"),
+            &self.dir.join("info/exclude"),
             &format!("{ARTIFACT_PATTERNS}{more}"),
         )
     }
 
-    /// Packs what `tip` has and `bases` do not have, straight into the repository's objects.
+    /// Packs the objects of `tip` that `bases` do not have, directly into the repository's objects.
     pub(crate) async fn export_pack(
         &self,
         git: &Git,
@@ -121,18 +122,18 @@ impl PrivateGitDir {
         let objects = repository.common.join("objects");
         let pack = objects.join("pack");
         fs::create_dir_all(&pack).map_err(|error| Error::io(&pack, &error))?;
-        let mut wanted = format!("{tip}\n");
+        let mut revs = format!("{tip}\n");
         for base in bases {
-            wanted.push_str(&format!("^{base}\n"));
+            revs.push_str(&format!("^{base}\n"));
         }
         let target = pack.join("pack");
         let target = target
             .to_str()
             .ok_or_else(|| Error::repository(&repository.root, "its path is not UTF-8: move it"))?;
-        // Written where it will stay: a pack cannot be renamed from one file system to another.
+        // Written to its final directory: a pack cannot be renamed across file systems.
         self.command(git)
-            .objects(&objects, &self.folder.join("objects"))
-            .input(wanted)
+            .objects(&objects, &self.dir.join("objects"))
+            .input(revs)
             .run(&[
                 "pack-objects",
                 "--revs",
@@ -145,9 +146,9 @@ impl PrivateGitDir {
     }
 }
 
-/// The files that make a folder a git folder, with history of `repository` and no branch.
+/// Writes the files of a git directory with the history of `repository` and no branch.
 fn write_skeleton(
-    folder: &Path,
+    dir: &Path,
     repository: &Repository,
     format: &str,
     shared: &[PathBuf],
@@ -161,7 +162,7 @@ fn write_skeleton(
         "refs/heads",
         "info",
     ] {
-        let path = folder.join(part);
+        let path = dir.join(part);
         fs::DirBuilder::new()
             .mode(0o700)
             .create(&path)
@@ -172,20 +173,20 @@ fn write_skeleton(
     } else {
         format!("[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = {format}\n")
     };
-    let mut lenders = String::new();
+    let mut alternates = String::new();
     for path in shared {
         let path = path.to_str().filter(|path| !path.contains('\n'));
         let path = path.ok_or_else(|| {
             Error::repository(&repository.root, "its path is not plain text: move it")
         })?;
-        lenders.push_str(path);
-        lenders.push('\n');
+        alternates.push_str(path);
+        alternates.push('\n');
     }
-    write(&folder.join("HEAD"), "ref: refs/heads/main\n")?;
-    write(&folder.join("config"), &config)?;
-    write(&folder.join("objects/info/alternates"), &lenders)?;
+    write(&dir.join("HEAD"), "ref: refs/heads/main\n")?;
+    write(&dir.join("config"), &config)?;
+    write(&dir.join("objects/info/alternates"), &alternates)?;
     if let Some(shallow) = repository.shallow() {
-        write(&folder.join("shallow"), &shallow)?;
+        write(&dir.join("shallow"), &shallow)?;
     }
     Ok(())
 }

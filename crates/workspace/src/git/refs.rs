@@ -1,27 +1,29 @@
-//! What refs say, read from their files where those are plain. To ask git takes a process behind walls.
+//! Reads refs directly from their files where possible. Running git needs a sandboxed process.
 //!
-//! Whatever is not plain, such as another format of refs, is nobody's answer here: then git is asked.
+//! Anything unusual, such as another format of refs, returns no result here; the caller then runs
+//! git.
 
 use std::io::Read;
 use std::path::Path;
 
 use super::repository::{Repository, check_branch, small_file};
 
-/// The longest list of packed refs that is read.
-const PACKED_BYTES: u64 = 4 << 20;
+/// Maximum size of a packed-refs file that is read.
+const MAX_PACKED_REFS_BYTES: u64 = 4 << 20;
 
-/// The commit that is checked out in the work tree that begins at `root`, where plain files say it.
+/// Returns the commit that is checked out in the work tree with this root, if it can be read
+/// directly from files.
 pub fn head_commit(root: &Path) -> Option<String> {
     head(&Repository::find(root).ok()?)
 }
 
-/// The commit that is checked out.
+/// Returns the commit that is checked out.
 pub(super) fn head(repository: &Repository) -> Option<String> {
     let head = small_file(&repository.git_dir.join("HEAD"))?;
     let Some(name) = head.trim().strip_prefix("ref: ") else {
         return commit(&head);
     };
-    // Shared by all work trees, and a name that cannot lead elsewhere.
+    // Branches are shared by all work trees, and the check excludes names that lead other_ref.
     check_branch(name.strip_prefix("refs/heads/")?).ok()?;
     match small_file(&repository.common.join(name)) {
         Some(loose) => commit(&loose),
@@ -33,7 +35,7 @@ pub(super) fn head(repository: &Repository) -> Option<String> {
     }
 }
 
-/// Whether there is no tag, for sure.
+/// Returns `true` if there is certainly no tag.
 pub(crate) fn has_no_tags(repository: &Repository) -> bool {
     let common = &repository.common;
     let loose = std::fs::read_dir(common.join("refs/tags"));
@@ -43,18 +45,21 @@ pub(crate) fn has_no_tags(repository: &Repository) -> bool {
         && packed(common).is_some_and(|packed| !packed.contains(" refs/tags/"))
 }
 
-/// The list of packed refs; empty where there is none, nothing where it is too long.
+/// Returns the packed-refs file: an empty string if it is missing, `None` if it is too long.
 fn packed(common: &Path) -> Option<String> {
     let file = match std::fs::File::open(common.join("packed-refs")) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Some(String::new()),
         file => file.ok()?,
     };
     let mut text = String::new();
-    let read = file.take(PACKED_BYTES).read_to_string(&mut text).ok()?;
-    (u64::try_from(read).ok()? < PACKED_BYTES).then_some(text)
+    let read = file
+        .take(MAX_PACKED_REFS_BYTES)
+        .read_to_string(&mut text)
+        .ok()?;
+    (u64::try_from(read).ok()? < MAX_PACKED_REFS_BYTES).then_some(text)
 }
 
-/// A hash, if that is all it is.
+/// Returns the text if it is exactly one hash.
 fn commit(text: &str) -> Option<String> {
     let text = text.trim();
     let is_hash = matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_hexdigit());
@@ -69,25 +74,25 @@ mod tests {
     const TWO: &str = "2222222222222222222222222222222222222222";
 
     fn repository(files: &[(&str, &str)]) -> (tempfile::TempDir, Repository) {
-        let folder = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         for (name, text) in files {
-            let path = folder.path().join(".git").join(name);
+            let path = dir.path().join(".git").join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         }
-        std::fs::create_dir_all(folder.path().join(".git/refs/tags")).unwrap();
-        let repository = Repository::find(folder.path()).unwrap();
-        (folder, repository)
+        std::fs::create_dir_all(dir.path().join(".git/refs/tags")).unwrap();
+        let repository = Repository::find(dir.path()).unwrap();
+        (dir, repository)
     }
 
     #[track_caller]
     fn check(files: &[(&str, &str)], expected: Option<&str>) {
-        let (folder, _) = repository(files);
-        assert_eq!(head_commit(folder.path()).as_deref(), expected);
+        let (dir, _) = repository(files);
+        assert_eq!(head_commit(dir.path()).as_deref(), expected);
     }
 
     #[test]
-    fn plain_files_say_what_is_checked_out() {
+    fn head_is_read_from_loose_and_packed_refs() {
         let on_main = ("HEAD", "ref: refs/heads/main\n");
         let loose = (
             "refs/heads/main",
@@ -102,8 +107,8 @@ mod tests {
     }
 
     #[test]
-    fn p20_what_is_not_plain_is_left_to_git() {
-        let elsewhere = ("refs/secret", ONE);
+    fn p20_unusual_refs_are_left_to_git() {
+        let other_ref = ("refs/secret", ONE);
         for head in [
             "ref: refs/heads/main\n",
             "ref: refs/heads/.invalid\n",
@@ -113,17 +118,17 @@ mod tests {
             "1111\n",
             "",
         ] {
-            check(&[("HEAD", head), elsewhere], None);
+            check(&[("HEAD", head), other_ref], None);
         }
         let link = ("refs/heads/main", "ref: refs/heads/other\n");
         check(&[("HEAD", "ref: refs/heads/main\n"), link], None);
     }
 
     #[test]
-    fn no_tag_is_said_only_where_it_is_sure() {
+    fn absence_of_tags_is_reported_only_if_certain() {
         let head = ("HEAD", "ref: refs/heads/main\n");
         let tags = |files: &[(&str, &str)]| {
-            let (_folder, repository) = repository(files);
+            let (_dir, repository) = repository(files);
             !has_no_tags(&repository)
         };
         assert!(!tags(&[head]));

@@ -1,6 +1,6 @@
-//! The user's repository: where its git folder and its objects are, and what its refs say.
+//! The user's repository: its git directory, its objects and its refs.
 //!
-//! It is found by reading files, not by asking git: git would look at settings on its way.
+//! It is found by reading files, not by running git, because git would read settings on the way.
 
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -9,26 +9,26 @@ use std::path::{Path, PathBuf};
 use super::{Git, GitOutput, refs};
 use crate::error::{Error, Result};
 
-/// The longest of the small files that git keeps.
-const SMALL_FILE: u64 = 64 << 10;
+/// Maximum size of git's small files.
+const MAX_SMALL_FILE_BYTES: u64 = 64 << 10;
 
-/// How deep borrowed objects may borrow again.
-const DEPTH: usize = 5;
+/// Maximum depth of alternates of alternates.
+const MAX_ALTERNATES_DEPTH: usize = 5;
 
 /// A repository that a task works on.
 #[derive(Debug, Clone)]
 pub(crate) struct Repository {
-    /// The project's folder, by its real path.
+    /// The canonical path of the project's directory.
     pub(crate) root: PathBuf,
-    /// The git folder of this work tree.
+    /// The git directory of this work tree.
     pub(crate) git_dir: PathBuf,
-    /// The git folder that all work trees share.
+    /// The git directory shared by all work trees.
     pub(crate) common: PathBuf,
     /// Whether there is no work tree.
     pub(crate) bare: bool,
 }
 
-/// Where a ref stands, and who has it checked out.
+/// The commit of a ref, and where the ref is checked out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RefStatus {
     pub(crate) commit: String,
@@ -37,7 +37,7 @@ pub(crate) struct RefStatus {
 }
 
 impl Repository {
-    /// The repository whose work tree begins at `root`.
+    /// Finds the repository whose work tree has this root.
     pub(crate) fn find(root: &Path) -> Result<Self> {
         let given = root;
         let root = root
@@ -45,17 +45,17 @@ impl Repository {
             .map_err(|error| Error::repository(given, error.to_string()))?;
         let (git_dir, bare) = git_dir(&root)?;
         let git_dir = git_dir.canonicalize().map_err(|_| {
-            let there = git_dir.display();
+            let path = git_dir.display();
             Error::repository(
                 given,
-                format!("its git folder {there} is missing: run `git worktree repair`"),
+                format!("its git directory {path} is missing: run `git worktree repair`"),
             )
         })?;
         let common = match small_file(&git_dir.join("commondir")) {
             Some(path) => git_dir.join(path.trim()).canonicalize().map_err(|error| {
                 Error::repository(
                     given,
-                    format!("the shared git folder cannot be used: {error}"),
+                    format!("the shared git directory cannot be used: {error}"),
                 )
             })?,
             None => git_dir.clone(),
@@ -69,51 +69,52 @@ impl Repository {
         })
     }
 
-    /// The folders that hold its objects, its own first. Others can name them to share the objects.
+    /// Returns the directories that contain its objects, its own first. Other git directories can
+    /// use them as alternates.
     pub(crate) fn objects(&self) -> Vec<PathBuf> {
-        let mut found = Vec::new();
-        borrowed(&self.common.join("objects"), 0, &mut found);
-        found
+        let mut dirs = Vec::new();
+        borrowed(&self.common.join("objects"), 0, &mut dirs);
+        dirs
     }
 
-    /// Where its history was cut, if it was.
+    /// Returns the boundary of a shallow history, if there is one.
     pub(crate) fn shallow(&self) -> Option<String> {
         small_file(&self.common.join("shallow"))
     }
 
-    /// The patterns of files that this checkout leaves out, and no ignore file names.
+    /// Returns the exclude patterns of this checkout, in addition to the ignore files.
     pub(crate) fn exclude(&self) -> Option<String> {
         small_file(&self.common.join("info/exclude"))
     }
 
-    /// The hash in use and the commit that is checked out.
+    /// Returns the object format and the commit that is checked out.
     pub(crate) async fn head(&self, git: &Git) -> Result<(String, String)> {
         if let Some(commit) = refs::head(self) {
             let format = if commit.len() == 64 { "sha256" } else { "sha1" };
             return Ok((format.to_owned(), commit));
         }
-        let said = self
+        let output = self
             .query(git, &["rev-parse", "--show-object-format", "HEAD^{commit}"])
             .await?;
-        let unborn = said.stderr.contains("unknown revision")
-            || said.stderr.contains("ambiguous argument 'HEAD");
-        if said.code != 0 && unborn {
+        let unborn = output.stderr.contains("unknown revision")
+            || output.stderr.contains("ambiguous argument 'HEAD");
+        if output.code != 0 && unborn {
             return Err(Error::repository(
                 &self.root,
-                "there is no commit yet: make a first one, then try again",
+                "has no commits: create one, then try again",
             ));
         }
-        let said = said.check()?.text();
-        let (format, commit) = said.split_once('\n').unwrap_or(("sha1", &said));
+        let text = output.check()?.text();
+        let (format, commit) = text.split_once('\n').unwrap_or(("sha1", &text));
         Ok((format.to_owned(), commit.to_owned()))
     }
 
-    /// How it keeps its files on disk, as lines for the section `core`: what git must know to tell an edited
-    /// file from one that is not. Only words that can mean nothing else are taken over.
+    /// Returns the settings for files on disk, as lines for the section `core`: git needs them to
+    /// detect edited files. Only known values are copied.
     pub(crate) async fn core_config(&self, git: &Git) -> Result<String> {
         let names = "^core\\.(filemode|symlinks|ignorecase|autocrlf|eol)$";
-        let said = self.query(git, &["config", "--get-regexp", names]).await?;
-        let text = said.text();
+        let output = self.query(git, &["config", "--get-regexp", names]).await?;
+        let text = output.text();
         let known =
             |value: &str| ["true", "false", "input", "lf", "crlf", "native"].contains(&value);
         let rows = text
@@ -125,7 +126,7 @@ impl Repository {
             .collect())
     }
 
-    /// Where a branch stands, if there is one of this name.
+    /// Returns the status of a branch, or `None` if it does not exist.
     pub(crate) async fn branch(&self, git: &Git, branch: &str) -> Result<Option<RefStatus>> {
         check_branch(branch)?;
         let full = format!("refs/heads/{branch}");
@@ -133,9 +134,9 @@ impl Repository {
             "for-each-ref",
             "--format=%(refname)%09%(objectname)%09%(worktreepath)",
         ];
-        let said = self.query(git, &[args[0], args[1], &full]).await?.check()?;
-        let lines = said.text();
-        // The name is a prefix to git: `a` would find `a/b` as well.
+        let output = self.query(git, &[args[0], args[1], &full]).await?.check()?;
+        let lines = output.text();
+        // Git treats the name as a prefix: `a` would also match `a/b`.
         let mut rows = lines.lines().map(|line| line.splitn(3, '\t'));
         Ok(rows.find_map(|mut row| {
             (row.next()? == full).then_some(())?;
@@ -149,33 +150,34 @@ impl Repository {
         }))
     }
 
-    /// Moves a ref from `old` to `new`; refused if it does not stand at `old`. All zeros: it must not
-    /// be there yet.
+    /// Moves a ref from `old` to `new`; fails if it is not at `old`. If `old` is all zeros, the ref
+    /// must not exist.
     pub(crate) async fn update_ref(
         &self,
         git: &Git,
         name: &str,
         new: &str,
         old: &str,
-        why: &str,
+        reason: &str,
     ) -> Result<GitOutput> {
-        let message = format!("windlass: {why}");
-        let call = git.command(&self.git_dir, git.base()).read(&self.objects());
-        let call = call.write(&self.common).write(&self.git_dir);
-        call.output(&["update-ref", "-m", &message, "--", name, new, old])
+        let message = format!("windlass: {reason}");
+        let command = git.command(&self.git_dir, git.base()).read(&self.objects());
+        let command = command.write(&self.common).write(&self.git_dir);
+        command
+            .output(&["update-ref", "-m", &message, "--", name, new, old])
             .await
     }
 
-    /// Asks about refs. Only for commands that load no index and start nothing.
+    /// Runs a query about refs. Only for commands that load no index and start no program.
     pub(crate) async fn query(&self, git: &Git, args: &[&str]) -> Result<GitOutput> {
         let objects = self.objects();
-        let call = git.command(&self.git_dir, git.base());
-        let call = call.read([&self.git_dir, &self.common]).read(&objects);
-        call.output(args).await
+        let command = git.command(&self.git_dir, git.base());
+        let command = command.read([&self.git_dir, &self.common]).read(&objects);
+        command.output(args).await
     }
 }
 
-/// The git folder of a work tree, and whether it is all there is.
+/// Returns the git directory of a work tree, and whether the repository is bare.
 fn git_dir(root: &Path) -> Result<(PathBuf, bool)> {
     let dot = root.join(".git");
     if dot.is_dir() {
@@ -184,7 +186,7 @@ fn git_dir(root: &Path) -> Result<(PathBuf, bool)> {
     if let Some(text) = small_file(&dot) {
         let path = text.trim().strip_prefix("gitdir:").map(str::trim);
         let path =
-            path.ok_or_else(|| Error::repository(root, "its .git file names no git folder"))?;
+            path.ok_or_else(|| Error::repository(root, "its .git file names no git directory"))?;
         return Ok((root.join(path), false));
     }
     if root.join("HEAD").is_file() && root.join("objects").is_dir() && root.join("refs").is_dir() {
@@ -193,23 +195,23 @@ fn git_dir(root: &Path) -> Result<(PathBuf, bool)> {
     let above = root
         .ancestors()
         .skip(1)
-        .find(|folder| folder.join(".git").exists());
+        .find(|dir| dir.join(".git").exists());
     Err(match above {
         Some(above) => Error::repository(
             root,
             format!(
-                "lies inside the repository {}: name that folder",
+                "is inside the repository {}: use that directory",
                 above.display()
             ),
         ),
         None => Error::repository(
             root,
-            "is not a git repository: run `git init` and commit, or name another folder",
+            "is not a git repository: run `git init` and commit, or use another directory",
         ),
     })
 }
 
-/// Somebody else's repository is not ours to run git in, for the same reason that git itself refuses.
+/// Rejects a repository of another user, for the same reason as git itself.
 fn reject_foreign(given: &Path, git_dir: &Path) -> Result<()> {
     let owner = git_dir
         .metadata()
@@ -226,55 +228,58 @@ fn reject_foreign(given: &Path, git_dir: &Path) -> Result<()> {
     ))
 }
 
-/// Follows the lists of borrowed objects. A folder that does not look like one of objects is not
-/// followed: naming it must not open it to whoever may read the objects.
-fn borrowed(objects: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+/// Follows alternates. A directory that does not look like an object directory is skipped: naming
+/// it must not make it readable for processes that may read the objects.
+fn borrowed(objects: &Path, depth: usize, dirs: &mut Vec<PathBuf>) {
     let Ok(real) = objects.canonicalize() else {
         return;
     };
     let looks_right = depth == 0 || (real.join("pack").is_dir() && real.join("info").is_dir());
-    if depth > DEPTH || !looks_right || found.contains(&real) {
+    if depth > MAX_ALTERNATES_DEPTH || !looks_right || dirs.contains(&real) {
         return;
     }
-    found.push(real.clone());
+    dirs.push(real.clone());
     let list = small_file(&real.join("info/alternates")).unwrap_or_default();
     for line in list
         .lines()
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
     {
-        borrowed(&real.join(line), depth + 1, found);
+        borrowed(&real.join(line), depth + 1, dirs);
     }
 }
 
-/// The text of a small file that is really a file.
+/// Returns the text of a small regular file.
 pub(crate) fn small_file(path: &Path) -> Option<String> {
     let file = std::fs::File::open(path).ok()?;
     if !file.metadata().ok()?.is_file() {
         return None;
     }
     let mut text = String::new();
-    file.take(SMALL_FILE).read_to_string(&mut text).ok()?;
+    file.take(MAX_SMALL_FILE_BYTES)
+        .read_to_string(&mut text)
+        .ok()?;
     Some(text)
 }
 
-/// Refuses names that git would refuse, and those that could be taken for something else.
+/// Rejects names that git rejects, and names that could be taken for something else.
 pub(crate) fn check_branch(branch: &str) -> Result<()> {
-    let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '/' | '+' | '#');
-    let part_is_fine = |part: &str| {
+    let is_allowed =
+        |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '/' | '+' | '#');
+    let is_valid_part = |part: &str| {
         !part.is_empty()
             && !part.starts_with('.')
             && !part.ends_with('.')
             && !part.ends_with(".lock")
     };
-    let fine = branch.len() <= 200
-        && branch.chars().all(plain)
+    let is_valid = branch.len() <= 200
+        && branch.chars().all(is_allowed)
         && !branch.starts_with('-')
         && !branch.contains("..")
-        && branch.split('/').all(part_is_fine);
-    if fine {
+        && branch.split('/').all(is_valid_part);
+    if is_valid {
         return Ok(());
     }
-    Err(Error::branch(branch, "not a name that a branch can have"))
+    Err(Error::branch(branch, "invalid branch name"))
 }
 
 #[cfg(test)]
@@ -282,7 +287,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn p21_a_branch_name_is_never_a_flag_or_an_expression() {
+    fn p21_branch_names_are_never_flags_or_expressions() {
         for bad in [
             "", "-f", "a..b", "a b", "a~1", "a:b", "@{u}", "a/", "/a", "a//b", "a.lock", ".a",
             "a\0", "a\n",

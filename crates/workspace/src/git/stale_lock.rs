@@ -1,13 +1,15 @@
-//! Locks on a task's branch that a killed process left behind.
+//! Locks on a task's branch left over from a killed process.
 //!
-//! Git locks a ref with a file beside it for a few milliseconds. A process that is killed at that moment leaves
-//! the file, and git then refuses every later update. Only branches that Windlass itself writes are unlocked.
+//! Git locks a ref with a file next to it for a few milliseconds. A process that is killed at that
+//! moment leaves the file, and git then rejects every later update. Only branches that Windlass
+//! itself writes are unlocked.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// The branches that only Windlass writes. One attempt at a time holds a task, so no other process updates them.
+/// The branches that only Windlass writes. Only one attempt at a time holds a task, so no other
+/// process updates them.
 const OWN_BRANCHES: &str = "windlass/";
 /// How often the same lock must be seen before its owner counts as dead: for five seconds.
 const STALE_AFTER_POLLS: u32 = 50;
@@ -15,7 +17,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Waits until the branch is unlocked, and removes a lock that stays the same for too long.
 ///
-/// Returns at once if the branch is not locked or not ours.
+/// Returns immediately if the branch is not locked or not written by Windlass.
 pub(crate) async fn wait_or_remove(common_dir: &Path, branch: &str) -> std::io::Result<()> {
     let lock = common_dir.join(format!("refs/heads/{branch}.lock"));
     if !branch.starts_with(OWN_BRANCHES) {
@@ -25,7 +27,7 @@ pub(crate) async fn wait_or_remove(common_dir: &Path, branch: &str) -> std::io::
     let mut polls = 0;
     while let Some(current) = seen {
         if polls >= STALE_AFTER_POLLS {
-            tracing::warn!(lock = %lock.display(), "removed a lock that a killed process left behind");
+            tracing::warn!(lock = %lock.display(), "removed a stale lock of a killed process");
             return match std::fs::remove_file(&lock) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
                 _ => Ok(()),
@@ -38,7 +40,7 @@ pub(crate) async fn wait_or_remove(common_dir: &Path, branch: &str) -> std::io::
     Ok(())
 }
 
-/// Which file a lock is: a new one has another number or another time.
+/// Returns the identity of a lock file: a new file has another inode or another time.
 fn identity(lock: &Path) -> Option<(u64, i64, i64)> {
     let found = lock.symlink_metadata().ok()?;
     Some((found.ino(), found.mtime(), found.mtime_nsec()))

@@ -1,4 +1,4 @@
-//! Why a path was not used.
+//! Errors of path operations.
 
 use std::io;
 
@@ -7,93 +7,93 @@ use windlass_core::{Error, ErrorCode};
 
 use super::kind::PathKind;
 
-/// A result whose error is [`PathError`].
+/// A result with [`PathError`] as its default error type.
 pub type Result<T, E = PathError> = std::result::Result<T, E>;
 
-/// What a path can fail with. Only [`Escape`](Self::Escape) breaks a rule of the workspace; the rest
-/// is for whoever named the path to read and to do better.
+/// An error of a path operation. Only [`Escape`](Self::Escape) violates a rule of the workspace;
+/// the others are for the caller, who can choose another path.
 ///
-/// Messages are fragments that read well after the name of the deed: `read: not found: a.txt`.
+/// Messages are fragments that follow the name of the operation: `read: not found: a.txt`.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PathError {
-    /// The path leads out of the folder, or is written so that it could.
+    /// The path leads out of the directory, or is written so that it could.
     #[error("path escapes sandbox")]
     Escape {
-        /// The path as it was named.
+        /// The path as it was given.
         path: String,
-        /// What about it leads out.
+        /// The part of it that leads out.
         why: &'static str,
     },
-    /// The path stays inside, but must not be used for this.
+    /// The path stays inside, but must not be used for this operation.
     #[error("refused: {path}: {why}")]
     Refused {
-        /// The path as it was named.
+        /// The path as it was given.
         path: String,
-        /// What is against it, and what to do instead.
+        /// The reason, and an alternative.
         why: &'static str,
     },
-    /// Nothing is there.
+    /// The path does not exist.
     #[error("not found: {path}")]
     NotFound {
-        /// The path as it was named.
+        /// The path as it was given.
         path: String,
     },
-    /// Something is there already.
+    /// The path already exists.
     #[error("already exists: {path}")]
     Exists {
-        /// The path as it was named.
+        /// The path as it was given.
         path: String,
     },
-    /// The system does not allow it.
+    /// The system denies access.
     #[error("permission denied: {path}")]
     Denied {
-        /// The path as it was named.
+        /// The path as it was given.
         path: String,
     },
-    /// What is there is of another kind: a folder where a file was meant, a pipe, a device.
+    /// The path has another kind: a directory where a file was expected, a pipe, a device.
     #[error("{path}: is a {kind}, not a {wanted}")]
     WrongKind {
-        /// The path as it was named.
+        /// The path as it was given.
         path: String,
-        /// What is there.
+        /// The actual kind.
         kind: PathKind,
-        /// What was meant.
+        /// The expected kind.
         wanted: PathKind,
     },
-    /// The file is larger than whoever asked wants to hold.
+    /// The file is larger than the caller's limit.
     #[error("{path}: larger than {limit} bytes")]
     TooLarge {
-        /// The path as it was named.
+        /// The path as it was given.
         path: String,
-        /// The most that was wanted.
+        /// The limit in bytes.
         limit: u64,
     },
-    /// This kernel cannot resolve a path beneath a folder, so no path is used at all.
+    /// This kernel cannot resolve a path beneath a directory, so no path is used at all.
     #[error("this kernel has no openat2: Linux 5.6 or newer is needed")]
     Unsupported,
-    /// The system failed.
+    /// The system returned an error.
     #[error("{path}: {source}")]
     System {
-        /// The path as it was named.
+        /// The path as it was given.
         path: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 impl PathError {
-    /// Whether the path leads out of the folder.
+    /// Returns `true` if the path leads out of the directory.
     pub fn is_escape(&self) -> bool {
         matches!(self, Self::Escape { .. })
     }
 
-    /// Whether nothing is there.
+    /// Returns `true` if the path does not exist.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::NotFound { .. })
     }
 
-    /// The stable name of this failure.
+    /// Returns the stable code of this error.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Escape { .. } | Self::Refused { .. } | Self::Denied { .. } => {
@@ -125,15 +125,15 @@ impl PathError {
         }
     }
 
-    /// What the kernel's answer means for a path that it resolved beneath a folder.
+    /// Converts the kernel's error for a path that it resolved beneath a directory.
     pub(super) fn from_errno(path: &str, errno: Errno) -> Self {
         let owned = || path.to_owned();
         match errno {
-            Errno::XDEV => Self::escape(path, "a link or `..` leads out of the folder"),
+            Errno::XDEV => Self::escape(path, "a link or `..` leads out of the directory"),
             Errno::NOENT | Errno::NOTDIR => Self::NotFound { path: owned() },
             Errno::EXIST => Self::Exists { path: owned() },
             Errno::ACCESS | Errno::PERM | Errno::ROFS => Self::Denied { path: owned() },
-            Errno::LOOP => Self::refused(path, "its links go round in a circle"),
+            Errno::LOOP => Self::refused(path, "too many levels of links"),
             Errno::NAMETOOLONG => Self::refused(path, "the name is too long"),
             Errno::ISDIR => Self::wrong_kind(path, PathKind::Folder, PathKind::File),
             Errno::NOSYS => Self::Unsupported,

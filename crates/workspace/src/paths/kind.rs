@@ -1,34 +1,34 @@
-//! What can be found at a path.
+//! Kinds of paths and their metadata.
 
 use std::fmt;
 
 use rustix::fs::{FileType, Stat};
 
-/// What lies at a path.
+/// The kind of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PathKind {
     /// A regular file.
     File,
-    /// A folder.
+    /// A directory.
     Folder,
     /// A symbolic link.
     Link,
-    /// A named pipe: opening it may wait for ever.
+    /// A named pipe: opening it may block forever.
     Pipe,
     /// A socket.
     Socket,
-    /// A device: opening it may do something.
+    /// A device: opening it may have side effects.
     Device,
 }
 
 impl PathKind {
     pub(super) fn from_stat(stat: &Stat) -> Self {
-        Self::of_type(FileType::from_raw_mode(stat.st_mode))
+        Self::from_file_type(FileType::from_raw_mode(stat.st_mode))
     }
 
-    pub(super) fn of_type(found: FileType) -> Self {
-        match found {
+    pub(super) fn from_file_type(file_type: FileType) -> Self {
+        match file_type {
             FileType::RegularFile => Self::File,
             FileType::Directory => Self::Folder,
             FileType::Symlink => Self::Link,
@@ -43,7 +43,7 @@ impl fmt::Display for PathKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::File => "file",
-            Self::Folder => "folder",
+            Self::Folder => "directory",
             Self::Link => "link",
             Self::Pipe => "pipe",
             Self::Socket => "socket",
@@ -52,18 +52,18 @@ impl fmt::Display for PathKind {
     }
 }
 
-/// What is known of a path without opening what lies there.
+/// Metadata of a path, read without opening it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Metadata {
-    /// What it is.
+    /// The kind of the path.
     pub kind: PathKind,
-    /// How large it says it is.
+    /// The size in bytes, as reported.
     pub bytes: u64,
-    /// Its permission bits.
+    /// The permission bits.
     pub mode: u32,
-    /// How many names it has.
+    /// The number of hard links.
     pub links: u64,
-    /// The device it lies on and its number there: the same for the same file only.
+    /// Device and inode number, which identify the file.
     pub identity: (u64, u64),
 }
 
@@ -72,7 +72,7 @@ impl Metadata {
         clippy::useless_conversion,
         reason = "the width of a link count differs between machines"
     )]
-    pub(super) fn of(stat: &Stat) -> Self {
+    pub(super) fn from_stat(stat: &Stat) -> Self {
         Self {
             kind: PathKind::from_stat(stat),
             bytes: u64::try_from(stat.st_size).unwrap_or(0),

@@ -1,4 +1,4 @@
-//! What lies in a folder.
+//! Listing a directory.
 
 use rustix::fs::{AtFlags, Dir, OFlags, statat};
 
@@ -7,40 +7,40 @@ use super::kind::PathKind;
 use super::root::Root;
 use super::validate;
 
-/// One name in a folder.
+/// One entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DirEntry {
-    /// Its name; what is not UTF-8 is shown as U+FFFD, and such a name leads nowhere.
+    /// The name. Invalid UTF-8 is replaced by U+FFFD, and such a name cannot be opened.
     pub name: String,
-    /// What it is. A link is a link, wherever it leads.
+    /// The kind. Links are not followed.
     pub kind: PathKind,
 }
 
-/// The names in a folder.
+/// The entries of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
     /// Sorted by name.
     pub entries: Vec<DirEntry>,
-    /// Whether there are more than were asked for.
+    /// Whether there are more entries than the limit.
     pub is_cut: bool,
 }
 
 impl Root {
-    /// What lies in a folder, at most so many names; `.` is the root itself.
+    /// Lists a directory, up to `limit` names; `.` is the root itself.
     pub fn list(&self, path: &str, limit: usize) -> Result<Listing> {
         validate::check(path)?;
-        let fault = |errno| PathError::from_errno(path, errno);
+        let to_error = |errno| PathError::from_errno(path, errno);
         let found = self.metadata(path)?;
         if found.kind != PathKind::Folder {
             return Err(PathError::wrong_kind(path, found.kind, PathKind::Folder));
         }
-        let folder = self.resolve(path, OFlags::RDONLY | OFlags::DIRECTORY)?;
+        let dir = self.resolve(path, OFlags::RDONLY | OFlags::DIRECTORY)?;
         let mut listing = Listing {
             entries: Vec::new(),
             is_cut: false,
         };
-        for entry in Dir::read_from(&folder).map_err(fault)? {
-            let entry = entry.map_err(fault)?;
+        for entry in Dir::read_from(&dir).map_err(to_error)? {
+            let entry = entry.map_err(to_error)?;
             let raw = entry.file_name();
             if matches!(raw.to_bytes(), b"." | b"..") {
                 continue;
@@ -49,10 +49,10 @@ impl Root {
                 listing.is_cut = true;
                 break;
             }
-            let mut kind = PathKind::of_type(entry.file_type());
+            let mut kind = PathKind::from_file_type(entry.file_type());
             if entry.file_type() == rustix::fs::FileType::Unknown {
-                // Some file systems do not say it in the listing.
-                match statat(&folder, raw, AtFlags::SYMLINK_NOFOLLOW) {
+                // Some file systems do not report the type in the listing.
+                match statat(&dir, raw, AtFlags::SYMLINK_NOFOLLOW) {
                     Ok(stat) => kind = PathKind::from_stat(&stat),
                     Err(_) => continue,
                 }

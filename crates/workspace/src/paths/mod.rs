@@ -1,11 +1,11 @@
-//! Paths that cannot leave a folder.
+//! Paths that cannot leave a directory.
 //!
-//! A [`Root`] is a capability: whoever holds one can reach what lies beneath its folder and nothing
-//! else. Every path that a model names goes through it. The kernel resolves the path (`openat2`
-//! with `RESOLVE_BENEATH`), so there is no moment between a check and its use in which a link could
-//! be put in the way; no path is ever judged by the beginning of its text.
+//! A [`Root`] is a capability: its holder can reach what is under its directory and nothing else.
+//! Every path given by a model goes through it. The kernel resolves the path (`openat2` with
+//! `RESOLVE_BENEATH`), so no link can be inserted between a check and its use, and no path is ever
+//! checked by comparing prefixes of its text.
 //!
-//! What it does not do: it does not keep a *process* in. That is the sandbox's part.
+//! Out of scope: it does not confine a *process*. The sandbox does that.
 //!
 //! ```no_run
 //! use windlass_workspace::paths::Root;
@@ -18,7 +18,7 @@
 //! # }
 //! ```
 //!
-//! All calls block: they are short, but a folder may be on a slow disk.
+//! All calls block: they are short, but a directory may be on a slow disk.
 
 mod error;
 mod kind;

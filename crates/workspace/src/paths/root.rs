@@ -1,4 +1,4 @@
-//! The folder that nothing leads out of.
+//! A directory that no path can leave.
 
 use std::fs::File;
 use std::io::Read;
@@ -14,56 +14,57 @@ use super::error::{PathError, Result};
 use super::kind::{Metadata, PathKind};
 use super::validate;
 
-/// How often a path is tried again while folders are renamed or mounted.
+/// How often to retry a path while directories are renamed or mounted.
 ///
-/// Any rename or mount on the machine counts for the kernel, and a busy machine has many. The first retries
-/// follow at once; without a pause, all of them would be used up in a few milliseconds.
+/// For the kernel, any rename or mount on the machine counts, and a busy machine has many. The
+/// first retries follow immediately; without a delay, all of them would be used up in a few
+/// milliseconds.
 const MAX_RETRIES: u32 = 2000;
-const RETRIES_WITHOUT_PAUSE: u32 = 32;
-const RETRY_PAUSE: Duration = Duration::from_millis(1);
+const RETRIES_WITHOUT_DELAY: u32 = 32;
+const RETRY_DELAY: Duration = Duration::from_millis(1);
 
-/// A folder, and the right to use what lies beneath it. Clones share the folder.
+/// A directory, and the permission to use what is under it. Clones share the directory.
 ///
-/// It is the folder that was there when it was opened: putting another in its place changes nothing.
+/// It always refers to the directory that was opened, even if another one replaces it at its path.
 #[derive(Debug, Clone)]
 pub struct Root {
-    folder: Arc<OwnedFd>,
+    dir: Arc<OwnedFd>,
     path: PathBuf,
 }
 
 impl Root {
-    /// Takes hold of a folder. This one path is the caller's own and is trusted.
-    pub fn open(folder: &Path) -> Result<Self> {
-        let shown = folder.display().to_string();
+    /// Opens a directory. This path comes from the caller and is trusted.
+    pub fn open(dir: &Path) -> Result<Self> {
+        let name = dir.display().to_string();
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let found = open(folder, flags, Mode::empty()).map_err(|errno| match errno {
-            Errno::NOTDIR => PathError::wrong_kind(&shown, PathKind::File, PathKind::Folder),
-            other => PathError::from_errno(&shown, other),
+        let fd = open(dir, flags, Mode::empty()).map_err(|errno| match errno {
+            Errno::NOTDIR => PathError::wrong_kind(&name, PathKind::File, PathKind::Folder),
+            other => PathError::from_errno(&name, other),
         })?;
-        let path = path_of(found.as_fd(), &shown)?;
+        let path = path_of(fd.as_fd(), &name)?;
         let root = Self {
-            folder: Arc::new(found),
+            dir: Arc::new(fd),
             path,
         };
-        // A kernel that cannot resolve beneath is found out now, not at the first path.
+        // Detects a kernel without `RESOLVE_BENEATH` now, not at the first path.
         root.resolve(".", OFlags::PATH)?;
         Ok(root)
     }
 
-    /// Where the folder was when it was opened, without links.
+    /// Returns the path of the directory when it was opened, without links.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What lies at this path; links inside the folder are followed.
+    /// Returns the metadata of a path; links inside the directory are followed.
     pub fn metadata(&self, path: &str) -> Result<Metadata> {
         validate::check(path)?;
-        let found = self.resolve(path, OFlags::PATH)?;
-        let stat = fstat(&found).map_err(|errno| PathError::from_errno(path, errno))?;
-        Ok(Metadata::of(&stat))
+        let fd = self.resolve(path, OFlags::PATH)?;
+        let stat = fstat(&fd).map_err(|errno| PathError::from_errno(path, errno))?;
+        Ok(Metadata::from_stat(&stat))
     }
 
-    /// Whether anything lies at this path. A path that leads out is an error.
+    /// Returns `true` if the path exists. A path that leads out is an error.
     pub fn exists(&self, path: &str) -> Result<bool> {
         match self.metadata(path) {
             Ok(_) => Ok(true),
@@ -75,19 +76,19 @@ impl Root {
     /// Opens a regular file for reading. Pipes, sockets and devices are not opened at all.
     pub fn open_file(&self, path: &str) -> Result<File> {
         validate::check(path)?;
-        let found = self.resolve(path, OFlags::PATH)?;
-        let stat = fstat(&found).map_err(|errno| PathError::from_errno(path, errno))?;
+        let fd = self.resolve(path, OFlags::PATH)?;
+        let stat = fstat(&fd).map_err(|errno| PathError::from_errno(path, errno))?;
         match PathKind::from_stat(&stat) {
             PathKind::File => {}
             other => return Err(PathError::wrong_kind(path, other, PathKind::File)),
         }
-        // The very file that was looked at, whatever its name leads to by now.
-        reopen(found.as_fd(), OFlags::RDONLY)
+        // Opens the file that was checked, even if its name refers to another file by now.
+        reopen(fd.as_fd(), OFlags::RDONLY)
             .map_err(|errno| PathError::from_errno(path, errno))
             .map(File::from)
     }
 
-    /// The whole content of a regular file of at most so many bytes.
+    /// Reads a regular file of at most `limit` bytes.
     pub fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>> {
         let file = self.open_file(path)?;
         let size = file
@@ -111,69 +112,69 @@ impl Root {
         Ok(content)
     }
 
-    /// Opens what lies beneath the folder at this path, which was checked before.
+    /// Opens a path under the directory, which was validated before.
     pub(super) fn resolve(&self, path: &str, flags: OFlags) -> Result<OwnedFd> {
         self.open_with(path, flags, ResolveFlags::empty())
             .map_err(|errno| PathError::from_errno(path, errno))
     }
 
-    /// The same, with rules of its own and the kernel's own answer.
+    /// Like [`resolve`](Self::resolve), with additional flags and the kernel's own error.
     pub(super) fn open_with(
         &self,
         path: &str,
         flags: OFlags,
-        more: ResolveFlags,
+        extra: ResolveFlags,
     ) -> Result<OwnedFd, Errno> {
-        let rules = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | more;
+        let rules = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | extra;
         let flags = flags | OFlags::CLOEXEC;
         let mut retries = 0;
         loop {
-            match openat2(&*self.folder, path, flags, Mode::empty(), rules) {
-                // Something was renamed under way, and the kernel will not vouch for the answer.
+            match openat2(&*self.dir, path, flags, Mode::empty(), rules) {
+                // A concurrent rename: the kernel cannot guarantee the result.
                 Err(Errno::AGAIN) if retries < MAX_RETRIES => {
                     retries += 1;
-                    if retries > RETRIES_WITHOUT_PAUSE {
-                        std::thread::sleep(RETRY_PAUSE);
+                    if retries > RETRIES_WITHOUT_DELAY {
+                        std::thread::sleep(RETRY_DELAY);
                     }
                 }
-                answer => return answer,
+                result => return result,
             }
         }
     }
 
-    /// Where something opened beneath the folder really lies, as parts from the folder down.
-    pub(super) fn real_path_parts(&self, found: BorrowedFd<'_>, path: &str) -> Result<Vec<String>> {
-        let own = path_of(self.folder.as_fd(), path)?;
-        let real = path_of(found, path)?;
-        let beneath = real
-            .strip_prefix(&own)
-            .map_err(|_| PathError::escape(path, "it was moved out of the folder"))?;
-        beneath
+    /// Returns the real path of an open file, as parts relative to the directory.
+    pub(super) fn real_path_parts(&self, fd: BorrowedFd<'_>, path: &str) -> Result<Vec<String>> {
+        let root = path_of(self.dir.as_fd(), path)?;
+        let real = path_of(fd, path)?;
+        let relative = real
+            .strip_prefix(&root)
+            .map_err(|_| PathError::escape(path, "it was moved out of the directory"))?;
+        relative
             .iter()
             .map(|part| part.to_str().map(str::to_owned))
             .collect::<Option<Vec<String>>>()
-            .ok_or_else(|| PathError::refused(path, "a folder's name is not UTF-8"))
+            .ok_or_else(|| PathError::refused(path, "a directory name is not UTF-8"))
     }
 }
 
-/// Opens again what is held already, in another way.
-pub(super) fn reopen(found: BorrowedFd<'_>, flags: OFlags) -> Result<OwnedFd, Errno> {
-    let own = format!("/proc/self/fd/{}", found.as_raw_fd());
+/// Opens an open file again, with other flags.
+pub(super) fn reopen(fd: BorrowedFd<'_>, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
     rustix::fs::openat(
         CWD,
-        own,
+        link,
         flags | OFlags::CLOEXEC | OFlags::NOCTTY,
         Mode::empty(),
     )
 }
 
-/// The path by which the kernel knows what is held.
-fn path_of(found: BorrowedFd<'_>, shown: &str) -> Result<PathBuf> {
+/// Returns the path by which the kernel knows an open file.
+fn path_of(fd: BorrowedFd<'_>, name: &str) -> Result<PathBuf> {
     use std::os::unix::ffi::OsStringExt;
-    let own = format!("/proc/self/fd/{}", found.as_raw_fd());
+    let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
     let target =
-        rustix::fs::readlinkat(CWD, own, Vec::new()).map_err(|errno| PathError::System {
-            path: format!("/proc, asked where {shown} lies"),
+        rustix::fs::readlinkat(CWD, link, Vec::new()).map_err(|errno| PathError::System {
+            path: format!("/proc entry of {name}"),
             source: errno.into(),
         })?;
     Ok(PathBuf::from(std::ffi::OsString::from_vec(

@@ -1,4 +1,4 @@
-//! Where a name is to be written: the folder held, the last part apart.
+//! Targets of writes: an open directory and a name in it.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -10,34 +10,34 @@ use super::kind::PathKind;
 use super::root::Root;
 use super::validate;
 
-/// Holding a folder, without the right to read it.
-const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY);
+/// Opens a directory without the permission to read it.
+const DIR_FLAGS: OFlags = OFlags::PATH.union(OFlags::DIRECTORY);
 
-/// Whether missing folders on the way are made.
+/// Whether missing parent directories are created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Parents {
     Create,
     MustExist,
 }
 
-/// Whether a link at the end stands for what it leads to.
+/// Whether a link at the end is followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Links {
     Follow,
     NoFollow,
 }
 
-/// A name in a folder that is held open. Nothing can be put between the two.
+/// A name in an open directory. Nothing can be inserted between the two.
 #[derive(Debug)]
 pub(super) struct WriteTarget {
-    pub(super) folder: OwnedFd,
+    pub(super) dir: OwnedFd,
     pub(super) name: String,
-    /// What the name stands for now.
+    /// The current metadata of the name, if it exists.
     pub(super) found: Option<Stat>,
 }
 
 impl Root {
-    /// Finds the place of a path that is to be changed, and refuses the ones that nobody may change.
+    /// Finds the target of a path to change, and rejects protected paths.
     pub(super) fn write_target(
         &self,
         path: &str,
@@ -45,31 +45,31 @@ impl Root {
         links: Links,
     ) -> Result<WriteTarget> {
         validate::check(path)?;
-        let (above, last) = split(path)?;
+        let (parent_path, last) = split(path)?;
         if parents == Parents::Create {
-            self.make_folders(path, above)?;
+            self.create_parents(path, parent_path)?;
         }
-        let folder = self
-            .open_with(above, FOLDER, ResolveFlags::empty())
+        let dir = self
+            .open_with(parent_path, DIR_FLAGS, ResolveFlags::empty())
             .map_err(|errno| PathError::from_errno(path, errno))?;
-        let place = self.resolve_target(path, folder, last)?;
-        let is_link = place
+        let target = self.resolve_target(path, dir, last)?;
+        let is_link = target
             .found
             .is_some_and(|stat| PathKind::from_stat(&stat) == PathKind::Link);
         if is_link && links == Links::Follow {
             return self.resolve_link(path);
         }
-        Ok(place)
+        Ok(target)
     }
 
-    /// The place of what a link inside the folder leads to.
+    /// Returns the target of a link inside the directory.
     fn resolve_link(&self, path: &str) -> Result<WriteTarget> {
         let target = self
             .resolve(path, OFlags::PATH)
             .map_err(|error| match error {
                 PathError::NotFound { path } => PathError::Refused {
                     path,
-                    why: "it is a link to nothing: delete it first, or write what it names",
+                    why: "it is a dangling link: delete it first, or write to its target",
                 },
                 other => other,
             })?;
@@ -82,94 +82,93 @@ impl Root {
                 PathKind::File,
             ));
         }
-        let above = if parts.is_empty() {
+        let parent_path = if parts.is_empty() {
             ".".to_owned()
         } else {
             parts.join("/")
         };
-        let changed =
-            || PathError::refused(path, "it was changed while it was looked at: try again");
-        let folder = self
-            .open_with(&above, FOLDER, ResolveFlags::NO_SYMLINKS)
+        let changed = || PathError::refused(path, "it changed during the operation: try again");
+        let dir = self
+            .open_with(&parent_path, DIR_FLAGS, ResolveFlags::NO_SYMLINKS)
             .map_err(|_| changed())?;
-        let place = self.resolve_target(path, folder, &last)?;
-        match place.found {
-            Some(stat) if PathKind::from_stat(&stat) != PathKind::Link => Ok(place),
+        let resolved = self.resolve_target(path, dir, &last)?;
+        match resolved.found {
+            Some(stat) if PathKind::from_stat(&stat) != PathKind::Link => Ok(resolved),
             _ => Err(changed()),
         }
     }
 
-    fn resolve_target(&self, path: &str, folder: OwnedFd, last: &str) -> Result<WriteTarget> {
-        let parts = self.real_path_parts(folder.as_fd(), path)?;
+    fn resolve_target(&self, path: &str, dir: OwnedFd, last: &str) -> Result<WriteTarget> {
+        let parts = self.real_path_parts(dir.as_fd(), path)?;
         let real: Vec<&str> = parts.iter().map(String::as_str).chain([last]).collect();
         validate::check_write(path, &real)?;
-        let found = match statat(&folder, last, AtFlags::SYMLINK_NOFOLLOW) {
+        let found = match statat(&dir, last, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Some(stat),
             Err(Errno::NOENT) => None,
             Err(errno) => return Err(PathError::from_errno(path, errno)),
         };
         Ok(WriteTarget {
-            folder,
+            dir,
             name: last.to_owned(),
             found,
         })
     }
 
-    /// Makes the folders of `above` that are missing, each in a folder that is held open.
-    fn make_folders(&self, path: &str, above: &str) -> Result<()> {
-        let look = |part: &str| self.open_with(part, FOLDER, ResolveFlags::empty());
-        let fault = |errno| match errno {
+    /// Creates the missing directories of `parent_path`, each in an open directory.
+    fn create_parents(&self, path: &str, parent_path: &str) -> Result<()> {
+        let open_dir = |part: &str| self.open_with(part, DIR_FLAGS, ResolveFlags::empty());
+        let to_error = |errno| match errno {
             Errno::NOENT | Errno::NOTDIR => {
-                PathError::refused(path, "something stands where a folder is needed")
+                PathError::refused(path, "a parent of the path is not a directory")
             }
             other => PathError::from_errno(path, other),
         };
-        // Most often there is nothing to make.
-        match look(above) {
+        // Usually there is nothing to create.
+        match open_dir(parent_path) {
             Err(Errno::NOENT) => {}
-            other => return other.map(drop).map_err(fault),
+            other => return other.map(drop).map_err(to_error),
         }
-        let ends = above
+        let ends = parent_path
             .match_indices('/')
             .map(|(at, _)| at)
-            .chain([above.len()]);
-        let mut held = look(".").map_err(fault)?;
+            .chain([parent_path.len()]);
+        let mut parent = open_dir(".").map_err(to_error)?;
         let mut start = 0;
         for end in ends {
-            let part = &above[start..end];
+            let part = &parent_path[start..end];
             start = end + 1;
             if part.is_empty() {
                 continue;
             }
             if part != "." && part != ".." {
-                self.make_folder(path, &held, part)?;
+                self.create_dir(path, &parent, part)?;
             }
-            held = look(&above[..end]).map_err(fault)?;
+            parent = open_dir(&parent_path[..end]).map_err(to_error)?;
         }
         Ok(())
     }
 
-    fn make_folder(&self, path: &str, held: &OwnedFd, part: &str) -> Result<()> {
-        let parts = self.real_path_parts(held.as_fd(), path)?;
+    fn create_dir(&self, path: &str, parent: &OwnedFd, part: &str) -> Result<()> {
+        let parts = self.real_path_parts(parent.as_fd(), path)?;
         let real: Vec<&str> = parts.iter().map(String::as_str).chain([part]).collect();
         validate::check_write(path, &real)?;
-        match mkdirat(held, part, Mode::from_raw_mode(0o777)) {
-            // What is there may be a folder or a link to one: the next look decides.
+        match mkdirat(parent, part, Mode::from_raw_mode(0o777)) {
+            // An existing path may be a directory or a link to one: opening it decides.
             Ok(()) | Err(Errno::EXIST) => Ok(()),
             Err(errno) => Err(PathError::from_errno(path, errno)),
         }
     }
 }
 
-/// The folder part and the last part of a path.
+/// Splits a path into its parent and its last part.
 fn split(path: &str) -> Result<(&str, &str)> {
-    let (above, last) = path.rsplit_once('/').unwrap_or((".", path));
+    let (parent_path, last) = path.rsplit_once('/').unwrap_or((".", path));
     match last {
         "" | "." | ".." => Err(PathError::wrong_kind(
             path,
             PathKind::Folder,
             PathKind::File,
         )),
-        _ => Ok((above, last)),
+        _ => Ok((parent_path, last)),
     }
 }

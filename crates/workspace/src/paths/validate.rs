@@ -1,11 +1,11 @@
-//! What the text of a path says by itself, before anything is looked up. Pure.
+//! Checks of a path's text, before anything is looked up. Pure functions.
 
 use super::error::{PathError, Result};
 
-/// The longest path the kernel takes, its final NUL included.
-const PATH_BYTES: usize = 4096;
+/// The longest path the kernel accepts, including the final NUL.
+const MAX_PATH_BYTES: usize = 4096;
 
-/// Refuses what no path in a workspace looks like. What is left is for the kernel to judge.
+/// Rejects text that cannot be a path in a workspace. The kernel checks the rest.
 pub(super) fn check(path: &str) -> Result<()> {
     if path.is_empty() {
         return Err(PathError::refused(path, "the path is empty"));
@@ -17,18 +17,18 @@ pub(super) fn check(path: &str) -> Result<()> {
         return Err(PathError::escape(path, "the path is absolute"));
     }
     if is_windows(path) {
-        return Err(PathError::escape(path, "the path has a form of Windows"));
+        return Err(PathError::escape(path, "the path is a Windows path"));
     }
     if path.contains('\\') {
-        return Err(PathError::refused(path, "folders are divided by /, not \\"));
+        return Err(PathError::refused(path, "use / as the separator, not \\"));
     }
-    if path.len() >= PATH_BYTES {
+    if path.len() >= MAX_PATH_BYTES {
         return Err(PathError::refused(&shortened(path), "the path is too long"));
     }
     Ok(())
 }
 
-/// A drive, a share, or a step up that only Windows would see.
+/// Returns `true` for a drive, a network share, or a parent reference that only Windows would see.
 fn is_windows(path: &str) -> bool {
     let mut letters = path.chars();
     let drive = letters
@@ -45,19 +45,19 @@ fn shortened(path: &str) -> String {
     format!("{head}…")
 }
 
-/// Refuses what may be read but not written, by where it really lies: parts from the root down.
+/// Rejects paths that may be read but not written, by their real path: parts relative to the root.
 pub(super) fn check_write(path: &str, real: &[&str]) -> Result<()> {
     if real.iter().any(|part| is_git(part)) {
         return Err(PathError::refused(
             path,
-            "git obeys what lies there, so only git writes it",
+            "protected: only git may write inside a git directory",
         ));
     }
     let top = real.first().map(|part| folded(part));
     if top.is_some_and(|top| windlass_sandbox::PROTECTED_NAMES.contains(&top.as_str())) {
         return Err(PathError::refused(
             path,
-            "programs outside obey it, so nobody inside writes it",
+            "protected file: programs outside the sandbox execute it",
         ));
     }
     if real.iter().any(|part| part.chars().any(char::is_control)) {
@@ -69,7 +69,7 @@ pub(super) fn check_write(path: &str, real: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Whether some file system takes this name for `.git`.
+/// Returns `true` if some file system treats this name as `.git`.
 fn is_git(part: &str) -> bool {
     let folded = folded(part);
     let short = folded.strip_prefix("git~");
@@ -77,8 +77,8 @@ fn is_git(part: &str) -> bool {
         || short.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// A name as the most careless file system would see it: letters of one case, without what cannot be
-/// seen, without trailing dots and spaces, without the name of a stream.
+/// Returns a name as the least strict file system would see it: lowercase, without invisible
+/// characters, trailing dots and spaces, and without the name of a stream.
 fn folded(part: &str) -> String {
     let visible = part.chars().filter(|letter| !is_ignorable(*letter));
     let plain: String = visible
@@ -96,7 +96,7 @@ fn is_ignorable(letter: char) -> bool {
         | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
 }
 
-/// The ASCII letter that a wide or a dotless one is easily taken for.
+/// Returns the ASCII letter that a full-width or dotless one resembles.
 fn narrow(letter: char) -> char {
     match letter {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(letter) - 0xfee0).unwrap_or(letter),
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn p17_a_path_that_is_written_to_lead_out_is_an_escape() {
+    fn p17_absolute_and_windows_paths_are_escapes() {
         for path in [
             "/etc/passwd",
             "/",
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn p17_a_path_that_is_none_is_refused() {
+    fn p17_invalid_paths_are_rejected() {
         let long = "x/".repeat(2048);
         for path in ["", "a\0b", "a\\b", &long] {
             let error = check(path).unwrap_err();
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_can_judge_is_left_to_it() {
+    fn paths_that_the_kernel_can_check_are_accepted() {
         for path in [
             "a", "./a", "a/./b", "a/../b", "..", "-rf", "a.", "…/é", "a b", "ab:c",
         ] {
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn p17_every_spelling_of_git_is_git() {
+    fn p17_every_spelling_of_dot_git_is_protected() {
         for name in [
             ".git",
             ".GIT",
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn p16_what_programs_outside_obey_is_refused_at_the_top() {
+    fn p16_protected_names_are_rejected_at_top_level() {
         for name in [".envrc", ".vscode", ".Claude", ".mcp.json", ".bashrc"] {
             assert!(check_write("x", &[name]).is_err(), "{name}");
             assert!(check_write("x", &["fixtures", name]).is_ok(), "{name}");

@@ -1,26 +1,26 @@
-//! Which command tests a project, told from its files.
+//! Detects the test command of a project from its files.
 //!
-//! The commands are ours; a file chooses among them and cannot bring its own.
+//! The commands are built in; a file selects one of them and cannot provide its own.
 
 use std::path::Path;
 
 use crate::git::small_file;
 
-/// The command that tests the project in this folder, if its files suggest one.
+/// Returns the command that tests the project in this directory, if its files suggest one.
 pub(crate) fn command(root: &Path) -> Option<Vec<String>> {
     let has = |name: &str| root.join(name).is_file();
-    let words = |text: &str| Some(text.split(' ').map(str::to_owned).collect());
+    let split = |text: &str| Some(text.split(' ').map(str::to_owned).collect());
     if has("Cargo.toml") {
-        return words("cargo test --no-fail-fast");
+        return split("cargo test --no-fail-fast");
     }
     if has("go.mod") {
-        return words("go test -v ./...");
+        return split("go test -v ./...");
     }
     if is_pytest(root) {
-        return words("python3 -m pytest");
+        return split("python3 -m pytest");
     }
     if has("package.json") && has_test_script(root) {
-        return words(match () {
+        return split(match () {
             () if has("pnpm-lock.yaml") => "pnpm test",
             () if has("yarn.lock") => "yarn test",
             () if has("bun.lock") || has("bun.lockb") => "bun run test",
@@ -30,23 +30,23 @@ pub(crate) fn command(root: &Path) -> Option<Vec<String>> {
     None
 }
 
-/// Whether pytest is set up here, or there are files that it would find.
+/// Returns `true` if pytest is configured here, or if there are files that it would find.
 fn is_pytest(root: &Path) -> bool {
-    let says = |name: &str, word: &str| {
-        small_file(&root.join(name)).is_some_and(|text| text.contains(word))
+    let contains = |name: &str, section: &str| {
+        small_file(&root.join(name)).is_some_and(|text| text.contains(section))
     };
     root.join("pytest.ini").is_file()
         || root.join("conftest.py").is_file()
-        || says("pyproject.toml", "[tool.pytest")
-        || says("setup.cfg", "[tool:pytest]")
-        || says("tox.ini", "[pytest]")
+        || contains("pyproject.toml", "[tool.pytest")
+        || contains("setup.cfg", "[tool:pytest]")
+        || contains("tox.ini", "[pytest]")
         || ["", "tests", "test"]
             .iter()
-            .any(|folder| has_python_tests(&root.join(folder)))
+            .any(|dir| has_python_tests(&root.join(dir)))
 }
 
-fn has_python_tests(folder: &Path) -> bool {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+fn has_python_tests(dir: &Path) -> bool {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     entries.take(10_000).any(|entry| {
         let name = entry.file_name();
         let name = name.to_string_lossy();
@@ -55,7 +55,7 @@ fn has_python_tests(folder: &Path) -> bool {
     })
 }
 
-/// Whether there is a script that is not the one npm puts there to say that there is none.
+/// Returns `true` if there is a test script other than the placeholder that npm creates.
 fn has_test_script(root: &Path) -> bool {
     let Some(text) = small_file(&root.join("package.json")) else {
         return false;
@@ -71,18 +71,18 @@ mod tests {
 
     #[track_caller]
     fn check(files: &[(&str, &str)], expected: &str) {
-        let folder = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         for (name, text) in files {
-            let path = folder.path().join(name);
+            let path = dir.path().join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         }
-        let found = command(folder.path()).map(|words| words.join(" "));
-        assert_eq!(found.unwrap_or_default(), expected);
+        let detected = command(dir.path()).map(|args| args.join(" "));
+        assert_eq!(detected.unwrap_or_default(), expected);
     }
 
     #[test]
-    fn each_kind_of_project_is_known_by_its_files() {
+    fn test_command_is_detected_from_project_files() {
         check(&[("Cargo.toml", "")], "cargo test --no-fail-fast");
         check(&[("go.mod", "module x")], "go test -v ./...");
         check(&[("tests/test_a.py", "")], "python3 -m pytest");
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_that_says_there_is_none_is_none() {
+    fn placeholder_test_script_is_ignored() {
         let npm = r#"{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}"#;
         check(&[("package.json", npm)], "");
         check(&[("package.json", "not json")], "");

@@ -1,4 +1,4 @@
-//! How a project is tested: found out, run behind walls, and read.
+//! Runs a project's tests: detects the command, runs it in the sandbox and parses its output.
 
 pub(crate) mod detect;
 mod output;
@@ -18,7 +18,7 @@ use crate::error::Result;
 
 pub use settings::TestSettings;
 
-/// Knows how a project is tested, and does it.
+/// Detects a project's test command and runs it.
 #[derive(Debug, Clone)]
 pub struct TestRunner {
     pub(crate) sandbox: Sandbox,
@@ -26,15 +26,17 @@ pub struct TestRunner {
 }
 
 impl TestRunner {
-    /// Tests as the trusted configuration says, and as the project's files suggest where it is silent.
+    /// Creates a test runner that follows the trusted configuration, or the project's files where
+    /// nothing is configured.
     pub fn new(sandbox: Sandbox, settings: TestSettings) -> Self {
         Self { sandbox, settings }
     }
 
-    /// What would be run in this folder.
+    /// Returns what would be run in this directory.
     ///
-    /// In an attempt's clone that is what tested the project before the attempt: a change does not choose its own
-    /// judge. Only where nothing was known before, what is there now counts.
+    /// In an attempt's clone that is the command that tested the project before the attempt: a
+    /// change does not choose its own tests. Only if no command was known before, the current files
+    /// count.
     pub fn plan_in(&self, root: &Path) -> TestPlan {
         if self.settings.none {
             return TestPlan::None;
@@ -50,7 +52,7 @@ impl TestRunner {
         command.map_or(TestPlan::Unknown, TestPlan::Command)
     }
 
-    /// Runs this command as tests are run, `setup` before it, and says how it ended.
+    /// Runs this command as tests, after `setup`, and returns the result.
     pub async fn run(&self, root: &Path, command: &[String]) -> Result<TestResult> {
         run::run(self, root, command).await
     }
@@ -66,7 +68,7 @@ impl Verifier for TestRunner {
             let command = match self.plan_in(root) {
                 TestPlan::Command(command) => command,
                 TestPlan::None | TestPlan::Unknown => {
-                    let problem = "no command to test this project is known: set `tests.command`";
+                    let problem = "no test command is known for this project: set `tests.command`";
                     return Err(windlass_core::Error::config("tests.command", problem));
                 }
             };

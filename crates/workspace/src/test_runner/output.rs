@@ -1,4 +1,4 @@
-//! All that a run printed: hashed in full, kept at both ends.
+//! The output of a test run: hashed completely, retained at both ends.
 
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -6,14 +6,14 @@ use std::fmt::Write;
 use sha2::{Digest, Sha256};
 use windlass_core::limits::OUTPUT_BYTES;
 
-/// Lines as they come. Line ends are taken for newlines.
+/// Lines in order. Line endings are normalized to newlines.
 #[derive(Debug, Default)]
 pub(crate) struct OutputLog {
     hash: Sha256,
     head: String,
     tail: VecDeque<String>,
     tail_bytes: usize,
-    cut: u64,
+    dropped: u64,
 }
 
 impl OutputLog {
@@ -28,17 +28,17 @@ impl OutputLog {
         self.tail_bytes += line.len() + 1;
         self.tail.push_back(line.to_owned());
         while self.tail_bytes > OUTPUT_BYTES / 2 && self.tail.len() > 1 {
-            let gone = self.tail.pop_front().map_or(0, |line| line.len() + 1);
-            self.tail_bytes -= gone;
-            self.cut += gone as u64;
+            let bytes = self.tail.pop_front().map_or(0, |line| line.len() + 1);
+            self.tail_bytes -= bytes;
+            self.dropped += bytes as u64;
         }
     }
 
-    /// What is kept, and the SHA-256 of everything in hexadecimal.
+    /// Returns the retained text and the SHA-256 of the complete output in hexadecimal.
     pub(crate) fn finish(self) -> (String, String) {
         let mut text = self.head;
-        if self.cut > 0 {
-            let _ = writeln!(text, "[… {} bytes cut …]", self.cut);
+        if self.dropped > 0 {
+            let _ = writeln!(text, "[… {} bytes cut …]", self.dropped);
         }
         for line in self.tail {
             text.push_str(&line);
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_is_hashed() {
+    fn complete_output_is_hashed() {
         let mut output = OutputLog::default();
         output.line("abc");
         let (text, hash) = output.finish();
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn p12_head_and_tail_are_kept_and_the_cut_is_said() {
+    fn p12_head_and_tail_are_retained_with_a_marker() {
         let mut output = OutputLog::default();
         for number in 0..400_000 {
             output.line(&format!("line {number}"));

@@ -1,4 +1,4 @@
-//! One run of the tests: profile, environment, caches, deadline.
+//! One test run: profile, environment, caches, deadline.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::clone::{cache_dir, shared_object_dirs};
 use crate::error::{Error, Result};
 use crate::git::small_file;
 
-/// What makes tools behave as nobody watches: no colours, no questions, no watching for changes.
+/// Variables that make tools non-interactive: no colors, no prompts, no watch mode.
 const VARIABLES: &[(&str, &str)] = &[
     ("CI", "true"),
     ("NO_COLOR", "1"),
@@ -28,22 +28,22 @@ const VARIABLES: &[(&str, &str)] = &[
     ("GIT_CONFIG_GLOBAL", "/dev/null"),
 ];
 
-/// Both streams as one, in the order of their lines. The words of the command stay words.
+/// Merges both streams in the order of their lines. The arguments of the command stay separate.
 const BOTH_STREAMS: &str = r#"exec "$@" 2>&1"#;
 
-/// How much is told of an output that no reader understands.
-const FIRST_LINES: usize = 10;
-const LAST_LINES: usize = 20;
+/// How many lines of output are reported if no parser understands it.
+const MAX_FIRST_LINES: usize = 10;
+const MAX_LAST_LINES: usize = 20;
 
-/// What one command printed and how it ended.
+/// The output of a command and how it ended.
 struct CommandRun {
     exit: ExitStatus,
-    found: ParsedOutput,
+    parsed: ParsedOutput,
     output: String,
     output_sha256: String,
 }
 
-/// Runs `setup`, where there is one, and the command.
+/// Runs `setup`, if there is one, and then the command.
 pub(super) async fn run(tests: &TestRunner, root: &Path, command: &[String]) -> Result<TestResult> {
     let caches = BuildCaches::new(tests, root)?;
     if let Some(setup) = tests
@@ -52,13 +52,13 @@ pub(super) async fn run(tests: &TestRunner, root: &Path, command: &[String]) -> 
         .as_ref()
         .filter(|setup| !setup.is_empty())
     {
-        let ran = run_command(tests, root, setup, true, &caches).await?;
-        if !ran.exit.success() {
-            return Ok(setup_failed(setup, ran));
+        let run = run_command(tests, root, setup, true, &caches).await?;
+        if !run.exit.success() {
+            return Ok(setup_failed(setup, run));
         }
     }
-    let ran = run_command(tests, root, command, tests.settings.network, &caches).await?;
-    Ok(result(command, ran))
+    let run = run_command(tests, root, command, tests.settings.network, &caches).await?;
+    Ok(result(command, run))
 }
 
 async fn run_command(
@@ -68,7 +68,7 @@ async fn run_command(
     network: bool,
     caches: &BuildCaches,
 ) -> Result<CommandRun> {
-    let mut profile = Profile::test().network(network).write(&caches.folder);
+    let mut profile = Profile::test().network(network).write(&caches.dir);
     for path in shared_object_dirs(root).iter().chain(&tests.settings.read) {
         profile = profile.read(path);
     }
@@ -86,8 +86,8 @@ async fn run_command(
     for (name, value) in VARIABLES {
         spec = spec.env(name, value);
     }
-    for (name, folder) in &caches.variables {
-        spec = spec.env(name, folder);
+    for (name, dir) in &caches.variables {
+        spec = spec.env(name, dir);
     }
     if !network {
         spec = spec.env("CARGO_NET_OFFLINE", "true");
@@ -95,58 +95,58 @@ async fn run_command(
     read(tests.sandbox.spawn(spec)?).await
 }
 
-/// Reads everything a command prints, until it and all it started have ended.
+/// Reads the output of a command until it and every process it started have ended.
 async fn read(mut child: Child) -> Result<CommandRun> {
-    let (mut reader, mut output) = (TestOutputParser::new(), OutputLog::default());
-    // A pipe that breaks has nothing more to say; how the command ended is asked for below.
+    let (mut parser, mut output) = (TestOutputParser::new(), OutputLog::default());
+    // After a read error there is no more output; the exit status follows below.
     while let Ok(Some(line)) = child.stdout.next().await {
         let text = line.text();
-        reader.line(&text);
+        parser.line(&text);
         output.line(&text);
     }
     let exit = child.wait().await?;
     let (output, output_sha256) = output.finish();
     Ok(CommandRun {
         exit,
-        found: reader.finish(),
+        parsed: parser.finish(),
         output,
         output_sha256,
     })
 }
 
-fn result(command: &[String], ran: CommandRun) -> TestResult {
+fn result(command: &[String], run: CommandRun) -> TestResult {
     let CommandRun {
         exit,
-        mut found,
+        mut parsed,
         output,
         output_sha256,
-    } = ran;
+    } = run;
     let status = match exit.why {
         ExitReason::Deadline | ExitReason::Stalled => TestStatus::Timeout,
         _ if exit.success() => TestStatus::Passed,
-        // A shell's words for: no such program, and not one that can be run.
+        // Exit codes of a shell for a program that was not found or cannot be executed.
         _ if matches!(exit.code, 126 | 127) || exit.why != ExitReason::Exited => TestStatus::Error,
-        _ if found.counts.failed == 0 && found.counts.errors > 0 => TestStatus::Error,
+        _ if parsed.counts.failed == 0 && parsed.counts.errors > 0 => TestStatus::Error,
         _ => TestStatus::Failed,
     };
-    if status != TestStatus::Passed && found.cases.is_empty() {
-        found.cases.push(output_tail(command, &output, exit));
+    if status != TestStatus::Passed && parsed.cases.is_empty() {
+        parsed.cases.push(output_tail(command, &output, exit));
     }
     TestResult {
         command: command.to_vec(),
         status,
         exit_code: (exit.why == ExitReason::Exited).then_some(exit.code),
-        counts: found.counts,
-        failures: found.cases,
+        counts: parsed.counts,
+        failures: parsed.cases,
         duration_ms: milliseconds(exit.duration),
         output,
         output_sha256,
     }
 }
 
-/// The setup failed, so there was nothing to test.
-fn setup_failed(setup: &[String], ran: CommandRun) -> TestResult {
-    let mut result = result(setup, ran);
+/// Returns the result for a failed setup: the tests did not run.
+fn setup_failed(setup: &[String], run: CommandRun) -> TestResult {
+    let mut result = result(setup, run);
     if result.status != TestStatus::Timeout {
         result.status = TestStatus::Error;
     }
@@ -161,18 +161,20 @@ fn setup_failed(setup: &[String], ran: CommandRun) -> TestResult {
     result
 }
 
-/// Where no reader understands what failed, the first and the last lines must tell.
+/// Returns the first and the last lines of output that no parser understands.
 fn output_tail(command: &[String], output: &str, exit: ExitStatus) -> TestCase {
     let lines: Vec<&str> = output.lines().collect();
-    let mut message = if lines.len() > FIRST_LINES + LAST_LINES {
-        let last = &lines[lines.len() - LAST_LINES..];
-        [&lines[..FIRST_LINES], &["[…]"], last].concat().join("\n")
+    let mut message = if lines.len() > MAX_FIRST_LINES + MAX_LAST_LINES {
+        let last = &lines[lines.len() - MAX_LAST_LINES..];
+        [&lines[..MAX_FIRST_LINES], &["[…]"], last]
+            .concat()
+            .join("\n")
     } else {
         lines.join("\n")
     };
     if exit.why == ExitReason::Deadline {
         message.push_str(&format!(
-            "\n[not ended after {} s]",
+            "\n[timed out after {} s]",
             exit.duration.as_secs()
         ));
     }
@@ -186,59 +188,66 @@ fn milliseconds(duration: Duration) -> u64 {
     duration.as_millis().try_into().unwrap_or(u64::MAX)
 }
 
-/// Where tools keep what they build and fetch: a folder of this attempt's own, so that no attempt can leave anything for
-/// another.
+/// Directories in which tools store what they build and download. They belong to one attempt, so
+/// that no attempt can leave files for another.
 struct BuildCaches {
-    folder: PathBuf,
+    dir: PathBuf,
     variables: Vec<(&'static str, PathBuf)>,
     _temporary: Option<TempDir>,
 }
 
 impl BuildCaches {
     fn new(tests: &TestRunner, root: &Path) -> Result<Self> {
-        let (folder, temporary) = match cache_dir(root) {
-            Some(folder) => (folder, None),
+        let (dir, temporary) = match cache_dir(root) {
+            Some(dir) => (dir, None),
             None => {
-                let made = TempDir::with_prefix("windlass-tests-");
-                let made = made.map_err(|error| Error::io(std::env::temp_dir(), &error))?;
-                (made.path().to_owned(), Some(made))
+                let temp = TempDir::with_prefix("windlass-tests-");
+                let temp = temp.map_err(|error| Error::io(std::env::temp_dir(), &error))?;
+                (temp.path().to_owned(), Some(temp))
             }
         };
-        let at = |name: &str| folder.join(name);
-        let mut variables = vec![("GOCACHE", at("go-build")), ("npm_config_cache", at("npm"))];
+        let subdir = |name: &str| dir.join(name);
+        let mut variables = vec![
+            ("GOCACHE", subdir("go-build")),
+            ("npm_config_cache", subdir("npm")),
+        ];
         let setup = tests.settings.setup.as_deref().unwrap_or_default();
-        let fetches = |program: &str| setup.iter().any(|word| word.contains(program));
+        let fetches = |program: &str| setup.iter().any(|arg| arg.contains(program));
         if !setup.is_empty() {
-            variables.extend([("PIP_CACHE_DIR", at("pip")), ("UV_CACHE_DIR", at("uv"))]);
+            variables.extend([
+                ("PIP_CACHE_DIR", subdir("pip")),
+                ("UV_CACHE_DIR", subdir("uv")),
+            ]);
         }
-        // The user's own are readable and full; they are given up only for one that can be filled.
+        // The user's own caches are readable and filled; they are replaced only if the setup can
+        // fill the new one.
         if fetches("go ") || setup.first().is_some_and(|program| program == "go") {
-            variables.push(("GOMODCACHE", at("go-mod")));
+            variables.push(("GOMODCACHE", subdir("go-mod")));
         }
         if fetches("cargo") {
-            variables.push(("CARGO_HOME", at("cargo")));
+            variables.push(("CARGO_HOME", subdir("cargo")));
         }
         for (_, path) in &variables {
             std::fs::create_dir_all(path).map_err(|error| Error::io(path, &error))?;
         }
         if fetches("cargo") {
-            copy_cargo_settings(tests, &at("cargo"))?;
+            copy_cargo_settings(tests, &subdir("cargo"))?;
         }
         Ok(Self {
-            folder,
+            dir,
             variables,
             _temporary: temporary,
         })
     }
 }
 
-/// Which registry to use stands in the user's settings of cargo.
+/// Copies cargo's settings of the user, which name the registry.
 fn copy_cargo_settings(tests: &TestRunner, home: &Path) -> Result<()> {
     let host = tests.sandbox.host();
-    let theirs = host
+    let user_home = host
         .variable("CARGO_HOME")
         .map_or_else(|| host.home().join(".cargo"), PathBuf::from);
-    if let Some(text) = small_file(&theirs.join("config.toml")) {
+    if let Some(text) = small_file(&user_home.join("config.toml")) {
         let target = home.join("config.toml");
         std::fs::write(&target, text).map_err(|error| Error::io(&target, &error))?;
     }

@@ -1,28 +1,28 @@
-//! What the trusted configuration says about a project's tests.
+//! The trusted configuration of a project's tests.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How a project's tests are run. It comes from the user or from trusted configuration, never from a
-/// repository as it is.
+/// How a project's tests are run. It comes from the user or from trusted configuration, never from
+/// an untrusted repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestSettings {
-    /// The command, as words. `None`: what the project's files suggest.
+    /// The command with its arguments. If `None`, it is detected from the project's files.
     pub command: Option<Vec<String>>,
-    /// A command that is run before, with network, to fetch what the tests need.
+    /// A command that runs before the tests, with network access, to download what they need.
     pub setup: Option<Vec<String>>,
-    /// How long setup and tests may each take.
+    /// Time limit of the setup and of the tests, each.
     pub timeout: Duration,
-    /// Whether the tests themselves may reach the network.
+    /// Whether the tests themselves have network access.
     pub network: bool,
-    /// The project has no tests, and that is known.
+    /// Whether the project is known to have no tests.
     pub none: bool,
-    /// Folders in the home folder that tests must be able to read.
+    /// Directories in the home directory that tests must be able to read.
     pub read: Vec<PathBuf>,
 }
 
 impl Default for TestSettings {
-    /// What the project's files suggest, ten minutes, no network.
+    /// Detected command, ten minutes, no network.
     fn default() -> Self {
         Self {
             command: None,

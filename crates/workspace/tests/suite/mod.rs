@@ -1,4 +1,4 @@
-//! One module per promise, and what they share.
+//! One module per promise, and shared helpers.
 
+mod clone;
 mod paths;
-mod place;

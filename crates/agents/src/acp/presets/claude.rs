@@ -16,7 +16,7 @@ pub(super) const PRESET: Preset = Preset {
     probe: VersionProbe::Protocol,
     home: AcpStatePaths {
         variable: "CLAUDE_CONFIG_DIR",
-        folders: &[".claude"],
+        dirs: &[".claude"],
         files: &[".claude.json"],
     },
     keys: &["ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"],
@@ -26,35 +26,35 @@ pub(super) const PRESET: Preset = Preset {
         ..COMMON_CAPABILITIES
     },
     launch_config,
-    words: &["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"],
+    instructions: &["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"],
     meta: Some(meta),
-    shims: Quirks {
+    quirks: Quirks {
         model_is_launch_arg: true,
         error_prefixes: &["API Error: ", "Failed to authenticate. API Error: "],
         ..Quirks::NONE
     },
 };
 
-/// What a repository says in `.claude` and `.mcp.json` may run commands: it is not obeyed.
-fn meta(words: Option<&str>) -> Value {
+/// A repository's `.claude` and `.mcp.json` may run commands, so they are not applied.
+fn meta(instructions: Option<&str>) -> Value {
     let options = json!({ "settingSources": ["user"], "strictMcpConfig": true });
     let mut meta = json!({ "claudeCode": { "options": options } });
-    if let Some(words) = words {
-        meta["systemPrompt"] = json!({ "append": words });
+    if let Some(instructions) = instructions {
+        meta["systemPrompt"] = json!({ "append": instructions });
     }
     meta
 }
 
-fn launch_config(wish: &LaunchContext<'_>, outfit: &mut LaunchConfig) {
-    let command = &mut outfit.command;
-    // It says nothing while it tries again: twice is enough.
+fn launch_config(context: &LaunchContext<'_>, config: &mut LaunchConfig) {
+    let command = &mut config.command;
+    // It reports nothing while it retries: two retries are enough.
     command.env("CLAUDE_CODE_MAX_RETRIES", "2");
     command.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1");
     command.env("DISABLE_AUTOUPDATER", "1");
-    if let Some(model) = wish.model {
+    if let Some(model) = context.model {
         command.env("ANTHROPIC_MODEL", model);
     }
-    if let Some(endpoint) = wish.endpoint {
+    if let Some(endpoint) = context.endpoint {
         command.env("ANTHROPIC_BASE_URL", endpoint.url_without_version());
         if !endpoint.has_key {
             command.env("ANTHROPIC_API_KEY", "none");

@@ -15,17 +15,17 @@ pub(super) const PRESET: Preset = Preset {
     probe: VersionProbe::Flag,
     home: AcpStatePaths {
         variable: "CODEX_HOME",
-        folders: &[".codex"],
+        dirs: &[".codex"],
         files: &[],
     },
     keys: &["OPENAI_API_KEY", "CODEX_API_KEY"],
     endpoint: true,
     capabilities: COMMON_CAPABILITIES,
     launch_config,
-    words: &[],
+    instructions: &[],
     meta: None,
-    shims: Quirks {
-        // Our walls hold it; its own could not start inside them everywhere.
+    quirks: Quirks {
+        // The Windlass sandbox confines it; its own sandbox cannot start inside every mechanism.
         auto_mode: Some("agent-full-access"),
         ask_mode: Some("read-only"),
         model_is_launch_arg: true,
@@ -35,16 +35,16 @@ pub(super) const PRESET: Preset = Preset {
     },
 };
 
-fn launch_config(wish: &LaunchContext<'_>, outfit: &mut LaunchConfig) {
-    let mut config = json!({
+fn launch_config(context: &LaunchContext<'_>, config: &mut LaunchConfig) {
+    let mut settings = json!({
         "shell_environment_policy": { "ignore_default_excludes": false },
-        // Else Codex would obey what a repository says in `.codex`.
-        "projects": { wish.cwd.display().to_string(): { "trust_level": "untrusted" } },
+        // Otherwise Codex would apply the repository's `.codex`.
+        "projects": { context.cwd.display().to_string(): { "trust_level": "untrusted" } },
     });
-    if let Some(model) = wish.model {
-        config["model"] = model.into();
+    if let Some(model) = context.model {
+        settings["model"] = model.into();
     }
-    if let Some(endpoint) = wish.endpoint {
+    if let Some(endpoint) = context.endpoint {
         let mut provider = json!({
             "name": PROVIDER_NAME,
             "base_url": endpoint.url_with_version(),
@@ -55,16 +55,16 @@ fn launch_config(wish: &LaunchContext<'_>, outfit: &mut LaunchConfig) {
         if endpoint.has_key {
             provider["env_key"] = "OPENAI_API_KEY".into();
         }
-        config["model_provider"] = PROVIDER_NAME.into();
-        config["model_providers"] = json!({ PROVIDER_NAME: provider });
-        outfit.command.env("MODEL_PROVIDER", PROVIDER_NAME);
+        settings["model_provider"] = PROVIDER_NAME.into();
+        settings["model_providers"] = json!({ PROVIDER_NAME: provider });
+        config.command.env("MODEL_PROVIDER", PROVIDER_NAME);
     }
-    outfit.command.env("CODEX_CONFIG", config.to_string());
-    outfit.command.env("NO_BROWSER", "1");
-    let mode = if wish.asks_permission {
+    config.command.env("CODEX_CONFIG", settings.to_string());
+    config.command.env("NO_BROWSER", "1");
+    let mode = if context.asks_permission {
         "read-only"
     } else {
         "agent-full-access"
     };
-    outfit.command.env("INITIAL_AGENT_MODE", mode);
+    config.command.env("INITIAL_AGENT_MODE", mode);
 }

@@ -13,8 +13,8 @@ pub(super) const PRESET: Preset = Preset {
     probe: VersionProbe::Flag,
     home: AcpStatePaths {
         variable: "HOME",
-        // The second is where it unpacks itself.
-        folders: &[".copilot", ".cache/copilot"],
+        // It unpacks itself into the second directory.
+        dirs: &[".copilot", ".cache/copilot"],
         files: &[],
     },
     keys: &[
@@ -25,9 +25,9 @@ pub(super) const PRESET: Preset = Preset {
     endpoint: true,
     capabilities: COMMON_CAPABILITIES,
     launch_config,
-    words: &[],
+    instructions: &[],
     meta: None,
-    shims: Quirks {
+    quirks: Quirks {
         model_is_launch_arg: true,
         notice_prefixes: &["Info: "],
         error_prefixes: &["Error: "],
@@ -38,19 +38,19 @@ pub(super) const PRESET: Preset = Preset {
     },
 };
 
-fn launch_config(wish: &LaunchContext<'_>, outfit: &mut LaunchConfig) {
-    let command = &mut outfit.command;
+fn launch_config(context: &LaunchContext<'_>, config: &mut LaunchConfig) {
+    let command = &mut config.command;
     command.arg("--no-auto-update");
-    if let Some(model) = wish.model {
+    if let Some(model) = context.model {
         command.env("COPILOT_MODEL", model);
     }
-    if let Some(endpoint) = wish.endpoint {
+    if let Some(endpoint) = context.endpoint {
         command.env("COPILOT_PROVIDER_BASE_URL", endpoint.url_with_version());
         command.env("COPILOT_PROVIDER_TYPE", "openai");
         command.env("COPILOT_PROVIDER_WIRE_API", "completions");
         command.env("COPILOT_OFFLINE", "true");
-        if wish.model.is_none() {
-            // It does not start without one.
+        if context.model.is_none() {
+            // It does not start without a model.
             command.env("COPILOT_MODEL", "default");
         }
         if !endpoint.has_key {

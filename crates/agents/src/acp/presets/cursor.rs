@@ -1,4 +1,5 @@
-//! Cursor's agent: written from its documentation and others' recordings, and not run, for no registry has it.
+//! Cursor's agent. Written from its documentation and from recordings of others; not tested, because no package
+//! registry has it.
 
 use windlass_core::Capabilities;
 
@@ -13,7 +14,7 @@ pub(super) const PRESET: Preset = Preset {
     probe: VersionProbe::Flag,
     home: AcpStatePaths {
         variable: "CURSOR_CONFIG_DIR",
-        folders: &[".cursor"],
+        dirs: &[".cursor"],
         files: &[],
     },
     keys: &["CURSOR_API_KEY"],
@@ -23,10 +24,10 @@ pub(super) const PRESET: Preset = Preset {
         ..COMMON_CAPABILITIES
     },
     launch_config: |_, _| {},
-    words: &[],
+    instructions: &[],
     meta: None,
-    shims: Quirks {
-        // It asks about next to nothing: only the mode for questions keeps it from acting.
+    quirks: Quirks {
+        // It asks before almost nothing: only its mode for questions keeps it from acting.
         ask_mode: Some("ask"),
         ..Quirks::NONE
     },

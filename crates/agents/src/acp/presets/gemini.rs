@@ -15,16 +15,16 @@ pub(super) const PRESET: Preset = Preset {
     probe: VersionProbe::Flag,
     home: AcpStatePaths {
         variable: "HOME",
-        folders: &[".gemini"],
+        dirs: &[".gemini"],
         files: &[],
     },
     keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
     endpoint: true,
     capabilities: COMMON_CAPABILITIES,
     launch_config,
-    words: &[],
+    instructions: &[],
     meta: None,
-    shims: Quirks {
+    quirks: Quirks {
         model_is_launch_arg: true,
         notice_prefixes: &["[MODE_UPDATE]"],
         usage: UsageSource::Quota,
@@ -33,26 +33,26 @@ pub(super) const PRESET: Preset = Preset {
     },
 };
 
-fn launch_config(wish: &LaunchContext<'_>, outfit: &mut LaunchConfig) {
-    let command = &mut outfit.command;
-    // Else it starts itself a second time, and waits for a person in a folder that it does not know.
+fn launch_config(context: &LaunchContext<'_>, config: &mut LaunchConfig) {
+    let command = &mut config.command;
+    // Otherwise it relaunches itself, and waits for a person in a directory that it does not trust yet.
     command.env("GEMINI_CLI_NO_RELAUNCH", "true");
     command.env("GEMINI_CLI_TRUST_WORKSPACE", "true");
-    if let Some(model) = wish.model {
+    if let Some(model) = context.model {
         command.option("model", model);
     }
-    if let Some(endpoint) = wish.endpoint {
+    if let Some(endpoint) = context.endpoint {
         command.env("GOOGLE_GEMINI_BASE_URL", endpoint.url_without_version());
         if !endpoint.has_key {
             command.env("GEMINI_API_KEY", "none");
         }
-        // With another address it would choose a way to log in that needs a person.
+        // With another endpoint it would choose a login method that needs a person.
         let settings = json!({
             "security": { "auth": { "selectedType": "gemini-api-key" } },
             "general": { "maxAttempts": 2, "disableAutoUpdate": true },
             "privacy": { "usageStatisticsEnabled": false },
         });
         let file = (".gemini/settings.json", settings.to_string());
-        outfit.files.push(file);
+        config.files.push(file);
     }
 }

@@ -1,4 +1,4 @@
-//! Goose: written from its documentation, and not run.
+//! Goose. Written from its documentation; not tested.
 
 use windlass_core::Capabilities;
 
@@ -15,7 +15,7 @@ pub(super) const PRESET: Preset = Preset {
     probe: VersionProbe::Flag,
     home: AcpStatePaths {
         variable: "HOME",
-        folders: &[".config/goose", ".local/share/goose", ".local/state/goose"],
+        dirs: &[".config/goose", ".local/share/goose", ".local/state/goose"],
         files: &[],
     },
     keys: &["OPENAI_API_KEY", "ANTHROPIC_API_KEY"],
@@ -25,28 +25,28 @@ pub(super) const PRESET: Preset = Preset {
         ..COMMON_CAPABILITIES
     },
     launch_config,
-    words: &[],
+    instructions: &[],
     meta: None,
-    shims: Quirks {
+    quirks: Quirks {
         model_is_launch_arg: true,
         ..Quirks::NONE
     },
 };
 
-fn launch_config(wish: &LaunchContext<'_>, outfit: &mut LaunchConfig) {
-    let command = &mut outfit.command;
+fn launch_config(context: &LaunchContext<'_>, config: &mut LaunchConfig) {
+    let command = &mut config.command;
     command.env(
         "GOOSE_MODE",
-        if wish.asks_permission {
+        if context.asks_permission {
             "approve"
         } else {
             "auto"
         },
     );
-    if let Some(model) = wish.model {
+    if let Some(model) = context.model {
         command.env("GOOSE_MODEL", model);
     }
-    if let Some(endpoint) = wish.endpoint {
+    if let Some(endpoint) = context.endpoint {
         command.env("GOOSE_PROVIDER", "openai");
         command.env("OPENAI_HOST", endpoint.url_without_version());
         command.env("GOOSE_DISABLE_KEYRING", "1");

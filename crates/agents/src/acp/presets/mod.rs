@@ -1,4 +1,4 @@
-//! The agents that are known by name, in one table.
+//! The table of built-in presets.
 
 mod claude;
 mod codex;
@@ -13,7 +13,7 @@ use windlass_core::Capabilities;
 
 use super::preset::{AcpStatePaths, Preset, Quirks, VersionProbe};
 
-/// Every agent that is known by name. Others need a `command`, and no code.
+/// The built-in presets. Other agents need a `command`, and no code.
 pub const PRESETS: &[&Preset] = &[
     &claude::PRESET,
     &codex::PRESET,
@@ -25,7 +25,7 @@ pub const PRESETS: &[&Preset] = &[
     &cursor::PRESET,
 ];
 
-/// What a provider of ours is called where it needs a name.
+/// The name of the model provider that represents a configured endpoint in an agent's settings.
 const PROVIDER_NAME: &str = "windlass";
 
 const COMMON_CAPABILITIES: Capabilities = Capabilities {
@@ -40,7 +40,7 @@ const COMMON_CAPABILITIES: Capabilities = Capabilities {
     cost: false,
 };
 
-/// An agent that is known only by its command.
+/// The preset of an agent that is configured by its command.
 pub(super) const GENERIC: Preset = Preset {
     name: "acp",
     programs: &[],
@@ -49,7 +49,7 @@ pub(super) const GENERIC: Preset = Preset {
     probe: VersionProbe::Protocol,
     home: AcpStatePaths {
         variable: "HOME",
-        folders: &[],
+        dirs: &[],
         files: &[],
     },
     keys: &[],
@@ -59,7 +59,7 @@ pub(super) const GENERIC: Preset = Preset {
         ..COMMON_CAPABILITIES
     },
     launch_config: |_, _| {},
-    words: &[],
+    instructions: &[],
     meta: None,
-    shims: Quirks::NONE,
+    quirks: Quirks::NONE,
 };

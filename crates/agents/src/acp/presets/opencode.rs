@@ -16,7 +16,7 @@ pub(super) const PRESET: Preset = Preset {
     probe: VersionProbe::Flag,
     home: AcpStatePaths {
         variable: "HOME",
-        folders: &[
+        dirs: &[
             ".local/share/opencode",
             ".local/state/opencode",
             ".config/opencode",
@@ -31,9 +31,9 @@ pub(super) const PRESET: Preset = Preset {
         ..COMMON_CAPABILITIES
     },
     launch_config,
-    words: &[],
+    instructions: &[],
     meta: None,
-    shims: Quirks {
+    quirks: Quirks {
         model_is_launch_arg: true,
         usage: UsageSource::LastStep,
         session_lost_phrases: &["OpenCode service failure"],
@@ -41,42 +41,45 @@ pub(super) const PRESET: Preset = Preset {
     },
 };
 
-fn launch_config(wish: &LaunchContext<'_>, outfit: &mut LaunchConfig) {
-    // A project's words are read; its settings are not, for they may start programs.
-    let words = wish.cwd.join("AGENTS.md");
-    let mut config = json!({ "autoupdate": false, "share": "disabled", "instructions": [words] });
-    if wish.asks_permission {
-        config["permission"] =
+fn launch_config(context: &LaunchContext<'_>, config: &mut LaunchConfig) {
+    // A project's instructions are read; its settings are not, because they may start programs.
+    let instructions = context.cwd.join("AGENTS.md");
+    let mut settings =
+        json!({ "autoupdate": false, "share": "disabled", "instructions": [instructions] });
+    if context.asks_permission {
+        settings["permission"] =
             json!({ "edit": "ask", "bash": "ask", "webfetch": "ask", "external_directory": "ask" });
     }
-    if let Some(endpoint) = wish.endpoint {
-        let model = wish.model.unwrap_or("default");
+    if let Some(endpoint) = context.endpoint {
+        let model = context.model.unwrap_or("default");
         let model = model.strip_prefix("windlass/").unwrap_or(model);
         let mut options = json!({ "baseURL": endpoint.url_with_version() });
         // The key stays in the environment.
-        options["apiKey"] = match endpoint.has_key {
-            true => "{env:OPENAI_API_KEY}".into(),
-            false => "none".into(),
+        let key = if endpoint.has_key {
+            "{env:OPENAI_API_KEY}"
+        } else {
+            "none"
         };
-        config["provider"] = json!({ PROVIDER_NAME: {
+        options["apiKey"] = key.into();
+        settings["provider"] = json!({ PROVIDER_NAME: {
             "npm": "@ai-sdk/openai-compatible",
             "options": options,
             "models": { model: { "limit": { "context": 128_000, "output": 16_000 } } },
         } });
         let name = Value::from(format!("{PROVIDER_NAME}/{model}"));
-        config["model"] = name.clone();
-        config["small_model"] = name;
-        config["enabled_providers"] = json!([PROVIDER_NAME]);
-    } else if let Some(model) = wish.model {
-        config["model"] = model.into();
+        settings["model"] = name.clone();
+        settings["small_model"] = name;
+        settings["enabled_providers"] = json!([PROVIDER_NAME]);
+    } else if let Some(model) = context.model {
+        settings["model"] = model.into();
     }
-    let command = &mut outfit.command;
-    command.env("OPENCODE_CONFIG_CONTENT", config.to_string());
+    let command = &mut config.command;
+    command.env("OPENCODE_CONFIG_CONTENT", settings.to_string());
     command.env("OPENCODE_DISABLE_AUTOUPDATE", "1");
     command.env("OPENCODE_DISABLE_LSP_DOWNLOAD", "1");
     command.env("OPENCODE_DISABLE_PROJECT_CONFIG", "1");
-    if wish.endpoint.is_some() {
-        // Neither the list of all models nor plugins are needed, and both are looked for on the network.
+    if context.endpoint.is_some() {
+        // Neither the list of all models nor plugins are needed, and both would be fetched from the network.
         command.env("OPENCODE_DISABLE_MODELS_FETCH", "1");
         command.env("OPENCODE_DISABLE_DEFAULT_PLUGINS", "1");
     }

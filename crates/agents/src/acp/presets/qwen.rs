@@ -1,4 +1,4 @@
-//! Qwen Code; its one-shot mode is a profile in [`cli`](crate::cli::qwen).
+//! Qwen Code. Its one-shot mode is a profile in [`cli`](crate::cli::qwen).
 
 use super::COMMON_CAPABILITIES;
 use crate::acp::preset::{
@@ -13,16 +13,16 @@ pub(super) const PRESET: Preset = Preset {
     probe: VersionProbe::Flag,
     home: AcpStatePaths {
         variable: "HOME",
-        folders: &[".qwen"],
+        dirs: &[".qwen"],
         files: &[],
     },
     keys: &["OPENAI_API_KEY"],
     endpoint: true,
     capabilities: COMMON_CAPABILITIES,
     launch_config,
-    words: &[],
+    instructions: &[],
     meta: None,
-    shims: Quirks {
+    quirks: Quirks {
         auto_mode: Some("yolo"),
         ask_mode: Some("default"),
         model_is_launch_arg: true,
@@ -32,12 +32,12 @@ pub(super) const PRESET: Preset = Preset {
     },
 };
 
-fn launch_config(wish: &LaunchContext<'_>, outfit: &mut LaunchConfig) {
-    let command = &mut outfit.command;
-    if let Some(model) = wish.model {
+fn launch_config(context: &LaunchContext<'_>, config: &mut LaunchConfig) {
+    let command = &mut config.command;
+    if let Some(model) = context.model {
         command.option("model", model);
     }
-    if let Some(endpoint) = wish.endpoint {
+    if let Some(endpoint) = context.endpoint {
         command.option("auth-type", "openai");
         command.env("OPENAI_BASE_URL", endpoint.url_with_version());
         if !endpoint.has_key {

@@ -1,4 +1,4 @@
-//! The other direction of Claude's two-way stream-json: turns, permissions, interruption.
+//! The control messages of Claude's bidirectional stream-json: turns, permissions, interruption.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -11,20 +11,20 @@ use crate::cli::{
     InteractiveParser, Parsed, Parser, PermissionGate, ProcessEnd, RunningTotal, TurnRequest,
 };
 
-/// One conversation over one process.
+/// One session over one process.
 #[derive(Debug)]
 pub struct ControlSession {
     stream: StreamJson,
     gate: PermissionGate,
-    waiting: PendingQuestions<PendingPrompt>,
+    pending: PendingQuestions<PendingPrompt>,
     requests: u64,
-    /// Whether the turn runs; before that it cannot be interrupted.
+    /// Whether the turn is running; before that it cannot be interrupted.
     running: bool,
-    /// Whether it is to be interrupted as soon as it runs.
-    unwanted: bool,
+    /// Whether the turn should be interrupted as soon as it is running.
+    interrupt_requested: bool,
 }
 
-/// A line about the conversation itself.
+/// A control message.
 #[derive(Deserialize)]
 struct ControlMessage {
     #[serde(rename = "type")]
@@ -43,15 +43,15 @@ struct ControlRequest {
 }
 
 impl ControlSession {
-    /// The other side of a session that had consumed so much before; `None` if nobody knows how much.
+    /// Creates the client side of a session with this usage so far, or `None` if it is unknown.
     pub fn new(gate: impl Into<PermissionGate>, before: Option<RunningTotal>) -> Self {
         Self {
             stream: StreamJson::claude(before),
             gate: gate.into(),
-            waiting: PendingQuestions::default(),
+            pending: PendingQuestions::default(),
             requests: 0,
             running: false,
-            unwanted: false,
+            interrupt_requested: false,
         }
     }
 
@@ -61,7 +61,7 @@ impl ControlSession {
         json!({ "type": "control_request", "request_id": id, "request": request }).to_string()
     }
 
-    /// Nothing is left unanswered: Claude would wait for ever.
+    /// Every request gets a response: Claude would wait forever.
     fn on_control_request(&mut self, request_id: String, request: ControlRequest) -> Parsed {
         if request.subtype != "can_use_tool" {
             let error = format!("{} is not supported", request.subtype);
@@ -69,17 +69,17 @@ impl ControlSession {
                 "subtype": "error", "request_id": request_id, "error": error,
             })));
         }
-        let ask = self.permission_request(&request_id, &request);
-        let open = PendingPrompt {
+        let permission = self.permission_request(&request_id, &request);
+        let prompt = PendingPrompt {
             request_id,
             input: request.input,
         };
-        match self.gate.decide(&ask) {
-            Decision::Allow => Parsed::reply(open.answer(true)),
-            Decision::Deny => Parsed::reply(open.answer(false)),
-            Decision::AskApprover => match self.waiting.insert(ask.id.clone(), open) {
-                Some(open) => Parsed::reply(open.answer(false)),
-                None => Parsed::permission(ask),
+        match self.gate.decide(&permission) {
+            Decision::Allow => Parsed::reply(prompt.answer(true)),
+            Decision::Deny => Parsed::reply(prompt.answer(false)),
+            Decision::AskApprover => match self.pending.insert(permission.id.clone(), prompt) {
+                Some(prompt) => Parsed::reply(prompt.answer(false)),
+                None => Parsed::permission(permission),
             },
         }
     }
@@ -103,7 +103,7 @@ impl ControlSession {
     }
 }
 
-/// A question that waits for a person.
+/// A permission request that waits for the approver.
 #[derive(Debug)]
 struct PendingPrompt {
     request_id: String,
@@ -111,12 +111,11 @@ struct PendingPrompt {
 }
 
 impl PendingPrompt {
-    fn answer(self, yes: bool) -> String {
-        let decision = match yes {
-            true => json!({ "behavior": "allow", "updatedInput": self.input }),
-            false => {
-                json!({ "behavior": "deny", "message": "Permission denied by the user's settings." })
-            }
+    fn answer(self, allowed: bool) -> String {
+        let decision = if allowed {
+            json!({ "behavior": "allow", "updatedInput": self.input })
+        } else {
+            json!({ "behavior": "deny", "message": "Permission denied by the user's settings." })
         };
         let id = self.request_id;
         response(json!({ "subtype": "success", "request_id": id, "response": decision }))
@@ -125,22 +124,22 @@ impl PendingPrompt {
 
 impl Parser for ControlSession {
     fn parse_line(&mut self, line: &str) -> Parsed {
-        if let Some(mut heard) = self.stream.parse_known(line) {
-            // Every turn begins by saying the session's name.
-            if heard.session.is_some() {
+        if let Some(mut parsed) = self.stream.parse_known(line) {
+            // Every turn starts with a line that has the session's ID.
+            if parsed.session.is_some() {
                 self.running = true;
-                if self.unwanted {
-                    heard.replies = self.interrupt();
+                if self.interrupt_requested {
+                    parsed.replies = self.interrupt();
                 }
             }
-            return heard;
+            return parsed;
         }
         match serde_json::from_str::<ControlMessage>(line) {
             Ok(control) => match (control.kind.as_str(), control.request_id, control.request) {
                 ("control_request", Some(id), Some(request)) => {
                     self.on_control_request(id, request)
                 }
-                // Answers to what we asked, of which only the effect matters, and questions taken back.
+                // Responses to our requests, of which only the effect matters, and withdrawn requests.
                 ("control_response" | "control_cancel_request" | "keep_alive", ..) => {
                     Parsed::default()
                 }
@@ -160,16 +159,16 @@ impl InteractiveParser for ControlSession {
         vec![self.request(json!({ "subtype": "initialize", "hooks": {} }))]
     }
 
-    fn start_turn(&mut self, question: TurnRequest) -> Vec<String> {
+    fn start_turn(&mut self, request: TurnRequest) -> Vec<String> {
         self.running = false;
-        self.unwanted = false;
-        self.waiting.clear();
-        let message = json!({ "role": "user", "content": question.prompt });
+        self.interrupt_requested = false;
+        self.pending.clear();
+        let message = json!({ "role": "user", "content": request.prompt });
         vec![json!({ "type": "user", "message": message }).to_string()]
     }
 
     fn interrupt(&mut self) -> Vec<String> {
-        self.unwanted = true;
+        self.interrupt_requested = true;
         if !self.running {
             return Vec::new();
         }
@@ -177,8 +176,8 @@ impl InteractiveParser for ControlSession {
     }
 
     fn answer_permission(&mut self, id: &str, option: Option<&str>) -> Vec<String> {
-        let answered = self.waiting.take(id, option);
-        let line = answered.map(|(open, yes)| open.answer(yes));
+        let answered = self.pending.take(id, option);
+        let line = answered.map(|(prompt, allowed)| prompt.answer(allowed));
         line.into_iter().collect()
     }
 }

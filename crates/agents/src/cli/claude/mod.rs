@@ -1,4 +1,4 @@
-//! Claude Code: two-way stream-json for sessions, `claude -p` for one answer per process.
+//! Claude Code: bidirectional stream-json for sessions, `claude -p` for one answer per process.
 
 mod control;
 mod result;
@@ -20,17 +20,17 @@ use crate::{AgentContext, Version};
 
 const KEY: &str = "ANTHROPIC_API_KEY";
 
-/// How often Claude tries again by itself. Its own ten would take minutes to say that a key is wrong.
+/// Claude's retry limit. Its default of ten would take minutes to report a wrong key.
 const RETRIES: &str = "3";
 
-/// Everything about Claude Code that is not its output.
+/// The profile of Claude Code.
 pub const PROFILE: CliProfile = CliProfile {
     name: "claude",
     programs: &["claude"],
     install: "install it with `npm install -g @anthropic-ai/claude-code` (Node 22 or later), then run `claude` once to log in",
     home: CliStatePaths {
         variable: "CLAUDE_CONFIG_DIR",
-        folder: ".claude",
+        dir: ".claude",
         files: &[".claude.json"],
         sessions: Some("projects"),
     },
@@ -57,7 +57,7 @@ const TWO_WAY: Transport = Transport {
     naming: SESSION_NAMING,
     command: two_way_command,
     temp_files: &[TempFileKind::McpServers],
-    io: IoMode::Interactive(|call| Box::new(ControlSession::new(call, call.before))),
+    io: IoMode::Interactive(|run| Box::new(ControlSession::new(run, run.before))),
 };
 
 const PRINT: Transport = Transport {
@@ -70,7 +70,7 @@ const PRINT: Transport = Transport {
     naming: SESSION_NAMING,
     command: print_command,
     temp_files: &[TempFileKind::McpServers],
-    io: IoMode::OneShot(|call| Box::new(StreamJson::claude(call.before))),
+    io: IoMode::OneShot(|run| Box::new(StreamJson::claude(run.before))),
 };
 
 const SESSION_NAMING: SessionNaming = SessionNaming::ByClient {
@@ -79,53 +79,54 @@ const SESSION_NAMING: SessionNaming = SessionNaming::ByClient {
 
 const QUIRKS: StreamJsonQuirks = StreamJsonQuirks {
     agent: "claude",
-    input_holds_cached: false,
+    input_includes_cached: false,
     running_total: false,
     errors_in_answers: false,
 };
 
-/// Makes Claude agents from their configuration.
+/// Returns a factory that creates Claude agents from their configuration.
 pub fn factory(
     context: AgentContext,
 ) -> impl Fn(&Value) -> Result<AgentHandle> + Send + Sync + 'static {
     super::factory(&PROFILE, context)
 }
 
-fn two_way_command(call: &RunContext<'_>) -> CommandLine {
-    let mut command = common(call);
+fn two_way_command(run: &RunContext<'_>) -> CommandLine {
+    let mut command = common(run);
     command.option("input-format", "stream-json");
     command.option("permission-prompt-tool", "stdio");
     command
 }
 
-fn print_command(call: &RunContext<'_>) -> CommandLine {
-    let mut command = common(call);
-    if PermissionGate::allows_everything(call) {
+fn print_command(run: &RunContext<'_>) -> CommandLine {
+    let mut command = common(run);
+    if PermissionGate::allows_everything(run) {
         command.option("permission-mode", "bypassPermissions");
     }
     command
 }
 
-fn common(call: &RunContext<'_>) -> CommandLine {
+fn common(run: &RunContext<'_>) -> CommandLine {
     let mut command = CommandLine::new(["-p", "--verbose", "--include-partial-messages"]);
     command.option("output-format", "stream-json");
-    // What a repository says in `.claude` and `.mcp.json` may run commands: it is not obeyed. Its words are heard.
+    // A repository's `.claude` and `.mcp.json` may run commands, so they are not applied. Its instructions are
+    // passed as text.
     command
         .option("setting-sources", "user")
         .arg("--strict-mcp-config");
-    if let Some(words) = call.instructions {
-        command.option("append-system-prompt", words);
+    if let Some(instructions) = run.instructions {
+        command.option("append-system-prompt", instructions);
     }
-    if let Some(file) = call.servers_file {
+    if let Some(file) = run.servers_file {
         command.option("mcp-config", &file.display().to_string());
     }
-    if let Some(model) = call.model {
+    if let Some(model) = run.model {
         command.option("model", model);
     }
-    if let Some(schema) = call.schema {
+    if let Some(schema) = run.schema {
         command.option("json-schema", &schema.to_string());
     }
-    match call.start {
+    match run.start {
         SessionStart::Fresh => {}
         SessionStart::Named(id) => _ = command.option("session-id", id),
         SessionStart::Resume(id) => _ = command.option("resume", id),
@@ -139,7 +140,7 @@ fn common(call: &RunContext<'_>) -> CommandLine {
 fn endpoint(endpoint: &Endpoint<'_>, command: &mut CommandLine) {
     command.env("ANTHROPIC_BASE_URL", endpoint.url_without_version());
     if !endpoint.has_key {
-        // Claude does not start without one.
+        // Claude does not start without a key.
         command.env(KEY, "none");
     }
 }

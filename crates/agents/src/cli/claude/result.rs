@@ -1,4 +1,4 @@
-//! The lines of stream-json that are about the turn itself: notices, and its end.
+//! The lines of stream-json about the turn itself: notices and the result.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -46,25 +46,25 @@ impl SystemLine {
                 ))
             }
             "retry" => {
-                let why = self
+                let reason = self
                     .data
                     .as_ref()
                     .and_then(|data| data.get("reason")?.as_str());
-                let why = why.unwrap_or_default();
-                Parsed::event(failure::retry(None, None, None, None, why))
+                let reason = reason.unwrap_or_default();
+                Parsed::event(failure::retry(None, None, None, None, reason))
             }
             "permission_denied" => Parsed::event(AgentEvent::custom(
                 "permission_denied",
                 json!({ "tool": self.tool_name, "id": self.tool_use_id, "message": self.message }),
             )),
-            // A count of what the thoughts, which come as text, add up to.
+            // Token counts of thoughts, which are also streamed as text.
             "thinking_tokens" | "status" => Parsed::default(),
             _ => Parsed::unparsed(line),
         }
     }
 }
 
-/// A line of type `result`. The word `success` in it does not mean success.
+/// A line of type `result`. The subtype `success` in it does not mean success.
 #[derive(Deserialize)]
 pub(super) struct ResultLine {
     subtype: Option<String>,
@@ -103,21 +103,20 @@ struct ModelUsage {
 
 impl ResultLine {
     pub(super) fn parse(self, stream: &mut StreamJson) -> Parsed {
-        let total = self.total(stream.accent);
-        let usage = self.consumed(stream);
+        let total = self.total(stream.quirks);
+        let usage = self.turn_usage(stream);
         stream.before = total.or(stream.before);
-        let complaint = stream.complaint.take();
+        let error = stream.error_answer.take();
         let failed = self.is_error
             || self
                 .subtype
                 .as_deref()
                 .is_some_and(|it| it.starts_with("error"));
-        let event = match failed {
-            true => {
-                let (word, text) = complaint.map(|it| (it.word, it.text)).unwrap_or_default();
-                self.failure(&word, text)
-            }
-            false => self.success(usage),
+        let event = if failed {
+            let (code, text) = error.map(|it| (it.code, it.text)).unwrap_or_default();
+            self.failure(&code, text)
+        } else {
+            self.success(usage)
         };
         Parsed {
             total,
@@ -125,9 +124,9 @@ impl ResultLine {
         }
     }
 
-    /// What the session consumed so far, as far as the line says it. A turn that failed may count nothing at all.
-    fn total(&self, accent: &StreamJsonQuirks) -> Option<RunningTotal> {
-        if !accent.running_total {
+    /// Returns the session's total usage, if the line has it. A failed turn may have no counts at all.
+    fn total(&self, quirks: &StreamJsonQuirks) -> Option<RunningTotal> {
+        if !quirks.running_total {
             return self.total_cost_usd.map(|cost| RunningTotal {
                 cost,
                 ..RunningTotal::default()
@@ -143,11 +142,12 @@ impl ResultLine {
         (total.input > 0).then_some(total)
     }
 
-    /// What this turn consumed; `None` where only the session's total is known, and not what came before.
-    fn consumed(&self, stream: &StreamJson) -> Option<Usage> {
+    /// Returns the usage of this turn, or `None` if only the session's total is known and not the earlier
+    /// usage.
+    fn turn_usage(&self, stream: &StreamJson) -> Option<Usage> {
         let tokens = self.usage.as_ref()?;
-        if stream.accent.running_total {
-            let turn = self.total(stream.accent)?.usage_since(stream.before?);
+        if stream.quirks.running_total {
+            let turn = self.total(stream.quirks)?.usage_since(stream.before?);
             return Some(Usage {
                 cache_write_tokens: tokens.cache_creation_input_tokens,
                 ..turn
@@ -155,11 +155,11 @@ impl ResultLine {
         }
         Some(Usage {
             cost_usd: self.cost(stream.before),
-            ..tokens.usage(stream.accent.input_holds_cached)
+            ..tokens.usage(stream.quirks.input_includes_cached)
         })
     }
 
-    /// What this turn cost. The sum that every version gives is the session's.
+    /// Returns the cost of this turn. The total that every version reports is the session's.
     fn cost(&self, before: Option<RunningTotal>) -> Option<f64> {
         if let Some(models) = &self.model_usage_since_last_result {
             return Some(models.values().filter_map(|model| model.cost_usd).sum());
@@ -201,7 +201,7 @@ impl ResultLine {
         }
     }
 
-    fn failure(self, word: &str, complaint: String) -> AgentEvent {
+    fn failure(self, error_code: &str, error_text: String) -> AgentEvent {
         let text = |value: &Value| match value.as_str() {
             Some(text) => text.to_owned(),
             None => value
@@ -216,17 +216,17 @@ impl ResultLine {
             .map(text)
             .collect::<Vec<_>>()
             .join("; ");
-        let said = [
+        let candidates = [
             self.result.as_ref().map(text),
             self.error.as_ref().map(text),
             Some(errors),
-            Some(complaint),
+            Some(error_text),
             self.subtype,
         ];
-        let message = said
+        let message = candidates
             .into_iter()
             .flatten()
-            .find(|said| !said.is_empty())
+            .find(|text| !text.is_empty())
             .unwrap_or_default();
         if let Some(reason) = failure::session_lost_message(&message) {
             return AgentEvent::SessionInvalid { reason };
@@ -237,7 +237,7 @@ impl ResultLine {
         if aborted {
             return failure::error_event_with_code(ErrorCode::Cancelled, None, "interrupted");
         }
-        let code = match word {
+        let code = match error_code {
             "authentication_failed" => ErrorCode::AuthFailed,
             "rate_limit" | "billing_error" => ErrorCode::RateLimited,
             _ => return failure::error_event(self.api_error_status, &message),
@@ -247,12 +247,13 @@ impl ResultLine {
 }
 
 impl Tokens {
-    fn usage(&self, input_holds_cached: bool) -> Usage {
+    fn usage(&self, input_includes_cached: bool) -> Usage {
         let cached = self.cache_read_input_tokens.unwrap_or(0);
         Usage {
-            input_tokens: match input_holds_cached {
-                true => self.input_tokens.saturating_sub(cached),
-                false => self.input_tokens,
+            input_tokens: if input_includes_cached {
+                self.input_tokens.saturating_sub(cached)
+            } else {
+                self.input_tokens
             },
             output_tokens: self.output_tokens,
             cache_read_tokens: self.cache_read_input_tokens,

@@ -1,4 +1,4 @@
-//! Claude's stream-json, which other agents speak with an accent.
+//! Claude's stream-json, of which other agents use variants.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -13,32 +13,32 @@ use crate::cli::{Parsed, Parser, ProcessEnd, RunningTotal, failure};
 pub(in crate::cli) struct StreamJsonQuirks {
     /// The agent's name.
     pub(in crate::cli) agent: &'static str,
-    /// Whether the input tokens hold those from the cache.
-    pub(in crate::cli) input_holds_cached: bool,
-    /// Whether the tokens at a turn's end are those of the whole session.
+    /// Whether the input tokens include those from the cache.
+    pub(in crate::cli) input_includes_cached: bool,
+    /// Whether the tokens at the end of a turn are those of the whole session.
     pub(in crate::cli) running_total: bool,
-    /// Whether an error of the provider stands at the end of an answer, in brackets.
+    /// Whether a provider's error is at the end of an answer, in brackets.
     pub(in crate::cli) errors_in_answers: bool,
 }
 
-/// Reads the lines of a session.
+/// Parses the lines of a session.
 #[derive(Debug)]
 pub struct StreamJson {
-    pub(super) accent: &'static StreamJsonQuirks,
+    pub(super) quirks: &'static StreamJsonQuirks,
     pub(super) before: Option<RunningTotal>,
-    /// The tools under way, id and name.
-    open: Vec<(String, String)>,
-    /// The message that is being streamed, and whether anything of it was said.
+    /// The running tools: ID and name.
+    open_tools: Vec<(String, String)>,
+    /// The message that is being streamed, and whether any of it was emitted.
     streaming: Option<String>,
-    said: bool,
-    /// The error that came as if it were an answer.
-    pub(super) complaint: Option<ErrorAnswer>,
+    emitted: bool,
+    /// The error that was sent as an answer.
+    pub(super) error_answer: Option<ErrorAnswer>,
 }
 
-/// An error in the clothes of an answer.
+/// An error formatted as an answer.
 #[derive(Debug)]
 pub(super) struct ErrorAnswer {
-    pub(super) word: String,
+    pub(super) code: String,
     pub(super) text: String,
 }
 
@@ -99,24 +99,24 @@ struct Started {
 }
 
 impl StreamJson {
-    /// A parser for Claude's session that had consumed so much before; `None` if nobody knows how much.
+    /// Creates a parser for a Claude session with this usage so far, or `None` if it is unknown.
     pub fn claude(before: Option<RunningTotal>) -> Self {
         Self::new(&super::QUIRKS, before)
     }
 
-    /// The same for Qwen's.
+    /// Creates a parser for a Qwen session with this usage so far, or `None` if it is unknown.
     pub fn qwen(before: Option<RunningTotal>) -> Self {
         Self::new(&crate::cli::qwen::QUIRKS, before)
     }
 
-    pub(super) fn new(accent: &'static StreamJsonQuirks, before: Option<RunningTotal>) -> Self {
+    pub(super) fn new(quirks: &'static StreamJsonQuirks, before: Option<RunningTotal>) -> Self {
         Self {
-            accent,
+            quirks,
             before,
-            open: Vec::new(),
+            open_tools: Vec::new(),
             streaming: None,
-            said: false,
-            complaint: None,
+            emitted: false,
+            error_answer: None,
         }
     }
 
@@ -128,18 +128,18 @@ impl StreamJson {
             return subagent_progress(parent, message.content);
         }
         let synthetic = message.model.as_deref() == Some("<synthetic>");
-        let said = self.said && message.id.is_some() && message.id == self.streaming;
+        let emitted = self.emitted && message.id.is_some() && message.id == self.streaming;
         let mut events = Vec::new();
         for block in blocks {
             match block.kind.as_str() {
                 "text" if synthetic || line.is_api_error_message => {
-                    let word = line.error.as_ref().and_then(Value::as_str);
-                    self.set_error(word, block.text);
+                    let code = line.error.as_ref().and_then(Value::as_str);
+                    self.set_error(code, block.text);
                 }
-                "text" if !said => events.extend(self.answer(block.text)),
-                "thinking" if !said => events.push(AgentEvent::Thought(block.thinking)),
+                "text" if !emitted => events.extend(self.answer(block.text)),
+                "thinking" if !emitted => events.push(AgentEvent::Thought(block.thinking)),
                 "tool_use" => {
-                    self.open.push((block.id.clone(), block.name.clone()));
+                    self.open_tools.push((block.id.clone(), block.name.clone()));
                     events.push(AgentEvent::ToolStart {
                         id: block.id,
                         name: block.name,
@@ -152,24 +152,24 @@ impl StreamJson {
         Parsed::events(events)
     }
 
-    /// What of a text is an answer; what is an error is said by the end of the turn.
+    /// Returns the part of a text that is an answer. An error in it is reported at the end of the turn.
     fn answer(&mut self, mut text: String) -> Option<AgentEvent> {
-        let mark = text.find("[API Error: ");
-        if let Some(at) = mark.filter(|_| self.accent.errors_in_answers) {
+        let marker = text.find("[API Error: ");
+        if let Some(at) = marker.filter(|_| self.quirks.errors_in_answers) {
             let error = text.split_off(at);
             self.set_error(None, error);
         }
         (!text.trim().is_empty()).then_some(AgentEvent::Text(text))
     }
 
-    fn set_error(&mut self, word: Option<&str>, text: String) {
-        self.complaint = Some(ErrorAnswer {
-            word: word.unwrap_or_default().to_owned(),
+    fn set_error(&mut self, code: Option<&str>, text: String) {
+        self.error_answer = Some(ErrorAnswer {
+            code: code.unwrap_or_default().to_owned(),
             text,
         });
     }
 
-    /// Only the results of tools are news; the rest repeats what the agent was told.
+    /// Only tool results are new; the rest repeats the agent's input.
     fn user(&mut self, line: &StreamLine<'_>, raw: &str) -> Parsed {
         let Some((message, blocks)) = line.message.and_then(read_message) else {
             return Parsed::unparsed(raw);
@@ -182,8 +182,10 @@ impl StreamJson {
             .filter(|block| block.kind == "tool_result");
         Parsed::events(results.map(|block| {
             let id = block.tool_use_id;
-            let at = self.open.iter().position(|(open, _)| *open == id);
-            let name = at.map(|at| self.open.swap_remove(at).1).unwrap_or_default();
+            let at = self.open_tools.iter().position(|(open, _)| *open == id);
+            let name = at
+                .map(|at| self.open_tools.swap_remove(at).1)
+                .unwrap_or_default();
             AgentEvent::ToolEnd {
                 id,
                 name,
@@ -204,29 +206,29 @@ impl StreamJson {
         match (event.kind.as_str(), event.delta) {
             ("message_start", _) if line.parent_tool_use_id.is_none() => {
                 self.streaming = event.message.map(|message| message.id);
-                self.said = false;
+                self.emitted = false;
                 Parsed::default()
             }
             ("content_block_delta", Some(delta)) if line.parent_tool_use_id.is_none() => {
                 let text = delta.text.map(AgentEvent::Text);
-                let piece = text.or(delta.thinking.map(AgentEvent::Thought));
-                self.said |= piece.is_some();
-                Parsed::events(piece)
+                let chunk = text.or(delta.thinking.map(AgentEvent::Thought));
+                self.emitted |= chunk.is_some();
+                Parsed::events(chunk)
             }
-            // The beginnings and ends of blocks, pieces of a tool's input, and a state that nobody asked for.
+            // Starts and ends of blocks, chunks of a tool's input, and status that is not used.
             _ => Parsed::default(),
         }
     }
 }
 
 impl StreamJson {
-    /// What a line means; `None` if it is of a kind that is not ours.
+    /// Parses a line. Returns `None` if it is of another kind.
     pub(super) fn parse_known(&mut self, line: &str) -> Option<Parsed> {
-        let read: StreamLine<'_> = serde_json::from_str(line).ok()?;
-        Some(match read.kind.as_str() {
-            "assistant" => self.assistant(&read, line),
-            "user" => self.user(&read, line),
-            "stream_event" => self.on_stream_event(&read, line),
+        let parsed: StreamLine<'_> = serde_json::from_str(line).ok()?;
+        Some(match parsed.kind.as_str() {
+            "assistant" => self.assistant(&parsed, line),
+            "user" => self.user(&parsed, line),
+            "stream_event" => self.on_stream_event(&parsed, line),
             "system" => serde_json::from_str::<SystemLine>(line).ok()?.parse(line),
             "result" => serde_json::from_str::<ResultLine>(line).ok()?.parse(self),
             _ => return None,
@@ -241,30 +243,31 @@ impl Parser for StreamJson {
     }
 
     fn finish(&mut self, ended: &ProcessEnd<'_>) -> AgentEvent {
-        let said = self
-            .complaint
+        let message = self
+            .error_answer
             .as_ref()
-            .map(|complaint| complaint.text.as_str());
-        failure::no_result_error(self.accent.agent, said, ended)
+            .map(|error_answer| error_answer.text.as_str());
+        failure::no_result_error(self.quirks.agent, message, ended)
     }
 }
 
-/// A message and its blocks; plain text is one block.
+/// Parses a message and its blocks; plain text is one block.
 fn read_message(raw: &RawValue) -> Option<(Message<'_>, Vec<Block>)> {
     let message: Message<'_> = serde_json::from_str(raw.get()).ok()?;
     let content = message.content.get();
-    let blocks = match content.starts_with('[') {
-        true => serde_json::from_str(content).ok()?,
-        false => vec![Block {
+    let blocks = if content.starts_with('[') {
+        serde_json::from_str(content).ok()?
+    } else {
+        vec![Block {
             kind: "text".to_owned(),
             text: serde_json::from_str(content).ok()?,
             ..Block::default()
-        }],
+        }]
     };
     Some((message, blocks))
 }
 
-/// What a helper of the agent says is progress of the tool that began it, and no answer to us.
+/// Reports a subagent's output as progress of the tool that started it, not as an answer.
 fn subagent_progress(parent: &str, content: &RawValue) -> Parsed {
     let content: Value = serde_json::from_str(content.get()).unwrap_or_default();
     Parsed::event(AgentEvent::ToolProgress {
@@ -273,7 +276,7 @@ fn subagent_progress(parent: &str, content: &RawValue) -> Parsed {
     })
 }
 
-/// Blocks of text as the text they are.
+/// Joins blocks of text into one string.
 fn blocks_text(content: Value) -> Value {
     let Value::Array(blocks) = &content else {
         return content;

@@ -1,4 +1,4 @@
-//! The conversation with `codex app-server`.
+//! The client side of `codex app-server`.
 
 use std::path::PathBuf;
 
@@ -14,11 +14,11 @@ use crate::cli::{
     TurnRequest, failure,
 };
 
-/// The numbers of our first requests; each turn and each interruption has the next.
+/// The IDs of our first requests; each turn and each interruption uses the next one.
 const INITIALIZE: u64 = 1;
 const THREAD: u64 = 2;
 
-/// Notifications that say nothing that other lines do not say better.
+/// Notifications whose content other messages carry in a better form.
 const IGNORED_METHODS: &[&str] = &[
     "account/rateLimits/updated",
     "item/fileChange/outputDelta",
@@ -38,77 +38,77 @@ const IGNORED_METHODS: &[&str] = &[
 /// One thread on an app server.
 #[derive(Debug)]
 pub struct AppServer {
-    /// The request that begins or resumes the thread.
-    begin: Value,
+    /// The request that starts or resumes the thread.
+    thread_request: Value,
     approvals: PendingApprovals,
     thread: Option<String>,
-    /// A question that came before the thread was ready.
-    waiting: Option<TurnRequest>,
+    /// A turn that was requested before the thread was ready.
+    queued_turn: Option<TurnRequest>,
     requests: u64,
     turn: TurnState,
 }
 
-/// What is known of the turn under way.
+/// State of the running turn.
 #[derive(Debug, Default)]
 struct TurnState {
     request: u64,
     id: Option<String>,
-    /// Whether it runs; before that it cannot be interrupted.
+    /// Whether the turn is running; before that it cannot be interrupted.
     running: bool,
-    /// Whether it is to be interrupted as soon as it runs.
-    unwanted: bool,
+    /// Whether the turn should be interrupted as soon as it is running.
+    interrupt_requested: bool,
     answer: String,
-    /// The item whose text came in pieces and need not be said again.
+    /// The item whose text was streamed and must not be emitted again.
     streamed: Option<String>,
-    /// What the thread had consumed when the turn began.
+    /// The thread's usage when the turn started.
     before: Option<RunningTotal>,
     total: Option<RunningTotal>,
     diff: String,
-    /// What the change that was begun last would touch.
-    changed: Vec<PathBuf>,
+    /// The paths of the file change that started last.
+    changed_paths: Vec<PathBuf>,
 }
 
 impl AppServer {
-    /// The other side of this call's process.
-    pub fn new(call: &RunContext<'_>) -> Self {
+    /// Creates the client side of this run's process.
+    pub fn new(run: &RunContext<'_>) -> Self {
         let mut params = json!({
-            "cwd": call.cwd,
+            "cwd": run.cwd,
             "approvalPolicy": "on-request",
-            "sandbox": sandbox(call),
+            "sandbox": sandbox(run),
         });
-        if let Some(model) = call.model {
+        if let Some(model) = run.model {
             params["model"] = model.into();
         }
-        if !call.mcp_servers.is_empty() {
-            let mut servers = call.mcp_servers_json();
+        if !run.mcp_servers.is_empty() {
+            let mut servers = run.mcp_servers_json();
             for server in servers
                 .as_object_mut()
                 .into_iter()
                 .flat_map(|all| all.values_mut())
             {
-                // Codex begins without the servers that it does not need.
+                // Codex starts without the servers that are not marked as required.
                 server["required"] = true.into();
             }
             params["config"] = json!({ "mcp_servers": servers });
         }
-        let method = match call.start {
+        let method = match run.start {
             SessionStart::Resume(id) | SessionStart::Named(id) => {
                 params["threadId"] = id.into();
                 params["excludeTurns"] = true.into();
                 "thread/resume"
             }
             SessionStart::Fresh => {
-                if let Some(words) = call.instructions {
-                    params["developerInstructions"] = words.into();
+                if let Some(instructions) = run.instructions {
+                    params["developerInstructions"] = instructions.into();
                 }
                 "thread/start"
             }
         };
         Self {
-            begin: json!({ "id": THREAD, "method": method, "params": params }),
-            approvals: PendingApprovals::new(call.into()),
+            thread_request: json!({ "id": THREAD, "method": method, "params": params }),
+            approvals: PendingApprovals::new(run.into()),
             thread: None,
-            waiting: None,
+            queued_turn: None,
             requests: THREAD,
             turn: TurnState::default(),
         }
@@ -119,18 +119,18 @@ impl AppServer {
             INITIALIZE => Parsed {
                 replies: vec![
                     json!({ "method": "initialized" }).to_string(),
-                    self.begin.to_string(),
+                    self.thread_request.to_string(),
                 ],
                 ..Parsed::default()
             },
             THREAD => {
                 self.thread = result.thread.map(|thread| thread.id);
-                let waiting = self.waiting.take();
+                let queued_turn = self.queued_turn.take();
                 Parsed {
                     session: self.thread.clone(),
-                    replies: waiting
+                    replies: queued_turn
                         .into_iter()
-                        .flat_map(|question| self.start_turn(question))
+                        .flat_map(|request| self.start_turn(request))
                         .collect(),
                     ..Parsed::default()
                 }
@@ -154,22 +154,25 @@ impl AppServer {
         )
     }
 
-    fn notified(&mut self, method: &str, params: Params<'_>, line: &str) -> Parsed {
+    fn on_notification(&mut self, method: &str, params: Params<'_>, line: &str) -> Parsed {
         if params.thread_id.is_some() && params.thread_id != self.thread {
-            // A thread that the agent began for a helper of its own.
+            // A thread that the agent started for a subagent.
             return Parsed::unparsed(line);
         }
-        let heard = match method.split_once('/') {
+        let parsed = match method.split_once('/') {
             Some(("item", what)) => self.item(what, params, line),
             _ => self.on_turn_notification(method, params),
         };
-        heard.unwrap_or_else(|| match IGNORED_METHODS.contains(&method) {
-            true => Parsed::default(),
-            false => Parsed::unparsed(line),
+        parsed.unwrap_or_else(|| {
+            if IGNORED_METHODS.contains(&method) {
+                Parsed::default()
+            } else {
+                Parsed::unparsed(line)
+            }
         })
     }
 
-    /// Something about an item; `None` if it means nothing to us.
+    /// Handles a notification about an item. Returns `None` if it is not recognized.
     fn item(&mut self, what: &str, params: Params<'_>, line: &str) -> Option<Parsed> {
         let event = match what {
             "agentMessage/delta" => {
@@ -187,7 +190,7 @@ impl AppServer {
             "started" => {
                 let item = params.item?;
                 let is_tool = item.kind() == ItemKind::Tool;
-                self.turn.changed = item.changed_paths();
+                self.turn.changed_paths = item.changed_paths();
                 is_tool.then(|| item.tool_start(item.id.to_string()))
             }
             "completed" => return Some(self.completed(params.item?, line)),
@@ -196,7 +199,7 @@ impl AppServer {
         Some(Parsed::events(event))
     }
 
-    /// Something about the turn or the thread; `None` if it means nothing to us.
+    /// Handles a notification about the turn or the thread. Returns `None` if it is not recognized.
     fn on_turn_notification(&mut self, method: &str, params: Params<'_>) -> Option<Parsed> {
         let event = match method {
             "turn/started" => return Some(self.started(params.turn?.id)),
@@ -208,8 +211,10 @@ impl AppServer {
             "thread/tokenUsage/updated" => {
                 return Some(self.on_usage(params.turn_id, &params.token_usage?));
             }
-            // One that is final is said again by the end of the turn.
-            "error" => params.will_retry.then_some(params.error?.to_retry_event()),
+            // A final error is reported again at the end of the turn.
+            "error" => params
+                .will_retry
+                .then_some(params.error?.into_retry_event()),
             _ => return None,
         };
         Some(Parsed::events(event))
@@ -221,22 +226,23 @@ impl AppServer {
         }
         self.turn.running = true;
         Parsed {
-            replies: match self.turn.unwanted {
-                true => self.interrupt(),
-                false => Vec::new(),
+            replies: if self.turn.interrupt_requested {
+                self.interrupt()
+            } else {
+                Vec::new()
             },
             ..Parsed::default()
         }
     }
 
     fn completed(&mut self, item: Item<'_>, line: &str) -> Parsed {
-        let is_said = self.turn.streamed.as_deref() == Some(&*item.id);
+        let is_emitted = self.turn.streamed.as_deref() == Some(&*item.id);
         Parsed::events(match item.kind() {
             ItemKind::Answer => {
                 self.turn.answer = item.text.unwrap_or_default();
-                (!is_said).then(|| AgentEvent::Text(self.turn.answer.clone()))
+                (!is_emitted).then(|| AgentEvent::Text(self.turn.answer.clone()))
             }
-            ItemKind::Thought if is_said => None,
+            ItemKind::Thought if is_emitted => None,
             ItemKind::Thought => item.reasoning_text().map(AgentEvent::Thought),
             ItemKind::Tool => {
                 let id = item.id.to_string();
@@ -249,7 +255,7 @@ impl AppServer {
         })
     }
 
-    /// The whole change so far; Codex repeats it after every step.
+    /// Handles the diff of the whole turn so far, which Codex repeats after every step.
     fn on_diff(&mut self, diff: String) -> Option<AgentEvent> {
         if diff == self.turn.diff {
             return None;
@@ -258,7 +264,8 @@ impl AppServer {
         Some(AgentEvent::custom("diff", json!({ "diff": diff })))
     }
 
-    /// The thread's total, from which this turn's part follows: what its first call found is not its own.
+    /// Computes the usage of this turn from the thread's total: the total before the turn's first call is
+    /// subtracted.
     fn on_usage(&mut self, turn: Option<String>, usage: &ThreadUsage) -> Parsed {
         let total = RunningTotal::from(usage.total);
         if turn.is_some() && turn == self.turn.id {
@@ -274,25 +281,27 @@ impl AppServer {
 
     fn ended(&mut self, turn: TurnInfo) -> Parsed {
         if self.turn.id.as_ref().is_some_and(|id| *id != turn.id) {
-            // An earlier turn, of which nobody waits for the end any more.
+            // An earlier turn, which has no receiver any more.
             return Parsed::default();
         }
-        let mine = std::mem::take(&mut self.turn);
-        let usage = mine
+        let state = std::mem::take(&mut self.turn);
+        let usage = state
             .total
-            .zip(mine.before)
+            .zip(state.before)
             .map(|(total, before)| total.usage_since(before));
         Parsed::event(match (turn.status.as_deref(), turn.error) {
             (Some("completed"), _) => AgentEvent::Result {
-                text: mine.answer,
+                text: state.answer,
                 usage,
                 metadata: json!({ "duration_ms": turn.duration_ms }),
             },
             (Some("interrupted"), _) => {
                 failure::error_event_with_code(ErrorCode::Cancelled, None, "interrupted")
             }
-            (_, Some(problem)) => problem.to_error_event(),
-            (status, None) => failure::error_event(None, &format!("the turn ended as {status:?}")),
+            (_, Some(problem)) => problem.into_error_event(),
+            (status, None) => {
+                failure::error_event(None, &format!("the turn ended with status {status:?}"))
+            }
         })
     }
 
@@ -311,9 +320,9 @@ impl Parser for AppServer {
         match (message.method, message.id) {
             (Some(method), Some(id)) => {
                 self.approvals
-                    .on_request(&method, id, params, &self.turn.changed)
+                    .on_request(&method, id, params, &self.turn.changed_paths)
             }
-            (Some(method), None) => self.notified(&method, params, line),
+            (Some(method), None) => self.on_notification(&method, params, line),
             (None, Some(id)) => {
                 let id = id.as_u64().unwrap_or_default();
                 match message.error {
@@ -337,16 +346,16 @@ impl InteractiveParser for AppServer {
         vec![json!({ "id": INITIALIZE, "method": "initialize", "params": params }).to_string()]
     }
 
-    fn start_turn(&mut self, question: TurnRequest) -> Vec<String> {
+    fn start_turn(&mut self, request: TurnRequest) -> Vec<String> {
         let Some(thread) = self.thread.clone() else {
-            self.waiting = Some(question);
+            self.queued_turn = Some(request);
             return Vec::new();
         };
         let mut params = json!({
             "threadId": thread,
-            "input": [{ "type": "text", "text": question.prompt }],
+            "input": [{ "type": "text", "text": request.prompt }],
         });
-        if let Some(schema) = question.schema {
+        if let Some(schema) = request.schema {
             params["outputSchema"] = schema;
         }
         self.approvals.clear();
@@ -359,7 +368,7 @@ impl InteractiveParser for AppServer {
     }
 
     fn interrupt(&mut self) -> Vec<String> {
-        self.turn.unwanted = true;
+        self.turn.interrupt_requested = true;
         let turn = self.turn.id.as_ref().filter(|_| self.turn.running);
         let (Some(thread), Some(turn)) = (&self.thread, turn) else {
             return Vec::new();

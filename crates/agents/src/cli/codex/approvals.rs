@@ -1,4 +1,4 @@
-//! What Codex asks of us while it works, and our answers.
+//! Codex's requests during a turn, and the responses.
 
 use std::path::PathBuf;
 
@@ -10,32 +10,32 @@ use super::messages::Params;
 use crate::cli::Parsed;
 use crate::cli::gate::{self, PendingQuestions, PermissionGate};
 
-/// The questions of one thread.
+/// The pending requests of one thread.
 #[derive(Debug, Default)]
 pub(super) struct PendingApprovals {
     gate: PermissionGate,
-    waiting: PendingQuestions<PendingApproval>,
+    pending: PendingQuestions<PendingApproval>,
 }
 
-/// A question that waits for a person.
+/// A request that waits for the approver.
 #[derive(Debug)]
 struct PendingApproval {
     id: Value,
-    answers: ApprovalStyle,
+    style: ApprovalStyle,
 }
 
-/// How Codex wants yes and no to be said.
+/// The format in which Codex expects the decision.
 #[derive(Debug, Clone, Copy)]
 enum ApprovalStyle {
     Accept,
     Approved,
-    /// A server's question whether its tool may run.
+    /// For an MCP server's request to run its tool.
     Action,
 }
 
 impl ApprovalStyle {
-    fn response_for(self, yes: bool) -> Value {
-        match (self, yes) {
+    fn response_for(self, allowed: bool) -> Value {
+        match (self, allowed) {
             (Self::Accept, true) => json!({ "decision": "accept" }),
             (Self::Accept, false) => json!({ "decision": "decline" }),
             (Self::Approved, true) => json!({ "decision": "approved" }),
@@ -50,27 +50,28 @@ impl PendingApprovals {
     pub(super) fn new(gate: PermissionGate) -> Self {
         Self {
             gate,
-            waiting: PendingQuestions::default(),
+            pending: PendingQuestions::default(),
         }
     }
 
-    /// Answers a request, or has a person answer it. Nothing is left unanswered: Codex would wait for ever.
+    /// Answers a request, or passes it to the approver. Every request gets a response: Codex would wait
+    /// forever.
     pub(super) fn on_request(
         &mut self,
         method: &str,
         id: Value,
         params: Params<'_>,
-        changed: &[PathBuf],
+        changed_paths: &[PathBuf],
     ) -> Parsed {
-        let answers = match method {
+        let style = match method {
             "item/commandExecution/requestApproval" | "item/fileChange/requestApproval" => {
                 ApprovalStyle::Accept
             }
             "execCommandApproval" | "applyPatchApproval" => ApprovalStyle::Approved,
             "mcpServer/elicitation/request" if is_about_a_tool(&params) => ApprovalStyle::Action,
-            // Wider permissions than the session has are never granted: the session's are all that was agreed on.
+            // Permissions beyond the session's are never granted: the user agreed only to the session's.
             "item/permissions/requestApproval" => return result(&id, json!({ "permissions": {} })),
-            // A server may ask for anything; only whether its tool may run is ours to say.
+            // An MCP server may ask for anything; only whether its tool may run is decided here.
             "mcpServer/elicitation/request" => return result(&id, json!({ "action": "decline" })),
             "item/tool/requestUserInput" => return result(&id, json!({ "answers": {} })),
             _ => {
@@ -79,40 +80,40 @@ impl PendingApprovals {
                 return Parsed::reply(json!({ "id": id, "error": error }).to_string());
             }
         };
-        let ask = self.question(method, &id, params, changed);
-        match self.gate.decide(&ask) {
-            Decision::Allow => result(&id, answers.response_for(true)),
-            Decision::Deny => result(&id, answers.response_for(false)),
+        let request = self.permission_request(method, &id, params, changed_paths);
+        match self.gate.decide(&request) {
+            Decision::Allow => result(&id, style.response_for(true)),
+            Decision::Deny => result(&id, style.response_for(false)),
             Decision::AskApprover => {
-                let open = PendingApproval { id, answers };
-                match self.waiting.insert(ask.id.clone(), open) {
-                    Some(open) => result(&open.id, open.answers.response_for(false)),
-                    None => Parsed::permission(ask),
+                let approval = PendingApproval { id, style };
+                match self.pending.insert(request.id.clone(), approval) {
+                    Some(approval) => result(&approval.id, approval.style.response_for(false)),
+                    None => Parsed::permission(request),
                 }
             }
         }
     }
 
-    /// What a person said to the question of this id.
+    /// Returns the response to the request of this ID.
     pub(super) fn answer(&mut self, id: &str, option: Option<&str>) -> Vec<String> {
-        let answered = self.waiting.take(id, option);
-        let line = |(open, yes): (PendingApproval, bool)| {
-            result(&open.id, open.answers.response_for(yes)).replies
+        let answered = self.pending.take(id, option);
+        let line = |(approval, allowed): (PendingApproval, bool)| {
+            result(&approval.id, approval.style.response_for(allowed)).replies
         };
         answered.map(line).unwrap_or_default()
     }
 
-    /// A new turn begins; what an earlier one asked is over.
+    /// Clears the requests of an earlier turn when a new one starts.
     pub(super) fn clear(&mut self) {
-        self.waiting.clear();
+        self.pending.clear();
     }
 
-    fn question(
+    fn permission_request(
         &self,
         method: &str,
         id: &Value,
         params: Params<'_>,
-        changed: &[PathBuf],
+        changed_paths: &[PathBuf],
     ) -> PermissionRequest {
         let is_patch = method.contains("fileChange") || method == "applyPatchApproval";
         let (tool, kind) = match method {
@@ -120,19 +121,23 @@ impl PendingApprovals {
             _ if is_patch => ("apply_patch", Some(ToolKind::Write)),
             _ => ("shell", Some(ToolKind::Execute)),
         };
-        let seen = |path: &PathBuf| self.gate.rule_path(&path.to_string_lossy());
-        let paths: Vec<PathBuf> = changed.iter().filter(|_| is_patch).map(seen).collect();
+        let rule_path = |path: &PathBuf| self.gate.rule_path(&path.to_string_lossy());
+        let paths: Vec<PathBuf> = changed_paths
+            .iter()
+            .filter(|_| is_patch)
+            .map(rule_path)
+            .collect();
         let mut input = Map::new();
         if is_patch {
             input.insert("paths".to_owned(), json!(paths));
         }
-        for (name, said) in [
+        for (name, value) in [
             ("command", params.command),
             ("reason", params.reason),
             ("item", params.item_id),
         ] {
-            if let Some(said) = said {
-                input.insert(name.to_owned(), said.into());
+            if let Some(value) = value {
+                input.insert(name.to_owned(), value.into());
             }
         }
         PermissionRequest {

@@ -1,4 +1,4 @@
-//! What `codex exec --json` says.
+//! Parses the output of `codex exec --json`.
 
 use std::borrow::Cow;
 
@@ -10,14 +10,14 @@ use super::items::{Item, ItemKind};
 use crate::cli::tokens::OpenAiTokens;
 use crate::cli::{Parsed, Parser, ProcessEnd, RunningTotal, failure};
 
-/// Reads the lines of one run.
+/// Parses the lines of one run.
 #[derive(Debug)]
 pub struct ExecParser {
     turn: u64,
     before: Option<RunningTotal>,
     answer: String,
-    open: Vec<String>,
-    complaint: Option<String>,
+    open_tools: Vec<String>,
+    last_error: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -38,18 +38,18 @@ struct ExecError {
 }
 
 impl ExecParser {
-    /// A parser for this turn of a session that had consumed so much before; `None` if nobody knows how much.
+    /// Creates a parser for this turn of a session with this usage so far, or `None` if it is unknown.
     pub fn new(turn: u64, before: Option<RunningTotal>) -> Self {
         Self {
             turn,
             before,
             answer: String::new(),
-            open: Vec::new(),
-            complaint: None,
+            open_tools: Vec::new(),
+            last_error: None,
         }
     }
 
-    /// Codex counts its items anew in every run; ours are told apart by the turn.
+    /// Codex restarts its item IDs in every run; the turn number keeps ours unique.
     fn id(&self, item: &Item<'_>) -> String {
         format!("{}/{}", self.turn, item.id)
     }
@@ -59,7 +59,7 @@ impl ExecParser {
             return Vec::new();
         }
         let id = self.id(item);
-        self.open.push(id.clone());
+        self.open_tools.push(id.clone());
         vec![item.tool_start(id)]
     }
 
@@ -85,11 +85,11 @@ impl ExecParser {
 
     fn tool_ended(&mut self, item: Item<'_>) -> Vec<AgentEvent> {
         let id = self.id(&item);
-        let was_open = self.open.iter().position(|open| *open == id);
-        // Some tools are first heard of when they are done.
+        let was_open = self.open_tools.iter().position(|open| *open == id);
+        // Some tools are reported only when they are done.
         let start = match was_open {
             Some(at) => {
-                self.open.swap_remove(at);
+                self.open_tools.swap_remove(at);
                 None
             }
             None => Some(item.tool_start(id.clone())),
@@ -97,23 +97,23 @@ impl ExecParser {
         start.into_iter().chain([item.tool_end(id)]).collect()
     }
 
-    /// The counts are those of the whole thread: what was known before is not this turn's.
+    /// The counts are totals of the thread, so the usage before this turn is subtracted.
     fn result(&mut self, usage: Option<OpenAiTokens>) -> Parsed {
         let total = usage.map(RunningTotal::from);
-        let known = total
+        let usage_of_turn = total
             .zip(self.before)
             .map(|(total, before)| total.usage_since(before));
         Parsed {
             total,
             ..Parsed::event(AgentEvent::Result {
                 text: std::mem::take(&mut self.answer),
-                metadata: match (&known, total) {
+                metadata: match (&usage_of_turn, total) {
                     (None, Some(total)) => {
                         json!({ "thread_input_tokens": total.input, "thread_output_tokens": total.output })
                     }
                     _ => json!({}),
                 },
-                usage: known,
+                usage: usage_of_turn,
             })
         }
     }
@@ -121,9 +121,9 @@ impl ExecParser {
     fn on_error(&mut self, message: String) -> Parsed {
         match parse_reconnect(&message) {
             Some(event) => Parsed::event(event),
-            // The end that follows says it again.
+            // The terminal event repeats it.
             None => {
-                self.complaint = Some(message);
+                self.last_error = Some(message);
                 Parsed::default()
             }
         }
@@ -132,12 +132,12 @@ impl ExecParser {
 
 impl Parser for ExecParser {
     fn parse_line(&mut self, line: &str) -> Parsed {
-        let Ok(read) = serde_json::from_str::<ExecLine<'_>>(line) else {
+        let Ok(parsed) = serde_json::from_str::<ExecLine<'_>>(line) else {
             return Parsed::unparsed(line);
         };
-        match (&*read.kind, read.item) {
+        match (&*parsed.kind, parsed.item) {
             ("thread.started", _) => Parsed {
-                session: read.thread_id,
+                session: parsed.thread_id,
                 ..Parsed::default()
             },
             ("turn.started", _) => Parsed::default(),
@@ -146,35 +146,35 @@ impl Parser for ExecParser {
                 Parsed::event(item.plan())
             }
             ("item.completed", Some(item)) => self.completed(item, line),
-            ("turn.completed", _) => self.result(read.usage),
+            ("turn.completed", _) => self.result(parsed.usage),
             ("turn.failed", _) => {
-                let said = read
+                let message = parsed
                     .error
                     .map(|error| error.message)
-                    .or(self.complaint.take());
-                Parsed::event(failure::error_event(None, &said.unwrap_or_default()))
+                    .or(self.last_error.take());
+                Parsed::event(failure::error_event(None, &message.unwrap_or_default()))
             }
-            ("error", _) => self.on_error(read.message.unwrap_or_default()),
+            ("error", _) => self.on_error(parsed.message.unwrap_or_default()),
             _ => Parsed::unparsed(line),
         }
     }
 
     fn finish(&mut self, ended: &ProcessEnd<'_>) -> AgentEvent {
-        failure::no_result_error("codex", self.complaint.as_deref(), ended)
+        failure::no_result_error("codex", self.last_error.as_deref(), ended)
     }
 }
 
-/// `Reconnecting... 2/5 (why)`: Codex tries again by itself.
+/// Parses `Reconnecting... 2/5 (reason)`, which Codex prints when it retries on its own.
 pub(super) fn parse_reconnect(message: &str) -> Option<AgentEvent> {
     let rest = message.strip_prefix("Reconnecting...")?.trim_start();
-    let (count, why) = rest.split_once(' ').unwrap_or((rest, message));
+    let (count, reason) = rest.split_once(' ').unwrap_or((rest, message));
     let (attempt, of) = count.split_once('/').unwrap_or((count, ""));
-    let why = why.trim_start_matches('(').trim_end_matches(')');
+    let reason = reason.trim_start_matches('(').trim_end_matches(')');
     Some(failure::retry(
         attempt.parse().ok(),
         of.parse().ok(),
         None,
         None,
-        why,
+        reason,
     ))
 }

@@ -1,4 +1,4 @@
-//! What Codex calls an item: a message, a thought, a tool. Both of its transports report them, in two spellings.
+//! Codex's items: messages, thoughts, tools. Both transports report them, in two spellings.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -43,7 +43,7 @@ struct PlanItem {
     completed: bool,
 }
 
-/// What kind of thing an item is to us.
+/// How an item is handled.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ItemKind {
     Answer,
@@ -78,7 +78,7 @@ impl Item<'_> {
         }
     }
 
-    /// What the agent thought, whichever way it says so.
+    /// Returns the agent's reasoning, in either of its fields.
     pub(super) fn reasoning_text(self) -> Option<String> {
         let summary = self.summary.map(|parts| parts.join("\n"));
         self.text.or(summary).filter(|text| !text.is_empty())
@@ -87,9 +87,10 @@ impl Item<'_> {
     pub(super) fn plan(self) -> AgentEvent {
         let step = |step: PlanItem| PlanEntry {
             step: step.text,
-            status: match step.completed {
-                true => PlanStatus::Completed,
-                false => PlanStatus::Pending,
+            status: if step.completed {
+                PlanStatus::Completed
+            } else {
+                PlanStatus::Pending
             },
         };
         let entries = self.items.unwrap_or_default();
@@ -98,12 +99,13 @@ impl Item<'_> {
         }
     }
 
-    /// Something Codex has to say that is neither an answer nor an end, such as a model it has no data about.
+    /// Creates an event for a message of Codex that is neither an answer nor an error, such as a warning about
+    /// an unknown model.
     pub(super) fn notice(self) -> AgentEvent {
         AgentEvent::custom("notice", json!({ "message": self.message.or(self.text) }))
     }
 
-    /// The files that a change is about.
+    /// Returns the paths of a file change.
     pub(super) fn changed_paths(&self) -> Vec<PathBuf> {
         let changes = self.changes.as_ref().and_then(Value::as_array);
         let path = |change: &Value| change["path"].as_str().map(PathBuf::from);
@@ -137,7 +139,7 @@ impl Item<'_> {
                 && self.exit_code.is_none_or(|code| code == 0)
                 && self.error.is_none(),
             duration_ms: self.duration_ms.unwrap_or(0),
-            // Outputs are large: they are moved, which `json!` would not do.
+            // Outputs are large, so they are moved; `json!` would copy them.
             output: match &*self.kind {
                 _ if declined => json!({ "error": "permission denied" }),
                 "command_execution" | "commandExecution" => object([
@@ -156,7 +158,7 @@ impl Item<'_> {
             "file_change" | "fileChange" => "apply_patch".to_owned(),
             "web_search" | "webSearch" => "web_search".to_owned(),
             kind => match (&self.server, &self.tool) {
-                // Its own, though it reports them as if they were the server's.
+                // Codex's own tools, although it reports them as the server's.
                 (_, Some(tool)) if tool.contains("_mcp_resource") => tool.clone(),
                 (Some(server), Some(tool)) => format!("{server}.{tool}"),
                 (None, Some(tool)) => tool.clone(),
@@ -166,7 +168,7 @@ impl Item<'_> {
     }
 }
 
-/// An object of these fields.
+/// Creates an object of these fields.
 fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
     let fields = fields.map(|(name, value)| (name.to_owned(), value));
     Value::Object(fields.into_iter().collect())

@@ -9,7 +9,7 @@ use super::items::Item;
 use crate::cli::failure;
 use crate::cli::tokens::OpenAiTokens;
 
-/// A request, an answer or a notification.
+/// A request, a response or a notification.
 #[derive(Deserialize)]
 pub(super) struct Message<'a> {
     pub(super) id: Option<Value>,
@@ -21,7 +21,7 @@ pub(super) struct Message<'a> {
     pub(super) error: Option<RpcError>,
 }
 
-/// The fields of all messages that are read; each name means the same wherever it stands.
+/// The fields of all messages that are read. Each name has the same meaning in every message.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Params<'a> {
@@ -44,7 +44,7 @@ pub(super) struct Params<'a> {
     pub(super) meta: Option<Meta>,
 }
 
-/// What a question is really about.
+/// The kind of an elicitation request.
 #[derive(Deserialize)]
 pub(super) struct Meta {
     pub(super) codex_approval_kind: Option<String>,
@@ -94,7 +94,7 @@ impl From<PlanStep> for PlanEntry {
     }
 }
 
-/// What went wrong, with its type and often with the HTTP status behind it.
+/// An error with its type, and often with the HTTP status that caused it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CodexError {
@@ -104,15 +104,15 @@ pub(super) struct CodexError {
 }
 
 impl CodexError {
-    /// Codex tries again by itself.
-    pub(super) fn to_retry_event(self) -> AgentEvent {
-        let why = self.additional_details.unwrap_or_default();
-        parse_reconnect(&format!("{} ({why})", self.message))
+    /// Converts an error that Codex retries on its own.
+    pub(super) fn into_retry_event(self) -> AgentEvent {
+        let reason = self.additional_details.unwrap_or_default();
+        parse_reconnect(&format!("{} ({reason})", self.message))
             .unwrap_or_else(|| failure::retry(None, None, None, None, &self.message))
     }
 
-    /// The turn is over.
-    pub(super) fn to_error_event(self) -> AgentEvent {
+    /// Converts an error that ended the turn.
+    pub(super) fn into_error_event(self) -> AgentEvent {
         let info = self.codex_error_info.unwrap_or_default();
         let status = info
             .as_object()

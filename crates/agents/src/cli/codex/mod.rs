@@ -1,4 +1,4 @@
-//! Codex: `codex app-server` where the installed version has it, else `codex exec --json`.
+//! Codex: `codex app-server` if the installed version has it, otherwise `codex exec --json`.
 
 mod app_server;
 mod approvals;
@@ -19,18 +19,18 @@ use super::{
 };
 use crate::{AgentContext, Version};
 
-/// The provider by which Codex knows another endpoint.
+/// The name of the model provider that represents a configured endpoint in Codex's settings.
 const PROVIDER: &str = "windlass";
 const KEY: &str = "OPENAI_API_KEY";
 
-/// Everything about Codex that is not its output.
+/// The profile of Codex.
 pub const PROFILE: CliProfile = CliProfile {
     name: "codex",
     programs: &["codex"],
     install: "install it with `npm install -g @openai/codex`, then run `codex login`",
     home: CliStatePaths {
         variable: "CODEX_HOME",
-        folder: ".codex",
+        dir: ".codex",
         files: &[],
         sessions: Some("sessions"),
     },
@@ -42,7 +42,7 @@ pub const PROFILE: CliProfile = CliProfile {
 
 const APP_SERVER: Transport = Transport {
     name: "app-server",
-    // Earlier ones have it too, in shapes that were never seen here.
+    // Earlier versions have it too, in formats that were never tested.
     since: Version(0, 130, 0),
     capabilities: Capabilities {
         streaming: true,
@@ -58,7 +58,7 @@ const APP_SERVER: Transport = Transport {
     naming: SessionNaming::AtStart,
     command: app_server_command,
     temp_files: &[],
-    io: IoMode::Interactive(|call| Box::new(AppServer::new(call))),
+    io: IoMode::Interactive(|run| Box::new(AppServer::new(run))),
 };
 
 const EXEC: Transport = Transport {
@@ -73,74 +73,79 @@ const EXEC: Transport = Transport {
     naming: SessionNaming::InFirstTurn,
     command: exec_command,
     temp_files: &[TempFileKind::Schema],
-    io: IoMode::OneShot(|call| Box::new(ExecParser::new(call.turn, call.before))),
+    io: IoMode::OneShot(|run| Box::new(ExecParser::new(run.turn, run.before))),
 };
 
-/// Makes Codex agents from their configuration.
+/// Returns a factory that creates Codex agents from their configuration.
 pub fn factory(
     context: AgentContext,
 ) -> impl Fn(&Value) -> Result<AgentHandle> + Send + Sync + 'static {
     super::factory(&PROFILE, context)
 }
 
-fn app_server_command(call: &RunContext<'_>) -> CommandLine {
-    let mut command = common(call);
+fn app_server_command(run: &RunContext<'_>) -> CommandLine {
+    let mut command = common(run);
     command.arg("app-server");
     command
 }
 
-fn exec_command(call: &RunContext<'_>) -> CommandLine {
-    let mut command = common(call);
+fn exec_command(run: &RunContext<'_>) -> CommandLine {
+    let mut command = common(run);
     command.arg("exec");
-    if let SessionStart::Resume(_) = call.start {
+    if let SessionStart::Resume(_) = run.start {
         command.arg("resume");
     }
     command.arg("--json").arg("--skip-git-repo-check");
-    // `resume` has no flag for the sandbox, and a folder that was once trusted changes the default.
-    push_config(&mut command, "sandbox_mode", &toml_string(sandbox(call)));
+    // `resume` has no flag for the sandbox, and a directory that was trusted before changes the default.
+    push_config(&mut command, "sandbox_mode", &toml_string(sandbox(run)));
     push_config(&mut command, "approval_policy", &toml_string("never"));
-    if let (Some(words), SessionStart::Fresh) = (call.instructions, call.start) {
-        push_config(&mut command, "developer_instructions", &toml_string(words));
+    if let (Some(instructions), SessionStart::Fresh) = (run.instructions, run.start) {
+        push_config(
+            &mut command,
+            "developer_instructions",
+            &toml_string(instructions),
+        );
     }
-    if let Some(model) = call.model {
+    if let Some(model) = run.model {
         command.option("model", model);
     }
-    if let Some(file) = call.schema_file {
+    if let Some(file) = run.schema_file {
         command.option("output-schema", &file.display().to_string());
     }
-    if let SessionStart::Resume(id) | SessionStart::Named(id) = call.start {
+    if let SessionStart::Resume(id) | SessionStart::Named(id) = run.start {
         command.arg(id);
     }
     command.arg("-");
     command
 }
 
-/// What both ways of starting Codex share, which stands before the subcommand.
-fn common(call: &RunContext<'_>) -> CommandLine {
+/// Builds the arguments before the subcommand, which both transports share.
+fn common(run: &RunContext<'_>) -> CommandLine {
     let mut command = CommandLine::default();
-    // Names that look like keys are kept from the commands that the model runs.
+    // Variables with names that look like keys are hidden from the commands that the model runs.
     push_config(
         &mut command,
         "shell_environment_policy.ignore_default_excludes",
         "false",
     );
-    // Else Codex would note the folder as trusted, and obey what a repository says in `.codex`.
-    let folder = toml_string(&call.cwd.display().to_string());
+    // Otherwise Codex would record the directory as trusted and apply the repository's `.codex`.
+    let dir = toml_string(&run.cwd.display().to_string());
     push_config(
         &mut command,
         "projects",
-        &format!("{{{folder}={{trust_level=\"untrusted\"}}}}"),
+        &format!("{{{dir}={{trust_level=\"untrusted\"}}}}"),
     );
-    if let Some(profile) = &call.settings.profile {
+    if let Some(profile) = &run.settings.profile {
         command.option("profile", profile);
     }
     command
 }
 
 fn endpoint(endpoint: &Endpoint<'_>, command: &mut CommandLine) {
-    let key = match endpoint.has_key {
-        true => format!(",env_key={}", toml_string(KEY)),
-        false => String::new(),
+    let key = if endpoint.has_key {
+        format!(",env_key={}", toml_string(KEY))
+    } else {
+        String::new()
     };
     let provider = format!(
         "{{name={},base_url={},wire_api=\"responses\"{key}}}",
@@ -151,23 +156,25 @@ fn endpoint(endpoint: &Endpoint<'_>, command: &mut CommandLine) {
     push_config(command, &format!("model_providers.{PROVIDER}"), &provider);
 }
 
-/// How far Codex's own sandbox lets its tools go. Inside Landlock it could not start at all.
-fn sandbox(call: &RunContext<'_>) -> &'static str {
-    match PermissionGate::allows_everything(call) {
-        true if call.walls == Mechanism::Landlock => "danger-full-access",
-        true => "workspace-write",
-        false => "read-only",
+/// Returns the mode of Codex's own sandbox. Inside Landlock it could not start at all.
+fn sandbox(run: &RunContext<'_>) -> &'static str {
+    if !PermissionGate::allows_everything(run) {
+        "read-only"
+    } else if run.mechanism == Mechanism::Landlock {
+        "danger-full-access"
+    } else {
+        "workspace-write"
     }
 }
 
-/// `-c key=value`, in front: there every subcommand takes it.
+/// Adds `-c key=value` in front, where every subcommand accepts it.
 fn push_config(command: &mut CommandLine, key: &str, value: &str) {
     command
         .args
         .splice(..0, ["-c".to_owned(), format!("{key}={value}")]);
 }
 
-/// A TOML string. JSON's is one.
+/// Returns a TOML string. A JSON string is a valid one.
 pub(crate) fn toml_string(value: &str) -> String {
     Value::from(value).to_string()
 }

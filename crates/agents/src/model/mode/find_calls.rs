@@ -1,10 +1,10 @@
-//! Finding a call in a text. Pure: from text to what is in it.
+//! Finds tool calls in a text. Pure functions.
 
 use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-/// What a text holds.
+/// The calls in a text.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum FoundCalls {
     /// No call.
@@ -13,31 +13,31 @@ pub(super) enum FoundCalls {
     One {
         name: String,
         arguments: Map<String, Value>,
-        /// Where it stands in the text, with its fence.
-        place: Range<usize>,
+        /// Its position in the text, with its fence.
+        range: Range<usize>,
     },
-    /// More calls than one.
+    /// More than one call.
     Many,
-    /// Something that was meant to be a call.
+    /// Text that resembles a call but is invalid.
     Malformed(String),
 }
 
-/// Tags in which models that were trained on them put calls.
+/// Tags around calls that some models are trained to write.
 const TAGS: [(&str, &str); 2] = [("<tool_call>", "</tool_call>"), ("<tools>", "</tools>")];
-/// How many fences and tags are looked at.
+/// The most fences and tags that are checked.
 const MAX_CANDIDATES: usize = 256;
 
-/// Looks for calls of these tools: in code fences, in tags, or as the whole text.
+/// Searches for calls of these tools: in code fences, in tags, or as the whole text.
 pub(super) fn find(text: &str, names: &[String]) -> FoundCalls {
-    let mut places = fenced(text);
-    places.extend(tagged(text));
-    if places.is_empty() {
+    let mut candidates = fenced(text);
+    candidates.extend(tagged(text));
+    if candidates.is_empty() {
         let start = text.len() - text.trim_start().len();
-        places.push((start..text.trim_end().len().max(start), start));
+        candidates.push((start..text.trim_end().len().max(start), start));
     }
     let mut found = FoundCalls::NoCall;
-    for (place, inside) in places.into_iter().take(MAX_CANDIDATES) {
-        let body = text.get(inside..place.end).unwrap_or_default();
+    for (range, inside) in candidates.into_iter().take(MAX_CANDIDATES) {
+        let body = text.get(inside..range.end).unwrap_or_default();
         let body = body.trim_end_matches(['`', '~', '\n', '\r', ' ']);
         found = match (found, parse_candidate(body, names)) {
             (found, Candidate::Other) => found,
@@ -45,7 +45,7 @@ pub(super) fn find(text: &str, names: &[String]) -> FoundCalls {
             (_, Candidate::Call(name, arguments)) => FoundCalls::One {
                 name,
                 arguments,
-                place,
+                range,
             },
             (FoundCalls::NoCall, Candidate::Malformed(problem)) => FoundCalls::Malformed(problem),
             (found, Candidate::Malformed(_)) => found,
@@ -60,7 +60,7 @@ enum Candidate {
     Other,
 }
 
-/// What stands in one place.
+/// Parses one candidate.
 fn parse_candidate(body: &str, names: &[String]) -> Candidate {
     let body = body.trim_start();
     if !body.starts_with('{') {
@@ -77,7 +77,7 @@ fn parse_candidate(body: &str, names: &[String]) -> Candidate {
     call(&value, names)
 }
 
-/// The call that an object is, in any of the spellings that models have for one.
+/// Interprets an object as a call, in any of the spellings that models use.
 fn call(object: &Map<String, Value>, names: &[String]) -> Candidate {
     let inner = object.get("function").and_then(Value::as_object);
     let object = inner.unwrap_or(object);
@@ -98,13 +98,13 @@ fn call(object: &Map<String, Value>, names: &[String]) -> Candidate {
         },
         Some(Value::Null) => Candidate::Call(name.to_owned(), Map::new()),
         Some(_) => Candidate::Malformed(format!("the arguments of {name} are not a JSON object")),
-        // Without arguments it is a call only if it is nothing else.
+        // Without arguments it is a call only if it has no other key.
         None if object.len() == 1 => Candidate::Call(name.to_owned(), Map::new()),
         None => Candidate::Other,
     }
 }
 
-/// Whether broken JSON names one of the tools as a call would.
+/// Returns `true` if invalid JSON names one of the tools as a call would.
 fn looks_like_call(body: &str, names: &[String]) -> bool {
     let head = &body[..body.floor_char_boundary(200)];
     names
@@ -112,9 +112,9 @@ fn looks_like_call(body: &str, names: &[String]) -> bool {
         .any(|name| head.contains(&format!("\"{name}\"")))
 }
 
-/// Every code fence: where it stands with its marks, and where its body begins.
+/// Returns every code fence: its range with the markers, and the start of its body.
 fn fenced(text: &str) -> Vec<(Range<usize>, usize)> {
-    let mut places = Vec::new();
+    let mut sections = Vec::new();
     let mut open: Option<(usize, usize, &str)> = None;
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -128,20 +128,21 @@ fn fenced(text: &str) -> Vec<(Range<usize>, usize)> {
                 open = mark.map(|mark| (at, end, mark));
             }
             Some((start, inside, mark)) if trimmed == mark => {
-                places.push((start..end, inside));
+                sections.push((start..end, inside));
                 open = None;
             }
             Some(_) => {}
         }
         at = end;
     }
-    // A model that stops right after its call leaves the fence open.
-    places.extend(open.map(|(start, inside, _)| (start..text.len(), inside)));
-    places
+    // A model that stops immediately after its call does not close the fence.
+    sections.extend(open.map(|(start, inside, _)| (start..text.len(), inside)));
+    sections
 }
 
+/// Returns every tagged section: its range with the tags, and the start of its body.
 fn tagged(text: &str) -> Vec<(Range<usize>, usize)> {
-    let mut places = Vec::new();
+    let mut sections = Vec::new();
     for (open, close) in TAGS {
         for (start, _) in text.match_indices(open).take(MAX_CANDIDATES) {
             let inside = start + open.len();
@@ -149,10 +150,10 @@ fn tagged(text: &str) -> Vec<(Range<usize>, usize)> {
             let end = rest
                 .find(close)
                 .map_or(text.len(), |at| inside + at + close.len());
-            places.push((start..end, inside));
+            sections.push((start..end, inside));
         }
     }
-    places
+    sections
 }
 
 #[cfg(test)]
@@ -161,31 +162,31 @@ mod tests {
 
     use super::*;
 
-    fn look_in(text: &str) -> FoundCalls {
+    fn find_in(text: &str) -> FoundCalls {
         find(text, &["fs_read".to_owned(), "shell_run".to_owned()])
     }
 
     #[track_caller]
-    fn calls(text: &str, name: &str, arguments: Value) {
-        match look_in(text) {
+    fn assert_call(text: &str, name: &str, arguments: Value) {
+        match find_in(text) {
             FoundCalls::One {
                 name: found,
-                arguments: given,
-                place,
+                arguments: parsed,
+                range,
             } => {
                 assert_eq!(
-                    (found.as_str(), Value::Object(given)),
+                    (found.as_str(), Value::Object(parsed)),
                     (name, arguments),
                     "{text}"
                 );
-                assert!(text.get(place).is_some());
+                assert!(text.get(range).is_some());
             }
             other => panic!("{text}: {other:?}"),
         }
     }
 
     #[test]
-    fn a_call_is_found_in_every_dress() {
+    fn call_is_found_in_every_format() {
         let args = json!({ "path": "a.txt" });
         for text in [
             "```json\n{\"tool\": \"fs_read\", \"arguments\": {\"path\": \"a.txt\"}}\n```",
@@ -197,14 +198,14 @@ mod tests {
             "```json\n{\"tool\": \"fs_read\", \"arguments\": {\"path\": \"a.txt\"}}",
             "```rust\nfn main() {}\n```\n```json\n{\"tool\": \"fs_read\", \"arguments\": {\"path\": \"a.txt\"}}\n```",
         ] {
-            calls(text, "fs_read", args.clone());
+            assert_call(text, "fs_read", args.clone());
         }
-        calls(
+        assert_call(
             "```\n{\"tool\": \"shell_run\"}\n```",
             "shell_run",
             json!({}),
         );
-        calls(
+        assert_call(
             "```\n{\"tool\": \"fs_read\", \"arguments\": {\"path\": \"``` é\\n```\"}}\n```",
             "fs_read",
             json!({ "path": "``` é\n```" }),
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_call_is_none() {
+    fn text_without_call_finds_none() {
         for text in [
             "",
             "Done.",
@@ -223,21 +224,24 @@ mod tests {
             "```json\n[1, 2]\n```",
             "{ not json",
         ] {
-            assert_eq!(look_in(text), FoundCalls::NoCall, "{text}");
+            assert_eq!(find_in(text), FoundCalls::NoCall, "{text}");
         }
     }
 
     #[test]
-    fn two_calls_are_several_and_a_torn_one_is_broken() {
+    fn several_calls_are_many_and_invalid_call_is_malformed() {
         let one = "```json\n{\"tool\": \"fs_read\", \"arguments\": {}}\n```\n";
-        assert_eq!(look_in(&one.repeat(2)), FoundCalls::Many);
-        assert_eq!(look_in(&one.repeat(1000)), FoundCalls::Many);
-        for torn in [
+        assert_eq!(find_in(&one.repeat(2)), FoundCalls::Many);
+        assert_eq!(find_in(&one.repeat(1000)), FoundCalls::Many);
+        for malformed in [
             "```json\n{\"tool\": \"fs_read\", \"arguments\": {\"path\": \n```",
             "```json\n{\"tool\": \"fs_read\", \"arguments\": [1]}\n```",
             "```json\n{\"tool\": \"fs_read\", \"arguments\": \"x\"}\n```",
         ] {
-            assert!(matches!(look_in(torn), FoundCalls::Malformed(_)), "{torn}");
+            assert!(
+                matches!(find_in(malformed), FoundCalls::Malformed(_)),
+                "{malformed}"
+            );
         }
     }
 }

@@ -1,21 +1,21 @@
-//! A conversation with tools, put into words for a model that knows none.
+//! Renders a conversation with tools as plain text, for a model without native tool calls.
 
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
 use windlass_wire::{Message, ModelRequest, Part, Role, ToolCall, ToolDefinition, ToolResult};
 
-/// How the model's own calls look to it.
+/// The format in which the model sees its own calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallFormat {
     /// In a code fence.
     Fence,
-    /// As the action of the schema; answers are actions too.
+    /// As an action of the schema; answers are actions too.
     Action,
 }
 
-/// The request without tools and calls, saying the same in words.
-pub(super) fn flatten(mut request: ModelRequest, dress: CallFormat) -> ModelRequest {
+/// Returns the request with its calls and results as text, and without tool definitions.
+pub(super) fn flatten(mut request: ModelRequest, format: CallFormat) -> ModelRequest {
     request.tools.clear();
     request.tool_choice = None;
     request.parallel_tools = None;
@@ -23,12 +23,12 @@ pub(super) fn flatten(mut request: ModelRequest, dress: CallFormat) -> ModelRequ
     request.messages = request
         .messages
         .into_iter()
-        .map(|message| flatten_message(message, dress))
+        .map(|message| flatten_message(message, format))
         .collect();
     request
 }
 
-/// Some APIs say of a result only which call it answers; in words it needs the tool's name.
+/// Adds missing tool names to results: some APIs only send the id of the call, but the text needs the name.
 fn name_results(messages: &mut [Message]) {
     let mut names: HashMap<String, String> = HashMap::new();
     for part in messages.iter_mut().flat_map(|message| &mut message.parts) {
@@ -44,12 +44,12 @@ fn name_results(messages: &mut [Message]) {
     }
 }
 
-/// What the model is told: how to call, and what.
-pub(super) fn describe_tools(how: &str, tools: &[ToolDefinition]) -> String {
-    let mut text = how.trim_end().to_owned();
+/// Returns the instructions, followed by the list of tools.
+pub(super) fn describe_tools(instructions: &str, tools: &[ToolDefinition]) -> String {
+    let mut text = instructions.trim_end().to_owned();
     text.push_str("\n\nThe tools:\n");
     for tool in tools {
-        let (name, about, schema) = match tool {
+        let (name, description, schema) = match tool {
             ToolDefinition::Function(tool) => (&tool.name, &tool.description, tool.schema.clone()),
             ToolDefinition::Freeform(tool) => {
                 let function = tool.clone().into_function();
@@ -57,14 +57,16 @@ pub(super) fn describe_tools(how: &str, tools: &[ToolDefinition]) -> String {
             }
             _ => continue,
         };
-        let about = about.as_deref().unwrap_or_default().trim();
-        text.push_str(&format!("\n- `{name}`: {about}\n  arguments: {schema}\n"));
+        let description = description.as_deref().unwrap_or_default().trim();
+        text.push_str(&format!(
+            "\n- `{name}`: {description}\n  arguments: {schema}\n"
+        ));
     }
     text
 }
 
-fn flatten_message(message: Message, dress: CallFormat) -> Message {
-    let is_model = message.role == Role::Assistant;
+fn flatten_message(message: Message, format: CallFormat) -> Message {
+    let is_assistant = message.role == Role::Assistant;
     let role = match message.role {
         Role::Tool => Role::User,
         other => other,
@@ -74,32 +76,32 @@ fn flatten_message(message: Message, dress: CallFormat) -> Message {
         .iter()
         .any(|part| matches!(part, Part::ToolCall(_)));
     let mut lines: Vec<String> = Vec::new();
-    let mut kept: Vec<Part> = Vec::new();
+    let mut parts: Vec<Part> = Vec::new();
     for part in message.parts {
         match part {
-            Part::ToolCall(call) => lines.push(render_call(&call, dress)),
+            Part::ToolCall(call) => lines.push(render_call(&call, format)),
             Part::ToolResult(result) => lines.push(render_result(&result)),
-            Part::Text(text) => lines.push(match dress {
-                // Beside a call the schema has no room for words.
-                CallFormat::Action if is_model && has_call => String::new(),
-                CallFormat::Action if is_model => answer(&text.text),
+            Part::Text(text) => lines.push(match format {
+                // The schema allows no text in addition to a call.
+                CallFormat::Action if is_assistant && has_call => String::new(),
+                CallFormat::Action if is_assistant => answer(&text.text),
                 _ => text.text,
             }),
-            Part::Image(image) => kept.push(Part::Image(image)),
-            // Thoughts, and what only its own API understands.
+            Part::Image(image) => parts.push(Part::Image(image)),
+            // Reasoning and API-specific parts are dropped.
             _ => {}
         }
     }
     lines.retain(|line| !line.is_empty());
     if !lines.is_empty() {
-        kept.insert(0, Part::text(lines.join("\n\n")));
+        parts.insert(0, Part::text(lines.join("\n\n")));
     }
-    Message::new(role, kept)
+    Message::new(role, parts)
 }
 
-fn render_call(call: &ToolCall, dress: CallFormat) -> String {
+fn render_call(call: &ToolCall, format: CallFormat) -> String {
     let value = json!({ "tool": call.name, "arguments": call.input_object() });
-    match dress {
+    match format {
         CallFormat::Fence => format!("```json\n{value}\n```"),
         CallFormat::Action => json!({ "action": value }).to_string(),
     }

@@ -1,8 +1,8 @@
-//! Tools for models that have no calls of their own.
+//! Tools for models without native tool calls.
 //!
-//! Everybody else sees native calls only. Where a model cannot make them, the conversation is put into words on the way
-//! out ([`words`]), and calls are found in the answer on the way in: in its text ([`text`]), or in the JSON that a
-//! schema holds it to ([`schema`]).
+//! The other modules see native calls only. For a model that cannot make them, the conversation is rendered as text in
+//! the request ([`flatten`]), and calls are parsed from the answer: from its text ([`text`]), or from JSON that a
+//! schema enforces ([`schema`]).
 
 mod find_calls;
 mod flatten;
@@ -17,12 +17,12 @@ use windlass_wire::{ErrorKind, Message, ModelError, ModelEvent, ModelRequest, Pa
 use super::ToolMode;
 use super::client::ModelClient;
 
-/// The provider's word for an answer that is no call and no answer either. It goes back to the model.
+/// The error code of an answer that is neither a valid call nor a valid answer. The problem is reported to the model.
 const UNUSABLE: &str = "unusable_answer";
 
-/// Asks a model that calls tools in this way. The events are those of a model that has calls of its own.
+/// Streams the response of a model in this tool mode. The events are those of a model with native tool calls.
 pub(super) fn stream_request(
-    line: &Arc<ModelClient>,
+    client: &Arc<ModelClient>,
     mode: ToolMode,
     request: ModelRequest,
 ) -> BoxStream<'static, ModelEvent> {
@@ -31,7 +31,7 @@ pub(super) fn stream_request(
         ToolMode::Auto if has_tools => {
             let names = names(&request);
             text::extract_calls(
-                line.stream(request),
+                client.stream(request),
                 names,
                 text::OnMalformedCall::TreatAsText,
             )
@@ -39,20 +39,20 @@ pub(super) fn stream_request(
         ToolMode::Text if has_tools => {
             let names = names(&request);
             text::extract_calls(
-                line.stream(text::prepare_request(request)),
+                client.stream(text::prepare_request(request)),
                 names,
                 text::OnMalformedCall::Error,
             )
         }
         ToolMode::Schema if has_tools => {
-            let (request, plan) = schema::prepare_request(request);
-            schema::decode(line.stream(request), plan)
+            let (request, actions) = schema::prepare_request(request);
+            schema::decode(client.stream(request), actions)
         }
-        _ => line.stream(request),
+        _ => client.stream(request),
     }
 }
 
-/// The failure that an answer is which cannot be used: what is wrong with it, as the model should read it.
+/// Builds the error of an unusable answer. The problem is worded for the model.
 fn unusable(problem: impl Into<String>) -> ModelError {
     ModelError {
         code: Some(UNUSABLE.to_owned()),
@@ -60,12 +60,12 @@ fn unusable(problem: impl Into<String>) -> ModelError {
     }
 }
 
-/// Whether the model should be told, and asked again.
+/// Returns `true` if the problem should be reported to the model for another answer.
 pub(super) fn is_unusable(error: &ModelError) -> bool {
     error.code.as_deref() == Some(UNUSABLE)
 }
 
-/// An answer as it should be remembered: a call that was found in its text stands there only once.
+/// Prepares an answer for the history: a call that was parsed from its text is removed from the text.
 pub(super) fn for_history(mut message: Message) -> Message {
     let called: Vec<String> = message
         .parts
@@ -77,9 +77,9 @@ pub(super) fn for_history(mut message: Message) -> Message {
         .collect();
     for part in &mut message.parts {
         if let Part::Text(text) = part
-            && let find_calls::FoundCalls::One { place, .. } = find_calls::find(&text.text, &called)
+            && let find_calls::FoundCalls::One { range, .. } = find_calls::find(&text.text, &called)
         {
-            text.text.replace_range(place, "");
+            text.text.replace_range(range, "");
             text.text.truncate(text.text.trim_end().len());
         }
     }

@@ -1,7 +1,7 @@
-//! Calls that a JSON schema holds the model to.
+//! Tool calls that are enforced by a JSON schema.
 //!
-//! The answer is one object with one *action*: a tool with its arguments, or *done* with the answer. A model that never
-//! learned to call tools follows this, because the server lets it write nothing else.
+//! The answer is one object with one *action*: a tool with its arguments, or *done* with the answer. This works for a
+//! model that was not trained to call tools, because the server allows no other output.
 
 use std::collections::VecDeque;
 
@@ -17,21 +17,21 @@ use super::{flatten, text, unusable};
 
 /// The action that ends the work.
 pub(super) const DONE: &str = "done";
-/// What the model is told about how to act.
+/// The instructions for the model.
 const INSTRUCTIONS: &str = include_str!("../prompts/schema.md");
 
-/// What an answer may be.
+/// The actions that an answer may contain.
 #[derive(Debug, Clone)]
 pub(super) struct ActionSchema {
     names: Vec<String>,
-    /// Whether the answer itself is an object, which a server that enforces nothing may let through bare.
+    /// Whether the final answer is an object. A server that does not enforce the schema may send it without the action.
     wants_object: bool,
 }
 
-/// The request with its tools put into words and its answer held to a schema.
+/// Returns the request with its tools rendered as text and the schema of actions as the output format.
 pub(super) fn prepare_request(mut request: ModelRequest) -> (ModelRequest, ActionSchema) {
     let answer = match std::mem::take(&mut request.output) {
-        OutputFormat::JsonSchema(wanted) => wanted.schema,
+        OutputFormat::JsonSchema(output) => output.schema,
         OutputFormat::Json => json!({ "type": "object" }),
         _ => json!({ "type": "string" }),
     };
@@ -41,30 +41,30 @@ pub(super) fn prepare_request(mut request: ModelRequest) -> (ModelRequest, Actio
         Some(ToolChoice::Required) => (None, false),
         _ => (None, true),
     };
-    let mut shape = SchemaBuilder::default();
+    let mut builder = SchemaBuilder::default();
     for tool in &request.tools {
         if let Some((name, parameters)) = name_and_schema(tool)
             && only.as_ref().is_none_or(|only| *only == name)
         {
-            shape.tool(&name, parameters);
+            builder.tool(&name, parameters);
         }
     }
-    let plan = ActionSchema {
-        names: shape.names.clone(),
+    let actions = ActionSchema {
+        names: builder.names.clone(),
         wants_object: wants_object && may_end,
     };
     if may_end {
-        shape.action(DONE, "answer", answer);
+        builder.action(DONE, "answer", answer);
     }
-    let how = flatten::describe_tools(INSTRUCTIONS, &request.tools);
+    let instructions = flatten::describe_tools(INSTRUCTIONS, &request.tools);
     let mut request = flatten::flatten(request, flatten::CallFormat::Action);
-    request.instructions.push(Text::new(how));
+    request.instructions.push(Text::new(instructions));
     request.output = OutputFormat::JsonSchema(JsonSchema {
         name: Some("action".to_owned()),
-        schema: shape.schema(),
+        schema: builder.schema(),
         ..JsonSchema::default()
     });
-    (request, plan)
+    (request, actions)
 }
 
 fn name_and_schema(tool: &ToolDefinition) -> Option<(String, Value)> {
@@ -78,7 +78,7 @@ fn name_and_schema(tool: &ToolDefinition) -> Option<(String, Value)> {
     }
 }
 
-/// The schema as it grows.
+/// Builds the schema of actions.
 #[derive(Default)]
 struct SchemaBuilder {
     names: Vec<String>,
@@ -102,7 +102,8 @@ impl SchemaBuilder {
         }));
     }
 
-    /// References of a tool's schema start from the root, which is now elsewhere.
+    /// Moves the definitions of a tool's schema to the root of the combined schema, and rewrites the references to
+    /// them.
     fn hoist(&mut self, name: &str, schema: &mut Value) {
         let Some(object) = schema.as_object_mut() else {
             return;
@@ -111,16 +112,16 @@ impl SchemaBuilder {
             object.shift_remove(key);
         }
         for key in ["$defs", "definitions"] {
-            let Some(Value::Object(found)) = object.shift_remove(key) else {
+            let Some(Value::Object(definitions)) = object.shift_remove(key) else {
                 continue;
             };
-            for (definition, mut inner) in found {
-                redirect(name, &mut inner);
+            for (definition, mut inner) in definitions {
+                rewrite_refs(name, &mut inner);
                 self.definitions
                     .insert(format!("{name}.{definition}"), inner);
             }
         }
-        redirect(name, schema);
+        rewrite_refs(name, schema);
     }
 
     fn schema(self) -> Value {
@@ -137,7 +138,8 @@ impl SchemaBuilder {
     }
 }
 
-fn redirect(name: &str, schema: &mut Value) {
+/// Rewrites references to definitions to the tool's own names.
+fn rewrite_refs(name: &str, schema: &mut Value) {
     match schema {
         Value::Object(object) => {
             for (key, value) in object.iter_mut() {
@@ -150,33 +152,33 @@ fn redirect(name: &str, schema: &mut Value) {
                             *to = format!("#/$defs/{name}.{inner}");
                         }
                     }
-                    value => redirect(name, value),
+                    value => rewrite_refs(name, value),
                 }
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| redirect(name, item)),
+        Value::Array(items) => items.iter_mut().for_each(|item| rewrite_refs(name, item)),
         _ => {}
     }
 }
 
-/// Hears an answer to its end, and gives what it means.
+/// Reads the whole answer and returns the events of its action.
 pub(super) fn decode(
     events: BoxStream<'static, ModelEvent>,
-    plan: ActionSchema,
+    actions: ActionSchema,
 ) -> BoxStream<'static, ModelEvent> {
-    let hearing = ActionReader {
+    let reader = ActionReader {
         events,
-        plan,
-        fold: ResponseBuilder::default(),
+        actions,
+        builder: ResponseBuilder::default(),
         queue: VecDeque::new(),
     };
-    stream::unfold(hearing, ActionReader::next).boxed()
+    stream::unfold(reader, ActionReader::next).boxed()
 }
 
 struct ActionReader {
     events: BoxStream<'static, ModelEvent>,
-    plan: ActionSchema,
-    fold: ResponseBuilder,
+    actions: ActionSchema,
+    builder: ResponseBuilder,
     queue: VecDeque<ModelEvent>,
 }
 
@@ -193,21 +195,21 @@ impl ActionReader {
                 | ModelEvent::ReasoningEnd { .. }
                 | ModelEvent::Error(_) => return Some((event, self)),
                 ModelEvent::Done => {
-                    let response = std::mem::take(&mut self.fold).build();
-                    self.queue.extend(meaning(&response, &self.plan));
+                    let response = std::mem::take(&mut self.builder).build();
+                    self.queue.extend(to_events(&response, &self.actions));
                 }
-                // An error is passed on above, so folding cannot fail.
-                event => drop(self.fold.push(&event)),
+                // Errors are forwarded above, so this cannot fail.
+                event => drop(self.builder.push(&event)),
             }
         }
     }
 }
 
-/// The events that an answer means.
-fn meaning(response: &ModelResponse, plan: &ActionSchema) -> Vec<ModelEvent> {
+/// Converts an answer to the events of its action.
+fn to_events(response: &ModelResponse, actions: &ActionSchema) -> Vec<ModelEvent> {
     let mut events = Vec::new();
     let usage = response.usage.map(ModelEvent::Usage);
-    match act(response, plan) {
+    match parse_action(response, actions) {
         Ok(ChosenAction::Call(name, arguments)) => {
             events.extend(text::call(&name, arguments));
             events.extend(usage);
@@ -230,8 +232,8 @@ fn meaning(response: &ModelResponse, plan: &ActionSchema) -> Vec<ModelEvent> {
     events
 }
 
-/// Some servers let a model put its JSON into a code fence all the same.
-fn unfenced(text: &str) -> &str {
+/// Removes a code fence around the JSON: some servers allow it although a schema is set.
+fn strip_fence(text: &str) -> &str {
     let inside = text
         .strip_prefix("```")
         .and_then(|text| text.strip_suffix("```"));
@@ -239,28 +241,29 @@ fn unfenced(text: &str) -> &str {
     body.map_or(text, str::trim_end)
 }
 
-/// What the model chose to do.
+/// The action that the model chose.
 #[derive(Debug, PartialEq)]
 enum ChosenAction {
     Call(String, Map<String, Value>),
     Done(String),
 }
 
-fn act(response: &ModelResponse, plan: &ActionSchema) -> Result<ChosenAction, ModelError> {
-    // What was cut may be JSON by chance, and is still not what the model wanted to say.
+/// Parses the action of an answer.
+fn parse_action(
+    response: &ModelResponse,
+    actions: &ActionSchema,
+) -> Result<ChosenAction, ModelError> {
+    // A truncated answer may be valid JSON by chance, but it is not what the model meant.
     if response.stop == Some(StopReason::MaxTokens) {
         return Err(unusable(
-            "the answer was cut at the limit on tokens: do less at once",
+            "the answer was truncated at the token limit: do less in one step",
         ));
     }
     let text = response.text();
-    let value: Value = serde_json::from_str(unfenced(text.trim())).map_err(|error| {
-        unusable(format!(
-            "the answer is not the JSON that was asked for: {error}"
-        ))
-    })?;
+    let value: Value = serde_json::from_str(strip_fence(text.trim()))
+        .map_err(|error| unusable(format!("the answer is not the requested JSON: {error}")))?;
     let is_bare = value.get("action").is_none() && value.get("tool").is_none();
-    if plan.wants_object && is_bare && value.is_object() {
+    if actions.wants_object && is_bare && value.is_object() {
         return Ok(ChosenAction::Done(value.to_string()));
     }
     let action = value.get("action").unwrap_or(&value);
@@ -268,7 +271,7 @@ fn act(response: &ModelResponse, plan: &ActionSchema) -> Result<ChosenAction, Mo
         .get("tool")
         .and_then(Value::as_str)
         .unwrap_or_default();
-    if plan.names.iter().any(|known| known == name) {
+    if actions.names.iter().any(|known| known == name) {
         return match action.get("arguments") {
             Some(Value::Object(arguments)) => {
                 Ok(ChosenAction::Call(name.to_owned(), arguments.clone()))
@@ -282,7 +285,7 @@ fn act(response: &ModelResponse, plan: &ActionSchema) -> Result<ChosenAction, Mo
     match action.get("answer") {
         Some(Value::String(answer)) if name == DONE => Ok(ChosenAction::Done(answer.clone())),
         Some(answer) if name == DONE => Ok(ChosenAction::Done(answer.to_string())),
-        _ => Err(unusable(format!("no action is called {name:?}"))),
+        _ => Err(unusable(format!("unknown action {name:?}"))),
     }
 }
 
@@ -306,21 +309,21 @@ mod tests {
         request
     }
 
-    fn said(text: &str, stop: StopReason) -> Result<ChosenAction, ModelError> {
+    fn parse(text: &str, stop: StopReason) -> Result<ChosenAction, ModelError> {
         let response = ModelResponse {
             parts: vec![Part::text(text)],
             stop: Some(stop),
             ..ModelResponse::default()
         };
-        act(&response, &prepare_request(request()).1)
+        parse_action(&response, &prepare_request(request()).1)
     }
 
     #[test]
-    fn the_schema_holds_every_tool_and_done_and_its_references_lead_somewhere() {
-        let (dressed, plan) = prepare_request(request());
-        assert!(dressed.tools.is_empty());
-        assert_eq!(plan.names, ["fs_read"]);
-        let OutputFormat::JsonSchema(schema) = dressed.output else {
+    fn schema_contains_every_tool_and_done_with_resolved_references() {
+        let (prepared, actions) = prepare_request(request());
+        assert!(prepared.tools.is_empty());
+        assert_eq!(actions.names, ["fs_read"]);
+        let OutputFormat::JsonSchema(schema) = prepared.output else {
             panic!("no schema")
         };
         let actions = schema.schema.pointer("/properties/action/anyOf").unwrap();
@@ -332,10 +335,10 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_that_must_be_made_leaves_no_way_out() {
-        let mut wanted = request();
-        wanted.tool_choice = Some(ToolChoice::Required);
-        let OutputFormat::JsonSchema(schema) = prepare_request(wanted).0.output else {
+    fn required_tool_choice_excludes_done() {
+        let mut required = request();
+        required.tool_choice = Some(ToolChoice::Required);
+        let OutputFormat::JsonSchema(schema) = prepare_request(required).0.output else {
             panic!("no schema")
         };
         assert_eq!(
@@ -348,20 +351,20 @@ mod tests {
     }
 
     #[test]
-    fn an_action_is_read_and_nothing_else() {
+    fn only_valid_actions_are_parsed() {
         let end = StopReason::EndTurn;
-        let call = said(
+        let call = parse(
             r#"{"action":{"tool":"fs_read","arguments":{"at":"x"}}}"#,
             end,
         )
         .unwrap();
         assert!(
-            matches!(call, ChosenAction::Call(name, given) if name == "fs_read" && given["at"] == "x")
+            matches!(call, ChosenAction::Call(name, arguments) if name == "fs_read" && arguments["at"] == "x")
         );
         let done = r#"{"action":{"tool":"done","answer":"yes"}}"#;
-        for dressed in [format!(" {done} "), format!("```json\n{done}\n```")] {
+        for text in [format!(" {done} "), format!("```json\n{done}\n```")] {
             assert_eq!(
-                said(&dressed, end).unwrap(),
+                parse(&text, end).unwrap(),
                 ChosenAction::Done("yes".to_owned())
             );
         }
@@ -373,15 +376,15 @@ mod tests {
             r#"{"action":{"tool":"fs_read","arguments":3}}"#,
             r#"{"action":{"tool":"done"}}"#,
         ] {
-            assert!(said(bad, end).is_err(), "{bad}");
+            assert!(parse(bad, end).is_err(), "{bad}");
         }
     }
 
     #[test]
-    fn an_answer_cut_at_the_limit_is_none_even_if_it_is_json() {
+    fn truncated_answer_is_unusable_even_if_valid_json() {
         let whole = r#"{"action":{"tool":"done","answer":"yes"}}"#;
-        let error = said(whole, StopReason::MaxTokens).unwrap_err();
-        assert!(error.message.contains("cut"), "{}", error.message);
+        let error = parse(whole, StopReason::MaxTokens).unwrap_err();
+        assert!(error.message.contains("truncated"), "{}", error.message);
         assert!(super::super::is_unusable(&error));
     }
 }

@@ -1,4 +1,4 @@
-//! Calls that stand in the text of an answer.
+//! Tool calls in the text of an answer.
 
 use std::collections::VecDeque;
 
@@ -10,53 +10,55 @@ use windlass_wire::{ModelEvent, ModelRequest, StopReason, TokenUsage, ToolCall, 
 use super::find_calls::{FoundCalls, find};
 use super::{flatten, unusable};
 
-/// What the model is told about how to call.
+/// The instructions for the model.
 const INSTRUCTIONS: &str = include_str!("../prompts/text.md");
-/// How much of a text is kept to look for calls in; a longer one holds none.
-const TEXT_BYTES: usize = 4 << 20;
+/// The most bytes of text that are searched for calls; text beyond them is ignored.
+const MAX_TEXT_BYTES: usize = 4 << 20;
 
-/// What becomes of a text that holds no call but something like one.
+/// How a text is handled that contains no valid call but an invalid one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OnMalformedCall {
-    /// It is prose: the model has calls of its own.
+    /// It is plain text: the model has native tool calls.
     TreatAsText,
-    /// It is an answer that cannot be used: the model has no other way.
+    /// It is an unusable answer: the model has no other way to call tools.
     Error,
 }
 
-/// The request with its tools and calls put into words.
+/// Returns the request with its tools and calls rendered as text.
 pub(super) fn prepare_request(mut request: ModelRequest) -> ModelRequest {
-    let how = flatten::describe_tools(INSTRUCTIONS, &request.tools);
+    let instructions = flatten::describe_tools(INSTRUCTIONS, &request.tools);
     request = flatten::flatten(request, flatten::CallFormat::Fence);
-    request.instructions.push(windlass_wire::Text::new(how));
+    request
+        .instructions
+        .push(windlass_wire::Text::new(instructions));
     request
 }
 
-/// Passes an answer on, and makes the call that its text holds one of its own.
+/// Forwards an answer and converts a call in its text to a native call.
 pub(super) fn extract_calls(
     events: BoxStream<'static, ModelEvent>,
     names: Vec<String>,
-    tolerance: OnMalformedCall,
+    on_malformed: OnMalformedCall,
 ) -> BoxStream<'static, ModelEvent> {
-    let watcher = CallExtractor {
+    let extractor = CallExtractor {
         events,
         names,
-        tolerance,
+        on_malformed,
         text: String::new(),
         called: false,
         usage: None,
         stop: None,
         queue: VecDeque::new(),
     };
-    stream::unfold(watcher, CallExtractor::next).boxed()
+    stream::unfold(extractor, CallExtractor::next).boxed()
 }
 
 struct CallExtractor {
     events: BoxStream<'static, ModelEvent>,
     names: Vec<String>,
-    tolerance: OnMalformedCall,
+    on_malformed: OnMalformedCall,
     text: String,
-    /// Whether the model made a call of its own.
+    /// Whether the model made a native call.
     called: bool,
     usage: Option<TokenUsage>,
     stop: Option<StopReason>,
@@ -70,7 +72,7 @@ impl CallExtractor {
                 return Some((event, self));
             }
             match self.events.next().await? {
-                // What ends an answer waits until it is clear how it ends.
+                // The final events are held until the stop reason is known.
                 ModelEvent::Usage(usage) => self.usage = Some(usage),
                 ModelEvent::Stop { reason } => self.stop = Some(reason),
                 ModelEvent::Done => self.end(),
@@ -84,7 +86,7 @@ impl CallExtractor {
 
     fn on_event(&mut self, event: &ModelEvent) {
         match event {
-            ModelEvent::TextDelta { text } if self.text.len() + text.len() <= TEXT_BYTES => {
+            ModelEvent::TextDelta { text } if self.text.len() + text.len() <= MAX_TEXT_BYTES => {
                 self.text.push_str(text);
             }
             ModelEvent::ToolCallStart { .. } => self.called = true,
@@ -93,9 +95,10 @@ impl CallExtractor {
     }
 
     fn end(&mut self) {
-        let found = match self.called {
-            true => FoundCalls::NoCall,
-            false => find(&self.text, &self.names),
+        let found = if self.called {
+            FoundCalls::NoCall
+        } else {
+            find(&self.text, &self.names)
         };
         let problem = match found {
             FoundCalls::One {
@@ -112,7 +115,7 @@ impl CallExtractor {
             FoundCalls::NoCall => None,
         };
         self.queue.extend(self.usage.map(ModelEvent::Usage));
-        match problem.filter(|_| self.tolerance == OnMalformedCall::Error) {
+        match problem.filter(|_| self.on_malformed == OnMalformedCall::Error) {
             Some(problem) => self.queue.push_back(ModelEvent::Error(unusable(problem))),
             None => {
                 self.queue
@@ -123,7 +126,7 @@ impl CallExtractor {
     }
 }
 
-/// A call as the events that a model with calls of its own would have sent.
+/// Returns a call as the events of a native call.
 pub(super) fn call(name: &str, arguments: Map<String, Value>) -> [ModelEvent; 3] {
     let index = 0;
     let call = ToolCall {

@@ -1,4 +1,4 @@
-//! The suite that every backend must pass, on each kind of composite.
+//! The conformance suite, on each kind of composite.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -14,12 +14,12 @@ use windlass_testkit::conformance::{CaseScript, exercise};
 
 use super::{Failing, composite};
 
-/// Plans whatever comes next on the stage: the coder is told exactly what the case says.
+/// A planner whose plan is the next prompt of the case, so that the coder receives the case's prompts unchanged.
 struct Planner(Mutex<VecDeque<String>>);
 
 impl Planner {
-    fn of(stage: &CaseScript) -> Self {
-        let prompts = stage.scenes.iter().map(|scene| scene.prompt.clone());
+    fn from_case(case: &CaseScript) -> Self {
+        let prompts = case.scenes.iter().map(|scene| scene.prompt.clone());
         Self(Mutex::new(prompts.collect()))
     }
 }
@@ -71,20 +71,20 @@ async fn passes(candidate: impl Fn(&CaseScript) -> Result<AgentHandle> + Send + 
 }
 
 #[tokio::test(start_paused = true)]
-async fn p11_one_under_another_name_is_an_agent() {
-    passes(|stage| {
-        let node = AgentHandle::wrap(stage.mock());
+async fn p11_single_composite_conforms() {
+    passes(|case| {
+        let node = AgentHandle::wrap(case.mock());
         Ok(composite(CompositeKind::Single, vec![("one", node)]))
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn p11_a_fallback_is_an_agent_when_its_first_node_answers() {
-    passes(|stage| {
+async fn p11_fallback_conforms_when_first_node_answers() {
+    passes(|case| {
         let nodes = vec![
-            ("first", AgentHandle::wrap(stage.mock())),
-            ("second", AgentHandle::wrap(stage.mock())),
+            ("first", AgentHandle::wrap(case.mock())),
+            ("second", AgentHandle::wrap(case.mock())),
         ];
         Ok(composite(CompositeKind::Fallback, nodes))
     })
@@ -92,12 +92,12 @@ async fn p11_a_fallback_is_an_agent_when_its_first_node_answers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn p11_a_fallback_is_an_agent_when_its_first_node_fails() {
-    passes(|stage| {
+async fn p11_fallback_conforms_when_first_node_fails() {
+    passes(|case| {
         let limited = Error::agent(ErrorCode::RateLimited, "too many requests");
         let nodes = vec![
             ("first", AgentHandle::wrap(Failing(limited))),
-            ("second", AgentHandle::wrap(stage.mock())),
+            ("second", AgentHandle::wrap(case.mock())),
         ];
         Ok(composite(CompositeKind::Fallback, nodes))
     })
@@ -105,11 +105,11 @@ async fn p11_a_fallback_is_an_agent_when_its_first_node_fails() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn p11_a_planner_and_a_coder_are_an_agent() {
-    passes(|stage| {
+async fn p11_plan_execute_composite_conforms() {
+    passes(|case| {
         let nodes = vec![
-            ("planner", AgentHandle::wrap(Planner::of(stage))),
-            ("coder", AgentHandle::wrap(stage.mock())),
+            ("planner", AgentHandle::wrap(Planner::from_case(case))),
+            ("coder", AgentHandle::wrap(case.mock())),
         ];
         Ok(composite(CompositeKind::PlanExecute, nodes))
     })
@@ -117,11 +117,11 @@ async fn p11_a_planner_and_a_coder_are_an_agent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn p11_composites_of_composites_are_agents() {
-    passes(|stage| {
+async fn p11_nested_composites_conform() {
+    passes(|case| {
         let inner = composite(
             CompositeKind::Single,
-            vec![("mock", AgentHandle::wrap(stage.mock()))],
+            vec![("mock", AgentHandle::wrap(case.mock()))],
         );
         Ok(composite(CompositeKind::Fallback, vec![("inner", inner)]))
     })

@@ -1,4 +1,4 @@
-//! The next node stands in for one that fails.
+//! Fallback to the next node.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use windlass_agents::composite::{CompositeKind, CompositeProfile, FallbackCause}
 use windlass_core::{AgentEvent, AgentHandle, Error, ErrorCode};
 use windlass_testkit::MockAgent;
 
-use super::{Failing, ask, composite, end, made, session, steps, text};
+use super::{Failing, ask, build, composite, end, session, steps, text};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -23,7 +23,7 @@ fn echo() -> AgentHandle {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_node_that_fails_is_passed_over_and_rests() {
+async fn failed_node_falls_back_and_cools_down() {
     let agent = composite(
         CompositeKind::Fallback,
         vec![("busy", limited(None)), ("echo", echo())],
@@ -39,27 +39,30 @@ async fn a_node_that_fails_is_passed_over_and_rests() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_provider_asks_for_is_kept_to() {
+async fn requested_cooldown_is_honored_and_reported() {
     let hour = Some(60 * MINUTE);
     let agent = composite(
         CompositeKind::Fallback,
         vec![("a", limited(hour)), ("b", limited(hour))],
     );
     let first = ask(&agent, "one").await;
-    let both = "RateLimited (again): no node answered: a: too many requests; b: too many requests";
+    let both =
+        "RateLimited (transient): no node answered: a: too many requests; b: too many requests";
     assert_eq!(end(&first), both);
     tokio::time::advance(59 * MINUTE).await;
     let second = ask(&agent, "two").await;
-    let rest = "RateLimited (again): every node rests: a for 60 s more, b for 60 s more";
-    assert_eq!(end(&second), rest);
-    let told = second
+    let cooling =
+        "RateLimited (transient): all nodes are cooling down: a for 60 s more, b for 60 s more";
+    assert_eq!(end(&second), cooling);
+    let diagnostics = second
         .iter()
         .find_map(windlass_core::TurnDiagnostics::from_event);
-    assert_eq!(told.and_then(|left| left.retry_after()), Some(MINUTE));
+    let retry_after = diagnostics.and_then(|diagnostics| diagnostics.retry_after());
+    assert_eq!(retry_after, Some(MINUTE));
 }
 
 #[tokio::test]
-async fn where_all_have_failed_they_are_asked_all_the_same() {
+async fn failed_nodes_are_retried_if_all_failed() {
     let broken = || {
         AgentHandle::wrap(Failing(Error::agent(
             ErrorCode::BackendError,
@@ -72,19 +75,19 @@ async fn where_all_have_failed_they_are_asked_all_the_same() {
     );
     for _ in 0..2 {
         let events = ask(&agent, "one").await;
-        let asked = steps(&events);
+        let steps = steps(&events);
         assert!(
-            asked.ends_with(&[
+            steps.ends_with(&[
                 "node a BackendError".to_owned(),
                 "node b BackendError".to_owned()
             ]),
-            "{asked:?}"
+            "{steps:?}"
         );
     }
 }
 
 #[tokio::test]
-async fn nothing_is_shown_of_a_node_that_another_takes_over_from() {
+async fn output_of_replaced_node_is_discarded() {
     let thinks = MockAgent::new().on_prompt("go").respond_with(vec![
         AgentEvent::Thought("Let me see.".to_owned()),
         AgentEvent::Text("\n".to_owned()),
@@ -103,7 +106,7 @@ async fn nothing_is_shown_of_a_node_that_another_takes_over_from() {
 }
 
 #[tokio::test]
-async fn a_node_that_has_begun_is_not_replaced() {
+async fn node_is_not_replaced_after_output_started() {
     let begins = MockAgent::new().on_prompt("go").respond_with(vec![
         AgentEvent::Text("First".to_owned()),
         Error::agent(ErrorCode::RateLimited, "too much").into(),
@@ -113,34 +116,34 @@ async fn a_node_that_has_begun_is_not_replaced() {
         vec![("begins", AgentHandle::wrap(begins)), ("echo", echo())],
     );
     let events = ask(&agent, "go").await;
-    assert_eq!(end(&events), "RateLimited (again): too much");
+    assert_eq!(end(&events), "RateLimited (transient): too much");
     assert_eq!(text(&events), "First");
     assert_eq!(steps(&events), ["node begins RateLimited"]);
-    // It rests all the same.
+    // The node enters a cool-down nevertheless.
     let events = ask(&agent, "again").await;
     assert_eq!(end(&events), "again");
 }
 
 #[tokio::test]
-async fn only_what_is_named_is_passed_over() {
+async fn fallback_happens_only_on_configured_causes() {
     let profile = CompositeProfile {
         on: vec![FallbackCause::Unavailable],
         ..CompositeProfile::new(CompositeKind::Fallback)
     };
-    let agent = made(profile.clone(), vec![("a", limited(None)), ("b", echo())]).handle();
+    let agent = build(profile.clone(), vec![("a", limited(None)), ("b", echo())]).handle();
     let events = ask(&agent, "one").await;
-    assert_eq!(end(&events), "RateLimited (again): too many requests");
+    assert_eq!(end(&events), "RateLimited (transient): too many requests");
     let missing = Error::Unavailable {
         backend: "codex".to_owned(),
         problem: "not installed".to_owned(),
     };
     let missing = AgentHandle::wrap(Failing(missing));
-    let agent = made(profile, vec![("a", missing), ("b", echo())]).handle();
+    let agent = build(profile, vec![("a", missing), ("b", echo())]).handle();
     assert_eq!(end(&ask(&agent, "one").await), "one");
 }
 
 #[tokio::test]
-async fn nobody_stands_in_for_one_who_was_cancelled() {
+async fn cancelled_turn_does_not_fall_back() {
     let waits = MockAgent::new().on_prompt("go").hang_after(vec![]);
     let probe = waits.probe();
     let agent = composite(
@@ -159,11 +162,11 @@ async fn nobody_stands_in_for_one_who_was_cancelled() {
 }
 
 #[tokio::test]
-async fn a_single_node_fails_in_its_own_words() {
+async fn single_node_error_is_returned_unchanged() {
     let agent = composite(CompositeKind::Single, vec![("a", limited(None))]);
     for _ in 0..2 {
         let events = ask(&agent, "one").await;
-        assert_eq!(end(&events), "RateLimited (again): too many requests");
+        assert_eq!(end(&events), "RateLimited (transient): too many requests");
         assert_eq!(steps(&events), ["node a RateLimited"]);
     }
 }

@@ -1,6 +1,6 @@
-//! Agents made of other agents.
+//! Agents build of other agents.
 
-mod answers;
+mod completion;
 mod conformance;
 mod fallback;
 mod plan;
@@ -13,7 +13,7 @@ use windlass_core::{
     SessionId, SessionOptions, TraceNode,
 };
 
-/// One who cannot even begin.
+/// A backend that fails before a turn starts.
 struct Failing(Error);
 
 impl AgentBackend for Failing {
@@ -53,10 +53,10 @@ impl AgentBackend for Failing {
 }
 
 fn composite(kind: CompositeKind, nodes: Vec<(&str, AgentHandle)>) -> AgentHandle {
-    made(CompositeProfile::new(kind), nodes).handle()
+    build(CompositeProfile::new(kind), nodes).handle()
 }
 
-fn made(profile: CompositeProfile, nodes: Vec<(&str, AgentHandle)>) -> Composite {
+fn build(profile: CompositeProfile, nodes: Vec<(&str, AgentHandle)>) -> Composite {
     let nodes = nodes
         .into_iter()
         .map(|(name, agent)| Node::new(name, agent))
@@ -68,23 +68,23 @@ async fn session(agent: &AgentHandle) -> SessionId {
     agent.new_session(SessionOptions::default()).await.unwrap()
 }
 
-/// One turn in this session.
+/// Runs one turn in this session.
 async fn turn(agent: &AgentHandle, session: &SessionId, prompt: &str) -> Vec<AgentEvent> {
     agent.prompt(session, prompt).await.unwrap().collect().await
 }
 
-/// One turn in a session of its own.
+/// Runs one turn in a new session.
 async fn ask(agent: &AgentHandle, prompt: &str) -> Vec<AgentEvent> {
     let session = session(agent).await;
     turn(agent, &session, prompt).await
 }
 
-/// How the turn ended: the answer, or the code and the message.
+/// Renders the terminal event: the answer, or the code and the message.
 fn end(events: &[AgentEvent]) -> String {
-    super::model::world::end(events)
+    super::model::harness::end(events)
 }
 
-/// The steps that the turn told of: name, agent, and how it failed.
+/// Returns the trace steps of the turn: name, agent, and error code.
 fn steps(events: &[AgentEvent]) -> Vec<String> {
     let nodes = events.iter().filter_map(|event| match event {
         AgentEvent::Custom { kind, payload } if kind == "trace" => {
@@ -92,10 +92,10 @@ fn steps(events: &[AgentEvent]) -> Vec<String> {
         }
         _ => None,
     });
-    nodes.map(|node| shown(&node)).collect()
+    nodes.map(|node| describe(&node)).collect()
 }
 
-fn shown(node: &TraceNode) -> String {
+fn describe(node: &TraceNode) -> String {
     let agent = node.agent.as_deref().unwrap_or_default();
     let error = node.error.as_ref();
     let end = error.map_or("ok".to_owned(), |error| error.code.to_string());
@@ -103,9 +103,9 @@ fn shown(node: &TraceNode) -> String {
 }
 
 fn text(events: &[AgentEvent]) -> String {
-    let pieces = events.iter().filter_map(|event| match event {
+    let chunks = events.iter().filter_map(|event| match event {
         AgentEvent::Text(text) | AgentEvent::Thought(text) => Some(text.as_str()),
         _ => None,
     });
-    pieces.collect()
+    chunks.collect()
 }

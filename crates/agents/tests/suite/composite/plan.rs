@@ -1,4 +1,4 @@
-//! One plans, another does it.
+//! The `plan_execute` composite.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ fn plan(coder_prompt: &str) -> String {
 }
 
 #[tokio::test]
-async fn the_plan_is_shown_and_its_words_are_the_coders_prompt() {
+async fn plan_is_emitted_and_coder_prompt_is_used_verbatim() {
     let planner = MockAgent::new()
         .on_prompt("Add a greeting.")
         .respond_text(&plan("Write hello.txt."));
@@ -35,7 +35,7 @@ async fn the_plan_is_shown_and_its_words_are_the_coders_prompt() {
     )
     .await;
     assert_eq!(end(&events), "Done.");
-    assert_eq!(text(&events), "Done.", "the plan is no answer");
+    assert_eq!(text(&events), "Done.", "the plan is not part of the answer");
     assert_eq!(probe.prompts(), ["Write hello.txt."]);
     let entries = ["look", "write"].map(|step| PlanEntry {
         step: step.to_owned(),
@@ -51,11 +51,11 @@ async fn the_plan_is_shown_and_its_words_are_the_coders_prompt() {
 }
 
 #[tokio::test]
-async fn the_planner_hears_the_whole_conversation() {
+async fn planner_receives_the_whole_conversation() {
     let planner = MockAgent::new()
-        .on_prompt("first wish")
+        .on_prompt("first request")
         .respond_text(&plan("one"))
-        .on_prompt("first wish\n\n<<<ROLE:ASSISTANT>>>\none\n\n<<<ROLE:USER>>>\nsecond wish")
+        .on_prompt("first request\n\n<<<ROLE:ASSISTANT>>>\none\n\n<<<ROLE:USER>>>\nsecond request")
         .respond_text(&plan("two"));
     let nodes = vec![
         ("thinker", AgentHandle::wrap(planner)),
@@ -63,12 +63,12 @@ async fn the_planner_hears_the_whole_conversation() {
     ];
     let agent = composite(CompositeKind::PlanExecute, nodes);
     let session = session(&agent).await;
-    assert_eq!(end(&turn(&agent, &session, "first wish").await), "one");
-    assert_eq!(end(&turn(&agent, &session, "second wish").await), "two");
+    assert_eq!(end(&turn(&agent, &session, "first request").await), "one");
+    assert_eq!(end(&turn(&agent, &session, "second request").await), "two");
 }
 
 #[tokio::test]
-async fn without_a_plan_nothing_is_done() {
+async fn missing_plan_ends_the_turn_without_coding() {
     let planner = MockAgent::new()
         .on_prompt("go")
         .respond_text("I'd rather not.");
@@ -86,7 +86,7 @@ async fn without_a_plan_nothing_is_done() {
     assert_eq!(steps(&events), ["plan thinker BackendError"]);
 }
 
-/// An answer that took ten tokens.
+/// Returns a result with a usage of ten tokens.
 fn counted(text: &str) -> Vec<AgentEvent> {
     let usage = Usage {
         output_tokens: 10,
@@ -100,12 +100,14 @@ fn counted(text: &str) -> Vec<AgentEvent> {
 }
 
 #[tokio::test]
-async fn p26_what_both_took_is_told_also_where_the_second_fails() {
+async fn p26_usage_of_both_nodes_is_reported_even_on_failure() {
     let failed = Error::agent(ErrorCode::BackendError, "out of order");
-    for (coding, ends_well) in [(counted("Done."), true), (vec![failed.into()], false)] {
+    for (coder_events, succeeds) in [(counted("Done."), true), (vec![failed.into()], false)] {
         let planner = MockAgent::new().on_prompt("go");
         let planner = planner.respond_with(counted(&plan("Do it.")));
-        let coder = MockAgent::new().on_prompt("Do it.").respond_with(coding);
+        let coder = MockAgent::new()
+            .on_prompt("Do it.")
+            .respond_with(coder_events);
         let nodes = vec![
             ("thinker", AgentHandle::wrap(planner)),
             ("doer", AgentHandle::wrap(coder)),
@@ -116,28 +118,28 @@ async fn p26_what_both_took_is_told_also_where_the_second_fails() {
         for event in &events {
             trace.on_event(event);
         }
-        let expected = if ends_well { 20 } else { 10 };
+        let expected = if succeeds { 20 } else { 10 };
         assert_eq!(trace.finish().total_usage().output_tokens, expected);
     }
 }
 
 #[test]
-fn the_number_of_nodes_must_fit() {
+fn number_of_nodes_is_validated() {
     let node = || Node::new("a", AgentHandle::wrap(MockAgent::new()));
-    let refused = |kind, nodes| {
+    let error = |kind, nodes| {
         let error = Composite::new(CompositeProfile::new(kind), nodes).unwrap_err();
         error.to_string()
     };
     assert_eq!(
-        refused(CompositeKind::Single, vec![node(), node()]),
-        "nodes: 2 are named, expected one agent"
+        error(CompositeKind::Single, vec![node(), node()]),
+        "nodes: 2 given, expected one agent"
     );
     assert_eq!(
-        refused(CompositeKind::Fallback, vec![]),
-        "nodes: 0 are named, expected at least one agent"
+        error(CompositeKind::Fallback, vec![]),
+        "nodes: 0 given, expected at least one agent"
     );
     assert_eq!(
-        refused(CompositeKind::PlanExecute, vec![node()]),
-        "nodes: 1 are named, expected two agents: one that plans, one that does"
+        error(CompositeKind::PlanExecute, vec![node()]),
+        "nodes: 1 given, expected two agents: a planner and a coder"
     );
 }

@@ -1,50 +1,50 @@
-//! Turns that may spend only so much.
+//! Turns that exceed their budget.
 
 use serde_json::json;
 
-use super::world::{Api, Desk, end, scripted};
+use super::harness::{Api, ModelFixture, end, scripted};
 
-fn for_ever() -> serde_json::Value {
+fn endless() -> serde_json::Value {
     json!([{ "answer": [{ "read_file": { "path": "notes.txt" } }], "or_more": true }])
 }
 
 #[tokio::test]
-async fn p26_a_model_that_never_stops_is_stopped() {
+async fn p26_endless_tool_loop_ends_at_each_budget() {
     let prices = json!({ "cost_budget_usd": 0.0009, "input_usd_per_mtok": 3.0, "output_usd_per_mtok": 15.0 });
     let table = [
         (
             json!({ "max_steps": 3 }),
             3,
-            "BudgetExceeded (lasting): not finished after 3 steps",
+            "BudgetExceeded (permanent): not finished after 3 steps",
         ),
         (
             json!({ "token_budget": 200 }),
             2,
-            "BudgetExceeded (lasting): not finished after 220 tokens of 200",
+            "BudgetExceeded (permanent): not finished after 220 tokens of 200",
         ),
         (
             prices,
             2,
-            "BudgetExceeded (lasting): not finished after $0.0009 of $0.0009",
+            "BudgetExceeded (permanent): not finished after $0.0009 of $0.0009",
         ),
     ];
-    for (more, requests, said) in table {
-        let model = scripted(for_ever()).await;
-        let desk = Desk::new(Api::Ollama, &model.url(), more).await;
-        let events = desk.ask("Go on and on.").await;
-        assert!(end(&events).starts_with(said), "{}", end(&events));
+    for (extra, requests, expected) in table {
+        let model = scripted(endless()).await;
+        let fixture = ModelFixture::new(Api::Ollama, &model.url(), extra).await;
+        let events = fixture.ask("Go on and on.").await;
+        assert!(end(&events).starts_with(expected), "{}", end(&events));
         assert_eq!(
             model.requests().len(),
             requests,
-            "{said}: looked at before each call"
+            "{expected}: checked before each call"
         );
     }
 }
 
 #[tokio::test]
-async fn p26_time_runs_out() {
+async fn p26_hanging_model_ends_at_the_timeout() {
     let model = scripted(json!([{ "fault": "hang" }])).await;
-    let desk = Desk::new(Api::Ollama, &model.url(), json!({ "timeout_secs": 1 })).await;
-    let events = desk.ask("Go on and on.").await;
+    let fixture = ModelFixture::new(Api::Ollama, &model.url(), json!({ "timeout_secs": 1 })).await;
+    let events = fixture.ask("Go on and on.").await;
     assert!(end(&events).starts_with("Timeout"), "{}", end(&events));
 }

@@ -1,4 +1,4 @@
-//! A key that must be seen nowhere but in its header.
+//! The API key must appear nowhere except in its header.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -11,10 +11,10 @@ use windlass_core::cassette::Substitutions;
 use windlass_testkit::RecordingAgent;
 use windlass_wire::{Message, ModelRequest, Part, Role};
 
-use super::super::world::KEY;
-use super::world::{Api, Canned, Desk, http};
+use super::super::harness::KEY;
+use super::harness::{Api, CannedServer, ModelFixture, http};
 
-/// Everything that was logged.
+/// The captured log output.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -37,14 +37,14 @@ impl<'a> MakeWriter<'a> for Log {
     }
 }
 
-/// Servers that say the key back in every way they can.
+/// Responses that echo the key in every way.
 fn echoes() -> Vec<String> {
-    let refusal =
+    let rejection =
         json!({ "error": { "message": format!("bad key {KEY}"), "type": "x", "code": KEY } })
             .to_string();
     let inside = format!("data: {{\"error\":{{\"message\":\"bad key {KEY}\"}}}}\n\n");
     vec![
-        http("401 No", "content-type: application/json\r\n", &refusal),
+        http("401 No", "content-type: application/json\r\n", &rejection),
         http("403 No", "", &format!("your key {KEY} may not")),
         http("200 OK", "content-type: text/event-stream\r\n", &inside),
         http(
@@ -56,7 +56,7 @@ fn echoes() -> Vec<String> {
 }
 
 #[tokio::test]
-async fn p19_a_key_is_in_no_event_log_error_or_recording() {
+async fn p19_key_is_absent_from_events_logs_errors_and_recordings() {
     let log = Log::default();
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(tracing::Level::TRACE)
@@ -67,13 +67,13 @@ async fn p19_a_key_is_in_no_event_log_error_or_recording() {
     for api in Api::ALL {
         let answers = echoes();
         let count = answers.len();
-        let server = Canned::start(answers).await;
-        let desk = Desk::new(api, server.url(), json!({ "max_retries": 0 })).await;
-        let recorder = RecordingAgent::from_handle(desk.handle());
+        let server = CannedServer::start(answers).await;
+        let fixture = ModelFixture::new(api, server.url(), json!({ "max_retries": 0 })).await;
+        let recorder = RecordingAgent::from_handle(fixture.handle());
         let recording = recorder.recording();
         let agent = AgentHandle::wrap(recorder);
         for _ in 0..count {
-            let session = agent.new_session(desk.options()).await.unwrap();
+            let session = agent.new_session(fixture.options()).await.unwrap();
             let events = agent.prompt(&session, "Go.").await.unwrap().collect().await;
             seen += &format!("{events:?}");
         }
@@ -81,8 +81,8 @@ async fn p19_a_key_is_in_no_event_log_error_or_recording() {
         request
             .messages
             .push(Message::new(Role::User, vec![Part::text("Go.")]));
-        let events: Vec<_> = desk.agent.answer(request).collect().await;
-        seen += &format!("{events:?} {:?}", desk.agent);
+        let events: Vec<_> = fixture.agent.answer(request).collect().await;
+        seen += &format!("{events:?} {:?}", fixture.agent);
         let sent = server.seen();
         assert_eq!(
             sent.iter().filter(|request| request.contains(KEY)).count(),
@@ -93,8 +93,11 @@ async fn p19_a_key_is_in_no_event_log_error_or_recording() {
         seen += &cassette.to_jsonl().unwrap();
     }
     let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
-    assert!(log.contains("asking the model"), "the log is not empty");
-    assert!(seen.contains("[key]"), "the servers did say it");
-    assert!(!log.contains(KEY), "the log has the key");
+    assert!(
+        log.contains("sending a request to the model"),
+        "the log is not empty"
+    );
+    assert!(seen.contains("[key]"), "the servers echoed the key");
+    assert!(!log.contains(KEY), "the log contains the key");
     assert!(!seen.contains(KEY), "{seen}");
 }

@@ -1,4 +1,4 @@
-//! The suite that every backend must pass.
+//! The conformance suite, on model agents.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,36 +9,38 @@ use windlass_gateway::RunningModel;
 use windlass_testkit::conformance::{BackendUnderTest, CaseScript, exercise};
 
 use super::super::conformance::script;
-use super::world::{Api, Desk, scripted};
+use super::harness::{Api, ModelFixture, scripted};
 
 /// A model agent, and a scripted model for each case.
 struct Model {
     api: Api,
-    kept: Mutex<Vec<(Desk, RunningModel)>>,
+    fixtures: Mutex<Vec<(ModelFixture, RunningModel)>>,
 }
 
 impl BackendUnderTest for Model {
-    fn agent<'a>(&'a self, stage: &'a CaseScript) -> BoxFuture<'a, Result<AgentHandle>> {
+    fn agent<'a>(&'a self, case: &'a CaseScript) -> BoxFuture<'a, Result<AgentHandle>> {
         Box::pin(async move {
-            let model = scripted(script(stage)["turns"].clone()).await;
-            let desk = Desk::new(self.api, &model.url(), json!({})).await;
-            let handle = desk.handle();
-            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.push((desk, model));
+            let model = scripted(script(case)["turns"].clone()).await;
+            let fixture = ModelFixture::new(self.api, &model.url(), json!({})).await;
+            let handle = fixture.handle();
+            let mut fixtures = self.fixtures.lock().unwrap_or_else(PoisonError::into_inner);
+            fixtures.push((fixture, model));
             Ok(handle)
         })
     }
 
     fn live_processes(&self) -> Vec<String> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let pids = kept.iter().flat_map(|(desk, _)| desk.world.processes());
+        let fixtures = self.fixtures.lock().unwrap_or_else(PoisonError::into_inner);
+        let pids = fixtures
+            .iter()
+            .flat_map(|(fixture, _)| fixture.harness.processes());
         pids.map(|pid| format!("process {pid}")).collect()
     }
 }
 
 async fn passes(api: Api) {
-    let kept = Mutex::default();
-    let report = exercise(&Model { api, kept }).await;
+    let fixtures = Mutex::default();
+    let report = exercise(&Model { api, fixtures }).await;
     assert!(report.passed(), "{api:?}: {report}");
 }
 

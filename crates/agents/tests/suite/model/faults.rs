@@ -1,4 +1,4 @@
-//! Servers that refuse, hang, break off or lie.
+//! Servers that reject requests, hang, disconnect or send invalid responses.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,31 +8,31 @@ use windlass_agents::http::{ApiKey, BaseUrl, Client, HttpLimits};
 use windlass_core::SystemClock;
 use windlass_wire::{Dialect, ErrorKind};
 
-use super::tools::Box3;
-use super::world::{Api, Canned, Desk, Hurry, end, http, scripted};
+use super::harness::{Api, CannedServer, ModelFixture, RecordingClock, end, http, scripted};
+use super::tools::TestTools;
 
-async fn ended(api: Api, turns: serde_json::Value, more: serde_json::Value) -> String {
+async fn run(api: Api, turns: serde_json::Value, extra: serde_json::Value) -> String {
     let model = scripted(turns).await;
-    let desk = Desk::new(api, &model.url(), more).await;
-    end(&desk.ask("Go.").await)
+    let fixture = ModelFixture::new(api, &model.url(), extra).await;
+    end(&fixture.ask("Go.").await)
 }
 
 #[tokio::test]
-async fn a_refused_key_is_an_auth_failure_and_not_tried_again() {
+async fn rejected_key_is_auth_failure_without_retry() {
     for api in Api::ALL {
-        let said = ended(
+        let error = run(
             api,
             json!([{ "fault": { "status": { "code": 401 } } }]),
             json!({}),
         )
         .await;
-        let expected = "AuthFailed (lasting): the key is not valid (scripted): check the key that api_key_env names";
-        assert_eq!(said, expected, "{api:?}");
+        let expected = "AuthFailed (permanent): the key is not valid (scripted): check the key in the variable that api_key_env names";
+        assert_eq!(error, expected, "{api:?}");
     }
 }
 
 #[tokio::test]
-async fn a_busy_provider_is_asked_again_when_it_says() {
+async fn busy_provider_is_retried_after_retry_after() {
     for api in Api::ALL {
         let turns = json!([
             { "fault": { "status": { "code": 429, "retry_after_secs": 7 } } },
@@ -40,9 +40,16 @@ async fn a_busy_provider_is_asked_again_when_it_says() {
             { "answer": [{ "text": "Now." }] },
         ]);
         let model = scripted(turns).await;
-        let clock = Hurry::at(0);
-        let desk = Desk::with(api, &model.url(), json!({}), Box3::default(), clock.clone()).await;
-        assert_eq!(end(&desk.ask("Go.").await), "Now.", "{api:?}");
+        let clock = RecordingClock::at(0);
+        let fixture = ModelFixture::with(
+            api,
+            &model.url(),
+            json!({}),
+            TestTools::default(),
+            clock.clone(),
+        )
+        .await;
+        assert_eq!(end(&fixture.ask("Go.").await), "Now.", "{api:?}");
         let waits = clock.waits();
         assert_eq!(waits.len(), 2, "{api:?}");
         assert!(waits[0] >= Duration::from_secs(7), "{api:?}: {waits:?}");
@@ -50,7 +57,7 @@ async fn a_busy_provider_is_asked_again_when_it_says() {
 }
 
 #[tokio::test]
-async fn a_date_to_wait_for_is_understood() {
+async fn retry_after_date_is_honored() {
     let busy = http(
         "429 Too Many Requests",
         "retry-after: Sun, 06 Nov 1994 08:49:37 GMT\r\n",
@@ -61,170 +68,180 @@ async fn a_date_to_wait_for_is_understood() {
         "",
         "{\"message\":{\"content\":\"Now.\"},\"done\":true}\n",
     );
-    let server = Canned::start(vec![busy, good]).await;
-    let clock = Hurry::at(784_111_777_000 - 30_000);
-    let desk = Desk::with(
+    let server = CannedServer::start(vec![busy, good]).await;
+    let clock = RecordingClock::at(784_111_777_000 - 30_000);
+    let fixture = ModelFixture::with(
         Api::Ollama,
         server.url(),
         json!({}),
-        Box3::default(),
+        TestTools::default(),
         clock.clone(),
     )
     .await;
-    assert_eq!(end(&desk.ask("Go.").await), "Now.");
+    assert_eq!(end(&fixture.ask("Go.").await), "Now.");
     assert_eq!(clock.waits().len(), 1);
     assert!(clock.waits()[0] >= Duration::from_secs(30));
 }
 
 #[tokio::test]
-async fn a_provider_that_stays_busy_is_given_up_with_its_own_words() {
+async fn busy_provider_fails_with_its_message_after_retries() {
     let turns =
         json!([{ "fault": { "status": { "code": 429, "retry_after_secs": 1 } }, "times": 3 }]);
     let model = scripted(turns).await;
-    let desk = Desk::with(
+    let fixture = ModelFixture::with(
         Api::Chat,
         &model.url(),
         json!({}),
-        Box3::default(),
-        Hurry::at(0),
+        TestTools::default(),
+        RecordingClock::at(0),
     )
     .await;
-    let said = end(&desk.ask("Go.").await);
+    let error = end(&fixture.ask("Go.").await);
     assert!(
-        said.starts_with("RateLimited (again): too many requests (scripted)"),
-        "{said}"
+        error.starts_with("RateLimited (transient): too many requests (scripted)"),
+        "{error}"
     );
     assert!(model.report().is_clean(), "{}", model.report());
-    let said = ended(
+    let error = run(
         Api::Chat,
         json!([{ "fault": { "status": { "code": 429, "retry_after_secs": 9999 } } }]),
         json!({}),
     )
     .await;
-    assert!(said.contains("asked to wait 9999 s"), "{said}");
+    assert!(error.contains("asked to wait 9999 s"), "{error}");
 }
 
 #[tokio::test]
-async fn a_model_that_says_nothing_is_not_waited_for_long() {
+async fn silent_model_hits_the_idle_timeout() {
     let turns = [
         json!([{ "fault": "hang" }]),
         json!([{ "answer": [{ "text": "I begin." }], "fault": "hang_mid_stream" }]),
     ];
     for turns in turns {
-        let said = ended(Api::Ollama, turns, json!({ "request_timeout_secs": 1 })).await;
+        let error = run(Api::Ollama, turns, json!({ "request_timeout_secs": 1 })).await;
         assert!(
-            said.starts_with("Timeout (again): the model was silent for 1 s"),
-            "{said}"
+            error.starts_with("Timeout (transient): no data from the model for 1 s"),
+            "{error}"
         );
     }
 }
 
 #[tokio::test]
-async fn a_torn_stream_is_an_error_and_never_half_an_answer() {
+async fn truncated_stream_is_an_error() {
     for api in Api::ALL {
-        let torn = json!([{ "answer": [{ "text": "I begin." }], "fault": "cut" }]);
-        let said = ended(api, torn, json!({})).await;
+        let truncated = json!([{ "answer": [{ "text": "I begin." }], "fault": "cut" }]);
+        let error = run(api, truncated, json!({})).await;
         assert!(
-            said.starts_with("BackendError (again): the connection broke"),
-            "{api:?}: {said}"
+            error.starts_with("BackendError (transient): the connection closed"),
+            "{api:?}: {error}"
         );
-        let nonsense = json!([{ "answer": [{ "text": "I begin." }], "fault": "malformed" }]);
-        let said = ended(api, nonsense, json!({})).await;
+        let malformed = json!([{ "answer": [{ "text": "I begin." }], "fault": "malformed" }]);
+        let error = run(api, malformed, json!({})).await;
         assert!(
-            said.starts_with("BackendError (again): the provider's answer makes no sense"),
-            "{api:?}: {said}"
+            error.starts_with("BackendError (transient): invalid response from the provider"),
+            "{api:?}: {error}"
         );
     }
 }
 
 #[tokio::test]
-async fn an_answer_that_just_ends_is_torn_too() {
-    let begun = "{\"message\":{\"content\":\"I begin.\"},\"done\":false}\n";
-    let server = Canned::start(vec![http("200 OK", "", begun)]).await;
-    let desk = Desk::new(Api::Ollama, server.url(), json!({})).await;
-    let said = end(&desk.ask("Go.").await);
+async fn stream_without_terminator_is_an_error() {
+    let partial = "{\"message\":{\"content\":\"I begin.\"},\"done\":false}\n";
+    let server = CannedServer::start(vec![http("200 OK", "", partial)]).await;
+    let fixture = ModelFixture::new(Api::Ollama, server.url(), json!({})).await;
+    let error = end(&fixture.ask("Go.").await);
     assert!(
-        said.starts_with("BackendError (again): the stream ended before"),
-        "{said}"
+        error.starts_with("BackendError (transient): the stream ended before"),
+        "{error}"
     );
 }
 
 #[tokio::test]
-async fn an_error_inside_a_good_answer_is_an_error() {
+async fn error_inside_a_stream_is_not_retried() {
     let table = [
         (
             Api::Messages,
             "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n",
-            "RateLimited (again): Overloaded",
+            "RateLimited (transient): Overloaded",
         ),
         (
             Api::Ollama,
             "{\"error\":\"model runner has stopped\"}\n",
-            "BackendError (again): model runner has stopped",
+            "BackendError (transient): model runner has stopped",
         ),
         (
             Api::Chat,
             "data: {\"error\":{\"message\":\"upstream died\",\"type\":\"server_error\",\"code\":500}}\n\n",
-            "BackendError (again): upstream died",
+            "BackendError (transient): upstream died",
         ),
         (
             Api::Responses,
             "event: response.failed\ndata: {\"type\":\"response.failed\",\"response\":{\"error\":{\"code\":\"server_error\",\"message\":\"upstream died\"}}}\n\n",
-            "BackendError (again): upstream died",
+            "BackendError (transient): upstream died",
         ),
     ];
     for (api, body, expected) in table {
-        let server = Canned::start(vec![http(
+        let server = CannedServer::start(vec![http(
             "200 OK",
             "content-type: text/event-stream\r\n",
             body,
         )])
         .await;
-        let desk = Desk::new(api, server.url(), json!({})).await;
-        assert_eq!(end(&desk.ask("Go.").await), expected, "{api:?}");
+        let fixture = ModelFixture::new(api, server.url(), json!({})).await;
+        assert_eq!(end(&fixture.ask("Go.").await), expected, "{api:?}");
         assert_eq!(
             server.seen().len(),
             1,
-            "{api:?}: an answer that has begun is not asked for again"
+            "{api:?}: a response that has started is not requested again"
         );
     }
 }
 
 #[tokio::test]
-async fn a_page_in_place_of_an_answer_is_an_error() {
+async fn html_page_instead_of_response_is_an_error() {
     let page = http(
         "200 OK",
         "content-type: text/html\r\n",
         "<html>Log in to the network</html>",
     );
     for api in Api::ALL {
-        let server = Canned::start(vec![page.clone()]).await;
-        let desk = Desk::new(api, server.url(), json!({})).await;
-        let said = end(&desk.ask("Go.").await);
-        assert!(said.starts_with("BackendError (again)"), "{api:?}: {said}");
+        let server = CannedServer::start(vec![page.clone()]).await;
+        let fixture = ModelFixture::new(api, server.url(), json!({})).await;
+        let error = end(&fixture.ask("Go.").await);
+        assert!(
+            error.starts_with("BackendError (transient)"),
+            "{api:?}: {error}"
+        );
     }
 }
 
 #[tokio::test]
-async fn nobody_there_is_said_with_the_address() {
+async fn unreachable_server_error_contains_the_url() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
-    let clock = Hurry::at(0);
-    let desk = Desk::with(Api::Ollama, &url, json!({}), Box3::default(), clock.clone()).await;
-    let said = end(&desk.ask("Go.").await);
+    let clock = RecordingClock::at(0);
+    let fixture = ModelFixture::with(
+        Api::Ollama,
+        &url,
+        json!({}),
+        TestTools::default(),
+        clock.clone(),
+    )
+    .await;
+    let error = end(&fixture.ask("Go.").await);
     assert!(
-        said.contains(&url) && said.contains("cannot be reached"),
-        "{said}"
+        error.contains(&url) && error.contains("cannot be reached"),
+        "{error}"
     );
-    assert_eq!(clock.waits().len(), 2, "tried again, twice");
+    assert_eq!(clock.waits().len(), 2, "two retries");
 }
 
 #[tokio::test]
-async fn p12_an_answer_without_end_is_cut_off() {
-    let server = Canned::start(vec![http("200 OK", "", &"x".repeat(10_000))]).await;
+async fn p12_oversized_response_is_an_error() {
+    let server = CannedServer::start(vec![http("200 OK", "", &"x".repeat(10_000))]).await;
     let limits = HttpLimits {
-        answer_bytes: 9_999,
+        max_response_bytes: 9_999,
         ..HttpLimits::default()
     };
     let address = BaseUrl::parse(server.url()).unwrap();
@@ -234,10 +251,10 @@ async fn p12_an_answer_without_end_is_cut_off() {
         limits,
         Arc::new(SystemClock::new()),
     );
-    let reply = client
+    let response = client
         .unwrap()
         .post(Dialect::Ollama, "/api/chat", "{}")
         .await;
-    let error = reply.unwrap().read_all().await.unwrap_err();
+    let error = response.unwrap().read_all().await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::TooLarge, "{error}");
 }

@@ -1,10 +1,10 @@
-//! The loop itself, in every dialect.
+//! The tool loop, in every dialect.
 
 use serde_json::json;
 use windlass_agents::model::{execute, execute_in};
 use windlass_core::{AgentEvent, SessionOptions, Usage};
 
-use super::world::{Api, Desk, end, scripted, tools};
+use super::harness::{Api, ModelFixture, end, scripted, tools};
 
 fn three_calls() -> serde_json::Value {
     json!([
@@ -19,10 +19,10 @@ fn three_calls() -> serde_json::Value {
 async fn three_calls_change_a_file_in_every_dialect() {
     for api in Api::ALL {
         let model = scripted(three_calls()).await;
-        let desk = Desk::new(api, &model.url(), json!({})).await;
-        let events = desk.ask("Change the notes.").await;
+        let fixture = ModelFixture::new(api, &model.url(), json!({})).await;
+        let events = fixture.ask("Change the notes.").await;
         assert_eq!(end(&events), "All done.", "{api:?}: {:?}", model.report());
-        assert_eq!(desk.world.read("notes.txt"), "changed\n", "{api:?}");
+        assert_eq!(fixture.harness.read("notes.txt"), "changed\n", "{api:?}");
         let names = ["fs_read", "fs_write", "shell_run"].map(|name| (name.to_owned(), true));
         assert_eq!(tools(&events), names, "{api:?}");
         assert!(model.report().is_clean(), "{api:?}: {}", model.report());
@@ -35,12 +35,12 @@ async fn three_calls_change_a_file_in_every_dialect() {
         };
         assert_eq!(metadata["steps"], 4, "{api:?}");
         assert_eq!(metadata["stop_reason"], "end_turn", "{api:?}");
-        let whole = Usage {
+        let total = Usage {
             input_tokens: 400,
             output_tokens: 40,
             ..Usage::default()
         };
-        assert_eq!(usage.as_ref(), Some(&whole), "{api:?}");
+        assert_eq!(usage.as_ref(), Some(&total), "{api:?}");
         let thoughts = events
             .iter()
             .any(|event| matches!(event, AgentEvent::Thought(_)));
@@ -51,20 +51,20 @@ async fn three_calls_change_a_file_in_every_dialect() {
 }
 
 #[tokio::test]
-async fn an_answer_may_come_whole() {
+async fn unstreamed_answers_work_in_every_dialect() {
     for api in Api::ALL {
         let model = scripted(three_calls()).await;
-        let desk = Desk::new(api, &model.url(), json!({ "stream": false })).await;
-        let events = desk.ask("Change the notes.").await;
+        let fixture = ModelFixture::new(api, &model.url(), json!({ "stream": false })).await;
+        let events = fixture.ask("Change the notes.").await;
         assert_eq!(end(&events), "All done.", "{api:?}: {}", model.report());
     }
 }
 
 #[tokio::test]
-async fn a_plan_is_carried_out_and_counted() {
+async fn execute_returns_summary_with_step_count() {
     let model = scripted(three_calls()).await;
-    let desk = Desk::new(Api::Ollama, &model.url(), json!({})).await;
-    let done = execute(&desk.handle(), "Change the notes.", desk.options())
+    let fixture = ModelFixture::new(Api::Ollama, &model.url(), json!({})).await;
+    let done = execute(&fixture.handle(), "Change the notes.", fixture.options())
         .await
         .unwrap();
     assert_eq!(
@@ -74,23 +74,23 @@ async fn a_plan_is_carried_out_and_counted() {
 }
 
 #[tokio::test]
-async fn a_plan_that_runs_out_of_steps_is_a_summary_that_says_so() {
+async fn execute_out_of_steps_returns_unfinished_summary() {
     let model = scripted(three_calls()).await;
-    let desk = Desk::new(Api::Ollama, &model.url(), json!({ "max_steps": 2 })).await;
-    let handle = desk.handle();
-    let session = handle.new_session(desk.options()).await.unwrap();
+    let fixture = ModelFixture::new(Api::Ollama, &model.url(), json!({ "max_steps": 2 })).await;
+    let handle = fixture.handle();
+    let session = handle.new_session(fixture.options()).await.unwrap();
     let mut seen = 0;
     let done = execute_in(&handle, &session, "Change the notes.", |_| seen += 1)
         .await
         .unwrap();
     assert_eq!((done.steps, done.is_finished), (2, false));
     assert!(seen > 4);
-    let refused = execute(&handle, "a\0b", SessionOptions::default()).await;
-    assert!(refused.is_err());
+    let rejected = execute(&handle, "a\0b", SessionOptions::default()).await;
+    assert!(rejected.is_err());
 }
 
 #[tokio::test]
-async fn the_conversation_goes_on_and_is_not_told_twice() {
+async fn second_turn_continues_the_conversation_without_repetition() {
     let turns = json!([
         { "when": { "contains": "amber", "turn": 1 }, "answer": [{ "read_file": { "path": "notes.txt" } }] },
         { "when": { "turn": 2 }, "answer": [{ "text": "Noted." }] },
@@ -98,9 +98,9 @@ async fn the_conversation_goes_on_and_is_not_told_twice() {
     ]);
     for api in Api::ALL {
         let model = scripted(turns.clone()).await;
-        let desk = Desk::new(api, &model.url(), json!({})).await;
-        let handle = desk.handle();
-        let session = handle.new_session(desk.options()).await.unwrap();
+        let fixture = ModelFixture::new(api, &model.url(), json!({})).await;
+        let handle = fixture.handle();
+        let session = handle.new_session(fixture.options()).await.unwrap();
         for (prompt, answer) in [("The word is amber.", "Noted."), ("And now?", "Amber.")] {
             let events = handle
                 .prompt(&session, prompt)
@@ -114,19 +114,19 @@ async fn the_conversation_goes_on_and_is_not_told_twice() {
 }
 
 #[tokio::test]
-async fn malformed_calls_go_back_to_the_model() {
+async fn malformed_calls_are_reported_to_the_model() {
     let turns = json!([
         { "answer": [{ "call": { "name": "fs_fly", "arguments": { "path": "x" } } }] },
-        { "when": { "contains": "no tool is called \"fs_fly\"" }, "answer": [{ "call": { "name": "fs_read", "arguments": "{\"path\": \"notes.txt\"}" } }] },
+        { "when": { "contains": "unknown tool \"fs_fly\"" }, "answer": [{ "call": { "name": "fs_read", "arguments": "{\"path\": \"notes.txt\"}" } }] },
         { "when": { "contains": "two" }, "answer": [{ "call": { "name": "fs_read", "arguments": "notes" } }] },
         { "when": { "contains": "not a JSON object" }, "answer": [{ "call": { "name": "fs_read", "arguments": { "path": "../x" } } }] },
         { "when": { "contains": "path escapes sandbox" }, "answer": [{ "text": "I see." }] },
     ]);
-    // Only these two carry arguments as the model wrote them; the others have none but objects.
+    // Only these two APIs transmit arguments as text; the others transmit objects only.
     for api in [Api::Chat, Api::Responses] {
         let model = scripted(turns.clone()).await;
-        let desk = Desk::new(api, &model.url(), json!({})).await;
-        let events = desk.ask("Try.").await;
+        let fixture = ModelFixture::new(api, &model.url(), json!({})).await;
+        let events = fixture.ask("Try.").await;
         assert_eq!(end(&events), "I see.", "{api:?}: {}", model.report());
         let succeeded: Vec<bool> = tools(&events)
             .into_iter()

@@ -1,20 +1,20 @@
-//! A session's MCP servers, offered to the model.
+//! A session's MCP servers as tools of the model.
 
 use serde_json::json;
 use windlass_core::{McpServer, SessionOptions};
 use windlass_mcp::demo;
 
-use super::world::{Api, Desk, end, scripted, tools};
+use super::harness::{Api, ModelFixture, end, scripted, tools};
 
-fn with(desk: &Desk, servers: Vec<McpServer>) -> SessionOptions {
+fn with(fixture: &ModelFixture, servers: Vec<McpServer>) -> SessionOptions {
     SessionOptions {
         mcp_servers: servers,
-        ..desk.options()
+        ..fixture.options()
     }
 }
 
 #[tokio::test]
-async fn tools_and_resources_of_a_server_are_the_models_to_use() {
+async fn model_uses_tools_and_resources_of_mcp_server() {
     let turns = json!([
         { "answer": [{ "mcp": { "server": "demo", "tool": "add", "arguments": { "a": 2, "b": 3 } } }] },
         { "when": { "contains": "5" }, "answer": [{ "mcp_resources": { "server": "demo" } }] },
@@ -24,9 +24,9 @@ async fn tools_and_resources_of_a_server_are_the_models_to_use() {
     ]);
     for api in Api::ALL {
         let model = scripted(turns.clone()).await;
-        let desk = Desk::new(api, &model.url(), json!({})).await;
-        let handle = desk.handle();
-        let options = with(&desk, vec![demo::server("demo").unwrap()]);
+        let fixture = ModelFixture::new(api, &model.url(), json!({})).await;
+        let handle = fixture.handle();
+        let options = with(&fixture, vec![demo::server("demo").unwrap()]);
         let session = handle.new_session(options).await.unwrap();
         let events = handle
             .prompt(&session, "Try the server.")
@@ -50,11 +50,11 @@ async fn tools_and_resources_of_a_server_are_the_models_to_use() {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_start_is_an_error_that_names_it() {
+async fn mcp_server_start_failure_names_the_server() {
     let model = scripted(json!([{ "answer": [{ "text": "Who?" }] }])).await;
-    let desk = Desk::new(Api::Ollama, &model.url(), json!({})).await;
-    let options = with(&desk, vec![demo::server("demo-broken").unwrap()]);
-    let error = desk
+    let fixture = ModelFixture::new(Api::Ollama, &model.url(), json!({})).await;
+    let options = with(&fixture, vec![demo::server("demo-broken").unwrap()]);
+    let error = fixture
         .handle()
         .new_session(options)
         .await
@@ -64,15 +64,15 @@ async fn a_server_that_does_not_start_is_an_error_that_names_it() {
 }
 
 #[tokio::test]
-async fn a_server_that_dies_in_a_call_is_told_to_the_model() {
+async fn mcp_server_crash_in_a_call_is_reported_to_the_model() {
     let turns = json!([
         { "answer": [{ "mcp": { "server": "demo-dying", "tool": "echo", "arguments": { "text": "x" } } }] },
         { "when": { "contains": "demo-dying" }, "answer": [{ "text": "It is gone." }] },
     ]);
     let model = scripted(turns).await;
-    let desk = Desk::new(Api::Chat, &model.url(), json!({})).await;
-    let handle = desk.handle();
-    let options = with(&desk, vec![demo::server("demo-dying").unwrap()]);
+    let fixture = ModelFixture::new(Api::Chat, &model.url(), json!({})).await;
+    let handle = fixture.handle();
+    let options = with(&fixture, vec![demo::server("demo-dying").unwrap()]);
     let session = handle.new_session(options).await.unwrap();
     let events = handle
         .prompt(&session, "Go.")

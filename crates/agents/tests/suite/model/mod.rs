@@ -1,16 +1,16 @@
-//! Models as agents, on scripted models in every dialect and on servers that misbehave.
+//! Models as agents, on scripted models in every dialect and on misbehaving servers.
 
-mod answers;
 mod budget;
 mod canary;
+mod completion;
 mod conformance;
-mod consent;
 mod faults;
+pub(crate) mod harness;
 mod loops;
 mod mcp;
 mod modes;
 mod needs_local_model;
+mod parallel;
+mod permission;
 mod redirect;
-mod together;
 mod tools;
-pub(crate) mod world;

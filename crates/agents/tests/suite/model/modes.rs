@@ -1,17 +1,17 @@
-//! Models that have no calls of their own.
+//! Models without native tool calls.
 
 use serde_json::{Value, json};
 use windlass_core::AgentEvent;
 use windlass_core::structured::{CallOptions, SchemaMode, StructuredAgentTask, call};
 
-use super::world::{Api, Canned, Desk, end, http, scripted, tools};
+use super::harness::{Api, CannedServer, ModelFixture, end, http, scripted, tools};
 
 fn fence(call: Value) -> String {
     format!("I go on.\n\n```json\n{call}\n```")
 }
 
 #[tokio::test]
-async fn a_model_that_only_writes_text_changes_the_file() {
+async fn text_mode_changes_the_file() {
     let turns = json!([
         { "answer": [{ "text": fence(json!({ "tool": "fs_read", "arguments": { "path": "notes.txt" } })) }] },
         { "when": { "contains": "Result of `fs_read`:\none" }, "answer": [{ "text": fence(json!({ "tool": "fs_write", "arguments": { "path": "notes.txt" } })).replace("}}", "}") }] },
@@ -21,10 +21,10 @@ async fn a_model_that_only_writes_text_changes_the_file() {
     ]);
     for api in Api::ALL {
         let model = scripted(turns.clone()).await;
-        let desk = Desk::new(api, &model.url(), json!({ "tool_mode": "text" })).await;
-        let events = desk.ask("Change the notes.").await;
+        let fixture = ModelFixture::new(api, &model.url(), json!({ "tool_mode": "text" })).await;
+        let events = fixture.ask("Change the notes.").await;
         assert_eq!(end(&events), "All done.", "{api:?}: {}", model.report());
-        assert_eq!(desk.world.read("notes.txt"), "changed\n", "{api:?}");
+        assert_eq!(fixture.harness.read("notes.txt"), "changed\n", "{api:?}");
         assert!(
             model
                 .requests()
@@ -36,25 +36,25 @@ async fn a_model_that_only_writes_text_changes_the_file() {
 }
 
 #[tokio::test]
-async fn auto_takes_the_one_call_that_stands_in_the_text() {
+async fn auto_mode_runs_single_call_in_text() {
     let turns = json!([
         { "answer": [{ "text": fence(json!({ "name": "fs_write", "arguments": { "path": "notes.txt", "content": "changed\n" } })) }] },
         { "when": { "contains": "wrote notes.txt" }, "answer": [{ "text": "Here is an example:\n```json\n{\"name\": \"serde\"}\n```" }] },
     ]);
     for api in Api::ALL {
         let model = scripted(turns.clone()).await;
-        let desk = Desk::new(api, &model.url(), json!({})).await;
-        let events = desk.ask("Change the notes.").await;
+        let fixture = ModelFixture::new(api, &model.url(), json!({})).await;
+        let events = fixture.ask("Change the notes.").await;
         assert!(
             end(&events).starts_with("Here is an example"),
             "{api:?}: {}",
             model.report()
         );
-        assert_eq!(desk.world.read("notes.txt"), "changed\n", "{api:?}");
+        assert_eq!(fixture.harness.read("notes.txt"), "changed\n", "{api:?}");
 
         let model = scripted(turns.clone()).await;
-        let desk = Desk::new(api, &model.url(), json!({ "tool_mode": "native" })).await;
-        let events = desk.ask("Change the notes.").await;
+        let fixture = ModelFixture::new(api, &model.url(), json!({ "tool_mode": "native" })).await;
+        let events = fixture.ask("Change the notes.").await;
         assert_eq!(tools(&events), [], "{api:?}: native means native");
     }
 }
@@ -64,53 +64,60 @@ fn action(tool: &str, arguments: Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_model_that_only_follows_a_schema_changes_the_file() {
+async fn schema_mode_changes_the_file() {
     let turns = json!([
         { "answer": [action("fs_read", json!({ "path": "notes.txt" }))] },
         { "when": { "contains": "Result of `fs_read`:\none" }, "answer": [action("fs_write", json!({ "path": "notes.txt", "content": "changed\n" }))] },
         { "when": { "contains": "wrote notes.txt" }, "answer": [{ "json": { "action": { "tool": "dance" } } }] },
-        { "when": { "contains": "no action is called \"dance\"" }, "answer": [action("shell_run", json!({ "command": "true" }))] },
+        { "when": { "contains": "unknown action \"dance\"" }, "answer": [action("shell_run", json!({ "command": "true" }))] },
         { "when": { "contains": "ran true" }, "answer": [{ "json": { "action": { "tool": "done", "answer": "All done." } } }] },
     ]);
     for api in Api::ALL {
         let model = scripted(turns.clone()).await;
-        let desk = Desk::new(api, &model.url(), json!({ "tool_mode": "schema" })).await;
-        let events = desk.ask("Change the notes.").await;
+        let fixture = ModelFixture::new(api, &model.url(), json!({ "tool_mode": "schema" })).await;
+        let events = fixture.ask("Change the notes.").await;
         assert_eq!(end(&events), "All done.", "{api:?}: {}", model.report());
-        assert_eq!(desk.world.read("notes.txt"), "changed\n", "{api:?}");
-        let said: Vec<&str> = events
+        assert_eq!(fixture.harness.read("notes.txt"), "changed\n", "{api:?}");
+        let texts: Vec<&str> = events
             .iter()
             .filter_map(|event| match event {
                 AgentEvent::Text(text) => Some(text.as_str()),
                 _ => None,
             })
             .collect();
-        assert_eq!(said, ["All done."], "{api:?}: nobody sees the JSON");
+        assert_eq!(texts, ["All done."], "{api:?}: the JSON is not shown");
     }
 }
 
 #[tokio::test]
-async fn an_answer_cut_at_the_limit_is_no_answer() {
+async fn truncated_answer_is_requested_again() {
     let whole = r#"{\"action\":{\"tool\":\"done\",\"answer\":\"cut\"}}"#;
-    let cut =
+    let truncated =
         format!(r#"{{"message":{{"content":"{whole}"}},"done":true,"done_reason":"length"}}"#);
-    let good = cut.replace("length", "stop");
-    let server = Canned::start([cut, good].map(|body| http("200 OK", "", &body)).to_vec()).await;
-    let desk = Desk::new(Api::Ollama, server.url(), json!({ "tool_mode": "schema" })).await;
-    let events = desk.ask("Go.").await;
+    let good = truncated.replace("length", "stop");
+    let server = CannedServer::start(
+        [truncated, good]
+            .map(|body| http("200 OK", "", &body))
+            .to_vec(),
+    )
+    .await;
+    let fixture =
+        ModelFixture::new(Api::Ollama, server.url(), json!({ "tool_mode": "schema" })).await;
+    let events = fixture.ask("Go.").await;
     assert_eq!(end(&events), "cut");
-    assert_eq!(server.seen().len(), 2, "the first answer did not count");
-    assert!(server.seen()[1].contains("cut at the limit on tokens"));
+    assert_eq!(server.seen().len(), 2, "the first answer is unusable");
+    assert!(server.seen()[1].contains("truncated at the token limit"));
 }
 
 #[tokio::test]
-async fn a_model_that_never_gets_it_right_is_given_up() {
+async fn repeated_unusable_answers_end_the_turn() {
     let turns = json!([{ "answer": [{ "text": "What?" }], "times": 3 }]);
     let model = scripted(turns).await;
-    let desk = Desk::new(Api::Ollama, &model.url(), json!({ "tool_mode": "schema" })).await;
-    let events = desk.ask("Go.").await;
+    let fixture =
+        ModelFixture::new(Api::Ollama, &model.url(), json!({ "tool_mode": "schema" })).await;
+    let events = fixture.ask("Go.").await;
     assert!(
-        end(&events).starts_with("BackendError (again): 3 answers in a row could not be used"),
+        end(&events).starts_with("BackendError (transient): 3 answers in a row could not be used"),
         "{}",
         end(&events)
     );
@@ -131,7 +138,7 @@ fn task(mode: SchemaMode) -> StructuredAgentTask {
 }
 
 #[tokio::test]
-async fn a_structured_answer_is_held_to_its_schema_by_the_api() {
+async fn native_schema_is_sent_to_every_api() {
     let sent = [
         (Api::Chat, "\"response_format\":{\"type\":\"json_schema\""),
         (
@@ -144,14 +151,14 @@ async fn a_structured_answer_is_held_to_its_schema_by_the_api() {
     for (api, expected) in sent {
         let answers = [body(api, "{\\\"age\\\": 36}")]
             .map(|body| http("200 OK", "content-type: application/json\r\n", &body));
-        let server = Canned::start(answers.to_vec()).await;
-        let more = json!({ "stream": false, "schema_mode": "native", "tools": false });
-        let desk = Desk::new(api, server.url(), more).await;
+        let server = CannedServer::start(answers.to_vec()).await;
+        let extra = json!({ "stream": false, "schema_mode": "native", "tools": false });
+        let fixture = ModelFixture::new(api, server.url(), extra).await;
         let options = CallOptions {
-            session: desk.options(),
+            session: fixture.options(),
             ..CallOptions::default()
         };
-        let done = call(&desk.handle(), None, task(SchemaMode::Native), options)
+        let done = call(&fixture.handle(), None, task(SchemaMode::Native), options)
             .await
             .unwrap();
         assert_eq!(done.value, json!({ "age": 36 }), "{api:?}");
@@ -160,7 +167,7 @@ async fn a_structured_answer_is_held_to_its_schema_by_the_api() {
     }
 }
 
-/// A whole answer of these words.
+/// Returns a complete response with this text.
 fn body(api: Api, text: &str) -> String {
     match api {
         Api::Ollama => format!(
@@ -179,35 +186,35 @@ fn body(api: Api, text: &str) -> String {
 }
 
 #[tokio::test]
-async fn with_tools_ollama_holds_calls_and_answer_to_one_schema() {
+async fn ollama_with_tools_uses_one_schema_for_calls_and_answer() {
     let turns = json!([
         { "answer": [action("fs_read", json!({ "path": "notes.txt" }))] },
         { "when": { "contains": "Result of `fs_read`" }, "answer": [{ "json": { "action": { "tool": "done", "answer": { "age": 36 } } } }] },
     ]);
     let model = scripted(turns).await;
-    let desk = Desk::new(Api::Ollama, &model.url(), json!({})).await;
+    let fixture = ModelFixture::new(Api::Ollama, &model.url(), json!({})).await;
     let options = CallOptions {
-        session: desk.options(),
+        session: fixture.options(),
         ..CallOptions::default()
     };
-    let done = call(&desk.handle(), None, task(SchemaMode::Native), options)
+    let done = call(&fixture.handle(), None, task(SchemaMode::Native), options)
         .await
         .unwrap();
     assert_eq!(done.value, json!({ "age": 36 }));
 }
 
 #[tokio::test]
-async fn chat_completions_leave_the_schema_to_the_prompt_unless_told_otherwise() {
+async fn chat_completions_reject_native_schema_by_default() {
     let model = scripted(json!([{ "answer": [{ "text": "{\"age\": 36}" }] }])).await;
-    let desk = Desk::new(Api::Chat, &model.url(), json!({})).await;
-    let mut options = desk.options();
-    assert!(!desk.handle().capabilities().native_schema);
+    let fixture = ModelFixture::new(Api::Chat, &model.url(), json!({})).await;
+    let mut options = fixture.options();
+    assert!(!fixture.handle().capabilities().native_schema);
     options.output_schema = task(SchemaMode::Native).schema;
-    let refused = desk
+    let error = fixture
         .handle()
         .new_session(options)
         .await
         .unwrap_err()
         .to_string();
-    assert!(refused.contains("schema_mode"), "{refused}");
+    assert!(error.contains("schema_mode"), "{error}");
 }

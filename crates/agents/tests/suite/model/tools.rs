@@ -1,4 +1,4 @@
-//! A few tools for tests: enough to read, write, fail and hang.
+//! Tools for tests that read, write, fail and hang.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,27 +8,27 @@ use serde_json::{Value, json};
 use tokio::sync::Barrier;
 use windlass_core::{Error, Result, Tool, ToolKind, ToolOutput, ToolSpec, Toolbox};
 
-/// A box with `fs_read`, `fs_write` and `shell_run`, and `meet` if there is somebody to meet.
+/// A toolbox with `fs_read`, `fs_write` and `shell_run`, and `meet` if there is a barrier.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Box3 {
-    /// Calls of `meet` end only when so many are under way.
-    pub(crate) meeting: Option<Arc<Barrier>>,
+pub(crate) struct TestTools {
+    /// Calls of `meet` end only when they have all reached this barrier.
+    pub(crate) barrier: Option<Arc<Barrier>>,
 }
 
-impl Toolbox for Box3 {
+impl Toolbox for TestTools {
     fn tools(&self, root: &Path) -> Result<Vec<Arc<dyn Tool>>> {
         let mut tools: Vec<Arc<dyn Tool>> = vec![
-            Own::tool("fs_read", ToolKind::Read, &["path"], root, read),
-            Own::tool(
+            FnTool::tool("fs_read", ToolKind::Read, &["path"], root, read),
+            FnTool::tool(
                 "fs_write",
                 ToolKind::Write,
                 &["path", "content"],
                 root,
                 write,
             ),
-            Own::tool("shell_run", ToolKind::Execute, &["command"], root, shell),
+            FnTool::tool("shell_run", ToolKind::Execute, &["command"], root, shell),
         ];
-        if let Some(barrier) = &self.meeting {
+        if let Some(barrier) = &self.barrier {
             let spec = spec("meet", ToolKind::Read, &["who"]);
             let barrier = Arc::clone(barrier);
             tools.push(Arc::new(Meet { spec, barrier }));
@@ -50,35 +50,43 @@ fn spec(name: &str, kind: ToolKind, fields: &[&str]) -> ToolSpec {
     }
 }
 
-type Work = fn(&Path, &Value) -> BoxFuture<'static, Result<ToolOutput>>;
+type ToolFn = fn(&Path, &Value) -> BoxFuture<'static, Result<ToolOutput>>;
 
+/// A tool that runs a function.
 #[derive(Debug)]
-struct Own {
+struct FnTool {
     spec: ToolSpec,
     root: PathBuf,
-    work: Work,
+    run: ToolFn,
 }
 
-impl Own {
-    fn tool(name: &str, kind: ToolKind, fields: &[&str], root: &Path, work: Work) -> Arc<dyn Tool> {
+impl FnTool {
+    fn tool(
+        name: &str,
+        kind: ToolKind,
+        fields: &[&str],
+        root: &Path,
+        run: ToolFn,
+    ) -> Arc<dyn Tool> {
         Arc::new(Self {
             spec: spec(name, kind, fields),
             root: root.to_owned(),
-            work,
+            run,
         })
     }
 }
 
-impl Tool for Own {
+impl Tool for FnTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
     fn call(&self, input: Value) -> BoxFuture<'_, Result<ToolOutput>> {
-        (self.work)(&self.root, &input)
+        (self.run)(&self.root, &input)
     }
 }
 
+/// A read-only tool that waits at a barrier.
 #[derive(Debug)]
 struct Meet {
     spec: ToolSpec,
@@ -93,12 +101,12 @@ impl Tool for Meet {
     fn call(&self, input: Value) -> BoxFuture<'_, Result<ToolOutput>> {
         Box::pin(async move {
             self.barrier.wait().await;
-            Ok(said(true, format!("met {}", input["who"])))
+            Ok(output(true, format!("met {}", input["who"])))
         })
     }
 }
 
-fn said(success: bool, text: String) -> ToolOutput {
+fn output(success: bool, text: String) -> ToolOutput {
     ToolOutput {
         success,
         output: json!({ "text": text }),
@@ -106,36 +114,36 @@ fn said(success: bool, text: String) -> ToolOutput {
     }
 }
 
-fn word<'a>(input: &'a Value, key: &str) -> &'a str {
+fn string<'a>(input: &'a Value, key: &str) -> &'a str {
     input[key].as_str().unwrap_or_default()
 }
 
 fn read(root: &Path, input: &Value) -> BoxFuture<'static, Result<ToolOutput>> {
-    let path = word(input, "path");
+    let path = string(input, "path");
     let done = match std::fs::read_to_string(root.join(path)) {
         _ if path.contains("..") => Err(Error::InvalidInput("path escapes sandbox".to_owned())),
-        Ok(text) => Ok(said(true, text)),
-        Err(_) => Ok(said(false, format!("read: not found: {path}"))),
+        Ok(text) => Ok(output(true, text)),
+        Err(_) => Ok(output(false, format!("read: not found: {path}"))),
     };
     Box::pin(async { done })
 }
 
 fn write(root: &Path, input: &Value) -> BoxFuture<'static, Result<ToolOutput>> {
-    let path = word(input, "path");
-    let done = match std::fs::write(root.join(path), word(input, "content")) {
-        Ok(()) => said(true, format!("wrote {path}")),
-        Err(error) => said(false, format!("write: {error}")),
+    let path = string(input, "path");
+    let done = match std::fs::write(root.join(path), string(input, "content")) {
+        Ok(()) => output(true, format!("wrote {path}")),
+        Err(error) => output(false, format!("write: {error}")),
     };
     Box::pin(async { Ok(done) })
 }
 
-/// `true` succeeds, `tail` never ends, all else fails.
+/// Simulates a shell: `true` succeeds, `tail` never ends, every other command fails.
 fn shell(_root: &Path, input: &Value) -> BoxFuture<'static, Result<ToolOutput>> {
-    let command = word(input, "command").to_owned();
+    let command = string(input, "command").to_owned();
     Box::pin(async move {
         if command.starts_with("tail") {
             std::future::pending::<()>().await;
         }
-        Ok(said(command == "true", format!("ran {command}")))
+        Ok(output(command == "true", format!("ran {command}")))
     })
 }

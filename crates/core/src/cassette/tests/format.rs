@@ -1,4 +1,4 @@
-//! The text of a cassette, pinned; and what is no cassette.
+//! The text format of cassettes, and invalid texts.
 
 use expect_test::expect;
 use proptest::prelude::*;
@@ -7,17 +7,17 @@ use super::*;
 use crate::{ErrorCode, Usage};
 
 #[test]
-fn the_text_has_one_stable_form() {
-    let mut asked = turn("List.", vec![AgentEvent::Text("a".into())]);
-    asked.options.cwd = Some("{workspace}".to_owned());
-    asked.cut = Some(Duration::from_millis(900));
-    let mut again = turn("Go on.", vec![AgentEvent::result("b")]);
-    again.resumed = true;
+fn text_format_is_stable() {
+    let mut first = turn("List.", vec![AgentEvent::Text("a".into())]);
+    first.options.cwd = Some("{workspace}".to_owned());
+    first.cut = Some(Duration::from_millis(900));
+    let mut resumed = turn("Go on.", vec![AgentEvent::result("b")]);
+    resumed.resumed = true;
     let cassette = Cassette {
         entries: vec![
-            Entry::Interaction(asked),
+            Entry::Interaction(first),
             Entry::Exchange(exchange()),
-            Entry::Interaction(again),
+            Entry::Interaction(resumed),
         ],
     };
     let text = cassette.to_jsonl().unwrap();
@@ -37,19 +37,19 @@ fn the_text_has_one_stable_form() {
 }
 
 #[test]
-fn what_is_no_cassette_is_refused_with_its_line() {
+fn invalid_cassette_is_rejected_with_line_number() {
     let check = |text: &str, problem: &str| {
         let error = Cassette::parse(text).unwrap_err().to_string();
         assert!(
             error.contains(problem),
-            "{error:?} does not say {problem:?}"
+            "{error:?} does not contain {problem:?}"
         );
     };
-    check("", "line 1: a cassette begins with {\"cassette\":1}");
-    check("{}", "line 1: a cassette begins");
+    check("", "line 1: a cassette must start with {\"cassette\":1}");
+    check("{}", "line 1: a cassette must start");
     check(
         "{\"cassette\":2}\n",
-        "line 1: the cassette has version 2, this program reads 1",
+        "line 1: unsupported cassette version 2 (expected 1)",
     );
     check("{\"cassette\":1}\n\nnope", "line 3: expected");
     check(
@@ -58,15 +58,15 @@ fn what_is_no_cassette_is_refused_with_its_line() {
     );
     check(
         "{\"cassette\":1}\n{\"type\":\"cut\",\"at\":1}",
-        "line 2: a cut belongs",
+        "line 2: a cut must be",
     );
     check(
         "{\"cassette\":1}\n{\"type\":\"chunk\",\"at\":1,\"text\":\"\"}",
-        "line 2: a chunk belongs",
+        "line 2: a chunk must follow",
     );
     check(
         "{\"cassette\":1}\n{\"type\":\"event\",\"at\":0,\"event\":{\"type\":\"Text\",\"text\":\"\"}}",
-        "line 2: an event belongs after a turn",
+        "line 2: an event must follow a turn",
     );
     let long = format!("{{\"cassette\":1}}\n{}", " ".repeat(LINE_BYTES + 1));
     check(&long, "line 2: longer than");
@@ -74,7 +74,7 @@ fn what_is_no_cassette_is_refused_with_its_line() {
 }
 
 #[test]
-fn fields_of_a_later_writer_are_ignored() {
+fn unknown_fields_are_ignored() {
     let text = concat!(
         "{\"cassette\":1,\"by\":\"later\"}\n",
         "{\"type\":\"turn\",\"session\":\"s\",\"prompt\":\"p\",\"mood\":1,\"options\":{\"mood\":2}}\n",
@@ -86,7 +86,7 @@ fn fields_of_a_later_writer_are_ignored() {
 }
 
 #[test]
-fn p12_a_line_that_is_too_long_is_not_written() {
+fn p12_too_long_line_is_not_written() {
     let cassette = Cassette::from(vec![turn(&"x".repeat(LINE_BYTES), vec![])]);
     let error = cassette.to_jsonl().unwrap_err();
     assert_eq!(error, CassetteError::LongLine { line: 2 });
@@ -121,13 +121,13 @@ fn any_event() -> impl Strategy<Value = AgentEvent> {
 
 fn any_cassette() -> impl Strategy<Value = Cassette> {
     let events = prop::collection::vec(any_event(), 0..6);
-    let asked =
+    let turns =
         (any::<String>(), events, any::<Option<u32>>()).prop_map(|(prompt, events, cut)| {
             let mut turn = turn(&prompt, events);
             turn.cut = cut.map(|ms| Duration::from_millis(ms.into()));
             Entry::Interaction(turn)
         });
-    let called =
+    let exchanges =
         (any::<String>(), prop::collection::vec(".{0,20}", 0..4)).prop_map(|(body, texts)| {
             let mut call = exchange();
             call.body = json!(body);
@@ -140,19 +140,19 @@ fn any_cassette() -> impl Strategy<Value = Cassette> {
                 .collect();
             Entry::Exchange(call)
         });
-    let entries = prop::collection::vec(prop_oneof![asked, called], 0..4);
+    let entries = prop::collection::vec(prop_oneof![turns, exchanges], 0..4);
     entries.prop_map(|entries| Cassette { entries })
 }
 
 proptest! {
     #[test]
-    fn what_is_written_is_read(cassette in any_cassette()) {
+    fn written_cassette_is_read_back(cassette in any_cassette()) {
         let text = cassette.to_jsonl().unwrap();
         prop_assert_eq!(Cassette::parse(&text).unwrap(), cassette);
     }
 
     #[test]
-    fn any_text_is_read_or_refused(text in "(\\{\"cassette\":1\\}\n)?\\PC{0,200}") {
+    fn parsing_any_text_does_not_panic(text in "(\\{\"cassette\":1\\}\n)?\\PC{0,200}") {
         let _ = Cassette::parse(&text);
     }
 }

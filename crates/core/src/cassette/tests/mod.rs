@@ -1,4 +1,4 @@
-//! The format, what is left out of it, and what comes back.
+//! Tests of the format, of normalization and of restoring.
 
 mod format;
 mod normal;
@@ -11,7 +11,7 @@ use serde_json::json;
 use super::*;
 use crate::AgentEvent;
 
-/// A turn with these events, a millisecond apart.
+/// Creates a turn with these events, one millisecond apart.
 fn turn(prompt: &str, events: Vec<AgentEvent>) -> Interaction {
     let timed = |(event, at)| TimedEvent {
         at: Duration::from_millis(at),
@@ -43,8 +43,8 @@ fn exchange() -> Exchange {
     }
 }
 
-fn normalised(places: &Substitutions, entries: Vec<Entry>) -> String {
+fn normalized(substitutions: &Substitutions, entries: Vec<Entry>) -> String {
     let mut cassette = Cassette { entries };
-    Normalizer::new(places).normalize_cassette(&mut cassette);
+    Normalizer::new(substitutions).normalize_cassette(&mut cassette);
     cassette.to_jsonl().unwrap()
 }

@@ -1,10 +1,10 @@
-//! What normalising leaves out and restoring puts back.
+//! Tests of normalizing and restoring.
 
 use proptest::prelude::*;
 
 use super::*;
 
-fn places() -> Substitutions {
+fn substitutions() -> Substitutions {
     Substitutions::new()
         .workspace("/home/me/shop")
         .home("/home/me")
@@ -12,20 +12,23 @@ fn places() -> Substitutions {
 }
 
 #[track_caller]
-fn check(places: &Substitutions, text: &str, normal: &str) {
-    assert_eq!(Normalizer::new(places).normalize_text(text), normal);
-    let mut restored = normal.to_owned();
-    places.restore_text(&mut restored);
+fn check(substitutions: &Substitutions, text: &str, normalized: &str) {
     assert_eq!(
-        Normalizer::new(places).normalize_text(&restored),
-        normal,
+        Normalizer::new(substitutions).normalize_text(text),
+        normalized
+    );
+    let mut restored = normalized.to_owned();
+    substitutions.restore_text(&mut restored);
+    assert_eq!(
+        Normalizer::new(substitutions).normalize_text(&restored),
+        normalized,
         "restored as {restored:?}"
     );
 }
 
 #[test]
-fn paths_are_found_in_every_spelling() {
-    let here = places();
+fn paths_are_found_in_every_encoding() {
+    let here = substitutions();
     check(
         &here,
         "in /home/me/shop/a.rs, not ~",
@@ -67,7 +70,7 @@ fn paths_are_found_in_every_spelling() {
 }
 
 #[test]
-fn nested_and_equal_places_have_one_answer() {
+fn nested_and_equal_paths_are_unambiguous() {
     let inside = Substitutions::new().workspace("/w").home("/w/home/");
     check(&inside, "/w/home/.rc /w/src", "{home}/.rc {workspace}/src");
     let same = Substitutions::new().workspace("/w").home("/w");
@@ -76,15 +79,15 @@ fn nested_and_equal_places_have_one_answer() {
         .workspace("/real/w")
         .workspace("/link/w");
     check(&linked, "/link/w /real/w", "{workspace} {workspace}");
-    let nowhere = Substitutions::new()
+    let ignored = Substitutions::new()
         .home("/")
         .workspace("")
         .path(LocalPath::Tmp, "tmp");
-    check(&nowhere, "/ a tmp /usr", "/ a tmp /usr");
+    check(&ignored, "/ a tmp /usr", "/ a tmp /usr");
 }
 
 #[test]
-fn odd_paths_are_found_where_they_are_escaped() {
+fn escaped_paths_are_found() {
     let odd = Substitutions::new().workspace("/tmp/my \"wörk\"");
     check(
         &odd,
@@ -112,10 +115,10 @@ fn odd_paths_are_found_where_they_are_escaped() {
 }
 
 #[test]
-fn a_restored_path_fits_its_surroundings() {
+fn restored_path_is_encoded_for_its_context() {
     let odd = Substitutions::new().workspace("/tmp/my \"w\"");
-    let check = |normal: &str, expected: &str| {
-        let mut text = normal.to_owned();
+    let check = |normalized: &str, expected: &str| {
+        let mut text = normalized.to_owned();
         odd.restore_text(&mut text);
         assert_eq!(text, expected);
     };
@@ -129,7 +132,7 @@ fn a_restored_path_fits_its_surroundings() {
 }
 
 #[test]
-fn ids_and_ports_are_numbered_as_they_appear() {
+fn ids_and_ports_are_numbered_in_order() {
     let none = Substitutions::new();
     let uuid = "7b0e1f9a-0c3d-4f7a-9a44-0123456789ab";
     check(
@@ -155,7 +158,7 @@ fn ids_and_ports_are_numbered_as_they_appear() {
         start("session-77", ""),
         start("1", ""),
     ];
-    let text = normalised(&none, vec![Entry::Interaction(turn("1", events))]);
+    let text = normalized(&none, vec![Entry::Interaction(turn("1", events))]);
     let ids: Vec<&str> = text.split("\"id\":\"").skip(1).map(|s| &s[..6]).collect();
     assert_eq!(ids, ["{id:2}", "{id:3}", "{id:2}"], "{text}");
     assert!(
@@ -165,10 +168,10 @@ fn ids_and_ports_are_numbered_as_they_appear() {
 }
 
 #[test]
-fn keys_of_objects_are_texts_too() {
+fn object_keys_are_normalized() {
     let event = AgentEvent::custom("changes", json!({ "/home/me/shop/a.rs": {"/tmp/x": 1} }));
     let mut entry = turn("p", vec![event]);
-    let text = normalised(&places(), vec![Entry::Interaction(entry.clone())]);
+    let text = normalized(&substitutions(), vec![Entry::Interaction(entry.clone())]);
     assert!(
         text.contains(r#"{"{workspace}/a.rs":{"{tmp}/x":1}}"#),
         "{text}"
@@ -189,19 +192,19 @@ fn keys_of_objects_are_texts_too() {
 }
 
 #[test]
-fn what_is_torn_between_pieces_is_found() {
-    let pieces = [
+fn values_split_between_chunks_are_found() {
+    let chunks = [
         "see /home/",
         "me/sh",
         "op/a.rs and 7b0e1f9a-0c3d-4f7a",
         "-9a44-0123456789ab",
         "Done",
     ];
-    let events = pieces
-        .map(|piece| AgentEvent::Text(piece.to_owned()))
+    let events = chunks
+        .map(|chunk| AgentEvent::Text(chunk.to_owned()))
         .to_vec();
     let mut cassette = Cassette::from(vec![turn("p", events)]);
-    Normalizer::new(&places()).normalize_cassette(&mut cassette);
+    Normalizer::new(&substitutions()).normalize_cassette(&mut cassette);
     let Some(Entry::Interaction(turn)) = cassette.entries.first() else {
         panic!("{cassette:?}")
     };
@@ -221,34 +224,34 @@ fn what_is_torn_between_pieces_is_found() {
 
 proptest! {
     #[test]
-    fn normalising_twice_changes_nothing(text in text()) {
-        let once = Normalizer::new(&places()).normalize_text(&text);
-        let twice = Normalizer::new(&places()).normalize_text(&once);
+    fn normalizing_twice_changes_nothing(text in text()) {
+        let once = Normalizer::new(&substitutions()).normalize_text(&text);
+        let twice = Normalizer::new(&substitutions()).normalize_text(&once);
         prop_assert_eq!(twice, once);
     }
 
     #[test]
-    fn normalising_pieces_twice_changes_nothing(texts in prop::collection::vec(text(), 0..5)) {
+    fn normalizing_chunks_twice_changes_nothing(texts in prop::collection::vec(text(), 0..5)) {
         let events = texts.into_iter().map(AgentEvent::Text).collect();
         let mut once = Cassette::from(vec![turn("p", events)]);
-        Normalizer::new(&places()).normalize_cassette(&mut once);
+        Normalizer::new(&substitutions()).normalize_cassette(&mut once);
         let mut twice = once.clone();
-        Normalizer::new(&places()).normalize_cassette(&mut twice);
+        Normalizer::new(&substitutions()).normalize_cassette(&mut twice);
         prop_assert_eq!(twice, once);
     }
 
     #[test]
-    fn two_places_record_the_same(text in text()) {
+    fn two_machines_record_the_same(text in text()) {
         prop_assume!(!text.contains("{home}"));
         let there = Substitutions::new().workspace("/srv/w").home("/var/root").path(LocalPath::Tmp, "/run/tmp");
-        let normal = Normalizer::new(&places()).normalize_text(&text);
-        let mut restored = normal.clone();
+        let normalized = Normalizer::new(&substitutions()).normalize_text(&text);
+        let mut restored = normalized.clone();
         there.restore_text(&mut restored);
-        prop_assert_eq!(Normalizer::new(&there).normalize_text(&restored), normal);
+        prop_assert_eq!(Normalizer::new(&there).normalize_text(&restored), normalized);
     }
 }
 
-/// Texts full of what is looked for.
+/// Generates texts with many values that are replaced.
 fn text() -> impl Strategy<Value = String> {
     let word = prop_oneof![
         prop::sample::select(vec![

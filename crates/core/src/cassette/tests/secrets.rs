@@ -1,4 +1,4 @@
-//! No secret is in a recording, however it was written.
+//! No encoding of a secret appears in a recording.
 
 use proptest::prelude::*;
 use secrecy::SecretString;
@@ -8,29 +8,29 @@ use crate::Usage;
 
 const CANARY: &str = "cAnary+9f/Zk==\"42";
 
-fn places() -> Substitutions {
+fn substitutions() -> Substitutions {
     Substitutions::new()
         .workspace("/w")
         .secret("API KEY", SecretString::from(CANARY))
 }
 
-/// The canary in the spellings that a text may have.
-fn spellings() -> Vec<String> {
+/// Returns the encodings of the canary.
+fn canary_encodings() -> Vec<String> {
     encodings::secret_encodings(CANARY)
 }
 
 #[track_caller]
-fn is_clean(text: &str) {
-    for spelling in spellings() {
-        // The file is JSON: what was in a text is escaped once more in it.
-        for form in [encodings::json(&spelling), spelling] {
+fn assert_clean(text: &str) {
+    for encoded in canary_encodings() {
+        // The file is JSON: text values are escaped once more in it.
+        for form in [encodings::json(&encoded), encoded] {
             assert!(!text.contains(&form), "{form:?} is in {text}");
         }
     }
 }
 
-/// Every kind of text that an entry has, each holding the canary.
-fn full_of(canary: &str) -> Vec<Entry> {
+/// Creates entries that contain the canary in every kind of text.
+fn entries_with(canary: &str) -> Vec<Entry> {
     let value = json!({ canary: [canary, {"k": canary}] });
     let events = vec![
         AgentEvent::Text(canary.to_owned()),
@@ -77,20 +77,20 @@ fn full_of(canary: &str) -> Vec<Entry> {
 }
 
 #[test]
-fn p19_no_field_of_a_recording_keeps_a_secret() {
-    for spelling in spellings() {
-        let text = normalised(&places(), full_of(&spelling));
-        is_clean(&text);
+fn p19_no_field_of_a_recording_contains_a_secret() {
+    for encoded in canary_encodings() {
+        let text = normalized(&substitutions(), entries_with(&encoded));
+        assert_clean(&text);
         assert!(text.contains("{secret:API_KEY}"), "{text}");
     }
 }
 
 #[test]
-fn p19_what_looks_like_a_key_is_left_out_unasked() {
-    let check = |text: &str, normal: &str| {
+fn p19_text_that_matches_a_key_pattern_is_redacted() {
+    let check = |text: &str, normalized: &str| {
         assert_eq!(
             Normalizer::new(&Substitutions::new()).normalize_text(text),
-            normal
+            normalized
         )
     };
     check("key=sk-ant-api03-0123456789abcdef!", "key={secret}!");
@@ -106,46 +106,46 @@ fn p19_what_looks_like_a_key_is_left_out_unasked() {
 }
 
 #[test]
-fn p19_debug_shows_no_secret() {
-    let places = places();
-    let shown = format!("{places:?} {:?}", Normalizer::new(&places));
-    is_clean(&shown);
+fn p19_debug_output_contains_no_secret() {
+    let substitutions = substitutions();
+    let shown = format!("{substitutions:?} {:?}", Normalizer::new(&substitutions));
+    assert_clean(&shown);
 }
 
 proptest! {
     #[test]
-    fn p19_a_torn_secret_is_found(
-        spelling in prop::sample::select(spellings()),
+    fn p19_secret_split_between_chunks_is_found(
+        encoded in prop::sample::select(canary_encodings()),
         before in "[a-z /{}]{0,8}",
         after in "[a-z /{}]{0,8}",
         cuts in prop::collection::vec(0..40_usize, 0..4),
     ) {
-        let whole = format!("{before}{spelling}{after}");
+        let whole = format!("{before}{encoded}{after}");
         let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| whole.floor_char_boundary(cut)).collect();
         cuts.sort_unstable();
         cuts.push(whole.len());
         let mut from = 0;
-        let mut pieces = Vec::new();
+        let mut events = Vec::new();
         for cut in cuts {
-            pieces.push(AgentEvent::Text(whole[from..cut].to_owned()));
-            pieces.push(AgentEvent::ToolProgress {
+            events.push(AgentEvent::Text(whole[from..cut].to_owned()));
+            events.push(AgentEvent::ToolProgress {
                 id: "t".to_owned(),
                 update: json!({ "out": &whole[from..cut] }),
             });
             from = cut;
         }
-        let mut cassette = Cassette::from(vec![turn("p", pieces)]);
-        Normalizer::new(&places()).normalize_cassette(&mut cassette);
-        let mut said = String::new();
-        let mut shown = String::new();
+        let mut cassette = Cassette::from(vec![turn("p", events)]);
+        Normalizer::new(&substitutions()).normalize_cassette(&mut cassette);
+        let mut text_out = String::new();
+        let mut progress_out = String::new();
         for timed in &cassette.interactions().next().unwrap().events {
             match &timed.event {
-                AgentEvent::Text(text) => said.push_str(text),
-                AgentEvent::ToolProgress { update, .. } => shown.push_str(update["out"].as_str().unwrap()),
+                AgentEvent::Text(text) => text_out.push_str(text),
+                AgentEvent::ToolProgress { update, .. } => progress_out.push_str(update["out"].as_str().unwrap()),
                 other => panic!("{other:?}"),
             }
         }
-        is_clean(&said);
-        is_clean(&shown);
+        assert_clean(&text_out);
+        assert_clean(&progress_out);
     }
 }

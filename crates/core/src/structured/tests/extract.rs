@@ -1,4 +1,4 @@
-//! What is an answer and what is not, as a table.
+//! Table tests of JSON extraction.
 
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
@@ -6,25 +6,25 @@ use serde_json::{Map, Value, json};
 
 use super::super::extract::extract;
 
-/// The value in a text whose schema asks for an object.
+/// Checks the value in a text whose schema requires an object.
 #[track_caller]
 fn found(text: &str, value: Value) {
     assert_eq!(extract(text, false).unwrap(), value, "{text}");
 }
 
-/// The value in a text whose schema also lets an array through.
+/// Checks the value in a text whose schema also accepts an array.
 #[track_caller]
 fn found_array(text: &str, value: Value) {
     assert_eq!(extract(text, true).unwrap(), value, "{text}");
 }
 
 #[track_caller]
-fn refused(text: &str, expected: Expect) {
+fn rejected(text: &str, expected: Expect) {
     expected.assert_eq(&extract(text, true).unwrap_err().to_string());
 }
 
 #[test]
-fn an_answer_alone() {
+fn answer_alone_is_parsed() {
     found(r#"{"a": 1}"#, json!({ "a": 1 }));
     found(" \n{}\n ", json!({}));
     found("\u{feff}{\"a\": 1}", json!({ "a": 1 }));
@@ -43,12 +43,12 @@ fn an_answer_alone() {
         json!({ "big": u64::MAX, "small": -0.0015 }),
     );
     found("42", json!(42));
-    // The value is what it is; the schema then says that no array was asked for.
+    // The array is extracted. Validation then reports that the schema requires an object.
     found(r#"[{"a": 1}]"#, json!([{ "a": 1 }]));
 }
 
 #[test]
-fn an_answer_in_a_fence() {
+fn answer_in_code_fence_is_found() {
     found("```json\n{\"a\": 1}\n```", json!({ "a": 1 }));
     found("```\n{\"a\": 1}\n```", json!({ "a": 1 }));
     found("~~~json\n{\"a\": 1}\n~~~", json!({ "a": 1 }));
@@ -66,7 +66,7 @@ fn an_answer_in_a_fence() {
 }
 
 #[test]
-fn an_answer_in_prose() {
+fn answer_in_prose_is_found() {
     found(r#"The answer is {"a": 1}."#, json!({ "a": 1 }));
     found(r#"{"a": 1} I hope that helps."#, json!({ "a": 1 }));
     found(
@@ -79,7 +79,7 @@ fn an_answer_in_prose() {
 }
 
 #[test]
-fn an_array_where_one_is_asked_for() {
+fn array_is_found_if_allowed() {
     found_array("[1, 2]", json!([1, 2]));
     found_array("Sure: [\"a\", \"b\"].", json!(["a", "b"]));
     found_array(
@@ -90,7 +90,7 @@ fn an_array_where_one_is_asked_for() {
 }
 
 #[test]
-fn trailing_commas_are_mended() {
+fn trailing_commas_are_removed() {
     found(r#"{"a": 1,}"#, json!({ "a": 1 }));
     found("{\"a\": [1, 2,\n],\n}", json!({ "a": [1, 2] }));
     found(
@@ -104,83 +104,88 @@ fn trailing_commas_are_mended() {
 }
 
 #[test]
-fn no_json_is_said_to_be_none() {
-    refused("", expect![[r#"the answer holds no JSON: """#]]);
-    refused(
+fn text_without_json_is_rejected() {
+    rejected("", expect![[r#"the answer contains no JSON: """#]]);
+    rejected(
         "I cannot do that.",
-        expect![[r#"the answer holds no JSON: "I cannot do that.""#]],
+        expect![[r#"the answer contains no JSON: "I cannot do that.""#]],
     );
-    refused(
+    rejected(
         "{'a': {\"b\": 1}}",
-        expect![[r#"the answer holds no JSON: "{'a': {\"b\": 1}}""#]],
+        expect![[r#"the answer contains no JSON: "{'a': {\"b\": 1}}""#]],
     );
-    refused("{a: 1}", expect![[r#"the answer holds no JSON: "{a: 1}""#]]);
-    refused(
+    rejected(
+        "{a: 1}",
+        expect![[r#"the answer contains no JSON: "{a: 1}""#]],
+    );
+    rejected(
         "{ // the part {\"b\": 1}\n \"a\": {\"b\": 1} }",
-        expect![[r#"the answer holds no JSON: "{ // the part {\"b\": 1}\n \"a\": {\"b\": 1} }""#]],
+        expect![[
+            r#"the answer contains no JSON: "{ // the part {\"b\": 1}\n \"a\": {\"b\": 1} }""#
+        ]],
     );
     let long = extract(&"no ".repeat(1000), false).unwrap_err().to_string();
     assert!(long.len() < 300 && long.contains('…'), "{long}");
 }
 
 #[test]
-fn what_only_looks_like_json_is_not_mended() {
-    // Cut at the token limit: neither closed for the agent nor searched for a part that is whole.
-    refused(
+fn invalid_json_is_not_repaired() {
+    // Truncated at the token limit: it is neither completed nor searched for a complete part.
+    rejected(
         r#"{"a": {"b": 1}, "c": [1, 2"#,
         expect![[
             r#"the answer is not valid JSON (EOF while parsing a list at line 1 column 26): "{\"a\": {\"b\": 1}, \"c\": [1, 2""#
         ]],
     );
-    refused(
+    rejected(
         r#"[{"a": 1}, {"a": 2"#,
         expect![[
             r#"the answer is not valid JSON (EOF while parsing an object at line 1 column 18): "[{\"a\": 1}, {\"a\": 2""#
         ]],
     );
-    refused(
+    rejected(
         "{\"a\": 1 /* one */}",
         expect![[
             r#"the answer is not valid JSON (expected `,` or `}` at line 1 column 9): "{\"a\": 1 /* one */}""#
         ]],
     );
-    refused(
+    rejected(
         r#"{"a": NaN}"#,
         expect![[
             r#"the answer is not valid JSON (expected value at line 1 column 7): "{\"a\": NaN}""#
         ]],
     );
-    refused(
+    rejected(
         r#"{"a": 1e999}"#,
         expect![[
             r#"the answer is not valid JSON (number out of range at line 1 column 11): "{\"a\": 1e999}""#
         ]],
     );
-    refused(
+    rejected(
         r#"{"a": 1, "b": 2, "a": 3}"#,
         expect![[
-            r#"the answer is not valid JSON (the key "a" stands twice at line 1 column 20): "{\"a\": 1, \"b\": 2, \"a\": 3}""#
+            r#"the answer is not valid JSON (duplicate key "a" at line 1 column 20): "{\"a\": 1, \"b\": 2, \"a\": 3}""#
         ]],
     );
-    refused(
+    rejected(
         "{\"a\": [1}, 2]",
         expect![[
             r#"the answer is not valid JSON (expected `,` or `]` at line 1 column 9): "{\"a\": [1}, 2]""#
         ]],
     );
-    refused(
+    rejected(
         r#"{"a": [1,,]}"#,
         expect![[
             r#"the answer is not valid JSON (trailing comma at line 1 column 10): "{\"a\": [1,,]}""#
         ]],
     );
-    refused(
+    rejected(
         "{\"a\": \"two\nlines\"}",
         expect![[
             r#"the answer is not valid JSON (control character (\u0000-\u001F) found while parsing a string at line 2 column 0): "{\"a\": \"two\nlines\"}""#
         ]],
     );
-    refused(
+    rejected(
         r#"{"a": "\ud800"}"#,
         expect![[
             r#"the answer is not valid JSON (unexpected end of hex escape at line 1 column 14): "{\"a\": \"\\ud800\"}""#
@@ -189,26 +194,26 @@ fn what_only_looks_like_json_is_not_mended() {
 }
 
 #[test]
-fn two_values_are_one_too_many() {
-    refused(
+fn two_values_are_rejected() {
+    rejected(
         "{\"a\": 1}\n{\"a\": 2}",
-        expect![[r#"the answer holds two JSON values: "{\"a\": 1}" and "{\"a\": 2}""#]],
+        expect![[r#"the answer contains two JSON values: "{\"a\": 1}" and "{\"a\": 2}""#]],
     );
-    refused(
+    rejected(
         "Not {\"a\": 1} but\n```json\n{\"a\": 2}\n```",
-        expect![[r#"the answer holds two JSON values: "{\"a\": 1}" and "{\"a\": 2}""#]],
+        expect![[r#"the answer contains two JSON values: "{\"a\": 1}" and "{\"a\": 2}""#]],
     );
-    // One of them is broken: the other may be the example.
-    refused(
+    // One value is invalid, but the other one may be an example.
+    rejected(
         r#"{"a": 1 // no
         } as in {"a": 2}"#,
         expect![[
-            r#"the answer holds two JSON values: "{\"a\": 1 // no\n        }" and "{\"a\": 2}""#
+            r#"the answer contains two JSON values: "{\"a\": 1 // no\n        }" and "{\"a\": 2}""#
         ]],
     );
-    refused(
+    rejected(
         r#"{"a": 1} {"a": "#,
-        expect![[r#"the answer holds two JSON values: "{\"a\": 1}" and "{\"a\":""#]],
+        expect![[r#"the answer contains two JSON values: "{\"a\": 1}" and "{\"a\":""#]],
     );
 }
 
@@ -233,7 +238,7 @@ fn any_object() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn an_object_comes_back_whatever_stands_around_it(
+    fn object_is_extracted_from_any_surrounding_text(
         object in any_object(),
         before in r"[^{}\[\]`~]{0,40}",
         after in r"[^{}\[\]`~]{0,40}",

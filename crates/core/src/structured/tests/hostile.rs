@@ -1,4 +1,4 @@
-//! Texts that are made to hurt.
+//! Extraction from hostile text.
 
 use proptest::prelude::*;
 
@@ -6,21 +6,21 @@ use super::super::extract::extract;
 
 proptest! {
     #[test]
-    fn no_text_does_harm(text in any::<String>(), arrays in any::<bool>()) {
+    fn arbitrary_text_does_not_panic(text in any::<String>(), arrays in any::<bool>()) {
         let _ = extract(&text, arrays);
     }
 
     #[test]
-    fn no_heap_of_brackets_does_harm(text in r#"[{}\[\]",:\\ax1 \n`]{0,300}"#, arrays in any::<bool>()) {
+    fn random_brackets_do_not_panic(text in r#"[{}\[\]",:\\ax1 \n`]{0,300}"#, arrays in any::<bool>()) {
         let _ = extract(&text, arrays);
     }
 }
 
-/// Twice the text takes about twice as long; if it took its square, these would run for minutes.
+/// The run time must be about linear in the length of the text. With quadratic time this would take minutes.
 #[test]
-fn work_grows_with_the_text_and_not_with_its_square() {
+fn extraction_time_is_linear() {
     const LENGTH: usize = 128 << 10;
-    let pieces = [
+    let patterns = [
         "{",
         "[",
         "{x",
@@ -42,8 +42,8 @@ fn work_grows_with_the_text_and_not_with_its_square() {
         "`",
         "```\n{",
     ];
-    for piece in pieces {
-        let text = piece.repeat(LENGTH / piece.len());
+    for pattern in patterns {
+        let text = pattern.repeat(LENGTH / pattern.len());
         for arrays in [false, true] {
             let _ = extract(&text, arrays);
         }

@@ -1,4 +1,4 @@
-//! The finding of answers, by table and by property.
+//! Tests of JSON extraction.
 
 mod extract;
 mod hostile;

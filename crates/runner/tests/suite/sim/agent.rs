@@ -1,4 +1,4 @@
-//! An agent that does in each turn what a script says.
+//! An agent that follows a script, one action per turn.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,48 +15,48 @@ use windlass_core::{
     SessionOptions, Usage, ready_events,
 };
 
-use super::place::{GOOD, Repo};
+use super::repo::{GOOD, Repo};
 
-/// What the agent does in one turn.
+/// Action of the agent in one turn.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Act {
-    /// Writes this text, by itself or by giving the file back.
+pub(crate) enum Action {
+    /// Writes this text, with tools or by returning the file.
     Write(&'static str),
-    /// Says that it is done, and is not.
-    Nothing,
+    /// Finishes without a change.
+    NoChange,
     /// Answers with this text.
-    Say(&'static str),
-    /// Fails; trying again may help or not.
+    Answer(&'static str),
+    /// Fails, with an error that is recoverable or not.
     Fail { recoverable: bool },
-    /// Is told to come back later.
-    Limited,
-    /// Asks whether it may write the text that passes, and waits for the answer.
-    Ask,
-    /// Says nothing more until it is cancelled.
+    /// Fails because the provider limits the rate.
+    RateLimited,
+    /// Requests permission to write the text that passes, and waits for the decision.
+    RequestPermission,
+    /// Emits no more events until it is cancelled.
     Hang,
     /// Panics.
     Panic,
-    /// Ends without a word.
-    Vanish,
-    /// Has lost the session.
-    Orphan,
+    /// Ends without a terminal event.
+    EndWithoutResult,
+    /// Reports that the session is invalid.
+    LoseSession,
 }
 
-/// Decides what the agent does, given how many turns it has had.
-pub(crate) type Script = Arc<dyn Fn(usize) -> Act + Send + Sync>;
+/// Returns the action for a turn, by the number of earlier turns.
+pub(crate) type Script = Arc<dyn Fn(usize) -> Action + Send + Sync>;
 
 /// The agent.
 pub(crate) struct SimAgent {
     repo: Arc<Repo>,
     script: Script,
-    /// Whether it edits by itself.
+    /// The agent edits with tools.
     tools: bool,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<AgentState>>,
 }
 
-/// What was asked of it.
+/// Prompts and sessions of the agent.
 #[derive(Debug, Default)]
-pub(crate) struct State {
+pub(crate) struct AgentState {
     pub(crate) prompts: Vec<String>,
     sessions: HashMap<SessionId, (PathBuf, SessionApprover)>,
 }
@@ -66,7 +66,7 @@ impl SimAgent {
         repo: &Arc<Repo>,
         script: Script,
         tools: bool,
-        state: &Arc<Mutex<State>>,
+        state: &Arc<Mutex<AgentState>>,
     ) -> AgentHandle {
         let agent = Self {
             repo: Arc::clone(repo),
@@ -77,8 +77,8 @@ impl SimAgent {
         AgentHandle::wrap(agent).with_clock(Arc::clone(&repo.clock))
     }
 
-    /// What the turn ends with.
-    fn act(&self, act: Act, root: &Path) -> Vec<AgentEvent> {
+    /// Performs an action and returns the events of the turn.
+    fn perform(&self, action: Action, root: &Path) -> Vec<AgentEvent> {
         let end = |text: String| AgentEvent::Result {
             text,
             usage: Some(Usage {
@@ -89,28 +89,28 @@ impl SimAgent {
             }),
             metadata: serde_json::Value::Null,
         };
-        match act {
-            Act::Write(text) if self.tools => {
+        match action {
+            Action::Write(text) if self.tools => {
                 self.repo.write(root, text);
                 vec![
                     AgentEvent::Text("done".to_owned()),
                     end(format!("wrote {text}")),
                 ]
             }
-            Act::Write(text) => {
+            Action::Write(text) => {
                 let path = if text == "outside" {
                     "../x"
                 } else {
                     "src/lib.rs"
                 };
                 let files = json!([{ "path": path, "content": text, "action": "modify" }]);
-                let said = json!({ "files": files, "explanation": format!("wrote {text}") });
-                let mended = json!({
+                let generated = json!({ "files": files, "explanation": format!("wrote {text}") });
+                let correction = json!({
                     "files": files,
                     "error_analysis": "it was wrong",
                     "fix_description": format!("wrote {text}"),
                 });
-                let corrects = self
+                let is_correction = self
                     .state
                     .lock()
                     .unwrap()
@@ -118,31 +118,32 @@ impl SimAgent {
                     .last()
                     .unwrap()
                     .contains("error_analysis");
-                vec![end(if corrects { mended } else { said }.to_string())]
+                let answer = if is_correction { correction } else { generated };
+                vec![end(answer.to_string())]
             }
-            Act::Nothing if self.tools => vec![end("all is well already".to_owned())],
-            Act::Nothing => {
+            Action::NoChange if self.tools => vec![end("no change is needed".to_owned())],
+            Action::NoChange => {
                 vec![end(
-                    json!({ "files": [], "explanation": "all is well already" }).to_string(),
+                    json!({ "files": [], "explanation": "no change is needed" }).to_string(),
                 )]
             }
-            Act::Say(text) => vec![end(text.to_owned())],
-            Act::Fail { recoverable } => vec![AgentEvent::Error {
+            Action::Answer(text) => vec![end(text.to_owned())],
+            Action::Fail { recoverable } => vec![AgentEvent::Error {
                 code: ErrorCode::BackendError,
                 message: "the model is overloaded".to_owned(),
                 recoverable,
             }],
-            Act::Limited => vec![AgentEvent::Error {
+            Action::RateLimited => vec![AgentEvent::Error {
                 code: ErrorCode::RateLimited,
                 message: "too many requests".to_owned(),
                 recoverable: true,
             }],
-            Act::Ask => vec![end("asked first".to_owned())],
-            Act::Orphan => vec![AgentEvent::SessionInvalid {
-                reason: "never heard of it".to_owned(),
+            Action::RequestPermission => vec![end("asked first".to_owned())],
+            Action::LoseSession => vec![AgentEvent::SessionInvalid {
+                reason: "unknown session".to_owned(),
             }],
-            Act::Panic => panic!("a bug in the backend"),
-            Act::Hang | Act::Vanish => Vec::new(),
+            Action::Panic => panic!("a bug in the backend"),
+            Action::Hang | Action::EndWithoutResult => Vec::new(),
         }
     }
 }
@@ -174,7 +175,7 @@ impl AgentBackend for SimAgent {
         _: &'a SessionId,
         _: SessionOptions,
     ) -> BoxFuture<'a, Result<()>> {
-        Box::pin(async { Err(Error::InvalidInput("not this one".to_owned())) })
+        Box::pin(async { Err(Error::InvalidInput("sessions cannot be resumed".to_owned())) })
     }
 
     fn prompt<'a>(
@@ -188,19 +189,21 @@ impl AgentBackend for SimAgent {
                 state.prompts.push(prompt.text);
                 (state.sessions[id].clone(), state.prompts.len() - 1)
             };
-            let act = (self.script)(turn);
-            if act == Act::Ask {
-                let asked = approver.0.unwrap().decide(question()).await;
-                if asked.as_deref() == Some("yes") {
+            let action = (self.script)(turn);
+            if action == Action::RequestPermission {
+                let decision = approver.0.unwrap().decide(permission_request()).await;
+                if decision.as_deref() == Some("yes") {
                     self.repo.write(&root, GOOD);
                 }
             }
-            let seconds = Duration::from_micros(u64::from(self.repo.faults.below(40_000_000)));
-            self.repo.clock.sleep(seconds).await;
-            let said = ready_events(self.act(act, &root));
-            Ok(match act {
-                Act::Hang => Box::pin(said.chain(stream::pending::<BackendEvent>())) as EventStream,
-                _ => said,
+            let duration = Duration::from_micros(u64::from(self.repo.faults.below(40_000_000)));
+            self.repo.clock.sleep(duration).await;
+            let events = ready_events(self.perform(action, &root));
+            Ok(match action {
+                Action::Hang => {
+                    Box::pin(events.chain(stream::pending::<BackendEvent>())) as EventStream
+                }
+                _ => events,
             })
         })
     }
@@ -210,7 +213,7 @@ impl AgentBackend for SimAgent {
     }
 }
 
-fn question() -> PermissionRequest {
+fn permission_request() -> PermissionRequest {
     PermissionRequest {
         id: "1".to_owned(),
         agent: "scripted".to_owned(),

@@ -1,19 +1,19 @@
-//! What must hold of every life, whatever happened in it.
+//! Invariants of every simulated run.
 
 use std::collections::BTreeMap;
 
 use windlass_core::task::{Answer, Broadcast, TaskId, TaskStatus};
 use windlass_runner::branch_name;
 
-use super::place::{GOOD, WEAK};
-use super::world::World;
+use super::harness::Harness;
+use super::repo::{GOOD, WEAK};
 
-/// Whether nothing more will happen by itself.
-pub(crate) fn all_quiet(world: &World) -> bool {
-    let memory = world.store.look();
+/// Returns `true` if no task will change without a person.
+pub(crate) fn all_quiet(harness: &Harness) -> bool {
+    let memory = harness.store.memory();
     let mut tasks = memory.rows.values().map(|row| &row.task);
     tasks.all(|task| {
-        // A task that waits for a blocked one waits for a person, as that one does.
+        // A task that depends on a blocked one waits for a person too.
         let waits = task.status == TaskStatus::Pending
             && task.dependencies.iter().any(|on| {
                 let on = memory.rows[on].task.status;
@@ -23,9 +23,9 @@ pub(crate) fn all_quiet(world: &World) -> bool {
     })
 }
 
-/// How every task stands.
-pub(crate) fn statuses(world: &World) -> Vec<String> {
-    let memory = world.store.look();
+/// Describes the state of every task.
+pub(crate) fn statuses(harness: &Harness) -> Vec<String> {
+    let memory = harness.store.memory();
     let rows = memory.rows.values();
     rows.map(|row| {
         format!(
@@ -36,10 +36,10 @@ pub(crate) fn statuses(world: &World) -> Vec<String> {
     .collect()
 }
 
-/// Lets a person answer one of the open questions.
-pub(crate) fn answer_one(world: &World, dice: &mut fastrand::Rng) {
-    let now = world.store.now();
-    let mut memory = world.store.look();
+/// Answers one of the open questions.
+pub(crate) fn answer_one(harness: &Harness, rng: &mut fastrand::Rng) {
+    let now = harness.store.now();
+    let mut memory = harness.store.memory();
     let mut open: Vec<_> = memory
         .blockers
         .iter_mut()
@@ -48,7 +48,7 @@ pub(crate) fn answer_one(world: &World, dice: &mut fastrand::Rng) {
     if open.is_empty() {
         return;
     }
-    let at = dice.usize(0..open.len());
+    let at = rng.usize(0..open.len());
     let text = "try harder".to_owned();
     open[at].answer = Some(Answer { text, at: now.wall });
     let task = open[at].task_id;
@@ -57,18 +57,18 @@ pub(crate) fn answer_one(world: &World, dice: &mut fastrand::Rng) {
     }
 }
 
-/// Everything at once.
-pub(crate) fn all(world: &World) {
-    one_end(world);
-    published_once(world);
-    proven(world);
-    bounded(world);
-    told_in_order(world);
+/// Checks all invariants.
+pub(crate) fn all(harness: &Harness) {
+    check_one_end(harness);
+    check_published_once(harness);
+    check_proofs(harness);
+    check_limits(harness);
+    check_event_order(harness);
 }
 
-/// What has ended stays ended.
-fn one_end(world: &World) {
-    let memory = world.store.look();
+/// A finished task stays finished.
+fn check_one_end(harness: &Harness) {
+    let memory = harness.store.memory();
     let mut ends: BTreeMap<TaskId, TaskStatus> = BTreeMap::new();
     for (task, status) in &memory.history {
         assert_eq!(
@@ -82,10 +82,10 @@ fn one_end(world: &World) {
     }
 }
 
-/// No branch was moved twice, and each holds a change of its own task.
-fn published_once(world: &World) {
-    let published = world.repo.published.lock().unwrap();
-    let commits = world.repo.commits.lock().unwrap();
+/// No branch was published twice, and each has the change of its own task.
+fn check_published_once(harness: &Harness) {
+    let published = harness.repo.published.lock().unwrap();
+    let commits = harness.repo.commits.lock().unwrap();
     let mut seen = BTreeMap::new();
     for (branch, commit) in published.iter() {
         if let Some(first) = seen.insert(branch, commit) {
@@ -104,9 +104,9 @@ fn published_once(world: &World) {
     }
 }
 
-/// Nothing is completed without a proof, and each proof is of what is on the branch.
-fn proven(world: &World) {
-    let memory = world.store.look();
+/// Every completed task has a proof of the commit on its branch.
+fn check_proofs(harness: &Harness) {
+    let memory = harness.store.memory();
     for row in memory.rows.values() {
         let task = &row.task;
         assert_eq!(
@@ -117,7 +117,7 @@ fn proven(world: &World) {
             continue;
         }
         let proof = row.proof.as_ref().expect("completed without a proof");
-        let branches = world.repo.branches.lock().unwrap();
+        let branches = harness.repo.branches.lock().unwrap();
         assert_eq!(
             branches.get(&branch_name(task.id)),
             Some(&proof.commit),
@@ -129,14 +129,14 @@ fn proven(world: &World) {
         assert_eq!(
             weak,
             !proof.warnings.is_empty(),
-            "weakened tests must be told"
+            "weakened tests must be reported"
         );
     }
 }
 
-/// No task is tried more often than it may be, and no record is older than the one before it.
-fn bounded(world: &World) {
-    let memory = world.store.look();
+/// No task has more attempts than allowed, and no record is older than the one before it.
+fn check_limits(harness: &Harness) {
+    let memory = harness.store.memory();
     for row in memory.rows.values() {
         assert!(row.used <= row.task.max_attempts, "task {}", row.task.id);
         let numbers: Vec<u32> = row.tests.iter().map(|(number, _)| *number).collect();
@@ -147,15 +147,15 @@ fn bounded(world: &World) {
                 .iter()
                 .filter(|(of, _)| of == number)
                 .count();
-            // An answer that was lost may double a row.
+            // A lost reply may duplicate a row.
             assert!(rounds <= 2 * 3, "{rounds} rounds in one attempt");
         }
     }
 }
 
-/// An agent's events stand in the log in their order and without gaps, however often a batch was written again.
-fn told_in_order(world: &World) {
-    let memory = world.store.look();
+/// The log has an agent's events in order and without gaps, even if batches were written repeatedly.
+fn check_event_order(harness: &Harness) {
+    let memory = harness.store.memory();
     let mut last = BTreeMap::new();
     for event in &memory.events {
         if let Broadcast::AgentEvent {

@@ -1,4 +1,4 @@
-//! Time that passes as soon as nobody has anything else to do: tokio's own, paused.
+//! Simulated time: tokio's paused clock, which advances when all tasks are idle.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use tokio::time::Instant;
 use windlass_core::{Clock, Timestamp};
 
-/// A clock over paused time, whose wall may jump.
+/// A clock on paused time. Its wall clock can jump.
 #[derive(Debug)]
 pub(crate) struct SimClock {
     start: Instant,
@@ -15,7 +15,7 @@ pub(crate) struct SimClock {
 }
 
 impl SimClock {
-    /// Must be made inside a paused runtime.
+    /// Creates the clock. Must be called in a paused runtime.
     pub(crate) fn new() -> Self {
         Self {
             start: Instant::now(),
@@ -23,7 +23,7 @@ impl SimClock {
         }
     }
 
-    /// Lets the wall clock jump either way.
+    /// Moves the wall clock forward or back.
     pub(crate) fn jump(&self, seconds: i64) {
         self.wall.fetch_add(seconds * 1000, Ordering::Relaxed);
     }

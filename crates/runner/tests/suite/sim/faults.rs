@@ -1,82 +1,82 @@
-//! What goes wrong, decided by one seed.
+//! Injected faults, chosen by one seed.
 
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// How likely faults are, and the chance that decides.
+/// Fault rates and the random number generator.
 #[derive(Debug)]
 pub(crate) struct Faults {
-    dice: Mutex<fastrand::Rng>,
+    rng: Mutex<fastrand::Rng>,
     rates: Mutex<Rates>,
 }
 
-/// In a thousand calls.
+/// Faults per thousand calls.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Rates {
-    /// Fail and change nothing.
-    pub(crate) refused: u32,
-    /// Are done, and the answer is lost.
+    /// The call fails and changes nothing.
+    pub(crate) rejected: u32,
+    /// The call succeeds, but the reply is lost.
     pub(crate) lost: u32,
-    /// Take long.
+    /// The call takes long.
     pub(crate) slow: u32,
-    /// The store is away.
-    pub(crate) away: bool,
+    /// All calls fail.
+    pub(crate) unavailable: bool,
 }
 
-/// What will become of one call.
+/// The outcome of one call.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Fate {
+pub(crate) struct CallOutcome {
     pub(crate) before: Duration,
     pub(crate) after: Duration,
-    pub(crate) refused: bool,
+    pub(crate) rejected: bool,
     pub(crate) lost: bool,
 }
 
 impl Faults {
     pub(crate) fn new(seed: u64, rates: Rates) -> Self {
         Self {
-            dice: Mutex::new(fastrand::Rng::with_seed(seed)),
+            rng: Mutex::new(fastrand::Rng::with_seed(seed)),
             rates: Mutex::new(rates),
         }
     }
 
-    /// Changes what goes wrong from now on.
+    /// Changes the fault rates.
     pub(crate) fn set(&self, change: impl FnOnce(&mut Rates)) {
         change(&mut self.rates.lock().unwrap());
     }
 
-    /// What will become of the next call.
-    pub(crate) fn fate(&self) -> Fate {
+    /// Returns the outcome of the next call.
+    pub(crate) fn next_outcome(&self) -> CallOutcome {
         let rates = *self.rates.lock().unwrap();
-        let mut dice = self.dice.lock().unwrap();
+        let mut rng = self.rng.lock().unwrap();
         let mut pause = |slow: bool| {
-            // Odd fractions, so that two things seldom happen at the very same time.
+            // Microseconds, so that two things seldom happen at exactly the same time.
             let micros = if slow {
-                dice.u64(1..9_000_000)
+                rng.u64(1..9_000_000)
             } else {
-                dice.u64(1..20_000)
+                rng.u64(1..20_000)
             };
             Duration::from_micros(micros)
         };
         let (before, after) = (pause(false), pause(false));
-        let slow = dice.u32(0..1000) < rates.slow;
+        let slow = rng.u32(0..1000) < rates.slow;
         let before = if slow {
-            Duration::from_micros(dice.u64(1..9_000_000))
+            Duration::from_micros(rng.u64(1..9_000_000))
         } else {
             before
         };
-        let refused = rates.away || dice.u32(0..1000) < rates.refused;
-        let lost = !refused && dice.u32(0..1000) < rates.lost;
-        Fate {
+        let rejected = rates.unavailable || rng.u32(0..1000) < rates.rejected;
+        let lost = !rejected && rng.u32(0..1000) < rates.lost;
+        CallOutcome {
             before,
             after,
-            refused,
+            rejected,
             lost,
         }
     }
 
-    /// A number below this one.
+    /// Returns a random number below `end`.
     pub(crate) fn below(&self, end: u32) -> u32 {
-        self.dice.lock().unwrap().u32(0..end)
+        self.rng.lock().unwrap().u32(0..end)
     }
 }

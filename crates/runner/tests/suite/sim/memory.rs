@@ -1,6 +1,6 @@
-//! What a store of tasks is, without storage: the reference that real ones are held against.
+//! An in-memory task store: the reference that real stores are compared with.
 //!
-//! Every rule stands here once, in the plainest way: order of claims, leases, fences, dependencies, endings.
+//! Every rule is here once, in its simplest form: claim order, leases, fencing, dependencies, outcomes.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use windlass_core::task::{
 };
 use windlass_core::{Timestamp, TraceNode, Usage};
 
-/// All that is stored.
+/// The stored data.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     pub(crate) rows: BTreeMap<TaskId, Row>,
@@ -22,20 +22,20 @@ pub(crate) struct Memory {
     pub(crate) approvals: Vec<Approval>,
     pub(crate) events: Vec<LoggedEvent>,
     pub(crate) traces: BTreeMap<String, (Option<TaskId>, TraceNode)>,
-    /// Every change of status, in order.
+    /// Every status change, in order.
     pub(crate) history: Vec<(TaskId, TaskStatus)>,
 }
 
-/// One task and what belongs to it.
+/// A task and its records.
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) task: Task,
-    /// Until when the attempt under way has the task, by the store's clock.
+    /// When the lease of the running attempt expires, by the store's clock.
     pub(crate) lease: Option<Duration>,
     pub(crate) cancel: bool,
-    /// The attempts that count against its limit: those given back do not.
+    /// Number of attempts that count towards the limit; released attempts do not count.
     pub(crate) used: u32,
-    /// What attempts were about to publish that went silent, or may yet.
+    /// Publish intents of attempts that are running or were lost.
     pub(crate) intents: BTreeMap<u32, String>,
     pub(crate) ended: Option<(AttemptRef, Outcome)>,
     pub(crate) proof: Option<Proof>,
@@ -43,7 +43,7 @@ pub(crate) struct Row {
     pub(crate) corrections: Vec<(u32, Correction)>,
 }
 
-/// The store's own time: the one that leases are judged by, and the one that people read.
+/// The store's time: the monotonic time for leases, and the wall clock for display.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Now {
     pub(crate) steady: Duration,
@@ -56,7 +56,7 @@ impl Memory {
         row.ok_or_else(|| StoreError::not_found("task", id))
     }
 
-    /// The task, if it is still this attempt's.
+    /// Returns the task if this attempt still holds it.
     pub(crate) fn fenced(&mut self, attempt: AttemptRef) -> StoreResult<&mut Row> {
         let row = self.row(attempt.task)?;
         let is_ours =
@@ -68,8 +68,8 @@ impl Memory {
         }
     }
 
-    /// Puts a task where it belongs, and tells the watchers.
-    fn put(&mut self, id: TaskId, status: TaskStatus, agent_id: &str, now: Now) {
+    /// Sets the status of a task and appends the event.
+    fn set_status(&mut self, id: TaskId, status: TaskStatus, agent_id: &str, now: Now) {
         let Some(row) = self.rows.get_mut(&id) else {
             return;
         };
@@ -86,13 +86,13 @@ impl Memory {
             agent_id: agent_id.to_owned(),
         };
         self.history.push((id, status));
-        self.tell(message, now);
+        self.append_event(message, now);
         if matches!(status, TaskStatus::Failed | TaskStatus::Cancelled) {
-            self.block_dependants(id, status, now);
+            self.block_dependents(id, status, now);
         }
     }
 
-    pub(crate) fn tell(&mut self, message: Broadcast, now: Now) -> u64 {
+    pub(crate) fn append_event(&mut self, message: Broadcast, now: Now) -> u64 {
         let seq = self.events.len() as u64 + 1;
         self.events.push(LoggedEvent {
             seq,
@@ -102,7 +102,7 @@ impl Memory {
         seq
     }
 
-    fn block_dependants(&mut self, id: TaskId, status: TaskStatus, now: Now) {
+    fn block_dependents(&mut self, id: TaskId, status: TaskStatus, now: Now) {
         let waiting: Vec<TaskId> = self
             .rows
             .values()
@@ -114,7 +114,7 @@ impl Memory {
             if let Some(row) = self.rows.get_mut(&waiting) {
                 row.task.output = Some(format!("task {id} is {status}"));
             }
-            self.put(waiting, TaskStatus::Blocked, "worker", now);
+            self.set_status(waiting, TaskStatus::Blocked, "worker", now);
         }
     }
 
@@ -131,15 +131,16 @@ impl Memory {
             if dependencies.iter().any(|on| *on >= id) {
                 return Err(StoreError::Refused("a cycle".to_owned()));
             }
-            let task = fresh(id, new, dependencies, now);
+            let task = new_task(id, new, dependencies, now);
             self.rows.insert(id, Row::new(task.clone()));
-            self.put(id, TaskStatus::Pending, "worker", now);
+            self.set_status(id, TaskStatus::Pending, "worker", now);
             added.push(Enqueued { task, fresh: true });
         }
         Ok(added)
     }
 
-    /// Highest priority, lowest step, lowest number, all dependencies completed.
+    /// Claims the task with the highest priority, then lowest step, then lowest id, among those whose
+    /// dependencies are completed.
     pub(crate) fn claim(&mut self, claim: &Claim, now: Now) -> Option<Claimed> {
         let mut ready: Vec<&Task> = self
             .rows
@@ -158,7 +159,7 @@ impl Memory {
         row.used += 1;
         row.lease = Some(now.steady + claim.lease);
         let agent_id = row.task.kind.agent_id();
-        self.put(id, TaskStatus::InProgress, agent_id, now);
+        self.set_status(id, TaskStatus::InProgress, agent_id, now);
         let task = self.rows.get(&id)?.task.clone();
         let attempt = AttemptRef {
             task: id,
@@ -180,9 +181,10 @@ impl Memory {
     ) -> StoreResult<LeaseStatus> {
         let row = self.fenced(attempt)?;
         row.lease = Some(now.steady + lease);
-        Ok(match row.cancel {
-            true => LeaseStatus::CancelRequested,
-            false => LeaseStatus::Held,
+        Ok(if row.cancel {
+            LeaseStatus::CancelRequested
+        } else {
+            LeaseStatus::Held
         })
     }
 
@@ -195,25 +197,26 @@ impl Memory {
         let row = self.fenced(attempt)?;
         row.used -= 1;
         row.task.usage += usage;
-        let (to, agent_id) = match row.cancel {
-            true => (TaskStatus::Cancelled, "worker"),
-            false => (TaskStatus::Pending, row.task.kind.agent_id()),
+        let (status, agent_id) = if row.cancel {
+            (TaskStatus::Cancelled, "worker")
+        } else {
+            (TaskStatus::Pending, row.task.kind.agent_id())
         };
-        self.put(attempt.task, to, agent_id, now);
+        self.set_status(attempt.task, status, agent_id, now);
         Ok(())
     }
 
-    /// Takes back what nobody renews.
-    pub(crate) fn sweep(&mut self, now: Now) -> Vec<Task> {
-        let late: Vec<TaskId> = self
+    /// Reclaims tasks with expired leases.
+    pub(crate) fn reclaim_expired(&mut self, now: Now) -> Vec<Task> {
+        let expired: Vec<TaskId> = self
             .rows
             .values()
             .filter(|row| row.lease.is_some_and(|until| until <= now.steady))
             .map(|row| row.task.id)
             .collect();
-        for id in &late {
+        for id in &expired {
             let row = self.rows.get_mut(id).unwrap();
-            let to = if row.cancel {
+            let status = if row.cancel {
                 TaskStatus::Cancelled
             } else if row.used >= row.task.max_attempts {
                 row.task.output = Some("the last attempt was lost".to_owned());
@@ -221,12 +224,15 @@ impl Memory {
             } else {
                 TaskStatus::Pending
             };
-            self.put(*id, to, "worker", now);
+            self.set_status(*id, status, "worker", now);
         }
-        late.iter().map(|id| self.rows[id].task.clone()).collect()
+        expired
+            .iter()
+            .map(|id| self.rows[id].task.clone())
+            .collect()
     }
 
-    /// Ends an attempt; said a second time in the same way, it is answered like the first.
+    /// Finishes an attempt. Repeating the call with the same outcome returns the same result.
     pub(crate) fn finish(
         &mut self,
         attempt: AttemptRef,
@@ -243,7 +249,7 @@ impl Memory {
         row.ended = Some((attempt, outcome.clone()));
         row.intents.remove(&attempt.number);
         let agent_id = row.task.kind.agent_id();
-        let to = match outcome {
+        let status = match outcome {
             Outcome::Completed {
                 proof,
                 branch,
@@ -258,9 +264,10 @@ impl Memory {
             }
             Outcome::Failed { error, again } => {
                 row.task.output = Some(error);
-                match again && row.used < row.task.max_attempts {
-                    true => TaskStatus::Pending,
-                    false => TaskStatus::Failed,
+                if again && row.used < row.task.max_attempts {
+                    TaskStatus::Pending
+                } else {
+                    TaskStatus::Failed
                 }
             }
             Outcome::Blocked { question } => {
@@ -279,7 +286,7 @@ impl Memory {
             }
             Outcome::Cancelled => TaskStatus::Cancelled,
         };
-        self.put(attempt.task, to, agent_id, now);
+        self.set_status(attempt.task, status, agent_id, now);
         Ok(self.rows[&attempt.task].task.clone())
     }
 
@@ -288,17 +295,17 @@ impl Memory {
         match row.task.status {
             TaskStatus::InProgress => row.cancel = true,
             status if status.is_final() => {}
-            _ => self.put(id, TaskStatus::Cancelled, "worker", now),
+            _ => self.set_status(id, TaskStatus::Cancelled, "worker", now),
         }
         Ok(self.rows[&id].task.clone())
     }
 
-    /// Back to pending, with its attempts given anew.
+    /// Resets a task to pending and clears its attempt count.
     pub(crate) fn reopen(&mut self, id: TaskId, now: Now) -> StoreResult<Task> {
         let row = self.row(id)?;
         row.used = 0;
         row.task.completed_at = None;
-        self.put(id, TaskStatus::Pending, "worker", now);
+        self.set_status(id, TaskStatus::Pending, "worker", now);
         Ok(self.rows[&id].task.clone())
     }
 }
@@ -319,7 +326,7 @@ impl Row {
     }
 }
 
-fn fresh(id: TaskId, new: NewTask, dependencies: Vec<TaskId>, now: Now) -> Task {
+fn new_task(id: TaskId, new: NewTask, dependencies: Vec<TaskId>, now: Now) -> Task {
     Task {
         id,
         project_id: new.project_id,

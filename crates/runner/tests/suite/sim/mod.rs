@@ -1,14 +1,14 @@
-//! A world in which a runner can be watched: its time, its store, its places and its agents are all made up, and may
-//! fail in every way that real ones do.
+//! A simulated environment for a runner: clock, store, workspace and agents are simulated and can fail in
+//! every way that real ones do.
 
 pub(crate) mod agent;
 pub(crate) mod clock;
 pub(crate) mod faults;
+pub(crate) mod harness;
 pub(crate) mod memory;
-pub(crate) mod place;
+pub(crate) mod repo;
 pub(crate) mod store;
-pub(crate) mod world;
 
 pub(crate) mod check;
-pub(crate) mod fate;
+pub(crate) mod interruption;
 mod seeds;

@@ -1,8 +1,8 @@
-//! Many lives of many workers, each from one seed.
+//! Many simulated runs of several workers, each from one seed.
 //!
-//! A seed decides everything: the tasks, what their agent does, how often the store and the repository fail, when workers
-//! crash, stand still or are told to stop, when clocks jump and when a person cancels or answers. In the end, when all
-//! has healed, every task must have come to exactly one end.
+//! A seed determines everything: the tasks, the actions of the agent, the fault rates of store and
+//! repository, when workers crash, pause or are asked to stop, when clocks jump, and when a person cancels or
+//! answers. At the end, when all faults have stopped, every task must have exactly one outcome.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -13,18 +13,18 @@ use windlass_core::Clock;
 use windlass_core::task::{Dependency, NewTask, TaskStatus};
 use windlass_runner::{AgentPoolManager, RunnerSettings, Worker};
 
-use super::agent::Act;
+use super::agent::Action;
 use super::check;
-use super::fate::{Fated, Plan};
 use super::faults::Rates;
-use super::place::{GOOD, WEAK};
-use super::world::World;
+use super::harness::Harness;
+use super::interruption::{Interrupted, Interruption};
+use super::repo::{GOOD, WEAK};
 
-/// How many lives the suite looks at.
+/// Number of simulated runs in the suite.
 const SEEDS: u64 = 1000;
-/// When everything heals.
-const HEAL: Duration = Duration::from_secs(900);
-/// When everything must have ended: whoever still waits then waits for nothing.
+/// When all faults stop.
+const FAULTS_END: Duration = Duration::from_secs(900);
+/// When everything must have ended; a task that still waits then never ends.
 const END: Duration = Duration::from_secs(3 * 3600);
 
 #[test]
@@ -47,8 +47,8 @@ fn p7_p8_p26_seeds_last_quarter() {
     quarter(3);
 }
 
-/// A fourth of all seeds, which are the same in every run. With `WINDLASS_LIFE` that one alone; with `WINDLASS_LIVES`
-/// so many in all.
+/// Runs a quarter of all seeds, which are the same in every run. `WINDLASS_LIFE` selects a single seed;
+/// `WINDLASS_LIVES` sets the total number.
 fn quarter(which: u64) {
     let number = |name: &str| {
         let text = std::env::var(name).ok()?;
@@ -59,14 +59,14 @@ fn quarter(which: u64) {
     };
     let size = number("WINDLASS_LIVES").unwrap_or(SEEDS).div_ceil(4);
     let seeds = match number("WINDLASS_LIFE") {
-        Some(life) => life..life + 1,
+        Some(seed) => seed..seed + 1,
         None => which * size..(which + 1) * size,
     };
     for seed in seeds {
-        let lived = std::panic::catch_unwind(|| live(seed));
-        if let Err(panic) = lived {
+        let result = std::panic::catch_unwind(|| simulate(seed));
+        if let Err(panic) = result {
             eprintln!(
-                "seed {seed} failed; see it again with\n    \
+                "seed {seed} failed; repeat it with\n    \
                  WINDLASS_LIFE={seed} cargo nextest run -p windlass-runner first_quarter"
             );
             std::panic::resume_unwind(panic);
@@ -75,58 +75,58 @@ fn quarter(which: u64) {
 }
 
 #[test]
-fn the_same_seed_is_the_same_life() {
+fn same_seed_gives_same_run() {
     for seed in 0..20 {
-        assert_eq!(live(seed), live(seed), "seed {seed}");
+        assert_eq!(simulate(seed), simulate(seed), "seed {seed}");
     }
 }
 
-/// One life. Gives all that became of its tasks, in order.
-fn live(seed: u64) -> Vec<(i64, TaskStatus)> {
+/// Simulates one run. Returns all status changes in order.
+fn simulate(seed: u64) -> Vec<(i64, TaskStatus)> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
         .build()
         .unwrap();
-    runtime.block_on(story(seed))
+    runtime.block_on(full_run(seed))
 }
 
-async fn story(seed: u64) -> Vec<(i64, TaskStatus)> {
-    let mut dice = fastrand::Rng::with_seed(seed);
-    let world = Arc::new(world(&mut dice));
-    tasks(&world, &mut dice);
-    let healed = Arc::new(AtomicBool::new(false));
+async fn full_run(seed: u64) -> Vec<(i64, TaskStatus)> {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let harness = Arc::new(harness(&mut rng));
+    add_tasks(&harness, &mut rng);
+    let faults_ended = Arc::new(AtomicBool::new(false));
     let stop = CancellationToken::new();
-    let workers: Vec<_> = (0..dice.u32(1..4))
+    let workers: Vec<_> = (0..rng.u32(1..4))
         .map(|_| {
-            let life = Life {
-                world: Arc::clone(&world),
-                dice: dice.fork(),
-                healed: Arc::clone(&healed),
+            let worker = SimWorker {
+                harness: Arc::clone(&harness),
+                rng: rng.fork(),
+                faults_ended: Arc::clone(&faults_ended),
                 stop: stop.clone(),
             };
-            tokio::spawn(life.live())
+            tokio::spawn(worker.run())
         })
         .collect();
-    let trouble = tokio::spawn(trouble(
-        Arc::clone(&world),
-        dice.fork(),
-        Arc::clone(&healed),
+    let faults = tokio::spawn(inject_faults(
+        Arc::clone(&harness),
+        rng.fork(),
+        Arc::clone(&faults_ended),
     ));
-    while !check::all_quiet(&world) {
-        world.clock.sleep(Duration::from_secs(5)).await;
-        if world.clock.elapsed() > HEAL && !healed.swap(true, Ordering::Relaxed) {
-            world.faults.set(|rates| *rates = Rates::default());
+    while !check::all_quiet(&harness) {
+        harness.clock.sleep(Duration::from_secs(5)).await;
+        if harness.clock.elapsed() > FAULTS_END && !faults_ended.swap(true, Ordering::Relaxed) {
+            harness.faults.set(|rates| *rates = Rates::default());
         }
         assert!(
-            world.clock.elapsed() < END,
+            harness.clock.elapsed() < END,
             "some tasks never end: {:#?}",
-            check::statuses(&world)
+            check::statuses(&harness)
         );
     }
-    healed.store(true, Ordering::Relaxed);
-    world.faults.set(|rates| *rates = Rates::default());
-    trouble.abort();
+    faults_ended.store(true, Ordering::Relaxed);
+    harness.faults.set(|rates| *rates = Rates::default());
+    faults.abort();
     stop.cancel();
     for worker in workers {
         let ended = tokio::time::timeout(Duration::from_secs(300), worker).await;
@@ -134,145 +134,149 @@ async fn story(seed: u64) -> Vec<(i64, TaskStatus)> {
             .expect("a worker does not stop")
             .expect("a worker panicked");
     }
-    check::all(&world);
-    world.store.look().history.clone()
+    check::all(&harness);
+    harness.store.memory().history.clone()
 }
 
-/// What the agent does, and how often everything fails.
-fn world(dice: &mut fastrand::Rng) -> World {
+/// Creates the environment: the actions of the agent, and the fault rates.
+fn harness(rng: &mut fastrand::Rng) -> Harness {
     let rates = Rates {
-        refused: dice.u32(0..60),
-        lost: dice.u32(0..60),
-        slow: dice.u32(0..30),
-        away: false,
+        rejected: rng.u32(0..60),
+        lost: rng.u32(0..60),
+        slow: rng.u32(0..30),
+        unavailable: false,
     };
-    let own = Mutex::new(dice.fork());
-    let goodness = dice.u32(20..90);
+    let agent_rng = Mutex::new(rng.fork());
+    let success_percent = rng.u32(20..90);
     let script = Arc::new(move |_: usize| {
-        let mut dice = own.lock().unwrap();
-        if dice.u32(0..100) < goodness {
-            return if dice.u32(0..20) == 0 {
-                Act::Write(WEAK)
+        let mut rng = agent_rng.lock().unwrap();
+        if rng.u32(0..100) < success_percent {
+            return if rng.u32(0..20) == 0 {
+                Action::Write(WEAK)
             } else {
-                Act::Write(GOOD)
+                Action::Write(GOOD)
             };
         }
-        match dice.u32(0..12) {
-            0..5 => Act::Write("bad"),
-            5 => Act::Nothing,
-            6 => Act::Fail { recoverable: true },
-            7 => Act::Fail { recoverable: false },
-            8 => Act::Hang,
-            9 => Act::Panic,
-            10 => Act::Vanish,
-            _ => Act::Orphan,
+        match rng.u32(0..12) {
+            0..5 => Action::Write("bad"),
+            5 => Action::NoChange,
+            6 => Action::Fail { recoverable: true },
+            7 => Action::Fail { recoverable: false },
+            8 => Action::Hang,
+            9 => Action::Panic,
+            10 => Action::EndWithoutResult,
+            _ => Action::LoseSession,
         }
     });
-    // A model that gives files back costs more to simulate, and takes the same way after that.
-    let tools = dice.u32(0..4) > 0;
-    World::new(dice.u64(..), rates, script, tools)
+    // A model that returns files costs more to simulate, and follows the same path afterwards.
+    let tools = rng.u32(0..4) > 0;
+    Harness::new(rng.u64(..), rates, script, tools)
 }
 
-fn tasks(world: &World, dice: &mut fastrand::Rng) {
-    for id in 1..=dice.i64(1..6) {
+fn add_tasks(harness: &Harness, rng: &mut fastrand::Rng) {
+    for id in 1..=rng.i64(1..6) {
         let mut new = NewTask::new(1, format!("task {id}"));
-        new.priority = dice.u8(0..5);
-        new.workflow_step = dice.u8(1..16);
+        new.priority = rng.u8(0..5);
+        new.workflow_step = rng.u8(1..16);
         for on in 1..id {
-            if dice.u32(0..4) == 0 {
+            if rng.u32(0..4) == 0 {
                 new.dependencies.push(Dependency::Task(on));
             }
         }
-        world.add(new);
+        harness.add(new);
     }
 }
 
-/// What happens around the workers until everything heals.
-async fn trouble(world: Arc<World>, mut dice: fastrand::Rng, healed: Arc<AtomicBool>) {
+/// Injects faults around the workers until the faults stop.
+async fn inject_faults(
+    harness: Arc<Harness>,
+    mut rng: fastrand::Rng,
+    faults_ended: Arc<AtomicBool>,
+) {
     loop {
-        world
+        harness
             .clock
-            .sleep(Duration::from_millis(dice.u64(1..120_000)))
+            .sleep(Duration::from_millis(rng.u64(1..120_000)))
             .await;
-        if healed.load(Ordering::Relaxed) {
+        if faults_ended.load(Ordering::Relaxed) {
             return;
         }
-        let now = world.store.now();
-        match dice.u32(0..6) {
-            0 => world.clock.jump(dice.i64(-3600..3600)),
+        let now = harness.store.now();
+        match rng.u32(0..6) {
+            0 => harness.clock.jump(rng.i64(-3600..3600)),
             1 => {
-                world.faults.set(|rates| rates.away = true);
-                world
+                harness.faults.set(|rates| rates.unavailable = true);
+                harness
                     .clock
-                    .sleep(Duration::from_millis(dice.u64(1..60_000)))
+                    .sleep(Duration::from_millis(rng.u64(1..60_000)))
                     .await;
-                world.faults.set(|rates| rates.away = false);
+                harness.faults.set(|rates| rates.unavailable = false);
             }
             2 => {
-                let mut memory = world.store.look();
-                let id = dice.i64(1..=memory.rows.len() as i64);
+                let mut memory = harness.store.memory();
+                let id = rng.i64(1..=memory.rows.len() as i64);
                 memory.cancel(id, now).unwrap();
             }
-            3 => check::answer_one(&world, &mut dice),
+            3 => check::answer_one(&harness, &mut rng),
             _ => {}
         }
     }
 }
 
-/// A worker that is started again whenever it has ended.
-struct Life {
-    world: Arc<World>,
-    dice: fastrand::Rng,
-    healed: Arc<AtomicBool>,
+/// A worker that is restarted whenever it has ended.
+struct SimWorker {
+    harness: Arc<Harness>,
+    rng: fastrand::Rng,
+    faults_ended: Arc<AtomicBool>,
     stop: CancellationToken,
 }
 
-impl Life {
-    async fn live(mut self) {
+impl SimWorker {
+    async fn run(mut self) {
         while !self.stop.is_cancelled() {
-            let (plan, patience) = self.fate();
+            let (interruption, runtime) = self.next_interruption();
             let stop = self.stop.child_token();
             let worker = Worker {
-                pool: AgentPoolManager::new(self.dice.usize(1..4)),
-                ..Worker::new(Arc::new(self.world.runner(RunnerSettings::default())))
+                pool: AgentPoolManager::new(self.rng.usize(1..4)),
+                ..Worker::new(Arc::new(self.harness.runner(RunnerSettings::default())))
             };
-            let told = stop.clone();
-            let work = Box::pin(async move { worker.run(told).await });
-            let work = Fated::new(work, plan);
+            let stop_signal = stop.clone();
+            let work = Box::pin(async move { worker.run(stop_signal).await });
+            let work = Interrupted::new(work, interruption);
             tokio::pin!(work);
             tokio::select! {
                 biased;
                 _ = &mut work => {}
-                () = self.world.clock.sleep(patience) => {
+                () = self.harness.clock.sleep(runtime) => {
                     stop.cancel();
                     work.await;
                 }
             }
-            let rest = Duration::from_micros(self.dice.u64(1..30_000_000));
-            self.world.clock.sleep(rest).await;
+            let restart_delay = Duration::from_micros(self.rng.u64(1..30_000_000));
+            self.harness.clock.sleep(restart_delay).await;
         }
     }
 
-    /// When this life will crash or stand still, and how long it lasts before it is told to stop.
-    fn fate(&mut self) -> (Plan, Duration) {
-        let dice = &mut self.dice;
-        let mut plan = Plan::default();
-        let mut patience = Duration::from_secs(24 * 3600);
-        if self.healed.load(Ordering::Relaxed) {
-            return (plan, patience);
+    /// Chooses when the worker crashes or pauses, and how long it runs before it is asked to stop.
+    fn next_interruption(&mut self) -> (Interruption, Duration) {
+        let rng = &mut self.rng;
+        let mut interruption = Interruption::default();
+        let mut runtime = Duration::from_secs(24 * 3600);
+        if self.faults_ended.load(Ordering::Relaxed) {
+            return (interruption, runtime);
         }
-        if dice.u32(0..2) == 0 {
-            plan.crash = Some(dice.u32(1..600));
+        if rng.u32(0..2) == 0 {
+            interruption.crash = Some(rng.u32(1..600));
         }
-        if dice.u32(0..3) == 0 {
-            plan.pause = Some((
-                dice.u32(1..300),
-                Duration::from_micros(dice.u64(1..90_000_000)),
+        if rng.u32(0..3) == 0 {
+            interruption.pause = Some((
+                rng.u32(1..300),
+                Duration::from_micros(rng.u64(1..90_000_000)),
             ));
         }
-        if dice.u32(0..5) == 0 {
-            patience = Duration::from_micros(dice.u64(1..300_000_000));
+        if rng.u32(0..5) == 0 {
+            runtime = Duration::from_micros(rng.u64(1..300_000_000));
         }
-        (plan, patience)
+        (interruption, runtime)
     }
 }

@@ -1,4 +1,4 @@
-//! The reference store behind the contract, with its faults.
+//! The in-memory store behind the `TaskStore` trait, with injected faults.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use windlass_core::{Clock, TaskStore, TraceNode, Usage};
 use super::faults::Faults;
 use super::memory::{Memory, Now};
 
-/// A store in memory that may be slow, refuse, or lose its answers.
+/// An in-memory store that can be slow, reject calls, or lose replies.
 #[derive(Debug)]
 pub(crate) struct SimStore {
     memory: Mutex<Memory>,
@@ -34,8 +34,8 @@ impl SimStore {
         }
     }
 
-    /// What is stored, without any fault between.
-    pub(crate) fn look(&self) -> MutexGuard<'_, Memory> {
+    /// Locks the stored data, without faults.
+    pub(crate) fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap()
     }
 
@@ -51,32 +51,34 @@ impl SimStore {
         apply: impl FnOnce(&mut Memory, Now) -> StoreResult<T> + Send + 'a,
     ) -> StoreFuture<'a, T> {
         Box::pin(async move {
-            let fate = self.faults.fate();
-            self.clock.sleep(fate.before).await;
-            if fate.refused {
-                return Err(StoreError::Unavailable("the store is away".to_owned()));
+            let outcome = self.faults.next_outcome();
+            self.clock.sleep(outcome.before).await;
+            if outcome.rejected {
+                return Err(StoreError::Unavailable(
+                    "the store is unavailable".to_owned(),
+                ));
             }
-            let answer = apply(&mut self.look(), self.now());
+            let result = apply(&mut self.memory(), self.now());
             self.changed.notify_waiters();
-            self.clock.sleep(fate.after).await;
-            if fate.lost {
+            self.clock.sleep(outcome.after).await;
+            if outcome.lost {
                 return Err(StoreError::Timeout {
-                    what: "an answer",
+                    what: "waiting for a reply",
                     after: Duration::from_secs(1),
                 });
             }
-            answer
+            result
         })
     }
 }
 
-fn found<T: Clone>(
+fn find<T: Clone>(
     what: &'static str,
     id: i64,
     all: &[T],
-    is: impl Fn(&T) -> bool,
+    matches: impl Fn(&T) -> bool,
 ) -> StoreResult<T> {
-    let found = all.iter().find(|one| is(one)).cloned();
+    let found = all.iter().find(|one| matches(one)).cloned();
     found.ok_or_else(|| StoreError::not_found(what, id))
 }
 
@@ -96,7 +98,7 @@ impl TaskStore for SimStore {
 
     fn project(&self, id: ProjectId) -> StoreFuture<'_, Project> {
         self.call(move |memory, _| {
-            found("project", id, &memory.projects, |project| project.id == id)
+            find("project", id, &memory.projects, |project| project.id == id)
         })
     }
 
@@ -119,7 +121,7 @@ impl TaskStore for SimStore {
     }
 
     fn issue(&self, id: IssueId) -> StoreFuture<'_, Issue> {
-        self.call(move |memory, _| found("issue", id, &memory.issues, |issue| issue.id == id))
+        self.call(move |memory, _| find("issue", id, &memory.issues, |issue| issue.id == id))
     }
 
     fn enqueue(&self, tasks: Vec<NewTask>) -> StoreFuture<'_, Vec<Enqueued>> {
@@ -170,7 +172,7 @@ impl TaskStore for SimStore {
     }
 
     fn reclaim_expired(&self) -> StoreFuture<'_, Vec<Task>> {
-        self.call(|memory, now| Ok(memory.sweep(now)))
+        self.call(|memory, now| Ok(memory.reclaim_expired(now)))
     }
 
     fn record_intent(&self, attempt: AttemptRef, commit: String) -> StoreFuture<'_, ()> {
@@ -189,10 +191,10 @@ impl TaskStore for SimStore {
         self.call(move |memory, now| memory.finish(attempt, outcome, &usage, now))
     }
 
-    /// How many there were is all that this world remembers of them.
+    /// This store remembers only the number of attempts.
     fn attempts(&self, task: TaskId) -> StoreFuture<'_, Vec<Attempt>> {
         self.call(move |memory, now| {
-            let made = memory.row(task)?.task.attempt;
+            let count = memory.row(task)?.task.attempt;
             let attempt = |number| Attempt {
                 number,
                 worker: String::new(),
@@ -202,7 +204,7 @@ impl TaskStore for SimStore {
                 error: None,
                 usage: Usage::default(),
             };
-            Ok((1..=made).map(attempt).collect())
+            Ok((1..=count).map(attempt).collect())
         })
     }
 
@@ -251,7 +253,7 @@ impl TaskStore for SimStore {
                 }
             }
             for message in messages {
-                memory.tell(message, now);
+                memory.append_event(message, now);
             }
             Ok(memory.events.len() as u64)
         })
@@ -270,19 +272,19 @@ impl TaskStore for SimStore {
         })
     }
 
-    fn wait_for_events(&self, after: u64, patience: Duration) -> StoreFuture<'_, u64> {
+    fn wait_for_events(&self, after: u64, timeout: Duration) -> StoreFuture<'_, u64> {
         Box::pin(async move {
-            let until = self.clock.elapsed() + patience;
+            let until = self.clock.elapsed() + timeout;
             loop {
-                let news = self.changed.notified();
-                let last = self.look().events.len() as u64;
+                let changed = self.changed.notified();
+                let last = self.memory().events.len() as u64;
                 let left = until.saturating_sub(self.clock.elapsed());
                 if last > after || left.is_zero() {
                     return Ok(last);
                 }
                 tokio::select! {
                     biased;
-                    () = news => {}
+                    () = changed => {}
                     () = self.clock.sleep(left) => {}
                 }
             }
@@ -314,7 +316,7 @@ impl TaskStore for SimStore {
             let blocker = memory.blockers.iter_mut().find(|blocker| blocker.id == id);
             let blocker = blocker.ok_or_else(|| StoreError::not_found("blocker", id))?;
             if blocker.answer.is_some() {
-                return Err(StoreError::Refused("it was answered".to_owned()));
+                return Err(StoreError::Refused("it is already answered".to_owned()));
             }
             blocker.answer = Some(Answer { text, at: now.wall });
             let task = blocker.task_id;
@@ -336,7 +338,7 @@ impl TaskStore for SimStore {
     }
 
     fn approval(&self, id: RecordId) -> StoreFuture<'_, Approval> {
-        self.call(move |memory, _| found("approval", id, &memory.approvals, |one| one.id == id))
+        self.call(move |memory, _| find("approval", id, &memory.approvals, |one| one.id == id))
     }
 
     fn approvals(&self, open: bool) -> StoreFuture<'_, Vec<Approval>> {
@@ -380,10 +382,10 @@ impl TaskStore for SimStore {
     fn traces(&self, task: Option<TaskId>, _: u32) -> StoreFuture<'_, Vec<String>> {
         self.call(move |memory, _| {
             let all = memory.traces.iter();
-            let of = |(_, (of, _)): &(&String, &(Option<TaskId>, TraceNode))| {
+            let is_of_task = |(_, (of, _)): &(&String, &(Option<TaskId>, TraceNode))| {
                 task.is_none() || task == *of
             };
-            Ok(all.filter(of).map(|(id, _)| id.clone()).collect())
+            Ok(all.filter(is_of_task).map(|(id, _)| id.clone()).collect())
         })
     }
 }

@@ -1,4 +1,4 @@
-//! The events of a turn: their grammar, their text, their tools, what they cost.
+//! The events of a turn: grammar, text, tools and usage.
 
 use super::super::case::{Case, CaseStop, CheckResult, ensure};
 use super::super::turn_log::difference;
@@ -17,25 +17,25 @@ pub(super) fn cases() -> Vec<Case> {
             group: "events",
             name: "grammar",
             scenes: vec![turn("Say something.", say_action(ANSWER))],
-            check: |trial| Box::pin(grammar(trial)),
+            check: |runner| Box::pin(grammar(runner)),
         },
         Case {
             group: "events",
-            name: "text in pieces",
+            name: "streamed text",
             scenes: vec![turn("Say something.", say_action(ANSWER))],
-            check: |trial| Box::pin(text_in_pieces(trial)),
+            check: |runner| Box::pin(streamed_text(runner)),
         },
         Case {
             group: "tools",
             name: "paired",
             scenes: vec![turn("Use a tool.", use_tool(true))],
-            check: |trial| Box::pin(tools(trial, true)),
+            check: |runner| Box::pin(tools(runner, true)),
         },
         Case {
             group: "tools",
             name: "failing",
             scenes: vec![turn("Use a tool that fails.", use_tool(false))],
-            check: |trial| Box::pin(tools(trial, false)),
+            check: |runner| Box::pin(tools(runner, false)),
         },
         Case {
             group: "usage",
@@ -45,66 +45,65 @@ pub(super) fn cases() -> Vec<Case> {
                 turn("Say it again.", say_action("It.")),
                 turn("And again.", say_action("It.")),
             ],
-            check: |trial| Box::pin(usage(trial)),
+            check: |runner| Box::pin(usage(runner)),
         },
     ]
 }
 
-async fn grammar(trial: &CaseRunner) -> CheckResult {
-    let session = trial.new_session().await?;
-    let told = trial.run_turn(&session, 0).await?;
-    told.check_grammar()?;
-    told.expect_answer(ANSWER)
+async fn grammar(runner: &CaseRunner) -> CheckResult {
+    let session = runner.new_session().await?;
+    let log = runner.run_turn(&session, 0).await?;
+    log.check_grammar()?;
+    log.expect_answer(ANSWER)
 }
 
-async fn text_in_pieces(trial: &CaseRunner) -> CheckResult {
-    trial.require_capability(|can| can.streaming, "write its answer in pieces")?;
-    let session = trial.new_session().await?;
-    let told = trial.run_turn_expecting_answer(&session, 0).await?;
-    let text = told.text();
+async fn streamed_text(runner: &CaseRunner) -> CheckResult {
+    runner.require_capability(|can| can.streaming, "stream its answer")?;
+    let session = runner.new_session().await?;
+    let log = runner.run_turn_expecting_answer(&session, 0).await?;
+    let text = log.text();
     ensure(text == ANSWER, || {
         format!(
-            "the pieces do not make the answer: {}",
+            "the text chunks do not add up to the answer: {}",
             difference(ANSWER, &text)
         )
     })
 }
 
-async fn tools(trial: &CaseRunner, succeeding: bool) -> CheckResult {
-    trial.require_capability(|can| can.tools, "report tools")?;
-    let session = trial.new_session().await?;
-    let told = trial.run_turn_expecting_answer(&session, 0).await?;
-    told.check_grammar()?;
-    told.check_tools(succeeding)
+async fn tools(runner: &CaseRunner, succeeding: bool) -> CheckResult {
+    runner.require_capability(|can| can.tools, "report tools")?;
+    let session = runner.new_session().await?;
+    let log = runner.run_turn_expecting_answer(&session, 0).await?;
+    log.check_grammar()?;
+    log.check_tools(succeeding)
 }
 
-/// Three turns that cost the same: a running total would double, and a last turn alone would not show it.
-async fn usage(trial: &CaseRunner) -> CheckResult {
-    trial.require_capability(|can| can.usage, "count tokens")?;
-    let session = trial.new_session().await?;
+/// Runs three turns with the same usage: a running total would double. The last turn alone would
+/// not show it.
+async fn usage(runner: &CaseRunner) -> CheckResult {
+    runner.require_capability(|can| can.usage, "count tokens")?;
+    let session = runner.new_session().await?;
     let mut before = None;
-    for scene in 0..3 {
-        let told = trial.run_turn_expecting_answer(&session, scene).await?;
-        let (_, usage) = told.result()?;
+    for turn in 0..3 {
+        let log = runner.run_turn_expecting_answer(&session, turn).await?;
+        let (_, usage) = log.result()?;
         let Some(usage) = usage else {
-            return Err(CaseStop::Failed(
-                "the result does not say what the turn consumed".to_owned(),
-            ));
+            return Err(CaseStop::Failed("the result has no usage".to_owned()));
         };
         ensure(usage.output_tokens > 0, || {
-            "a turn that says something wrote 0 tokens".to_owned()
+            "a turn with an answer reports 0 output tokens".to_owned()
         })?;
-        if trial.agent().capabilities().cost {
+        if runner.agent().capabilities().cost {
             ensure(usage.cost_usd.is_some(), || {
-                "the result does not say what it cost".to_owned()
+                "the result has no cost".to_owned()
             })?;
         }
         let first = *before.get_or_insert(usage.output_tokens);
         ensure(usage.output_tokens < 2 * first, || {
-            let now = usage.output_tokens;
+            let tokens = usage.output_tokens;
             format!(
-                "turn {} wrote {now} tokens, as much as turns before it together",
-                scene + 1
+                "turn {} reports {tokens} output tokens, as many as all earlier turns together",
+                turn + 1
             )
         })?;
     }

@@ -1,4 +1,4 @@
-//! The cases, by what they are about.
+//! The cases, by topic.
 
 mod cancel;
 mod events;
@@ -10,7 +10,7 @@ mod time;
 use super::case::Case;
 use super::{Action, ScriptedTurn};
 
-/// Every case, in the order of the report.
+/// Returns every case, in the order of the report.
 pub(super) fn all() -> Vec<Case> {
     let groups = [
         session::cases(),
@@ -23,7 +23,7 @@ pub(super) fn all() -> Vec<Case> {
     groups.into_iter().flatten().collect()
 }
 
-/// A scene in the first session.
+/// Creates a turn in the first session.
 fn turn(prompt: &str, act: Action) -> ScriptedTurn {
     turn_in(0, prompt, act)
 }

@@ -1,4 +1,4 @@
-//! Prompts that are large or odd, and must arrive as they are.
+//! Prompts that are large or unusual, and must arrive unchanged.
 
 use windlass_core::Error;
 
@@ -9,8 +9,8 @@ use super::{say_action, turn};
 
 const GROUP: &str = "prompts";
 
-/// Prompts that somebody's argument parser, trimming or template may mistake for something else.
-const ODD: [(&str, &str); 8] = [
+/// Prompts that an argument parser, trimming or a template may misinterpret.
+const UNUSUAL: [(&str, &str); 8] = [
     ("starts with a dash", "--version -p 'x'"),
     ("right to left", "אמור שלום \u{202e}abc\u{202c} مرحبا"),
     (
@@ -27,38 +27,38 @@ const ODD: [(&str, &str); 8] = [
     ("control characters", "bell \u{7} escape \u{1b}[31m red"),
 ];
 
-/// Prompts that hold nothing: a backend may answer them or refuse them, but not fail.
-const NOTHING: [(&str, &str); 2] = [("empty", ""), ("only white space", " \n\t ")];
+/// Prompts without content: a backend may answer or reject them, but not fail.
+const BLANK: [(&str, &str); 2] = [("empty", ""), ("only white space", " \n\t ")];
 
 pub(super) fn cases() -> Vec<Case> {
-    let odd = ODD.into_iter().map(|(name, prompt)| Case {
+    let unusual = UNUSUAL.into_iter().map(|(name, prompt)| Case {
         group: GROUP,
         name,
         scenes: vec![turn(prompt, Action::EchoPrompt)],
-        check: |trial| Box::pin(prompt_arrives_intact(trial)),
+        check: |runner| Box::pin(prompt_arrives_intact(runner)),
     });
-    let nothing = NOTHING.into_iter().map(|(name, prompt)| Case {
+    let blank = BLANK.into_iter().map(|(name, prompt)| Case {
         group: GROUP,
         name,
-        scenes: vec![turn(prompt, say_action("You said nothing."))],
-        check: |trial| Box::pin(answered_or_refused(trial)),
+        scenes: vec![turn(prompt, say_action("Your prompt is empty."))],
+        check: |runner| Box::pin(is_answered_or_rejected(runner)),
     });
     let large = Case {
         group: GROUP,
         name: "1 MiB",
         scenes: vec![turn(&large(), Action::EchoPrompt)],
-        check: |trial| Box::pin(prompt_arrives_intact(trial)),
+        check: |runner| Box::pin(prompt_arrives_intact(runner)),
     };
     let nul = Case {
         group: GROUP,
         name: "NUL",
         scenes: vec![turn("Say hello.", say_action("Hello."))],
-        check: |trial| Box::pin(nul_is_refused(trial)),
+        check: |runner| Box::pin(nul_is_rejected(runner)),
     };
-    odd.chain(nothing).chain([large, nul]).collect()
+    unusual.chain(blank).chain([large, nul]).collect()
 }
 
-/// A mebibyte of lines that are all different: a piece that is lost or doubled shows.
+/// Returns a mebibyte of distinct lines: a lost or repeated chunk is detected.
 fn large() -> String {
     const BYTES: usize = 1 << 20;
     let mut text = String::with_capacity(BYTES + 32);
@@ -71,37 +71,41 @@ fn large() -> String {
     text
 }
 
-/// The answer repeats the prompt to the byte.
-async fn prompt_arrives_intact(trial: &CaseRunner) -> CheckResult {
-    let session = trial.new_session().await?;
-    let told = trial.run_turn(&session, 0).await?;
-    let (text, _) = told.result()?;
-    let prompt = trial.prompt(0).text;
+/// Checks that the answer repeats the prompt exactly.
+async fn prompt_arrives_intact(runner: &CaseRunner) -> CheckResult {
+    let session = runner.new_session().await?;
+    let log = runner.run_turn(&session, 0).await?;
+    let (text, _) = log.result()?;
+    let prompt = runner.prompt(0).text;
     ensure(text == prompt, || {
-        format!(
-            "the prompt came back changed: {}",
-            difference(&prompt, text)
-        )
+        format!("the prompt was changed: {}", difference(&prompt, text))
     })
 }
 
-async fn answered_or_refused(trial: &CaseRunner) -> CheckResult {
-    let session = trial.new_session().await?;
-    match trial.agent().prompt(&session, trial.prompt(0)).await {
-        Err(Error::InvalidInput(why)) => Err(CaseStop::Unsupported(why)),
+async fn is_answered_or_rejected(runner: &CaseRunner) -> CheckResult {
+    let session = runner.new_session().await?;
+    match runner.agent().prompt(&session, runner.prompt(0)).await {
+        Err(Error::InvalidInput(reason)) => Err(CaseStop::Unsupported(reason)),
         Err(other) => Err(CaseStop::Failed(format!(
-            "the prompt gives the wrong error: {other}"
+            "the prompt causes the wrong error: {other}"
         ))),
-        Ok(turn) => trial.collect(turn).await.expect_answer("You said nothing."),
+        Ok(turn) => runner
+            .collect(turn)
+            .await
+            .expect_answer("Your prompt is empty."),
     }
 }
 
-/// No agent can take it on a command line: it is refused before it begins, and harms nothing.
-async fn nul_is_refused(trial: &CaseRunner) -> CheckResult {
-    let session = trial.new_session().await?;
-    let refused = trial.agent().prompt(&session, "before\0after").await;
-    ensure(matches!(refused, Err(Error::InvalidInput(_))), || {
-        "a prompt with a NUL character is taken".to_owned()
+/// No agent can receive it on a command line: it is rejected before the turn starts, without side
+/// effects.
+async fn nul_is_rejected(runner: &CaseRunner) -> CheckResult {
+    let session = runner.new_session().await?;
+    let result = runner.agent().prompt(&session, "before\0after").await;
+    ensure(matches!(result, Err(Error::InvalidInput(_))), || {
+        "a prompt with a NUL character is accepted".to_owned()
     })?;
-    trial.run_turn_expecting_answer(&session, 0).await.map(drop)
+    runner
+        .run_turn_expecting_answer(&session, 0)
+        .await
+        .map(drop)
 }

@@ -1,4 +1,4 @@
-//! Answers that must fit a schema.
+//! Answers that must match a schema.
 
 use serde_json::{Value, json};
 use windlass_core::SessionOptions;
@@ -13,11 +13,11 @@ pub(super) fn cases() -> Vec<Case> {
         group: "schema",
         name: "native",
         scenes: vec![turn("Answer.", say_action("{\"answer\":\"yes\"}"))],
-        check: |trial| Box::pin(native(trial)),
+        check: |runner| Box::pin(native(runner)),
     }]
 }
 
-async fn native(trial: &CaseRunner) -> CheckResult {
+async fn native(runner: &CaseRunner) -> CheckResult {
     let options = SessionOptions {
         output_schema: Some(json!({
             "type": "object",
@@ -27,15 +27,17 @@ async fn native(trial: &CaseRunner) -> CheckResult {
         })),
         ..SessionOptions::default()
     };
-    let begun = trial.agent().new_session(options).await;
-    let session = trial
-        .expect_capability(|can| can.native_schema, "hold an answer to a schema", begun)?
-        .map_err(|error| CaseStop::Failed(format!("no session with a schema began: {error}")))?;
-    let told = trial.run_turn(&session, 0).await?;
-    let (text, _) = told.result()?;
+    let result = runner.agent().new_session(options).await;
+    let session = runner
+        .expect_capability(|can| can.native_schema, "enforce a schema", result)?
+        .map_err(|error| {
+            CaseStop::Failed(format!("no session with a schema was started: {error}"))
+        })?;
+    let log = runner.run_turn(&session, 0).await?;
+    let (text, _) = log.result()?;
     let answer: Option<Value> = serde_json::from_str(text).ok();
-    let fits = answer.is_some_and(|answer| answer["answer"].is_string());
-    ensure(fits, || {
-        format!("the answer does not fit the schema: {}", quoted(text))
+    let matches = answer.is_some_and(|answer| answer["answer"].is_string());
+    ensure(matches, || {
+        format!("the answer does not match the schema: {}", quoted(text))
     })
 }

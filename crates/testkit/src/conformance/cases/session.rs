@@ -1,4 +1,4 @@
-//! The life of a session.
+//! The lifecycle of a session.
 
 use windlass_core::{AgentEvent, Error, SessionId, SessionOptions};
 
@@ -15,7 +15,7 @@ pub(super) fn cases() -> Vec<Case> {
             group: GROUP,
             name: "new",
             scenes: vec![turn("Say hello.", say_action("Hello."))],
-            check: |trial| Box::pin(new(trial)),
+            check: |runner| Box::pin(new(runner)),
         },
         Case {
             group: GROUP,
@@ -24,7 +24,7 @@ pub(super) fn cases() -> Vec<Case> {
                 turn_in(0, "Say one.", say_action("One.")),
                 turn_in(1, "Say two.", say_action("Two.")),
             ],
-            check: |trial| Box::pin(several(trial)),
+            check: |runner| Box::pin(several(runner)),
         },
         Case {
             group: GROUP,
@@ -33,7 +33,7 @@ pub(super) fn cases() -> Vec<Case> {
                 turn("The word is amber.", say_action("Understood.")),
                 turn("What did I say first?", Action::RecallFirstPrompt),
             ],
-            check: |trial| Box::pin(remembers(trial)),
+            check: |runner| Box::pin(remembers(runner)),
         },
         Case {
             group: GROUP,
@@ -43,82 +43,90 @@ pub(super) fn cases() -> Vec<Case> {
                 turn_in(1, "The word is basalt.", say_action("Understood.")),
                 turn_in(0, "What did I say first?", Action::RecallFirstPrompt),
             ],
-            check: |trial| Box::pin(resumed(trial)),
+            check: |runner| Box::pin(resumed(runner)),
         },
         Case {
             group: GROUP,
             name: "unknown, resumed",
             scenes: vec![],
-            check: |trial| Box::pin(unknown_resumed(trial)),
+            check: |runner| Box::pin(unknown_resumed(runner)),
         },
         Case {
             group: GROUP,
             name: "unknown, prompted",
             scenes: vec![],
-            check: |trial| Box::pin(unknown_prompted(trial)),
+            check: |runner| Box::pin(unknown_prompted(runner)),
         },
     ]
 }
 
-async fn new(trial: &CaseRunner) -> CheckResult {
-    let session = trial.new_session().await?;
-    trial.run_turn_expecting_answer(&session, 0).await.map(drop)
+async fn new(runner: &CaseRunner) -> CheckResult {
+    let session = runner.new_session().await?;
+    runner
+        .run_turn_expecting_answer(&session, 0)
+        .await
+        .map(drop)
 }
 
-async fn several(trial: &CaseRunner) -> CheckResult {
-    let one = trial.new_session().await?;
-    let two = trial.new_session().await?;
-    ensure(one != two, || format!("two sessions have one id, {one}"))?;
-    trial.run_turn_expecting_answer(&one, 0).await?;
-    trial.run_turn_expecting_answer(&two, 1).await.map(drop)
+async fn several(runner: &CaseRunner) -> CheckResult {
+    let one = runner.new_session().await?;
+    let two = runner.new_session().await?;
+    ensure(one != two, || {
+        format!("two sessions have the same id {one}")
+    })?;
+    runner.run_turn_expecting_answer(&one, 0).await?;
+    runner.run_turn_expecting_answer(&two, 1).await.map(drop)
 }
 
-async fn remembers(trial: &CaseRunner) -> CheckResult {
-    let session = trial.new_session().await?;
-    trial.run_turn_expecting_answer(&session, 0).await?;
-    trial.run_turn_expecting_answer(&session, 1).await.map(drop)
+async fn remembers(runner: &CaseRunner) -> CheckResult {
+    let session = runner.new_session().await?;
+    runner.run_turn_expecting_answer(&session, 0).await?;
+    runner
+        .run_turn_expecting_answer(&session, 1)
+        .await
+        .map(drop)
 }
 
-async fn resumed(trial: &CaseRunner) -> CheckResult {
-    let one = trial.new_session().await?;
-    trial.run_turn_expecting_answer(&one, 0).await?;
-    let two = trial.new_session().await?;
-    trial.run_turn_expecting_answer(&two, 1).await?;
-    let loaded = trial
+async fn resumed(runner: &CaseRunner) -> CheckResult {
+    let one = runner.new_session().await?;
+    runner.run_turn_expecting_answer(&one, 0).await?;
+    let two = runner.new_session().await?;
+    runner.run_turn_expecting_answer(&two, 1).await?;
+    let loaded = runner
         .agent()
         .load_session(&one, SessionOptions::default())
         .await;
-    trial
-        .expect_capability(|can| can.load_session, "take up a session", loaded)?
-        .map_err(|error| CaseStop::Failed(format!("the session was not taken up: {error}")))?;
-    trial.run_turn_expecting_answer(&one, 2).await.map(drop)
+    runner
+        .expect_capability(|can| can.load_session, "resume a session", loaded)?
+        .map_err(|error| CaseStop::Failed(format!("the session was not resumed: {error}")))?;
+    runner.run_turn_expecting_answer(&one, 2).await.map(drop)
 }
 
-/// An id that no backend gave out.
+/// Returns an id that no backend has assigned.
 fn unknown_session() -> SessionId {
     "00000000-0000-4000-8000-000000000000".into()
 }
 
-async fn unknown_resumed(trial: &CaseRunner) -> CheckResult {
-    let loaded = trial
+async fn unknown_resumed(runner: &CaseRunner) -> CheckResult {
+    let loaded = runner
         .agent()
         .load_session(&unknown_session(), SessionOptions::default())
         .await;
-    match trial.expect_capability(|can| can.load_session, "take up a session", loaded)? {
+    match runner.expect_capability(|can| can.load_session, "resume a session", loaded)? {
         Err(Error::SessionNotFound { .. }) => Ok(()),
         Err(other) => Err(CaseStop::Failed(format!(
-            "an unknown session gives the wrong error: {other}"
+            "an unknown session causes the wrong error: {other}"
         ))),
         Ok(()) => Err(CaseStop::Failed(
-            "a session that never was is taken up".to_owned(),
+            "an unknown session was resumed".to_owned(),
         )),
     }
 }
 
-async fn unknown_prompted(trial: &CaseRunner) -> CheckResult {
-    let turn = trial.ask(&unknown_session(), "Hello?".into()).await?;
-    let told = trial.collect(turn).await;
-    let last = told.events().last();
+async fn unknown_prompted(runner: &CaseRunner) -> CheckResult {
+    let turn = runner.ask(&unknown_session(), "Hello?".into()).await?;
+    let log = runner.collect(turn).await;
+    let last = log.events().last();
     ensure(
         matches!(last, Some(AgentEvent::SessionInvalid { .. })),
         || {

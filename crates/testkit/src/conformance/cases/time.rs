@@ -1,4 +1,4 @@
-//! Turns that take too long, turns that nobody reads, processes that stay.
+//! Turns that take too long, turns without a reader, and processes that stay.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub(super) fn cases() -> Vec<Case> {
             group: "time",
             name: "deadline",
             scenes: vec![turn("Wait.", Action::Hang)],
-            check: |trial| Box::pin(deadline(trial)),
+            check: |runner| Box::pin(deadline(runner)),
         },
         Case {
             group: "time",
@@ -26,7 +26,7 @@ pub(super) fn cases() -> Vec<Case> {
                 turn("Wait.", Action::Hang),
                 turn("Say hello.", say_action("Hello.")),
             ],
-            check: |trial| Box::pin(reader_gone(trial)),
+            check: |runner| Box::pin(reader_gone(runner)),
         },
         Case {
             group: "processes",
@@ -35,49 +35,46 @@ pub(super) fn cases() -> Vec<Case> {
                 turn("Say hello.", say_action("Hello.")),
                 turn("Use a tool.", Action::HangInTool),
             ],
-            check: |trial| Box::pin(broken_off(trial)),
+            check: |runner| Box::pin(interrupted(runner)),
         },
     ]
 }
 
-async fn deadline(trial: &CaseRunner) -> CheckResult {
-    let session = trial.new_session().await?;
-    let since = trial.now();
-    let turn = trial
-        .ask(&session, trial.prompt(0).with_timeout(DEADLINE))
+async fn deadline(runner: &CaseRunner) -> CheckResult {
+    let session = runner.new_session().await?;
+    let since = runner.now();
+    let turn = runner
+        .ask(&session, runner.prompt(0).with_timeout(DEADLINE))
         .await?;
-    let told = trial.collect(turn).await;
-    trial.expect_duration(
-        since,
-        DEADLINE + CANCEL_LIMIT,
-        "the turn that ran out of time",
-    )?;
-    told.expect_error(ErrorCode::Timeout)
+    let log = runner.collect(turn).await;
+    runner.expect_duration(since, DEADLINE + CANCEL_LIMIT, "the timed-out turn")?;
+    log.expect_error(ErrorCode::Timeout)
 }
 
-/// A reader that leaves stops the turn: the session is free for another one soon.
-async fn reader_gone(trial: &CaseRunner) -> CheckResult {
-    let session = trial.new_session().await?;
-    let turn = trial.start(&session, 0).await?;
-    trial.pause().await;
+/// Dropping the reader stops the turn: the session is soon free for another one.
+async fn reader_gone(runner: &CaseRunner) -> CheckResult {
+    let session = runner.new_session().await?;
+    let turn = runner.start(&session, 0).await?;
+    runner.pause().await;
     drop(turn);
-    let since = trial.now();
+    let since = runner.now();
     loop {
-        match trial.agent().prompt(&session, trial.prompt(1)).await {
-            Ok(turn) => return trial.collect(turn).await.expect_answer("Hello."),
-            Err(Error::SessionBusy { .. }) => trial.pause().await,
-            Err(error) => return Err(CaseStop::Failed(format!("no turn began: {error}"))),
+        match runner.agent().prompt(&session, runner.prompt(1)).await {
+            Ok(turn) => return runner.collect(turn).await.expect_answer("Hello."),
+            Err(Error::SessionBusy { .. }) => runner.pause().await,
+            Err(error) => return Err(CaseStop::Failed(format!("no turn was started: {error}"))),
         }
-        trial.expect_duration(since, CANCEL_LIMIT, "the turn that nobody read")?;
+        runner.expect_duration(since, CANCEL_LIMIT, "the turn without a reader")?;
     }
 }
 
-/// One turn to its end, one broken off by the end of the agent itself. The suite then looks for processes.
-async fn broken_off(trial: &CaseRunner) -> CheckResult {
-    let session = trial.new_session().await?;
-    trial.run_turn_expecting_answer(&session, 0).await?;
-    let turn = trial.start(&session, 1).await?;
-    trial.pause().await;
+/// Runs one turn to its end, and interrupts one by dropping the agent. The suite then checks for
+/// processes.
+async fn interrupted(runner: &CaseRunner) -> CheckResult {
+    let session = runner.new_session().await?;
+    runner.run_turn_expecting_answer(&session, 0).await?;
+    let turn = runner.start(&session, 1).await?;
+    runner.pause().await;
     drop(turn);
     Ok(())
 }

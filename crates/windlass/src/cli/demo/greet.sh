@@ -1,3 +1,3 @@
 #!/bin/sh
-# Greets somebody by name.
+# Greets a person by name.
 echo "Hello, $1!"

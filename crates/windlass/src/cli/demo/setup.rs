@@ -1,4 +1,4 @@
-//! The repository, the agent and the places of the demo.
+//! The repository, the agent and the directories of the demo.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ use crate::cli::exit::CliError;
 use crate::cli::scripted;
 use crate::registry;
 
-/// How the demo's program is tested.
+/// The test command of the demo repository.
 pub(super) const TEST_COMMAND: [&str; 2] = ["sh", "test.sh"];
 
-/// The name of the repository.
+/// The directory name of the repository.
 const NAME: &str = "hello";
 
 const FILES: [(&str, &str); 2] = [
@@ -27,35 +27,36 @@ const FILES: [(&str, &str); 2] = [
 ];
 const SCRIPT: &str = include_str!("script.json");
 
-/// Everything that the demo needs, gone when it is.
+/// Everything that the demo needs. Dropping it removes the temporary directory.
 pub(super) struct DemoSetup {
-    folder: TempDir,
+    dir: TempDir,
     pub(super) handle: AgentHandle,
-    /// The model that a real agent asks.
+    /// The scripted model of a real agent; dropping it stops the server.
     _model: Option<RunningModel>,
 }
 
 impl DemoSetup {
-    /// Makes the repository, and the agent that is named or else our own.
+    /// Creates the repository, and the named agent or else the built-in scripted one.
     pub(super) async fn create(app: &App<'_>, agent: Option<&str>) -> Result<Self, CliError> {
-        // Not in the usual folder for such things: that one is private to every process in a sandbox.
-        let base = app.inputs.state_dir().ok_or_else(|| {
-            CliError::usage("there is no place for the demo: set HOME or XDG_STATE_HOME")
-        })?;
+        // Not in the usual directory for temporary files, because each sandboxed process has its own.
+        let base = app
+            .inputs
+            .state_dir()
+            .ok_or_else(|| CliError::usage("no state directory: set HOME or XDG_STATE_HOME"))?;
         let failed =
             |error: std::io::Error| CliError::failed(format!("{}: {error}", base.display()));
         std::fs::create_dir_all(&base).map_err(failed)?;
-        let folder = tempfile::Builder::new().prefix("demo-").tempdir_in(&base);
-        let folder = folder.map_err(failed)?;
+        let dir = tempfile::Builder::new().prefix("demo-").tempdir_in(&base);
+        let dir = dir.map_err(failed)?;
         let sandbox = registry::sandbox(&app.inputs)
             .await
             .map_err(CliError::failed)?;
-        let repository = folder.path().join(NAME);
+        let repository = dir.path().join(NAME);
         std::fs::create_dir(&repository).map_err(failed)?;
         for (name, text) in FILES {
             std::fs::write(repository.join(name), text).map_err(failed)?;
         }
-        commit(&sandbox, folder.path()).await?;
+        commit(&sandbox, dir.path()).await?;
         let script = Script::parse(SCRIPT, "the demo's script")
             .map_err(|error| CliError::failed(error.to_string()))?;
         let (handle, model) = match agent {
@@ -66,32 +67,31 @@ impl DemoSetup {
             }
         };
         Ok(Self {
-            folder,
+            dir,
             handle,
             _model: model,
         })
     }
 
     pub(super) fn repository(&self) -> PathBuf {
-        self.folder.path().join(NAME)
+        self.dir.path().join(NAME)
     }
 
     pub(super) fn clones_dir(&self) -> PathBuf {
-        self.folder.path().join("places")
+        self.dir.path().join("clones")
     }
 
     pub(super) fn store_url(&self) -> String {
-        format!("sqlite:{}", self.folder.path().join("tasks.db").display())
+        format!("sqlite:{}", self.dir.path().join("tasks.db").display())
     }
 
-    /// Leaves the repository where it is.
+    /// Keeps the directory and returns the path of the repository.
     pub(super) fn into_path(self) -> PathBuf {
-        let kept = self.folder.keep();
-        kept.join(NAME)
+        self.dir.keep().join(NAME)
     }
 }
 
-/// A real agent whose model says what the script says.
+/// Starts the scripted model and creates a real agent that uses it.
 async fn scripted_agent(
     app: &App<'_>,
     name: &str,
@@ -106,9 +106,9 @@ async fn scripted_agent(
     Ok((handle, model))
 }
 
-/// Makes a repository of the folder's subfolder, with one commit. From outside of it: inside, the sandbox lets nobody
-/// make a repository.
-async fn commit(sandbox: &Sandbox, folder: &Path) -> Result<(), CliError> {
+/// Creates a repository with one commit in the subdirectory [`NAME`] of `dir`. Git runs in the parent directory,
+/// because the sandbox forbids creating a repository in the working directory itself.
+async fn commit(sandbox: &Sandbox, dir: &Path) -> Result<(), CliError> {
     let steps: [&[&str]; 3] = [
         &["init", "--quiet", "--initial-branch=main"],
         &["add", "--all"],
@@ -123,7 +123,7 @@ async fn commit(sandbox: &Sandbox, folder: &Path) -> Result<(), CliError> {
         ],
     ];
     for step in steps {
-        let spec = CommandSpec::new("git", folder, Profile::tool())
+        let spec = CommandSpec::new("git", dir, Profile::tool())
             .args(["-C", NAME])
             .args(step.iter().copied())
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
@@ -132,11 +132,11 @@ async fn commit(sandbox: &Sandbox, folder: &Path) -> Result<(), CliError> {
         let output = sandbox.run(spec).await;
         let output = output.map_err(|error| CliError::failed(format!("git: {error}")))?;
         if !output.exit.success() {
-            let said = output.stderr.text();
+            let stderr = output.stderr.text();
             return Err(CliError::failed(format!(
                 "git {}: {}",
                 step[0],
-                said.trim()
+                stderr.trim()
             )));
         }
     }

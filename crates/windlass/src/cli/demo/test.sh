@@ -1,15 +1,15 @@
 #!/bin/sh
-# Every case is a line: what is expected, then what greet.sh is given.
+# One case per line: the expected output, then the arguments of greet.sh.
 passed=0 failed=0
 check() {
   expected=$1
   shift
-  said=$(sh greet.sh "$@")
-  if [ "$said" = "$expected" ]; then
+  actual=$(sh greet.sh "$@")
+  if [ "$actual" = "$expected" ]; then
     passed=$((passed + 1))
   else
     failed=$((failed + 1))
-    echo "FAIL: greet.sh $*: expected '$expected', got '$said'"
+    echo "FAIL: greet.sh $*: expected '$expected', got '$actual'"
   fi
 }
 

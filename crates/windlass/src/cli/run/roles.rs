@@ -1,4 +1,4 @@
-//! Who plans and who carries the plan out.
+//! The planner and the coder of a run.
 
 use std::fmt;
 
@@ -13,34 +13,34 @@ use crate::cli::exit::CliError;
 use crate::config::{AgentConfig, Config};
 use crate::settings::Settings;
 
-/// The two who do the work.
+/// The two agents of a run.
 pub(super) struct Roles {
-    pub(super) roster: AgentCatalog,
+    pub(super) agents: AgentCatalog,
     pub(super) planner: RoleAgent,
     pub(super) coder: RoleAgent,
 }
 
-/// One of the two.
+/// The planner or the coder.
 pub(super) struct RoleAgent {
     /// The agent's name.
     pub(super) name: String,
-    /// The model, where one is asked for.
+    /// The requested model, if any.
     pub(super) model: Option<String>,
-    /// Whether it is made of the settings, rather than a named agent.
+    /// `true` if it is the default model from the settings, not a named agent.
     pub(super) is_default: bool,
-    /// The agent with what is set for this run.
+    /// The agent's configuration for this run.
     agent: AgentConfig,
 }
 
 impl Roles {
-    /// Named agents where some are named, else the default one, else the two models of the settings.
+    /// Selects the planner and the coder: the named agent, else the default agent, else the model from the settings.
     pub(super) fn resolve(
         app: &App<'_>,
         config: &Config,
         settings: &Settings,
         run: &Run,
     ) -> Result<Self, CliError> {
-        let roster = app.catalog(config);
+        let agents = app.catalog(config);
         let named = |flag: &Option<String>, key: &str| {
             let name = flag
                 .as_deref()
@@ -49,12 +49,12 @@ impl Roles {
             name.map(str::to_owned)
         };
         let mut planner = match named(&run.planner, "run.planner") {
-            Some(name) => RoleAgent::from_agent(&roster, name)?,
+            Some(name) => RoleAgent::from_agent(&agents, name)?,
             None => RoleAgent::default_model(planner_table(config, settings)?),
         };
         planner.choose_model(run.planner_model.as_ref());
         let mut coder = match named(&run.coder, "run.coder") {
-            Some(name) => RoleAgent::from_agent(&roster, name)?,
+            Some(name) => RoleAgent::from_agent(&agents, name)?,
             None => RoleAgent::default_model(settings.coder()),
         };
         coder.choose_model(run.coder_model.as_ref());
@@ -63,11 +63,11 @@ impl Roles {
         } else if run.max_steps.is_some() && !coder.counts_steps() {
             let name = &coder.name;
             app.console.notice(&format!(
-                "--max-steps is left out: {name} does not count its steps, only models do"
+                "--max-steps is ignored: {name} does not report its steps, only models do"
             ));
         }
         Ok(Self {
-            roster,
+            agents,
             planner,
             coder,
         })
@@ -75,9 +75,9 @@ impl Roles {
 }
 
 impl RoleAgent {
-    /// The agent of this name.
-    fn from_agent(roster: &AgentCatalog, name: String) -> Result<Self, Error> {
-        let agent = roster.find(Some(&name))?;
+    /// Uses the agent of this name.
+    fn from_agent(agents: &AgentCatalog, name: String) -> Result<Self, Error> {
+        let agent = agents.find(Some(&name))?;
         Ok(Self {
             name,
             model: None,
@@ -86,7 +86,7 @@ impl RoleAgent {
         })
     }
 
-    /// The model that the settings make of this table.
+    /// Uses the model that this table from the settings describes.
     fn default_model(table: Value) -> Self {
         let agent = AgentConfig::from_table(ModelKind::Ollama.name(), table);
         Self {
@@ -101,7 +101,7 @@ impl RoleAgent {
         self.model = model.cloned().or(self.model.take());
     }
 
-    /// Sets a key for this run. What a composite is made of keeps what is set for it.
+    /// Sets a key for this run. The nodes of a composite keep their own settings.
     fn set(&mut self, key: &str, value: Value) {
         if self.agent.composite_name().is_none() {
             self.agent.table[key] = value;
@@ -117,9 +117,9 @@ impl RoleAgent {
         self.agent.table.get("max_steps")?.as_u64()
     }
 
-    /// The agent, ready to be asked.
-    pub(super) fn open(&self, roster: &AgentCatalog) -> Result<AgentHandle, Error> {
-        roster.open(&self.agent)
+    /// Creates the agent.
+    pub(super) fn open(&self, agents: &AgentCatalog) -> Result<AgentHandle, Error> {
+        agents.open(&self.agent)
     }
 }
 
@@ -130,7 +130,7 @@ impl fmt::Display for RoleAgent {
             write!(f, " {model}")?;
         }
         let endpoint = self.agent.table.get("endpoint").and_then(Value::as_str);
-        // Somebody may have put a key into the query.
+        // The query may contain a key.
         match endpoint.and_then(|endpoint| endpoint.split('?').next()) {
             Some(host) => write!(f, " at {host}"),
             None => Ok(()),
@@ -149,7 +149,7 @@ impl fmt::Display for Roles {
     }
 }
 
-/// The planner of the settings, with its key.
+/// Returns the planner from the settings, with its key.
 fn planner_table(config: &Config, settings: &Settings) -> Result<Value, CliError> {
     let variable = config.text("run.api_key_env").unwrap_or_default();
     settings.check_key(variable).map_err(CliError::usage)?;

@@ -1,13 +1,14 @@
-//! Open files: every connection is one, and the usual limit is meant for other programs.
+//! Raises the limit of open files: every connection needs one, and the default limit is too low for a server.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// What this process needs besides connections: the store, agents, clones.
+/// Open files reserved for the store, agents and clones.
 const RESERVED_FDS: u64 = 512;
-/// More is not asked for.
+/// Maximum limit that is requested.
 const MAX_FDS: u64 = 65_536;
 
-/// Raises the limit as far as the system lets us, and gives how many connections fit, at most so many.
+/// Raises the limit as far as the system allows, and returns the number of connections that it permits, at most
+/// `wanted`.
 pub(super) fn raise_limit(wanted: usize) -> usize {
     let limit = getrlimit(Resource::Nofile);
     let hard = limit.maximum.unwrap_or(MAX_FDS).min(MAX_FDS);
@@ -21,6 +22,6 @@ pub(super) fn raise_limit(wanted: usize) -> usize {
     } else {
         soft
     };
-    let room = now.saturating_sub(RESERVED_FDS).max(16);
-    usize::try_from(room).unwrap_or(wanted).min(wanted)
+    let available = now.saturating_sub(RESERVED_FDS).max(16);
+    usize::try_from(available).unwrap_or(wanted).min(wanted)
 }

@@ -1,4 +1,4 @@
-//! What the server asks for that needs a repository or this machine: the same that the commands use.
+//! Host operations of the server: diffs, merges and the agent list, implemented with the code of the CLI commands.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use super::super::task_runtime::TaskRuntime;
 use super::super::{agents, task};
 use crate::config::{Config, Inputs};
 
-/// The desk of this machine.
+/// Host operations on this machine.
 pub(super) struct LocalHostOps {
     store: Arc<dyn TaskStore>,
     clones: Clones,
@@ -28,21 +28,21 @@ pub(super) struct LocalHostOps {
     inputs: Inputs,
     config: Config,
     console: Console,
-    /// One merge at a time: they all touch what is checked out.
+    /// Serializes merges, because each one changes the checkout.
     merging: Mutex<()>,
 }
 
 impl std::fmt::Debug for LocalHostOps {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LocalDesk").finish_non_exhaustive()
+        f.debug_struct("LocalHostOps").finish_non_exhaustive()
     }
 }
 
 impl LocalHostOps {
-    pub(super) fn new(app: &App<'_>, queue: &TaskQueue, crew: &TaskRuntime) -> Self {
+    pub(super) fn new(app: &App<'_>, queue: &TaskQueue, task_runtime: &TaskRuntime) -> Self {
         Self {
             store: Arc::clone(&queue.store),
-            clones: crew.clones.clone(),
+            clones: task_runtime.clones.clone(),
             registry: Arc::clone(&app.registry),
             machine: app.machine.clone(),
             inputs: app.inputs.clone(),
@@ -63,10 +63,10 @@ impl HostOps for LocalHostOps {
 
     fn merge<'a>(&'a self, task: &'a Task) -> BoxFuture<'a, Result<Value, HostOpsError>> {
         Box::pin(async move {
-            let _alone = self.merging.lock().await;
+            let _guard = self.merging.lock().await;
             let merged = task::merge(&*self.store, &self.clones, task).await;
-            // Whatever git says about the checkout is for its owner.
-            merged.map_err(|failure| HostOpsError::Refused(failure.to_string()))
+            // Errors from git describe the user's checkout, so they are shown to the user.
+            merged.map_err(|error| HostOpsError::Refused(error.to_string()))
         })
     }
 
@@ -81,15 +81,15 @@ impl HostOps for LocalHostOps {
             let rows = agents::rows(&app, &self.config)
                 .await
                 .map_err(to_host_error)?;
-            Ok(rows.into_iter().map(agents::AgentRow::to_card).collect())
+            Ok(rows.into_iter().map(agents::AgentRow::into_card).collect())
         })
     }
 }
 
-fn to_host_error(failure: CliError) -> HostOpsError {
-    if failure.is_usage() {
-        HostOpsError::Refused(failure.to_string())
+fn to_host_error(error: CliError) -> HostOpsError {
+    if error.is_usage() {
+        HostOpsError::Refused(error.to_string())
     } else {
-        HostOpsError::Internal(failure.to_string())
+        HostOpsError::Internal(error.to_string())
     }
 }

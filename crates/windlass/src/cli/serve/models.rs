@@ -1,4 +1,4 @@
-//! Agents as models, on the store and under the limits of this server.
+//! Serves agents as models, with the store and the limits of this server.
 
 use std::sync::Arc;
 
@@ -12,29 +12,34 @@ use crate::cli::exit::CliError;
 use crate::cli::queue::TaskQueue;
 use crate::model_catalog::ConfiguredModels;
 
-/// Where requests work.
+/// Creates the working directories of the requests.
 pub(super) fn request_dirs(app: &App<'_>) -> Result<RequestDirs, CliError> {
-    let state = app.inputs.state_dir().ok_or_else(|| {
-        CliError::usage("there is no place for requests to work in: set HOME or XDG_STATE_HOME")
-    })?;
+    let state = app
+        .inputs
+        .state_dir()
+        .ok_or_else(|| CliError::usage("no state directory: set HOME or XDG_STATE_HOME"))?;
     RequestDirs::create(&state.join("requests"))
 }
 
-/// The surfaces over this roster, which workers may share.
-pub(super) fn agent_api(queue: &TaskQueue, rooms: &RequestDirs, roster: AgentCatalog) -> AgentApi {
+/// Creates the agent API over this catalog, which the workers may share.
+pub(super) fn agent_api(
+    queue: &TaskQueue,
+    request_dirs: &RequestDirs,
+    agents: AgentCatalog,
+) -> AgentApi {
     let config = &queue.config;
-    let usual = AgentApiLimits::default();
+    let defaults = AgentApiLimits::default();
     let concurrent = config
         .number("gateway.concurrency")
         .and_then(|number| number.try_into().ok());
     AgentApi::new(
-        Arc::new(ConfiguredModels::new(roster, config.clone())),
+        Arc::new(ConfiguredModels::new(agents, config.clone())),
         Arc::new(StoreTraceSink(Arc::clone(&queue.store))),
-        rooms.path(),
+        request_dirs.path(),
         Arc::new(SystemClock::new()),
         AgentApiLimits {
-            concurrent: concurrent.unwrap_or(usual.concurrent),
-            ..usual
+            concurrent: concurrent.unwrap_or(defaults.concurrent),
+            ..defaults
         },
     )
 }

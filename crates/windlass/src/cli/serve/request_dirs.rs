@@ -1,4 +1,5 @@
-//! Where requests work: a folder for each server, which the next one removes if this one cannot.
+//! The working directories of requests: one parent directory per server. The next server removes it if this one is
+//! killed.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,22 +11,25 @@ use tempfile::TempDir;
 use super::super::exit::CliError;
 use crate::config::private_dir::PrivateDir;
 
-/// A folder of this server's own, gone when it ends.
+/// This server's own directory, removed when it is dropped.
 #[derive(Debug)]
 pub(super) struct RequestDirs {
     own: TempDir,
-    /// Held while the server lives, however it ends: who can take it knows that nobody works here any more.
+    /// Held while the server process lives, even if it is killed. A process that can take the lock knows that the
+    /// directory is no longer used.
     _lock: File,
 }
 
 impl RequestDirs {
-    /// Sweeps what servers left behind that were killed, and takes a folder beside those that live.
+    /// Removes the directories of servers that were killed, and creates a new one next to those in use.
     pub(super) fn create(requests: &Path) -> Result<Self, CliError> {
-        // One at a time: a folder is never seen between being made and being locked.
-        let _alone = PrivateDir::lock(requests)?;
+        // Only one process at a time, so that no other process sees a directory before it is locked.
+        let _guard = PrivateDir::lock(requests)?;
         let unusable = |error: io::Error| {
-            let folder = requests.display();
-            CliError::failed(format!("requests cannot work in {folder}: {error}"))
+            let dir = requests.display();
+            CliError::failed(format!(
+                "the directory for requests {dir} cannot be used: {error}"
+            ))
         };
         remove_stale(requests).map_err(unusable)?;
         let own = tempfile::Builder::new()
@@ -43,20 +47,20 @@ impl RequestDirs {
     }
 }
 
-/// Removes the folders that nobody holds.
+/// Removes the directories that are not locked.
 fn remove_stale(requests: &Path) -> io::Result<()> {
     for entry in fs::read_dir(requests)? {
         let entry = entry?;
-        // A link is not a folder here, and is not followed.
+        // A symbolic link is not a directory here, and is not followed.
         if !entry.file_type()?.is_dir() {
             continue;
         }
         let path = entry.path();
-        let Ok(folder) = File::open(&path) else {
+        let Ok(dir) = File::open(&path) else {
             continue;
         };
-        if folder.try_lock().is_ok() {
-            // What an agent left there may refuse to go; the next start tries again.
+        if dir.try_lock().is_ok() {
+            // Removing files of an agent may fail; the next start tries again.
             let _ = fs::remove_dir_all(&path);
         }
     }
@@ -68,23 +72,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_dead_left_is_swept_and_what_the_living_have_stays() {
+    fn stale_dirs_are_removed_and_locked_dirs_kept() {
         let state = TempDir::new().unwrap();
         let requests = state.path().join("requests");
-        let dead = requests.join("server-dead/turn-1/.git");
-        fs::create_dir_all(&dead).unwrap();
+        let stale = requests.join("server-stale/turn-1/.git");
+        fs::create_dir_all(&stale).unwrap();
         let outside = state.path().join("outside");
         fs::create_dir(&outside).unwrap();
         std::os::unix::fs::symlink(&outside, requests.join("server-link")).unwrap();
 
         let first = RequestDirs::create(&requests).unwrap();
-        assert!(!requests.join("server-dead").exists());
-        assert!(outside.exists(), "a link was followed");
+        assert!(!requests.join("server-stale").exists());
+        assert!(outside.exists(), "a symbolic link was followed");
         let busy = first.path().join("turn-1");
         fs::create_dir(&busy).unwrap();
 
         let second = RequestDirs::create(&requests).unwrap();
-        assert!(busy.exists(), "another server's request was taken away");
+        assert!(busy.exists(), "another server's request was removed");
         assert_ne!(first.path(), second.path());
         let path = second.path().to_owned();
         drop(second);

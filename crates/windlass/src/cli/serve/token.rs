@@ -1,4 +1,4 @@
-//! The server's token: made once, kept for the next start.
+//! The server's token: generated once and stored for the next start.
 
 use std::path::PathBuf;
 
@@ -9,29 +9,29 @@ use super::super::exit::CliError;
 use crate::config::Inputs;
 use crate::config::private_dir::{PrivateDir, read_secret};
 
-/// The file in the state folder.
+/// The file in the state directory.
 const FILE: &str = "server-token";
 
-/// A token, and where it is kept.
+/// A token, and the file that stores it.
 #[derive(Debug)]
 pub(super) struct ServerToken {
     pub(super) token: SecretString,
     pub(super) file: PathBuf,
 }
 
-/// The token of the last start, or a new one.
-pub(super) fn load_or_create(inputs: &Inputs, anew: bool) -> Result<ServerToken, CliError> {
-    let folder = inputs.state_dir().ok_or_else(|| {
-        CliError::usage("there is no place for the token: set HOME or XDG_STATE_HOME")
-    })?;
-    // Held until the file is there: of two servers that start at once, one makes it.
-    let held = PrivateDir::lock(&folder)?;
-    let file = folder.join(FILE);
-    if !anew && let Some(text) = read_secret(&file)? {
+/// Loads the token of the last start, or generates a new one.
+pub(super) fn load_or_create(inputs: &Inputs, force_new: bool) -> Result<ServerToken, CliError> {
+    let state = inputs
+        .state_dir()
+        .ok_or_else(|| CliError::usage("no state directory: set HOME or XDG_STATE_HOME"))?;
+    // Locked until the file exists, so that only one of two servers that start concurrently creates it.
+    let dir = PrivateDir::lock(&state)?;
+    let file = state.join(FILE);
+    if !force_new && let Some(text) = read_secret(&file)? {
         let text = text.trim();
         if text.len() < 32 || !text.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
             return Err(CliError::usage(format!(
-                "{} holds no token: remove it, or start with --new-token",
+                "{} does not contain a valid token: delete it, or start with --new-token",
                 file.display()
             )));
         }
@@ -39,7 +39,7 @@ pub(super) fn load_or_create(inputs: &Inputs, anew: bool) -> Result<ServerToken,
         return Ok(ServerToken { token, file });
     }
     let token = Token::generate()
-        .map_err(|error| CliError::failed(format!("no token can be made: {error}")))?;
-    held.replace(FILE, windlass_core::ExposeSecret::expose_secret(&token))?;
+        .map_err(|error| CliError::failed(format!("cannot generate a token: {error}")))?;
+    dir.replace(FILE, windlass_core::ExposeSecret::expose_secret(&token))?;
     Ok(ServerToken { token, file })
 }

@@ -1,4 +1,4 @@
-//! `windlass task add`.
+//! `windlass task add`: adds a task to the queue.
 
 use clap::Args;
 use windlass_core::task::{Dependency, MAX_ATTEMPTS, NewTask, TaskId, WorkerKind};
@@ -11,9 +11,9 @@ use super::list;
 
 #[derive(Debug, Args)]
 pub(super) struct Add {
-    /// What is to be done, in a few words; - reads all of it from stdin, the first line being the title
+    /// Task title; - reads title (first line) and description from stdin
     title: String,
-    /// What is to be done, in full
+    /// Task description
     #[arg(
         short,
         long,
@@ -22,25 +22,25 @@ pub(super) struct Add {
         hide_default_value = true
     )]
     description: String,
-    /// 0 comes first, 4 last
+    /// Priority: 0 is the highest, 4 the lowest
     #[arg(short, long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=4))]
     priority: u8,
-    /// The step of the workflow: 1 comes first, 15 last, among equals in priority
+    /// Workflow step, from 1 to 15: among tasks of equal priority, lower steps run first
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=15))]
     step: u8,
-    /// Wait until this task is completed; may be given several times
+    /// Wait until this task is completed (repeatable)
     #[arg(long, value_name = "ID")]
     after: Vec<TaskId>,
-    /// The kind of worker: backend, frontend or test
+    /// Kind of worker: backend, frontend or test
     #[arg(long, value_name = "KIND", default_value = "backend", value_parser = kind)]
     kind: WorkerKind,
-    /// The agent; without it the configured default
+    /// Agent to use (default: the configured agent)
     #[arg(short, long, value_name = "NAME")]
     agent: Option<String>,
-    /// Adding a task again under the same key gives the first one
+    /// Idempotency key: adding again with the same key returns the existing task
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
-    /// How many times it may be attempted
+    /// Maximum number of attempts
     #[arg(long, value_name = "N", default_value_t = MAX_ATTEMPTS, value_parser = clap::value_parser!(u32).range(1..=100))]
     attempts: u32,
     /// Print JSON
@@ -68,18 +68,18 @@ impl Add {
         let added = queue.store.enqueue(vec![task]).await?;
         let Some(added) = added.into_iter().next() else {
             return Err(CliError::failed(
-                "the store took the task and did not say which it is",
+                "internal error: the store returned no task id",
             ));
         };
         if !added.fresh {
             app.console
-                .notice("this key was used before: the task is the first one");
+                .notice("a task with this key already exists: nothing was added");
         }
         list::show_one(app, &added.task, self.json)
     }
 }
 
-/// The kind of worker that a person means.
+/// Parses a kind of worker.
 pub(in super::super) fn kind(text: &str) -> Result<WorkerKind, String> {
-    WorkerKind::named(text).ok_or_else(|| "expected backend, frontend or test".to_owned())
+    WorkerKind::from_name(text).ok_or_else(|| "expected backend, frontend or test".to_owned())
 }

@@ -1,4 +1,4 @@
-//! `windlass task diff` and `windlass task merge`: the change that a task made.
+//! `windlass task diff` and `windlass task merge`: show and merge a task's change.
 
 use clap::Args;
 use serde_json::json;
@@ -13,15 +13,15 @@ use super::super::task_runtime::{TaskRuntime, test_settings};
 
 #[derive(Debug, Args)]
 pub(super) struct Diff {
-    /// The task's number
+    /// Task number
     id: TaskId,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Merge {
-    /// The task's number
+    /// Task number
     id: TaskId,
-    /// Only say what would happen
+    /// Dry run: print what would be merged
     #[arg(long)]
     dry_run: bool,
     /// Print JSON
@@ -33,14 +33,15 @@ impl Diff {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let queue = TaskQueue::open(app).await?;
         let task = queue.store.task(self.id).await?;
-        let crew = TaskRuntime::for_store(app, &queue.config, test_settings(&queue.config)).await?;
-        let diff = diff(&*queue.store, &crew.clones, &task).await?;
+        let task_runtime =
+            TaskRuntime::for_store(app, &queue.config, test_settings(&queue.config)).await?;
+        let diff = diff(&*queue.store, &task_runtime.clones, &task).await?;
         app.console.text(&diff)?;
         Ok(Exit::Done)
     }
 }
 
-/// The change that a task made, as git prints it.
+/// Returns a task's change as a git diff.
 pub(in super::super) async fn diff(
     store: &dyn TaskStore,
     clones: &Clones,
@@ -57,7 +58,7 @@ pub(in super::super) async fn diff(
     Ok(diff.map_err(windlass_core::Error::from)?)
 }
 
-/// Merges a task's change, and says in JSON what that did.
+/// Merges a task's branch, and returns the outcome as JSON.
 pub(in super::super) async fn merge(
     store: &dyn TaskStore,
     clones: &Clones,
@@ -79,11 +80,12 @@ impl Merge {
         let task = queue.store.task(self.id).await?;
         let branch = branch(&task)?;
         let root = queue.store.project(task.project_id).await?.root;
-        let crew = TaskRuntime::for_store(app, &queue.config, test_settings(&queue.config)).await?;
+        let task_runtime =
+            TaskRuntime::for_store(app, &queue.config, test_settings(&queue.config)).await?;
         let merged = if self.dry_run {
-            crew.clones.preview(&root, branch).await
+            task_runtime.clones.preview(&root, branch).await
         } else {
-            crew.clones.merge(&root, branch).await
+            task_runtime.clones.merge(&root, branch).await
         };
         let merged = merged.map_err(windlass_core::Error::from)?;
         if self.json {
@@ -93,7 +95,7 @@ impl Merge {
     }
 }
 
-/// Says what a merge did, or why it did nothing.
+/// Prints the outcome of a merge, or returns an error if nothing was merged.
 pub(in super::super) fn report(
     app: &App<'_>,
     branch: &str,
@@ -103,18 +105,18 @@ pub(in super::super) fn report(
     match merged {
         workspace::MergeOutcome::Merged(done) if !quiet => {
             let files = match done.files.join(", ") {
-                files if files.is_empty() => "no file is different".to_owned(),
+                files if files.is_empty() => "no files changed".to_owned(),
                 files => files,
             };
             app.console.line(&escape_control(&format!(
-                "{branch} is in {}: {files}",
+                "merged {branch} into {}: {files}",
                 done.into
             )))?;
             app.console.line(&format!("to undo it: {}", done.undo()))?;
             Ok(Exit::Done)
         }
         workspace::MergeOutcome::UpToDate if !quiet => {
-            app.console.line("everything in it was there already")?;
+            app.console.line("already up to date")?;
             Ok(Exit::Done)
         }
         merged => match not_merged(branch, merged) {
@@ -124,11 +126,11 @@ pub(in super::super) fn report(
     }
 }
 
-/// Why nothing was merged, where nothing was.
+/// Returns the reason why nothing was merged, if nothing was.
 fn not_merged(branch: &str, merged: &workspace::MergeOutcome) -> Option<String> {
     match merged {
         workspace::MergeOutcome::Conflicts(files) => Some(format!(
-            "nothing was merged: both sides changed {}; run git merge {branch} to settle it by hand",
+            "nothing was merged: conflicts in {}; run git merge {branch} to resolve them by hand",
             files.join(", ")
         )),
         workspace::MergeOutcome::WouldOverwrite(files) => Some(format!(
@@ -160,13 +162,13 @@ fn as_json(merged: &workspace::MergeOutcome) -> serde_json::Value {
     }
 }
 
-/// The branch that holds a task's change.
+/// Returns the branch with a task's change.
 fn branch(task: &Task) -> Result<&str, CliError> {
     task.branch.as_deref().ok_or_else(|| {
         let why = match task.status {
             TaskStatus::Completed => "it changed nothing".to_owned(),
             status => format!("it is {status}"),
         };
-        CliError::usage(format!("task {} has no change to show: {why}", task.id))
+        CliError::usage(format!("task {} has no change: {why}", task.id))
     })
 }

@@ -1,4 +1,4 @@
-//! `windlass task list`.
+//! `windlass task list`: lists tasks.
 
 use clap::Args;
 use windlass_core::task::{Task, TaskFilter, TaskStatus};
@@ -9,10 +9,10 @@ use super::super::queue::TaskQueue;
 
 #[derive(Debug, Args)]
 pub(super) struct List {
-    /// Only those of this status
+    /// Show only tasks with this status
     #[arg(short, long, value_name = "STATUS", value_parser = status)]
     status: Option<TaskStatus>,
-    /// The tasks of every project in the store
+    /// List the tasks of all projects in the store
     #[arg(long)]
     all: bool,
     /// Print JSON
@@ -53,7 +53,7 @@ fn row(task: &Task) -> [String; 5] {
     ]
 }
 
-/// One task, as the answer of a command that changed it.
+/// Prints one task, as the output of a command that changed it.
 pub(super) fn show_one(app: &App<'_>, task: &Task, json: bool) -> Result<Exit, CliError> {
     if json {
         app.console.pretty_json(task)?;

@@ -1,4 +1,4 @@
-//! `windlass task log`.
+//! `windlass task log`: prints the event log of a task.
 
 use std::time::Duration;
 
@@ -15,12 +15,12 @@ use super::super::turn_printer::brief;
 
 #[derive(Debug, Args)]
 pub(super) struct Log {
-    /// The task's number
+    /// Task number
     id: TaskId,
-    /// Only what comes after this number
+    /// Print only events after this sequence number
     #[arg(long, value_name = "N", default_value_t = 0)]
     after: u64,
-    /// Go on until the task ends
+    /// Follow the log until the task ends
     #[arg(short, long)]
     follow: bool,
     /// Print each event as a line of JSON
@@ -38,8 +38,8 @@ impl Log {
             ..EventFilter::default()
         };
         loop {
-            // The status is read first: what was told before it became final is then all there.
-            let over = store.task(self.id).await?.status.is_final();
+            // Read the status before the events, so that no event before the final status is missed.
+            let is_final = store.task(self.id).await?.status.is_final();
             let events = store.events(filter.clone()).await?;
             for event in &events {
                 filter.after = event.seq;
@@ -53,7 +53,7 @@ impl Log {
             if !events.is_empty() {
                 continue;
             }
-            if over || !self.follow {
+            if is_final || !self.follow {
                 return Ok(Exit::Done);
             }
             tokio::select! {
@@ -64,7 +64,7 @@ impl Log {
     }
 }
 
-/// A message as a line for a person; pieces of text and the like are none.
+/// Formats a message as a line; returns `None` for messages that are not shown, such as text chunks.
 pub(in super::super) fn line(message: &Broadcast) -> Option<String> {
     Some(match message {
         Broadcast::TaskStatus { status, .. } => format!("is {status}"),
@@ -105,19 +105,19 @@ fn event(event: &AgentEvent) -> Option<String> {
             success,
             duration_ms,
             ..
-        } => match success {
-            true => format!("✓ {name}, {}", format_duration(*duration_ms)),
-            false => format!(
-                "✗ {name}, {}: {}",
-                format_duration(*duration_ms),
-                brief(output)
-            ),
-        },
+        } => {
+            let duration = format_duration(*duration_ms);
+            if *success {
+                format!("✓ {name}, {duration}")
+            } else {
+                format!("✗ {name}, {duration}: {}", brief(output))
+            }
+        }
         AgentEvent::Result { text, .. } => format!("“{}”", first_line(text)),
         AgentEvent::Error { code, message, .. } => format!("{code}: {}", first_line(message)),
         AgentEvent::SessionInvalid { reason } => first_line(reason).to_owned(),
         AgentEvent::PermissionRequest { tool, input, .. } => {
-            format!("asks whether it may: {tool} {}", brief(input))
+            format!("requests permission: {tool} {}", brief(input))
         }
         _ => return None,
     })
@@ -130,7 +130,7 @@ fn format_duration(milliseconds: u64) -> String {
     }
 }
 
-/// What a tool is given: the file where it is about one, as the project knows it, or the command.
+/// Summarizes a tool's input: the file, relative to the project, or the command.
 fn about(input: &Value) -> String {
     let text = |keys: &[&str]| keys.iter().find_map(|key| input.pointer(key)?.as_str());
     let path = text(&["/path", "/file_path", "/filePath", "/changes/0/path"]);
@@ -138,7 +138,7 @@ fn about(input: &Value) -> String {
         let command = text(&["/cmd", "/command"]).map(Value::from);
         return brief(command.as_ref().unwrap_or(input));
     };
-    // Within an attempt's clone the folders above it say nothing.
+    // For a file in an attempt's clone, show only the path inside the clone.
     let inner = path
         .split_once("-attempt-")
         .and_then(|(_, rest)| rest.splitn(3, '/').nth(2));

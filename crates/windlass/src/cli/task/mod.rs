@@ -1,4 +1,4 @@
-//! `windlass task`: the queue.
+//! `windlass task`: manages the task queue.
 
 mod add;
 mod change;
@@ -25,30 +25,30 @@ pub(super) struct Tasks {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Add a task; it is safe once this returns
+    /// Add a task; it is durable once the command returns
     Add(add::Add),
     /// List the tasks of this project
     List(list::List),
     /// Show a task with its attempts, tests, corrections, questions and proof
     Show(show::Show),
-    /// Print what happened, oldest first
+    /// Print the event log of a task, oldest first
     Log(log::Log),
-    /// Print the change that a task made
+    /// Print the diff of a task's change
     Diff(change::Diff),
-    /// Bring a task's change into what is checked out
+    /// Merge a task's branch into the current branch
     Merge(change::Merge),
-    /// Have a task done again, with its attempts given anew
+    /// Retry a task with a fresh attempt limit
     Retry(One),
-    /// Stop a task
+    /// Cancel a task
     Cancel(One),
-    /// Turn a goal into tasks that depend on each other
+    /// Plan a goal as dependent tasks
     Plan(plan::Plan),
 }
 
-/// A task, by its number.
+/// Arguments of a command that takes one task.
 #[derive(Debug, Args)]
 struct One {
-    /// The task's number
+    /// Task number
     id: TaskId,
     /// Print JSON
     #[arg(long)]
@@ -56,8 +56,8 @@ struct One {
 }
 
 impl Tasks {
-    /// Whether it needs to know which agents this machine has.
-    pub(super) fn reaches_agents(&self) -> bool {
+    /// Returns `true` if the command needs the agents of this machine.
+    pub(super) fn needs_agents(&self) -> bool {
         matches!(self.command, Command::Plan(_))
     }
 
@@ -79,7 +79,7 @@ impl Tasks {
                 let exit = list::show_one(app, &task, one.json)?;
                 if task.status == TaskStatus::InProgress && !one.json {
                     app.console
-                        .line("its worker is asked to stop, and will with its next heartbeat")?;
+                        .line("its worker will stop with its next heartbeat")?;
                 }
                 Ok(exit)
             }

@@ -1,4 +1,4 @@
-//! `windlass task plan`: a goal, as tasks that depend on each other.
+//! `windlass task plan`: plans a goal as dependent tasks.
 
 use std::sync::Arc;
 
@@ -17,12 +17,12 @@ use super::super::task_runtime::{TaskRuntime, runner_settings, test_settings};
 
 #[derive(Debug, Args)]
 pub(super) struct Plan {
-    /// What is to be reached; - reads it from stdin
+    /// The goal; - reads it from stdin
     goal: String,
-    /// The agent that plans; without it the configured default
+    /// Agent that makes the plan (default: the configured agent)
     #[arg(short, long, value_name = "NAME")]
     agent: Option<String>,
-    /// Only show the tasks; add none
+    /// Dry run: print the tasks without adding them
     #[arg(long)]
     dry_run: bool,
     /// Print JSON
@@ -35,12 +35,12 @@ impl Plan {
         let goal = prompt_text::read(self.goal.clone(), std::io::stdin())?;
         let queue = TaskQueue::open(app).await?;
         let config = &queue.config;
-        let crew = TaskRuntime::for_store(app, config, test_settings(config)).await?;
-        let roster = app.catalog(config);
-        let planner = roster.resolve(self.agent.as_deref(), Default::default())?;
-        let runner = crew.runner(
+        let task_runtime = TaskRuntime::for_store(app, config, test_settings(config)).await?;
+        let agents = app.catalog(config);
+        let planner = agents.resolve(self.agent.as_deref(), Default::default())?;
+        let runner = task_runtime.runner(
             Arc::clone(&queue.store),
-            Arc::new(roster),
+            Arc::new(agents),
             None,
             runner_settings(config),
         );
@@ -81,8 +81,7 @@ impl Plan {
             let after: Vec<String> = added.task.dependencies.iter().map(i64::to_string).collect();
             line(app, &added.task.id.to_string(), &added.task.title, &after)?;
         }
-        app.console
-            .line("work on them with: windlass worker --once")?;
+        app.console.line("run them with: windlass worker --once")?;
         Ok(Exit::Done)
     }
 
@@ -91,9 +90,9 @@ impl Plan {
             app.console.pretty_json(&tasks)?;
             return Ok(Exit::Done);
         }
-        for (place, task) in tasks.iter().enumerate() {
+        for (index, task) in tasks.iter().enumerate() {
             let after: Vec<String> = task.dependencies.iter().map(position).collect();
-            line(app, &(place + 1).to_string(), &task.title, &after)?;
+            line(app, &(index + 1).to_string(), &task.title, &after)?;
         }
         Ok(Exit::Done)
     }
@@ -110,10 +109,10 @@ fn line(app: &App<'_>, number: &str, title: &str, after: &[String]) -> Result<()
     Ok(())
 }
 
-/// A dependency as the list shows it: counted from one.
+/// Formats a dependency; siblings are numbered from 1, as in the list.
 fn position(dependency: &Dependency) -> String {
     match dependency {
         Dependency::Task(id) => format!("task {id}"),
-        Dependency::Sibling(place) => (place + 1).to_string(),
+        Dependency::Sibling(index) => (index + 1).to_string(),
     }
 }

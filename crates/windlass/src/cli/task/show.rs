@@ -1,4 +1,4 @@
-//! `windlass task show`.
+//! `windlass task show`: shows one task in detail.
 
 use clap::Args;
 use serde_json::json;
@@ -16,7 +16,7 @@ use super::super::turn_printer::brief;
 
 #[derive(Debug, Args)]
 pub(super) struct Show {
-    /// The task's number
+    /// Task number
     id: TaskId,
     /// Print JSON
     #[arg(long)]
@@ -26,7 +26,7 @@ pub(super) struct Show {
 impl Show {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let store = TaskQueue::open(app).await?.store;
-        let whole = TaskDetails {
+        let details = TaskDetails {
             task: store.task(self.id).await?,
             attempts: store.attempts(self.id).await?,
             tests: store.test_results(self.id).await?,
@@ -36,9 +36,9 @@ impl Show {
             proof: store.proof(self.id).await?,
         };
         if self.json {
-            app.console.pretty_json(&whole.json())?;
+            app.console.pretty_json(&details.json())?;
         } else {
-            for line in whole.lines() {
+            for line in details.lines() {
                 app.console.line(&line)?;
             }
         }
@@ -46,14 +46,14 @@ impl Show {
     }
 }
 
-/// A task with all that its attempts left behind.
+/// A task with the records of its attempts.
 struct TaskDetails {
     task: Task,
     attempts: Vec<Attempt>,
     tests: Vec<(u32, TestResult)>,
     corrections: Vec<(u32, Correction)>,
     questions: Vec<Blocker>,
-    /// What its agent asks and nobody has decided.
+    /// Open permission requests.
     approvals: Vec<Approval>,
     proof: Option<Proof>,
 }
@@ -80,43 +80,43 @@ impl TaskDetails {
             task.id,
             escape_line(&task.title)
         )];
-        let mut say = |name: &str, value: &str| {
+        let mut add = |name: &str, value: &str| {
             lines.push(format!(
                 "{QUIET}{name:>12}{QUIET:#}  {}",
                 escape_line(value)
             ));
         };
-        say("status", &status_label(task));
-        say("attempt", &attempt_label(task, " of "));
-        say(
+        add("status", &status_label(task));
+        add("attempt", &attempt_label(task, " of "));
+        add(
             "priority",
             &format!("{}, step {}", task.priority, task.workflow_step),
         );
         if !task.dependencies.is_empty() {
             let after: Vec<String> = task.dependencies.iter().map(TaskId::to_string).collect();
-            say("after", &after.join(", "));
+            add("after", &after.join(", "));
         }
         for line in task.description.lines().take(20) {
-            say("", line);
+            add("", line);
         }
         if let Some(output) = &task.output {
-            say("output", output);
+            add("output", output);
         }
         if let Some(branch) = &task.branch {
-            say("branch", branch);
+            add("branch", branch);
         }
         for (name, value) in self.history() {
-            say(name, &value);
+            add(name, &value);
         }
         if let Some(proof) = &self.proof {
             for (name, value) in proof_lines(proof) {
-                say(name, &value);
+                add(name, &value);
             }
         }
         lines
     }
 
-    /// What its attempts left behind, one thing a line.
+    /// Returns the records of its attempts, one per line.
     fn history(&self) -> Vec<(&'static str, String)> {
         let mut lines = Vec::new();
         for attempt in &self.attempts {
@@ -156,20 +156,20 @@ impl TaskDetails {
                 "permission",
                 format!("{id}: {} {}", asked.tool, brief(&asked.input)),
             ));
-            lines.push(("", "it waits for you: windlass approvals".to_owned()));
+            lines.push(("", "needs input: run windlass approvals".to_owned()));
         }
         lines
     }
 }
 
-/// The permission requests of this task that wait.
+/// Returns the open permission requests of this task.
 async fn open_approvals(store: &dyn TaskStore, task: TaskId) -> Result<Vec<Approval>, CliError> {
     let mut open = store.approvals(true).await?;
     open.retain(|approval| approval.asked.attempt.task == task);
     Ok(open)
 }
 
-/// The status in words, with what the word alone does not say.
+/// Formats the status; a completed task without tests is marked as unverified.
 pub(in super::super) fn status_label(task: &Task) -> String {
     match task.status {
         TaskStatus::Completed if task.unverified => "completed (unverified)".to_owned(),
@@ -177,7 +177,8 @@ pub(in super::super) fn status_label(task: &Task) -> String {
     }
 }
 
-/// Which attempt it is, and how many there may be; after a retry they count anew, and the number goes on.
+/// Formats the attempt number and the limit. A retry resets the limit but not the number, so after a retry only the
+/// number is shown.
 pub(super) fn attempt_label(task: &Task, of: &str) -> String {
     if task.attempt > task.max_attempts {
         return task.attempt.to_string();
@@ -186,19 +187,17 @@ pub(super) fn attempt_label(task: &Task, of: &str) -> String {
 }
 
 fn attempt_line(attempt: &Attempt) -> String {
-    let ended = attempt
-        .outcome
-        .map_or("under way", |ending| ending.as_str());
-    // What it asked stands among the questions.
-    let asked = attempt.outcome == Some(AttemptStatus::Blocked);
+    let status = attempt.outcome.map_or("running", |status| status.as_str());
+    // The question of a blocked attempt is listed separately.
+    let is_blocked = attempt.outcome == Some(AttemptStatus::Blocked);
     let why = attempt.error.as_deref().map(str::trim).unwrap_or_default();
-    let why = why.lines().next().filter(|_| !asked);
+    let why = why.lines().next().filter(|_| !is_blocked);
     let why = why.map(|why| format!(": {why}"));
     let (number, worker) = (attempt.number, &attempt.worker);
-    format!("{number} by {worker}, {ended}{}", why.unwrap_or_default())
+    format!("{number} by {worker}, {status}{}", why.unwrap_or_default())
 }
 
-/// A proof, one thing a line.
+/// Formats a proof, one property per line.
 pub(in super::super) fn proof_lines(proof: &Proof) -> Vec<(&'static str, String)> {
     let counts = proof.counts;
     let mut lines = vec![

@@ -1,19 +1,19 @@
-//! A trace as lines: when each step began, a bar for how long it took, what it is, what it took.
+//! Formats a trace as lines: start time, a bar for the duration, name, and usage of each step.
 
 use windlass_core::{TraceNode, Usage, escape_line};
 
 use crate::cli::console::{BAD, GOOD, QUIET, STRONG};
 
-/// How many columns the whole time is.
-const BAR: usize = 24;
-/// How much of what a process said is shown.
+/// Width of the time chart, in columns.
+const BAR_WIDTH: usize = 24;
+/// Maximum number of lines shown of a failed process's stderr.
 const QUOTED_LINES: usize = 3;
 
-/// The trace, a line for each step and one for each fault.
+/// Formats the trace, one line for each step and one for each error.
 pub(super) fn lines(root: &TraceNode) -> Vec<String> {
     let scale = TimeScale::from_root(root);
     let mut rows = Vec::new();
-    gather(root, 0, &mut rows);
+    collect_rows(root, 0, &mut rows);
     let names = rows.iter().map(|row| row.name.chars().count());
     let offsets = rows.iter().map(|row| row.offset(&scale).len());
     let (name, offset) = (names.max().unwrap_or(0), offsets.max().unwrap_or(0));
@@ -25,7 +25,7 @@ pub(super) fn lines(root: &TraceNode) -> Vec<String> {
     lines
 }
 
-/// From when to when the picture goes.
+/// The time range of the chart.
 struct TimeScale {
     start: u64,
     millis: u64,
@@ -40,14 +40,14 @@ impl TimeScale {
         }
     }
 
-    /// The bar of a step. One that took no time still has its place.
+    /// Draws the bar of a step. A step with a duration of 0 ms gets a thin mark.
     fn bar(&self, node: &TraceNode) -> String {
         let column = |at: u64| {
             let at = at.saturating_sub(self.start).min(self.millis);
-            usize::try_from(at * BAR as u64 / self.millis).unwrap_or(BAR)
+            usize::try_from(at * BAR_WIDTH as u64 / self.millis).unwrap_or(BAR_WIDTH)
         };
-        let from = column(node.start.0).min(BAR - 1);
-        let to = column(node.start.0 + node.duration_ms).clamp(from + 1, BAR);
+        let from = column(node.start.0).min(BAR_WIDTH - 1);
+        let to = column(node.start.0 + node.duration_ms).clamp(from + 1, BAR_WIDTH);
         let mark = match node.duration_ms {
             0 => "▏",
             _ => "█",
@@ -56,12 +56,13 @@ impl TimeScale {
             "{}{}{}",
             " ".repeat(from),
             mark.repeat(to - from),
-            " ".repeat(BAR - to)
+            " ".repeat(BAR_WIDTH - to)
         )
     }
 }
 
-/// When the last of a step is over: an inner one may outlast what the clock said of the outer.
+/// Returns the end of a step and of all steps inside it: an inner step may end after the recorded end of the outer
+/// one.
 fn end(node: &TraceNode) -> u64 {
     let own = node.start.0 + node.duration_ms;
     node.children.iter().map(end).fold(own, u64::max)
@@ -73,18 +74,18 @@ struct TraceRow<'a> {
     name: String,
 }
 
-fn gather<'a>(node: &'a TraceNode, depth: usize, rows: &mut Vec<TraceRow<'a>>) {
+fn collect_rows<'a>(node: &'a TraceNode, depth: usize, rows: &mut Vec<TraceRow<'a>>) {
     let agent = node.agent.iter().filter(|agent| !agent.is_empty());
-    let words: Vec<&str> = std::iter::once(node.name.as_str())
+    let parts: Vec<&str> = std::iter::once(node.name.as_str())
         .chain(agent.map(String::as_str))
         .collect();
     rows.push(TraceRow {
         node,
         depth,
-        name: format!("{}{}", "  ".repeat(depth), escape_line(&words.join(" "))),
+        name: format!("{}{}", "  ".repeat(depth), escape_line(&parts.join(" "))),
     });
     for child in &node.children {
-        gather(child, depth + 1, rows);
+        collect_rows(child, depth + 1, rows);
     }
 }
 
@@ -98,7 +99,7 @@ impl TraceRow<'_> {
             Some(_) => BAD,
             None => GOOD,
         };
-        let about = about(self.node);
+        let summary = summary(self.node);
         let when = self.offset(scale);
         let bar = scale.bar(self.node);
         let strong = if self.depth == 0 {
@@ -110,14 +111,14 @@ impl TraceRow<'_> {
             "{QUIET}{when:>offset$}{QUIET:#} {style}{bar}{style:#} {strong}{}{strong:#}{}  {QUIET}{}{QUIET:#}",
             self.name,
             " ".repeat(name.saturating_sub(self.name.chars().count())),
-            escape_line(&about),
+            escape_line(&summary),
         );
         line.trim_end().to_owned()
     }
 
-    /// The fault, and the end of what a process that failed said.
+    /// Formats the error, and the last lines of a failed process's stderr.
     fn detail_lines(&self, offset: usize) -> Vec<String> {
-        let indent = " ".repeat(offset + BAR + 4 + 2 * self.depth);
+        let indent = " ".repeat(offset + BAR_WIDTH + 4 + 2 * self.depth);
         let mut lines = Vec::new();
         if let Some(error) = &self.node.error {
             let message = escape_line(&error.message);
@@ -125,35 +126,35 @@ impl TraceRow<'_> {
         }
         if let Some(stderr) = &self.node.stderr {
             let all: Vec<&str> = stderr.lines().collect();
-            for said in all.iter().skip(all.len().saturating_sub(QUOTED_LINES)) {
-                lines.push(format!("{indent}{QUIET}│ {}{QUIET:#}", escape_line(said)));
+            for line in all.iter().skip(all.len().saturating_sub(QUOTED_LINES)) {
+                lines.push(format!("{indent}{QUIET}│ {}{QUIET:#}", escape_line(line)));
             }
         }
         lines
     }
 }
 
-/// How long a step took, how its process ended, what it consumed.
-fn about(node: &TraceNode) -> String {
-    let mut about = vec![time(node.duration_ms)];
-    about.extend(node.exit_code.map(|code| format!("exit {code}")));
-    about.extend(node.status.map(|status| format!("status {status}")));
-    about.extend(node.usage.as_ref().map(consumed));
-    about.join(", ")
+/// Formats the duration of a step, its exit code or HTTP status, and its usage.
+fn summary(node: &TraceNode) -> String {
+    let mut parts = vec![time(node.duration_ms)];
+    parts.extend(node.exit_code.map(|code| format!("exit {code}")));
+    parts.extend(node.status.map(|status| format!("status {status}")));
+    parts.extend(node.usage.as_ref().map(usage_label));
+    parts.join(", ")
 }
 
-fn consumed(usage: &Usage) -> String {
-    let read = usage.input_tokens
+fn usage_label(usage: &Usage) -> String {
+    let input = usage.input_tokens
         + usage.cache_read_tokens.unwrap_or(0)
         + usage.cache_write_tokens.unwrap_or(0);
-    let tokens = format!("{read} + {} tokens", usage.output_tokens);
+    let tokens = format!("{input} + {} tokens", usage.output_tokens);
     match usage.cost_usd {
         Some(cost) => format!("{tokens}, ${cost:.4}"),
         None => tokens,
     }
 }
 
-/// A time as a person reads it.
+/// Formats a duration.
 pub(super) fn time(millis: u64) -> String {
     match millis {
         0..1_000 => format!("{millis} ms"),
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_is_a_picture_of_its_time() {
+    fn trace_is_drawn_as_time_chart() {
         let mut root = node("request", "composite/profile/both", 0, 2400);
         let mut first = node("node", "codex", 0, 400);
         first.exit_code = Some(1);
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_short() {
+    fn durations_are_formatted_by_size() {
         let times = [0, 999, 1_000, 59_999, 60_000, 3_725_000].map(time);
         let expected = [
             "0 ms",

@@ -1,112 +1,112 @@
-//! The keys of single agents.
+//! Keys of agents.
 
 use super::{KeySpec, ValueKind};
 
-/// Their rows.
+/// The rows of agents.
 pub(super) const ROWS: &[KeySpec] = &[
     KeySpec::new(
         "default_agent",
         ValueKind::Name,
-        "The agent that answers when none is named.",
+        "The agent that is used if none is named.",
     )
     .with_aliases(&["agent_backend"])
     .with_env_var("WINDLASS_AGENT"),
     KeySpec::new(
         "agents.<name>.backend",
         ValueKind::Text,
-        "How the agent is reached: codex, claude, cursor, qwen, gemini, opencode, copilot, goose, claude-agent-acp, codex-acp, acp, ollama, openai, anthropic, mock, replay, or the name of a backend of your own. Without it, the agent's name.",
+        "The backend of the agent: codex, claude, cursor, qwen, gemini, opencode, copilot, goose, claude-agent-acp, codex-acp, acp, ollama, openai, anthropic, mock, replay, or the name of your own backend. Default: the agent's name.",
     ),
     KeySpec::new(
         "agents.<name>.command",
         ValueKind::Command,
-        "The program that speaks the agent's protocol, with its arguments.",
+        "The program that implements the agent's protocol, with its arguments.",
     )
     .with_aliases(&["agents.<name>.agent_binary"]),
     KeySpec::new(
         "agents.<name>.preset",
         ValueKind::Text,
-        "For `acp`: which of the agents known by name it is; `command` then only says how to start it.",
+        "For `acp`: the preset of a known agent; `command` then only defines how to start it.",
     ),
     KeySpec::new(
         "agents.<name>.mode",
         ValueKind::Text,
-        "For agents reached by ACP: the mode of their sessions, by the name that the agent gives it.",
+        "For ACP agents: the mode of their sessions, by the agent's own name for it.",
     ),
     KeySpec::new(
         "agents.<name>.options.<option>",
         ValueKind::AnyText,
-        "For agents reached by ACP: an option of their sessions, by the name that the agent gives it.",
+        "For ACP agents: an option of their sessions, by the agent's own name for it.",
     ),
     KeySpec::new(
         "agents.<name>.writable",
         ValueKind::List,
-        "Folders where the agent keeps sessions and settings, if Windlass does not know them, such as [\"~/.my-agent\"]. Missing folders are created.",
+        "Directories where the agent stores sessions and settings, if Windlass does not know them, such as [\"~/.my-agent\"]. Missing directories are created.",
     ),
     KeySpec::new(
         "agents.<name>.readable",
         ValueKind::List,
-        "Files and folders that the agent may read although the sandbox hides what is around them, such as [\"/tmp/toolchain\"].",
+        "Files and directories that the agent may read although the sandbox hides their parent directory, such as [\"/tmp/toolchain\"].",
     ),
     KeySpec::new(
         "agents.<name>.bin",
         ValueKind::Text,
-        "The agent's program, where it is not the usual one on the PATH.",
+        "The agent's program, if it is not the usual one in PATH.",
     )
     .with_aliases(&["agents.<name>.binary"]),
     KeySpec::new(
         "agents.<name>.extra_args",
         ValueKind::List,
-        "Arguments added to the agent's own. Every user of the machine can see them: put no key here.",
+        "Additional arguments for the agent's program. Every user of the machine can see them: do not put a key here.",
     ),
     KeySpec::new(
         "agents.<name>.extra_env.<variable>",
         ValueKind::AnyText,
-        "A variable added to the agent's environment, which is otherwise nearly empty.",
+        "An additional variable in the agent's environment, which is otherwise nearly empty.",
     )
     .secret(),
-    // With some agents the model's name also names its provider, and so who gets to read the code.
+    // For some agents the model's name also selects the provider, which then receives the code.
     KeySpec::new(
         "agents.<name>.model",
         ValueKind::Text,
-        "The model, by the name that the agent or the provider gives it.",
+        "The model, by the agent's or the provider's name for it.",
     ),
     KeySpec::new(
         "agents.<name>.timeout_secs",
         ValueKind::Seconds,
-        "How long one turn of this agent may take.",
+        "Timeout of one turn of this agent.",
     )
     .without_trust()
     .with_aliases(&["agents.<name>.timeout_seconds"]),
     KeySpec::new(
         "agents.<name>.permissions",
         ValueKind::Policy(&["allow", "deny", "ask"]),
-        "The answer to an agent that asks whether it may do something; in a table, `default` and `rules` by `kind` (read, write, execute), `tool` and `path`, of which the first that fits is the `answer`. Without it the answer is no, but `windlass ask` at a terminal asks you, and in a clone of its own a task's agent may act.",
+        "The answer to permission requests of the agent. A table has `default` and `rules` with `kind` (read, write, execute), `tool`, `path` and `answer`; the first matching rule applies. Default: requests are denied, but `windlass ask` asks you at a terminal, and a task's agent is allowed to act in its clone.",
     ),
     KeySpec::new(
         "agents.<name>.endpoint",
         ValueKind::Url,
-        "The address of the model that the agent itself calls.",
+        "The URL of the model API that the agent calls.",
     )
     .with_aliases(&["agents.<name>.sdk_url"]),
     KeySpec::new(
         "agents.<name>.api_key_env",
         ValueKind::Variable,
-        "The variable that holds the key for the endpoint; it is looked up in the environment, then in a trusted `.env`.",
+        "The variable that holds the API key for the endpoint. It is read from the environment, or else from a trusted `.env`.",
     ),
     KeySpec::new(
         "agents.<name>.api_spec",
         ValueKind::Choice(&["chat_completions", "responses"]),
-        "Which of its APIs an `openai` model is asked through; chat completions by default.",
+        "The API that is used for an `openai` model; chat completions by default.",
     ),
     KeySpec::new(
         "agents.<name>.tool_mode",
         ValueKind::Choice(&["auto", "native", "schema", "text"]),
-        "How a model calls tools: by the API's own calls (native), by an answer held to a JSON schema (schema), by a code fence in its text (text), or natively and, where it makes no such call, by the one in its text (auto, the default).",
+        "How a model calls tools: with the API's tool calls (native), with an answer that matches a JSON schema (schema), with a code fence in its text (text), or natively and, if it makes no such call, with a code fence in its text (auto, the default).",
     ),
     KeySpec::new(
         "agents.<name>.schema_mode",
         ValueKind::Choice(&["auto", "native", "prompt", "none"]),
-        "Who holds a model's structured answers to their schema: the API (native) or the prompt; by default the API, except with chat completions.",
+        "How a schema for structured answers is enforced: by the API (native) or by the prompt; by default the API, except with chat completions.",
     ),
     KeySpec::new(
         "agents.<name>.tools",
@@ -116,87 +116,87 @@ pub(super) const ROWS: &[KeySpec] = &[
     KeySpec::new(
         "agents.<name>.stream",
         ValueKind::Flag,
-        "Whether a model answers piece by piece; true by default.",
+        "Whether responses of a model are streamed; true by default.",
     ),
     KeySpec::new(
         "agents.<name>.instructions",
         ValueKind::AnyText,
-        "What a model is told before everything else, in place of Windlass's own words.",
+        "System prompt for a model, replacing the built-in one.",
     ),
     KeySpec::new(
         "agents.<name>.max_steps",
         ValueKind::Count,
-        "How many answers one turn of a model may take; 25 by default.",
+        "Maximum number of model calls in one turn; 25 by default.",
     ),
     KeySpec::new(
         "agents.<name>.max_tokens",
         ValueKind::Amount,
-        "The most tokens of one answer of a model.",
+        "Maximum number of output tokens of one model call.",
     ),
     KeySpec::new(
         "agents.<name>.token_budget",
         ValueKind::Amount,
-        "The most tokens of one turn of a model, read and written together.",
+        "Maximum number of tokens of one turn of a model, input and output together.",
     ),
     KeySpec::new(
         "agents.<name>.cost_budget_usd",
         ValueKind::Amount,
-        "The most dollars of one turn of a model; needs both prices.",
+        "Maximum cost of one turn of a model, in US dollars; needs both prices.",
     ),
     KeySpec::new(
         "agents.<name>.input_usd_per_mtok",
         ValueKind::Amount,
-        "What a million tokens cost a model to read.",
+        "Price of a million input tokens, in US dollars.",
     ),
     KeySpec::new(
         "agents.<name>.output_usd_per_mtok",
         ValueKind::Amount,
-        "What a million tokens cost a model to write.",
+        "Price of a million output tokens, in US dollars.",
     ),
     KeySpec::new(
         "agents.<name>.temperature",
         ValueKind::Amount,
-        "How a model chooses its next token; 0 is the likeliest.",
+        "Sampling temperature of a model; 0 always selects the most likely token.",
     ),
     KeySpec::new(
         "agents.<name>.request_timeout_secs",
         ValueKind::Seconds,
-        "The longest silence of a model, before its answer and between two pieces of it; 120 by default.",
+        "Idle timeout of a model request, before the first chunk and between chunks; 120 by default.",
     )
     .without_trust(),
     KeySpec::new(
         "agents.<name>.max_retries",
         ValueKind::Amount,
-        "How often a request to a model that failed is sent again; 2 by default.",
+        "Maximum number of retries of a failed model request; 2 by default.",
     ),
     KeySpec::new(
         "agents.<name>.transport",
         ValueKind::Text,
-        "How the agent's program is talked to, where it knows more than one way; `windlass agents` shows the one in use.",
+        "The protocol of the agent's program, if it supports more than one; `windlass agents` shows the one in use.",
     ),
     KeySpec::new(
         "agents.<name>.profile",
         ValueKind::Text,
-        "The profile of Codex's own configuration to use.",
+        "The profile in Codex's own configuration to use.",
     ),
     KeySpec::new(
         "agents.<name>.expectations",
         ValueKind::Tables,
-        "What a `mock` agent is to be asked, and its answers.",
+        "The expected prompts of a `mock` agent and its answers.",
     ),
     KeySpec::new(
         "agents.<name>.script",
         ValueKind::Text,
-        "The script that a `mock` agent plays, doing for real what its intents say.",
+        "The script that a `mock` agent plays; its intents are executed for real.",
     ),
     KeySpec::new(
         "agents.<name>.cassette",
         ValueKind::Text,
-        "The recording that a `replay` agent plays.",
+        "The cassette that a `replay` agent replays.",
     ),
     KeySpec::new(
         "agents.<name>.timing",
         ValueKind::Choice(&["instant", "recorded"]),
-        "When the events of a `replay` agent come: at once, or as they were recorded.",
+        "The timing of the events of a `replay` agent: immediately, or as recorded.",
     ),
 ];

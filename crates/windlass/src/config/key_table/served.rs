@@ -1,8 +1,8 @@
-//! The keys of agents made of others, and of those that are served as models.
+//! Keys of composites, of models served by the gateway, and of the gateway.
 
 use super::{KeySpec, ValueKind};
 
-/// Why a fallback asks its next node.
+/// The error causes after which a fallback can use the next node.
 const CAUSES: &[&str] = &[
     "rate_limited",
     "unavailable",
@@ -16,58 +16,58 @@ const CAUSES: &[&str] = &[
     "budget_exceeded",
 ];
 
-/// Their rows.
+/// The rows of composites and served models.
 pub(super) const ROWS: &[KeySpec] = &[
     KeySpec::new(
         "composites.<name>.kind",
         ValueKind::Choice(&["single", "fallback", "plan_execute"]),
-        "What makes one agent of several, called `composite/profile/<name>`: one under another name (single), the first that can answer (fallback), or one that plans and one that carries the plan out (plan_execute).",
+        "The kind of a composite, an agent made of several with the name `composite/profile/<name>`: one agent under another name (single), the first agent that succeeds (fallback), or one agent that plans and one that executes the plan (plan_execute).",
     ),
     KeySpec::new(
         "composites.<name>.nodes",
         ValueKind::List,
-        "The agents that it is made of, by name and in order; `agent/model` and composites too.",
+        "The agents of the composite, by name and in order; `agent/model` and other composites are allowed.",
     ),
     KeySpec::new(
         "composites.<name>.on",
         ValueKind::Choices(CAUSES),
-        "The failures after which a `fallback` asks the next node; by default rate_limited, unavailable, timeout, auth_failed, session_orphaned and backend_error.",
+        "The errors after which a `fallback` uses the next node; by default rate_limited, unavailable, timeout, auth_failed, session_orphaned and backend_error.",
     ),
     KeySpec::new(
         "composites.<name>.cool_down_secs",
         ValueKind::Seconds,
-        "How long a node of a `fallback` that failed so is asked only if no other can, where its provider does not say how long to wait; 60 by default.",
+        "Cool-down of a `fallback` node after such an error: for this time it is used only if no other node is available. It applies if the provider sends no retry time; 60 by default.",
     ),
     KeySpec::new(
         "composites.<name>.timeout_secs",
         ValueKind::Seconds,
-        "How long one turn may take; without it, as long as its nodes may one after the other.",
+        "Timeout of one turn. Default: the sum of the timeouts of its nodes.",
     )
     .without_trust(),
     KeySpec::new(
         "model_list.<alias>.agent",
         ValueKind::Name,
-        "The agent that answers where a client asks the gateway for the model of this name.",
+        "The agent that answers requests to the gateway for the model of this name.",
     ),
     KeySpec::new(
         "model_list.<alias>.model",
         ValueKind::Text,
-        "The model that this agent is to use, in its own words.",
+        "The model that the agent uses, by the agent's own name for it.",
     ),
     KeySpec::new(
         "model_list.<alias>.folder",
         ValueKind::Text,
-        "Where the agent works; without it, in an empty repository that is made for each request.",
+        "The agent's working directory. Default: an empty repository, created for each request.",
     ),
     KeySpec::new(
         "model_list.<alias>.permissions",
         ValueKind::Choice(&["allow", "deny"]),
-        "What the agent may do there without asking: all that its walls allow, or only look (deny, the default).",
+        "Whether the agent may change files there (allow) or only read (deny, the default).",
     ),
     KeySpec::new(
         "gateway.concurrency",
         ValueKind::Count,
-        "How many requests the gateway works on at a time; the next ones are told to come again.",
+        "Maximum concurrent requests; further requests get 429 with Retry-After.",
     )
     .with_default("32"),
 ];

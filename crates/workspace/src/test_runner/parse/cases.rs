@@ -1,15 +1,15 @@
-//! Collects failing cases: a name, then the lines that tell about it, within limits.
+//! Collects failing cases: a name, then the lines about it, within limits.
 
 use windlass_core::task::TestCase;
 
-/// The most cases that are kept.
+/// Maximum number of cases.
 pub(super) const MAX_CASES: usize = 50;
-/// The longest message that is kept.
-const MESSAGE_BYTES: usize = 8 << 10;
-/// The longest name that is kept.
-const NAME_CHARS: usize = 400;
+/// Maximum length of a message.
+const MAX_MESSAGE_BYTES: usize = 8 << 10;
+/// Maximum length of a name.
+const MAX_NAME_CHARS: usize = 400;
 
-/// Cases in the order in which they were told.
+/// Cases in the order of the output.
 #[derive(Debug, Default)]
 pub(super) struct CaseCollector {
     all: Vec<TestCase>,
@@ -17,9 +17,9 @@ pub(super) struct CaseCollector {
 }
 
 impl CaseCollector {
-    /// Begins a case; lines belong to it until the next begins or it is closed.
+    /// Starts a case; lines belong to it until the next one starts or it is closed.
     pub(super) fn start(&mut self, name: &str) {
-        let name: String = name.trim().chars().take(NAME_CHARS).collect();
+        let name: String = name.trim().chars().take(MAX_NAME_CHARS).collect();
         self.open = self.all.len() < MAX_CASES && !self.all.iter().any(|case| case.name == name);
         if self.open {
             let message = String::new();
@@ -27,7 +27,7 @@ impl CaseCollector {
         }
     }
 
-    /// A line about the open case, if there is one.
+    /// Adds a line to the open case, if there is one.
     pub(super) fn line(&mut self, line: &str) {
         let Some(case) = self.all.last_mut().filter(|_| self.open) else {
             return;
@@ -35,7 +35,7 @@ impl CaseCollector {
         if case.message.is_empty() && line.trim().is_empty() {
             return;
         }
-        if case.message.len() + line.len() > MESSAGE_BYTES {
+        if case.message.len() + line.len() > MAX_MESSAGE_BYTES {
             case.message.push_str("[… cut …]\n");
             self.open = false;
             return;
@@ -44,34 +44,35 @@ impl CaseCollector {
         case.message.push('\n');
     }
 
-    /// The open case is told.
+    /// Closes the open case.
     pub(super) fn close(&mut self) {
         self.open = false;
     }
 
-    /// The case that was begun last.
+    /// Returns the case that was started last.
     pub(super) fn last(&mut self) -> Option<&mut TestCase> {
         self.all.last_mut()
     }
 
-    pub(super) fn find(&mut self, is_it: impl Fn(&TestCase) -> bool) -> Option<&mut TestCase> {
-        self.all.iter_mut().find(|case| is_it(case))
+    pub(super) fn find(&mut self, matches: impl Fn(&TestCase) -> bool) -> Option<&mut TestCase> {
+        self.all.iter_mut().find(|case| matches(case))
     }
 
-    /// Leaves out the open case.
+    /// Discards the open case.
     pub(super) fn discard(&mut self) {
         if std::mem::take(&mut self.open) {
             self.all.pop();
         }
     }
 
-    /// All cases, their messages without common indentation and without empty lines at the end.
+    /// Returns all cases. Common indentation and trailing empty lines are removed from their
+    /// messages.
     pub(super) fn take(self) -> Vec<TestCase> {
-        let tidy = |case: TestCase| TestCase {
+        let trim = |case: TestCase| TestCase {
             message: dedent(case.message.trim_end()),
             ..case
         };
-        self.all.into_iter().map(tidy).collect()
+        self.all.into_iter().map(trim).collect()
     }
 }
 

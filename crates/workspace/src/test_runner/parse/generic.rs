@@ -1,4 +1,4 @@
-//! Whatever else says how many passed and how many failed.
+//! Any other output with numbers of passed and failed tests.
 
 use super::{ParsedOutput, count};
 
@@ -6,13 +6,13 @@ const PASSED: &[&str] = &["passed", "passing", "passes", "pass", "ok", "succeede
 const FAILED: &[&str] = &["failed", "failing", "failures", "failure", "fail"];
 const ERRORS: &[&str] = &["errors", "error"];
 
-/// No sum is longer.
+/// Maximum length of a summary line.
 const MAX_LINE_LEN: usize = 400;
 
-/// Reads the last line that looks like a sum.
+/// Parses the last line that looks like a summary.
 #[derive(Debug, Default)]
 pub(super) struct GenericParser {
-    found: Option<(u64, u64, u64)>,
+    counts: Option<(u64, u64, u64)>,
 }
 
 impl GenericParser {
@@ -24,12 +24,12 @@ impl GenericParser {
         let (passed, failed) = (count(&line, PASSED), count(&line, FAILED));
         if passed.is_some() || failed.is_some() {
             let errors = count(&line, ERRORS).unwrap_or(0);
-            self.found = Some((passed.unwrap_or(0), failed.unwrap_or(0), errors));
+            self.counts = Some((passed.unwrap_or(0), failed.unwrap_or(0), errors));
         }
     }
 
     pub(super) fn finish(self) -> Option<ParsedOutput> {
-        let (passed, failed, errors) = self.found?;
+        let (passed, failed, errors) = self.counts?;
         Some(ParsedOutput::new(passed, failed, errors, Vec::new()))
     }
 }

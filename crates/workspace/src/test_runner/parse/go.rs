@@ -5,12 +5,13 @@ use std::collections::VecDeque;
 use super::cases::CaseCollector;
 use super::{OutputParser, ParsedOutput};
 
-/// How many tests that have not come to a verdict are listened to.
-const REMEMBERED: usize = 64;
-/// How much of what one of them says is kept.
-const SAID_BYTES: usize = 8 << 10;
+/// Maximum number of tests without a result whose output is kept.
+const MAX_PENDING_TESTS: usize = 64;
+/// Maximum size of the output of one of them.
+const MAX_OUTPUT_BYTES: usize = 8 << 10;
 
-/// Go's test runner. Without `-v` it does not name what passed, and a package that did counts as one.
+/// Parses the output of `go test`. Without `-v` it does not name the tests that passed, and a
+/// package that passed counts as one.
 #[derive(Debug, Default)]
 pub(super) struct Go {
     seen: bool,
@@ -19,10 +20,10 @@ pub(super) struct Go {
     errors: u64,
     packages: u64,
     verbose: bool,
-    /// How far the open case is indented.
+    /// Indentation of the open case.
     depth: usize,
-    /// With `-v` a test speaks before its verdict: what the latest ones said.
-    said: VecDeque<(String, String)>,
+    /// With `-v` the output of a test precedes its result: the output of the latest tests, by name.
+    output: VecDeque<(String, String)>,
     cases: CaseCollector,
     builds: CaseCollector,
 }
@@ -32,7 +33,7 @@ impl OutputParser for Go {
         let text = line.trim_start();
         let depth = line.len() - text.len();
         if let Some(rest) = text.strip_prefix("--- ") {
-            self.verdict(rest, depth);
+            self.result(rest, depth);
         } else if line.starts_with("ok  \t") {
             self.seen = true;
             self.packages += 1;
@@ -47,7 +48,7 @@ impl OutputParser for Go {
         } else if let Some(rest) = text.strip_prefix("=== ") {
             self.verbose |= rest.starts_with("RUN ");
             self.close();
-            self.turn_to(rest.split_whitespace().nth(1).unwrap_or_default());
+            self.switch_to(rest.split_whitespace().nth(1).unwrap_or_default());
         } else if line == "FAIL" || line == "PASS" {
             self.close();
         } else {
@@ -75,42 +76,42 @@ impl OutputParser for Go {
 }
 
 impl Go {
-    /// `FAIL: TestName (0.00s)`
-    fn verdict(&mut self, rest: &str, depth: usize) {
+    /// Parses `FAIL: TestName (0.00s)`.
+    fn result(&mut self, rest: &str, depth: usize) {
         self.close();
-        let (word, name) = rest.split_once(": ").unwrap_or((rest, ""));
-        match word {
+        let (status, name) = rest.split_once(": ").unwrap_or((rest, ""));
+        match status {
             "PASS" => self.passed += 1,
             "FAIL" => {
                 self.failed += 1;
                 self.depth = depth;
                 let name = name.split(" (").next().unwrap_or(name);
                 self.cases.start(name);
-                if let Some((_, said)) = self.said.iter().find(|(of, _)| of == name) {
-                    said.lines().for_each(|line| self.cases.line(line));
+                if let Some((_, output)) = self.output.iter().find(|(test, _)| test == name) {
+                    output.lines().for_each(|line| self.cases.line(line));
                 }
             }
             _ => {}
         }
     }
 
-    /// `RUN   TestName`: the lines that follow are this one's.
-    fn turn_to(&mut self, name: &str) {
-        let known = self.said.iter().position(|(of, _)| of == name);
-        let entry = known.and_then(|at| self.said.remove(at));
-        self.said
+    /// Parses `RUN   TestName`: the following lines belong to this test.
+    fn switch_to(&mut self, name: &str) {
+        let known = self.output.iter().position(|(test, _)| test == name);
+        let entry = known.and_then(|index| self.output.remove(index));
+        self.output
             .push_back(entry.unwrap_or_else(|| (name.to_owned(), String::new())));
-        if self.said.len() > REMEMBERED {
-            self.said.pop_front();
+        if self.output.len() > MAX_PENDING_TESTS {
+            self.output.pop_front();
         }
     }
 
     fn push_output(&mut self, line: &str) {
-        if let Some((_, said)) = self.said.back_mut()
-            && said.len() + line.len() < SAID_BYTES
+        if let Some((_, output)) = self.output.back_mut()
+            && output.len() + line.len() < MAX_OUTPUT_BYTES
         {
-            said.push_str(line);
-            said.push('\n');
+            output.push_str(line);
+            output.push('\n');
         }
     }
 

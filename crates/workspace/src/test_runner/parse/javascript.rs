@@ -3,10 +3,10 @@
 use super::cases::CaseCollector;
 use super::{OutputParser, ParsedOutput, count};
 
-/// Jest.
+/// Parses the output of Jest.
 #[derive(Debug, Default)]
 pub(super) struct Jest {
-    found: Option<(u64, u64)>,
+    counts: Option<(u64, u64)>,
     suite: String,
     errors: u64,
     cases: CaseCollector,
@@ -17,7 +17,7 @@ impl OutputParser for Jest {
         let parts = ["PASS ", "Test Suites: ", "Summary of all failing tests"];
         if let Some(counts) = line.strip_prefix("Tests: ") {
             let number = |word| count(counts, &[word]).unwrap_or(0);
-            self.found = Some((number("passed"), number("failed")));
+            self.counts = Some((number("passed"), number("failed")));
         } else if let Some(suite) = line.strip_prefix("FAIL ") {
             suite.trim().clone_into(&mut self.suite);
             self.cases.close();
@@ -31,7 +31,7 @@ impl OutputParser for Jest {
     }
 
     fn finish(self: Box<Self>) -> Option<ParsedOutput> {
-        let (passed, failed) = self.found?;
+        let (passed, failed) = self.counts?;
         Some(ParsedOutput::new(
             passed,
             failed,
@@ -47,7 +47,7 @@ impl Jest {
             "Console" => self.cases.close(),
             "Test suite failed to run" => {
                 let name = format!("{}: {name}", self.suite);
-                // A long run tells its failures twice.
+                // A long run reports its failures twice.
                 if self.cases.find(|case| case.name == name).is_none() {
                     self.errors += 1;
                 }
@@ -58,13 +58,13 @@ impl Jest {
     }
 }
 
-/// Vitest.
+/// Parses the output of Vitest.
 #[derive(Debug, Default)]
 pub(super) struct Vitest {
     files: bool,
-    found: Option<(u64, u64)>,
+    counts: Option<(u64, u64)>,
     errors: u64,
-    unloaded: u64,
+    load_failures: u64,
     cases: CaseCollector,
 }
 
@@ -75,12 +75,12 @@ impl OutputParser for Vitest {
             self.files = true;
         } else if let Some(counts) = text.strip_prefix("Tests  ").filter(|_| self.files) {
             let number = |word| count(counts, &[word]).unwrap_or(0);
-            self.found = Some((number("passed"), number("failed")));
+            self.counts = Some((number("passed"), number("failed")));
         } else if let Some(counts) = text.strip_prefix("Errors  ").filter(|_| self.files) {
             self.errors = count(counts, &["error", "errors"]).unwrap_or(0);
         } else if let Some(name) = line.strip_prefix(" FAIL  ") {
-            // Without a test's name it is a file that could not be loaded.
-            self.unloaded += u64::from(!name.contains(" > "));
+            // Without a test name, the file could not be loaded.
+            self.load_failures += u64::from(!name.contains(" > "));
             self.cases.start(name);
         } else if line.starts_with('⎯') {
             self.cases.close();
@@ -90,21 +90,21 @@ impl OutputParser for Vitest {
     }
 
     fn finish(self: Box<Self>) -> Option<ParsedOutput> {
-        let (passed, failed) = self.found.unwrap_or_default();
-        let errors = self.errors + self.unloaded;
+        let (passed, failed) = self.counts.unwrap_or_default();
+        let errors = self.errors + self.load_failures;
         self.files
             .then(|| ParsedOutput::new(passed, failed, errors, self.cases.take()))
     }
 }
 
-/// Mocha, as it reports by default.
+/// Parses Mocha's default report.
 #[derive(Debug, Default)]
 pub(super) struct Mocha {
     passed: Option<u64>,
     failed: u64,
     ended: bool,
-    /// Whether the open case's name goes on in the next line.
-    naming: bool,
+    /// Whether the name of the open case continues on the next line.
+    name_continues: bool,
     cases: CaseCollector,
 }
 
@@ -119,9 +119,9 @@ impl OutputParser for Mocha {
             self.ended = true;
         } else if let Some(name) = numbered(text).filter(|_| self.ended && indent == 2) {
             self.cases.start(name.trim_end_matches(':'));
-            self.naming = !name.ends_with(':');
-        } else if self.naming && !text.is_empty() {
-            self.naming = !text.ends_with(':');
+            self.name_continues = !name.ends_with(':');
+        } else if self.name_continues && !text.is_empty() {
+            self.name_continues = !text.ends_with(':');
             if let Some(case) = self.cases.last() {
                 case.name = format!("{} {}", case.name, text.trim_end_matches(':'));
             }
@@ -140,7 +140,7 @@ impl OutputParser for Mocha {
     }
 }
 
-/// The rest of `1) name`.
+/// Returns the name in `1) name`.
 fn numbered(text: &str) -> Option<&str> {
     let (number, name) = text.split_once(") ")?;
     number.parse::<u32>().ok().map(|_| name)

@@ -1,8 +1,8 @@
-//! What test runners print, read line by line: counts, and the cases that did not pass.
+//! Parsers for the output of test runners: counts, and the cases that did not pass.
 //!
-//! Every line goes to every reader, as a command may run more than one runner, and nobody need say
-//! which. A reader that recognises nothing has nothing to say. All of it is pure and holds little,
-//! however much is printed.
+//! Every parser receives every line, because a command may run more than one test runner and does
+//! not tell which. A parser that recognizes nothing returns nothing. All parsers are pure and use
+//! little memory, however long the output is.
 
 mod cases;
 mod generic;
@@ -16,7 +16,7 @@ use std::borrow::Cow;
 
 use windlass_core::task::{TestCase, TestCounts};
 
-/// What was understood of a run's output.
+/// What was recognized in the output of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ParsedOutput {
     pub(crate) counts: TestCounts,
@@ -48,23 +48,23 @@ impl ParsedOutput {
     }
 }
 
-/// Reads the output of one kind of test runner.
+/// Parses the output of one kind of test runner.
 trait OutputParser: Send {
     fn line(&mut self, line: &str);
-    /// What it understood, if this was its runner's output at all.
+    /// Returns the result, or `None` if this was not the output of its test runner.
     fn finish(self: Box<Self>) -> Option<ParsedOutput>;
 }
 
-/// Reads the output of whatever test runner it is.
+/// Parses the output of any test runner.
 pub(crate) struct TestOutputParser {
-    runners: Vec<Box<dyn OutputParser>>,
-    plain: generic::GenericParser,
+    parsers: Vec<Box<dyn OutputParser>>,
+    generic: generic::GenericParser,
 }
 
 impl TestOutputParser {
     pub(crate) fn new() -> Self {
         Self {
-            runners: vec![
+            parsers: vec![
                 Box::<rust::Libtest>::default(),
                 Box::<rust::Nextest>::default(),
                 Box::<python::Pytest>::default(),
@@ -75,36 +75,36 @@ impl TestOutputParser {
                 Box::<tap::TapParser>::default(),
                 Box::<go::Go>::default(),
             ],
-            plain: generic::GenericParser::default(),
+            generic: generic::GenericParser::default(),
         }
     }
 
-    /// Takes the next line, without its end.
+    /// Processes the next line, without its line ending.
     pub(crate) fn line(&mut self, line: &str) {
-        let line = without_colour(line);
-        for runner in &mut self.runners {
-            runner.line(&line);
+        let line = without_color(line);
+        for parser in &mut self.parsers {
+            parser.line(&line);
         }
-        self.plain.line(&line);
+        self.generic.line(&line);
     }
 
-    /// What was understood of all lines.
+    /// Returns what was recognized in all lines.
     pub(crate) fn finish(self) -> ParsedOutput {
         let mut all = ParsedOutput::default();
         let mut known = false;
-        for found in self.runners.into_iter().filter_map(OutputParser::finish) {
+        for parsed in self.parsers.into_iter().filter_map(OutputParser::finish) {
             known = true;
-            all.add(found);
+            all.add(parsed);
         }
         if known {
             return all;
         }
-        self.plain.finish().unwrap_or_default()
+        self.generic.finish().unwrap_or_default()
     }
 }
 
-/// The line without what commands a terminal.
-fn without_colour(line: &str) -> Cow<'_, str> {
+/// Returns the line without terminal escape sequences.
+fn without_color(line: &str) -> Cow<'_, str> {
     if !line.contains('\u{1b}') {
         return line.into();
     }
@@ -116,9 +116,9 @@ fn without_colour(line: &str) -> Cow<'_, str> {
             continue;
         }
         match chars.next() {
-            // A colour, a move: up to its letter.
+            // A color or cursor sequence: ends with a letter.
             Some('[') => drop(chars.by_ref().find(char::is_ascii_alphabetic)),
-            // A title, a link: up to its end.
+            // A title or link: ends with a terminator.
             Some(']') => drop(chars.by_ref().find(|c| matches!(c, '\u{7}' | '\\'))),
             _ => {}
         }
@@ -126,7 +126,7 @@ fn without_colour(line: &str) -> Cow<'_, str> {
     plain.into()
 }
 
-/// The number before one of these words: `3 failed, 2 passed`.
+/// Returns the number before one of these words: `3 failed, 2 passed`.
 fn count(line: &str, words: &[&str]) -> Option<u64> {
     let is_gap = |c: char| c.is_whitespace() || ",;|()=.".contains(c);
     let mut before: Option<u64> = None;

@@ -3,51 +3,52 @@
 use super::cases::CaseCollector;
 use super::{OutputParser, ParsedOutput, count};
 
-/// pytest, quiet or not.
+/// Parses the output of pytest, quiet or not.
 #[derive(Debug, Default)]
 pub(super) struct Pytest {
-    found: Option<(u64, u64, u64)>,
+    counts: Option<(u64, u64, u64)>,
     cases: CaseCollector,
 }
 
 impl OutputParser for Pytest {
     fn line(&mut self, line: &str) {
         let summary = line.strip_prefix("FAILED ").or(line.strip_prefix("ERROR "));
-        if let Some(counts) = last_line(line) {
-            self.found = Some(counts);
+        if let Some(counts) = parse_counts(line) {
+            self.counts = Some(counts);
             self.cases.close();
         } else if let Some(name) = framed(line, '_') {
-            // A rule of `_ _ _` parts one case's own text.
+            // A rule of `_ _ _` separates parts of one case.
             if !name.chars().all(|c| c == ' ' || c == '_') {
                 self.cases.start(name);
             }
         } else if framed(line, '=').is_some() || framed(line, '!').is_some() {
             self.cases.close();
-        } else if let Some(told) = summary {
-            self.name(told);
+        } else if let Some(line) = summary {
+            self.name(line);
         } else {
             self.cases.line(line);
         }
     }
 
     fn finish(self: Box<Self>) -> Option<ParsedOutput> {
-        let (passed, failed, errors) = self.found?;
+        let (passed, failed, errors) = self.counts?;
         Some(ParsedOutput::new(passed, failed, errors, self.cases.take()))
     }
 }
 
 impl Pytest {
-    /// A line of the summary, `file::class::test - message`: gives the case its whole name.
-    fn name(&mut self, told: &str) {
-        let (id, message) = told.split_once(" - ").unwrap_or((told, ""));
+    /// Parses a line of the summary, `file::class::test - message`, and gives the case its full
+    /// name.
+    fn name(&mut self, line: &str) {
+        let (id, message) = line.split_once(" - ").unwrap_or((line, ""));
         let short = match id.split_once("::") {
             Some((_, rest)) => rest.replace("::", "."),
             None => id.to_owned(),
         };
-        let after_a_word = format!(" {short}");
+        let suffix = format!(" {short}");
         self.cases.close();
-        let is_it = |name: &str| name == short || name.ends_with(&after_a_word);
-        if let Some(case) = self.cases.find(|case| is_it(&case.name)) {
+        let matches = |name: &str| name == short || name.ends_with(&suffix);
+        if let Some(case) = self.cases.find(|case| matches(&case.name)) {
             id.clone_into(&mut case.name);
         } else {
             self.cases.start(id);
@@ -57,15 +58,15 @@ impl Pytest {
     }
 }
 
-/// The name in `____ name ____`.
+/// Returns the name in `____ name ____`.
 fn framed(line: &str, frame: char) -> Option<&str> {
     let inner = line.strip_prefix(frame)?.trim_start_matches(frame);
     let inner = inner.strip_prefix(' ')?.strip_suffix(frame)?;
     inner.trim_end_matches(frame).strip_suffix(' ')
 }
 
-/// `2 failed, 2 passed, 1 error in 0.04s`, in a frame or not.
-fn last_line(line: &str) -> Option<(u64, u64, u64)> {
+/// Parses `2 failed, 2 passed, 1 error in 0.04s`, framed or not.
+fn parse_counts(line: &str) -> Option<(u64, u64, u64)> {
     let line = line.trim_matches('=').trim();
     let (counts, time) = line.split_once(" in ")?;
     let seconds = time.split(' ').next()?.strip_suffix('s')?;
@@ -82,9 +83,9 @@ fn last_line(line: &str) -> Option<(u64, u64, u64)> {
         "warning",
         "warnings",
     ];
-    let begins_with_number = counts.starts_with(|c: char| c.is_ascii_digit());
-    let is_sum = begins_with_number && count(counts, &known).is_some();
-    if !is_sum && !counts.starts_with("no tests ") {
+    let starts_with_number = counts.starts_with(|c: char| c.is_ascii_digit());
+    let has_counts = starts_with_number && count(counts, &known).is_some();
+    if !has_counts && !counts.starts_with("no tests ") {
         return None;
     }
     let number = |words: &[&str]| count(counts, words).unwrap_or(0);
@@ -92,7 +93,7 @@ fn last_line(line: &str) -> Option<(u64, u64, u64)> {
     Some((passed, number(&["failed"]), number(&["error", "errors"])))
 }
 
-/// The standard library's own.
+/// Parses the output of the standard library's unittest.
 #[derive(Debug, Default)]
 pub(super) struct Unittest {
     ran: Option<u64>,
@@ -118,7 +119,7 @@ impl OutputParser for Unittest {
             self.cases.close();
         } else if self.ran.is_some() && ends {
             self.ended = true;
-            self.sum(line);
+            self.parse_result(line);
         } else if let Some(name) = case {
             self.cases.start(name);
         } else if line.starts_with("======") {
@@ -141,8 +142,8 @@ impl OutputParser for Unittest {
 }
 
 impl Unittest {
-    /// `FAILED (failures=1, errors=1, skipped=1)`
-    fn sum(&mut self, line: &str) {
+    /// Parses `FAILED (failures=1, errors=1, skipped=1)`.
+    fn parse_result(&mut self, line: &str) {
         for part in line.split(['(', ',', ')']) {
             let (name, number) = part.trim().split_once('=').unwrap_or_default();
             let number: u64 = number.parse().unwrap_or(0);

@@ -3,7 +3,7 @@
 use super::cases::CaseCollector;
 use super::{OutputParser, ParsedOutput, count};
 
-/// The harness that `cargo test` runs, and cargo around it.
+/// Parses the output of the test harness that `cargo test` runs, and of cargo itself.
 #[derive(Debug, Default)]
 pub(super) struct Libtest {
     seen: bool,
@@ -12,7 +12,7 @@ pub(super) struct Libtest {
     errors: u64,
     cases: CaseCollector,
     compiler: CaseCollector,
-    broken: bool,
+    build_failed: bool,
 }
 
 impl OutputParser for Libtest {
@@ -31,7 +31,7 @@ impl OutputParser for Libtest {
         }
         self.compile(line);
         let text = line.trim_start();
-        // A test program that did not come to its end.
+        // A test program that was killed by a signal.
         if text.starts_with("process didn't exit successfully") && text.contains("(signal: ") {
             self.seen = true;
             self.errors += 1;
@@ -44,21 +44,21 @@ impl OutputParser for Libtest {
     fn finish(self: Box<Self>) -> Option<ParsedOutput> {
         let mut cases = self.cases.take();
         let mut errors = self.errors;
-        if self.broken {
+        if self.build_failed {
             errors += 1;
             cases.extend(self.compiler.take());
         }
-        let known = self.seen || self.broken;
+        let known = self.seen || self.build_failed;
         known.then(|| ParsedOutput::new(self.passed, self.failed, errors, cases))
     }
 }
 
 impl Libtest {
-    /// What the compiler says, in case that it cannot be compiled.
+    /// Collects compiler errors, in case the build fails.
     fn compile(&mut self, line: &str) {
         let is_error = line.starts_with("error[E") || line.starts_with("error: ");
         if line.starts_with("error: could not compile ") {
-            self.broken = true;
+            self.build_failed = true;
             self.compiler.close();
         } else if is_error && !line.contains("test failed") {
             self.compiler.start(line);
@@ -70,16 +70,16 @@ impl Libtest {
     }
 }
 
-/// `---- name stdout ----`
+/// Returns the name in `---- name stdout ----`.
 fn heading(line: &str) -> Option<&str> {
     let name = line.strip_prefix("---- ")?.strip_suffix(" ----")?;
     Some(name.strip_suffix(" stdout").unwrap_or(name))
 }
 
-/// Nextest, which runs each test by itself.
+/// Parses the output of nextest, which runs each test in its own process.
 #[derive(Debug, Default)]
 pub(super) struct Nextest {
-    found: Option<(u64, u64, u64)>,
+    counts: Option<(u64, u64, u64)>,
     cases: CaseCollector,
 }
 
@@ -89,25 +89,27 @@ impl OutputParser for Nextest {
         if text.starts_with("Summary [") && line.starts_with(' ') {
             let number = |word| count(line, &[word]).unwrap_or(0);
             let failed = number("failed") + number("timed");
-            self.found = Some((number("passed"), failed, number("exec")));
+            self.counts = Some((number("passed"), failed, number("exec")));
             self.cases.close();
             return;
         }
         match status(line, text) {
-            // The list after the summary says everything again.
-            Some((word, name)) if self.found.is_none() && is_bad(word) => self.cases.start(name),
+            // The list after the summary repeats the results.
+            Some((word, name)) if self.counts.is_none() && is_failure(word) => {
+                self.cases.start(name)
+            }
             Some(_) => self.cases.close(),
             None => self.cases.line(line),
         }
     }
 
     fn finish(self: Box<Self>) -> Option<ParsedOutput> {
-        let (passed, failed, errors) = self.found?;
+        let (passed, failed, errors) = self.counts?;
         Some(ParsedOutput::new(passed, failed, errors, self.cases.take()))
     }
 }
 
-/// `FAIL [   0.010s] (1/5) lab tests::name`, right-aligned in the first columns.
+/// Parses `FAIL [   0.010s] (1/5) lab tests::name`, right-aligned in the first columns.
 fn status<'a>(line: &str, text: &'a str) -> Option<(&'a str, &'a str)> {
     let indent = line.len() - text.len();
     let (word, rest) = text.split_once(" [")?;
@@ -117,13 +119,13 @@ fn status<'a>(line: &str, text: &'a str) -> Option<(&'a str, &'a str)> {
     }
     let name = rest.split_once("] ")?.1.trim_start();
     let name = match name.split_once(") ") {
-        Some((place, name)) if place.starts_with('(') => name,
+        Some((progress, name)) if progress.starts_with('(') => name,
         _ => name,
     };
     Some((word, name))
 }
 
-fn is_bad(word: &str) -> bool {
+fn is_failure(word: &str) -> bool {
     ["FAIL", "TIMEOUT", "SIG", "ABORT"]
         .iter()
         .any(|bad| word.starts_with(bad))

@@ -1,19 +1,19 @@
-//! Node's own test runner, as TAP or for people; and other TAP.
+//! Node's own test runner, as TAP or as its spec report; and other TAP.
 
 use super::cases::CaseCollector;
 use super::{OutputParser, ParsedOutput};
 
-/// The totals that Node adds at the end of either report.
+/// The totals that Node prints at the end of either report.
 const TOTALS: [&str; 4] = ["tests ", "pass ", "fail ", "cancelled "];
 
-/// TAP, and Node's report for people.
+/// Parses TAP, and Node's spec report.
 #[derive(Debug, Default)]
 pub(super) struct TapParser {
     totals: [Option<u64>; 4],
     is_tap: bool,
     ok: u64,
     not_ok: u64,
-    /// Whether the list of failing tests has begun.
+    /// Whether the list of failing tests has started.
     failing: bool,
     cases: CaseCollector,
 }
@@ -33,7 +33,7 @@ impl OutputParser for TapParser {
         } else if text == "..." || text.starts_with("# Subtest") {
             self.cases.close();
         } else if text.starts_with("failureType: 'subtestsFailed'") {
-            // The one inside it has been told.
+            // The failing subtest was already reported.
             self.cases.discard();
         } else if line == "✖ failing tests:" {
             self.failing = true;
@@ -79,16 +79,16 @@ impl TapParser {
     }
 }
 
-/// Whether the line says that this one does not count.
+/// Returns `true` if the line has a directive that excludes it from the result.
 fn is_excused(text: &str) -> bool {
     let directive = text
         .rsplit_once('#')
-        .map_or("", |(_, word)| word.trim_start());
+        .map_or("", |(_, directive)| directive.trim_start());
     let directive = directive.to_ascii_uppercase();
     directive.starts_with("SKIP") || directive.starts_with("TODO")
 }
 
-/// `1..5`
+/// Returns `true` for a plan line such as `1..5`.
 fn is_plan(text: &str) -> bool {
     let rest = text.strip_prefix("1..").unwrap_or_default();
     !rest.is_empty() && rest.chars().all(|c| c.is_ascii_digit())

@@ -1,4 +1,4 @@
-//! What the real runners printed, and what is read from it.
+//! Parses recorded output of real test runners.
 
 use std::fmt::Write;
 
@@ -8,16 +8,16 @@ use proptest::prelude::*;
 use super::*;
 
 fn read(text: &str) -> ParsedOutput {
-    let mut reader = TestOutputParser::new();
-    text.lines().for_each(|line| reader.line(line));
-    reader.finish()
+    let mut parser = TestOutputParser::new();
+    text.lines().for_each(|line| parser.line(line));
+    parser.finish()
 }
 
-/// What the real runners printed. The file beside it says what is read from each.
+/// Output of real test runners. `expected.txt` in the same directory has the result for each.
 const FIXTURES: [(&str, &str); 15] = [
     ("cargo", include_str!("../../../fixtures/runners/cargo.txt")),
     (
-        "cargo, broken",
+        "cargo (build failure)",
         include_str!("../../../fixtures/runners/cargo-broken.txt"),
     ),
     (
@@ -43,11 +43,11 @@ const FIXTURES: [(&str, &str); 15] = [
     ),
     ("mocha", include_str!("../../../fixtures/runners/mocha.txt")),
     (
-        "node, as TAP",
+        "node (TAP)",
         include_str!("../../../fixtures/runners/node-tap.txt"),
     ),
     (
-        "node, for people",
+        "node (spec)",
         include_str!("../../../fixtures/runners/node-spec.txt"),
     ),
     (
@@ -57,56 +57,56 @@ const FIXTURES: [(&str, &str); 15] = [
     ("go", include_str!("../../../fixtures/runners/go.txt")),
     ("go -v", include_str!("../../../fixtures/runners/go-v.txt")),
     (
-        "anything else",
+        "generic",
         include_str!("../../../fixtures/runners/plain.txt"),
     ),
 ];
 
 #[test]
-fn what_the_real_runners_print_is_understood() {
-    let mut told = String::new();
+fn output_of_real_runners_is_parsed() {
+    let mut results = String::new();
     for (name, text) in FIXTURES {
-        let found = read(text);
-        let c = found.counts;
+        let parsed = read(text);
+        let c = parsed.counts;
         writeln!(
-            told,
-            "# {name}: {} passed, {} failed, {} errors, {} in all",
+            results,
+            "# {name}: {} passed, {} failed, {} errors, {} total",
             c.passed, c.failed, c.errors, c.total
         )
         .unwrap();
-        for case in found.cases {
-            writeln!(told, "- {}", case.name).unwrap();
+        for case in parsed.cases {
+            writeln!(results, "- {}", case.name).unwrap();
             for line in case.message.lines().take(4) {
-                writeln!(told, "    {line}").unwrap();
+                writeln!(results, "    {line}").unwrap();
             }
         }
     }
-    expect_file!["../../../fixtures/runners/expected.txt"].assert_eq(&told);
+    expect_file!["../../../fixtures/runners/expected.txt"].assert_eq(&results);
 }
 
 #[test]
-fn colours_are_not_read() {
-    let found = read("\u{1b}[32mtest result: ok. 2 passed; 0 failed; 0 ignored\u{1b}[0m");
-    assert_eq!(found.counts.passed, 2);
+fn terminal_colors_are_ignored() {
+    let parsed = read("\u{1b}[32mtest result: ok. 2 passed; 0 failed; 0 ignored\u{1b}[0m");
+    assert_eq!(parsed.counts.passed, 2);
 }
 
 #[test]
-fn what_is_not_understood_counts_nothing() {
+fn unknown_output_counts_nothing() {
     assert_eq!(read("all good\n"), ParsedOutput::default());
     assert_eq!(read(""), ParsedOutput::default());
 }
 
 #[test]
-fn two_runners_in_one_command_are_added() {
+fn counts_of_two_runners_are_added() {
     let cargo = "test result: ok. 2 passed; 0 failed; 0 ignored";
-    let found = read(&format!("{cargo}\n=== 1 failed, 3 passed in 0.10s ==="));
-    assert_eq!((found.counts.passed, found.counts.failed), (5, 1));
+    let parsed = read(&format!("{cargo}\n=== 1 failed, 3 passed in 0.10s ==="));
+    assert_eq!((parsed.counts.passed, parsed.counts.failed), (5, 1));
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn p12_any_lines_are_read_within_limits(
+    fn p12_results_are_bounded_for_any_output(
         lines in prop::collection::vec(
             prop_oneof![
                 ".{0,80}",
@@ -116,9 +116,9 @@ proptest! {
             0..200,
         )
     ) {
-        let found = read(&lines.join("\n"));
-        prop_assert!(found.cases.len() <= cases::MAX_CASES);
-        for case in found.cases {
+        let parsed = read(&lines.join("\n"));
+        prop_assert!(parsed.cases.len() <= cases::MAX_CASES);
+        for case in parsed.cases {
             prop_assert!(case.message.len() < 10_000);
         }
     }

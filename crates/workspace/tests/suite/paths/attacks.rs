@@ -1,4 +1,4 @@
-//! The attack list for file changes: each fails closed, and nothing outside is touched.
+//! The list of attacks on file changes: each fails closed, and nothing outside is touched.
 
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixListener;
@@ -6,14 +6,14 @@ use std::os::unix::net::UnixListener;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use windlass_workspace::paths::{PathError, Root};
 
-use super::Ground;
+use super::TestDirs;
 
-/// Tries every deed on a path.
-fn deeds(root: &Root, path: &str) -> Vec<(&'static str, PathError)> {
+/// Tries every operation on a path.
+fn try_all(root: &Root, path: &str) -> Vec<(&'static str, PathError)> {
     let mut errors = vec![("write", root.write(path, b"evil").map(drop))];
     errors.push(("read", root.read(path, 1 << 20).map(drop)));
     errors.push(("list", root.list(path, 10).map(drop)));
-    errors.push(("look", root.metadata(path).map(drop)));
+    errors.push(("metadata", root.metadata(path).map(drop)));
     errors.push(("delete", root.delete(path)));
     errors.push(("mode", root.set_executable(path, true)));
     errors.push(("rename from", root.rename(path, "stolen")));
@@ -21,15 +21,15 @@ fn deeds(root: &Root, path: &str) -> Vec<(&'static str, PathError)> {
     errors.push(("rename to", root.rename("own", path)));
     errors
         .into_iter()
-        .map(|(deed, result)| (deed, result.expect_err(&format!("{deed} {path}"))))
+        .map(|(operation, result)| (operation, result.expect_err(&format!("{operation} {path}"))))
         .collect()
 }
 
 #[test]
-fn p17_steps_up_absolute_paths_and_windows_forms_escape() {
-    let ground = Ground::new();
-    ground.put("a/file", "x");
-    let absolute = ground.outside("secret").display().to_string();
+fn p17_parent_absolute_and_windows_paths_are_escapes() {
+    let dirs = TestDirs::new();
+    dirs.put("a/file", "x");
+    let absolute = dirs.outside("secret").display().to_string();
     for path in [
         "../outside/secret",
         "a/../../outside/secret",
@@ -44,24 +44,24 @@ fn p17_steps_up_absolute_paths_and_windows_forms_escape() {
         "\\\\server\\share\\x",
         "..\\outside\\secret",
     ] {
-        for (deed, error) in deeds(&ground.root, path) {
-            assert!(error.is_escape(), "{deed} {path}: {error}");
+        for (operation, error) in try_all(&dirs.root, path) {
+            assert!(error.is_escape(), "{operation} {path}: {error}");
             assert_eq!(error.to_string(), "path escapes sandbox");
         }
     }
-    ground.assert_untouched();
+    dirs.assert_untouched();
 }
 
 #[test]
-fn p17_links_that_lead_out_escape() {
-    let ground = Ground::new();
-    let absolute = ground.outside("").display().to_string();
-    ground.link("../outside", "up");
-    ground.link(&absolute, "away");
-    ground.link("up", "twice");
-    ground.link("../outside/secret", "file");
-    ground.link("../outside/new", "Makefile");
-    ground.link("/proc/self/cwd", "magic");
+fn p17_links_that_lead_out_are_escapes() {
+    let dirs = TestDirs::new();
+    let absolute = dirs.outside("").display().to_string();
+    dirs.link("../outside", "up");
+    dirs.link(&absolute, "away");
+    dirs.link("up", "twice");
+    dirs.link("../outside/secret", "file");
+    dirs.link("../outside/new", "Makefile");
+    dirs.link("/proc/self/cwd", "magic");
     for path in [
         "up/secret",
         "away/secret",
@@ -69,56 +69,52 @@ fn p17_links_that_lead_out_escape() {
         "up/new/deep",
         "magic/Cargo.toml",
     ] {
-        for (deed, error) in deeds(&ground.root, path) {
-            assert!(error.is_escape(), "{deed} {path}: {error}");
+        for (operation, error) in try_all(&dirs.root, path) {
+            assert!(error.is_escape(), "{operation} {path}: {error}");
         }
     }
     for path in ["file", "Makefile"] {
         assert!(
-            ground.root.write(path, b"evil").unwrap_err().is_escape(),
+            dirs.root.write(path, b"evil").unwrap_err().is_escape(),
             "{path}"
         );
+        assert!(dirs.root.read(path, 10).unwrap_err().is_escape(), "{path}");
         assert!(
-            ground.root.read(path, 10).unwrap_err().is_escape(),
-            "{path}"
-        );
-        assert!(
-            ground
-                .root
+            dirs.root
                 .set_executable(path, true)
                 .unwrap_err()
                 .is_escape()
         );
-        // The link itself lies inside, so it may go.
-        ground.root.delete(path).unwrap();
+        // The link itself is inside, so it may be deleted.
+        dirs.root.delete(path).unwrap();
     }
-    ground.assert_untouched();
+    dirs.assert_untouched();
 }
 
 #[test]
-fn p17_a_hard_link_is_replaced_and_never_written_through() {
-    let ground = Ground::new();
-    std::fs::hard_link(ground.outside("secret"), ground.inside("linked")).unwrap();
-    assert!(ground.root.set_executable("linked", true).is_err());
-    ground.root.write("linked", b"evil").unwrap();
-    assert_eq!(ground.text("linked"), "evil");
-    assert_eq!(ground.inside("linked").metadata().unwrap().nlink(), 1);
-    ground.assert_untouched();
-    ground.assert_tidy(".");
+fn p17_hard_link_is_replaced_and_never_written_through() {
+    let dirs = TestDirs::new();
+    std::fs::hard_link(dirs.outside("secret"), dirs.inside("linked")).unwrap();
+    assert!(dirs.root.set_executable("linked", true).is_err());
+    dirs.root.write("linked", b"evil").unwrap();
+    assert_eq!(dirs.text("linked"), "evil");
+    assert_eq!(dirs.inside("linked").metadata().unwrap().nlink(), 1);
+    dirs.assert_untouched();
+    dirs.assert_no_temp_files(".");
 }
 
 #[test]
 fn p17_pipes_sockets_and_devices_are_not_opened() {
-    let ground = Ground::new();
+    let dirs = TestDirs::new();
     let mode = Mode::from_raw_mode(0o666);
-    mknodat(CWD, ground.inside("pipe"), FileType::Fifo, mode, 0).unwrap();
-    let _socket = UnixListener::bind(ground.inside("socket")).unwrap();
+    mknodat(CWD, dirs.inside("pipe"), FileType::Fifo, mode, 0).unwrap();
+    let _socket = UnixListener::bind(dirs.inside("socket")).unwrap();
     let mut special = vec!["pipe", "socket"];
-    // Only root can make a device.
+    // Only root can create a device.
     let device = rustix::fs::makedev(1, 5);
     if mknodat(
         CWD,
-        ground.inside("device"),
+        dirs.inside("device"),
         FileType::CharacterDevice,
         mode,
         device,
@@ -128,46 +124,45 @@ fn p17_pipes_sockets_and_devices_are_not_opened() {
         special.push("device");
     }
     for path in special {
-        for (deed, error) in [
-            ("read", ground.root.read(path, 10).map(drop).unwrap_err()),
+        for (operation, error) in [
+            ("read", dirs.root.read(path, 10).map(drop).unwrap_err()),
             (
                 "write",
-                ground.root.write(path, b"evil").map(drop).unwrap_err(),
+                dirs.root.write(path, b"evil").map(drop).unwrap_err(),
             ),
-            ("delete", ground.root.delete(path).unwrap_err()),
-            ("rename", ground.root.rename(path, "new").unwrap_err()),
-            ("mode", ground.root.set_executable(path, true).unwrap_err()),
+            ("delete", dirs.root.delete(path).unwrap_err()),
+            ("rename", dirs.root.rename(path, "new").unwrap_err()),
+            ("mode", dirs.root.set_executable(path, true).unwrap_err()),
         ] {
-            let said = error.to_string();
+            let message = error.to_string();
             assert!(
-                said.contains("not a file") || said.contains("refused"),
-                "{deed} {path}: {said}"
+                message.contains("not a file") || message.contains("refused"),
+                "{operation} {path}: {message}"
             );
         }
     }
     assert!(
-        ground
-            .inside("pipe")
+        dirs.inside("pipe")
             .metadata()
             .unwrap()
             .file_type()
             .is_fifo()
     );
-    // A folder's place cannot be taken by a file, nor a file's by a folder.
-    ground.put("folder/file", "x");
-    assert!(ground.root.write("folder", b"evil").is_err());
-    assert!(ground.root.write("folder/file/deeper", b"evil").is_err());
-    assert!(ground.root.delete("folder").is_err());
-    ground.assert_tidy(".");
+    // A file cannot replace a directory, nor a directory a file.
+    dirs.put("folder/file", "x");
+    assert!(dirs.root.write("folder", b"evil").is_err());
+    assert!(dirs.root.write("folder/file/deeper", b"evil").is_err());
+    assert!(dirs.root.delete("folder").is_err());
+    dirs.assert_no_temp_files(".");
 }
 
 #[test]
-fn p17_git_and_its_twins_are_not_written() {
-    let ground = Ground::new();
-    ground.put(".git/config", "kept");
-    ground.put("sub/.git/config", "kept");
-    ground.link(".git", "link");
-    ground.link("sub/.git/config", "settings");
+fn p17_git_directories_and_lookalikes_are_not_written() {
+    let dirs = TestDirs::new();
+    dirs.put(".git/config", "original");
+    dirs.put("sub/.git/config", "original");
+    dirs.link(".git", "link");
+    dirs.link("sub/.git/config", "settings");
     for path in [
         ".git",
         ".git/config",
@@ -188,38 +183,38 @@ fn p17_git_and_its_twins_are_not_written() {
         "sub/../.envrc",
         ".claude/settings.json",
     ] {
-        let error = ground.root.write(path, b"evil").unwrap_err();
+        let error = dirs.root.write(path, b"evil").unwrap_err();
         assert!(
             matches!(error, PathError::Refused { .. }),
             "{path}: {error}"
         );
-        ground.put("own", "own");
-        assert!(ground.root.rename("own", path).is_err(), "{path}");
+        dirs.put("own", "own");
+        assert!(dirs.root.rename("own", path).is_err(), "{path}");
     }
     for path in [".git/config", "link/config"] {
-        assert!(ground.root.delete(path).is_err(), "{path}");
-        assert!(ground.root.rename(path, "stolen").is_err(), "{path}");
-        assert_eq!(ground.root.read(path, 10).unwrap(), b"kept");
+        assert!(dirs.root.delete(path).is_err(), "{path}");
+        assert!(dirs.root.rename(path, "stolen").is_err(), "{path}");
+        assert_eq!(dirs.root.read(path, 10).unwrap(), b"original");
     }
-    assert!(!ground.inside(".git/hooks").exists() && !ground.inside("new/.git").exists());
-    assert_eq!(ground.text("sub/.git/config"), "kept");
+    assert!(!dirs.inside(".git/hooks").exists() && !dirs.inside("new/.git").exists());
+    assert_eq!(dirs.text("sub/.git/config"), "original");
     for path in [".gitignore", ".github/workflows/ci.yml", "sub/.envrc"] {
-        ground.root.write(path, b"fine").unwrap();
+        dirs.root.write(path, b"fine").unwrap();
     }
 }
 
 #[test]
-fn p17_names_that_no_file_can_have_are_refused() {
-    let ground = Ground::new();
+fn p17_invalid_names_are_rejected() {
+    let dirs = TestDirs::new();
     let (part, whole) = ("x".repeat(256), "x/".repeat(2047) + "xx");
     for path in ["", "a\0b", "a\nb", "a\u{1b}[31m", &part, &whole, "a\\b"] {
-        let error = ground.root.write(path, b"evil").unwrap_err();
+        let error = dirs.root.write(path, b"evil").unwrap_err();
         assert!(
             matches!(error, PathError::Refused { .. }),
             "{path:?}: {error}"
         );
     }
-    // Hard to type, but names all the same.
+    // Unusual but valid names.
     for path in [
         "-rf",
         "--help",
@@ -231,43 +226,42 @@ fn p17_names_that_no_file_can_have_are_refused() {
         "$(x)",
         &"x".repeat(255),
     ] {
-        ground
-            .root
+        dirs.root
             .write(path, b"fine")
             .unwrap_or_else(|error| panic!("{path}: {error}"));
-        assert_eq!(ground.root.read(path, 10).unwrap(), b"fine");
+        assert_eq!(dirs.root.read(path, 10).unwrap(), b"fine");
     }
     for path in ["a/", "a/.", "a/..", ".", "..", "./"] {
-        assert!(ground.root.write(path, b"evil").is_err(), "{path}");
+        assert!(dirs.root.write(path, b"evil").is_err(), "{path}");
     }
 }
 
 #[test]
-fn p17_links_in_a_circle_end() {
-    let ground = Ground::new();
-    ground.link("b", "a");
-    ground.link("a", "b");
-    for (deed, error) in [
-        ("read", ground.root.read("a", 1).unwrap_err()),
-        ("write", ground.root.write("a", b"").unwrap_err()),
-        ("write", ground.root.write("a/b", b"").unwrap_err()),
+fn p17_link_loops_are_rejected() {
+    let dirs = TestDirs::new();
+    dirs.link("b", "a");
+    dirs.link("a", "b");
+    for (operation, error) in [
+        ("read", dirs.root.read("a", 1).unwrap_err()),
+        ("write", dirs.root.write("a", b"").unwrap_err()),
+        ("write", dirs.root.write("a/b", b"").unwrap_err()),
     ] {
         assert!(
             matches!(error, PathError::Refused { .. }),
-            "{deed}: {error}"
+            "{operation}: {error}"
         );
     }
 }
 
-/// A terabyte that takes no room on the disk must take none in memory.
+/// A sparse terabyte needs no space on disk and must need none in memory.
 #[test]
-fn p12_a_sparse_file_is_not_read() {
-    let ground = Ground::new();
-    let file = std::fs::File::create(ground.inside("sparse")).unwrap();
+fn p12_sparse_file_is_not_read() {
+    let dirs = TestDirs::new();
+    let file = std::fs::File::create(dirs.inside("sparse")).unwrap();
     file.set_len(1 << 40).unwrap();
-    let error = ground.root.read("sparse", 1 << 20).unwrap_err();
+    let error = dirs.root.read("sparse", 1 << 20).unwrap_err();
     assert!(matches!(error, PathError::TooLarge { .. }));
-    // And one that says it is empty is read no further than asked.
+    // A file with size zero is read no further than the limit.
     let root = Root::open("/proc/self".as_ref()).unwrap();
     assert!(matches!(
         root.read("maps", 10).unwrap_err(),
@@ -276,12 +270,12 @@ fn p12_a_sparse_file_is_not_read() {
 }
 
 #[test]
-fn p17_the_folder_that_was_opened_stays_the_root() {
-    let ground = Ground::new();
-    ground.put("file", "ours");
-    std::fs::rename(ground.inside(""), ground.outside("../moved")).unwrap();
-    std::os::unix::fs::symlink(ground.outside(""), ground.root.path()).unwrap();
-    assert_eq!(ground.root.read("file", 10).unwrap(), b"ours");
-    ground.root.write("secret", b"inside").unwrap();
-    ground.assert_untouched();
+fn p17_replaced_directory_does_not_change_the_root() {
+    let dirs = TestDirs::new();
+    dirs.put("file", "ours");
+    std::fs::rename(dirs.inside(""), dirs.outside("../moved")).unwrap();
+    std::os::unix::fs::symlink(dirs.outside(""), dirs.root.path()).unwrap();
+    assert_eq!(dirs.root.read("file", 10).unwrap(), b"ours");
+    dirs.root.write("secret", b"inside").unwrap();
+    dirs.assert_untouched();
 }

@@ -1,5 +1,5 @@
-//! P17 as a property: on any tree of folders, files and links, a root gives the answer that the kernel
-//! and a plain reading of the rules give.
+//! P17 as a property: on any tree of directories, files and links, a root gives the same result as
+//! the kernel and as a direct implementation of the rules.
 
 use std::path::Path;
 
@@ -9,17 +9,17 @@ use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, open, openat2};
 use rustix::io::Errno;
 use windlass_workspace::paths::PathError;
 
-use super::Ground;
+use super::TestDirs;
 
-/// One thing to put into the tree.
+/// One item of the tree.
 #[derive(Debug, Clone)]
 enum Item {
     File(String),
-    Folder(String),
+    Dir(String),
     Link(String, String),
 }
 
-/// Few names, so that they meet.
+/// Few names, so that they collide.
 fn name() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec!["a", "b", "c"])
 }
@@ -28,7 +28,7 @@ fn plain_path() -> impl Strategy<Value = String> {
     prop::collection::vec(name(), 1..4).prop_map(|parts| parts.join("/"))
 }
 
-/// Any path a model may write: steps up, dots, and a way out.
+/// Any path a model may write: parent references, dots, and paths that lead out.
 fn wild_path() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         6 => name().prop_map(str::to_owned),
@@ -44,22 +44,23 @@ fn wild_path() -> impl Strategy<Value = String> {
 fn item() -> impl Strategy<Value = Item> {
     prop_oneof![
         plain_path().prop_map(Item::File),
-        plain_path().prop_map(Item::Folder),
-        (plain_path(), wild_path()).prop_map(|(at, to)| Item::Link(at, to)),
+        plain_path().prop_map(Item::Dir),
+        (plain_path(), wild_path()).prop_map(|(path, target)| Item::Link(path, target)),
     ]
 }
 
-/// Puts in what fits; what does not is left out.
-fn grow(ground: &Ground, items: &[Item]) {
+/// Creates the items that are possible; skips the others.
+fn create_items(dirs: &TestDirs, items: &[Item]) {
     for item in items {
-        let (Item::File(path) | Item::Folder(path) | Item::Link(path, _)) = item;
-        let path = ground.inside(path);
-        // Through no link: the tree must be known.
+        let (Item::File(path) | Item::Dir(path) | Item::Link(path, _)) = item;
+        let path = dirs.inside(path);
+        // Creates nothing through a link: the tree must be known.
         let parents = path
             .ancestors()
             .skip(1)
-            .take_while(|above| *above != ground.root.path());
-        if parents.into_iter().any(|above| above.is_symlink()) || path.symlink_metadata().is_ok() {
+            .take_while(|parent| *parent != dirs.root.path());
+        if parents.into_iter().any(|parent| parent.is_symlink()) || path.symlink_metadata().is_ok()
+        {
             continue;
         }
         if std::fs::create_dir_all(path.parent().unwrap()).is_err() {
@@ -67,50 +68,51 @@ fn grow(ground: &Ground, items: &[Item]) {
         }
         match item {
             Item::File(_) => std::fs::write(&path, "inside").unwrap(),
-            Item::Folder(_) => std::fs::create_dir(&path).unwrap(),
+            Item::Dir(_) => std::fs::create_dir(&path).unwrap(),
             Item::Link(_, target) if target.is_empty() => {}
             Item::Link(_, target) => std::os::unix::fs::symlink(target, &path).unwrap(),
         }
     }
 }
 
-/// What becomes of a path by a plain reading of the rules.
+/// The result for a path by a direct implementation of the rules.
 #[derive(Debug, PartialEq, Eq)]
-enum Answer {
+enum Resolution {
     Inside,
     Escapes,
     Missing,
-    Circle,
+    Loop,
 }
 
-/// Walks the parts one by one: a step above the root is an escape, so is an absolute link.
-fn walk(root: &Path, path: &str) -> Answer {
+/// Resolves the parts one by one: a parent reference above the root is an escape, and so is an
+/// absolute link.
+fn walk(root: &Path, path: &str) -> Resolution {
     let mut rest: Vec<String> = path.split('/').rev().map(str::to_owned).collect();
-    let mut at: Vec<String> = Vec::new();
+    let mut current: Vec<String> = Vec::new();
     let mut links = 0;
-    let must_be_folder = |at: &[String]| root.join(at.join("/")).is_dir();
+    let is_dir_at = |current: &[String]| root.join(current.join("/")).is_dir();
     while let Some(part) = rest.pop() {
-        if !must_be_folder(&at) {
-            return Answer::Missing;
+        if !is_dir_at(&current) {
+            return Resolution::Missing;
         }
         match part.as_str() {
             "" | "." => continue,
             ".." => {
-                if at.pop().is_none() {
-                    return Answer::Escapes;
+                if current.pop().is_none() {
+                    return Resolution::Escapes;
                 }
                 continue;
             }
-            _ => at.push(part),
+            _ => current.push(part),
         }
-        let here = root.join(at.join("/"));
+        let here = root.join(current.join("/"));
         let Ok(found) = here.symlink_metadata() else {
-            return Answer::Missing;
+            return Resolution::Missing;
         };
         if found.is_symlink() {
             links += 1;
             if links > 40 {
-                return Answer::Circle;
+                return Resolution::Loop;
             }
             let target = std::fs::read_link(&here)
                 .unwrap()
@@ -118,25 +120,26 @@ fn walk(root: &Path, path: &str) -> Answer {
                 .into_string()
                 .unwrap();
             if target.starts_with('/') {
-                return Answer::Escapes;
+                return Resolution::Escapes;
             }
-            at.pop();
+            current.pop();
             rest.extend(target.split('/').rev().map(str::to_owned));
         }
     }
-    Answer::Inside
+    Resolution::Inside
 }
 
 fn identity(path: &Path, root: &Path, rules: ResolveFlags) -> Option<(u64, u64)> {
-    let folder = open(root, OFlags::PATH, Mode::empty()).ok()?;
-    let found = loop {
-        match openat2(&folder, path, OFlags::PATH, Mode::empty(), rules) {
-            // Somebody on this machine renames or mounts, and the kernel will not vouch for a step up.
+    let dir = open(root, OFlags::PATH, Mode::empty()).ok()?;
+    let fd = loop {
+        match openat2(&dir, path, OFlags::PATH, Mode::empty(), rules) {
+            // A concurrent rename or mount on this machine: the kernel cannot guarantee a parent
+            // reference.
             Err(Errno::AGAIN) => {}
-            found => break found.ok()?,
+            fd => break fd.ok()?,
         }
     };
-    let stat = fstat(found).ok()?;
+    let stat = fstat(fd).ok()?;
     Some((stat.st_dev, stat.st_ino))
 }
 
@@ -148,32 +151,33 @@ proptest! {
     })]
 
     #[test]
-    fn p17_every_answer_is_the_kernels(
+    fn p17_every_result_matches_the_kernel(
         items in prop::collection::vec(item(), 1..12),
         paths in prop::collection::vec(wild_path(), 1..12),
     ) {
-        let ground = Ground::new();
-        grow(&ground, &items);
-        let root = ground.root.path();
+        let dirs = TestDirs::new();
+        create_items(&dirs, &items);
+        let root = dirs.root.path();
         for path in &paths {
-            // What the text alone decides is tried elsewhere.
+            // Other tests cover the paths that the text alone decides.
             if path.is_empty() || path.starts_with('/') {
-                prop_assert!(ground.root.metadata(path).is_err());
+                prop_assert!(dirs.root.metadata(path).is_err());
                 continue;
             }
             let expected = walk(root, path);
-            match ground.root.metadata(path) {
+            match dirs.root.metadata(path) {
                 Ok(found) => {
-                    prop_assert_eq!(expected, Answer::Inside, "{}", path);
-                    // In a root of its own, as under chroot, the path leads to the same thing.
+                    prop_assert_eq!(expected, Resolution::Inside, "{}", path);
+                    // With the directory as the root of the file system, as in a chroot, the path
+                    // leads to the same file.
                     let chroot = identity(path.as_ref(), root, ResolveFlags::IN_ROOT);
                     prop_assert_eq!(chroot, Some(found.identity), "{}", path);
                     let real = root.join(path).canonicalize().unwrap();
                     prop_assert!(real.starts_with(root), "{}", path);
                 }
-                Err(error) if error.is_escape() => prop_assert_eq!(expected, Answer::Escapes, "{}", path),
-                Err(PathError::NotFound { .. }) => prop_assert_eq!(expected, Answer::Missing, "{}", path),
-                Err(PathError::Refused { .. }) => prop_assert_eq!(expected, Answer::Circle, "{}", path),
+                Err(error) if error.is_escape() => prop_assert_eq!(expected, Resolution::Escapes, "{}", path),
+                Err(PathError::NotFound { .. }) => prop_assert_eq!(expected, Resolution::Missing, "{}", path),
+                Err(PathError::Refused { .. }) => prop_assert_eq!(expected, Resolution::Loop, "{}", path),
                 Err(other) => prop_assert!(false, "{path}: {other}"),
             }
         }
@@ -188,31 +192,31 @@ proptest! {
     })]
 
     #[test]
-    fn p17_no_deed_on_any_path_changes_anything_outside(
+    fn p17_no_operation_changes_anything_outside(
         items in prop::collection::vec(item(), 1..12),
-        deeds in prop::collection::vec((0..4, wild_path(), wild_path()), 1..12),
+        operations in prop::collection::vec((0..4, wild_path(), wild_path()), 1..12),
     ) {
-        let ground = Ground::new();
-        grow(&ground, &items);
-        for (deed, path, other) in &deeds {
-            match deed {
+        let dirs = TestDirs::new();
+        create_items(&dirs, &items);
+        for (operation, path, other) in &operations {
+            match operation {
                 0 | 1 => {
-                    if ground.root.write(path, b"written").is_ok() {
-                        prop_assert_eq!(ground.root.read(path, 100).unwrap(), b"written");
-                        let real = ground.root.path().join(path).canonicalize().unwrap();
-                        prop_assert!(real.starts_with(ground.root.path()));
+                    if dirs.root.write(path, b"written").is_ok() {
+                        prop_assert_eq!(dirs.root.read(path, 100).unwrap(), b"written");
+                        let real = dirs.root.path().join(path).canonicalize().unwrap();
+                        prop_assert!(real.starts_with(dirs.root.path()));
                     }
                 }
-                2 => drop(ground.root.delete(path)),
-                _ => drop(ground.root.rename(path, other)),
+                2 => drop(dirs.root.delete(path)),
+                _ => drop(dirs.root.rename(path, other)),
             }
-            if let Ok(content) = ground.root.read(path, 100) {
+            if let Ok(content) = dirs.root.read(path, 100) {
                 prop_assert_ne!(content, b"canary");
             }
-            ground.assert_untouched();
+            dirs.assert_untouched();
         }
-        let above = openat2(CWD, ground.inside(".."), OFlags::PATH, Mode::empty(), ResolveFlags::empty());
+        let above = openat2(CWD, dirs.inside(".."), OFlags::PATH, Mode::empty(), ResolveFlags::empty());
         prop_assert!(above.is_ok());
-        prop_assert_eq!(std::fs::read_dir(ground.inside("..")).unwrap().count(), 2);
+        prop_assert_eq!(std::fs::read_dir(dirs.inside("..")).unwrap().count(), 2);
     }
 }

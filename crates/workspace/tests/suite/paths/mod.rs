@@ -10,21 +10,21 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 use windlass_workspace::paths::Root;
 
-/// A folder to work in, and beside it one that nothing must reach.
-pub(super) struct Ground {
-    folder: TempDir,
+/// A directory to work in, and next to it one that must not be reached.
+pub(super) struct TestDirs {
+    parent: TempDir,
     pub(super) root: Root,
 }
 
-impl Ground {
+impl TestDirs {
     pub(super) fn new() -> Self {
-        let folder = TempDir::new().unwrap();
-        let real = folder.path().canonicalize().unwrap();
+        let parent = TempDir::new().unwrap();
+        let real = parent.path().canonicalize().unwrap();
         std::fs::create_dir(real.join("inside")).unwrap();
         std::fs::create_dir(real.join("outside")).unwrap();
         std::fs::write(real.join("outside/secret"), "canary").unwrap();
         let root = Root::open(&real.join("inside")).unwrap();
-        Self { folder, root }
+        Self { parent, root }
     }
 
     pub(super) fn inside(&self, path: &str) -> PathBuf {
@@ -32,7 +32,7 @@ impl Ground {
     }
 
     pub(super) fn outside(&self, path: &str) -> PathBuf {
-        self.folder.path().join("outside").join(path)
+        self.parent.path().join("outside").join(path)
     }
 
     pub(super) fn put(&self, path: &str, content: &str) {
@@ -51,7 +51,7 @@ impl Ground {
         std::fs::read_to_string(self.inside(path)).unwrap()
     }
 
-    /// Fails unless the folder outside holds what it held at first and nothing else.
+    /// Panics unless the outside directory has only its original content.
     #[track_caller]
     pub(super) fn assert_untouched(&self) {
         let names: Vec<_> = std::fs::read_dir(self.outside("")).unwrap().collect();
@@ -62,10 +62,10 @@ impl Ground {
         );
     }
 
-    /// Fails if a temporary file was left anywhere.
+    /// Panics if a temporary file was left in the directory.
     #[track_caller]
-    pub(super) fn assert_tidy(&self, folder: &str) {
-        for entry in std::fs::read_dir(self.inside(folder)).unwrap() {
+    pub(super) fn assert_no_temp_files(&self, dir: &str) {
+        for entry in std::fs::read_dir(self.inside(dir)).unwrap() {
             let name = entry.unwrap().file_name().into_string().unwrap();
             assert!(
                 !name.starts_with(windlass_workspace::paths::TEMP_PREFIX),

@@ -1,15 +1,15 @@
-//! What a root is for: ordinary reading and writing.
+//! Ordinary reading and writing with a root.
 
 use std::os::unix::fs::PermissionsExt;
 
 use windlass_workspace::paths::{PathError, PathKind, Root};
 
-use super::Ground;
+use super::TestDirs;
 
 #[test]
-fn a_file_is_written_with_its_folders_read_listed_renamed_and_deleted() {
-    let ground = Ground::new();
-    let root = &ground.root;
+fn file_is_written_read_listed_renamed_and_deleted() {
+    let dirs = TestDirs::new();
+    let root = &dirs.root;
     assert!(root.write("a/b/c.txt", b"one").unwrap().created);
     assert!(!root.write("a/b/c.txt", b"two").unwrap().created);
     assert_eq!(root.read("a/b/../b/./c.txt", 10).unwrap(), b"two");
@@ -25,106 +25,105 @@ fn a_file_is_written_with_its_folders_read_listed_renamed_and_deleted() {
     assert!(!root.exists("a/b/c.txt").unwrap());
     root.delete("d/e.txt").unwrap();
     assert!(!root.exists("d/e.txt").unwrap());
-    ground.assert_tidy("a/b");
-    ground.assert_tidy("d");
+    dirs.assert_no_temp_files("a/b");
+    dirs.assert_no_temp_files("d");
 }
 
 #[test]
-fn what_is_missing_is_told_from_what_is_wrong() {
-    let ground = Ground::new();
-    let root = &ground.root;
-    ground.put("file", "x");
-    let said = |error: PathError| error.to_string();
-    assert_eq!(said(root.read("none", 1).unwrap_err()), "not found: none");
+fn missing_paths_and_wrong_kinds_are_distinguished() {
+    let dirs = TestDirs::new();
+    let root = &dirs.root;
+    dirs.put("file", "x");
+    let message = |error: PathError| error.to_string();
     assert_eq!(
-        said(root.read("a/none", 1).unwrap_err()),
+        message(root.read("none", 1).unwrap_err()),
+        "not found: none"
+    );
+    assert_eq!(
+        message(root.read("a/none", 1).unwrap_err()),
         "not found: a/none"
     );
     assert_eq!(
-        said(root.delete("a/none").unwrap_err()),
+        message(root.delete("a/none").unwrap_err()),
         "not found: a/none"
     );
     assert_eq!(
-        said(root.read(".", 1).unwrap_err()),
-        ".: is a folder, not a file"
+        message(root.read(".", 1).unwrap_err()),
+        ".: is a directory, not a file"
     );
     assert_eq!(
-        said(root.list("file", 1).unwrap_err()),
-        "file: is a file, not a folder"
+        message(root.list("file", 1).unwrap_err()),
+        "file: is a file, not a directory"
     );
     assert_eq!(
-        said(root.read("file", 0).unwrap_err()),
+        message(root.read("file", 0).unwrap_err()),
         "file: larger than 0 bytes"
     );
     assert_eq!(
-        said(root.write("file/x", b"").unwrap_err()),
-        "refused: file/x: something stands where a folder is needed"
+        message(root.write("file/x", b"").unwrap_err()),
+        "refused: file/x: a parent of the path is not a directory"
     );
     root.write("other", b"").unwrap();
     assert_eq!(
-        said(root.rename("file", "other").unwrap_err()),
+        message(root.rename("file", "other").unwrap_err()),
         "already exists: other"
     );
-    assert!(Root::open(&ground.inside("file")).is_err());
+    assert!(Root::open(&dirs.inside("file")).is_err());
 }
 
 #[test]
-fn a_file_keeps_its_mode_and_a_new_one_gets_the_usual() {
-    let ground = Ground::new();
-    ground.put("run.sh", "old");
-    std::fs::set_permissions(ground.inside("run.sh"), PermissionsExt::from_mode(0o6750)).unwrap();
-    ground.root.write("run.sh", b"new").unwrap();
-    ground.root.write("new", b"new").unwrap();
-    let mode = |path| ground.inside(path).metadata().unwrap().permissions().mode() & 0o7777;
+fn existing_mode_is_preserved_and_new_file_gets_default() {
+    let dirs = TestDirs::new();
+    dirs.put("run.sh", "old");
+    std::fs::set_permissions(dirs.inside("run.sh"), PermissionsExt::from_mode(0o6750)).unwrap();
+    dirs.root.write("run.sh", b"new").unwrap();
+    dirs.root.write("new", b"new").unwrap();
+    let mode = |path| dirs.inside(path).metadata().unwrap().permissions().mode() & 0o7777;
     assert_eq!(mode("run.sh"), 0o750);
-    ground.put("usual", "");
+    dirs.put("usual", "");
     assert_eq!(mode("new"), mode("usual"));
-    ground.root.set_executable("new", true).unwrap();
+    dirs.root.set_executable("new", true).unwrap();
     assert_eq!(mode("new"), mode("usual") | ((mode("usual") & 0o444) >> 2));
 }
 
 #[test]
-fn a_link_that_stays_inside_is_followed_and_stays_a_link() {
-    let ground = Ground::new();
-    ground.put("docs/AGENTS.md", "old");
-    ground.link("docs/AGENTS.md", "CLAUDE.md");
-    ground.link("docs", "more/../papers");
-    ground.root.write("CLAUDE.md", b"new").unwrap();
-    ground.root.write("papers/other", b"too").unwrap();
-    assert_eq!(ground.text("docs/AGENTS.md"), "new");
-    assert_eq!(ground.text("docs/other"), "too");
-    assert!(ground.inside("CLAUDE.md").is_symlink());
-    ground.root.delete("CLAUDE.md").unwrap();
-    assert_eq!(ground.text("docs/AGENTS.md"), "new");
+fn link_inside_is_followed_and_preserved() {
+    let dirs = TestDirs::new();
+    dirs.put("docs/AGENTS.md", "old");
+    dirs.link("docs/AGENTS.md", "CLAUDE.md");
+    dirs.link("docs", "more/../notes");
+    dirs.root.write("CLAUDE.md", b"new").unwrap();
+    dirs.root.write("notes/other", b"too").unwrap();
+    assert_eq!(dirs.text("docs/AGENTS.md"), "new");
+    assert_eq!(dirs.text("docs/other"), "too");
+    assert!(dirs.inside("CLAUDE.md").is_symlink());
+    dirs.root.delete("CLAUDE.md").unwrap();
+    assert_eq!(dirs.text("docs/AGENTS.md"), "new");
 }
 
 #[test]
-fn a_long_listing_is_cut_and_says_so() {
-    let ground = Ground::new();
+fn long_listing_is_truncated_and_marked() {
+    let dirs = TestDirs::new();
     for number in 0..5 {
-        ground.put(&format!("f{number}"), "");
+        dirs.put(&format!("f{number}"), "");
     }
-    let listing = ground.root.list(".", 3).unwrap();
+    let listing = dirs.root.list(".", 3).unwrap();
     assert!(listing.is_cut && listing.entries.len() == 3);
-    assert!(!ground.root.list(".", 5).unwrap().is_cut);
+    assert!(!dirs.root.list(".", 5).unwrap().is_cut);
 }
 
-/// Root may do everything, so the test gives its powers away first. They come back with the next thread.
+/// Root may do everything, so the test drops its privileges in a separate thread.
 #[test]
-fn what_the_system_forbids_is_denied() {
-    let ground = Ground::new();
-    ground.put("locked/file", "x");
-    let locked = ground.inside("locked");
+fn missing_permissions_are_reported_as_denied() {
+    let dirs = TestDirs::new();
+    dirs.put("locked/file", "x");
+    let locked = dirs.inside("locked");
     std::fs::set_permissions(&locked, PermissionsExt::from_mode(0o555)).unwrap();
-    std::fs::set_permissions(
-        ground.inside("locked/file"),
-        PermissionsExt::from_mode(0o000),
-    )
-    .unwrap();
-    let above = ground.inside("..");
-    std::fs::set_permissions(above, PermissionsExt::from_mode(0o755)).unwrap();
-    let root = ground.root.clone();
-    let said = std::thread::spawn(move || {
+    std::fs::set_permissions(dirs.inside("locked/file"), PermissionsExt::from_mode(0o000)).unwrap();
+    let parent = dirs.inside("..");
+    std::fs::set_permissions(parent, PermissionsExt::from_mode(0o755)).unwrap();
+    let root = dirs.root.clone();
+    let errors = std::thread::spawn(move || {
         if rustix::process::getuid().is_root() {
             rustix::thread::set_thread_uid(rustix::process::Uid::from_raw(65534)).unwrap();
         }
@@ -133,7 +132,7 @@ fn what_the_system_forbids_is_denied() {
         [write.to_string(), read.to_string()]
     });
     assert_eq!(
-        said.join().unwrap(),
+        errors.join().unwrap(),
         [
             "permission denied: locked/new",
             "permission denied: locked/file"

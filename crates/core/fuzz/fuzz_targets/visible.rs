@@ -1,4 +1,0 @@
-//! Any bytes as something to show.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| windlass_core_fuzz::shown(bytes));

@@ -1,0 +1,183 @@
+//! A server with a real store, and host operations with one change.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use windlass_core::task::{Broadcast, NewProject, NewTask, Project, Task};
+use windlass_core::{ExposeSecret, SecretString, TaskStore};
+use windlass_server::{
+    AgentCard, HostOps, HostOpsError, RunningServer, Server, ServerLimits, Token,
+};
+
+use super::client::{Request, Response, raw};
+use super::store::FaultyStore;
+
+pub(crate) struct Harness {
+    pub(crate) store: Arc<FaultyStore>,
+    pub(crate) project: Project,
+    pub(crate) token: SecretString,
+    pub(crate) running: RunningServer,
+    _dir: TempDir,
+}
+
+pub(crate) const DIFF: &str = "\
+diff --git a/src/lib.rs b/src/lib.rs
+index 1..2 100644
+--- a/src/lib.rs
++++ b/src/lib.rs
+@@ -1,2 +1,2 @@ mod x
+-fn old() {}
++fn new() -> u8 { 7 } // \u{1b}[31m \u{202e}
+ // end
+";
+
+/// Host operations that return one change and merge nothing.
+#[derive(Debug)]
+pub(crate) struct TestHostOps;
+
+impl HostOps for TestHostOps {
+    fn diff<'a>(&'a self, _: &'a Task) -> BoxFuture<'a, Result<String, HostOpsError>> {
+        Box::pin(async { Ok(DIFF.to_owned()) })
+    }
+
+    fn merge<'a>(&'a self, task: &'a Task) -> BoxFuture<'a, Result<Value, HostOpsError>> {
+        Box::pin(async move {
+            match task.id {
+                1 => Ok(json!({"status": "nothing"})),
+                2 => Err(HostOpsError::Refused("your edits would be lost".to_owned())),
+                _ => Err(HostOpsError::Internal("/home/me/secret broke".to_owned())),
+            }
+        })
+    }
+
+    fn agents(&self) -> BoxFuture<'_, Result<Vec<AgentCard>, HostOpsError>> {
+        Box::pin(async {
+            Ok(vec![AgentCard {
+                name: "codex".to_owned(),
+                backend: "codex".to_owned(),
+                transport: Some("exec".to_owned()),
+                version: Some("1.0.0".to_owned()),
+                capabilities: vec!["tools".to_owned()],
+                default: true,
+                configured: true,
+                health: "ok",
+                detail: None,
+            }])
+        })
+    }
+}
+
+impl Harness {
+    pub(crate) async fn new() -> Self {
+        Self::with(ServerLimits::default()).await
+    }
+
+    pub(crate) async fn with(limits: ServerLimits) -> Self {
+        let dir = TempDir::new().unwrap();
+        let url = format!("sqlite:{}/tasks.db", dir.path().display());
+        Self::on(&url, limits, dir).await
+    }
+
+    pub(crate) async fn on(url: &str, limits: ServerLimits, dir: TempDir) -> Self {
+        let store = Arc::new(FaultyStore::new(windlass_store::open(url).await.unwrap()));
+        let project = NewProject {
+            name: "shop".to_owned(),
+            root: "/home/me/shop".into(),
+        };
+        let project = store.add_project(project).await.unwrap();
+        let token = Token::generate().unwrap();
+        let running = serve(&store, &token, project.id, limits, "127.0.0.1:0").await;
+        Self {
+            store,
+            project,
+            token,
+            running,
+            _dir: dir,
+        }
+    }
+
+    pub(crate) fn addr(&self) -> SocketAddr {
+        self.running.addr()
+    }
+
+    pub(crate) fn host(&self) -> String {
+        self.addr().to_string()
+    }
+
+    pub(crate) fn token(&self) -> &str {
+        self.token.expose_secret()
+    }
+
+    /// Creates an authenticated request.
+    pub(crate) fn request(&self, method: &str, path: &str) -> Request {
+        Request::new(method, &format!("/api/v1{path}"))
+            .header("Host", &self.host())
+            .header("Authorization", &format!("Bearer {}", self.token()))
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Response {
+        self.send(self.request("GET", path).bytes()).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Response {
+        let request = self
+            .request("POST", path)
+            .header("Content-Type", "application/json");
+        self.send(request.with(&body.to_string())).await
+    }
+
+    pub(crate) async fn send(&self, request: Vec<u8>) -> Response {
+        raw(self.addr(), &request).await.unwrap()
+    }
+
+    pub(crate) async fn add(&self, title: &str) -> Task {
+        let new = NewTask::new(self.project.id, title);
+        self.store.enqueue(vec![new]).await.unwrap().remove(0).task
+    }
+
+    /// Appends `count` events, and returns the sequence number of the last one.
+    pub(crate) async fn broadcast(&self, count: usize, length: usize) -> u64 {
+        broadcast(&*self.store, self.project.id, count, length).await
+    }
+}
+
+pub(crate) async fn serve(
+    store: &Arc<FaultyStore>,
+    token: &SecretString,
+    project: i64,
+    limits: ServerLimits,
+    listen: &str,
+) -> RunningServer {
+    let store: Arc<dyn TaskStore> = Arc::clone(store) as _;
+    Server::new(store, Arc::new(TestHostOps), Token::new(token))
+        .with_store_kind("sqlite")
+        .with_project(project)
+        .with_limits(limits)
+        .listen(listen.parse().unwrap())
+        .await
+        .unwrap()
+}
+
+pub(crate) async fn broadcast(
+    store: &dyn TaskStore,
+    project: i64,
+    count: usize,
+    length: usize,
+) -> u64 {
+    let note = |number: usize| Broadcast::ActivityUpdate {
+        project_id: project,
+        activity_type: "note".to_owned(),
+        agent_id: "worker".to_owned(),
+        message: format!("{number:>length$}"),
+        task_id: None,
+    };
+    let mut last = 0;
+    for from in (0..count).step_by(100) {
+        let notes = (from..count.min(from + 100)).map(note).collect();
+        last = store.append_events(None, notes).await.unwrap();
+    }
+    last
+}

@@ -1,0 +1,109 @@
+//! The conformance suite on both databases, one test per case.
+
+use std::time::Duration;
+
+use windlass_store::conformance::{self, StoreUnderTest};
+use windlass_store::{StoreSettings, open_with};
+
+use super::cluster::Cluster;
+
+/// Long enough that no case fails because the machine is busy.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+async fn store_under_test(url: &str) -> windlass_core::task::StoreResult<StoreUnderTest> {
+    let mut settings = StoreSettings::default();
+    settings.query_timeout = TIMEOUT;
+    settings.commit_timeout = TIMEOUT;
+    settings.open_timeout = TIMEOUT;
+    let clock_skew = settings.clock_skew.clone();
+    let is_full_run = std::env::var_os("WINDLASS_FULL").is_some();
+    Ok(StoreUnderTest {
+        store: open_with(url, settings.clone()).await?,
+        other: open_with(url, settings).await?,
+        clock_skew,
+        load_duration: Duration::from_secs(if is_full_run { 60 } else { 2 }),
+    })
+}
+
+fn run<F: Future>(test: F) -> F::Output {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    runtime
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap()
+        .block_on(test)
+}
+
+fn on_sqlite(case: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}/windlass.db", dir.path().display());
+    let report = run(conformance::exercise_only(&[case], async |_: &str| {
+        store_under_test(&url).await
+    }));
+    assert!(report.passed(), "{report}");
+}
+
+fn on_postgres(case: &str) {
+    let cluster = Cluster::shared();
+    let make = async |_: &str| store_under_test(&cluster.url(&cluster.database().await)).await;
+    let report = run(conformance::exercise_only(&[case], make));
+    assert!(report.passed(), "{report}");
+}
+
+macro_rules! cases {
+    ($($name:ident),+ $(,)?) => {
+        const NAMES: &[&str] = &[$(stringify!($name)),+];
+
+        mod sqlite {
+            $(#[test] fn $name() { super::on_sqlite(stringify!($name)); })+
+        }
+
+        mod real_postgres {
+            $(#[test] fn $name() { super::on_postgres(stringify!($name)); })+
+        }
+    };
+}
+
+cases![
+    task_fields_round_trip,
+    invalid_task_is_rejected,
+    missing_records_return_not_found,
+    claim_follows_priority_step_and_id,
+    claim_respects_filters,
+    task_fails_after_last_attempt,
+    p7_released_attempt_is_not_counted,
+    completed_task_has_time_and_proof,
+    usage_is_summed_over_attempts,
+    task_waits_for_its_dependencies,
+    dependency_cycle_is_rejected,
+    failed_task_blocks_dependents_until_retried,
+    concurrent_completions_unblock_dependent,
+    cancel_is_requested_while_running,
+    blocker_is_answered_once,
+    approval_is_decided_once,
+    attempts_are_listed_with_outcomes,
+    traces_are_stored,
+    p14_events_are_read_from_any_seq,
+    p14_repeated_batch_is_stored_once,
+    p14_concurrent_writers_leave_no_seq_gaps,
+    every_status_change_is_broadcast,
+    waiters_are_woken,
+    p1_accepted_tasks_are_stored,
+    p2_task_without_heartbeats_is_reclaimed,
+    p3_superseded_attempt_changes_nothing,
+    p3_repeated_finish_is_idempotent,
+    p4_publish_intent_is_stored,
+    p6_same_key_from_a_hundred_clients_gives_one_task,
+    p8_clock_jump_neither_loses_nor_repeats_work,
+    p9_two_connections_see_the_same_data,
+    each_task_is_claimed_once,
+    p3_leases_match_the_model,
+    p9_sixteen_concurrent_writers_stay_consistent,
+];
+
+#[test]
+fn every_case_has_a_test() {
+    let all: Vec<&str> = conformance::names().collect();
+    assert_eq!(NAMES, all);
+}

@@ -1,0 +1,77 @@
+//! Files of every released schema version can be opened and keep their data.
+//!
+//! Each fixture is written by the Windlass of that version:
+//! `cargo run -p windlass-store --example role -- fixture crates/store/fixtures/vN`.
+
+use std::path::Path;
+use std::time::Duration;
+
+use windlass_core::task::{Claim, EventFilter, TaskFilter, TaskStatus};
+
+fn run<F: Future>(test: F) -> F::Output {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(test)
+}
+
+fn url(dir: &Path) -> String {
+    format!("sqlite:{}/windlass.db", dir.display())
+}
+
+fn claim() -> Claim {
+    Claim {
+        worker: "w".to_owned(),
+        project_id: None,
+        task: None,
+        kinds: Vec::new(),
+        lease: Duration::from_secs(30),
+    }
+}
+
+#[test]
+fn p10_files_of_every_released_schema_open() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let mut seen = 0;
+    for fixture in std::fs::read_dir(fixtures).unwrap() {
+        let fixture = fixture.unwrap().path().join("windlass.db");
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::copy(&fixture, dir.path().join("windlass.db")).unwrap();
+        run(check_fixture(dir.path()));
+        seen += 1;
+    }
+    assert!(seen > 0, "there are no fixtures");
+}
+
+async fn check_fixture(dir: &Path) {
+    let store = windlass_store::open(&url(dir)).await.unwrap();
+    let tasks = store.tasks(TaskFilter::default()).await.unwrap();
+    let found: Vec<(&str, TaskStatus)> = tasks
+        .iter()
+        .map(|task| (task.title.as_str(), task.status))
+        .collect();
+    let wanted = [
+        ("completed", TaskStatus::Completed),
+        ("failed", TaskStatus::Failed),
+        ("held up", TaskStatus::Blocked),
+        ("asks", TaskStatus::Blocked),
+        ("in progress", TaskStatus::InProgress),
+        ("pending", TaskStatus::Pending),
+    ];
+    assert_eq!(found, wanted);
+    assert_eq!(tasks[5].dependencies, [tasks[4].id]);
+    let open = store.blockers(None, true).await.unwrap();
+    assert_eq!(open[0].question, "which tea?");
+    let events = store.events(EventFilter::default()).await.unwrap();
+    let numbers: Vec<u64> = events.iter().map(|event| event.seq).collect();
+    assert_eq!(numbers, (1..=events.len() as u64).collect::<Vec<_>>());
+
+    // The store can be used after the migration.
+    let reclaimed = store.reclaim_expired().await.unwrap();
+    assert_eq!(reclaimed[0].title, "in progress");
+    let answered = store
+        .answer_blocker(open[0].id, "green".to_owned())
+        .await
+        .unwrap();
+    let claimed = store.claim(claim()).await.unwrap().unwrap();
+    assert_eq!(claimed.task.id, answered.id);
+}

@@ -1,0 +1,169 @@
+//! A project with a repository, a test command and an agent that plays a script, for tests of the full task loop.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+
+use assert_cmd::Command;
+use tempfile::TempDir;
+
+use super::cli_harness::Run;
+
+/// Long enough for a busy machine, short enough for a test that waits until it expires.
+const LEASE: &str = "lease_secs = 10";
+
+/// A project with its own home. It is not in the usual directory for temporary files, because each sandboxed process
+/// has its own.
+pub(crate) struct TaskHarness {
+    root: TempDir,
+}
+
+/// A script that writes a file and ends.
+pub(crate) const INSTANT: &str = r#"{"turns": [
+  {"when": {"turn": 1}, "or_more": true, "answer": [{"write_file": {"path": "done.txt", "content": "done\n"}}]},
+  {"or_more": true, "answer": [{"text": "Done."}]}
+]}"#;
+
+impl TaskHarness {
+    /// Creates a project with this shell command as its test, and a mock that plays this script.
+    pub(crate) fn new(test: &str, script: &str) -> Self {
+        let root = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let harness = Self { root };
+        std::fs::create_dir_all(harness.home()).unwrap();
+        std::fs::create_dir_all(harness.project()).unwrap();
+        harness.file("greet.sh", "echo \"Hello, $1!\"\n");
+        harness.git(&["init", "-q", "-b", "main"]);
+        harness.git(&["add", "-A"]);
+        harness.git(&["commit", "-q", "-m", "Begin"]);
+        std::fs::write(harness.path("script.json"), script).unwrap();
+        harness.configure(
+            &format!("sqlite:{}", harness.path("tasks.db").display()),
+            test,
+        );
+        harness
+    }
+
+    /// Writes the configuration with this store and test command.
+    pub(crate) fn configure(&self, store: &str, test: &str) {
+        let script = self.path("script.json");
+        let config = format!(
+            "default_agent = \"player\"\n\
+             [agents.player]\nbackend = \"mock\"\nscript = {script:?}\n\
+             [store]\nurl = {store:?}\n\
+             [worker]\n{LEASE}\n\
+             [tests]\ncommand = [\"sh\", \"-c\", {test:?}]\n"
+        );
+        std::fs::write(self.path("named.toml"), config).unwrap();
+    }
+
+    /// Sets the lease: short if the test waits until it expires, long if a busy machine must not lose it.
+    pub(crate) fn lease(&self, seconds: u32) {
+        let file = self.path("named.toml");
+        let config = std::fs::read_to_string(&file).unwrap();
+        let config = config.replace(LEASE, &format!("lease_secs = {seconds}"));
+        std::fs::write(&file, config).unwrap();
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.path("home")
+    }
+
+    pub(crate) fn project(&self) -> PathBuf {
+        self.path("project")
+    }
+
+    pub(crate) fn file(&self, name: &str, text: &str) {
+        std::fs::write(self.project().join(name), text).unwrap();
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.project().join(name)).unwrap()
+    }
+
+    /// Runs git in the project without user settings, and returns its output.
+    pub(crate) fn git(&self, args: &[&str]) -> String {
+        let mut git = Command::new("git");
+        git.current_dir(self.project())
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .args(["-c", "user.name=Me", "-c", "user.email=me@localhost"])
+            .args(args);
+        let output = git.output().unwrap();
+        assert!(output.status.success(), "git {args:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Runs the program in the project with the harness's configuration.
+    pub(crate) fn run(&self, args: &[&str]) -> Run {
+        Run::of(self.command().args(args))
+    }
+
+    /// Returns the command that [`run`](Self::run) starts.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::cargo_bin("windlass").unwrap();
+        command
+            .env_clear()
+            .env("HOME", self.home())
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .current_dir(self.project())
+            .arg("--config")
+            .arg(self.path("named.toml"));
+        command
+    }
+
+    /// Runs the program, which must succeed, and parses its output as JSON.
+    #[track_caller]
+    pub(crate) fn json(&self, args: &[&str]) -> serde_json::Value {
+        let run = self.run(args);
+        assert_eq!(run.code, 0, "{args:?}: {}{}", run.stdout, run.stderr);
+        serde_json::from_str(&run.stdout).unwrap()
+    }
+
+    /// Starts a worker in the background.
+    pub(crate) fn worker(&self) -> Child {
+        self.worker_with(&[])
+    }
+
+    /// Starts a worker in the background with these flags; its stdout can be read.
+    pub(crate) fn worker_with(&self, flags: &[&str]) -> Child {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a test that signals needs the child itself"
+        )]
+        std::process::Command::new(assert_cmd::cargo::cargo_bin("windlass"))
+            .env_clear()
+            .env("HOME", self.home())
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("KEY", "not-a-real-key")
+            .current_dir(self.project())
+            .arg("--config")
+            .arg(self.path("named.toml"))
+            .args(["worker", "--concurrency", "1"])
+            .args(flags)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
+    }
+
+    /// Returns every process whose environment or arguments contain the path of this harness.
+    pub(crate) fn processes(&self) -> Vec<String> {
+        let needle = self.root.path().as_os_str().as_encoded_bytes();
+        let names = |file: &Path| {
+            let bytes = std::fs::read(file).unwrap_or_default();
+            bytes.windows(needle.len()).any(|part| part == needle)
+        };
+        let entries = std::fs::read_dir("/proc").unwrap().flatten();
+        entries
+            .map(|entry| entry.path())
+            .filter(|path| names(&path.join("environ")) || names(&path.join("cmdline")))
+            .map(|path| {
+                let line = std::fs::read(path.join("cmdline")).unwrap_or_default();
+                format!("{} {}", path.display(), String::from_utf8_lossy(&line))
+            })
+            .collect()
+    }
+}
