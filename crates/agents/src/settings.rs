@@ -140,7 +140,7 @@ mod tests {
         };
         check(json!({ "model": "--help" }), "model: starts with a dash");
         check(json!({ "bin": "" }), "bin: is empty");
-        check(json!({ "profile": "a\nb" }), "profile: has a control");
+        check(json!({ "profile": "a\nb" }), "profile: contains a control character");
         check(
             json!({ "endpoint": "file:///x" }),
             "endpoint: expected an address",

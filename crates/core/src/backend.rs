@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::permission::{PermissionRule, Permissions, SessionApprover};
-use crate::{AgentEvent, Result, SessionId};
+use crate::{AgentEvent, Error, Result, SessionId};
 
 /// An implementation of an agent.
 ///
@@ -29,11 +29,15 @@ pub trait AgentBackend: Send + Sync {
     fn new_session(&self, options: SessionOptions) -> BoxFuture<'_, Result<SessionId>>;
 
     /// Resumes an earlier session.
+    ///
+    /// By default the backend cannot resume sessions.
     fn load_session<'a>(
         &'a self,
-        id: &'a SessionId,
-        options: SessionOptions,
-    ) -> BoxFuture<'a, Result<()>>;
+        _id: &'a SessionId,
+        _options: SessionOptions,
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async { Err(Error::unsupported(self.name(), "resume a session")) })
+    }
 
     /// Starts a turn. The stream ends with the turn. Dropping the stream stops the turn immediately.
     fn prompt<'a>(
@@ -43,7 +47,11 @@ pub trait AgentBackend: Send + Sync {
     ) -> BoxFuture<'a, Result<EventStream>>;
 
     /// Asks the agent to stop the running turn. The turn's stream then ends.
-    fn cancel<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<()>>;
+    ///
+    /// By default the backend cannot, and the handle drops the stream at once.
+    fn cancel<'a>(&'a self, _id: &'a SessionId) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async { Err(Error::unsupported(self.name(), "stop a turn")) })
+    }
 }
 
 /// An event sent by a backend, with the output line it was parsed from, if any.

@@ -175,6 +175,14 @@ impl Error {
         }
     }
 
+    /// Creates an error for an operation that a backend does not support; `what` is a verb phrase.
+    pub fn unsupported(backend: impl Into<String>, what: impl Into<String>) -> Self {
+        Self::Unsupported {
+            backend: backend.into(),
+            what: what.into(),
+        }
+    }
+
     /// Creates an error for an invalid configuration value.
     pub fn config(key: impl Into<String>, problem: impl Into<String>) -> Self {
         Self::Config {

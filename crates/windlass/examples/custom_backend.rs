@@ -1,6 +1,8 @@
-//! A custom backend: implement five methods and register it; then it can be used like any other agent.
+//! A custom backend: implement four methods and register it; then it can be used like any other agent.
 //!
 //! Run it with `cargo run -p windlass --example custom_backend`.
+
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures::future::{BoxFuture, FutureExt};
 use serde::Deserialize;
@@ -14,6 +16,7 @@ use windlass_core::{
 /// Answers with the prompt in upper case.
 struct Shout {
     mark: String,
+    sessions: AtomicU64,
 }
 
 /// The keys of `[agents.NAME]` for this backend.
@@ -36,15 +39,8 @@ impl AgentBackend for Shout {
     }
 
     fn new_session(&self, _: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
-        async { Ok("only".into()) }.boxed()
-    }
-
-    fn load_session<'a>(
-        &'a self,
-        _: &'a SessionId,
-        _: SessionOptions,
-    ) -> BoxFuture<'a, Result<()>> {
-        async { Ok(()) }.boxed()
+        let number = self.sessions.fetch_add(1, Ordering::Relaxed);
+        async move { Ok(format!("shout-{number}").into()) }.boxed()
     }
 
     fn prompt<'a>(
@@ -61,17 +57,16 @@ impl AgentBackend for Shout {
         }
         .boxed()
     }
-
-    fn cancel<'a>(&'a self, _: &'a SessionId) -> BoxFuture<'a, Result<()>> {
-        async { Ok(()) }.boxed()
-    }
 }
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let registry = windlass::default_registry().register("shout", |config| {
         let config: ShoutConfig = parse_config(config)?;
-        Ok(AgentHandle::wrap(Shout { mark: config.mark }))
+        Ok(AgentHandle::wrap(Shout {
+            mark: config.mark,
+            sessions: AtomicU64::new(1),
+        }))
     });
 
     let agent = registry.create("shout", &json!({ "mark": "!" }))?;

@@ -78,10 +78,7 @@ impl AcpAgent {
     }
 
     pub(super) fn unsupported(&self, what: &str) -> Error {
-        Error::Unsupported {
-            backend: self.preset.name.to_owned(),
-            what: what.to_owned(),
-        }
+        Error::unsupported(self.preset.name, what)
     }
 
     /// Returns the process for these sessions, and starts it if there is none.

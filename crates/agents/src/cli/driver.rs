@@ -241,10 +241,7 @@ impl CliDriver {
 
     /// Returns the error for an operation that the agent does not support.
     fn unsupported<T>(&self, what: &str) -> Result<T> {
-        Err(Error::Unsupported {
-            backend: self.profile.name.to_owned(),
-            what: what.to_owned(),
-        })
+        Err(Error::unsupported(self.profile.name, what))
     }
 
     fn session_not_found(&self, id: &SessionId) -> Error {

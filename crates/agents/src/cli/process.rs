@@ -83,10 +83,7 @@ impl AgentProcess {
             }
             IoMode::PlainText => {
                 // Turns of this mode do not use an `AgentProcess`.
-                return Err(Error::Unsupported {
-                    backend: profile.name.to_owned(),
-                    what: "run interactively".to_owned(),
-                });
+                return Err(Error::unsupported(profile.name, "run interactively"));
             }
         };
         Ok(Self {

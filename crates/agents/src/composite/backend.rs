@@ -165,12 +165,7 @@ impl CompositeState {
     /// Rejects options that not every node supports.
     fn check(&self, options: &SessionOptions) -> Result<()> {
         let capabilities = self.capabilities();
-        let unsupported = |what: &str| {
-            Err(Error::Unsupported {
-                backend: NAME.to_owned(),
-                what: what.to_owned(),
-            })
-        };
+        let unsupported = |what: &str| Err(Error::unsupported(NAME, what));
         if options.output_schema.is_some() && !capabilities.native_schema {
             return unsupported("enforce a schema with every node: put it into the prompt");
         }
@@ -199,10 +194,10 @@ impl CompositeState {
 
     async fn load(&self, id: &SessionId, options: SessionOptions) -> Result<()> {
         if !self.capabilities().load_session {
-            return Err(Error::Unsupported {
-                backend: NAME.to_owned(),
-                what: "resume a session: not every node can".to_owned(),
-            });
+            return Err(Error::unsupported(
+                NAME,
+                "resume a session: not every node can",
+            ));
         }
         self.check(&options)?;
         if let Ok(known) = self.sessions.get(id) {

@@ -155,11 +155,10 @@ impl ModelState {
     async fn prepare(&self, options: &SessionOptions) -> Result<ToolSet> {
         self.require_key()?;
         if options.output_schema.is_some() && !self.settings.enforces_schema(self.kind) {
-            return Err(Error::Unsupported {
-                backend: self.kind.name().to_owned(),
-                what: "enforce a schema: put it into the prompt, or set schema_mode to native if the server does"
-                    .to_owned(),
-            });
+            return Err(Error::unsupported(
+                self.kind.name(),
+                "enforce a schema: put it into the prompt, or set schema_mode to native if the server does",
+            ));
         }
         let cwd = match &options.cwd {
             Some(cwd) => cwd.clone(),

@@ -64,10 +64,10 @@ impl WarmSession {
             return Ok(());
         }
         if !self.agent.capabilities().load_session {
-            return Err(Error::Unsupported {
-                backend: self.agent.name().to_owned(),
-                what: "resume a session with other options: use another key".to_owned(),
-            });
+            return Err(Error::unsupported(
+                self.agent.name(),
+                "resume a session with other options: use another key",
+            ));
         }
         let session = self.session();
         self.agent.load_session(&session, options.clone()).await?;

@@ -31,7 +31,7 @@ impl Finder for SecretFinder {
         if let Some(replacement) = self.known.find(text, at, borders) {
             return Some(replacement);
         }
-        patterns::match_key(text, at).map(|range| Replacement {
+        patterns::match_key(text, at, borders).map(|range| Replacement {
             range,
             with: "{secret}".to_owned(),
         })

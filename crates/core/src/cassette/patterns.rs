@@ -43,9 +43,9 @@ const LOOPBACK_HOSTS: [&str; 4] = ["127.0.0.1", "localhost", "[::1]", "0.0.0.0"]
 
 /// Matches a key at this position. The match includes all characters that may belong to the key: losing a
 /// word is better than keeping a part of a key.
-pub(super) fn match_key(text: &str, at: usize) -> Option<Range<usize>> {
+pub(super) fn match_key(text: &str, at: usize, borders: &[usize]) -> Option<Range<usize>> {
     let rest = &text[at..];
-    if !rest.starts_with(['B', 's', 'g', 'A', 'x']) || !starts_word(text, at) {
+    if !rest.starts_with(['B', 's', 'g', 'A', 'x']) || !starts_word(text, at, borders) {
         return None;
     }
     if let Some(token) = rest.strip_prefix("Bearer ") {
@@ -98,7 +98,7 @@ fn match_prefixed_id(text: &str, at: usize, borders: &[usize]) -> Option<usize> 
         end = *border;
     }
     let has_digit = rest[..end - at].bytes().any(|b| b.is_ascii_digit());
-    (end >= min_end && has_digit && starts_word(text, at)).then_some(end)
+    (end >= min_end && has_digit && starts_word(text, at, borders)).then_some(end)
 }
 
 fn match_port(text: &str, at: usize) -> Option<Range<usize>> {
@@ -135,8 +135,12 @@ fn match_uuid(text: &str, at: usize, borders: &[usize]) -> Option<usize> {
     (!hex(end) || is_border(&end)).then_some(end)
 }
 
-/// Returns `true` if a word may start here. The letter of an escape such as `\n` is not part of a word.
-fn starts_word(text: &str, at: usize) -> bool {
+/// Returns `true` if a word may start here. The letter of an escape such as `\n` is not part of a word, and a new
+/// chunk may start a new word.
+fn starts_word(text: &str, at: usize, borders: &[usize]) -> bool {
+    if borders.binary_search(&at).is_ok() {
+        return true;
+    }
     let mut before = text[..at].chars().rev();
     match before.next() {
         Some('n' | 't' | 'r') => before.next() == Some('\\'),

@@ -32,12 +32,14 @@ pub trait LocalBackend {
     /// Starts a session.
     fn new_session(&self, options: SessionOptions) -> LocalBoxFuture<'_, Result<SessionId>>;
 
-    /// Resumes an earlier session.
+    /// Resumes an earlier session. By default the backend cannot.
     fn load_session<'a>(
         &'a self,
-        id: &'a SessionId,
-        options: SessionOptions,
-    ) -> LocalBoxFuture<'a, Result<()>>;
+        _id: &'a SessionId,
+        _options: SessionOptions,
+    ) -> LocalBoxFuture<'a, Result<()>> {
+        Box::pin(async { Err(Error::unsupported(self.name(), "resume a session")) })
+    }
 
     /// Starts a turn.
     fn prompt<'a>(
@@ -46,8 +48,10 @@ pub trait LocalBackend {
         prompt: Prompt,
     ) -> LocalBoxFuture<'a, Result<LocalEventStream>>;
 
-    /// Asks the agent to stop the running turn.
-    fn cancel<'a>(&'a self, id: &'a SessionId) -> LocalBoxFuture<'a, Result<()>>;
+    /// Asks the agent to stop the running turn. By default the backend cannot, and the handle drops the stream.
+    fn cancel<'a>(&'a self, _id: &'a SessionId) -> LocalBoxFuture<'a, Result<()>> {
+        Box::pin(async { Err(Error::unsupported(self.name(), "stop a turn")) })
+    }
 }
 
 /// The maximum number of calls queued for the thread.

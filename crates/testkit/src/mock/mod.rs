@@ -105,10 +105,7 @@ impl MockAgent {
     }
 
     fn unsupported(what: &str) -> Error {
-        Error::Unsupported {
-            backend: NAME.to_owned(),
-            what: what.to_owned(),
-        }
+        Error::unsupported(NAME, what)
     }
 
     fn unknown(session: &SessionId) -> Error {

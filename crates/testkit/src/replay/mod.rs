@@ -108,10 +108,10 @@ impl ReplayAgent {
 
     fn check(&self, options: &SessionOptions) -> Result<()> {
         if options.output_schema.is_some() && !self.capabilities.native_schema {
-            return Err(Error::Unsupported {
-                backend: NAME.to_owned(),
-                what: "enforce a schema: none was recorded".to_owned(),
-            });
+            return Err(Error::unsupported(
+                NAME,
+                "enforce a schema: none was recorded",
+            ));
         }
         Ok(())
     }

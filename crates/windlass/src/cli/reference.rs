@@ -13,12 +13,12 @@ pub fn markdown() -> String {
         "# Commands\n\n\
          Generated from the definitions of `windlass --help`; `windlass man` has the same as manual pages.\n",
     );
-    section(&program, &mut text);
+    section(&program, true, &mut text);
     text
 }
 
 /// Writes the section of a command, then the sections of its subcommands.
-fn section(command: &Command, text: &mut String) {
+fn section(command: &Command, is_program: bool, text: &mut String) {
     let name = command.get_bin_name().unwrap_or_else(|| command.get_name());
     let _ = write!(text, "\n## `{name}`\n\n");
     if let Some(about) = command.get_long_about().or_else(|| command.get_about()) {
@@ -29,7 +29,7 @@ fn section(command: &Command, text: &mut String) {
     let _ = write!(text, "```text\n{}\n```\n", usage.trim());
     let own: Vec<&Arg> = command
         .get_arguments()
-        .filter(|arg| is_shown(command, arg))
+        .filter(|arg| is_shown(arg, is_program))
         .collect();
     if !own.is_empty() {
         text.push_str("\n| argument | meaning |\n|---|---|\n");
@@ -39,13 +39,13 @@ fn section(command: &Command, text: &mut String) {
     }
     let below = command.get_subcommands();
     for command in below.filter(|below| !below.is_hide_set() && below.get_name() != "help") {
-        section(command, text);
+        section(command, false, text);
     }
 }
 
 /// Returns `true` if the argument belongs into this section: global options are listed once, at the top.
-fn is_shown(command: &Command, arg: &Arg) -> bool {
-    let is_inherited = arg.is_global_set() && command.get_bin_name() != Some("windlass");
+fn is_shown(arg: &Arg, is_program: bool) -> bool {
+    let is_inherited = arg.is_global_set() && !is_program;
     let is_built_in = matches!(
         arg.get_action(),
         ArgAction::Help | ArgAction::HelpShort | ArgAction::HelpLong | ArgAction::Version

@@ -191,18 +191,13 @@ fn object_keys_are_normalized() {
     assert_eq!(payload, &json!({ "/new/a.rs": {"{tmp}/x": 1} }));
 }
 
-#[test]
-fn values_split_between_chunks_are_found() {
-    let chunks = [
-        "see /home/",
-        "me/sh",
-        "op/a.rs and 7b0e1f9a-0c3d-4f7a",
-        "-9a44-0123456789ab",
-        "Done",
-    ];
+/// Normalizes the text chunks of one turn, and compares them with the expected chunks.
+#[track_caller]
+fn check_chunks(chunks: &[&str], expected: &[&str]) {
     let events = chunks
-        .map(|chunk| AgentEvent::Text(chunk.to_owned()))
-        .to_vec();
+        .iter()
+        .map(|chunk| AgentEvent::Text((*chunk).to_owned()))
+        .collect();
     let mut cassette = Cassette::from(vec![turn("p", events)]);
     Normalizer::new(&substitutions()).normalize_cassette(&mut cassette);
     let Some(Entry::Interaction(turn)) = cassette.entries.first() else {
@@ -216,10 +211,27 @@ fn values_split_between_chunks_are_found() {
             _ => None,
         })
         .collect();
-    assert_eq!(
-        texts,
-        ["see {workspace}", "", "/a.rs and {id:2}", "", "Done"]
+    assert_eq!(texts, expected);
+}
+
+#[test]
+fn values_split_between_chunks_are_found() {
+    check_chunks(
+        &[
+            "see /home/",
+            "me/sh",
+            "op/a.rs and 7b0e1f9a-0c3d-4f7a",
+            "-9a44-0123456789ab",
+            "Done",
+        ],
+        &["see {workspace}", "", "/a.rs and {id:2}", "", "Done"],
     );
+}
+
+#[test]
+fn values_at_the_start_of_a_chunk_are_found() {
+    check_chunks(&["/home/me", "call_a0123456789"], &["{home}", "{id:2}"]);
+    check_chunks(&["key", "sk-0123456789abcdefgh"], &["key", "{secret}"]);
 }
 
 proptest! {
