@@ -37,7 +37,8 @@ await test(async ({ world, browser }) => {
   await page.locator('.round', { hasText: 'Correction 1' }).waitFor();
   await tab('Traces');
   await page.locator('.trace-row').first().click();
-  check(await page.locator('.step').count() > 3, 'the waterfall has steps');
+  // The fourth step: the waterfall is drawn after the click.
+  await page.locator('.step').nth(3).waitFor();
 
   await browser.go(page, '/tasks/1');
   await page.getByRole('button', { name: 'Merge' }).click();
