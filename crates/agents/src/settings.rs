@@ -140,7 +140,10 @@ mod tests {
         };
         check(json!({ "model": "--help" }), "model: starts with a dash");
         check(json!({ "bin": "" }), "bin: is empty");
-        check(json!({ "profile": "a\nb" }), "profile: contains a control character");
+        check(
+            json!({ "profile": "a\nb" }),
+            "profile: contains a control character",
+        );
         check(
             json!({ "endpoint": "file:///x" }),
             "endpoint: expected an address",

@@ -124,6 +124,17 @@ pub struct TokenUsage {
 }
 
 impl TokenUsage {
+    /// Raises totals that are lower than their parts. A provider may report more cached than input tokens; APIs that
+    /// count the parts separately could not return such totals.
+    pub(crate) fn with_consistent_totals(mut self) -> Self {
+        let cached = self
+            .cache_read_tokens
+            .saturating_add(self.cache_write_tokens);
+        self.input_tokens = self.input_tokens.max(cached);
+        self.output_tokens = self.output_tokens.max(self.reasoning_tokens);
+        self
+    }
+
     /// Returns the sum of input and output tokens.
     pub fn total_tokens(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)

@@ -179,4 +179,5 @@ fn usage(usage: &Value) -> TokenUsage {
         cache_write_tokens: count(usage, "/prompt_tokens_details/cache_write_tokens"),
         reasoning_tokens: count(usage, "/completion_tokens_details/reasoning_tokens"),
     }
+    .with_consistent_totals()
 }

@@ -143,4 +143,5 @@ fn usage(usage: &Value) -> TokenUsage {
         cache_write_tokens: 0,
         reasoning_tokens: thoughts,
     }
+    .with_consistent_totals()
 }

@@ -330,4 +330,5 @@ fn merged_usage(known: TokenUsage, update: &Value) -> TokenUsage {
             known.reasoning_tokens,
         ),
     }
+    .with_consistent_totals()
 }

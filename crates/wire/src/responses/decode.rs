@@ -237,4 +237,5 @@ fn usage(usage: &Value) -> TokenUsage {
         cache_write_tokens: count(usage, "/input_tokens_details/cache_write_tokens"),
         reasoning_tokens: count(usage, "/output_tokens_details/reasoning_tokens"),
     }
+    .with_consistent_totals()
 }
