@@ -1,7 +1,8 @@
 //! State shared by all requests to one scripted model: the script's progress and the log of requests.
 
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::exchange_log::{ExchangeOutcome, MAX_EXCHANGES, ScriptReport, ServedExchange};
 use crate::intent::NoTool;
@@ -104,7 +105,7 @@ impl ScriptState {
     }
 
     fn lock(&self) -> MutexGuard<'_, ScriptStateInner> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

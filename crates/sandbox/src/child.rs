@@ -1,9 +1,10 @@
 //! A running command: its input and output, its exit status, and the means to stop it.
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 use tokio::process::ChildStderr;
@@ -184,10 +185,7 @@ impl Stderr {
         let reader = tokio::spawn(async move {
             let mut chunk = vec![0; 16 << 10];
             while let Ok(count @ 1..) = source.read(&mut chunk).await {
-                shared
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .push(&chunk[..count]);
+                shared.lock().push(&chunk[..count]);
             }
         });
         Self { buffer, reader }
@@ -199,9 +197,6 @@ impl Stderr {
     }
 
     fn snapshot(&self) -> CappedOutput {
-        self.buffer
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .snapshot()
+        self.buffer.lock().snapshot()
     }
 }

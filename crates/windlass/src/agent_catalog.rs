@@ -1,9 +1,10 @@
 //! Agents by name: configured in the configuration, created by the registry, and cached.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde::Deserialize;
 use windlass_agents::composite::{Composite, CompositeKind, CompositeProfile, FallbackCause, Node};
 use windlass_core::registry::parse_config;
@@ -194,8 +195,8 @@ impl AgentCatalog {
         self.cache().insert(name.to_owned(), handle);
     }
 
-    fn cache(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, AgentHandle>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    fn cache(&self) -> parking_lot::MutexGuard<'_, BTreeMap<String, AgentHandle>> {
+        self.open.lock()
     }
 }
 

@@ -1,10 +1,10 @@
 //! Routes the messages of a process to its turns.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agent_client_protocol::v1::schema::{RequestPermissionRequest, SessionNotification};
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use tokio::sync::{Semaphore, SetOnce, mpsc};
 use windlass_core::{AgentEvent, ErrorCode, TurnDiagnostics};
@@ -191,6 +191,6 @@ impl SessionRouter {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, mpsc::Sender<SessionMessage>>> {
-        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+        self.turns.lock()
     }
 }

@@ -1,9 +1,10 @@
 //! Processes that are idle between two turns.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use parking_lot::{Mutex, MutexGuard};
 use windlass_core::{Clock, SessionId};
 
 use super::process::AgentProcess;
@@ -68,7 +69,7 @@ impl IdleProcesses {
     }
 
     fn lock(&self) -> MutexGuard<'_, IdleTable> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock()
     }
 }
 

@@ -1,8 +1,9 @@
 //! Cool-downs of failed nodes, shared by all requests to one composite.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use windlass_core::{Clock, ErrorCode};
 
 /// The longest cool-down that a provider may request; a larger value is assumed to be a mistake.
@@ -105,9 +106,7 @@ impl Cooldowns {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Option<Cooldown>>> {
-        self.cooldowns
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.cooldowns.lock()
     }
 }
 

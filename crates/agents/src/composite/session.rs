@@ -1,8 +1,9 @@
 //! One conversation with a composite: its turns, and how many of them each node has seen.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use windlass_core::{SessionId, SessionOptions};
 
@@ -163,9 +164,7 @@ impl CompositeSession {
     }
 
     fn lock(&self) -> MutexGuard<'_, SharedConversation> {
-        self.conversation
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.conversation.lock()
     }
 }
 

@@ -1,8 +1,9 @@
 //! The sessions of one composite, by id.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use windlass_core::{Error, Result, SessionId};
 
 use super::session::CompositeSession;
@@ -24,7 +25,7 @@ struct Inner {
 
 impl CompositeSessions {
     pub(super) fn insert(&self, id: SessionId, session: Arc<CompositeSession>) {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner.lock();
         inner.uses += 1;
         let now = inner.uses;
         inner.by_id.insert(id, (session, now));
@@ -38,7 +39,7 @@ impl CompositeSessions {
 
     /// Returns the session with this id and marks it as most recently used.
     pub(super) fn get(&self, id: &SessionId) -> Result<Arc<CompositeSession>> {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner.lock();
         inner.uses += 1;
         let now = inner.uses;
         match inner.by_id.get_mut(id) {

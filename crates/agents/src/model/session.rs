@@ -1,8 +1,9 @@
 //! The sessions of one agent, in memory and bounded.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use windlass_core::{Error, Result, SessionId, SessionOptions};
 use windlass_wire::{Message, Part};
@@ -183,7 +184,7 @@ fn approx_part_size(part: &Part) -> usize {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 #[cfg(test)]

@@ -28,9 +28,10 @@ mod turn;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use windlass_core::{
     AgentHandle, AgentRegistry, Clock, Error, ErrorCode, Prompt, Result, SessionId, SessionOptions,
@@ -244,7 +245,7 @@ impl ManagerState {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Slot>>> {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+        self.slots.lock()
     }
 }
 

@@ -1,8 +1,7 @@
 //! The conformance suite, on a fake agent that speaks ACP.
 
-use std::sync::{Mutex, PoisonError};
-
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use windlass_core::{AgentHandle, Result};
 use windlass_testkit::conformance::{
@@ -32,19 +31,13 @@ impl BackendUnderTest for Peer {
             let context = harness.context(&[acp::bin_dir()]).await;
             let command = json!({ "command": ["acp-peer", "play", file], "readable": [file], "permissions": "allow" });
             let handle = windlass_agents::acp::factory(None, context)(&command);
-            self.harnesses
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(harness);
+            self.harnesses.lock().push(harness);
             handle
         })
     }
 
     fn live_processes(&self) -> Vec<String> {
-        let harnesses = self
-            .harnesses
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let harnesses = self.harnesses.lock();
         let pids = harnesses.iter().flat_map(Harness::processes);
         pids.map(|pid| format!("process {pid}")).collect()
     }

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use windlass_agents::{AgentContext, cli};
@@ -102,7 +102,7 @@ impl Harness {
 pub(crate) fn programs(tier: &str) -> PathBuf {
     static INSTALLED: Mutex<Vec<String>> = Mutex::new(Vec::new());
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut installed = INSTALLED.lock();
     if !installed.iter().any(|installed| installed == tier) {
         let setup = root.join("scripts/setup");
         let output = Command::new(setup).args(["--only", tier]).output().unwrap();

@@ -1,8 +1,7 @@
 //! The conformance suite, on the real programs.
 
-use std::sync::{Mutex, PoisonError};
-
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use windlass_core::{AgentHandle, Result};
 use windlass_testkit::conformance::{BackendUnderTest, CaseScript, exercise};
 
@@ -23,16 +22,13 @@ impl BackendUnderTest for Real {
             let turns = script(case);
             let subject = Subject::new(self.agent, self.transport, turns).await;
             let handle = subject.handle("allow");
-            self.subjects
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(subject);
+            self.subjects.lock().push(subject);
             Ok(handle)
         })
     }
 
     fn live_processes(&self) -> Vec<String> {
-        let subjects = self.subjects.lock().unwrap_or_else(PoisonError::into_inner);
+        let subjects = self.subjects.lock();
         let pids = subjects
             .iter()
             .flat_map(|subject| subject.harness.processes());
@@ -51,16 +47,13 @@ impl BackendUnderTest for RealAcp {
         Box::pin(async move {
             let subject = real_acp::Subject::new(self.agent, script(case)).await;
             let handle = subject.handle("allow");
-            self.subjects
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(subject);
+            self.subjects.lock().push(subject);
             Ok(handle)
         })
     }
 
     fn live_processes(&self) -> Vec<String> {
-        let subjects = self.subjects.lock().unwrap_or_else(PoisonError::into_inner);
+        let subjects = self.subjects.lock();
         let pids = subjects
             .iter()
             .flat_map(|subject| subject.harness.processes());
@@ -84,7 +77,7 @@ async fn passes_by_acp(agent: &'static str, known: &[&str]) {
         subjects: Mutex::default(),
     };
     let report = exercise(&real).await;
-    for subject in real.subjects.lock().unwrap().iter() {
+    for subject in real.subjects.lock().iter() {
         for request in subject.model.unexpected() {
             println!("not in the script: {request}");
         }

@@ -1,6 +1,8 @@
 //! A collector for the steps inside a running request.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::TraceNode;
 
@@ -19,7 +21,7 @@ const MAX_NODES: usize = 256;
 impl TraceCollector {
     /// Adds a step that has ended.
     pub fn push(&self, node: TraceNode) {
-        let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut nodes = self.nodes.lock();
         if nodes.len() < MAX_NODES {
             nodes.push(node);
         }
@@ -27,7 +29,7 @@ impl TraceCollector {
 
     /// Returns the steps so far, in the order they ended, and empties the list.
     pub fn take(&self) -> Vec<TraceNode> {
-        let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut nodes = self.nodes.lock();
         std::mem::take(&mut *nodes)
     }
 }

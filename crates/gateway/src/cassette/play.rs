@@ -1,7 +1,6 @@
 //! Responses from a cassette.
 
-use std::sync::{Mutex, PoisonError};
-
+use parking_lot::Mutex;
 use windlass_core::cassette::{Cassette, Exchange};
 
 use super::key::RequestKey;
@@ -40,7 +39,7 @@ impl CassettePlayer {
         body: &[u8],
     ) -> Result<(usize, Exchange), String> {
         let key = RequestKey::from_request(method, target, body);
-        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slots = self.slots.lock();
         let same = |slot: &RecordedSlot| slot.key == key;
         let found = slots
             .iter()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures::Stream;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use windlass_core::Clock;
 use windlass_core::cassette::{
@@ -73,7 +74,7 @@ impl ExchangeRecorder {
     }
 
     fn lock(&self) -> MutexGuard<'_, RecordedExchanges> {
-        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
+        self.recorded.lock()
     }
 }
 

@@ -1,8 +1,8 @@
 //! Tracks the usage of an attempt against its budget.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use windlass_core::{Clock, Usage};
 
 use super::{AttemptError, AttemptResult};
@@ -78,7 +78,7 @@ impl BudgetTracker {
     }
 
     fn lock(&self) -> MutexGuard<'_, BudgetState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

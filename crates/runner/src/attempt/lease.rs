@@ -1,8 +1,8 @@
 //! Heartbeats, and when the lease may have expired.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use windlass_core::task::{AttemptRef, LeaseStatus, StoreError};
 
 use crate::Runner;
@@ -45,7 +45,7 @@ impl<'a> Lease<'a> {
             let sent = self.runner.clock.elapsed();
             match self.renew().await {
                 Some(Ok(LeaseStatus::Held)) => {
-                    *self.renewed.lock().unwrap_or_else(PoisonError::into_inner) = sent;
+                    *self.renewed.lock() = sent;
                     wait = settings.heartbeat_interval();
                 }
                 Some(Ok(LeaseStatus::CancelRequested)) => return LeaseLoss::CancelRequested,
@@ -64,7 +64,7 @@ impl<'a> Lease<'a> {
 
     /// Returns how long the lease is certainly still held.
     pub(super) fn remaining(&self) -> Duration {
-        let renewed = *self.renewed.lock().unwrap_or_else(PoisonError::into_inner);
+        let renewed = *self.renewed.lock();
         let until = renewed + self.runner.settings.safe_lease();
         until.saturating_sub(self.runner.clock.elapsed())
     }

@@ -18,10 +18,11 @@ mod supervise;
 mod trace;
 mod turn;
 
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use windlass_core::Retry;
 use windlass_core::task::{AttemptRef, Broadcast, Outcome, Project, StoreError, Task, TestResult};
 use windlass_core::workspace::WorkingCopy;
@@ -176,11 +177,11 @@ impl AttemptContext<'_> {
     /// Returns the changed paths, as of the last check.
     pub(crate) fn files(&self) -> Vec<String> {
         let files = self.files.lock();
-        files.unwrap_or_else(PoisonError::into_inner).clone()
+        files.clone()
     }
 
     fn set_files(&self, files: &[String]) {
-        let mut current = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.files.lock();
         files.clone_into(&mut current);
     }
 }

@@ -1,12 +1,13 @@
 //! Runs an attempt concurrently with its heartbeats, and writes its outcome.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{self, BoxFuture};
+use parking_lot::Mutex;
 use windlass_core::task::{Broadcast, Outcome, Release, StoreError, TaskStatus};
 use windlass_core::{ErrorCode, TraceError};
 

@@ -1,8 +1,9 @@
 //! The trace of an attempt.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use windlass_core::{Clock, ErrorCode, Timestamp, TraceError, TraceNode, Usage};
 
 /// The spans so far. They outlive the work, so that the trace of a stopped attempt shows how far it got.
@@ -75,7 +76,7 @@ impl AttemptTrace {
     }
 
     fn lock(&self) -> MutexGuard<'_, TraceNode> {
-        self.root.lock().unwrap_or_else(PoisonError::into_inner)
+        self.root.lock()
     }
 }
 

@@ -1,8 +1,9 @@
 //! Waits until the command exits or the parent is gone, whichever comes first.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
 use rustix::stdio::stdin;
@@ -104,7 +105,7 @@ impl Termination {
 
     /// Kills the tree, cleans up, reports the outcome and exits.
     fn end(&self, outcome: InitReport) -> ! {
-        let _once = self.once.lock().unwrap_or_else(PoisonError::into_inner);
+        let _once = self.once.lock();
         if self.scope == KillScope::Descendants || !self.cleanup.items.is_empty() {
             tree::kill_all(self.scope);
         }

@@ -1,9 +1,10 @@
 //! The newest events, encoded once for all live subscribers, bounded in number and in bytes.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use axum::extract::ws::Utf8Bytes;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 use windlass_core::escape_json;
 use windlass_core::task::{LoggedEvent, ProjectId, TaskId};
@@ -163,7 +164,7 @@ impl Ring {
     }
 
     fn lock(&self) -> MutexGuard<'_, RingState> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 }
 

@@ -1,8 +1,8 @@
 //! Adds tasks: all or none, and one task per idempotency key.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use windlass_core::task::{
     Dependency, Enqueued, IssueId, NewTask, ProjectId, StoreError, StoreResult, Task, TaskId,
     TaskStatus,
@@ -154,7 +154,7 @@ impl KnownParents {
 
     /// Returns `true` if the projects and issues of all these tasks are known to exist.
     pub(crate) fn contains_all(&self, tasks: &[NewTask]) -> bool {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.0.lock();
         tasks
             .iter()
             .all(|new| known.contains(&(new.project_id, new.issue_id)))
@@ -162,7 +162,7 @@ impl KnownParents {
 
     /// Adds the projects and issues of stored tasks.
     pub(crate) fn insert(&self, added: &[Enqueued]) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         if known.len() > Self::MAX_KNOWN {
             known.clear();
         }

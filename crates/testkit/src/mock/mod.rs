@@ -5,10 +5,11 @@ mod expectation;
 mod probe;
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use futures::StreamExt;
 use futures::future::BoxFuture;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use windlass_core::{
@@ -213,5 +214,5 @@ impl AgentBackend for MockAgent {
 }
 
 fn lock(state: &Mutex<MockState>) -> MutexGuard<'_, MockState> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
+    state.lock()
 }

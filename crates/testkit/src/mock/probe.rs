@@ -1,7 +1,9 @@
 //! Access to the prompts that a mock has received.
 
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::{MockState, lock};
 

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use windlass_core::cassette::{
     CassetteError, FILE_BYTES, Interaction, RecordedOptions, TimedEvent,
 };
@@ -124,7 +125,7 @@ impl RecordingLog {
 const TURN_BYTES: usize = 256;
 
 pub(super) fn lock(log: &SharedLog) -> MutexGuard<'_, RecordingLog> {
-    log.lock().unwrap_or_else(PoisonError::into_inner)
+    log.lock()
 }
 
 /// Returns the size of the event as JSON.

@@ -6,10 +6,11 @@ mod miss;
 mod turns;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use futures::{Stream, StreamExt};
+use parking_lot::{Mutex, MutexGuard};
 use serde::Deserialize;
 use serde_json::Value;
 use windlass_core::cassette::{Cassette, Interaction, Substitutions, TimedEvent};
@@ -138,7 +139,7 @@ impl ReplayAgent {
     }
 
     fn lock(&self) -> MutexGuard<'_, RecordedTurns> {
-        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+        self.turns.lock()
     }
 }
 

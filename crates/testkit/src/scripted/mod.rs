@@ -7,9 +7,10 @@ mod turn;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use parking_lot::{Mutex, MutexGuard};
 use tokio_util::sync::CancellationToken;
 use windlass_core::{
     AgentBackend, Capabilities, Clock, Error, EventStream, McpServer, Prompt, Result, SessionId,
@@ -145,5 +146,5 @@ impl AgentBackend for ScriptedAgent {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }

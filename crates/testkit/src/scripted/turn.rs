@@ -1,10 +1,11 @@
 //! One turn of an agent that plays a script: model answers and tool calls, until the model makes no
 //! more calls.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use windlass_core::{AgentEvent, BackendEvent, Clock, Error, ErrorCode, EventStream, Usage};

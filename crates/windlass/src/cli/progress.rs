@@ -1,9 +1,9 @@
 //! Prints the progress of running tasks on the terminal.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures::future::BoxFuture;
+use parking_lot::{Mutex, MutexGuard};
 use windlass_core::AgentEvent;
 use windlass_core::permission::SessionApprover;
 use windlass_core::task::{Broadcast, TaskId, TaskStatus, TestStatus};
@@ -46,7 +46,7 @@ impl ProgressPrinter {
     }
 
     fn lock_steps(&self) -> MutexGuard<'_, BTreeMap<TaskId, u64>> {
-        self.steps.lock().unwrap_or_else(PoisonError::into_inner)
+        self.steps.lock()
     }
 
     /// Counts a model call.

@@ -1,9 +1,9 @@
 //! An attempt's clone as a [`WorkingCopy`].
 
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use futures::future::BoxFuture;
+use parking_lot::{Mutex, MutexGuard};
 use windlass_core::workspace::{Change, Commit, FileChange, WorkingCopy};
 
 use super::{Clones, OpenClone};
@@ -52,8 +52,8 @@ impl AttemptClone {
         Ok(commit)
     }
 
-    fn last(&self) -> std::sync::MutexGuard<'_, Option<(String, Commit)>> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    fn last(&self) -> MutexGuard<'_, Option<(String, Commit)>> {
+        self.last.lock()
     }
 }
 

@@ -1,9 +1,9 @@
 //! The conformance suite, on each kind of composite.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
 
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use serde_json::json;
 use windlass_agents::composite::CompositeKind;
 use windlass_core::{
@@ -53,7 +53,7 @@ impl AgentBackend for Planner {
 
     fn prompt<'a>(&'a self, _: &'a SessionId, _: Prompt) -> BoxFuture<'a, Result<EventStream>> {
         Box::pin(async {
-            let mut prompts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut prompts = self.0.lock();
             let next = prompts.pop_front().unwrap_or_default();
             let plan = json!({ "plan": ["do it"], "coder_prompt": next, "tests": [] });
             Ok(ready_events([AgentEvent::result(plan.to_string())]))

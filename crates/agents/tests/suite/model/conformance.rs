@@ -1,8 +1,7 @@
 //! The conformance suite, on model agents.
 
-use std::sync::{Mutex, PoisonError};
-
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use serde_json::json;
 use windlass_core::{AgentHandle, Result};
 use windlass_gateway::RunningModel;
@@ -23,14 +22,14 @@ impl BackendUnderTest for Model {
             let model = scripted(script(case)["turns"].clone()).await;
             let fixture = ModelFixture::new(self.api, &model.url(), json!({})).await;
             let handle = fixture.handle();
-            let mut fixtures = self.fixtures.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut fixtures = self.fixtures.lock();
             fixtures.push((fixture, model));
             Ok(handle)
         })
     }
 
     fn live_processes(&self) -> Vec<String> {
-        let fixtures = self.fixtures.lock().unwrap_or_else(PoisonError::into_inner);
+        let fixtures = self.fixtures.lock();
         let pids = fixtures
             .iter()
             .flat_map(|(fixture, _)| fixture.harness.processes());
