@@ -1,5 +1,7 @@
 //! Composites and aliases served as models by a real `windlass serve`.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::real_composite::{harness, json_of, model, rate_limited, run, step_lines};
@@ -48,11 +50,18 @@ impl Answer {
         );
     }
 
-    /// Returns the trace named in the response's header.
+    /// Returns the trace named in the response's header. The server stores it after the response is sent.
     #[track_caller]
     fn trace(&self, harness: &TaskHarness) -> Value {
         let id = self.header("x-windlass-trace").unwrap();
-        json_of(run(harness, &["trace", id, "--json"]))
+        for _ in 0..50 {
+            let found = run(harness, &["trace", id, "--json"]);
+            if found.code == 0 {
+                return json_of(found);
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        panic!("the trace {id} was not stored within five seconds");
     }
 }
 
