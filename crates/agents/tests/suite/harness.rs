@@ -21,6 +21,13 @@ pub(crate) struct Harness {
     dir: TempDir,
 }
 
+/// Returns the directory of the MCP server scripts, which is outside of the working directory. The path contains no
+/// `..`: in the sandbox, only this directory of the repository may exist.
+pub(crate) fn mcp_scripts() -> PathBuf {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    crates.join("gateway/tests/mcp")
+}
+
 impl Harness {
     pub(crate) fn new() -> Self {
         let dir = TempDir::with_prefix_in("agents-", env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -67,9 +74,7 @@ impl Harness {
             ("TEST_KEY", KEY),
             ("SECRET_TOKEN", "canary-other"),
         ]);
-        // The directory of the MCP server script, which is outside of the working directory.
-        let scripts = concat!(env!("CARGO_MANIFEST_DIR"), "/../gateway/tests/mcp");
-        let sandbox = Sandbox::detect(host.with_readable([scripts]))
+        let sandbox = Sandbox::detect(host.with_readable([mcp_scripts()]))
             .await
             .unwrap_or_else(|error| panic!("{error}: run `cargo build -p windlass-sandbox` first"));
         AgentContext::new(sandbox, self.state()).in_dir(self.work())

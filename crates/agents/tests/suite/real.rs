@@ -11,7 +11,7 @@ use windlass_core::{
 };
 
 use super::acp::TestApprover;
-use super::harness::{KEY, Subject, turn};
+use super::harness::{KEY, Subject, mcp_scripts, turn};
 use super::render;
 
 /// The name of an agent and its transport.
@@ -192,7 +192,7 @@ async fn calls_mcp_server((agent, transport): AgentTransport) {
     let server = McpServer {
         name: "echo".to_owned(),
         command: "python3".to_owned(),
-        args: vec![concat!(env!("CARGO_MANIFEST_DIR"), "/../gateway/tests/mcp/echo.py").to_owned()],
+        args: vec![mcp_scripts().join("echo.py").display().to_string()],
         env: [("SECRET".to_owned(), "canary-server".to_owned())].into(),
     };
     let options = SessionOptions {
