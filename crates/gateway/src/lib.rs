@@ -1,42 +1,43 @@
-//! Servers for model APIs: agents as models, and a scripted model that plays a script or a recording.
+//! Agents served as models over OpenAI-, Anthropic- and Ollama-compatible endpoints.
 //!
-//! [`agent_api`] serves agents as models over the APIs that common clients support.
+//! ```text
+//! request ─► handlers ─► validate ─► ModelCatalog::find ─► job ─► native: messages and tools unchanged
+//!                                                           │  └► text: one prompt, new session, empty directory
+//! client ◄── response ◄── ResponseWriter ◄── events ◄───────┘
+//! ```
 //!
-//! An unmodified Codex or Claude Code with a [`ScriptedModel`] as its model runs offline, and executes the
-//! script's intents with its own tools. One [`script`] drives any agent: a [`script::Intent`] names an
-//! action, and each request is answered with a call of the tool that the agent offers for it. All five
-//! dialects of `windlass-wire` are supported, streaming and not, under any base path. Other requests of
-//! agents (model lists, titles, token counts) are answered without using a turn.
+//! Every request is a separate turn: no state is kept between requests. An agent that accepts only text gets
+//! the conversation as one transcript; a model behind HTTP gets the messages and the caller's tools
+//! unchanged. The job outlives the client: if the client disconnects, the turn is cancelled, and directory
+//! and process are gone before the job ends. An agent's use of its own tools is not part of the response; the
+//! trace contains it.
 //!
-//! The scripted model is served on loopback only and needs no key. It stores nothing on disk and has no
-//! global state: one process can serve any number of models. `docs/testing-with-scripts.md` shows the format
-//! by example.
+//! This crate does not check tokens or listen on addresses (the `server` crate does), and does not look up
+//! agents (see [`ModelCatalog`]).
 
-pub mod agent_api;
-mod cassette;
-mod error;
-mod exchange_log;
-mod intent;
-mod model_list;
-mod request_features;
-mod respond;
-mod response_writer;
-pub mod script;
-mod script_state;
-mod scripted_model;
-mod scripted_response;
-mod send;
-mod side;
-mod workdir;
+mod answer;
+mod client;
+mod errors;
+mod handlers;
+mod job;
+mod limits;
+mod models;
+mod native;
+mod prompt;
+mod request_dir;
+mod response;
+mod router;
+mod state;
+mod structured;
+mod text;
+mod trace;
+mod translate;
+mod turn;
+mod validate;
 
-pub use agent_api::{
-    AgentApi, AgentApiLimits, ModelCatalog, ModelInfo, ModelInfoKind, ModelLookupError,
-    ServedModel, StoreTraceSink, TraceSink, error_response,
-};
-pub use error::GatewayError;
-pub use exchange_log::{ExchangeOutcome, ScriptReport, ServedExchange};
-pub use respond::BODY_BYTES;
-pub use script::{Script, ScriptError};
-pub use script_state::ExchangeCallback;
-pub use scripted_model::{RunningModel, ScriptedModel};
+pub use errors::error_response;
+pub use limits::AgentApiLimits;
+pub use models::{ModelCatalog, ModelInfo, ModelInfoKind, ModelLookupError, ServedModel};
+pub use router::AgentApi;
+pub use trace::{StoreTraceSink, TraceSink};
 pub use windlass_wire::{ErrorKind, ModelError};

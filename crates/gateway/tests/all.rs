@@ -1,4 +1,4 @@
-//! Tests of the scripted model over HTTP: with curl, the providers' SDKs, and real agents.
+//! Tests of agents as models over HTTP: with curl and real agents.
 
 #![expect(
     clippy::unwrap_used,

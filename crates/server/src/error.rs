@@ -107,9 +107,11 @@ impl ApiError {
             500.. => ErrorKind::Server,
             _ => ErrorKind::InvalidRequest,
         };
+        // Clients know a wrong token by the API's own code, such as `invalid_api_key`.
+        let code = (kind != ErrorKind::Authentication).then(|| self.code.to_owned());
         ModelError {
             status: self.status.as_u16(),
-            code: Some(self.code.to_owned()),
+            code,
             retry_after: self
                 .retry_after_secs
                 .map(|retry_after_secs| Duration::from_secs(retry_after_secs.into())),

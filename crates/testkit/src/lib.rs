@@ -3,6 +3,9 @@
 //! The crate is for tests of Windlass and of other programs. Mocks and replays start no process; an
 //! agent that plays a script runs its commands and MCP servers in the sandbox.
 //!
+//! The feature `scripted`, which is on by default, adds agents that play a script and scenarios.
+//! Without it, the crate depends on `windlass-core` alone.
+//!
 //! ```
 //! use windlass_core::{AgentHandle, ErrorCode, SessionOptions};
 //! use windlass_testkit::MockAgent;
@@ -30,7 +33,9 @@ pub mod conformance;
 mod mock;
 mod record;
 mod replay;
+#[cfg(feature = "scripted")]
 pub mod scenario;
+#[cfg(feature = "scripted")]
 mod scripted;
 mod substitutions;
 
@@ -38,5 +43,6 @@ pub use clock::FakeClock;
 pub use mock::{ExpectationBuilder, MockAgent, MockConfig, MockProbe, ToolCall, UnmetExpectations};
 pub use record::{HandleBackend, Recording, RecordingAgent};
 pub use replay::{ReplayAgent, ReplayConfig, Timing, read_cassette};
+#[cfg(feature = "scripted")]
 pub use scripted::ScriptedAgent;
 pub use substitutions::local_substitutions;

@@ -22,19 +22,17 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("windlass-core", &[]),
     ("windlass-sandbox", &["core"]),
     ("windlass-mcp", &["core", "sandbox"]),
-    ("windlass-wire", &["core"]),
+    ("windlass-wire", &[]),
     ("windlass-agents", &["core", "sandbox", "mcp", "wire"]),
     ("windlass-workspace", &["core", "sandbox"]),
     ("windlass-tools", &["core", "sandbox", "workspace"]),
     ("windlass-index", &["core"]),
     ("windlass-store", &["core"]),
     ("windlass-runner", &["core"]),
+    ("windlass-scripted", &["core", "wire"]),
     ("windlass-gateway", &["core", "wire", "agents"]),
     ("windlass-server", &["core", "runner", "gateway"]),
-    (
-        "windlass-testkit",
-        &["core", "sandbox", "mcp", "wire", "gateway"],
-    ),
+    ("windlass-testkit", &["core", "sandbox", "mcp", "scripted"]),
     (
         "windlass",
         &[
@@ -48,6 +46,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "index",
             "store",
             "runner",
+            "scripted",
             "gateway",
             "server",
             "testkit",
@@ -203,6 +202,28 @@ fn crates_depend_in_one_direction() {
 }
 
 #[test]
+fn testkit_without_features_uses_core_alone() {
+    let metadata = MetadataCommand::new()
+        .current_dir(root())
+        .no_deps()
+        .exec()
+        .unwrap();
+    let packages = metadata.workspace_packages();
+    let testkit = packages
+        .iter()
+        .find(|package| package.name == "windlass-testkit")
+        .unwrap();
+    let always: Vec<&str> = testkit
+        .dependencies
+        .iter()
+        .filter(|dependency| dependency.kind == DependencyKind::Normal && !dependency.optional)
+        .map(|dependency| dependency.name.as_str())
+        .filter(|name| name.starts_with("windlass"))
+        .collect();
+    assert_eq!(always, ["windlass-core"]);
+}
+
+#[test]
 fn only_sandbox_starts_processes() {
     let mut found = Vec::new();
     for (name, text) in sources() {
@@ -234,11 +255,11 @@ fn only_store_and_index_contain_sql() {
 }
 
 #[test]
-fn only_gateway_and_server_use_axum() {
+fn only_http_servers_use_axum() {
     assert_only_in(
-        &["gateway", "server"],
+        &["scripted", "gateway", "server"],
         &["axum"],
-        "only `gateway` and `server` may use axum",
+        "only `scripted`, `gateway` and `server` may use axum",
     );
 }
 

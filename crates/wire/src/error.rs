@@ -169,17 +169,6 @@ impl From<WireError> for ModelError {
     }
 }
 
-/// An error as an HTTP response.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ErrorResponse {
-    /// The HTTP status code.
-    pub status: u16,
-    /// Headers beyond the content type, which is JSON.
-    pub headers: Vec<(&'static str, String)>,
-    /// The body in the API's format.
-    pub body: Vec<u8>,
-}
-
 /// Returns the wait time from the response headers if it is a number. A date would need a clock.
 pub(crate) fn retry_after(headers: &[(&str, &str)]) -> Option<Duration> {
     let number = |name: &str| {
@@ -194,14 +183,10 @@ pub(crate) fn retry_after(headers: &[(&str, &str)]) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// Returns the header for the wait time, in whole seconds and rounded up.
-pub(crate) fn retry_header(error: &ModelError) -> Vec<(&'static str, String)> {
-    let seconds = |d: Duration| d.as_secs() + u64::from(d.subsec_nanos() > 0);
-    error
-        .retry_after
-        .map(|after| ("retry-after", seconds(after).to_string()))
-        .into_iter()
-        .collect()
+/// Returns the wait time of an error in whole seconds, rounded up.
+pub(crate) fn retry_after_secs(error: &ModelError) -> Option<u64> {
+    let seconds = |wait: Duration| wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+    error.retry_after.map(seconds)
 }
 
 /// Creates an error from a body that is not in the API's format: a proxy's page, or an empty body.

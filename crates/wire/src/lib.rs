@@ -4,8 +4,8 @@
 //! writes all of them:
 //!
 //! - A server finds the API by the path ([`Route::parse`]), reads the body ([`Route::parse_request`]) into a
-//!   [`ModelRequest`], and responds with [`Dialect::render_response`], a [`StreamEncoder`] or
-//!   [`Dialect::render_error`].
+//!   [`ModelRequest`], and responds with a [`ResponseWriter`] or [`Dialect::render_error`]. [`model_list`]
+//!   has the lists of models.
 //! - A client writes a request ([`Dialect::render_request`]) and reads the response with
 //!   [`Dialect::parse_response`], a [`StreamDecoder`] or [`Dialect::parse_error`].
 //!
@@ -73,7 +73,9 @@
 
 mod adapt;
 mod chat;
+mod codec;
 mod dialect;
+mod dispatch;
 mod error;
 mod event;
 mod frame;
@@ -82,10 +84,13 @@ mod json;
 mod lenient;
 mod message;
 mod messages;
+pub mod model_list;
 mod ollama;
+mod opaque;
 mod parse_common;
 mod request;
 mod response;
+mod response_writer;
 mod responses;
 mod route;
 mod stream;
@@ -93,17 +98,19 @@ mod time;
 mod tool;
 mod tool_calls;
 
+pub use codec::ResponseStyle;
 pub use dialect::Dialect;
-pub use error::{ErrorKind, ErrorResponse, ModelError, WireError};
+pub use error::{ErrorKind, ModelError, WireError};
 pub use event::{ModelEvent, StopReason, TokenUsage};
 pub use frame::{Framing, MAX_EVENT_BYTES};
 pub use json::MAX_DEPTH;
-pub use message::{Image, ImageSource, Message, Opaque, Part, Reasoning, Role, Text};
-pub use request::{Extra, JsonSchema, ModelRequest, OutputFormat, Sampling};
+pub use message::{Image, ImageSource, Message, Part, Reasoning, Role, Text, ToolResult};
+pub use opaque::{Extra, Opaque};
+pub use request::{JsonSchema, ModelRequest, OutputFormat, Sampling};
 pub use response::{ModelResponse, ResponseBuilder};
+pub use response_writer::ResponseWriter;
 pub use route::Route;
-pub use stream::{ResponseStyle, StreamDecoder, StreamEncoder};
+pub use stream::{StreamDecoder, StreamEncoder};
 pub use tool::{
     FreeformTool, FunctionTool, Grammar, ToolCall, ToolChoice, ToolDefinition, ToolInputKind,
-    ToolResult,
 };

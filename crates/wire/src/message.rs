@@ -1,9 +1,8 @@
-//! Messages and their parts.
+//! Messages and their parts, with the results of tool calls.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::{Dialect, Extra, ToolCall, ToolResult};
+use crate::{Extra, Opaque, ToolCall, ToolInputKind};
 
 /// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -148,11 +147,28 @@ pub struct Reasoning {
     pub extra: Extra,
 }
 
-/// A value that only its own API understands. It is sent to that API and dropped for every other.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Opaque {
-    /// The API that understands it.
-    pub dialect: Dialect,
-    /// The JSON value as received.
-    pub value: Value,
+/// The result of a call.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ToolResult {
+    /// The id of the call.
+    pub call_id: String,
+    /// The name of the called tool; empty if the conversation does not contain the call.
+    pub name: String,
+    /// The kind of that tool's input.
+    pub kind: ToolInputKind,
+    /// The tool's output.
+    pub parts: Vec<Part>,
+    /// `true` if the tool failed.
+    pub is_error: bool,
+    /// The result's other fields.
+    #[serde(skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+impl ToolResult {
+    /// Returns all text of the result, with a blank line between parts.
+    pub fn text(&self) -> String {
+        join_text(&self.parts)
+    }
 }

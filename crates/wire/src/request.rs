@@ -1,12 +1,9 @@
 //! Requests to a model, independent of the API.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::{Dialect, Message, Part, Role, Text, ToolChoice, ToolDefinition};
-
-/// Fields without a common equivalent, stored as received so that they can be sent again.
-pub type Extra = Map<String, Value>;
+use crate::{Dialect, Extra, Message, Part, Role, Text, ToolChoice, ToolDefinition};
 
 /// A request to a model: the conversation so far, the tools, and the format of the response.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

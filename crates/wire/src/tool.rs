@@ -1,9 +1,9 @@
-//! Tool definitions, calls and results.
+//! Tool definitions and calls.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{Extra, Opaque, Part};
+use crate::{Extra, Opaque};
 
 /// The kind of input a tool takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -168,31 +168,5 @@ impl ToolCall {
             }
         }
         json!({ "input": self.input })
-    }
-}
-
-/// The result of a call.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ToolResult {
-    /// The id of the call.
-    pub call_id: String,
-    /// The name of the called tool; empty if the conversation does not contain the call.
-    pub name: String,
-    /// The kind of that tool's input.
-    pub kind: ToolInputKind,
-    /// The tool's output.
-    pub parts: Vec<Part>,
-    /// `true` if the tool failed.
-    pub is_error: bool,
-    /// The result's other fields.
-    #[serde(skip_serializing_if = "Extra::is_empty")]
-    pub extra: Extra,
-}
-
-impl ToolResult {
-    /// Returns all text of the result, with a blank line between parts.
-    pub fn text(&self) -> String {
-        crate::message::join_text(&self.parts)
     }
 }

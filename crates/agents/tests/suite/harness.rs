@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use windlass_agents::{AgentContext, cli};
 use windlass_core::{AgentEvent, AgentHandle, SessionId, SessionOptions};
-use windlass_gateway::{RunningModel, Script, ScriptedModel};
 use windlass_sandbox::{Host, Sandbox};
+use windlass_scripted::{RunningModel, Script, ScriptedModel};
 
 /// An API key. It must appear nowhere except in the agent's request headers or environment.
 pub(crate) const KEY: &str = "canary-4d1f9c";
@@ -25,7 +25,7 @@ pub(crate) struct Harness {
 /// `..`: in the sandbox, only this directory of the repository may exist.
 pub(crate) fn mcp_scripts() -> PathBuf {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    crates.join("gateway/tests/mcp")
+    crates.join("scripted/tests/mcp")
 }
 
 impl Harness {

@@ -9,7 +9,7 @@ use windlass_core::{
     AgentEvent, AgentHandle, ErrorCode, SchemaMode, SessionId, SessionOptions, StructuredAgentTask,
     TurnLimits,
 };
-use windlass_gateway::{RunningModel, Script, ScriptedModel};
+use windlass_scripted::{RunningModel, Script, ScriptedModel};
 
 use super::harness::{Harness, KEY, programs, turn};
 use super::render;

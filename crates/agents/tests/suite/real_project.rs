@@ -4,7 +4,7 @@ use serde_json::json;
 use windlass_agents::cli;
 use windlass_core::SessionOptions;
 use windlass_core::cassette::Substitutions;
-use windlass_gateway::{Script, ScriptedModel};
+use windlass_scripted::{Script, ScriptedModel};
 
 use super::harness::{Harness, programs, turn};
 

@@ -23,7 +23,7 @@ async fn errors_have_the_status_and_format_of_their_endpoint() {
     for (prompt, status, expected) in [
         ("slow down", 429, "asked to wait 7 s"),
         ("time out", 408, "too long"),
-        ("no key", 503, "sign in"),
+        ("no key", 424, "sign in"),
         ("break", 502, "broke"),
     ] {
         let received = harness.chat("echo", prompt, json!({})).await;
@@ -36,8 +36,7 @@ async fn errors_have_the_status_and_format_of_their_endpoint() {
         let messages = json!([{ "role": "user", "content": prompt }]);
         let body = json!({ "model": "echo", "max_tokens": 9, "messages": messages });
         let received = harness.post("/v1/messages", &body).await;
-        let status_code = if status == 503 { 529 } else { status };
-        let error = check_error(&received, status_code, expected);
+        let error = check_error(&received, status, expected);
         assert_eq!(error["type"], "error");
         let body = json!({ "model": "echo", "stream": false, "messages": messages });
         let error = check_error(&harness.post("/api/chat", &body).await, status, expected);
@@ -47,6 +46,25 @@ async fn errors_have_the_status_and_format_of_their_endpoint() {
     let code = |at: usize| traces[at].1.error.as_ref().unwrap().code;
     assert_eq!(code(0), ErrorCode::RateLimited);
     assert_eq!(code(3), ErrorCode::Timeout);
+    assert_eq!(code(6), ErrorCode::AuthFailed);
+}
+
+#[tokio::test]
+async fn unknown_endpoint_error_lists_the_endpoints() {
+    let harness = ApiHarness::new().await;
+    for path in ["/v1/embeddings", "/v1/audio/speech", "/v1/nothing/here"] {
+        let received = harness.post(path, &json!({})).await;
+        let error = check_error(&received, 404, "POST /v1/chat/completions");
+        assert_eq!(error["error"]["code"], "unknown_endpoint", "{error}");
+        let message = error["error"]["message"].as_str().unwrap();
+        assert!(message.contains(&format!("unknown endpoint {path}: ")));
+    }
+    let received = harness.get("/api/generate").await;
+    let error = check_error(&received, 404, "POST /api/chat");
+    assert!(error["error"].is_string(), "{error}");
+    let received = harness.post("/v1/messages/batches", &json!({})).await;
+    let error = check_error(&received, 404, "POST /v1/messages,");
+    assert_eq!(error["error"]["type"], "not_found_error", "{error}");
 }
 
 #[tokio::test]

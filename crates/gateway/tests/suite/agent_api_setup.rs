@@ -14,9 +14,10 @@ use windlass_agents::{AgentContext, claude, codex};
 use windlass_core::{AgentHandle, SystemClock};
 use windlass_gateway::{
     AgentApi, AgentApiLimits, ModelCatalog, ModelInfo, ModelInfoKind, ModelLookupError,
-    RunningModel, Script, ScriptedModel, ServedModel, TraceSink, error_response,
+    ServedModel, TraceSink, error_response,
 };
 use windlass_sandbox::{Host, Sandbox};
+use windlass_scripted::{RunningModel, Script, ScriptedModel};
 use windlass_wire::{ErrorKind, ModelError};
 
 use super::agent_api_harness::SavedTraces;

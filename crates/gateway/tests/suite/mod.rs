@@ -4,17 +4,11 @@ mod agent_api;
 mod agent_api_errors;
 mod agent_api_harness;
 mod agent_api_setup;
-mod cassette;
+#[path = "../../../scripted/tests/suite/curl.rs"]
 mod curl;
-mod dialects;
-mod faults;
+#[expect(dead_code, reason = "the tests of `scripted` use more of it")]
+#[path = "../../../scripted/tests/suite/harness.rs"]
 mod harness;
-mod intents;
-mod models;
 mod real_agent_api;
-mod real_agents;
-mod real_agents_more;
-mod real_sdk;
-mod script;
-mod side;
+#[path = "../../../scripted/tests/suite/tools.rs"]
 mod tools;

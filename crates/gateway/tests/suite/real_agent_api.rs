@@ -9,7 +9,7 @@ use axum::extract::Request;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::process::Command;
-use windlass_gateway::Script;
+use windlass_scripted::Script;
 
 use super::agent_api_setup::{AgentApiSetup, CANARY, TOKEN};
 use super::harness::Harness;

@@ -278,6 +278,9 @@ async fn p22_model_clients_are_rejected_in_their_own_dialect() {
         assert_eq!(openai.status, status, "{openai:?}");
         assert!(openai.json()["error"]["message"].is_string(), "{openai:?}");
         assert!(openai.json()["error"]["type"].is_string(), "{openai:?}");
+        if status == 401 {
+            assert_eq!(openai.json()["error"]["code"], "invalid_api_key");
+        }
         let anthropic = ask("/v1/messages", host, token).await;
         assert_eq!(anthropic.status, status, "{anthropic:?}");
         assert_eq!(anthropic.json()["type"], "error", "{anthropic:?}");

@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use super::case::Case;
-
 /// The result of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
@@ -48,12 +46,8 @@ impl Report {
         agent.clone_into(&mut self.agent);
     }
 
-    pub(super) fn push(&mut self, case: &Case, verdict: Verdict) {
-        self.rows.push(CaseResult {
-            group: case.group,
-            name: case.name,
-            verdict,
-        });
+    pub(super) fn push(&mut self, result: CaseResult) {
+        self.rows.push(result);
     }
 
     /// Returns the name of the agent.

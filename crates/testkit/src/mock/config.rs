@@ -1,14 +1,12 @@
 //! The configuration of a mock.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use windlass_core::{AgentEvent, AgentHandle, Error, ErrorCode, Result};
-use windlass_gateway::Script;
 
 use super::expectation::{MockResponse, ToolCall};
 use super::{ExpectationBuilder, MockAgent};
-use crate::ScriptedAgent;
 
 /// The `[agents.NAME]` table of a mock. Keys that all agents share are accepted and have no effect
 /// here.
@@ -55,11 +53,7 @@ impl MockConfig {
                 "script",
                 "expected either a script or expectations, not both",
             )),
-            Some(path) => {
-                let script = Script::read(path)
-                    .map_err(|error| Error::config("script", error.to_string()))?;
-                Ok(AgentHandle::wrap(ScriptedAgent::new(script)))
-            }
+            Some(path) => play_script(path),
         }
     }
 
@@ -75,6 +69,24 @@ impl MockConfig {
         }
         Ok(agent)
     }
+}
+
+/// Creates an agent that plays the script in this file.
+#[cfg(feature = "scripted")]
+fn play_script(path: &Path) -> Result<AgentHandle> {
+    let script = windlass_scripted::Script::read(path)
+        .map_err(|error| Error::config("script", error.to_string()))?;
+    Ok(AgentHandle::wrap(crate::ScriptedAgent::new(script)))
+}
+
+/// Returns an error, because scripts are not compiled in.
+#[cfg(not(feature = "scripted"))]
+fn play_script(path: &Path) -> Result<AgentHandle> {
+    let problem = format!(
+        "cannot play {}: enable the feature `scripted` of windlass-testkit",
+        path.display()
+    );
+    Err(Error::config("script", problem))
 }
 
 impl ExpectationConfig {

@@ -2,8 +2,15 @@
 
 use super::{ScenarioOutcome, ScenarioReport, ScenarioResult};
 
+impl ScenarioReport {
+    /// Returns the report as JUnit XML.
+    pub fn junit(&self) -> String {
+        suite(self)
+    }
+}
+
 /// Returns one suite with one case for each scenario.
-pub(super) fn write(report: &ScenarioReport) -> String {
+fn suite(report: &ScenarioReport) -> String {
     let seconds: f64 = report
         .results
         .iter()

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_core::ErrorCode;
-use windlass_gateway::Script;
+use windlass_scripted::Script;
 
 pub use cassettes::{CassetteDir, RecordingSubject};
 pub use load::{LoadError, load_scenarios};

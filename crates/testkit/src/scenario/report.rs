@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde::Serialize;
 use windlass_core::{AgentEvent, escape_line};
 
+use super::EventMatcher;
 use super::matching::{MatchResult, Mismatch};
-use super::{EventMatcher, junit};
 
 /// The results of a directory of scenarios.
 #[derive(Debug, Clone, Serialize)]
@@ -65,11 +65,6 @@ impl ScenarioReport {
     fn count(&self, matches: impl Fn(&ScenarioOutcome) -> bool) -> usize {
         let outcomes = self.results.iter().map(|result| &result.outcome);
         outcomes.filter(|outcome| matches(outcome)).count()
-    }
-
-    /// Returns the report as JUnit XML.
-    pub fn junit(&self) -> String {
-        junit::write(self)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tool names in scenarios.
 
 use serde_json::Value;
-use windlass_gateway::script::IntentKind;
+use windlass_scripted::script::IntentKind;
 
 /// Names in the first scenarios for what are now intents.
 const LEGACY_NAMES: [(&str, IntentKind); 4] = [

@@ -16,8 +16,8 @@ use windlass_core::{
     AgentBackend, Capabilities, Clock, Error, EventStream, McpServer, Prompt, Result, SessionId,
     SessionOptions, SystemClock,
 };
-use windlass_gateway::Script;
-use windlass_gateway::script::{ScriptCursor, UnusedTurn};
+use windlass_scripted::Script;
+use windlass_scripted::script::{ScriptCursor, UnusedTurn};
 
 use turn::ScriptedAgentTurn;
 

@@ -8,9 +8,9 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use windlass_core::limits::OUTPUT_BYTES;
 use windlass_core::{Error, ErrorCode, McpServer};
-use windlass_gateway::script::Intent;
 use windlass_mcp::{McpServers, ResourceBody};
 use windlass_sandbox::{CommandSpec, Host, Profile, Sandbox};
+use windlass_scripted::script::Intent;
 
 use super::ScriptedSession;
 

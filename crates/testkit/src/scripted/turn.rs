@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use windlass_core::{AgentEvent, BackendEvent, Clock, Error, ErrorCode, EventStream, Usage};
-use windlass_gateway::script::{
+use windlass_scripted::script::{
     ErrorStatus, Fault, Intent, IntentKind, RequestFeatures, ScriptCursor, ScriptPart, ScriptTurn,
     ScriptedUsage,
 };

@@ -3,4 +3,5 @@ mod conformance;
 mod exact;
 mod record;
 mod replay;
+#[cfg(feature = "scripted")]
 mod scenario_failures;

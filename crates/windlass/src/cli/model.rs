@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use windlass_gateway::{RunningModel, Script, ScriptedModel};
+use windlass_scripted::{RunningModel, Script, ScriptedModel};
 use windlass_testkit::{local_substitutions, read_cassette};
 
 use super::app::App;

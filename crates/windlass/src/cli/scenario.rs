@@ -10,7 +10,7 @@ use serde_json::Value;
 use windlass_agents::AgentContext;
 use windlass_agents::cli::{self, CliProfile};
 use windlass_core::Error;
-use windlass_gateway::ScriptedModel;
+use windlass_scripted::ScriptedModel;
 use windlass_testkit::scenario::{
     CassetteDir, PreparedAgent, ScenarioContext, ScenarioReport, ScenarioSubject, ScriptedSubject,
     run_scenarios_on,

@@ -102,7 +102,7 @@ for ask in chat, chat_stream, respond, respond_stream:
     error = fails(openai.RateLimitError, lambda: ask("model", "slow down"))
     equal(error.response.headers["retry-after"], "7")
     fails(openai.InternalServerError, lambda: ask("model", "broken"))
-    equal(fails(openai.APIStatusError, lambda: ask("model", "unauthorized")).status_code, 503)
+    equal(fails(openai.APIStatusError, lambda: ask("model", "unauthorized")).status_code, 424)
     fails(openai.BadRequestError, lambda: ask("model", "too long"))
     equal(fails(openai.RateLimitError, lambda: ask("composer-cli", "fail")).response.headers["retry-after"], "420")
     equal(fails(openai.APIStatusError, lambda: ask("composer-cli", "crash")).status_code, 502)

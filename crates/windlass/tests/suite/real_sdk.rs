@@ -8,7 +8,7 @@ use std::time::Duration;
 use assert_cmd::Command;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
-use windlass_gateway::{RunningModel, Script, ScriptedModel};
+use windlass_scripted::{RunningModel, Script, ScriptedModel};
 
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -28,7 +28,7 @@ impl Served {
     fn new() -> Self {
         let dir = TempDir::with_prefix_in("serve-", env!("CARGO_TARGET_TMPDIR")).unwrap();
         let runtime = Runtime::new().unwrap();
-        let script = root().join("crates/gateway/tests/scripts/sdk.json");
+        let script = root().join("crates/scripted/tests/scripts/sdk.json");
         let script = Script::read(&script).unwrap();
         let busy = r#"{"turns": [{"or_more": true, "fault": {"status": {"code": 429}}}]}"#;
         let busy = Script::parse(busy, "busy").unwrap();

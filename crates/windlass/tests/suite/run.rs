@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use serde_json::{Value, json};
-use windlass_gateway::{RunningModel, Script, ScriptedModel};
+use windlass_scripted::{RunningModel, Script, ScriptedModel};
 
 use super::cli_harness::Run;
 use super::task_harness::TaskHarness;

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use windlass_gateway::{Script, ScriptedModel};
+use windlass_scripted::{Script, ScriptedModel};
 
 use super::cluster::Cluster;
 use super::serve_harness::ServeProcess;
@@ -218,6 +218,9 @@ fn agents_are_served_as_models_with_same_guard() {
     assert_eq!(traces[0]["agent"], "player", "{traces}");
     let (status, unknown) = serving.request("GET", "/v1/models/plaier", None);
     assert_eq!(status, 404, "{unknown}");
+    let (status, unknown) = serving.request("POST", "/v1/embeddings", Some(&json!({})));
+    assert_eq!(status, 404, "{unknown}");
+    assert_eq!(unknown["error"]["code"], "unknown_endpoint", "{unknown}");
     assert_eq!(serving.terminate().0, Some(0));
     assert_eq!(harness.processes(), Vec::<String>::new());
 }

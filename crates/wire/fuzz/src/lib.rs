@@ -15,7 +15,7 @@ pub fn check(dialect: Dialect, bytes: &[u8]) {
     let rendered = dialect.render_error(&error);
     assert_eq!(
         dialect
-            .parse_error(500, &[], &rendered.body)
+            .parse_error(500, &[], rendered.body())
             .message
             .is_empty(),
         error.message.is_empty()

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::error;
+use crate::codec::Decode;
 use crate::json;
 use crate::lenient::{MAX_CALLS, check_limit, count, list, text};
-use crate::stream::Decode;
 use crate::{ModelError, ModelEvent, StopReason, TokenUsage, ToolInputKind};
 
 /// Decodes the chunks of one response. Of several choices only the first is read, because more are never

@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::error;
+use crate::codec::Decode;
 use crate::json;
 use crate::lenient::{count, list, text};
 use crate::response::call_events;
-use crate::stream::Decode;
 use crate::{Dialect, ModelError, ModelEvent, Opaque, StopReason, TokenUsage, ToolCall};
 
 /// Decodes the chunks of one response. Of several candidates only the first is read, because more are never

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::error;
+use crate::codec::Decode;
 use crate::json;
 use crate::lenient::{MAX_CALLS, check_limit, count, list, text};
 use crate::response::call_events;
-use crate::stream::Decode;
 use crate::{
     Dialect, MAX_EVENT_BYTES, ModelError, ModelEvent, Opaque, StopReason, TokenUsage, ToolCall,
     ToolInputKind,

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::error;
+use crate::codec::Encode;
 use crate::frame::FrameWriter;
 use crate::json::ObjectBuilder;
-use crate::stream::Encode;
 use crate::{
     ModelEvent, ModelResponse, Part, Reasoning, ResponseStyle, StopReason, TokenUsage,
     ToolInputKind,

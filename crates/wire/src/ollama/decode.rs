@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::error;
+use crate::codec::Decode;
 use crate::json;
 use crate::lenient::{count, list, text};
 use crate::response::call_events;
-use crate::stream::Decode;
 use crate::{ModelError, ModelEvent, StopReason, TokenUsage, ToolCall};
 
 /// Decodes the lines of one response.

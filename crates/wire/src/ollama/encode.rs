@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::error;
+use crate::codec::Encode;
 use crate::frame::FrameWriter;
 use crate::json::ObjectBuilder;
-use crate::stream::Encode;
 use crate::time::rfc3339;
 use crate::tool_calls::CallBuffer;
 use crate::{ModelEvent, ModelResponse, Part, ResponseStyle, StopReason, TokenUsage, ToolCall};

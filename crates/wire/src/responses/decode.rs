@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::error;
+use crate::codec::Decode;
 use crate::json;
 use crate::lenient::{MAX_CALLS, check_limit, count, list, text};
-use crate::stream::Decode;
 use crate::{Dialect, ModelError, ModelEvent, Opaque, StopReason, TokenUsage, ToolInputKind};
 
 /// Decodes the events of one response.

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::items::{OutputItems, call_item, message_item, reasoning_item};
 use super::{error, items};
+use crate::codec::Encode;
 use crate::frame::FrameWriter;
 use crate::json::ObjectBuilder;
-use crate::stream::Encode;
 use crate::{
     Dialect, ModelError, ModelEvent, ModelResponse, Part, ResponseStyle, StopReason, TokenUsage,
 };

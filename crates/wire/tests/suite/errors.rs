@@ -33,14 +33,14 @@ fn error_body_round_trips() {
             let sent =
                 ModelError::new(kind, "test message").with_retry_after(Duration::from_secs(7));
             let response = dialect.render_error(&sent);
-            let headers: Vec<(&str, &str)> = response
-                .headers
-                .iter()
-                .map(|(key, value)| (*key, value.as_str()))
+            let headers = response.headers().iter();
+            let headers: Vec<(&str, &str)> = headers
+                .map(|(key, value)| (key.as_str(), value.to_str().unwrap()))
                 .collect();
-            let back = dialect.parse_error(response.status, &headers, &response.body);
+            let status = response.status().as_u16();
+            let back = dialect.parse_error(status, &headers, response.body());
             assert_eq!(back.kind, expected_kind(dialect, kind), "{dialect}");
-            assert_eq!(back.status, response.status);
+            assert_eq!(back.status, status);
             assert_eq!(back.retry_after, Some(Duration::from_secs(7)));
             assert!(
                 back.message.ends_with("test message"),
@@ -107,6 +107,6 @@ fn foreign_error_body_is_parsed_as_error() {
 #[test]
 fn anthropic_overload_has_its_own_status() {
     let overload = ModelError::new(ErrorKind::Overloaded, "busy");
-    assert_eq!(Dialect::Messages.render_error(&overload).status, 529);
-    assert_eq!(Dialect::Chat.render_error(&overload).status, 503);
+    assert_eq!(Dialect::Messages.render_error(&overload).status(), 529);
+    assert_eq!(Dialect::Chat.render_error(&overload).status(), 503);
 }

@@ -4,7 +4,7 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use serde_json::json;
 use windlass_core::{AgentHandle, Result};
-use windlass_gateway::RunningModel;
+use windlass_scripted::RunningModel;
 use windlass_testkit::conformance::{BackendUnderTest, CaseScript, exercise};
 
 use super::super::conformance::script;

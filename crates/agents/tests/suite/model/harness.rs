@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use windlass_agents::model::{ModelAgent, ModelKind, ModelSettings};
 use windlass_core::{AgentEvent, AgentHandle, Clock, SessionOptions, SystemClock, Timestamp};
-use windlass_gateway::{RunningModel, Script, ScriptedModel};
+use windlass_scripted::{RunningModel, Script, ScriptedModel};
 
 use super::super::harness::Harness;
 use super::tools::TestTools;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use windlass_core::AgentHandle;
-use windlass_gateway::{RunningModel, Script, ScriptedModel};
 use windlass_sandbox::{CommandSpec, Profile, Sandbox};
+use windlass_scripted::{RunningModel, Script, ScriptedModel};
 use windlass_testkit::ScriptedAgent;
 
 use crate::cli::app::App;

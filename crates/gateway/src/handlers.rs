@@ -1,0 +1,244 @@
+//! Handlers of the HTTP requests.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Path, Request, State};
+use axum::http::header::CONTENT_ENCODING;
+use axum::http::{HeaderMap, HeaderValue};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use windlass_wire::model_list::{self, ModelEntry};
+use windlass_wire::{Dialect, ErrorKind, ModelError, ModelRequest, ResponseWriter, Route};
+
+use crate::answer::answer;
+use crate::client::ClientSender;
+use crate::job::RequestJob;
+use crate::response::EventResponse;
+use crate::state::ApiState;
+use crate::{ModelInfo, errors, validate};
+
+/// The header with the trace id of a response.
+const TRACE: &str = "x-windlass-trace";
+/// The header with the name of the agent that responded.
+const AGENT: &str = "x-windlass-agent";
+/// The maximum number of events that wait for a client.
+const EVENT_QUEUE: usize = 64;
+/// Approximate number of bytes per token.
+const TOKEN_BYTES: usize = 4;
+
+/// Handles a completion request.
+pub(crate) async fn complete(State(state): State<Arc<ApiState>>, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let dialect = errors::dialect_of(head.uri.path());
+    let route = Route::for_dialect(dialect);
+    match read_request(&state, &route, &head.headers, body).await {
+        Ok((request, _)) => match start(&state, &route, request).await {
+            Ok(response) => response,
+            Err(error) => errors::render(dialect, &error),
+        },
+        Err(error) => errors::render(dialect, &error),
+    }
+}
+
+/// Reads and validates a completion request.
+async fn read_request(
+    state: &ApiState,
+    route: &Route,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<(ModelRequest, usize), ModelError> {
+    let body = read(state, headers, body).await?;
+    let request = route.parse_request(&body)?;
+    validate::validate_request(&request)?;
+    Ok((request, body.len()))
+}
+
+async fn read(state: &ApiState, headers: &HeaderMap, body: Body) -> Result<Bytes, ModelError> {
+    if headers.contains_key(CONTENT_ENCODING) {
+        let message = "content-encoding is not supported: send the body uncompressed";
+        return Err(ModelError::new(ErrorKind::InvalidRequest, message));
+    }
+    let limit = state.limits.body_bytes;
+    let too_large = || {
+        let message = format!("the body is larger than {limit} bytes");
+        ModelError::new(ErrorKind::TooLarge, message)
+    };
+    tokio::select! {
+        read = to_bytes(body, limit) => read.map_err(|_| too_large()),
+        () = state.clock.sleep(state.limits.body_time) => {
+            Err(errors::timeout("timed out while reading the body".to_owned()))
+        }
+    }
+}
+
+/// Finds the model and starts the job.
+async fn start(
+    state: &Arc<ApiState>,
+    route: &Route,
+    request: ModelRequest,
+) -> Result<Response, ModelError> {
+    let found = state.find(&request.model);
+    let served = found.map_err(|error| ModelError::from(&error))?;
+    if served.native.is_none() {
+        validate::validate_text_only(&request, &served.name)?;
+    }
+    let permit = Arc::clone(&state.permits).try_acquire_owned();
+    let permit = permit.map_err(|_| errors::too_many_requests(state.limits.concurrent))?;
+    let id = uuid::Uuid::new_v4().simple().to_string();
+    let headers = [(TRACE, id.clone()), (AGENT, served.name.clone())];
+    let (sender, events) = mpsc::channel(EVENT_QUEUE);
+    let clock = Arc::clone(&state.clock);
+    let writer = ResponseWriter::new(route, &request, clock.now().0 / 1000);
+    let streams = request.stream;
+    let job = RequestJob {
+        id,
+        dialect: route.dialect,
+        request,
+        served,
+        client: ClientSender::new(sender, Arc::clone(&clock), state.stopped.clone()),
+        state: Arc::clone(state),
+        permit,
+    };
+    let active = state.track_request();
+    tokio::spawn(async move {
+        answer(job).await;
+        drop(active);
+    });
+    let events = EventResponse::new(events, clock, writer);
+    let result = if streams {
+        events.streamed(state.limits).await
+    } else {
+        events.into_response().await
+    };
+    let mut response = result.unwrap_or_else(|error| errors::render(route.dialect, &error));
+    for (header, value) in headers {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            response.headers_mut().insert(header, value);
+        }
+    }
+    Ok(response)
+}
+
+/// Estimates the number of tokens of a request. Only the model knows the exact number, and it is not called.
+pub(crate) async fn count_tokens(State(state): State<Arc<ApiState>>, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let route = Route::for_dialect(Dialect::Messages);
+    let counted = read_request(&state, &route, &head.headers, body).await;
+    let counted = counted.and_then(|(request, bytes)| {
+        let found = state.find(&request.model);
+        found.map_err(|error| ModelError::from(&error))?;
+        Ok(json!({ "input_tokens": bytes.div_ceil(TOKEN_BYTES) }))
+    });
+    match counted {
+        Ok(body) => Json(body).into_response(),
+        Err(error) => errors::render(Dialect::Messages, &error),
+    }
+}
+
+/// Lists all models, for OpenAI and Anthropic clients.
+pub(crate) async fn list_models(State(state): State<Arc<ApiState>>) -> Response {
+    let models = state.models.list();
+    Json(model_list::models(&entries(&models))).into_response()
+}
+
+/// Returns one model.
+pub(crate) async fn get_model(
+    State(state): State<Arc<ApiState>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Response {
+    let models = state.models.list();
+    let known = entries(&models).into_iter().find(|entry| entry.id == name);
+    match (known, state.find(&name)) {
+        (Some(entry), _) => Json(model_list::model(&entry)).into_response(),
+        // An unlisted name may still be valid, such as one with a model appended.
+        (None, Ok(_)) => Json(model_list::model(&entry(&name, "agent"))).into_response(),
+        (None, Err(error)) => {
+            let dialect = if headers.contains_key("anthropic-version") {
+                Dialect::Messages
+            } else {
+                Dialect::Chat
+            };
+            errors::render(dialect, &ModelError::from(&error))
+        }
+    }
+}
+
+/// Lists all models, for Ollama clients.
+pub(crate) async fn tags(State(state): State<Arc<ApiState>>) -> Response {
+    let models = state.models.list();
+    Json(model_list::tags(&entries(&models))).into_response()
+}
+
+/// Returns one model, for Ollama clients.
+pub(crate) async fn show(State(state): State<Arc<ApiState>>, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let read = read(&state, &head.headers, body).await;
+    let response = read.and_then(|body| {
+        let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+        let name = body.get("model").or(body.get("name"));
+        let name = name.and_then(Value::as_str).unwrap_or_default();
+        let found = state.find(name);
+        let served = found.map_err(|error| ModelError::from(&error))?;
+        let capabilities: &[&str] = match served.native {
+            Some(_) => &["completion", "tools"],
+            None => &["completion"],
+        };
+        Ok(model_list::show_response(&served.name, capabilities))
+    });
+    match response {
+        Ok(body) => Json(body).into_response(),
+        Err(error) => errors::render(Dialect::Ollama, &error),
+    }
+}
+
+/// Returns Windlass's version, at the path where Ollama clients request the server version.
+pub(crate) async fn version() -> Response {
+    Json(json!({ "version": env!("CARGO_PKG_VERSION") })).into_response()
+}
+
+/// Responds to a path that no model API of this server has, with the list of those that it has.
+pub(crate) fn unknown_endpoint(request: &Request, endpoints: &str) -> Response {
+    let path = request.uri().path();
+    let message = format!("unknown endpoint {path}: this server has {endpoints}");
+    let error = ModelError {
+        code: Some("unknown_endpoint".to_owned()),
+        ..ModelError::new(ErrorKind::NotFound, message)
+    };
+    errors::error_response(path, &error)
+}
+
+/// Responds to an unsupported method.
+pub(crate) async fn method_not_allowed(request: Request) -> Response {
+    let error = ModelError {
+        status: 405,
+        ..ModelError::new(
+            ErrorKind::InvalidRequest,
+            format!(
+                "method {} is not allowed for {}",
+                request.method(),
+                request.uri().path()
+            ),
+        )
+    };
+    errors::error_response(request.uri().path(), &error)
+}
+
+fn entries(models: &[ModelInfo]) -> Vec<ModelEntry<'_>> {
+    let entries = models
+        .iter()
+        .map(|model| entry(&model.id, model.kind.as_str()));
+    entries.collect()
+}
+
+fn entry<'a>(id: &'a str, owner: &'a str) -> ModelEntry<'a> {
+    ModelEntry {
+        id,
+        title: id,
+        owner,
+    }
+}

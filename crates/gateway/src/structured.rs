@@ -1,0 +1,63 @@
+//! Answers that must match a schema.
+
+use serde_json::{Value, json};
+use windlass_core::structured::{
+    StructuredAnswer, StructuredCall, ValidationPolicy, schema_mode_for,
+};
+use windlass_core::{Capabilities, SchemaSetting, StructuredAgentTask};
+use windlass_wire::{ModelError, ModelEvent, ModelRequest, OutputFormat, StopReason};
+
+use crate::client::AbortReason;
+use crate::errors;
+use crate::job::RequestJob;
+use crate::translate::to_wire_usage;
+
+/// Returns the requested schema, if any.
+fn schema(request: &ModelRequest) -> Option<(String, Value)> {
+    match &request.output {
+        OutputFormat::JsonSchema(format) => {
+            let name = format.name.clone().unwrap_or_else(|| "answer".to_owned());
+            Some((name, format.schema.clone()))
+        }
+        OutputFormat::Json => Some(("answer".to_owned(), json!({ "type": "object" }))),
+        _ => None,
+    }
+}
+
+/// Creates the structured call for a request that has a schema. An invalid schema is an error of the caller.
+pub(crate) fn structured_call(
+    request: &ModelRequest,
+    agent: &str,
+    capabilities: Capabilities,
+    prompt: String,
+) -> Result<Option<StructuredCall>, ModelError> {
+    let Some((name, schema)) = schema(request) else {
+        return Ok(None);
+    };
+    let task = StructuredAgentTask {
+        name,
+        prompt,
+        schema: Some(schema),
+        schema_mode: schema_mode_for(SchemaSetting::Auto, capabilities),
+    };
+    let call = StructuredCall::new(task, ValidationPolicy::default());
+    call.map(Some)
+        .map_err(|error| errors::from_structured(agent, &error))
+}
+
+/// Sends a valid answer as plain JSON.
+pub(crate) async fn send_answer(
+    job: &RequestJob,
+    answer: &StructuredAnswer,
+) -> Result<(), AbortReason> {
+    let usage = answer.usage.as_ref().map(to_wire_usage);
+    let text = answer.value.to_string();
+    job.client.send(job.start()).await?;
+    job.client.send(ModelEvent::TextDelta { text }).await?;
+    if let Some(usage) = usage {
+        job.client.send(ModelEvent::Usage(usage)).await?;
+    }
+    let reason = StopReason::EndTurn;
+    job.client.send(ModelEvent::Stop { reason }).await?;
+    job.client.send(ModelEvent::Done).await
+}
