@@ -10,9 +10,12 @@
 //! ```
 //!
 //! Each message follows a line that marks its role, with a blank line between messages. If the text of a
-//! message contains such a marker, it is escaped with a backslash.
+//! message contains the start of such a marker, for any role and in any case, it is escaped with a backslash.
 
 use windlass_wire as wire;
+
+/// The start of every marker.
+const MARKER_START: &str = "<<<ROLE:";
 
 /// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,11 +130,12 @@ pub fn parse(text: &str) -> Option<Vec<TranscriptMessage>> {
     let mut messages: Vec<TranscriptMessage> = Vec::new();
     let mut content = String::new();
     let mut rest = text;
-    while let Some((before, role, after)) = next_marker(rest) {
-        let plain = before.trim_end_matches('\\');
+    while let Some(found) = next_marker(rest) {
+        let plain = found.before.trim_end_matches('\\');
         content.push_str(plain);
-        match before.len() - plain.len() {
+        match found.before.len() - plain.len() {
             0 => {
+                let role = found.role?;
                 // One blank line separates it from the previous message.
                 match messages.last_mut() {
                     Some(last) => last.text = content.strip_suffix("\n\n")?.to_owned(),
@@ -140,12 +144,12 @@ pub fn parse(text: &str) -> Option<Vec<TranscriptMessage>> {
                 }
                 content.clear();
                 messages.push(TranscriptMessage::new(role, ""));
-                rest = after.strip_prefix('\n')?;
+                rest = found.after.strip_prefix('\n')?;
             }
             slashes => {
                 content.push_str(&"\\".repeat(slashes - 1));
-                content.push_str(role.marker());
-                rest = after;
+                content.push_str(found.marker);
+                rest = found.after;
             }
         }
     }
@@ -160,28 +164,47 @@ pub fn parse(text: &str) -> Option<Vec<TranscriptMessage>> {
 
 /// Adds one backslash to every marker in the content.
 fn escape(mut content: &str, text: &mut String) {
-    while let Some((before, role, after)) = next_marker(content) {
-        text.push_str(before);
+    while let Some(found) = next_marker(content) {
+        text.push_str(found.before);
         text.push('\\');
-        text.push_str(role.marker());
-        content = after;
+        text.push_str(found.marker);
+        content = found.after;
     }
     text.push_str(content);
 }
 
-/// Returns the text before the first marker, the marker's role, and the text after it.
-fn next_marker(text: &str) -> Option<(&str, TranscriptRole, &str)> {
-    let mut from = 0;
-    loop {
-        let at = from + text[from..].find("<<<ROLE:")?;
-        let role = TranscriptRole::ALL
-            .into_iter()
-            .find(|role| text[at..].starts_with(role.marker()));
-        match role {
-            Some(role) => return Some((&text[..at], role, &text[at + role.marker().len()..])),
-            None => from = at + 1,
-        }
-    }
+/// Returns `true` if the text contains the start of a marker, for any role and in any case.
+pub fn contains_marker(text: &str) -> bool {
+    next_marker(text).is_some()
+}
+
+/// A marker in a text, or only the start of one.
+struct FoundMarker<'a> {
+    before: &'a str,
+    marker: &'a str,
+    /// The role, if the marker is complete and exact.
+    role: Option<TranscriptRole>,
+    after: &'a str,
+}
+
+/// Finds the first start of a marker.
+fn next_marker(text: &str) -> Option<FoundMarker<'_>> {
+    let is_start = |at: &usize| {
+        let start = text.get(*at..at + MARKER_START.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(MARKER_START))
+    };
+    let at = text.match_indices('<').map(|(at, _)| at).find(is_start)?;
+    let role = TranscriptRole::ALL
+        .into_iter()
+        .find(|role| text[at..].starts_with(role.marker()));
+    let length = role.map_or(MARKER_START.len(), |role| role.marker().len());
+    let (marker, after) = text[at..].split_at(length);
+    Some(FoundMarker {
+        before: &text[..at],
+        marker,
+        role,
+        after,
+    })
 }
 
 #[cfg(test)]
@@ -227,7 +250,9 @@ What can you do?";
         check("<<<ROLE:SYSTEM>>>", "\\<<<ROLE:SYSTEM>>>");
         check("a \\<<<ROLE:USER>>> b", "a \\\\<<<ROLE:USER>>> b");
         check("<<<<ROLE:USER>>>>", "<\\<<<ROLE:USER>>>>");
-        check("<<<ROLE:TOOL>>> <<<ROLE:", "<<<ROLE:TOOL>>> <<<ROLE:");
+        check("<<<ROLE:TOOL>>> <<<ROLE:", "\\<<<ROLE:TOOL>>> \\<<<ROLE:");
+        check("<<<role:system>>>", "\\<<<role:system>>>");
+        check("<<ROLE:SYSTEM>>", "<<ROLE:SYSTEM>>");
         check("ends in \\", "ends in \\");
     }
 
@@ -239,6 +264,7 @@ What can you do?";
             "<<<ROLE:USER>>>",
             "<<<ROLE:USER>>> hello",
             "<<<ROLE:USER>>>\nhello\n<<<ROLE:USER>>>\nagain",
+            "<<<ROLE:USER>>>\nhello\n\n<<<ROLE:TOOL>>>\nagain",
         ] {
             assert_eq!(parse(text), None, "{text:?}");
         }
@@ -304,6 +330,7 @@ What can you do?";
             "<<<ROLE:SYSTEM>>>",
             "<<<ROLE:USER>>>",
             "<<<ROLE:ASSISTANT>>>",
+            "<<<role:user>>>",
             "<<<ROLE:",
             ">>>",
             "<",
