@@ -41,11 +41,11 @@
 //! ```
 
 mod backend;
-pub mod cassette;
 mod clock;
 mod error;
 mod escape;
 mod event;
+mod event_part;
 mod handle;
 mod id;
 pub mod limits;
@@ -68,6 +68,7 @@ pub use clock::{Clock, SystemClock, Timestamp};
 pub use error::{Error, ErrorCode, Result, Retry};
 pub use escape::{escape_control, escape_json, escape_line};
 pub use event::{AgentEvent, Envelope, PermissionKind, PermissionOption, PlanEntry, PlanStatus};
+pub use event_part::{EventContent, EventPart};
 pub use handle::{AgentHandle, EventReceiver, LocalBackend, LocalEventStream};
 pub use id::{SessionId, TurnId};
 pub use limits::TurnLimits;

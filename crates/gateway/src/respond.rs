@@ -8,7 +8,7 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
-use windlass_core::cassette::Substitutions;
+use windlass_cassette::Substitutions;
 use windlass_core::limits;
 use windlass_wire::{Dialect, ErrorKind, ModelError, ModelRequest, Route};
 

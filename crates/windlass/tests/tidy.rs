@@ -20,6 +20,7 @@ const REASONS: [&str; 2] = ["full: ", "needs "];
 /// ARCHITECTURE.md.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("windlass-core", &[]),
+    ("windlass-cassette", &["core"]),
     ("windlass-sandbox", &["core"]),
     ("windlass-mcp", &["core", "sandbox"]),
     ("windlass-wire", &["core"]),
@@ -29,16 +30,17 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("windlass-index", &["core"]),
     ("windlass-store", &["core"]),
     ("windlass-runner", &["core"]),
-    ("windlass-gateway", &["core", "wire", "agents"]),
+    ("windlass-gateway", &["core", "cassette", "wire", "agents"]),
     ("windlass-server", &["core", "runner", "gateway"]),
     (
         "windlass-testkit",
-        &["core", "sandbox", "mcp", "wire", "gateway"],
+        &["core", "cassette", "sandbox", "mcp", "wire", "gateway"],
     ),
     (
         "windlass",
         &[
             "core",
+            "cassette",
             "sandbox",
             "mcp",
             "wire",

@@ -1,21 +1,21 @@
 //! Finders for secrets and for machine-specific values.
 
-use secrecy::ExposeSecret;
+use windlass_core::ExposeSecret;
 
-use super::needles::{Boundary, Needles};
-use super::numbering::Numbering;
-use super::patterns::{self, PatternKind};
-use super::placeholder::{self, Placeholder};
-use super::rewrite::{Finder, Replacement};
-use super::{LocalPath, Substitutions, encodings};
+use crate::needles::{Boundary, Needles};
+use crate::numbering::Numbering;
+use crate::patterns::{self, PatternKind};
+use crate::placeholder::{self, Placeholder};
+use crate::rewrite::{Finder, Replacement};
+use crate::{LocalPath, Substitutions, encodings};
 
 /// Finds secrets: the known ones, and text that matches the pattern of a key.
-pub(super) struct SecretFinder {
+pub(crate) struct SecretFinder {
     known: Needles,
 }
 
 impl SecretFinder {
-    pub(super) fn new(substitutions: &Substitutions) -> Self {
+    pub(crate) fn new(substitutions: &Substitutions) -> Self {
         let mut known = Needles::default();
         for (name, secret) in substitutions.secrets() {
             for encoded in encodings::secret_encodings(secret.expose_secret()) {
@@ -39,7 +39,7 @@ impl Finder for SecretFinder {
 }
 
 /// Finds paths, ports and ids.
-pub(super) struct LocalValueFinder {
+pub(crate) struct LocalValueFinder {
     known: Needles,
     ids: Numbering,
     ports: Numbering,
@@ -49,7 +49,7 @@ pub(super) struct LocalValueFinder {
 const MIN_ID_LEN_IN_TEXT: usize = 8;
 
 impl LocalValueFinder {
-    pub(super) fn new(substitutions: &Substitutions) -> Self {
+    pub(crate) fn new(substitutions: &Substitutions) -> Self {
         let mut known = Needles::default();
         for (local_path, path) in substitutions.paths() {
             for (encoded, placeholder) in encodings::path_encodings(path, local_path.as_str()) {
@@ -70,7 +70,7 @@ impl LocalValueFinder {
     }
 
     /// Replaces the value of an id field, and remembers it.
-    pub(super) fn replace_id(&mut self, id: &mut String) {
+    pub(crate) fn replace_id(&mut self, id: &mut String) {
         if id.is_empty() {
             return;
         }

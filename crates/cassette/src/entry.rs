@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use crate::{AgentEvent, PermissionPolicy, SessionId, SessionOptions};
+use windlass_core::{AgentEvent, PermissionPolicy, SessionId, SessionOptions};
 
 /// A recording: entries in the order in which they started.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -28,7 +28,7 @@
 //!
 //! A text that contains a placeholder literally cannot be distinguished from a recorded one.
 //!
-//! Unknown fields are ignored; other versions are rejected. This module does no I/O: it converts text to
+//! Unknown fields are ignored; other versions are rejected. This crate does no I/O: it converts text to
 //! values and back.
 
 mod encodings;
@@ -59,6 +59,6 @@ pub use substitutions::{LocalPath, Substitutions};
 /// The version that is written, and the only one that is read.
 pub const VERSION: u64 = 1;
 /// The maximum length of a line.
-pub const LINE_BYTES: usize = crate::limits::PROTOCOL_LINE_BYTES;
+pub const LINE_BYTES: usize = windlass_core::limits::PROTOCOL_LINE_BYTES;
 /// The maximum length of a cassette.
 pub const FILE_BYTES: usize = 64 << 20;

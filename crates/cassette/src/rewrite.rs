@@ -6,16 +6,16 @@
 
 use std::ops::Range;
 
-use super::placeholder::Placeholder;
+use crate::placeholder::Placeholder;
 
 /// The replacement of a range of the joined text.
-pub(super) struct Replacement {
-    pub(super) range: Range<usize>,
-    pub(super) with: String,
+pub(crate) struct Replacement {
+    pub(crate) range: Range<usize>,
+    pub(crate) with: String,
 }
 
 /// Finds values to replace in a text.
-pub(super) trait Finder {
+pub(crate) trait Finder {
     /// Returns the replacement at this position, if any. `borders` are the offsets at which chunks were
     /// joined.
     fn find(&mut self, text: &str, at: usize, borders: &[usize]) -> Option<Replacement>;
@@ -25,7 +25,7 @@ pub(super) trait Finder {
 }
 
 /// Calls the finder for every position of the joined text outside of placeholders, and replaces the matches.
-pub(super) fn rewrite(chunks: &mut [&mut String], finder: &mut impl Finder) {
+pub(crate) fn rewrite(chunks: &mut [&mut String], finder: &mut impl Finder) {
     let (joined, borders) = join(chunks);
     let mut replacements = Vec::new();
     let mut at = 0;

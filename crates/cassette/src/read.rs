@@ -1,7 +1,7 @@
 //! Parsing of cassettes.
 
-use super::line::{CassetteLine, Header};
-use super::{
+use crate::line::{CassetteLine, Header};
+use crate::{
     Cassette, CassetteError, Chunk, Entry, Exchange, FILE_BYTES, Interaction, LINE_BYTES,
     TimedEvent, VERSION,
 };

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 /// A placeholder at the beginning of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Placeholder<'a> {
-    pub(super) name: &'a str,
-    pub(super) detail: Option<&'a str>,
-    pub(super) len: usize,
+pub(crate) struct Placeholder<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) detail: Option<&'a str>,
+    pub(crate) len: usize,
 }
 
 const NAMES: [&str; 7] = [
@@ -25,7 +25,7 @@ const MAX_PLACEHOLDER_LEN: usize = 80;
 
 impl<'a> Placeholder<'a> {
     /// Parses the placeholder at the start of the text.
-    pub(super) fn parse_prefix(text: &'a str) -> Option<Self> {
+    pub(crate) fn parse_prefix(text: &'a str) -> Option<Self> {
         let rest = text.strip_prefix('{')?;
         let end = rest
             .bytes()
@@ -47,13 +47,13 @@ impl<'a> Placeholder<'a> {
     }
 
     /// Returns the number of a numbered placeholder.
-    pub(super) fn number(&self) -> Option<u64> {
+    pub(crate) fn number(&self) -> Option<u64> {
         self.detail?.parse().ok()
     }
 }
 
 /// Returns the placeholder of a secret. Characters of its name that are not allowed are replaced.
-pub(super) fn secret_name(name: &str) -> String {
+pub(crate) fn secret_name(name: &str) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let name: String = name
         .chars()

@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use super::placeholder::Placeholder;
-use super::rewrite::Replacement;
+use crate::placeholder::Placeholder;
+use crate::rewrite::Replacement;
 
 /// The texts to find, with their replacements.
-pub(super) struct Needles {
+pub(crate) struct Needles {
     /// By length, the longest first: an inner path is found before the outer one. A cassette may add
     /// thousands of ids, but they have few different lengths.
     lengths: BTreeMap<Reverse<usize>, HashMap<String, Needle>>,
@@ -22,7 +22,7 @@ struct Needle {
 
 /// Which characters may surround a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Boundary {
+pub(crate) enum Boundary {
     /// Any. Used for secrets, so that no part of one remains.
     Anywhere,
     /// A file name must end after the match: `/home/me` is not found in `/home/meredith`.
@@ -36,7 +36,7 @@ pub(super) enum Boundary {
 impl Boundary {
     /// Returns the boundary for a path. A longer path is also found where another one seems to continue, as
     /// in the `a/home/me` of a diff: replacing too much is better than too little.
-    pub(super) fn for_path(path: &str) -> Self {
+    pub(crate) fn for_path(path: &str) -> Self {
         match path.matches(['/', '\\']).count() {
             0 | 1 => Self::ShortPath,
             _ => Self::Path,
@@ -64,7 +64,7 @@ impl Default for Needles {
 
 impl Needles {
     /// Adds a text with its placeholder. If the text is already present, the first placeholder stays.
-    pub(super) fn add(&mut self, text: String, placeholder: String, boundary: Boundary) {
+    pub(crate) fn add(&mut self, text: String, placeholder: String, boundary: Boundary) {
         if let Some(first) = text.bytes().next() {
             self.first_bytes[usize::from(first)] = true;
             let same_length = self.lengths.entry(Reverse(text.len())).or_default();
@@ -76,7 +76,7 @@ impl Needles {
     }
 
     /// Returns the replacement for the longest needle at this position.
-    pub(super) fn find(&self, text: &str, at: usize, borders: &[usize]) -> Option<Replacement> {
+    pub(crate) fn find(&self, text: &str, at: usize, borders: &[usize]) -> Option<Replacement> {
         let first = text.as_bytes().get(at)?;
         if !self.first_bytes[usize::from(*first)] {
             return None;

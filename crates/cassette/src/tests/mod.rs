@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::*;
-use crate::AgentEvent;
+use windlass_core::AgentEvent;
 
 /// Creates a turn with these events, one millisecond apart.
 fn turn(prompt: &str, events: Vec<AgentEvent>) -> Interaction {

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use serde_json::{Map, Value};
+use windlass_core::{AgentEvent, EventContent, SessionId};
 
-use super::{Entry, Exchange, Interaction};
-use crate::{AgentEvent, SessionId};
+use crate::{Entry, Exchange, Interaction};
 
 /// Calls `change` for every text and every object key of the turn except its ids.
-pub(super) fn for_each_text(turn: &mut Interaction, change: &mut dyn FnMut(&mut String)) {
+pub(crate) fn for_each_text(turn: &mut Interaction, change: &mut dyn FnMut(&mut String)) {
     for_each_value_in_turn(turn, &mut |value| keys(value, change));
     let mut found = Vec::new();
     interaction(turn, &mut found);
@@ -18,7 +18,7 @@ pub(super) fn for_each_text(turn: &mut Interaction, change: &mut dyn FnMut(&mut 
 }
 
 /// Calls `change` for every JSON value of the entry.
-pub(super) fn for_each_value(entry: &mut Entry, change: &mut dyn FnMut(&mut Value)) {
+pub(crate) fn for_each_value(entry: &mut Entry, change: &mut dyn FnMut(&mut Value)) {
     match entry {
         Entry::Interaction(turn) => for_each_value_in_turn(turn, change),
         Entry::Exchange(exchange) => change(&mut exchange.body),
@@ -28,12 +28,16 @@ pub(super) fn for_each_value(entry: &mut Entry, change: &mut dyn FnMut(&mut Valu
 fn for_each_value_in_turn(turn: &mut Interaction, change: &mut dyn FnMut(&mut Value)) {
     turn.options.output_schema.iter_mut().for_each(&mut *change);
     for timed in &mut turn.events {
-        values(&mut timed.event).into_iter().for_each(&mut *change);
+        for part in timed.event.parts_mut() {
+            if let EventContent::Value(value) = part.content {
+                change(value);
+            }
+        }
     }
 }
 
 /// Calls `change` for the keys of all objects in the value.
-pub(super) fn keys(value: &mut Value, change: &mut dyn FnMut(&mut String)) {
+pub(crate) fn keys(value: &mut Value, change: &mut dyn FnMut(&mut String)) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| keys(item, change)),
         Value::Object(fields) => {
@@ -52,13 +56,13 @@ pub(super) fn keys(value: &mut Value, change: &mut dyn FnMut(&mut String)) {
 }
 
 /// A text, and the name of its stream if it is a chunk of one.
-pub(super) type TextChunk<'a> = (Option<StreamName>, &'a mut String);
+pub(crate) type TextChunk<'a> = (Option<StreamName>, &'a mut String);
 
 /// The name of a stream.
-pub(super) type StreamName = Cow<'static, str>;
+pub(crate) type StreamName = Cow<'static, str>;
 
 /// Returns every text of the entry except its keys and its ids, in order.
-pub(super) fn texts(entry: &mut Entry) -> Vec<TextChunk<'_>> {
+pub(crate) fn texts(entry: &mut Entry) -> Vec<TextChunk<'_>> {
     let mut found = Vec::new();
     match entry {
         Entry::Interaction(turn) => interaction(turn, &mut found),
@@ -91,53 +95,11 @@ fn exchange<'a>(call: &'a mut Exchange, found: &mut Vec<TextChunk<'a>>) {
 }
 
 fn event<'a>(event: &'a mut AgentEvent, found: &mut Vec<TextChunk<'a>>) {
-    match event {
-        AgentEvent::Text(text) => found.push((Some("text".into()), text)),
-        AgentEvent::Thought(text) => found.push((Some("thought".into()), text)),
-        AgentEvent::Plan { entries } => {
-            found.extend(entries.iter_mut().map(|entry| (None, &mut entry.step)));
-        }
-        AgentEvent::ToolStart { name, input, .. } => {
-            found.push((None, name));
-            collect_strings(input, None, found);
-        }
-        AgentEvent::ToolProgress { id, update } => {
-            collect_strings(update, Some(format!("progress {id}").into()), found);
-        }
-        AgentEvent::ToolEnd { name, output, .. } => {
-            found.push((None, name));
-            collect_strings(output, None, found);
-        }
-        AgentEvent::PermissionRequest {
-            tool,
-            input,
-            options,
-            ..
-        } => {
-            found.push((None, tool));
-            collect_strings(input, None, found);
-            let options = options.iter_mut();
-            found.extend(options.flat_map(|o| [(None, &mut o.id), (None, &mut o.label)]));
-        }
-        AgentEvent::Result {
-            text,
-            usage,
-            metadata,
-        } => {
-            found.push((None, text));
-            if let Some(extra) = usage.as_mut().and_then(|usage| usage.extra.as_mut()) {
-                collect_strings(extra, None, found);
-            }
-            collect_strings(metadata, None, found);
-        }
-        AgentEvent::Error { message: text, .. } | AgentEvent::SessionInvalid { reason: text } => {
-            found.push((None, text));
-        }
-        AgentEvent::SessionChanged { .. } => {}
-        AgentEvent::Custom { kind, payload } => {
-            let stream = Some(StreamName::from(format!("custom {kind}")));
-            found.push((None, kind));
-            collect_strings(payload, stream, found);
+    for part in event.parts_mut() {
+        match part.content {
+            EventContent::Id(_) => {}
+            EventContent::Text(text) => found.push((part.stream, text)),
+            EventContent::Value(value) => collect_strings(value, part.stream, found),
         }
     }
 }
@@ -170,25 +132,8 @@ fn collect_strings<'a>(
     }
 }
 
-fn values(event: &mut AgentEvent) -> Vec<&mut Value> {
-    match event {
-        AgentEvent::ToolStart { input: value, .. }
-        | AgentEvent::ToolProgress { update: value, .. }
-        | AgentEvent::ToolEnd { output: value, .. }
-        | AgentEvent::PermissionRequest { input: value, .. }
-        | AgentEvent::Custom { payload: value, .. } => vec![value],
-        AgentEvent::Result {
-            usage, metadata, ..
-        } => {
-            let extra = usage.as_mut().and_then(|usage| usage.extra.as_mut());
-            extra.into_iter().chain([metadata]).collect()
-        }
-        _ => Vec::new(),
-    }
-}
-
 /// Calls `change` for every id of the entry, in order.
-pub(super) fn for_each_id(entry: &mut Entry, change: &mut dyn FnMut(&mut String)) {
+pub(crate) fn for_each_id(entry: &mut Entry, change: &mut dyn FnMut(&mut String)) {
     let Entry::Interaction(turn) = entry else {
         return;
     };
@@ -196,13 +141,10 @@ pub(super) fn for_each_id(entry: &mut Entry, change: &mut dyn FnMut(&mut String)
     change(&mut session);
     turn.session = SessionId::from(session);
     for timed in &mut turn.events {
-        match &mut timed.event {
-            AgentEvent::ToolStart { id, .. }
-            | AgentEvent::ToolProgress { id, .. }
-            | AgentEvent::ToolEnd { id, .. }
-            | AgentEvent::PermissionRequest { id, .. }
-            | AgentEvent::SessionChanged { new_session_id: id } => change(id),
-            _ => {}
+        for part in timed.event.parts_mut() {
+            if let EventContent::Id(id) = part.content {
+                change(id);
+            }
         }
     }
 }

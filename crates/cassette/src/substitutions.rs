@@ -3,11 +3,11 @@
 use std::fmt;
 use std::path::Path;
 
-use secrecy::{ExposeSecret, SecretString};
+use windlass_core::{ExposeSecret, SecretString};
 
-use super::encodings::{self, PathEncoding};
-use super::placeholder::Placeholder;
-use super::{Interaction, visit};
+use crate::encodings::{self, PathEncoding};
+use crate::placeholder::Placeholder;
+use crate::{Interaction, visit};
 
 /// A path that differs between machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -108,11 +108,11 @@ impl Substitutions {
         substitutions
     }
 
-    pub(super) fn paths(&self) -> &[(LocalPath, String)] {
+    pub(crate) fn paths(&self) -> &[(LocalPath, String)] {
         &self.paths
     }
 
-    pub(super) fn secrets(&self) -> &[(String, SecretString)] {
+    pub(crate) fn secrets(&self) -> &[(String, SecretString)] {
         &self.secrets
     }
 

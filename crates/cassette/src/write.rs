@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-use super::line::{CassetteLine, Header};
-use super::{
+use crate::line::{CassetteLine, Header};
+use crate::{
     Cassette, CassetteError, Entry, Exchange, FILE_BYTES, Interaction, LINE_BYTES, VERSION,
 };
 
 impl Cassette {
-    /// Returns the text of the cassette. [Normalize](super::Normalizer) it first: this does not.
+    /// Returns the text of the cassette. [Normalize](crate::Normalizer) it first: this does not.
     pub fn to_jsonl(&self) -> Result<String, CassetteError> {
         let mut writer = JsonlWriter::default();
         writer.push(&Header { cassette: VERSION })?;

@@ -1,10 +1,10 @@
 //! No encoding of a secret appears in a recording.
 
 use proptest::prelude::*;
-use secrecy::SecretString;
+use windlass_core::SecretString;
 
 use super::*;
-use crate::Usage;
+use windlass_core::Usage;
 
 const CANARY: &str = "cAnary+9f/Zk==\"42";
 

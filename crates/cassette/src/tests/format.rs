@@ -4,7 +4,7 @@ use expect_test::expect;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{ErrorCode, Usage};
+use windlass_core::{ErrorCode, Usage};
 
 #[test]
 fn text_format_is_stable() {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// The kind of a value found by pattern.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum PatternKind {
+pub(crate) enum PatternKind {
     Id,
     Port,
 }
@@ -43,7 +43,7 @@ const LOOPBACK_HOSTS: [&str; 4] = ["127.0.0.1", "localhost", "[::1]", "0.0.0.0"]
 
 /// Matches a key at this position. The match includes all characters that may belong to the key: losing a
 /// word is better than keeping a part of a key.
-pub(super) fn match_key(text: &str, at: usize, borders: &[usize]) -> Option<Range<usize>> {
+pub(crate) fn match_key(text: &str, at: usize, borders: &[usize]) -> Option<Range<usize>> {
     let rest = &text[at..];
     if !rest.starts_with(['B', 's', 'g', 'A', 'x']) || !starts_word(text, at, borders) {
         return None;
@@ -61,7 +61,7 @@ pub(super) fn match_key(text: &str, at: usize, borders: &[usize]) -> Option<Rang
 }
 
 /// Matches a port or an id at this position. `borders` are the offsets at which chunks were joined.
-pub(super) fn match_port_or_id(
+pub(crate) fn match_port_or_id(
     text: &str,
     at: usize,
     borders: &[usize],

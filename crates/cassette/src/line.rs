@@ -5,20 +5,20 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use windlass_core::{AgentEvent, SessionId};
 
-use super::RecordedOptions;
-use crate::{AgentEvent, SessionId};
+use crate::RecordedOptions;
 
 /// The first line.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Header {
-    pub(super) cassette: u64,
+pub(crate) struct Header {
+    pub(crate) cassette: u64,
 }
 
 /// Every other line. `cut` ends a turn or a response that was cut off.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum CassetteLine {
+pub(crate) enum CassetteLine {
     Turn {
         session: SessionId,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -60,14 +60,14 @@ mod millis {
 
     use serde::{Deserialize, Deserializer, Serializer};
 
-    pub(super) fn serialize<S: Serializer>(
+    pub(crate) fn serialize<S: Serializer>(
         at: &Duration,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         serializer.serialize_u64(u64::try_from(at.as_millis()).unwrap_or(u64::MAX))
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(source: D) -> Result<Duration, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(source: D) -> Result<Duration, D::Error> {
         u64::deserialize(source).map(Duration::from_millis)
     }
 }

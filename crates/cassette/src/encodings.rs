@@ -2,7 +2,7 @@
 
 /// An encoding that replay can recognize and restore. The detail in the placeholder identifies it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PathEncoding {
+pub(crate) enum PathEncoding {
     /// Unchanged.
     Plain,
     /// Percent-encoded as in a URL's query: `%2Fhome%2Fme`.
@@ -17,7 +17,7 @@ impl PathEncoding {
     const ALL: [Self; 4] = [Self::Plain, Self::Percent, Self::Dashed, Self::Slashed];
 
     /// Returns the encoding that a placeholder's detail names.
-    pub(super) fn from_detail(detail: Option<&str>) -> Option<Self> {
+    pub(crate) fn from_detail(detail: Option<&str>) -> Option<Self> {
         Self::ALL
             .into_iter()
             .find(|encoding| encoding.detail() == detail)
@@ -33,7 +33,7 @@ impl PathEncoding {
     }
 
     /// Returns the path in this encoding.
-    pub(super) fn encode(self, path: &str) -> String {
+    pub(crate) fn encode(self, path: &str) -> String {
         match self {
             Self::Plain => path.to_owned(),
             Self::Percent => percent(path, ""),
@@ -54,7 +54,7 @@ impl PathEncoding {
 ///
 /// Encodings that differ from the plain one only on some machines share its placeholder, so that
 /// recordings are the same on all machines.
-pub(super) fn path_encodings(path: &str, name: &str) -> Vec<(String, String)> {
+pub(crate) fn path_encodings(path: &str, name: &str) -> Vec<(String, String)> {
     let with_slashes = path.replace('\\', "/");
     let mut plain_forms = escaped(path);
     plain_forms.extend([percent(&with_slashes, "/:"), with_slashes]);
@@ -75,7 +75,7 @@ pub(super) fn path_encodings(path: &str, name: &str) -> Vec<(String, String)> {
 
 /// Returns the path as part of a file name, with its placeholder. Returns `None` for a path of one part,
 /// because it would match in ordinary text: `-root`.
-pub(super) fn dashed_path_encoding(path: &str, name: &str) -> Option<(String, String)> {
+pub(crate) fn dashed_path_encoding(path: &str, name: &str) -> Option<(String, String)> {
     let parts = path.matches(['/', '\\']).count();
     (parts > 1).then(|| {
         (
@@ -86,7 +86,7 @@ pub(super) fn dashed_path_encoding(path: &str, name: &str) -> Option<(String, St
 }
 
 /// Returns every encoding of a secret: plain, escaped, and percent-encoded with upper or lower case digits.
-pub(super) fn secret_encodings(secret: &str) -> Vec<String> {
+pub(crate) fn secret_encodings(secret: &str) -> Vec<String> {
     let mut encodings = escaped(secret);
     encodings.extend([percent(secret, ""), percent_lower(secret)]);
     encodings.sort();
@@ -101,7 +101,7 @@ fn escaped(text: &str) -> Vec<String> {
 }
 
 /// Returns the text as the content of a JSON string.
-pub(super) fn json(text: &str) -> String {
+pub(crate) fn json(text: &str) -> String {
     let quoted = serde_json::Value::from(text).to_string();
     quoted[1..quoted.len() - 1].to_owned()
 }
@@ -122,7 +122,7 @@ fn json_ascii(json: &str) -> String {
 }
 
 /// Percent-encodes everything but letters, digits, `-._~` and the characters in `keep`.
-pub(super) fn percent(text: &str, keep: &str) -> String {
+pub(crate) fn percent(text: &str, keep: &str) -> String {
     percent_with(text, keep, |byte| format!("%{byte:02X}"))
 }
 

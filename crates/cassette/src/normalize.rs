@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use super::finders::{LocalValueFinder, SecretFinder};
-use super::{Cassette, Entry, Substitutions, rewrite, visit};
+use crate::finders::{LocalValueFinder, SecretFinder};
+use crate::{Cassette, Entry, Substitutions, rewrite, visit};
 
 /// Replaces paths, ports, ids and secrets by placeholders.
 ///

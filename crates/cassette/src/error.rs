@@ -1,6 +1,6 @@
 //! Errors of reading and writing cassettes.
 
-use super::{FILE_BYTES, LINE_BYTES, VERSION};
+use crate::{FILE_BYTES, LINE_BYTES, VERSION};
 
 /// The error of reading or writing a cassette. Lines are counted from one.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
