@@ -31,7 +31,7 @@ mod workdir;
 
 pub use agent_api::{
     AgentApi, AgentApiLimits, ModelCatalog, ModelInfo, ModelInfoKind, ModelLookupError,
-    ServedModel, StoreTraceSink, TraceSink, error_response,
+    ServedModel, TraceSink, error_response,
 };
 pub use error::GatewayError;
 pub use exchange_log::{ExchangeOutcome, ScriptReport, ServedExchange};

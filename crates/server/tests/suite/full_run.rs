@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use windlass_core::task::{AttemptRef, Broadcast, Claim, NewApproval, Outcome};
-use windlass_core::{TaskStore, Usage};
+use windlass_core::Usage;
+use windlass_tasks::{AttemptRef, Broadcast, Claim, NewApproval, Outcome, TaskStore};
 
 use super::harness::Harness;
 

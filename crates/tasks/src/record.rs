@@ -1,10 +1,8 @@
-//! The records of attempts: test results, corrections, questions, decisions, proofs.
+//! The records of attempts: test results, corrections, proofs.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use super::{AttemptRef, ProjectId, RecordId, TaskId};
-use crate::{PermissionOption, Timestamp};
+use windlass_core::Timestamp;
 
 /// The outcome of a test run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -88,72 +86,6 @@ pub struct Correction {
     pub code_changes: Value,
     /// The outcome of the tests after the fix.
     pub status: TestStatus,
-}
-
-/// A question for a person.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Blocker {
-    /// The id.
-    pub id: RecordId,
-    /// The project.
-    pub project_id: ProjectId,
-    /// The waiting task.
-    pub task_id: TaskId,
-    /// The attempt that asked.
-    pub attempt: u32,
-    /// The question.
-    pub question: String,
-    /// When the question was asked.
-    pub created_at: Timestamp,
-    /// The answer, if there is one.
-    pub answer: Option<Answer>,
-}
-
-/// A person's answer to a blocker.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answer {
-    /// The text of the answer.
-    pub text: String,
-    /// When it was given.
-    pub at: Timestamp,
-}
-
-/// A stored permission request. One process asks, and another one may record the decision.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Approval {
-    /// The id.
-    pub id: RecordId,
-    /// The request.
-    #[serde(flatten)]
-    pub asked: NewApproval,
-    /// When the request was made.
-    pub created_at: Timestamp,
-    /// The decision. `None` while the request is pending.
-    pub decision: Option<ApprovalDecision>,
-}
-
-/// A permission request to be stored.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct NewApproval {
-    /// The attempt that asks for permission.
-    pub attempt: AttemptRef,
-    /// The agent's name.
-    pub agent: String,
-    /// The tool that needs the permission.
-    pub tool: String,
-    /// The input of the tool.
-    pub input: Value,
-    /// The options that the agent offers.
-    pub options: Vec<PermissionOption>,
-}
-
-/// The decision on a permission request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ApprovalDecision {
-    /// The id of the chosen option. `None` if the request was withdrawn because the turn ended first.
-    pub option: Option<String>,
-    /// When it was decided.
-    pub at: Timestamp,
 }
 
 /// The record that a change passed the tests.

@@ -1,11 +1,12 @@
-//! Projects, parent issues and tasks.
-
-use std::path::PathBuf;
+//! Tasks.
 
 use serde::{Deserialize, Serialize};
+use windlass_core::{Timestamp, Usage};
 
-use super::{AttemptNumber, IssueId, ProjectId, TaskId};
-use crate::{Timestamp, Usage};
+use crate::id::{AttemptNumber, IssueId, ProjectId, TaskId};
+
+/// The default number of attempts before a task fails.
+pub const MAX_ATTEMPTS: u32 = 3;
 
 /// The status of a task.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -108,54 +109,6 @@ impl WorkerKind {
     }
 }
 
-/// A repository with tasks.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Project {
-    /// The id.
-    pub id: ProjectId,
-    /// The display name.
-    pub name: String,
-    /// The root of the work tree, as an absolute path.
-    pub root: PathBuf,
-    /// When the project was registered.
-    pub created_at: Timestamp,
-}
-
-/// A project to register. A known root returns the existing project.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewProject {
-    /// The display name.
-    pub name: String,
-    /// The root of the work tree, as an absolute path.
-    pub root: PathBuf,
-}
-
-/// A parent issue of several tasks.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Issue {
-    /// The id.
-    pub id: IssueId,
-    /// The project of the issue.
-    pub project_id: ProjectId,
-    /// The title.
-    pub title: String,
-    /// The full description.
-    pub description: String,
-    /// When it was added.
-    pub created_at: Timestamp,
-}
-
-/// An issue to add.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewIssue {
-    /// The project of the issue.
-    pub project_id: ProjectId,
-    /// The title.
-    pub title: String,
-    /// The full description.
-    pub description: String,
-}
-
 /// A durable unit of work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Task {
@@ -244,7 +197,7 @@ impl NewTask {
             kind: WorkerKind::default(),
             agent: None,
             idempotency_key: None,
-            max_attempts: super::MAX_ATTEMPTS,
+            max_attempts: MAX_ATTEMPTS,
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Messages for subscribers: four kinds of message about tasks, and agent events.
 
 use serde::{Deserialize, Serialize};
+use windlass_core::{Envelope, Timestamp};
 
-use super::{AttemptNumber, ProjectId, TaskId, TaskStatus, TestStatus};
-use crate::{Envelope, Timestamp};
+use crate::id::{AttemptNumber, ProjectId, TaskId};
+use crate::record::TestStatus;
+use crate::task::TaskStatus;
 
 /// A message about a task. Its JSON is a stable contract.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -3,24 +3,14 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use windlass_core::{Timestamp, Usage};
 
-use super::{AttemptNumber, ProjectId, Proof, Task, TaskId, WorkerKind};
-use crate::{Timestamp, Usage};
+use crate::id::{AttemptNumber, AttemptRef, ProjectId, TaskId};
+use crate::record::Proof;
+use crate::task::{Task, WorkerKind};
 
-/// Identifies an attempt. It is the fencing token of every write by the attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct AttemptRef {
-    /// The task.
-    pub task: TaskId,
-    /// The number of the attempt.
-    pub number: AttemptNumber,
-}
-
-impl std::fmt::Display for AttemptRef {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "attempt {} at task {}", self.number, self.task)
-    }
-}
+/// The maximum number of correction rounds per attempt, in which the agent fixes failing tests.
+pub const MAX_CORRECTIONS: u32 = 3;
 
 /// A worker's request for a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
