@@ -104,3 +104,90 @@ fn part(content: EventContent<'_>) -> EventPart<'_> {
     let stream = None;
     EventPart { stream, content }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{ErrorCode, PermissionKind, PermissionOption, PlanEntry, PlanStatus, Usage};
+
+    const MARK: &str = "mark";
+
+    /// Returns one event of each kind. Every text in it is the mark.
+    fn events() -> Vec<AgentEvent> {
+        let mark = || MARK.to_owned();
+        let (id, name) = (mark, mark);
+        vec![
+            AgentEvent::Text(mark()),
+            AgentEvent::Thought(mark()),
+            AgentEvent::Plan {
+                entries: vec![PlanEntry {
+                    step: mark(),
+                    status: PlanStatus::Pending,
+                }],
+            },
+            AgentEvent::ToolStart {
+                id: id(),
+                name: name(),
+                input: json!([MARK]),
+            },
+            AgentEvent::ToolProgress {
+                id: id(),
+                update: json!(MARK),
+            },
+            AgentEvent::ToolEnd {
+                id: id(),
+                name: name(),
+                output: json!({ "a": MARK }),
+                success: true,
+                duration_ms: 1,
+            },
+            AgentEvent::PermissionRequest {
+                id: id(),
+                tool: mark(),
+                input: json!(MARK),
+                options: vec![PermissionOption {
+                    id: id(),
+                    kind: PermissionKind::AllowOnce,
+                    label: mark(),
+                }],
+            },
+            AgentEvent::Result {
+                text: mark(),
+                usage: Some(Usage {
+                    extra: Some(json!(MARK)),
+                    ..Usage::default()
+                }),
+                metadata: json!(MARK),
+            },
+            AgentEvent::Error {
+                code: ErrorCode::Unknown,
+                message: mark(),
+                recoverable: false,
+            },
+            AgentEvent::SessionInvalid { reason: mark() },
+            AgentEvent::SessionChanged {
+                new_session_id: id(),
+            },
+            AgentEvent::Custom {
+                kind: mark(),
+                payload: json!(MARK),
+            },
+        ]
+    }
+
+    #[test]
+    fn the_parts_of_an_event_are_all_of_its_texts() {
+        for mut event in events() {
+            for part in event.parts_mut() {
+                match part.content {
+                    EventContent::Id(text) | EventContent::Text(text) => text.clear(),
+                    EventContent::Value(value) => *value = Value::Null,
+                }
+            }
+            let json = serde_json::to_string(&event).unwrap();
+            assert!(!json.contains(MARK), "{json}");
+        }
+    }
+}

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
+#[path = "tidy/circles.rs"]
+mod circles;
 #[path = "tidy/tokens.rs"]
 mod tokens;
 
@@ -57,6 +59,19 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "testkit",
         ],
     ),
+];
+
+/// The crates in which modules must not depend on each other in a circle.
+const WITHOUT_CIRCLES: &[&str] = &[
+    "cassette",
+    "core",
+    "index",
+    "mcp",
+    "runner",
+    "store",
+    "tasks",
+    "tools",
+    "workspace",
 ];
 
 /// Phrases that may not occur in sources and documentation, each with its replacement. Lower case; only whole words
@@ -203,6 +218,26 @@ fn crates_depend_in_one_direction() {
                 dependency.name
             );
         }
+    }
+}
+
+#[test]
+fn modules_have_no_circles() {
+    let sources = sources();
+    for krate in WITHOUT_CIRCLES {
+        let prefix = format!("crates/{krate}/src/");
+        let in_crate = |(name, text): &(String, String)| {
+            let file = name.strip_prefix(&prefix)?;
+            let is_test = file.contains("tests");
+            (!is_test).then(|| (file.to_owned(), tokens::parse(name, text)))
+        };
+        let files: Vec<_> = sources.iter().filter_map(in_crate).collect();
+        assert!(!files.is_empty(), "{krate} has no sources");
+        let circles = circles::find(&files);
+        assert!(
+            circles.is_empty(),
+            "{krate}: move what these modules share into another module: {circles:?}"
+        );
     }
 }
 

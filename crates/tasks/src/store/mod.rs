@@ -23,16 +23,17 @@ pub use traces::Traces;
 /// Stores tasks durably. Accepted tasks are never lost, and no task is completed twice.
 ///
 /// Leases are evaluated by the store's own clock. Every write of an attempt includes its
-/// [`AttemptRef`](crate::AttemptRef). Once the attempt no longer owns the task (its lease was reclaimed, another attempt started, it ended), such a
-/// write changes nothing and fails with [`StoreError::Superseded`]. There are two exceptions. A repeated
-/// `finish` with the same outcome returns the same result, because the first response may have been lost.
-/// And `append_events` is accepted from an attempt that ended by `finish` or `release`, because its last
+/// [`AttemptRef`](crate::AttemptRef). Once the attempt no longer owns the task (its lease was reclaimed, another
+/// attempt started, it ended), such a write changes nothing and fails with [`StoreError::Superseded`]. There are
+/// two exceptions. A repeated `finish` with the same outcome returns the same result, because the first response
+/// may have been lost. And `append_events` is accepted from an attempt that ended by `finish`, because its last
 /// messages may arrive late.
 ///
 /// Every operation that changes the status of a task appends its
-/// [`Broadcast::TaskStatus`](crate::Broadcast::TaskStatus) in the same transaction; callers need not. Changes by an attempt (claim, finish, release) have the `agent_id` of its
-/// worker kind, all others (added, cancelled, retried, answered, reclaimed, blocked by another task) have
-/// `worker`. So the number of the last message increases whenever there may be a task to claim.
+/// [`Broadcast::TaskStatus`](crate::Broadcast::TaskStatus) in the same transaction; callers need not. Changes by
+/// an attempt (claim, finish, release) have the `agent_id` of its worker kind, all others (added, cancelled,
+/// retried, answered, reclaimed, blocked by another task) have `worker`. So the number of the last message
+/// increases whenever there may be a task to claim.
 ///
 /// This trait has no methods of its own: whatever implements its parts is a store. Code that needs one part
 /// takes that part.
