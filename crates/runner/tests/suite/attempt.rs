@@ -1,7 +1,7 @@
 //! One attempt at one task, where only the agent may fail.
 
 use windlass_runner::{ResultStatus, RunnerSettings, StopSignals, branch_name, trace_id};
-use windlass_tasks::{Broadcast, TaskStatus, TestPlan, TestStatus};
+use windlass_tasks::{Blockers, Broadcast, TaskStatus, TestPlan, TestStatus};
 
 use super::sim::agent::Action;
 use super::sim::harness::Harness;
@@ -199,7 +199,6 @@ async fn failing_tests_after_last_round_block_with_question() {
 
 #[tokio::test(start_paused = true)]
 async fn answer_is_in_next_prompt() {
-    use windlass_tasks::TaskStore;
     let harness = Harness::with_actions(&[
         Action::Write("bad"),
         Action::Write("bad"),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use windlass_core::PermissionPolicy;
 use windlass_runner::{Budget, ResultStatus, RunnerSettings, StopSignals};
-use windlass_tasks::{Broadcast, TaskStatus, TaskStore};
+use windlass_tasks::{Approvals, Broadcast, TaskQueue, TaskStatus};
 
 use super::sim::agent::Action;
 use super::sim::harness::Harness;

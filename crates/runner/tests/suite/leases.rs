@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use windlass_core::Clock;
 use windlass_runner::{ResultStatus, RunnerSettings, StopSignals, Worker};
-use windlass_tasks::{NewTask, TaskStatus, TaskStore};
+use windlass_tasks::{NewTask, TaskQueue, TaskStatus};
 
 use super::sim::agent::Action;
 use super::sim::check;

@@ -5,7 +5,10 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use windlass_core::Usage;
-use windlass_tasks::{AttemptRef, Broadcast, Claim, NewApproval, Outcome, TaskStore};
+use windlass_tasks::{
+    Approvals, AttemptRecords, AttemptRef, Broadcast, Claim, EventLog, Leases, NewApproval,
+    Outcome, Traces,
+};
 
 use super::harness::Harness;
 

@@ -10,7 +10,9 @@ use windlass_core::{ExposeSecret, SecretString};
 use windlass_server::{
     AgentCard, HostOps, HostOpsError, RunningServer, Server, ServerLimits, Token,
 };
-use windlass_tasks::{Broadcast, NewProject, NewTask, Project, Task, TaskStore};
+use windlass_tasks::{
+    Broadcast, NewProject, NewTask, Project, Projects, Task, TaskQueue, TaskStore,
+};
 
 use super::client::{Request, Response, raw};
 use super::store::FaultyStore;

@@ -10,7 +10,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use windlass_server::ServerLimits;
-use windlass_tasks::{StoreError, TaskStore};
+use windlass_tasks::{StoreError, TaskQueue};
 
 use super::client::raw;
 use super::harness::{Harness, serve};
