@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::permission::{PermissionRule, Permissions, SessionApprover};
+use crate::permission::{PermissionPolicy, PermissionRule, Permissions, SessionApprover};
 use crate::{AgentEvent, Error, Result, SessionId};
 
 /// An implementation of an agent.
@@ -69,7 +69,7 @@ impl From<AgentEvent> for BackendEvent {
     }
 }
 
-/// The events of one turn.
+/// The events of one turn. [`event_stream`](crate::event_stream) creates one from a future that sends events.
 pub type EventStream = Pin<Box<dyn Stream<Item = BackendEvent> + Send>>;
 
 /// Creates a stream from events that are already known.
@@ -183,20 +183,6 @@ pub struct McpServer {
     /// Its environment variables, in addition to the allow-list.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-}
-
-/// How permission requests are answered.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum PermissionPolicy {
-    /// Allow everything inside the sandbox.
-    Allow,
-    /// Deny everything that needs permission.
-    #[default]
-    Deny,
-    /// Ask a person.
-    Ask,
 }
 
 /// The input of a turn, with an optional time limit.

@@ -97,10 +97,10 @@ pub enum Error {
     },
     /// No backend has this name.
     #[error("{0}")]
-    UnknownBackend(crate::registry::UnknownName),
+    UnknownBackend(crate::lookup::UnknownName),
     /// A backend reference such as `module:attr` cannot be resolved.
     #[error(transparent)]
-    Reference(#[from] crate::registry::ReferenceError),
+    Reference(#[from] crate::lookup::ReferenceError),
     /// The backend does not know this session.
     #[error("session {session} is not known to {backend}: start a new one")]
     SessionNotFound {

@@ -41,45 +41,45 @@
 //! ```
 
 mod backend;
-pub mod cassette;
 mod clock;
 mod error;
 mod escape;
 mod event;
+mod event_part;
+mod event_sink;
 mod handle;
 mod id;
 pub mod limits;
+mod lookup;
 pub mod permission;
 mod plan;
 pub mod registry;
 mod secret;
 pub mod structured;
-pub mod task;
 mod tool;
 mod trace;
 mod usage;
-pub mod workspace;
 
 pub use backend::{
-    AgentBackend, BackendEvent, Capabilities, EventStream, McpServer, PermissionPolicy, Prompt,
-    SessionOptions, ready_events,
+    AgentBackend, BackendEvent, Capabilities, EventStream, McpServer, Prompt, SessionOptions,
+    ready_events,
 };
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use error::{Error, ErrorCode, Result, Retry};
 pub use escape::{escape_control, escape_json, escape_line};
 pub use event::{AgentEvent, Envelope, PermissionKind, PermissionOption, PlanEntry, PlanStatus};
+pub use event_part::{EventContent, EventPart};
+pub use event_sink::{EventSink, event_stream};
 pub use handle::{AgentHandle, EventReceiver, LocalBackend, LocalEventStream};
 pub use id::{SessionId, TurnId};
 pub use limits::TurnLimits;
-pub use permission::{Approver, PermissionRequest, PermissionRule, Permissions};
+pub use permission::{Approver, PermissionPolicy, PermissionRequest, PermissionRule, Permissions};
 pub use plan::Plan;
 pub use registry::{AgentRegistry, BackendFactory};
 pub use secret::{ExposeSecret, SecretString};
 pub use structured::{
     AgentInvocation, ApiSpec, SchemaMode, SchemaSetting, StructuredAgentTask, resolve_schema_mode,
 };
-pub use task::TaskStore;
 pub use tool::{Tool, ToolKind, ToolOutput, ToolSpec, Toolbox};
 pub use trace::{TraceCollector, TraceError, TraceNode, TurnDiagnostics, TurnTrace};
 pub use usage::Usage;
-pub use workspace::{ContextSource, Verifier, WorkingCopy, Workspace};

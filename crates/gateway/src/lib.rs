@@ -39,5 +39,5 @@ pub use errors::error_response;
 pub use limits::AgentApiLimits;
 pub use models::{ModelCatalog, ModelInfo, ModelInfoKind, ModelLookupError, ServedModel};
 pub use router::AgentApi;
-pub use trace::{StoreTraceSink, TraceSink};
+pub use trace::TraceSink;
 pub use windlass_wire::{ErrorKind, ModelError};

@@ -3,11 +3,11 @@
 use futures::StreamExt;
 use futures::stream::BoxStream;
 use windlass_agents::model::CompletionModel;
-use windlass_core::structured::StructuredCall;
+use windlass_core::structured::{Round, StructuredCall, TurnFailure, TurnRunner};
 use windlass_core::{AgentEvent, TraceCollector};
 use windlass_wire::{
-    Message, ModelEvent, ModelRequest, ModelResponse, OutputFormat, Part, ResponseBuilder, Role,
-    StopReason,
+    Message, ModelError, ModelEvent, ModelRequest, ModelResponse, OutputFormat, Part,
+    ResponseBuilder, Role, StopReason,
 };
 
 use crate::client::AbortReason;
@@ -89,7 +89,7 @@ async fn answer_structured(
     job: &RequestJob,
     native: &dyn CompletionModel,
     mut request: ModelRequest,
-    mut call: StructuredCall,
+    call: StructuredCall,
     nodes: &TraceCollector,
     trace: &mut RequestTrace,
 ) -> Result<(), AbortReason> {
@@ -97,14 +97,57 @@ async fn answer_structured(
     let enforces = job.served.agent.capabilities().native_schema;
     if !enforces {
         request.output = OutputFormat::Text;
-        append_user_text(&mut request, call.prompt().trim());
     }
-    loop {
-        let mut events = native.complete_traced(request.clone(), nodes);
+    let mut turns = ModelTurns {
+        name,
+        native,
+        nodes,
+        request,
+        // A model that enforces the schema needs no first prompt for it.
+        send_prompt: !enforces,
+    };
+    let answer = match call.run(&mut turns).await {
+        Ok(result) => result.map_err(|error| errors::from_structured(name, &error))?,
+        Err(ModelStop::Failed(error)) => return Err(error.into()),
+        Err(ModelStop::NotFinal(response)) => return send_whole(job, &response, trace).await,
+    };
+    trace.add_usage(answer.usage.clone().unwrap_or_default());
+    structured::send_answer(job, &answer).await
+}
+
+/// Repeats a request with the conversation so far.
+struct ModelTurns<'a> {
+    name: &'a str,
+    native: &'a dyn CompletionModel,
+    nodes: &'a TraceCollector,
+    request: ModelRequest,
+    send_prompt: bool,
+}
+
+/// Why there is no answer to validate.
+enum ModelStop {
+    Failed(ModelError),
+    /// The response calls a tool, or was cut off.
+    NotFinal(Box<ModelResponse>),
+}
+
+impl TurnRunner for ModelTurns<'_> {
+    type Stop = ModelStop;
+
+    async fn run_turn(&mut self, round: &mut Round<'_>) -> Result<(), TurnFailure<ModelStop>> {
+        if self.send_prompt {
+            append_user_text(&mut self.request, round.prompt().trim());
+        }
+        self.send_prompt = true;
+        let mut events = self
+            .native
+            .complete_traced(self.request.clone(), self.nodes);
         let mut builder = ResponseBuilder::default();
         while let Some(event) = events.next().await {
-            let pushed = builder.push(&event);
-            pushed.map_err(|error| errors::from_model(name, error))?;
+            builder.push(&event).map_err(|error| {
+                let error = errors::from_model(self.name, error);
+                TurnFailure::Stopped(ModelStop::Failed(error))
+            })?;
         }
         let response = builder.build();
         let is_last = matches!(
@@ -112,25 +155,18 @@ async fn answer_structured(
             StopReason::EndTurn | StopReason::StopSequence
         );
         if !is_last {
-            return send_whole(job, &response, trace).await;
+            let response = Box::new(response);
+            return Err(TurnFailure::Stopped(ModelStop::NotFinal(response)));
         }
-        call.on_event(&AgentEvent::Result {
+        round.on_event(&AgentEvent::Result {
             text: response.text(),
             usage: response.usage.as_ref().map(to_core_usage),
             metadata: serde_json::Value::Null,
         });
-        let outcome = call.finish_turn();
-        match outcome.map_err(|error| errors::from_structured(name, &error))? {
-            Some(answer) => {
-                trace.add_usage(answer.usage.clone().unwrap_or_default());
-                return structured::send_answer(job, &answer).await;
-            }
-            None => {
-                let parts = vec![Part::text(response.text())];
-                request.messages.push(Message::new(Role::Assistant, parts));
-                append_user_text(&mut request, call.prompt());
-            }
-        }
+        let parts = vec![Part::text(response.text())];
+        let answer = Message::new(Role::Assistant, parts);
+        self.request.messages.push(answer);
+        Ok(())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use windlass_agents::cli::transcript;
-use windlass_core::structured::StructuredCall;
+use windlass_core::structured::{Round, StructuredCall, TurnFailure, TurnRunner};
 use windlass_core::{AgentEvent, ErrorCode, PermissionPolicy, SessionOptions, TurnDiagnostics};
 use windlass_wire::{ErrorKind, ModelError};
 
@@ -86,32 +86,64 @@ async fn run_turn(
     job.client.check().and(sent)
 }
 
-/// Runs turns until the answer matches the schema. Each turn gets the whole conversation, because sessions
-/// are not reused.
+/// Runs turns until the answer matches the schema.
 async fn answer_structured(
     job: &RequestJob,
     trace: &mut RequestTrace,
     options: SessionOptions,
-    mut messages: Vec<transcript::TranscriptMessage>,
-    mut call: StructuredCall,
+    messages: Vec<transcript::TranscriptMessage>,
+    call: StructuredCall,
 ) -> Result<(), AbortReason> {
-    let name = &job.served.name;
-    let options = call.session_options(options);
-    let mut prompt = call.prompt().to_owned();
-    loop {
-        trace.start_turn(name);
-        let started = AgentTurn::start(
-            &job.served.agent,
-            name,
-            options.clone(),
-            prompt,
-            &job.client,
-        );
-        let mut turn = started.await?;
+    let mut turns = TranscriptTurns {
+        job,
+        trace,
+        options: call.session_options(options),
+        messages,
+        last_answer: None,
+    };
+    let result = call.run(&mut turns).await?;
+    let answer = result.map_err(|error| errors::from_structured(&job.served.name, &error))?;
+    structured::send_answer(job, &answer).await
+}
+
+/// Runs each turn with the whole conversation, because sessions are not reused.
+struct TranscriptTurns<'a> {
+    job: &'a RequestJob,
+    trace: &'a mut RequestTrace,
+    options: SessionOptions,
+    messages: Vec<transcript::TranscriptMessage>,
+    last_answer: Option<String>,
+}
+
+impl TranscriptTurns<'_> {
+    /// Returns the prompt of the round. After a rejected answer it contains the conversation.
+    fn prompt(&mut self, round: &Round<'_>) -> String {
+        let Some(answer) = self.last_answer.take() else {
+            return round.prompt().to_owned();
+        };
+        self.messages
+            .push(transcript::TranscriptMessage::assistant(answer));
+        self.messages
+            .push(transcript::TranscriptMessage::user(round.prompt()));
+        transcript::render(&self.messages)
+    }
+}
+
+impl TurnRunner for TranscriptTurns<'_> {
+    type Stop = AbortReason;
+
+    async fn run_turn(&mut self, round: &mut Round<'_>) -> Result<(), TurnFailure<AbortReason>> {
+        let prompt = self.prompt(round);
+        let job = self.job;
+        let name = &job.served.name;
+        self.trace.start_turn(name);
+        let options = self.options.clone();
+        let started = AgentTurn::start(&job.served.agent, name, options, prompt, &job.client);
+        let mut turn = started.await.map_err(TurnFailure::Stopped)?;
         let mut answer_text = String::new();
         while let Some(event) = turn.next().await {
-            trace.on_event(&event);
-            call.on_event(&event);
+            self.trace.on_event(&event);
+            round.on_event(&event);
             match &event {
                 AgentEvent::Text(text) => answer_text.push_str(text),
                 AgentEvent::Result { text, .. } if !text.trim().is_empty() => {
@@ -120,16 +152,8 @@ async fn answer_structured(
                 _ => {}
             }
         }
-        job.client.check()?;
-        let outcome = call.finish_turn();
-        match outcome.map_err(|error| errors::from_structured(name, &error))? {
-            Some(answer) => return structured::send_answer(job, &answer).await,
-            None => {
-                messages.push(transcript::TranscriptMessage::assistant(answer_text));
-                messages.push(transcript::TranscriptMessage::user(call.prompt()));
-                prompt = transcript::render(&messages);
-            }
-        }
+        self.last_answer = Some(answer_text);
+        job.client.check().map_err(TurnFailure::Stopped)
     }
 }
 

@@ -3,26 +3,12 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use windlass_core::{AgentEvent, Clock, TaskStore, TraceError, TraceNode, TurnTrace, Usage};
+use windlass_core::{AgentEvent, Clock, TraceError, TraceNode, TurnTrace, Usage};
 
 /// A destination for traces.
 pub trait TraceSink: Send + Sync {
     /// Saves a trace under its id. If that fails, the trace is lost and a warning is logged.
     fn save(&self, id: String, root: TraceNode) -> BoxFuture<'_, ()>;
-}
-
-/// Saves traces in the task store.
-#[derive(Debug, Clone)]
-pub struct StoreTraceSink(pub Arc<dyn TaskStore>);
-
-impl TraceSink for StoreTraceSink {
-    fn save(&self, id: String, root: TraceNode) -> BoxFuture<'_, ()> {
-        Box::pin(async move {
-            if let Err(error) = self.0.put_trace(id.clone(), None, root).await {
-                tracing::warn!(%id, %error, "cannot save trace");
-            }
-        })
-    }
 }
 
 /// The trace of an active request.

@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use windlass_core::task::{Issue, Task};
-use windlass_core::workspace::{ContextSource, TaskContext};
+use windlass_tasks::{ContextSource, Issue, Task, TaskContext};
 
 use crate::codebase::CodebaseIndex;
 use crate::history::PastCommit;

@@ -1,7 +1,7 @@
 //! The ranking result: a few files and symbols, each with the reason.
 
 use serde::Serialize;
-use windlass_core::workspace::{RelatedFile, RelatedSymbol, TaskContext};
+use windlass_tasks::{RelatedFile, RelatedSymbol, TaskContext};
 
 use crate::codebase::CodebaseIndex;
 use crate::rank::{self, RankQuery, Ranked};

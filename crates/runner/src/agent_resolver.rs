@@ -1,7 +1,7 @@
 //! Selects the agent for a task.
 
-use windlass_core::task::{Task, WorkerKind};
 use windlass_core::{AgentHandle, Result};
+use windlass_tasks::{Task, WorkerKind};
 
 /// Resolves the agent for a task. Closures from name and kind to handle implement it.
 pub trait AgentResolver: Send + Sync {

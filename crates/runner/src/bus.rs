@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 use windlass_core::Clock;
-use windlass_core::task::Broadcast;
+use windlass_tasks::Broadcast;
 
 /// How long a listener may take for one message.
 pub const LISTENER_TIMEOUT: Duration = Duration::from_secs(5);

@@ -1,7 +1,7 @@
 //! Errors of tasks that were not started.
 
 use windlass_core::ErrorCode;
-use windlass_core::task::{StoreError, TaskId};
+use windlass_tasks::{StoreError, TaskId};
 
 /// A rejected task: nothing was started, and no status has changed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use windlass_core::AgentHandle;
-use windlass_core::workspace::{FileChange, TaskContext};
+use windlass_tasks::{FileChange, TaskContext};
 
 use crate::attempt::{PromptContext, call};
 use crate::plan::structured_call;

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use windlass_core::AgentHandle;
-use windlass_core::task::{
+use windlass_tasks::{
     Dependency, IssueId, MAX_ATTEMPTS, NewTask, ProjectId, Task, TaskId, TaskStatus, WorkerKind,
 };
 

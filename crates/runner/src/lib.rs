@@ -10,6 +10,7 @@ mod agent_resolver;
 mod attempt;
 mod bus;
 mod error;
+mod execute;
 mod generate;
 mod lead;
 mod plan;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use windlass_core::PermissionPolicy;
 use windlass_core::permission::SessionApprover;
-use windlass_core::task::MAX_CORRECTIONS;
+use windlass_tasks::MAX_CORRECTIONS;
 
 use crate::Budget;
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio_util::sync::CancellationToken;
-use windlass_core::task::{AttemptRef, ProjectId, TaskFilter, TaskId, TaskStatus, WorkerKind};
+use windlass_tasks::{AttemptRef, ProjectId, TaskFilter, TaskId, TaskStatus, WorkerKind};
 
 use crate::pool::PoolPermit;
 use crate::{AgentPoolManager, ClaimedTask, Error, ResultStatus, Runner, StopSignals, TaskResult};

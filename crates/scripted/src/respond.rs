@@ -9,7 +9,7 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
-use windlass_core::cassette::Substitutions;
+use windlass_cassette::Substitutions;
 use windlass_wire::{Dialect, ErrorKind, ModelError, ModelRequest, Route};
 
 use crate::cassette::CassettePlayer;

@@ -10,7 +10,7 @@ use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
-use windlass_core::cassette::{Cassette, CassetteError, Substitutions};
+use windlass_cassette::{Cassette, CassetteError, Substitutions};
 use windlass_core::{Clock, SystemClock};
 
 use crate::cassette::{CassettePlayer, ExchangeRecorder, record};

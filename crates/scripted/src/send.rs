@@ -10,8 +10,8 @@ use axum::response::Response;
 use bytes::Bytes;
 use futures::stream;
 use tokio_util::sync::CancellationToken;
+use windlass_cassette::{Chunk, Exchange, Substitutions};
 use windlass_core::Clock;
-use windlass_core::cassette::{Chunk, Exchange, Substitutions};
 use windlass_wire::{
     Dialect, Framing, ModelEvent, ModelRequest, ModelResponse, ResponseWriter, Route,
 };

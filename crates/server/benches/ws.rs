@@ -20,8 +20,8 @@ use tokio::sync::{Barrier, mpsc};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
-use windlass_core::task::{Broadcast, NewProject};
-use windlass_core::{Clock, SystemClock, TaskStore};
+use windlass_core::{Clock, SystemClock};
+use windlass_tasks::{Broadcast, NewProject, TaskStore};
 
 /// The text before the send time in an event.
 const MARK: &str = "sent at ";

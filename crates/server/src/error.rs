@@ -7,8 +7,8 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use windlass_core::escape_json;
-use windlass_core::task::StoreError;
 use windlass_gateway::{ErrorKind, ModelError, error_response};
+use windlass_tasks::StoreError;
 
 /// The error of a request.
 #[derive(Debug, Clone)]

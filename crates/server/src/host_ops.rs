@@ -5,7 +5,7 @@ use std::fmt;
 use futures::future::BoxFuture;
 use serde::Serialize;
 use serde_json::Value;
-use windlass_core::task::Task;
+use windlass_tasks::Task;
 
 /// Operations that need a repository or the machine.
 pub trait HostOps: fmt::Debug + Send + Sync {

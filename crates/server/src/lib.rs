@@ -17,9 +17,11 @@ mod limits;
 mod listen;
 mod server;
 mod state;
+mod trace_sink;
 mod ws;
 
 pub use guard::Token;
 pub use host_ops::{AgentCard, HostOps, HostOpsError};
 pub use limits::ServerLimits;
 pub use server::{RunningServer, Server, ServerError};
+pub use trace_sink::StoreTraceSink;

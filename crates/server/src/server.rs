@@ -9,10 +9,10 @@ use axum::middleware::from_fn_with_state;
 use tokio::net::TcpListener;
 use tokio::sync::{Mutex, Semaphore, mpsc};
 use tokio::task::JoinHandle;
-use windlass_core::task::{ProjectId, StoreError};
-use windlass_core::{Clock, SystemClock, TaskStore};
+use windlass_core::{Clock, SystemClock};
 use windlass_gateway::AgentApi;
 use windlass_runner::AgentPoolManager;
+use windlass_tasks::{ProjectId, StoreError, TaskStore};
 
 use crate::guard::{self, AllowedHosts, Token};
 use crate::host_ops::HostOps;

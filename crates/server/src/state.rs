@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::{Mutex, Semaphore};
 use tokio_util::sync::CancellationToken;
-use windlass_core::task::ProjectId;
-use windlass_core::{Clock, TaskStore, Timestamp};
+use windlass_core::{Clock, Timestamp};
 use windlass_runner::AgentPoolManager;
+use windlass_tasks::{ProjectId, TaskStore};
 
 use crate::guard::{AllowedHosts, Token};
 use crate::host_ops::{AgentCard, HostOps};

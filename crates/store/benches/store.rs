@@ -20,9 +20,9 @@ use std::time::Duration;
 
 use sqlx::ConnectOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
-use windlass_core::task::{Claim, NewProject, NewTask, TaskStore};
 use windlass_core::{Clock, SystemClock};
 use windlass_store::{StoreSettings, open_with};
+use windlass_tasks::{Claim, NewProject, NewTask, TaskStore};
 
 const PENDING: usize = 100_000;
 const CLAIMS: usize = 2_000;

@@ -17,10 +17,10 @@ use std::time::Duration;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection};
 use windlass_core::Usage;
-use windlass_core::task::{
+use windlass_store::{StoreSettings, open_with};
+use windlass_tasks::{
     Claim, Dependency, NewIssue, NewProject, NewTask, Outcome, StoreError, TaskFilter, TaskStore,
 };
-use windlass_store::{StoreSettings, open_with};
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() {

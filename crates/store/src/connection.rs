@@ -3,10 +3,9 @@
 use sqlx::pool::PoolConnection;
 use sqlx::{Postgres, Sqlite};
 use windlass_core::Timestamp;
-use windlass_core::task::{Broadcast, StoreError, StoreResult};
+use windlass_tasks::{Broadcast, StoreError, StoreResult};
 
 use crate::error::{self, StoreLocation};
-use crate::events;
 use crate::sql::{Arg, Row, Sql};
 
 /// A pooled connection to either database.
@@ -140,16 +139,18 @@ impl DbConnection {
         self.pending.push(message);
     }
 
-    /// Writes the pending events under the next sequence numbers and returns the last number.
-    ///
-    /// The counter row stays locked until the transaction ends. Sequence numbers therefore have no gaps and
-    /// become visible in order.
-    pub(crate) async fn assign_seqs(&mut self) -> StoreResult<Option<u64>> {
-        let pending = std::mem::take(&mut self.pending);
-        if !pending.is_empty() {
-            self.last = Some(events::write(self, &pending).await?);
-        }
-        Ok(self.last)
+    /// Returns the events that have no sequence number yet, and forgets them.
+    pub(crate) fn take_events(&mut self) -> Vec<Broadcast> {
+        std::mem::take(&mut self.pending)
+    }
+
+    /// Returns the last sequence number that was assigned in the transaction, if any.
+    pub(crate) fn last_seq(&self) -> Option<u64> {
+        self.last
+    }
+
+    pub(crate) fn set_last_seq(&mut self, last: u64) {
+        self.last = Some(last);
     }
 
     /// Starts a new job within the transaction.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use windlass_core::task::StoreError;
+use windlass_tasks::StoreError;
 
 /// Location of the store for messages, without the password.
 #[derive(Debug, Clone)]

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use windlass_core::task::{
+use windlass_tasks::{
     AttemptRef, Broadcast, EventFilter, LoggedEvent, StoreError, StoreResult, Task, TaskStatus,
 };
 
@@ -46,8 +46,21 @@ fn insert(rows: usize) -> String {
     )
 }
 
+/// Writes the queued events under the next sequence numbers and returns the last number.
+///
+/// The counter row stays locked until the transaction ends. Sequence numbers therefore have no gaps and
+/// become visible in order.
+pub(crate) async fn assign_seqs(db: &mut DbConnection) -> StoreResult<Option<u64>> {
+    let queued = db.take_events();
+    if !queued.is_empty() {
+        let last = write(db, &queued).await?;
+        db.set_last_seq(last);
+    }
+    Ok(db.last_seq())
+}
+
 /// Writes events under the next sequence numbers and returns the last number.
-pub(crate) async fn write(db: &mut DbConnection, messages: &[Broadcast]) -> StoreResult<u64> {
+async fn write(db: &mut DbConnection, messages: &[Broadcast]) -> StoreResult<u64> {
     let count = i64::try_from(messages.len()).unwrap_or(i64::MAX);
     let allocated = db.fetch_returning(ALLOCATE_SEQS, args![count]).await?;
     let last = match allocated.first() {
@@ -127,7 +140,7 @@ pub(crate) async fn append(
     for message in messages {
         db.queue_event(message.clone());
     }
-    match db.assign_seqs().await? {
+    match assign_seqs(db).await? {
         Some(last) => Ok(last),
         None => last(db).await,
     }

@@ -11,14 +11,14 @@
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 //! # let folder = tempfile::tempdir().unwrap();
 //! # let url = format!("sqlite:{}/windlass.db", folder.path().display());
-//! use windlass_core::task::{NewProject, NewTask};
+//! use windlass_tasks::{NewProject, NewTask};
 //!
 //! let store = windlass_store::open(&url).await?;
 //! let root = "/home/me/shop".into();
 //! let project = store.add_project(NewProject { name: "shop".into(), root }).await?;
 //! let added = store.enqueue(vec![NewTask::new(project.id, "sell tea")]).await?;
 //! assert_eq!(store.task(added[0].task.id).await?.title, "sell tea");
-//! # Ok::<_, windlass_core::task::StoreError>(())
+//! # Ok::<_, windlass_tasks::StoreError>(())
 //! # }).unwrap();
 //! ```
 
@@ -44,7 +44,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use windlass_core::task::{StoreError, StoreResult, TaskStore};
+use windlass_tasks::{StoreError, StoreResult, TaskStore};
 
 pub use pools::ClockSkew;
 

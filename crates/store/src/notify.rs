@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sqlx::postgres::PgListener;
 use tokio::sync::{Notify, watch};
-use windlass_core::task::{StoreError, StoreResult};
+use windlass_tasks::{StoreError, StoreResult};
 
 use crate::events;
 use crate::pools::{DatabasePools, Pools};

@@ -2,7 +2,7 @@
 
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::oneshot;
-use windlass_core::task::StoreResult;
+use windlass_tasks::StoreResult;
 
 use crate::write_job::UndoFn;
 use crate::write_queue::WriteQueue;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use sqlx::{Postgres, Sqlite};
-use windlass_core::task::{StoreError, StoreResult};
+use windlass_tasks::{StoreError, StoreResult};
 
 use crate::connection::{DbConnection, RawConnection};
 use crate::error::{self, DbError, StoreLocation};

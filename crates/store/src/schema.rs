@@ -1,6 +1,6 @@
 //! Database schema: created and migrated when a store is opened.
 
-use windlass_core::task::{StoreError, StoreResult};
+use windlass_tasks::{StoreError, StoreResult};
 
 use crate::connection::DbConnection;
 use crate::error::StoreLocation;

@@ -7,7 +7,7 @@
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
-use windlass_core::task::{StoreError, StoreResult};
+use windlass_tasks::{StoreError, StoreResult};
 
 /// A statement in both dialects.
 #[derive(Debug, Clone, Copy)]

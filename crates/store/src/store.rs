@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use tokio::sync::{oneshot, watch};
-use windlass_core::task::{StoreError, StoreFuture, StoreResult, TaskId};
+use windlass_tasks::{StoreError, StoreFuture, StoreResult, TaskId};
 
 use crate::StoreSettings;
 use crate::connection::DbConnection;

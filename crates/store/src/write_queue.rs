@@ -7,9 +7,10 @@
 use std::time::Duration;
 
 use tokio::sync::mpsc;
-use windlass_core::task::StoreError;
+use windlass_tasks::StoreError;
 
 use crate::connection::DbConnection;
+use crate::events;
 use crate::notify::EventSignal;
 use crate::pools::{self, Pools};
 use crate::write_job::{JobStage, RunOutcome, WriteJob};
@@ -207,7 +208,7 @@ async fn run_transaction(
             return Err(BatchError::JobFailed);
         }
     }
-    let last = match db.assign_seqs().await {
+    let last = match events::assign_seqs(db).await {
         Ok(last) => last,
         Err(error) => return Err(transaction_error(db, error)),
     };

@@ -9,7 +9,7 @@ use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
-use windlass_core::cassette::{
+use windlass_cassette::{
     Cassette, Interaction, Normalizer, RecordedOptions, Substitutions, TimedEvent,
 };
 use windlass_core::{AgentEvent, AgentHandle, SessionOptions};

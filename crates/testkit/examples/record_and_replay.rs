@@ -4,7 +4,7 @@
 
 use std::io::Write;
 
-use windlass_core::cassette::Substitutions;
+use windlass_cassette::Substitutions;
 use windlass_core::{AgentHandle, SessionOptions};
 use windlass_testkit::{MockAgent, RecordingAgent, ReplayAgent};
 

@@ -1,6 +1,6 @@
 //! The substitutions of the local machine.
 
-use windlass_core::cassette::{LocalPath, Substitutions};
+use windlass_cassette::{LocalPath, Substitutions};
 
 /// Returns the current directory as workspace, the user's home, the temporary directory and this
 /// program.

@@ -10,7 +10,7 @@ use serde_json::json;
 use windlass_core::registry::parse_config;
 use windlass_core::{
     AgentBackend, AgentEvent, AgentHandle, Capabilities, EventStream, Prompt, Result, SessionId,
-    SessionOptions, ready_events,
+    SessionOptions, event_stream,
 };
 
 /// Answers with the prompt in upper case.
@@ -49,13 +49,13 @@ impl AgentBackend for Shout {
         prompt: Prompt,
     ) -> BoxFuture<'a, Result<EventStream>> {
         let answer = format!("{}{}", prompt.text.to_uppercase(), self.mark);
-        async {
-            Ok(ready_events([
-                AgentEvent::Text(answer.clone()),
-                AgentEvent::result(answer),
-            ]))
-        }
-        .boxed()
+        let events = event_stream(|sink| async move {
+            for word in answer.split_inclusive(' ') {
+                sink.send(AgentEvent::Text(word.to_owned())).await;
+            }
+            sink.send(AgentEvent::result(answer)).await;
+        });
+        async { Ok(events) }.boxed()
     }
 }
 

@@ -8,9 +8,9 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use windlass_agents::composite::{Composite, CompositeKind, CompositeProfile, FallbackCause, Node};
 use windlass_core::registry::parse_config;
-use windlass_core::task::{Task, WorkerKind};
 use windlass_core::{AgentHandle, AgentRegistry, Error, Result, TurnLimits};
 use windlass_runner::AgentResolver;
+use windlass_tasks::{Task, WorkerKind};
 
 use crate::config::{self, AgentConfig, Config};
 

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
+#[path = "tidy/circles.rs"]
+mod circles;
 #[path = "tidy/tokens.rs"]
 mod tokens;
 
@@ -20,23 +22,30 @@ const REASONS: [&str; 2] = ["full: ", "needs "];
 /// ARCHITECTURE.md.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("windlass-core", &[]),
+    ("windlass-cassette", &["core"]),
+    ("windlass-tasks", &["core"]),
     ("windlass-sandbox", &["core"]),
     ("windlass-mcp", &["core", "sandbox"]),
     ("windlass-wire", &[]),
     ("windlass-agents", &["core", "sandbox", "mcp", "wire"]),
-    ("windlass-workspace", &["core", "sandbox"]),
+    ("windlass-workspace", &["core", "tasks", "sandbox"]),
     ("windlass-tools", &["core", "sandbox", "workspace"]),
-    ("windlass-index", &["core"]),
-    ("windlass-store", &["core"]),
-    ("windlass-runner", &["core"]),
-    ("windlass-scripted", &["core", "wire"]),
+    ("windlass-index", &["core", "tasks"]),
+    ("windlass-store", &["core", "tasks"]),
+    ("windlass-runner", &["core", "tasks"]),
+    ("windlass-scripted", &["core", "cassette", "wire"]),
     ("windlass-gateway", &["core", "wire", "agents"]),
-    ("windlass-server", &["core", "runner", "gateway"]),
-    ("windlass-testkit", &["core", "sandbox", "mcp", "scripted"]),
+    ("windlass-server", &["core", "tasks", "runner", "gateway"]),
+    (
+        "windlass-testkit",
+        &["core", "cassette", "sandbox", "mcp", "scripted"],
+    ),
     (
         "windlass",
         &[
             "core",
+            "cassette",
+            "tasks",
             "sandbox",
             "mcp",
             "wire",
@@ -52,6 +61,19 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "testkit",
         ],
     ),
+];
+
+/// The crates in which modules must not depend on each other in a circle.
+const WITHOUT_CIRCLES: &[&str] = &[
+    "cassette",
+    "core",
+    "index",
+    "mcp",
+    "runner",
+    "store",
+    "tasks",
+    "tools",
+    "workspace",
 ];
 
 /// Phrases that may not occur in sources and documentation, each with its replacement. Lower case; only whole words
@@ -202,7 +224,7 @@ fn crates_depend_in_one_direction() {
 }
 
 #[test]
-fn testkit_without_features_uses_core_alone() {
+fn testkit_without_features_uses_core_and_cassettes() {
     let metadata = MetadataCommand::new()
         .current_dir(root())
         .no_deps()
@@ -220,7 +242,27 @@ fn testkit_without_features_uses_core_alone() {
         .map(|dependency| dependency.name.as_str())
         .filter(|name| name.starts_with("windlass"))
         .collect();
-    assert_eq!(always, ["windlass-core"]);
+    assert_eq!(always, ["windlass-cassette", "windlass-core"]);
+}
+
+#[test]
+fn modules_have_no_circles() {
+    let sources = sources();
+    for krate in WITHOUT_CIRCLES {
+        let prefix = format!("crates/{krate}/src/");
+        let in_crate = |(name, text): &(String, String)| {
+            let file = name.strip_prefix(&prefix)?;
+            let is_test = file.contains("tests");
+            (!is_test).then(|| (file.to_owned(), tokens::parse(name, text)))
+        };
+        let files: Vec<_> = sources.iter().filter_map(in_crate).collect();
+        assert!(!files.is_empty(), "{krate} has no sources");
+        let circles = circles::find(&files);
+        assert!(
+            circles.is_empty(),
+            "{krate}: move what these modules share into another module: {circles:?}"
+        );
+    }
 }
 
 #[test]

@@ -15,9 +15,8 @@ use divan::Bencher;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use windlass_core::Timestamp;
-use windlass_core::task::{AttemptRef, Project};
-use windlass_core::workspace::Workspace;
 use windlass_sandbox::{Host, Mechanism, Sandbox, init};
+use windlass_tasks::{AttemptRef, Project, Workspace};
 use windlass_workspace::Clones;
 
 const FILES: [usize; 2] = [10, 2000];

@@ -5,7 +5,7 @@
 //! earlier attempt at the same task may be replaced; one with a later attempt, or with anything
 //! else, may not.
 
-use windlass_core::workspace::Commit;
+use windlass_tasks::Commit;
 
 use crate::clone::OpenClone;
 use crate::error::{Error, Result};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use windlass_core::task::{Proof, TestResult};
+use windlass_tasks::{Proof, TestResult};
 
 use crate::clone::{Clones, LockedDir, OpenClone};
 use crate::error::{Error, Result};

@@ -2,7 +2,8 @@
 
 use serde_json::json;
 use windlass_core::structured::{
-    StructuredCall, StructuredErrorKind, ValidationPolicy, schema_mode_for,
+    Round, StructuredCall, StructuredErrorKind, TurnFailure, TurnRunner, ValidationPolicy,
+    schema_mode_for,
 };
 use windlass_core::{
     AgentEvent, AgentHandle, Error, ErrorCode, PermissionPolicy, Plan, PlanEntry, PlanStatus,
@@ -101,7 +102,7 @@ impl CompositeTurn {
             schema: Some(Plan::schema()),
             schema_mode: schema_mode_for(SchemaSetting::Auto, agent.capabilities()),
         };
-        let mut call =
+        let call =
             StructuredCall::new(task, ValidationPolicy::default()).map_err(into_agent_error)?;
         let options = SessionOptions {
             cwd: self.session.options.cwd.clone(),
@@ -114,57 +115,63 @@ impl CompositeTurn {
             opened = agent.new_session(call.session_options(options)) => opened,
             () = self.stop.notified() => Err(Error::Cancelled),
         };
-        let mut session = opened?;
-        loop {
-            self.planner_turn(agent, &mut session, &mut call, trace)
-                .await?;
-            if let Some(answer) = call.finish_turn().map_err(into_agent_error)? {
-                self.add_usage(answer.usage.as_ref());
-                if let Some(usage) = answer.usage {
-                    trace.add_usage(usage);
-                }
-                return Plan::from_value(&answer.value)
-                    .map_err(|problem| Error::agent(ErrorCode::BackendError, problem));
-            }
+        let session = opened?;
+        let mut turns = PlannerTurns {
+            composite: self,
+            agent,
+            session,
+            trace,
+        };
+        let answer = call.run(&mut turns).await?.map_err(into_agent_error)?;
+        self.add_usage(answer.usage.as_ref());
+        if let Some(usage) = answer.usage {
+            trace.add_usage(usage);
         }
+        Plan::from_value(&answer.value)
+            .map_err(|problem| Error::agent(ErrorCode::BackendError, problem))
     }
+}
 
-    /// Runs one turn of the planner. Its tool calls and reasoning are sent to the caller. Its answer is not, because it
-    /// is not meant for the caller.
-    async fn planner_turn(
-        &mut self,
-        agent: &AgentHandle,
-        session: &mut SessionId,
-        call: &mut StructuredCall,
-        trace: &mut TurnTrace,
-    ) -> Result<()> {
-        let prompt = Prompt::from(call.prompt());
-        let mut events = agent.prompt(session, prompt).await?;
+/// Runs the turns of the planner. Its tool calls and reasoning are sent to the caller. Its answer is not, because it is
+/// not meant for the caller.
+struct PlannerTurns<'a> {
+    composite: &'a mut CompositeTurn,
+    agent: &'a AgentHandle,
+    session: SessionId,
+    trace: &'a mut TurnTrace,
+}
+
+impl TurnRunner for PlannerTurns<'_> {
+    type Stop = Error;
+
+    async fn run_turn(&mut self, round: &mut Round<'_>) -> Result<(), TurnFailure<Error>> {
+        let prompt = Prompt::from(round.prompt());
+        let mut events = self.agent.prompt(&self.session, prompt).await?;
         loop {
             let next = tokio::select! {
                 next = events.recv() => next,
-                () = self.stop.notified(), if !self.stopped => {
-                    self.stopped = true;
-                    let _ = agent.cancel(session).await;
+                () = self.composite.stop.notified(), if !self.composite.stopped => {
+                    self.composite.stopped = true;
+                    let _ = self.agent.cancel(&self.session).await;
                     continue;
                 }
             };
             let Some(event) = next else { break };
-            call.on_event(&event);
-            trace.on_event(&event);
+            round.on_event(&event);
+            self.trace.on_event(&event);
             match event {
                 AgentEvent::SessionChanged { new_session_id } => {
-                    *session = new_session_id.into();
+                    self.session = new_session_id.into();
                 }
                 AgentEvent::Thought(_)
                 | AgentEvent::ToolStart { .. }
                 | AgentEvent::ToolProgress { .. }
-                | AgentEvent::ToolEnd { .. } => self.send(event).await,
+                | AgentEvent::ToolEnd { .. } => self.composite.send(event).await,
                 _ => {}
             }
         }
-        if self.stopped {
-            Err(Error::Cancelled)
+        if self.composite.stopped {
+            Err(TurnFailure::Stopped(Error::Cancelled))
         } else {
             Ok(())
         }

@@ -1,14 +1,11 @@
 //! One turn of a composite: a stream that owns the turns of its nodes.
 
-use std::future::ready;
 use std::sync::Arc;
 
-use futures::StreamExt;
-use futures::stream;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::Notify;
 use windlass_core::{
-    AgentEvent, BackendEvent, Error, ErrorCode, EventReceiver, EventStream, Result, SessionId,
-    TurnDiagnostics, TurnTrace, Usage,
+    AgentEvent, BackendEvent, Error, ErrorCode, EventReceiver, EventSink, EventStream, Result,
+    SessionId, TurnDiagnostics, TurnTrace, Usage, event_stream,
 };
 
 use super::backend::{CompositeState, Node};
@@ -17,16 +14,13 @@ use super::hold_buffer::HoldBuffer;
 use super::session::CompositeSession;
 use super::{CompositeKind, FallbackCause};
 
-/// Capacity of the event channel; the turn waits when it is full.
-const EVENT_QUEUE: usize = 16;
-
 /// A running turn. It runs inside its own stream, so that dropping the stream ends it.
 pub(super) struct CompositeTurn {
     pub(super) shared: Arc<CompositeState>,
     pub(super) session: Arc<CompositeSession>,
     /// The prompt of the caller.
     pub(super) prompt: String,
-    out: mpsc::Sender<BackendEvent>,
+    out: EventSink,
     pub(super) stop: Arc<Notify>,
     /// `true` after the caller cancelled the turn.
     pub(super) stopped: bool,
@@ -78,21 +72,17 @@ impl CompositeTurn {
         session: Arc<CompositeSession>,
         prompt: String,
     ) -> EventStream {
-        let (sender, receiver) = mpsc::channel(EVENT_QUEUE);
-        let turn = Self {
-            stop: session.begin_turn(),
+        let stop = session.begin_turn();
+        let turn = |out| Self {
+            stop,
             shared,
             session,
             prompt,
-            out: sender,
+            out,
             stopped: false,
             usage: None,
         };
-        let work = stream::once(turn.run()).filter_map(|()| ready(None));
-        let events = stream::unfold(receiver, |mut receiver| async move {
-            receiver.recv().await.map(|event| (event, receiver))
-        });
-        Box::pin(stream::select(events, work))
+        event_stream(|out| turn(out).run())
     }
 
     async fn run(mut self) {
@@ -370,9 +360,9 @@ impl CompositeTurn {
         node.map_or("unknown", |node| node.name.as_str())
     }
 
-    /// Sends an event. Errors are ignored: if the receiver was dropped, the turn is about to be dropped too.
+    /// Sends an event to the caller.
     pub(super) async fn send(&self, event: impl Into<BackendEvent>) {
-        let _ = self.out.send(event.into()).await;
+        self.out.send(event).await;
     }
 
     async fn send_all(&self, events: Vec<BackendEvent>) {

@@ -6,12 +6,11 @@ use futures::StreamExt;
 use futures::stream;
 use serde_json::{Value, json};
 use windlass_core::limits::OUTPUT_BYTES;
-use windlass_core::{AgentEvent, Clock, Tool};
+use windlass_core::{AgentEvent, Clock, EventSink, Tool};
 use windlass_wire::{Part, ToolCall, ToolInputKind, ToolResult};
 
 use super::permission::PermissionCheck;
 use super::tool_set::{ToolSet, is_read_only};
-use super::turn::EventSink;
 
 /// The most read-only tools that run concurrently.
 const MAX_PARALLEL: usize = 8;

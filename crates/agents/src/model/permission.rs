@@ -4,13 +4,12 @@ use std::path::Path;
 
 use windlass_core::permission::{Approver, Decision, decide, rule_path};
 use windlass_core::{
-    AgentEvent, PermissionKind, PermissionOption, PermissionPolicy, PermissionRequest,
+    AgentEvent, EventSink, PermissionKind, PermissionOption, PermissionPolicy, PermissionRequest,
     PermissionRule, Tool,
 };
 
 use super::session::ModelSession;
 use super::tool_set::is_read_only;
-use super::turn::EventSink;
 
 const ALLOW_ONCE: &str = "allow_once";
 const ALLOW_ALWAYS: &str = "allow_always";

@@ -1,16 +1,14 @@
 //! One turn: the model answers, its calls are run, and it answers again, until it makes no more calls.
 
 use std::collections::HashSet;
-use std::future::ready;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
-use futures::stream;
 use serde_json::json;
-use tokio::sync::{Notify, mpsc};
-use windlass_core::{AgentEvent, BackendEvent, Error, ErrorCode, EventStream, Prompt};
+use tokio::sync::Notify;
+use windlass_core::{AgentEvent, Error, ErrorCode, EventSink, EventStream, Prompt, event_stream};
 use windlass_wire::{
     Message, ModelError, ModelEvent, ModelResponse, Part, ResponseBuilder, Role, StopReason,
     ToolResult,
@@ -23,23 +21,10 @@ use super::permission::PermissionCheck;
 use super::session::{HISTORY_BYTES, ModelSession, approx_size};
 use super::{failure, mode, request};
 
-/// Capacity of the event channel; the turn waits when it is full.
-const EVENT_QUEUE: usize = 16;
 /// The turn fails after this many unusable answers in a row.
 const MAX_UNUSABLE: u32 = 3;
 /// The result of a call that was interrupted, for the model.
 const STOPPED: &str = "cancelled by the user before it finished";
-
-/// The sender of a turn's events.
-#[derive(Debug, Clone)]
-pub(super) struct EventSink(mpsc::Sender<BackendEvent>);
-
-impl EventSink {
-    /// Sends an event. Errors are ignored: if the receiver was dropped, the turn is about to be dropped too.
-    pub(super) async fn send(&self, event: AgentEvent) {
-        let _ = self.0.send(event.into()).await;
-    }
-}
 
 /// A running turn. It runs inside its own stream, so that dropping the stream ends it.
 pub(super) struct ModelTurn {
@@ -77,14 +62,13 @@ impl ModelTurn {
         session: Arc<ModelSession>,
         prompt: Prompt,
     ) -> EventStream {
-        let (sender, receiver) = mpsc::channel(EVENT_QUEUE);
         let stop = session.begin_turn();
-        let turn = Self {
+        let turn = |out| Self {
             budget: TurnBudget::new(&shared.settings),
             started: shared.clock.elapsed(),
             shared,
             session,
-            out: EventSink(sender),
+            out,
             spend: TurnSpend::default(),
             new_messages: vec![Message::new(Role::User, vec![Part::text(prompt.text)])],
             pending: None,
@@ -92,11 +76,7 @@ impl ModelTurn {
             problem: None,
             unusable: 0,
         };
-        let work = stream::once(turn.run(stop)).filter_map(|()| ready(None));
-        let events = stream::unfold(receiver, |mut receiver| async move {
-            receiver.recv().await.map(|event| (event, receiver))
-        });
-        Box::pin(stream::select(events, work))
+        event_stream(|out| turn(out).run(stop))
     }
 
     async fn run(mut self, stop: Arc<Notify>) {

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use windlass_agents::cli;
+use windlass_cassette::Substitutions;
 use windlass_core::SessionOptions;
-use windlass_core::cassette::Substitutions;
 use windlass_scripted::{Script, ScriptedModel};
 
 use super::harness::{Harness, programs, turn};

@@ -7,6 +7,7 @@ mod sender;
 mod sequence;
 mod truncate;
 mod turn;
+mod turn_end;
 mod unwind;
 
 use std::any::Any;

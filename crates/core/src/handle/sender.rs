@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 
 use super::sequence::EventSequencer;
 use super::truncate;
-use super::turn::{TurnEnd, TurnTask};
+use super::turn_end::TurnEnd;
 use crate::{BackendEvent, Clock, Envelope, SessionId, TurnId};
 
 /// Normalizes, numbers, timestamps and counts events, then sends them.
@@ -23,12 +23,18 @@ pub(super) struct EventSender {
 }
 
 impl EventSender {
-    pub(super) fn new(turn: &TurnTask, sender: mpsc::Sender<Envelope>) -> Self {
+    pub(super) fn new(
+        clock: Arc<dyn Clock>,
+        session: SessionId,
+        turn: TurnId,
+        event_bytes: usize,
+        sender: mpsc::Sender<Envelope>,
+    ) -> Self {
         Self {
-            sequencer: EventSequencer::new(turn.limits.event_bytes),
-            clock: Arc::clone(&turn.clock),
-            session: turn.session.clone(),
-            turn: turn.id,
+            sequencer: EventSequencer::new(event_bytes),
+            clock,
+            session,
+            turn,
             seq: 0,
             bytes: 0,
             queue: VecDeque::new(),

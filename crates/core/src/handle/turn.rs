@@ -8,12 +8,10 @@ use futures::future::{self, BoxFuture, FutureExt};
 use tokio::sync::mpsc;
 
 use super::sender::EventSender;
+use super::turn_end::TurnEnd;
 use super::{TurnGuard, unwind};
 use crate::limits::TurnLimits;
-use crate::{
-    AgentBackend, AgentEvent, BackendEvent, Clock, Envelope, Error, ErrorCode, EventStream, Prompt,
-    SessionId, TurnId,
-};
+use crate::{AgentBackend, AgentEvent, Clock, Envelope, EventStream, Prompt, SessionId, TurnId};
 
 /// The state of a turn, owned by its task.
 pub(super) struct TurnTask {
@@ -26,30 +24,18 @@ pub(super) struct TurnTask {
     pub(super) running: TurnGuard,
 }
 
-/// Why a turn ended.
-pub(super) enum TurnEnd {
-    /// The backend sent a terminal event.
-    Terminal(Box<BackendEvent>),
-    /// The stream ended without a terminal event.
-    MissingTerminal,
-    /// The backend returned an error or panicked.
-    Failed(Error),
-    /// The caller cancelled the turn.
-    Cancelled,
-    /// A time limit was exceeded: what was waited for, and the limit.
-    TimedOut(&'static str, Duration),
-    /// The events exceeded the size limit.
-    OutputLimit,
-    /// The receiver was dropped.
-    ReceiverDropped,
-}
-
 impl TurnTask {
     pub(super) async fn run(mut self, mut prompt: Prompt, sender: mpsc::Sender<Envelope>) {
         if let Some(limit) = prompt.timeout.take() {
             self.limits.deadline = limit;
         }
-        let mut out = EventSender::new(&self, sender);
+        let mut out = EventSender::new(
+            Arc::clone(&self.clock),
+            self.session.clone(),
+            self.id,
+            self.limits.event_bytes,
+            sender,
+        );
         let mut stream = None;
         let mut end = self.pump(prompt, &mut stream, &mut out).await;
         if matches!(
@@ -64,7 +50,7 @@ impl TurnTask {
         // The agent's processes have ended and its session is free before the terminal event is sent.
         let _ = unwind::catch(|| drop(stream));
         drop(self.running);
-        out.close(terminal(end, self.name)).await;
+        out.close(end.into_terminal(self.name)).await;
         tracing::info!(events = out.sent_count(), "turn ended");
     }
 
@@ -179,26 +165,4 @@ impl TurnTask {
 
 fn is_result(event: &AgentEvent) -> bool {
     matches!(event, AgentEvent::Result { .. })
-}
-
-/// Returns the terminal event for the given end.
-fn terminal(end: TurnEnd, backend: &str) -> BackendEvent {
-    let error = match end {
-        TurnEnd::Terminal(event) => return *event,
-        TurnEnd::Failed(error) => error,
-        TurnEnd::Cancelled | TurnEnd::ReceiverDropped => Error::Cancelled,
-        TurnEnd::TimedOut(what, after) => Error::Timeout {
-            what: what.to_owned(),
-            after,
-        },
-        TurnEnd::MissingTerminal => Error::agent(
-            ErrorCode::BackendError,
-            format!("{backend} ended the turn without a terminal event"),
-        ),
-        TurnEnd::OutputLimit => Error::agent(
-            ErrorCode::OutputLimit,
-            format!("{backend} exceeded the output limit of a turn"),
-        ),
-    };
-    AgentEvent::from(error).into()
 }

@@ -1,5 +1,6 @@
 //! Permission requests of agents, and how they are answered: by a policy, by rules or by a person.
 
+mod policy;
 mod rule;
 
 use std::fmt;
@@ -9,9 +10,10 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
+pub use policy::PermissionPolicy;
 pub use rule::{PermissionRule, Permissions};
 
-use crate::{AgentEvent, PermissionKind, PermissionOption, PermissionPolicy, ToolKind};
+use crate::{AgentEvent, PermissionKind, PermissionOption, ToolKind};
 
 /// A request for permission that an agent sends before it acts.
 #[derive(Debug, Clone, Default, PartialEq)]

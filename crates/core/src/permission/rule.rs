@@ -7,8 +7,8 @@ use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::PermissionRequest;
-use crate::{PermissionPolicy, ToolKind};
+use super::{PermissionPolicy, PermissionRequest};
+use crate::ToolKind;
 
 /// A permission rule. A field that is not set matches everything.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,8 +8,9 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-pub use reference::{Export, ReferenceError};
+pub use reference::Export;
 
+pub use crate::lookup::{ReferenceError, UnknownName, closest};
 use crate::{AgentHandle, Error, Result};
 
 /// Creates an agent from its configuration.
@@ -85,52 +86,4 @@ pub fn parse_config<T: DeserializeOwned>(config: &Value) -> Result<T> {
         let key = error.path().to_string();
         Error::config(key, error.into_inner().to_string())
     })
-}
-
-/// An unknown name, with the known names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnknownName {
-    kind: &'static str,
-    name: String,
-    known: Vec<String>,
-}
-
-impl UnknownName {
-    /// Creates an error for an unknown name of the given kind.
-    pub fn new(kind: &'static str, name: &str, known: Vec<&str>) -> Self {
-        Self {
-            kind,
-            name: name.to_owned(),
-            known: known.into_iter().map(str::to_owned).collect(),
-        }
-    }
-
-    /// Returns the known name that was probably meant.
-    pub fn suggestion(&self) -> Option<&str> {
-        closest(&self.name, self.known.iter().map(String::as_str))
-    }
-}
-
-impl fmt::Display for UnknownName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "unknown {} {:?}", self.kind, self.name)?;
-        if let Some(suggestion) = self.suggestion() {
-            write!(f, ", did you mean {suggestion:?}?")?;
-        }
-        if self.known.is_empty() {
-            write!(f, " (none available)")
-        } else {
-            write!(f, " (available: {})", self.known.join(", "))
-        }
-    }
-}
-
-/// Returns the known name closest to a misspelled one, if any is similar.
-pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    known
-        .into_iter()
-        .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
-        .filter(|(similarity, _)| *similarity > 0.8)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, candidate)| candidate)
 }

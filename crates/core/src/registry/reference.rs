@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::{AgentRegistry, UnknownName};
+use super::AgentRegistry;
+use crate::lookup::{ReferenceError, UnknownName};
 use crate::{AgentBackend, AgentHandle, Result};
 
 /// What a module exports under one attribute.
@@ -39,48 +40,6 @@ impl fmt::Debug for Export {
             Self::Other(_) => "Other",
         })
     }
-}
-
-/// The error of a reference that cannot be resolved. Every message starts with the caller's label.
-#[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ReferenceError {
-    /// The text is not a reference.
-    #[error("{label}: {reference:?} is not a backend reference: write module:attr or module.attr")]
-    Form {
-        /// The setting that contains the reference.
-        label: String,
-        /// The text of the reference.
-        reference: String,
-    },
-    /// The module does not exist.
-    #[error("{label}: {unknown}")]
-    Module {
-        /// The setting that contains the reference.
-        label: String,
-        /// The requested module and the available ones.
-        unknown: UnknownName,
-    },
-    /// The module has no such attribute.
-    #[error("{label}: in module {module}, {unknown}")]
-    Attribute {
-        /// The setting that contains the reference.
-        label: String,
-        /// The existing module.
-        module: String,
-        /// The requested attribute and the available ones.
-        unknown: UnknownName,
-    },
-    /// The attribute is not a backend.
-    #[error("{label}: {reference} is {what}, not an agent backend")]
-    NotABackend {
-        /// The setting that contains the reference.
-        label: String,
-        /// The text of the reference.
-        reference: String,
-        /// What the attribute is instead.
-        what: String,
-    },
 }
 
 impl AgentRegistry {

@@ -1,7 +1,9 @@
 //! A structured call on an agent.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
+use super::driver::{Round, TurnFailure, TurnRunner};
 use super::{Error, StructuredAgentTask, StructuredAnswer, StructuredCall, ValidationPolicy};
 use crate::{AgentEvent, AgentHandle, Prompt, Result, SessionId, SessionOptions};
 
@@ -26,40 +28,46 @@ pub async fn call(
     task: StructuredAgentTask,
     options: CallOptions,
 ) -> Result<StructuredAnswer, Error> {
-    let mut call = StructuredCall::new(task, options.rules)?;
-    let mut session = match session {
+    let call = StructuredCall::new(task, options.rules)?;
+    let session = match session {
         Some(session) => session.clone(),
         None => {
             let started = handle.new_session(call.session_options(options.session));
             started.await.map_err(|error| call.error(error.into()))?
         }
     };
-    loop {
-        let turn = take_turn(handle, &mut session, &mut call, options.timeout);
-        turn.await.map_err(|error| call.error(error.into()))?;
-        if let Some(structured) = call.finish_turn()? {
-            return Ok(structured);
-        }
-    }
+    let mut turns = SessionTurns {
+        handle,
+        session,
+        timeout: options.timeout,
+    };
+    let Ok(result) = call.run(&mut turns).await;
+    result
 }
 
-/// Runs one turn to its end. Updates the session if the agent continues in another one.
-async fn take_turn(
-    handle: &AgentHandle,
-    session: &mut SessionId,
-    call: &mut StructuredCall,
+/// Runs the turns in one session.
+struct SessionTurns<'a> {
+    handle: &'a AgentHandle,
+    session: SessionId,
     timeout: Option<Duration>,
-) -> Result<()> {
-    let prompt = Prompt {
-        text: call.prompt().to_owned(),
-        timeout,
-    };
-    let mut turn = handle.prompt(session, prompt).await?;
-    while let Some(event) = turn.recv().await {
-        if let AgentEvent::SessionChanged { new_session_id } = &event {
-            *session = new_session_id.as_str().into();
+}
+
+impl TurnRunner for SessionTurns<'_> {
+    type Stop = Infallible;
+
+    /// Runs one turn to its end. Updates the session if the agent continues in another one.
+    async fn run_turn(&mut self, round: &mut Round<'_>) -> Result<(), TurnFailure<Infallible>> {
+        let prompt = Prompt {
+            text: round.prompt().to_owned(),
+            timeout: self.timeout,
+        };
+        let mut turn = self.handle.prompt(&self.session, prompt).await?;
+        while let Some(event) = turn.recv().await {
+            if let AgentEvent::SessionChanged { new_session_id } = &event {
+                self.session = new_session_id.as_str().into();
+            }
+            round.on_event(&event);
         }
-        call.on_event(&event);
+        Ok(())
     }
-    Ok(())
 }

@@ -32,6 +32,7 @@
 
 mod brackets;
 mod call;
+mod driver;
 mod error;
 mod extract;
 mod json;
@@ -47,6 +48,7 @@ mod tests;
 mod validate;
 
 pub use call::{CallOptions, call};
+pub use driver::{Round, TurnFailure, TurnRunner};
 pub use error::{Error, SchemaViolation, StructuredErrorKind};
 pub use mode::{ApiSpec, SchemaMode, SchemaSetting, resolve_schema_mode, schema_mode_for};
 pub use response::final_text;

@@ -43,10 +43,8 @@ pub struct StructuredAnswer {
 
 /// The state of one structured call.
 ///
-/// [`call`](super::call) drives it with a handle. A caller that needs the events of the turns drives it
-/// itself: send the [`prompt`](Self::prompt) to the agent, pass every event of the turn to
-/// [`on_event`](Self::on_event), then call [`finish_turn`](Self::finish_turn). Repeat while it returns
-/// `None`.
+/// [`call`](super::call) runs it in a session of a handle. A caller that needs the events of the turns
+/// implements [`TurnRunner`](super::TurnRunner) and passes it to [`run`](Self::run).
 #[derive(Debug)]
 pub struct StructuredCall {
     task: StructuredAgentTask,
@@ -88,18 +86,18 @@ impl StructuredCall {
     }
 
     /// Returns the next prompt for the agent.
-    pub fn prompt(&self) -> &str {
+    pub(super) fn prompt(&self) -> &str {
         &self.prompt
     }
 
     /// Processes an event of the turn.
-    pub fn on_event(&mut self, event: &AgentEvent) {
+    pub(super) fn on_event(&mut self, event: &AgentEvent) {
         self.collector.on_event(event);
     }
 
     /// Evaluates the finished turn. Returns `None` if the answer was rejected; the next prompt states the
     /// reason.
-    pub fn finish_turn(&mut self) -> Result<Option<StructuredAnswer>, Error> {
+    pub(super) fn finish_turn(&mut self) -> Result<Option<StructuredAnswer>, Error> {
         self.rounds += 1;
         let answer = std::mem::take(&mut self.collector).into_response();
         let answer = answer.map_err(|error| self.error(error.into()))?;
@@ -128,7 +126,7 @@ impl StructuredCall {
     }
 
     /// Creates an error with the given cause and the usage so far.
-    pub fn error(&self, fault: StructuredErrorKind) -> Error {
+    pub(super) fn error(&self, fault: StructuredErrorKind) -> Error {
         Error {
             task: self.task.name.clone(),
             fault: Box::new(fault),

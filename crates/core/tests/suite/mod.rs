@@ -6,4 +6,5 @@ mod local;
 mod registry;
 mod sequence;
 mod structured;
+mod structured_driver;
 mod structured_native;

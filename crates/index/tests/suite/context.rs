@@ -4,9 +4,8 @@ use std::path::Path;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use windlass_core::task::{Issue, Task};
-use windlass_core::workspace::ContextSource;
 use windlass_index::{CodebaseContext, HistorySource, NewHistory, PastCommit};
+use windlass_tasks::{ContextSource, Issue, Task};
 
 use super::Harness;
 

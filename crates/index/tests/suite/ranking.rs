@@ -3,8 +3,8 @@
 use expect_test::expect;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
-use windlass_core::workspace::TaskContext;
 use windlass_index::PastCommit;
+use windlass_tasks::TaskContext;
 
 use super::Harness;
 

@@ -3,6 +3,7 @@
 //! It is built with the official SDK and speaks over stdin and stdout. Any program that calls
 //! [`run_if_invoked`] first in `main` can run it, so an installed `windlass` includes it.
 
+mod process;
 mod run;
 mod service;
 
@@ -73,16 +74,8 @@ pub fn run_if_invoked() {
     let mut args = std::env::args_os().skip(1);
     if args.next().is_some_and(|arg| arg == DEMO_ARG) {
         let variant = args.next().as_deref().and_then(variant);
-        exit(variant.map_or(2, run::run))
+        process::exit(variant.map_or(2, run::run))
     }
-}
-
-#[expect(
-    clippy::exit,
-    reason = "one variant of the demo server exits during a call"
-)]
-fn exit(code: i32) -> ! {
-    std::process::exit(code)
 }
 
 fn variant(name: &OsStr) -> Option<Variant> {

@@ -6,6 +6,7 @@ use rmcp::ServiceExt;
 use rmcp::transport::io::stdio;
 
 use super::Variant;
+use super::process::write_stderr;
 use super::service::DemoServer;
 
 /// Non-protocol output at startup: text, a partial message, colors, and bytes that are not UTF-8.
@@ -63,8 +64,4 @@ fn print_noise() -> io::Result<()> {
         output.write_all(line)?;
     }
     output.flush()
-}
-
-pub(super) fn write_stderr(message: &str) -> io::Result<()> {
-    writeln!(io::stderr(), "{message}")
 }

@@ -14,7 +14,8 @@ use rmcp::{ErrorData, ServerHandler, tool, tool_router};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Variant, exit, run};
+use super::Variant;
+use super::process::{exit, write_stderr};
 
 /// The maximum output of `flood`.
 const FLOOD_BYTES: usize = 64 << 20;
@@ -151,7 +152,7 @@ impl ServerHandler for DemoServer {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         if self.variant == Variant::Dying {
-            let _ = run::write_stderr("this server exits in every call");
+            let _ = write_stderr("this server exits in every call");
             exit(3)
         }
         let call = ToolCallContext::new(self, request, context);

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use windlass_core::permission::SessionApprover;
-use windlass_core::task::{AttemptRef, NewApproval, RecordId};
-use windlass_core::{Approver, Clock, PermissionRequest, TaskStore};
+use windlass_core::{Approver, Clock, PermissionRequest};
+use windlass_tasks::{Approvals, AttemptRef, NewApproval, RecordId};
 
 use super::retry_transient;
 use crate::Runner;
@@ -17,7 +17,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Requests approval through the store for one attempt.
 #[derive(Debug)]
 struct StoreApprover {
-    store: Arc<dyn TaskStore>,
+    store: Arc<dyn Approvals>,
     clock: Arc<dyn Clock>,
     at: AttemptRef,
     /// Display name of the requesting agent.
@@ -32,7 +32,7 @@ pub(super) fn approver(runner: &Runner, at: AttemptRef, agent: &str) -> SessionA
         return runner.settings.approver.clone();
     }
     SessionApprover(Some(Arc::new(StoreApprover {
-        store: Arc::clone(&runner.store),
+        store: runner.store.clone(),
         clock: Arc::clone(&runner.clock),
         at,
         agent: agent.to_owned(),
@@ -71,7 +71,7 @@ impl Approver for StoreApprover {
 /// An undecided permission request. It is withdrawn on drop: the turn has ended, so a decision would have no
 /// effect.
 struct PendingApproval {
-    store: Arc<dyn TaskStore>,
+    store: Arc<dyn Approvals>,
     id: RecordId,
     decided: bool,
 }

@@ -1,8 +1,9 @@
 //! Runs the tests, and corrects failures in rounds.
 
 use serde_json::json;
-use windlass_core::task::{Broadcast, Correction, TestResult, TestStatus};
-use windlass_core::workspace::{Change, TestPlan, WorkingCopy};
+use windlass_tasks::{
+    Broadcast, Change, Correction, TestPlan, TestResult, TestStatus, WorkingCopy,
+};
 
 use super::edit::{Edit, Editor};
 use super::{AttemptContext, AttemptError, AttemptResult, prompts, retry_transient};

@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 use windlass_core::structured::ValidationPolicy;
-use windlass_core::workspace::{FileChange, WorkingCopy};
 use windlass_core::{AgentHandle, ErrorCode, SessionOptions};
+use windlass_tasks::{FileChange, WorkingCopy};
 
 use super::approve::approver;
 use super::prompts::{self, FileExcerpt, PromptContext};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use windlass_core::task::{AttemptRef, LeaseStatus, StoreError};
+use windlass_tasks::{AttemptRef, LeaseStatus, StoreError};
 
 use crate::Runner;
 

@@ -3,7 +3,7 @@
 //! No event is lost: if the store is slow, the queue fills and the work waits.
 
 use tokio::sync::{mpsc, oneshot};
-use windlass_core::task::{AttemptRef, Broadcast};
+use windlass_tasks::{AttemptRef, Broadcast};
 
 use super::{AttemptError, retry_transient};
 use crate::Runner;

@@ -24,8 +24,9 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use windlass_core::Retry;
-use windlass_core::task::{AttemptRef, Broadcast, Outcome, Project, StoreError, Task, TestResult};
-use windlass_core::workspace::WorkingCopy;
+use windlass_tasks::{
+    AttemptRef, Broadcast, Outcome, Project, StoreError, Task, TestResult, WorkingCopy,
+};
 
 pub(crate) use prompts::PromptContext;
 pub use publish::branch_name;

@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-use windlass_core::task::{Blocker, TestResult, TestStatus, WorkerKind};
-use windlass_core::workspace::{Change, TaskContext};
+use windlass_tasks::{Blocker, Change, TaskContext, TestResult, TestStatus, WorkerKind};
 
 use crate::template::{render, truncate_end, truncate_middle};
 

@@ -4,10 +4,7 @@ use std::sync::atomic::Ordering;
 
 use serde::{Deserialize, Serialize};
 use windlass_core::escape_control;
-use windlass_core::task::{
-    AttemptNumber, Broadcast, EventFilter, Outcome, Proof, TaskId, TaskStatus, TestResult,
-};
-use windlass_core::workspace::{Commit, WorkingCopy};
+use windlass_tasks::{AttemptNumber, Commit, Outcome, Proof, TaskId, TestResult, WorkingCopy};
 
 use super::correct::VerifiedChange;
 use super::retry::backoff;
@@ -60,48 +57,10 @@ pub(super) async fn recover(
     if branch_commit(attempt).await?.as_ref() != Some(&intent.commit) {
         return Ok(Err(Some(intent)));
     }
-    if was_completed_since(attempt, intent.attempt).await? {
-        return Ok(Err(None));
-    }
     attempt
         .report_activity("recovery", "an earlier attempt had published its change")
         .await;
     Ok(Ok(intent.into_finished(task)))
-}
-
-/// Returns `true` if the task was completed after this attempt had started. Then the published change is
-/// already known, and a user wants the task done again. The event log shows it, because each attempt starts
-/// with one event.
-async fn was_completed_since(
-    attempt: &AttemptContext<'_>,
-    number: AttemptNumber,
-) -> AttemptResult<bool> {
-    let runner = attempt.runner;
-    let mut filter = EventFilter {
-        task_id: Some(attempt.at.task),
-        ..EventFilter::default()
-    };
-    let mut started = 0;
-    loop {
-        let page = retry_transient(&*runner.clock, || runner.store.events(filter.clone())).await?;
-        let Some(last) = page.last() else {
-            return Ok(false);
-        };
-        filter.after = last.seq;
-        for event in page {
-            match event.message {
-                Broadcast::TaskStatus {
-                    status: TaskStatus::InProgress,
-                    ..
-                } => started += 1,
-                Broadcast::TaskStatus {
-                    status: TaskStatus::Completed,
-                    ..
-                } if started >= number => return Ok(true),
-                _ => {}
-            }
-        }
-    }
 }
 
 /// Commits the change, records the intent and publishes.

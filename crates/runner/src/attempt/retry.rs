@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use windlass_core::Clock;
-use windlass_core::task::{StoreError, StoreFuture, StoreResult};
+use windlass_tasks::{StoreError, StoreFuture, StoreResult};
 
 /// Maximum number of attempts per operation.
 const MAX_ATTEMPTS: u32 = 6;

@@ -1,7 +1,6 @@
 //! The seven steps of a task, in order.
 
-use windlass_core::task::Issue;
-use windlass_core::workspace::{TaskContext, TestPlan, WorkingCopy};
+use windlass_tasks::{Issue, TaskContext, TestPlan, WorkingCopy};
 
 use super::correct::edit_until_passing;
 use super::edit::Editor;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::{self, BoxFuture};
 use parking_lot::Mutex;
-use windlass_core::task::{Broadcast, Outcome, Release, StoreError, TaskStatus};
 use windlass_core::{ErrorCode, TraceError};
+use windlass_tasks::{Broadcast, Outcome, Release, StoreError, TaskStatus};
 
 use super::budget::BudgetTracker;
 use super::lease::{Lease, LeaseLoss};
@@ -211,7 +211,7 @@ impl AttemptContext<'_> {
     async fn retry_while_leased<'s, T>(
         &self,
         lease: &Lease<'_>,
-        operation: impl Fn() -> windlass_core::task::StoreFuture<'s, T>,
+        operation: impl Fn() -> windlass_tasks::StoreFuture<'s, T>,
     ) -> Result<T, StoreError> {
         let clock = &self.runner.clock;
         let mut retries = 0;
@@ -317,6 +317,6 @@ fn matches_outcome(status: TaskStatus, outcome: &Outcome) -> bool {
 }
 
 /// Returns the id of an attempt's trace.
-pub fn trace_id(at: windlass_core::task::AttemptRef) -> String {
+pub fn trace_id(at: windlass_tasks::AttemptRef) -> String {
     format!("task-{}-attempt-{}", at.task, at.number)
 }

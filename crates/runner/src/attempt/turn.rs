@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use windlass_core::structured::{
-    self, StructuredAnswer, StructuredCall, ValidationPolicy, schema_mode_for,
+    self, Round, StructuredAnswer, StructuredCall, TurnFailure, TurnRunner, ValidationPolicy,
+    schema_mode_for,
 };
 use windlass_core::{
     AgentEvent, AgentHandle, Clock, Envelope, Error, ErrorCode, Prompt, SchemaSetting, SessionId,
     SessionOptions, StructuredAgentTask, TurnTrace, Usage,
 };
+use windlass_tasks::Broadcast;
 
 use super::{AttemptContext, AttemptError, AttemptResult};
-use windlass_core::task::Broadcast;
 
 /// Observes the turns of a conversation, and may reject a turn.
 pub(crate) trait TurnObserver: Send {
@@ -174,39 +175,54 @@ impl Conversation {
         timeout: Option<Duration>,
         observer: &mut impl TurnObserver,
     ) -> AttemptResult<Result<StructuredAnswer, StructuredCallError>> {
-        let mut answer = String::new();
-        let failed = |error: structured::Error, answer: &str| StructuredCallError {
-            error,
-            answer: answer.to_owned(),
-        };
-        let mut dialog = match StructuredCall::new(task, rules) {
-            Ok(dialog) => dialog,
-            Err(error) => return Ok(Err(failed(error, ""))),
-        };
-        let options = dialog.session_options(self.options.clone());
-        let mut own = Self::new(self.agent.clone(), options).with_name(self.name.clone());
-        loop {
-            let prompt = dialog.prompt().to_owned();
-            let mut on_event = |event: &AgentEvent| dialog.on_event(event);
-            let turn = own
-                .turn_with(&prompt, timeout, observer, &mut on_event)
-                .await?;
-            match turn {
-                Ok(output) => answer = output.text,
-                Err(error) if error.orphaned || !matches!(error.code, ErrorCode::Cancelled) => {
-                    let error = Error::agent(error.code, error.message);
-                    return Ok(Err(failed(dialog.error(error.into()), &answer)));
-                }
-                Err(_) => {
-                    let error = dialog.error(Error::Cancelled.into());
-                    return Ok(Err(failed(error, &answer)));
-                }
+        let call = match StructuredCall::new(task, rules) {
+            Ok(call) => call,
+            Err(error) => {
+                let answer = String::new();
+                return Ok(Err(StructuredCallError { error, answer }));
             }
-            match dialog.finish_turn() {
-                Ok(Some(structured)) => return Ok(Ok(structured)),
-                Ok(None) => {}
-                Err(error) => return Ok(Err(failed(error, &answer))),
+        };
+        let options = call.session_options(self.options.clone());
+        let mut turns = ObservedTurns {
+            conversation: Self::new(self.agent.clone(), options).with_name(self.name.clone()),
+            timeout,
+            observer,
+            answer: String::new(),
+        };
+        let result = call.run(&mut turns).await?;
+        let answer = turns.answer;
+        Ok(result.map_err(|error| StructuredCallError { error, answer }))
+    }
+}
+
+/// Runs the turns of a structured call in its own conversation.
+struct ObservedTurns<'a, O> {
+    conversation: Conversation,
+    timeout: Option<Duration>,
+    observer: &'a mut O,
+    /// The agent's last answer.
+    answer: String,
+}
+
+impl<O: TurnObserver> TurnRunner for ObservedTurns<'_, O> {
+    type Stop = AttemptError;
+
+    async fn run_turn(&mut self, round: &mut Round<'_>) -> Result<(), TurnFailure<AttemptError>> {
+        let prompt = round.prompt().to_owned();
+        let mut on_event = |event: &AgentEvent| round.on_event(event);
+        let turn = self
+            .conversation
+            .turn_with(&prompt, self.timeout, self.observer, &mut on_event)
+            .await;
+        match turn.map_err(TurnFailure::Stopped)? {
+            Ok(output) => {
+                self.answer = output.text;
+                Ok(())
             }
+            Err(error) if error.code == ErrorCode::Cancelled && !error.orphaned => {
+                Err(Error::Cancelled.into())
+            }
+            Err(error) => Err(Error::agent(error.code, error.message).into()),
         }
     }
 }

@@ -1,8 +1,7 @@
 //! One attempt at one task, where only the agent may fail.
 
-use windlass_core::task::{Broadcast, TaskStatus, TestStatus};
-use windlass_core::workspace::TestPlan;
 use windlass_runner::{ResultStatus, RunnerSettings, StopSignals, branch_name, trace_id};
+use windlass_tasks::{Blockers, Broadcast, TaskStatus, TestPlan, TestStatus};
 
 use super::sim::agent::Action;
 use super::sim::harness::Harness;
@@ -67,7 +66,7 @@ async fn failing_test_is_corrected_and_change_is_proved() {
         ]
     );
     let trace = &harness.store.memory().traces
-        [&trace_id(windlass_core::task::AttemptRef { task: 1, number: 1 })]
+        [&trace_id(windlass_tasks::AttemptRef { task: 1, number: 1 })]
         .1;
     let steps: Vec<&str> = trace
         .children
@@ -200,7 +199,6 @@ async fn failing_tests_after_last_round_block_with_question() {
 
 #[tokio::test(start_paused = true)]
 async fn answer_is_in_next_prompt() {
-    use windlass_core::TaskStore;
     let harness = Harness::with_actions(&[
         Action::Write("bad"),
         Action::Write("bad"),

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use windlass_core::Clock;
-use windlass_core::task::{Broadcast, TaskStatus};
 use windlass_runner::{Bus, LISTENER_TIMEOUT};
+use windlass_tasks::{Broadcast, TaskStatus};
 
 use super::sim::clock::SimClock;
 

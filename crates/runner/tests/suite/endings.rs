@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use windlass_core::task::{Broadcast, TaskStatus};
-use windlass_core::{PermissionPolicy, TaskStore};
+use windlass_core::PermissionPolicy;
 use windlass_runner::{Budget, ResultStatus, RunnerSettings, StopSignals};
+use windlass_tasks::{Approvals, Broadcast, TaskQueue, TaskStatus};
 
 use super::sim::agent::Action;
 use super::sim::harness::Harness;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
-use windlass_core::task::{Dependency, TaskStatus, WorkerKind};
 use windlass_runner::{
     AgentPoolManager, GoalParent, LeadAgent, PlanError, PlanOptions, RunnerSettings,
 };
+use windlass_tasks::{Dependency, TaskStatus, WorkerKind};
 
 use super::sim::agent::{Action, Script, SimAgent};
 use super::sim::faults::Rates;

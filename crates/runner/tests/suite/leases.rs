@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
-use windlass_core::task::{NewTask, TaskStatus};
-use windlass_core::{Clock, TaskStore};
+use windlass_core::Clock;
 use windlass_runner::{ResultStatus, RunnerSettings, StopSignals, Worker};
+use windlass_tasks::{NewTask, TaskQueue, TaskStatus};
 
 use super::sim::agent::Action;
 use super::sim::check;

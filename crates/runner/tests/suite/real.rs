@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::future::BoxFuture;
 use tempfile::TempDir;
-use windlass_core::task::{NewProject, NewTask, TaskStatus, WorkerKind};
 use windlass_core::{
     AgentBackend, AgentEvent, AgentHandle, Capabilities, EventStream, Prompt, Result, SessionId,
     SessionOptions, SystemClock, ready_events,
 };
 use windlass_runner::{Bus, ResultStatus, Runner, RunnerSettings, Worker, branch_name, trace_id};
 use windlass_sandbox::{Host, Sandbox};
+use windlass_tasks::{NewProject, NewTask, TaskStatus, WorkerKind};
 use windlass_workspace::{Clones, TestRunner, TestSettings};
 
 use super::sim::repo::SimContext;
@@ -167,7 +167,7 @@ async fn failing_test_to_proof_with_real_clone_tests_and_store() {
     let proof = store.proof(task).await.unwrap().unwrap();
     let verification = clones.verify(&root, &proof, &tests).await.unwrap();
     assert!(verification.is_valid(), "{verification:?}");
-    let at = windlass_core::task::AttemptRef { task, number: 1 };
+    let at = windlass_tasks::AttemptRef { task, number: 1 };
     let trace = store.trace(trace_id(at)).await.unwrap();
     assert_eq!(trace.children.last().unwrap().name, "publish");
 }

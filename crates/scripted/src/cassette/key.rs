@@ -1,6 +1,6 @@
 //! Matching of requests with recorded ones.
 
-use windlass_core::cassette::{Exchange, Normalizer, Substitutions, strip_placeholder_numbers};
+use windlass_cassette::{Exchange, Normalizer, Substitutions, strip_placeholder_numbers};
 use windlass_wire::{Dialect, ModelRequest, Route};
 
 use crate::intent::OfferedTools;

@@ -1,7 +1,7 @@
 //! Responses from a cassette.
 
 use parking_lot::Mutex;
-use windlass_core::cassette::{Cassette, Exchange};
+use windlass_cassette::{Cassette, Exchange};
 
 use super::key::RequestKey;
 

@@ -15,10 +15,10 @@ use bytes::Bytes;
 use futures::Stream;
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
-use windlass_core::Clock;
-use windlass_core::cassette::{
+use windlass_cassette::{
     Cassette, CassetteError, Chunk, Entry, Exchange, FILE_BYTES, Normalizer, Substitutions,
 };
+use windlass_core::Clock;
 use windlass_wire::Route;
 
 use crate::limits::BODY_BYTES;

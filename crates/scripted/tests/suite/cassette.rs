@@ -1,6 +1,6 @@
 //! Model exchanges, recorded and replayed.
 
-use windlass_core::cassette::{Cassette, Normalizer, Substitutions, strip_placeholder_numbers};
+use windlass_cassette::{Cassette, Normalizer, Substitutions, strip_placeholder_numbers};
 use windlass_scripted::{RunningModel, ScriptedModel};
 use windlass_wire::Dialect;
 

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use serde::Deserialize;
-use windlass_core::task::Approval;
+use windlass_tasks::Approval;
 
 use super::extract::{JsonBody, PathId, QueryParams};
 use crate::error::{ApiError, JsonResponse};

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use serde::Deserialize;
-use windlass_core::task::{Blocker, ProjectId, Task};
+use windlass_tasks::{Blocker, ProjectId, Task};
 
 use super::extract::{JsonBody, PathId, QueryParams};
 use crate::error::{ApiError, JsonResponse};

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
-use windlass_core::task::{EventFilter, LoggedEvent, ProjectId, TaskId};
+use windlass_tasks::{EventFilter, LoggedEvent, ProjectId, TaskId};
 
 use super::extract::{PathId, QueryParams};
 use crate::error::{ApiError, JsonResponse};

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use windlass_core::task::{Attempt, Blocker, Correction, TestResult};
+use windlass_tasks::{Attempt, Blocker, Correction, TestResult};
 
 use super::extract::PathId;
 use crate::error::{ApiError, JsonResponse};

@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
-use windlass_core::task::{
+use windlass_tasks::{
     Dependency, MAX_ATTEMPTS, NewTask, ProjectId, Task, TaskFilter, TaskId, TaskStatus, WorkerKind,
 };
 

@@ -2,8 +2,8 @@
 
 use axum::extract::{Path, State};
 use serde::{Deserialize, Serialize};
-use windlass_core::task::TaskId;
 use windlass_core::{Timestamp, TraceError, TraceNode};
+use windlass_tasks::TaskId;
 
 use super::extract::{PathId, QueryParams};
 use crate::error::{ApiError, JsonResponse};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use axum::extract::State;
 use serde::Serialize;
-use windlass_core::task::{Task, TaskFilter};
 use windlass_core::{Timestamp, Usage};
+use windlass_tasks::{Task, TaskFilter};
 
 use crate::error::{ApiError, JsonResponse};
 use crate::state::AppState;

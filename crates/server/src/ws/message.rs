@@ -2,7 +2,7 @@
 
 use axum::extract::ws::{Message, Utf8Bytes};
 use serde::{Deserialize, Serialize};
-use windlass_core::task::{EventFilter, ProjectId, TaskId};
+use windlass_tasks::{EventFilter, ProjectId, TaskId};
 
 /// The subscription in the query of the WebSocket's URL.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]

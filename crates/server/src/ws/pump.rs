@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use windlass_core::task::{EventFilter, StoreResult};
+use windlass_tasks::{EventFilter, StoreResult};
 
 use crate::state::AppState;
 

@@ -7,7 +7,7 @@ use axum::extract::ws::Utf8Bytes;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 use windlass_core::escape_json;
-use windlass_core::task::{LoggedEvent, ProjectId, TaskId};
+use windlass_tasks::{LoggedEvent, ProjectId, TaskId};
 
 use super::message::Subscription;
 use crate::limits::ServerLimits;
@@ -171,7 +171,7 @@ impl Ring {
 #[cfg(test)]
 mod tests {
     use windlass_core::Timestamp;
-    use windlass_core::task::Broadcast;
+    use windlass_tasks::Broadcast;
 
     use super::*;
 

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures::{FutureExt, SinkExt};
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval};
-use windlass_core::task::StoreError;
+use windlass_tasks::StoreError;
 
 use super::message::{ClientMessage, ServerNotice, Subscription};
 use super::ring::{EncodedEvent, RingRead, RingStatus};

@@ -1,7 +1,7 @@
 //! Errors of the store, and a handler that panics.
 
 use serde_json::json;
-use windlass_core::task::StoreError;
+use windlass_tasks::StoreError;
 
 use super::harness::Harness;
 use super::store::Fault;

@@ -4,8 +4,11 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use windlass_core::task::{AttemptRef, Broadcast, Claim, NewApproval, Outcome};
-use windlass_core::{TaskStore, Usage};
+use windlass_core::Usage;
+use windlass_tasks::{
+    Approvals, AttemptRecords, AttemptRef, Broadcast, Claim, EventLog, Leases, NewApproval,
+    Outcome, Traces,
+};
 
 use super::harness::Harness;
 

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use windlass_core::task::{Broadcast, NewProject, NewTask, Project, Task};
-use windlass_core::{ExposeSecret, SecretString, TaskStore};
+use windlass_core::{ExposeSecret, SecretString};
 use windlass_server::{
     AgentCard, HostOps, HostOpsError, RunningServer, Server, ServerLimits, Token,
+};
+use windlass_tasks::{
+    Broadcast, NewProject, NewTask, Project, Projects, Task, TaskQueue, TaskStore,
 };
 
 use super::client::{Request, Response, raw};

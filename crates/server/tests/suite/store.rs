@@ -3,13 +3,14 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use windlass_core::task::{
-    Approval, Attempt, AttemptRef, Blocker, Broadcast, Claim, Claimed, Correction, Enqueued,
-    EventFilter, Issue, IssueId, LeaseStatus, LoggedEvent, NewApproval, NewIssue, NewProject,
-    NewTask, Outcome, Project, ProjectId, Proof, RecordId, Release, StoreError, StoreFuture, Task,
-    TaskFilter, TaskId, TestResult,
+use windlass_core::{TraceNode, Usage};
+use windlass_tasks::{
+    Approval, Approvals, Attempt, AttemptRecords, AttemptRef, Blocker, Blockers, Broadcast, Claim,
+    Claimed, Correction, Enqueued, EventFilter, EventLog, Issue, IssueId, LeaseStatus, Leases,
+    LoggedEvent, NewApproval, NewIssue, NewProject, NewTask, Outcome, Project, ProjectId, Projects,
+    Proof, RecordId, Release, StoreError, StoreFuture, Task, TaskFilter, TaskId, TaskQueue,
+    TaskStore, TestResult, Traces,
 };
-use windlass_core::{TaskStore, TraceNode, Usage};
 
 /// The kind of failure.
 #[derive(Debug, Clone)]
@@ -40,8 +41,8 @@ impl FaultyStore {
 }
 
 macro_rules! forward {
-    ($($name:ident($($arg:ident: $kind:ty),*) -> $out:ty;)*) => {
-        impl TaskStore for FaultyStore {
+    ($($part:ident { $($name:ident($($arg:ident: $kind:ty),*) -> $out:ty;)* })*) => {
+        $(impl $part for FaultyStore {
             $(fn $name(&self, $($arg: $kind),*) -> StoreFuture<'_, $out> {
                 let fault = self.fault.lock().unwrap().clone();
                 match fault {
@@ -50,46 +51,62 @@ macro_rules! forward {
                     Some(Fault::Panic) => panic!("at /home/me/secret"),
                 }
             })*
-        }
+        })*
     };
 }
 
 forward! {
-    add_project(project: NewProject) -> Project;
-    project(id: ProjectId) -> Project;
-    projects() -> Vec<Project>;
-    add_issue(issue: NewIssue) -> Issue;
-    issue(id: IssueId) -> Issue;
-    enqueue(tasks: Vec<NewTask>) -> Vec<Enqueued>;
-    add_dependency(task: TaskId, on: TaskId) -> ();
-    task(id: TaskId) -> Task;
-    tasks(filter: TaskFilter) -> Vec<Task>;
-    cancel(id: TaskId) -> Task;
-    retry(id: TaskId) -> Task;
-    claim(claim: Claim) -> Option<Claimed>;
-    heartbeat(attempt: AttemptRef, lease: Duration) -> LeaseStatus;
-    release(attempt: AttemptRef, release: Release) -> ();
-    reclaim_expired() -> Vec<Task>;
-    record_intent(attempt: AttemptRef, commit: String) -> ();
-    pending_intent(task: TaskId) -> Option<String>;
-    finish(attempt: AttemptRef, outcome: Outcome, usage: Usage) -> Task;
-    attempts(task: TaskId) -> Vec<Attempt>;
-    record_test(attempt: AttemptRef, result: TestResult) -> RecordId;
-    test_results(task: TaskId) -> Vec<(u32, TestResult)>;
-    record_correction(attempt: AttemptRef, round: Correction) -> RecordId;
-    corrections(task: TaskId) -> Vec<(u32, Correction)>;
-    proof(task: TaskId) -> Option<Proof>;
-    append_events(attempt: Option<AttemptRef>, messages: Vec<Broadcast>) -> u64;
-    events(filter: EventFilter) -> Vec<LoggedEvent>;
-    wait_for_events(after: u64, timeout: Duration) -> u64;
-    blockers(project: Option<ProjectId>, open: bool) -> Vec<Blocker>;
-    task_blockers(task: TaskId) -> Vec<Blocker>;
-    answer_blocker(blocker: RecordId, text: String) -> Task;
-    request_approval(approval: NewApproval) -> Approval;
-    approval(id: RecordId) -> Approval;
-    approvals(open: bool) -> Vec<Approval>;
-    decide_approval(id: RecordId, option: Option<String>) -> Approval;
-    put_trace(id: String, task: Option<TaskId>, root: TraceNode) -> ();
-    trace(id: String) -> TraceNode;
-    traces(task: Option<TaskId>, limit: u32) -> Vec<String>;
+    Projects {
+        add_project(project: NewProject) -> Project;
+        project(id: ProjectId) -> Project;
+        projects() -> Vec<Project>;
+        add_issue(issue: NewIssue) -> Issue;
+        issue(id: IssueId) -> Issue;
+    }
+    TaskQueue {
+        enqueue(tasks: Vec<NewTask>) -> Vec<Enqueued>;
+        add_dependency(task: TaskId, on: TaskId) -> ();
+        task(id: TaskId) -> Task;
+        tasks(filter: TaskFilter) -> Vec<Task>;
+        cancel(id: TaskId) -> Task;
+        retry(id: TaskId) -> Task;
+    }
+    Leases {
+        claim(claim: Claim) -> Option<Claimed>;
+        heartbeat(attempt: AttemptRef, lease: Duration) -> LeaseStatus;
+        release(attempt: AttemptRef, release: Release) -> ();
+        reclaim_expired() -> Vec<Task>;
+        record_intent(attempt: AttemptRef, commit: String) -> ();
+        pending_intent(task: TaskId) -> Option<String>;
+        finish(attempt: AttemptRef, outcome: Outcome, usage: Usage) -> Task;
+    }
+    AttemptRecords {
+        attempts(task: TaskId) -> Vec<Attempt>;
+        record_test(attempt: AttemptRef, result: TestResult) -> RecordId;
+        test_results(task: TaskId) -> Vec<(u32, TestResult)>;
+        record_correction(attempt: AttemptRef, round: Correction) -> RecordId;
+        corrections(task: TaskId) -> Vec<(u32, Correction)>;
+        proof(task: TaskId) -> Option<Proof>;
+    }
+    EventLog {
+        append_events(attempt: Option<AttemptRef>, messages: Vec<Broadcast>) -> u64;
+        events(filter: EventFilter) -> Vec<LoggedEvent>;
+        wait_for_events(after: u64, timeout: Duration) -> u64;
+    }
+    Blockers {
+        blockers(project: Option<ProjectId>, open: bool) -> Vec<Blocker>;
+        task_blockers(task: TaskId) -> Vec<Blocker>;
+        answer_blocker(blocker: RecordId, text: String) -> Task;
+    }
+    Approvals {
+        request_approval(approval: NewApproval) -> Approval;
+        approval(id: RecordId) -> Approval;
+        approvals(open: bool) -> Vec<Approval>;
+        decide_approval(id: RecordId, option: Option<String>) -> Approval;
+    }
+    Traces {
+        put_trace(id: String, task: Option<TaskId>, root: TraceNode) -> ();
+        trace(id: String) -> TraceNode;
+        traces(task: Option<TaskId>, limit: u32) -> Vec<String>;
+    }
 }

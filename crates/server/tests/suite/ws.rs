@@ -9,9 +9,8 @@ use tokio::net::TcpStream;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
-use windlass_core::TaskStore;
-use windlass_core::task::StoreError;
 use windlass_server::ServerLimits;
+use windlass_tasks::{StoreError, TaskQueue};
 
 use super::client::raw;
 use super::harness::{Harness, serve};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use windlass_core::task::{NewTask, TaskFilter, TaskStatus};
+use windlass_tasks::{NewTask, TaskFilter, TaskStatus};
 
 use super::{
     CaseFailure, CaseResult, StoreUnderTest, add, any, check, claimed, completed, finish, project,

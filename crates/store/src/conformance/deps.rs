@@ -1,8 +1,6 @@
 //! Tasks that depend on each other.
 
-use windlass_core::task::{
-    Claim, Claimed, Dependency, NewTask, StoreError, Task, TaskId, TaskStatus,
-};
+use windlass_tasks::{Claim, Claimed, Dependency, NewTask, StoreError, Task, TaskId, TaskStatus};
 
 use super::{
     CaseFailure, CaseResult, StoreUnderTest, add, any, check, claimed, completed, fail_case,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use windlass_core::Usage;
-use windlass_core::task::{
+use windlass_tasks::{
     Broadcast, Dependency, EventFilter, LoggedEvent, NewTask, Outcome, Release, StoreError, TaskId,
     TaskStatus, TaskStore,
 };

@@ -1,7 +1,7 @@
 //! The lifecycle of a task with one worker.
 
 use windlass_core::Usage;
-use windlass_core::task::{
+use windlass_tasks::{
     Claim, Dependency, NewIssue, NewTask, Outcome, Proof, Release, StoreError, TaskFilter,
     TaskStatus, TestCounts, WorkerKind,
 };

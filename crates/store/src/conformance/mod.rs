@@ -43,10 +43,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use windlass_core::task::{
+use windlass_core::{Clock, SystemClock, Usage};
+use windlass_tasks::{
     Claim, Claimed, NewProject, NewTask, Outcome, Project, StoreError, StoreResult, Task, TaskStore,
 };
-use windlass_core::{Clock, SystemClock, Usage};
 
 use crate::ClockSkew;
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use windlass_core::Usage;
-use windlass_core::task::{
+use windlass_tasks::{
     AttemptRef, Claim, LeaseStatus, NewTask, Outcome, Release, StoreError, TaskId, TaskStatus,
 };
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use windlass_core::Usage;
-use windlass_core::task::{
+use windlass_tasks::{
     Broadcast, Correction, EventFilter, LeaseStatus, NewTask, Outcome, Release, StoreError,
     StoreResult, TaskFilter, TaskStatus, TaskStore, TestCounts, TestResult, TestStatus,
 };
@@ -124,7 +124,7 @@ fn correction() -> Correction {
 /// Tries every write of an attempt.
 async fn stale_writes_fail(
     store: &Arc<dyn TaskStore>,
-    attempt: windlass_core::task::AttemptRef,
+    attempt: windlass_tasks::AttemptRef,
 ) -> CaseResult {
     assert_superseded(store.heartbeat(attempt, LEASE).await)?;
     assert_superseded(store.record_intent(attempt, "c".repeat(40)).await)?;

@@ -1,11 +1,11 @@
 //! User actions: cancel, answer, decide, list.
 
 use serde_json::json;
-use windlass_core::task::{
+use windlass_core::{PermissionKind, PermissionOption, TraceNode, Usage};
+use windlass_tasks::{
     AttemptStatus, LeaseStatus, NewApproval, NewTask, Outcome, Release, StoreError, TaskId,
     TaskStatus,
 };
-use windlass_core::{PermissionKind, PermissionOption, TraceNode, Usage};
 
 use super::{
     CaseResult, LEASE, StoreUnderTest, add, added, any, check, claimed, completed, fail_case,

@@ -4,10 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use windlass_core::task::{
-    Broadcast, LeaseStatus, NewTask, TaskFilter, TaskId, TaskStatus, TaskStore,
-};
 use windlass_core::{Clock, SystemClock};
+use windlass_tasks::{Broadcast, LeaseStatus, NewTask, TaskFilter, TaskId, TaskStatus, TaskStore};
 
 use super::{
     CaseFailure, CaseResult, LEASE, StoreUnderTest, add, any, check, completed, failed, finish,

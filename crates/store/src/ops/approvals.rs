@@ -1,6 +1,6 @@
 //! Permission requests: created by one process, decided through another.
 
-use windlass_core::task::{
+use windlass_tasks::{
     Approval, ApprovalDecision, Broadcast, NewApproval, RecordId, StoreError, StoreResult, Task,
     TaskId,
 };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use windlass_core::Usage;
-use windlass_core::task::{
+use windlass_tasks::{
     Attempt, AttemptRef, AttemptStatus, LeaseStatus, StoreError, StoreResult, TaskId,
 };
 

@@ -1,6 +1,6 @@
 //! Blockers: questions for people, and their answers.
 
-use windlass_core::task::{
+use windlass_tasks::{
     Answer, Blocker, ProjectId, RecordId, StoreError, StoreResult, Task, TaskId, TaskStatus,
 };
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use windlass_core::task::{AttemptRef, Claim, Claimed, StoreResult, TaskStatus};
+use windlass_tasks::{AttemptRef, Claim, Claimed, StoreResult, TaskStatus};
 
 use crate::connection::DbConnection;
 use crate::events::status;

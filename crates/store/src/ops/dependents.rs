@@ -1,6 +1,6 @@
 //! Updates the dependents of a task when its status changes.
 
-use windlass_core::task::{StoreResult, TaskId, TaskStatus};
+use windlass_tasks::{StoreResult, TaskId, TaskStatus};
 
 use crate::connection::DbConnection;
 use crate::events::status;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use parking_lot::Mutex;
-use windlass_core::task::{
+use windlass_tasks::{
     Dependency, Enqueued, IssueId, NewTask, ProjectId, StoreError, StoreResult, Task, TaskId,
     TaskStatus,
 };
@@ -317,7 +317,7 @@ pub(crate) async fn link(db: &mut DbConnection, id: TaskId, on: TaskId) -> Store
 #[cfg(test)]
 mod tests {
     use super::{check, cycle};
-    use windlass_core::task::{Dependency, NewTask};
+    use windlass_tasks::{Dependency, NewTask};
 
     fn task_after(siblings: &[usize]) -> NewTask {
         let mut task = NewTask::new(1, "a task");

@@ -1,7 +1,7 @@
 //! Finishes an attempt: status, proof, question, usage and the event for subscribers in one transaction.
 
 use windlass_core::Usage;
-use windlass_core::task::{
+use windlass_tasks::{
     AttemptRef, AttemptStatus, Outcome, Proof, Release, StoreError, StoreResult, Task, TaskStatus,
 };
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use windlass_core::task::{
+use windlass_tasks::{
     Issue, IssueId, NewIssue, NewProject, Project, ProjectId, StoreError, StoreResult,
 };
 

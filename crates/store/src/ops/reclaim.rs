@@ -1,6 +1,6 @@
 //! Reclaims tasks from workers that stopped sending heartbeats.
 
-use windlass_core::task::{StoreResult, Task, TaskStatus};
+use windlass_tasks::{StoreResult, Task, TaskStatus};
 
 use super::finish;
 use crate::connection::DbConnection;

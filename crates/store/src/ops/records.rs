@@ -2,9 +2,7 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use windlass_core::task::{
-    AttemptRef, Correction, Proof, RecordId, StoreResult, TaskId, TestResult,
-};
+use windlass_tasks::{AttemptRef, Correction, Proof, RecordId, StoreResult, TaskId, TestResult};
 
 use crate::connection::DbConnection;
 use crate::sql::{Sql, args, decode_error, json, sql};

@@ -1,6 +1,6 @@
 //! User operations on stored tasks: list, link, cancel, retry.
 
-use windlass_core::task::{StoreError, StoreResult, Task, TaskFilter, TaskId, TaskStatus};
+use windlass_tasks::{StoreError, StoreResult, Task, TaskFilter, TaskId, TaskStatus};
 
 use super::{approvals, dependents, enqueue};
 use crate::connection::DbConnection;

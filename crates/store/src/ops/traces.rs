@@ -1,7 +1,7 @@
 //! Traces, stored by id.
 
 use windlass_core::TraceNode;
-use windlass_core::task::{StoreError, StoreResult, TaskId};
+use windlass_tasks::{StoreError, StoreResult, TaskId};
 
 use crate::connection::DbConnection;
 use crate::events::page_size;

@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use windlass_core::task::{StoreError, StoreResult};
+use windlass_tasks::{StoreError, StoreResult};
 
 use crate::error::damaged;
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
 use sqlx::{ConnectOptions, Row as _, Sqlite};
-use windlass_core::task::{StoreError, StoreResult};
+use windlass_tasks::{StoreError, StoreResult};
 
 use crate::StoreSettings;
 use crate::error::{self, BUSY_TIMEOUT, StoreLocation};

@@ -6,7 +6,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use windlass_core::task::{StoreError, StoreResult};
+use windlass_tasks::{StoreError, StoreResult};
 
 /// File systems whose files may be open on other machines.
 const REMOTE: [&str; 16] = [

@@ -2,7 +2,7 @@
 
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Row};
-use windlass_core::task::{Broadcast, NewProject};
+use windlass_tasks::{Broadcast, NewProject};
 
 /// Writes a WAL that is long enough for a checkpoint, but too short for the automatic checkpoint of a commit.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

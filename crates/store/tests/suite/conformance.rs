@@ -10,7 +10,7 @@ use super::cluster::Cluster;
 /// Long enough that no case fails because the machine is busy.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-async fn store_under_test(url: &str) -> windlass_core::task::StoreResult<StoreUnderTest> {
+async fn store_under_test(url: &str) -> windlass_tasks::StoreResult<StoreUnderTest> {
     let mut settings = StoreSettings::default();
     settings.query_timeout = TIMEOUT;
     settings.commit_timeout = TIMEOUT;

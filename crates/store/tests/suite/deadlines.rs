@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions, Connection};
-use windlass_core::task::{Claim, NewProject, NewTask, StoreError, TaskFilter};
 use windlass_store::{StoreSettings, open_with};
+use windlass_tasks::{Claim, NewProject, NewTask, StoreError, TaskFilter};
 
 fn short_timeouts() -> StoreSettings {
     let mut settings = StoreSettings::default();
@@ -109,7 +109,7 @@ async fn p7_abandoned_claim_is_released() {
         if let Ok(claimed) = tokio::time::timeout(timeout, store.claim(claim())).await
             && let Some(claimed) = claimed.unwrap()
         {
-            let release = windlass_core::task::Release {
+            let release = windlass_tasks::Release {
                 reason: "seen".to_owned(),
                 usage: windlass_core::Usage::default(),
             };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection};
-use windlass_core::task::{NewProject, NewTask, TaskFilter, TaskStore};
+use windlass_tasks::{NewProject, NewTask, TaskFilter, TaskStore};
 
 use super::child_process;
 

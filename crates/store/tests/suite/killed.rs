@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use windlass_core::task::{TaskFilter, TaskStatus};
 use windlass_store::{StoreSettings, open_with};
+use windlass_tasks::{TaskFilter, TaskStatus};
 
 use super::child_process;
 

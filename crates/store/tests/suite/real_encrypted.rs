@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::path::Path;
 
 use tempfile::TempDir;
-use windlass_core::task::{NewProject, StoreError};
+use windlass_tasks::{NewProject, StoreError};
 
 use super::cluster::Cluster;
 

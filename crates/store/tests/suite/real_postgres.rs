@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use windlass_core::task::{NewProject, NewTask, StoreError, TaskFilter};
+use windlass_tasks::{NewProject, NewTask, StoreError, TaskFilter};
 
 use super::cluster::Cluster;
 

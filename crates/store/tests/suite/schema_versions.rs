@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use windlass_core::task::{Claim, EventFilter, TaskFilter, TaskStatus};
+use windlass_tasks::{Claim, EventFilter, TaskFilter, TaskStatus};
 
 fn run<F: Future>(test: F) -> F::Output {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();

@@ -6,9 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
-use windlass_core::cassette::{
-    CassetteError, FILE_BYTES, Interaction, RecordedOptions, TimedEvent,
-};
+use windlass_cassette::{CassetteError, FILE_BYTES, Interaction, RecordedOptions, TimedEvent};
 use windlass_core::{AgentEvent, SessionId, SessionOptions};
 
 /// A log shared by an agent, its streams and its owner.

@@ -7,7 +7,7 @@ mod recorder;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use windlass_core::cassette::{Cassette, CassetteError, Normalizer, Substitutions};
+use windlass_cassette::{Cassette, CassetteError, Normalizer, Substitutions};
 use windlass_core::{
     AgentBackend, AgentEvent, AgentHandle, Capabilities, Clock, EventStream, Prompt, Result,
     SessionId, SessionOptions, SystemClock, ready_events,
@@ -20,7 +20,7 @@ use recorder::TurnRecorder;
 /// Forwards everything to another agent, and records its events.
 ///
 /// ```
-/// use windlass_core::cassette::Substitutions;
+/// use windlass_cassette::Substitutions;
 /// use windlass_core::{AgentHandle, SessionOptions};
 /// use windlass_testkit::{MockAgent, RecordingAgent, ReplayAgent};
 ///

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use windlass_core::cassette::{Cassette, FILE_BYTES};
+use windlass_cassette::{Cassette, FILE_BYTES};
 use windlass_core::{Error, Result};
 
 use super::{ReplayAgent, Timing};

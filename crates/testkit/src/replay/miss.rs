@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use windlass_core::cassette::strip_placeholder_numbers;
+use windlass_cassette::strip_placeholder_numbers;
 use windlass_core::{AgentEvent, ErrorCode};
 
 use super::diff::diff;

@@ -13,7 +13,7 @@ use futures::{Stream, StreamExt};
 use parking_lot::{Mutex, MutexGuard};
 use serde::Deserialize;
 use serde_json::Value;
-use windlass_core::cassette::{Cassette, Interaction, Substitutions, TimedEvent};
+use windlass_cassette::{Cassette, Interaction, Substitutions, TimedEvent};
 use windlass_core::{
     AgentBackend, AgentEvent, AgentHandle, BackendEvent, Capabilities, Clock, Error, EventStream,
     Prompt, Result, SessionId, SessionOptions, SystemClock, ready_events, registry,

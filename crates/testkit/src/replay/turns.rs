@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 
 use tokio_util::sync::CancellationToken;
-use windlass_core::cassette::{Interaction, Normalizer, Substitutions, strip_placeholder_numbers};
+use windlass_cassette::{Interaction, Normalizer, Substitutions, strip_placeholder_numbers};
 use windlass_core::{AgentEvent, Error, Result, SessionId};
 
 use super::NAME;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use windlass_core::cassette::Cassette;
+use windlass_cassette::Cassette;
 use windlass_core::{AgentHandle, Error, Result};
 
 use super::subject::{PreparedAgent, ScenarioContext, ScenarioSubject};

@@ -133,7 +133,7 @@ impl AgentBackend for ScriptedAgent {
                 clock: Arc::clone(&self.clock),
                 session,
             };
-            Ok(turn.spawn(prompt.text))
+            Ok(turn.start(prompt.text))
         })
     }
 

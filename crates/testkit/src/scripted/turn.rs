@@ -4,11 +4,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::StreamExt;
 use parking_lot::Mutex;
 use serde_json::Value;
-use tokio::sync::mpsc;
-use windlass_core::{AgentEvent, BackendEvent, Clock, Error, ErrorCode, EventStream, Usage};
+use windlass_core::{
+    AgentEvent, Clock, Error, ErrorCode, EventSink, EventStream, Usage, event_stream,
+};
 use windlass_scripted::script::{
     ErrorStatus, Fault, Intent, IntentKind, RequestFeatures, ScriptCursor, ScriptPart, ScriptTurn,
     ScriptedUsage,
@@ -17,8 +17,6 @@ use windlass_scripted::script::{
 use super::tools::{ScriptTools, ToolOutcome};
 use super::{ScriptedSession, lock};
 
-/// How many events are buffered for the reader of the turn.
-const EVENT_QUEUE: usize = 64;
 /// Maximum number of answers to one prompt; a script that needs more is in a loop.
 const MAX_ANSWERS: usize = 100;
 
@@ -39,59 +37,46 @@ enum StepOutcome {
     Fault(Fault),
 }
 
-/// The reader of the events was dropped.
-struct ReaderDropped;
-
 impl ScriptedAgentTurn {
-    /// Runs the turn in the background; dropping the stream cancels it.
-    pub(super) fn spawn(self, prompt: String) -> EventStream {
-        let (sender, receiver) = mpsc::channel(EVENT_QUEUE);
-        let cancelled = self.session.cancelled.clone();
-        let dropped = cancelled.clone().drop_guard();
-        tokio::spawn(async move {
+    /// Starts the turn; dropping the stream cancels it.
+    pub(super) fn start(self, prompt: String) -> EventStream {
+        event_stream(|sink| async move {
+            let cancelled = self.session.cancelled.clone();
+            let _cancel_on_drop = cancelled.clone().drop_guard();
             tokio::select! {
-                // An error means that the reader was dropped.
-                _ = self.run(prompt, &sender) => {}
+                () = self.run(prompt, &sink) => {}
                 () = cancelled.cancelled() => {}
             }
-        });
-        let events = futures::stream::unfold((receiver, dropped), |(mut receiver, guard)| async {
-            let event: AgentEvent = receiver.recv().await?;
-            Some((BackendEvent::from(event), (receiver, guard)))
-        });
-        events.boxed()
+        })
     }
 
-    async fn run(
-        &self,
-        prompt: String,
-        out: &mpsc::Sender<AgentEvent>,
-    ) -> Result<(), ReaderDropped> {
+    async fn run(&self, prompt: String, out: &EventSink) {
         let mut tools = match ScriptTools::open(&self.session).await {
             Ok(tools) => tools,
-            Err(error) => return send(out, error.into()).await,
+            Err(error) => return out.send(AgentEvent::from(error)).await,
         };
         let mut usage = Usage::default();
         let mut new_text = prompt;
         for _ in 0..MAX_ANSWERS {
             let turn = match self.next_turn(new_text, &tools) {
                 Ok(turn) => turn,
-                Err(error) => return send(out, error.into()).await,
+                Err(error) => return out.send(AgentEvent::from(error)).await,
             };
             usage += &to_usage(turn.usage.unwrap_or_default());
-            match self.answer(turn, &mut tools, out).await? {
+            match self.answer(turn, &mut tools, out).await {
                 StepOutcome::Tools(results) => new_text = results,
-                StepOutcome::Done(text) => return send(out, result(text, usage)).await,
+                StepOutcome::Done(text) => return out.send(result(text, usage)).await,
                 StepOutcome::Fault(fault) => {
                     return match failure(&fault) {
-                        Some(error) => send(out, error.into()).await,
+                        Some(error) => out.send(AgentEvent::from(error)).await,
                         None => std::future::pending().await,
                     };
                 }
             }
         }
         let message = format!("the script did not end after {MAX_ANSWERS} answers");
-        send(out, Error::agent(ErrorCode::BackendError, message).into()).await
+        let error = Error::agent(ErrorCode::BackendError, message);
+        out.send(AgentEvent::from(error)).await;
     }
 
     /// Returns the next answer of the model.
@@ -117,14 +102,14 @@ impl ScriptedAgentTurn {
         &self,
         turn: ScriptTurn,
         tools: &mut ScriptTools,
-        out: &mpsc::Sender<AgentEvent>,
-    ) -> Result<StepOutcome, ReaderDropped> {
+        out: &EventSink,
+    ) -> StepOutcome {
         if let Some(fault) = turn
             .fault
             .clone()
             .filter(|fault| !fault.comes_after_parts())
         {
-            return Ok(StepOutcome::Fault(fault));
+            return StepOutcome::Fault(fault);
         }
         let mut text = String::new();
         let mut results = Vec::new();
@@ -135,43 +120,35 @@ impl ScriptedAgentTurn {
             match part {
                 ScriptPart::Text(chunk) => {
                     text.push_str(&chunk);
-                    send(out, AgentEvent::Text(chunk)).await?;
+                    out.send(AgentEvent::Text(chunk)).await;
                 }
                 ScriptPart::Json(value) => {
                     text.push_str(&value.to_string());
-                    send(out, AgentEvent::Text(value.to_string())).await?;
+                    out.send(AgentEvent::Text(value.to_string())).await;
                 }
-                ScriptPart::Reasoning(thought) => send(out, AgentEvent::Thought(thought)).await?,
+                ScriptPart::Reasoning(thought) => out.send(AgentEvent::Thought(thought)).await,
                 ScriptPart::Wait(pause) => self.clock.sleep(pause).await,
-                ScriptPart::Call(intent) => results.push(self.call(&intent, tools, out).await?),
+                ScriptPart::Call(intent) => results.push(self.call(&intent, tools, out).await),
                 _ => {}
             }
         }
-        Ok(match turn.fault {
+        match turn.fault {
             Some(fault) => StepOutcome::Fault(fault),
             None if results.is_empty() => StepOutcome::Done(text),
             None => StepOutcome::Tools(results.join("\n")),
-        })
+        }
     }
 
     /// Executes an intent, and reports the tool call.
-    async fn call(
-        &self,
-        intent: &Intent,
-        tools: &mut ScriptTools,
-        out: &mpsc::Sender<AgentEvent>,
-    ) -> Result<String, ReaderDropped> {
+    async fn call(&self, intent: &Intent, tools: &mut ScriptTools, out: &EventSink) -> String {
         let (id, name, input) = tools.announce(intent);
         let started = self.clock.elapsed();
-        send(
-            out,
-            AgentEvent::ToolStart {
-                id: id.clone(),
-                name: name.clone(),
-                input,
-            },
-        )
-        .await?;
+        out.send(AgentEvent::ToolStart {
+            id: id.clone(),
+            name: name.clone(),
+            input,
+        })
+        .await;
         let ToolOutcome { output, success } = tools.call(intent).await;
         let text = match &output {
             Value::String(text) => text.clone(),
@@ -185,13 +162,9 @@ impl ScriptedAgentTurn {
             success,
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
         };
-        send(out, end).await?;
-        Ok(text)
+        out.send(end).await;
+        text
     }
-}
-
-async fn send(out: &mpsc::Sender<AgentEvent>, event: AgentEvent) -> Result<(), ReaderDropped> {
-    out.send(event).await.map_err(|_| ReaderDropped)
 }
 
 fn result(text: String, usage: Usage) -> AgentEvent {

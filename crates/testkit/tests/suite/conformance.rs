@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use expect_test::expect;
-use windlass_core::cassette::{Cassette, Substitutions};
+use windlass_cassette::{Cassette, Substitutions};
 use windlass_core::{AgentHandle, Capabilities, Result};
 use windlass_testkit::conformance::{CaseScript, Matrix, Report, Verdict, exercise};
 use windlass_testkit::{Recording, RecordingAgent, ReplayAgent};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use windlass_core::cassette::{
+use windlass_cassette::{
     Cassette, Interaction, Normalizer, RecordedOptions, Substitutions, TimedEvent,
 };
 use windlass_core::{

@@ -7,7 +7,7 @@ use expect_test::expect;
 use futures::future::BoxFuture;
 use futures::{StreamExt, stream};
 use serde_json::json;
-use windlass_core::cassette::Substitutions;
+use windlass_cassette::Substitutions;
 use windlass_core::{
     AgentBackend, AgentEvent, AgentHandle, Capabilities, ErrorCode, EventStream, Prompt, Result,
     SecretString, SessionId, SessionOptions, Timestamp, ready_events,

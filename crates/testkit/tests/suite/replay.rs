@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use expect_test::expect;
 use serde_json::json;
-use windlass_core::cassette::{Cassette, Substitutions};
+use windlass_cassette::{Cassette, Substitutions};
 use windlass_core::{
     AgentEvent, AgentHandle, AgentRegistry, Error, ErrorCode, Prompt, SessionOptions, Timestamp,
 };

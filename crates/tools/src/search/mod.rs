@@ -3,9 +3,10 @@
 mod find;
 mod ignore_rules;
 mod query;
+mod tool;
 mod walk;
 
 pub use find::search;
 pub use query::SearchQuery;
 
-pub(crate) use query::Search;
+pub(crate) use tool::Search;

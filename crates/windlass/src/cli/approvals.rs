@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use clap::Args;
-use windlass_core::task::{Approval, RecordId, TaskId};
 use windlass_core::{PermissionKind, PermissionOption, escape_control, escape_line};
+use windlass_tasks::{Approval, RecordId, TaskId};
 
 use super::app::App;
 use super::console::{QUIET, STRONG};

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use windlass_core::{
     AgentHandle, Error, EventReceiver, PermissionPolicy, Prompt, SessionId, SessionOptions,
+    SystemClock,
 };
 
 use super::app::App;
@@ -103,6 +104,7 @@ impl Ask {
             printer,
             interrupts,
             timeout,
+            clock: SystemClock::new(),
         };
         rounds.run(call).await
     }

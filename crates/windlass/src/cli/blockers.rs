@@ -2,7 +2,7 @@
 
 use clap::Args;
 use windlass_core::escape_control;
-use windlass_core::task::{Blocker, RecordId};
+use windlass_tasks::{Blocker, RecordId};
 
 use super::app::App;
 use super::console::{QUIET, STRONG};

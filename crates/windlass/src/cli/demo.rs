@@ -8,9 +8,9 @@ mod setup;
 use std::sync::Arc;
 
 use clap::Args;
-use windlass_core::task::{NewTask, Proof};
 use windlass_core::{SessionOptions, escape_line};
 use windlass_runner::{PlanOptions, ResultStatus, StopSignals, get_plan};
+use windlass_tasks::{NewTask, Proof};
 use windlass_workspace::TestSettings;
 
 use super::app::App;

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use windlass_core::structured::StructuredCall;
+use windlass_core::structured::{Round, StructuredCall, TurnFailure, TurnRunner};
 use windlass_core::{
     AgentEvent, AgentHandle, Clock, Error, EventReceiver, Prompt, SessionId, SystemClock,
 };
@@ -51,41 +51,31 @@ pub(super) struct StructuredRounds<'a> {
     pub(super) interrupts: Interrupts,
     /// The timeout for all turns together.
     pub(super) timeout: Option<Duration>,
+    pub(super) clock: SystemClock,
 }
 
 impl StructuredRounds<'_> {
     /// Runs turns until the answer is valid or the call fails.
-    pub(super) async fn run(mut self, mut call: StructuredCall) -> Result<Exit, CliError> {
-        let clock = SystemClock::new();
+    pub(super) async fn run(mut self, call: StructuredCall) -> Result<Exit, CliError> {
         self.printer.buffer_answer();
-        loop {
-            let timeout = self.time_left(&clock)?;
-            if let ControlFlow::Break(exit) = self.run_round(&mut call, timeout).await? {
-                return Ok(exit);
-            }
-            match call.finish_turn() {
-                Ok(None) => {}
-                Ok(Some(structured)) => return self.printer.finish_with_value(structured),
-                Err(error) => return self.printer.finish_with_error(error),
-            }
+        match call.run(&mut self).await {
+            Ok(Ok(answer)) => self.printer.finish_with_value(answer),
+            Ok(Err(error)) => self.printer.finish_with_error(error),
+            Err(stopped) => stopped,
         }
     }
 
-    async fn run_round(
-        &mut self,
-        call: &mut StructuredCall,
-        timeout: Option<Duration>,
-    ) -> Result<ControlFlow<Exit>, CliError> {
+    async fn follow_round(&mut self, round: &mut Round<'_>) -> Result<ControlFlow<Exit>, CliError> {
         let prompt = Prompt {
-            text: call.prompt().to_owned(),
-            timeout,
+            text: round.prompt().to_owned(),
+            timeout: self.time_left()?,
         };
         // A turn belongs to the session it started in, even if the next turn continues in another session.
         let session = self.session.clone();
         let turn = self.handle.prompt(&session, prompt).await?;
         let (next, printer) = (&mut self.session, &mut self.printer);
         let on_event = |event: &AgentEvent| {
-            call.on_event(event);
+            round.on_event(event);
             if let AgentEvent::SessionChanged { new_session_id } = event {
                 *next = new_session_id.as_str().into();
             }
@@ -101,16 +91,29 @@ impl StructuredRounds<'_> {
         .await
     }
 
-    fn time_left(&self, clock: &SystemClock) -> Result<Option<Duration>, Error> {
+    fn time_left(&self) -> Result<Option<Duration>, Error> {
         let Some(after) = self.timeout else {
             return Ok(None);
         };
-        match after.saturating_sub(clock.elapsed()) {
+        match after.saturating_sub(self.clock.elapsed()) {
             Duration::ZERO => Err(Error::Timeout {
                 what: "the answer".to_owned(),
                 after,
             }),
             left => Ok(Some(left)),
+        }
+    }
+}
+
+impl TurnRunner for StructuredRounds<'_> {
+    /// What the command returns: an exit code after an interrupt, or an error that no answer can follow.
+    type Stop = Result<Exit, CliError>;
+
+    async fn run_turn(&mut self, round: &mut Round<'_>) -> Result<(), TurnFailure<Self::Stop>> {
+        match self.follow_round(round).await {
+            Ok(ControlFlow::Continue(())) => Ok(()),
+            Ok(ControlFlow::Break(exit)) => Err(TurnFailure::Stopped(Ok(exit))),
+            Err(error) => Err(TurnFailure::Stopped(Err(error))),
         }
     }
 }

@@ -6,8 +6,8 @@ use futures::future::BoxFuture;
 use parking_lot::{Mutex, MutexGuard};
 use windlass_core::AgentEvent;
 use windlass_core::permission::SessionApprover;
-use windlass_core::task::{Broadcast, TaskId, TaskStatus, TestStatus};
 use windlass_runner::Listener;
+use windlass_tasks::{Broadcast, TaskId, TaskStatus, TestStatus};
 
 use super::console::{BAD, Console, GOOD, QUIET, WARNING};
 use super::task::event_line;

@@ -6,8 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use windlass_core::TaskStore;
-use windlass_core::task::{NewProject, Project, StoreError};
+use windlass_tasks::{NewProject, Project, StoreError, TaskStore};
 
 use super::app::App;
 use super::exit::CliError;

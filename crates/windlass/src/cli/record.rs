@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use windlass_core::cassette::Substitutions;
+use windlass_cassette::Substitutions;
 use windlass_core::{AgentHandle, SecretString};
 use windlass_testkit::{RecordingAgent, local_substitutions};
 

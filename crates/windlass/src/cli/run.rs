@@ -5,11 +5,11 @@ mod roles;
 use std::sync::Arc;
 
 use clap::Args;
-use windlass_core::task::NewTask;
 use windlass_core::{SessionOptions, escape_line};
 use windlass_runner::{
     Listener, Plan, PlanError, PlanOptions, ResultStatus, StopSignals, TaskResult, get_plan,
 };
+use windlass_tasks::NewTask;
 use windlass_workspace::MergeOutcome;
 
 use super::app::App;

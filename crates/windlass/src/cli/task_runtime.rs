@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
-use windlass_core::{Clock, SystemClock, TaskStore};
+use windlass_core::{Clock, SystemClock};
 use windlass_index::CodebaseContext;
 use windlass_runner::{AgentResolver, Bus, Listener, Runner, RunnerSettings};
 use windlass_sandbox::Sandbox;
+use windlass_tasks::TaskStore;
 use windlass_workspace::{Clones, TestRunner, TestSettings};
 
 use super::app::App;

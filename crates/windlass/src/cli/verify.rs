@@ -2,7 +2,7 @@
 
 use clap::Args;
 use serde_json::json;
-use windlass_core::task::TaskId;
+use windlass_tasks::TaskId;
 
 use super::app::App;
 use super::console::{BAD, GOOD};

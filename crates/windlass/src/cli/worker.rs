@@ -7,8 +7,8 @@ use std::sync::Arc;
 use clap::Args;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
-use windlass_core::task::WorkerKind;
 use windlass_runner::{AgentPoolManager, ResultStatus, WorkerReport};
+use windlass_tasks::WorkerKind;
 
 use super::app::App;
 use super::console::QUIET;

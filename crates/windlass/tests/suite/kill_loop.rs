@@ -5,10 +5,10 @@ use std::process::Child;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use windlass_core::task::{
-    Broadcast, EventFilter, NewProject, NewTask, Task, TaskFilter, TaskStatus,
+use windlass_core::{Clock, SystemClock};
+use windlass_tasks::{
+    Broadcast, EventFilter, NewProject, NewTask, Task, TaskFilter, TaskStatus, TaskStore,
 };
-use windlass_core::{Clock, SystemClock, TaskStore};
 
 use super::cluster::Cluster;
 use super::task_harness::{INSTANT, TaskHarness};

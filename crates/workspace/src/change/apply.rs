@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use windlass_core::workspace::{FileAction, FileChange};
+use windlass_tasks::{FileAction, FileChange};
 
 use crate::error::{Error, Result};
 use crate::paths::{PathKind, Root, TEMP_PREFIX};

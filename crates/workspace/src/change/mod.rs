@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use windlass_core::limits::{EVENT_BYTES, OUTPUT_BYTES};
-use windlass_core::workspace::Change;
+use windlass_tasks::Change;
 
 use crate::clone::OpenClone;
 use crate::error::Result;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use futures::future::BoxFuture;
 use parking_lot::{Mutex, MutexGuard};
-use windlass_core::workspace::{Change, Commit, FileChange, WorkingCopy};
+use windlass_tasks::{Change, Commit, FileChange, WorkingCopy};
 
 use super::{Clones, OpenClone};
 use crate::blocking;

@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use windlass_core::task::AttemptRef;
+use windlass_tasks::AttemptRef;
 
 use crate::error::{Error, Result};
 

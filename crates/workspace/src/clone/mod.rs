@@ -18,9 +18,8 @@ mod scratch;
 use std::path::{Path, PathBuf};
 
 use futures::future::BoxFuture;
-use windlass_core::task::{AttemptRef, Project};
-use windlass_core::workspace::{WorkingCopy, Workspace};
 use windlass_sandbox::Sandbox;
+use windlass_tasks::{AttemptRef, Project, WorkingCopy, Workspace};
 
 use crate::blocking;
 use crate::git::{Git, Repository};

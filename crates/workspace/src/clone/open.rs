@@ -138,7 +138,7 @@ fn exclude_patterns(repository: &Repository) -> Option<String> {
 
 /// Returns the tags as lines of a packed-refs file: versions are often derived from tags.
 async fn tags(clones: &Clones, repository: &Repository) -> Result<String> {
-    if has_no_tags(repository) {
+    if has_no_tags(&repository.common) {
         return Ok(String::new());
     }
     let format = "--format=%(objectname) %(refname)";

@@ -12,10 +12,12 @@ mod command;
 mod private_dir;
 mod refs;
 mod repository;
+mod small_file;
 pub(crate) mod stale_lock;
 
 pub(crate) use command::{Git, GitCommand, GitOutput};
 pub(crate) use private_dir::{PrivateGitDir, write};
-pub(crate) use refs::has_no_tags;
-pub use refs::head_commit;
-pub(crate) use repository::{RefStatus, Repository, check_branch, small_file};
+pub(crate) use refs::{check_branch, has_no_tags};
+pub use repository::head_commit;
+pub(crate) use repository::{RefStatus, Repository};
+pub(crate) use small_file::small_file;

@@ -6,29 +6,24 @@
 use std::io::Read;
 use std::path::Path;
 
-use super::repository::{Repository, check_branch, small_file};
+use super::small_file::small_file;
+use crate::error::{Error, Result};
 
 /// Maximum size of a packed-refs file that is read.
 const MAX_PACKED_REFS_BYTES: u64 = 4 << 20;
 
-/// Returns the commit that is checked out in the work tree with this root, if it can be read
-/// directly from files.
-pub fn head_commit(root: &Path) -> Option<String> {
-    head(&Repository::find(root).ok()?)
-}
-
-/// Returns the commit that is checked out.
-pub(super) fn head(repository: &Repository) -> Option<String> {
-    let head = small_file(&repository.git_dir.join("HEAD"))?;
+/// Returns the commit that is checked out in the work tree with this git directory.
+pub(super) fn head(git_dir: &Path, common: &Path) -> Option<String> {
+    let head = small_file(&git_dir.join("HEAD"))?;
     let Some(name) = head.trim().strip_prefix("ref: ") else {
         return commit(&head);
     };
     // Branches are shared by all work trees, and the check excludes names that lead other_ref.
     check_branch(name.strip_prefix("refs/heads/")?).ok()?;
-    match small_file(&repository.common.join(name)) {
+    match small_file(&common.join(name)) {
         Some(loose) => commit(&loose),
         None => {
-            let packed = packed(&repository.common)?;
+            let packed = packed(common)?;
             let mut rows = packed.lines().filter_map(|line| line.split_once(' '));
             commit(rows.find(|(_, found)| *found == name)?.0)
         }
@@ -36,8 +31,7 @@ pub(super) fn head(repository: &Repository) -> Option<String> {
 }
 
 /// Returns `true` if there is certainly no tag.
-pub(crate) fn has_no_tags(repository: &Repository) -> bool {
-    let common = &repository.common;
+pub(crate) fn has_no_tags(common: &Path) -> bool {
     let loose = std::fs::read_dir(common.join("refs/tags"));
     let no_loose = loose.is_ok_and(|mut tags| tags.next().is_none());
     no_loose
@@ -66,6 +60,27 @@ fn commit(text: &str) -> Option<String> {
     is_hash.then(|| text.to_owned())
 }
 
+/// Rejects names that git rejects, and names that could be taken for something else.
+pub(crate) fn check_branch(branch: &str) -> Result<()> {
+    let is_allowed =
+        |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '/' | '+' | '#');
+    let is_valid_part = |part: &str| {
+        !part.is_empty()
+            && !part.starts_with('.')
+            && !part.ends_with('.')
+            && !part.ends_with(".lock")
+    };
+    let is_valid = branch.len() <= 200
+        && branch.chars().all(is_allowed)
+        && !branch.starts_with('-')
+        && !branch.contains("..")
+        && branch.split('/').all(is_valid_part);
+    if is_valid {
+        return Ok(());
+    }
+    Err(Error::branch(branch, "invalid branch name"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,22 +88,21 @@ mod tests {
     const ONE: &str = "1111111111111111111111111111111111111111";
     const TWO: &str = "2222222222222222222222222222222222222222";
 
-    fn repository(files: &[(&str, &str)]) -> (tempfile::TempDir, Repository) {
+    fn git_dir(files: &[(&str, &str)]) -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
         for (name, text) in files {
-            let path = dir.path().join(".git").join(name);
+            let path = dir.path().join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         }
-        std::fs::create_dir_all(dir.path().join(".git/refs/tags")).unwrap();
-        let repository = Repository::find(dir.path()).unwrap();
-        (dir, repository)
+        std::fs::create_dir_all(dir.path().join("refs/tags")).unwrap();
+        dir
     }
 
     #[track_caller]
     fn check(files: &[(&str, &str)], expected: Option<&str>) {
-        let (dir, _) = repository(files);
-        assert_eq!(head_commit(dir.path()).as_deref(), expected);
+        let dir = git_dir(files);
+        assert_eq!(head(dir.path(), dir.path()).as_deref(), expected);
     }
 
     #[test]
@@ -128,8 +142,8 @@ mod tests {
     fn absence_of_tags_is_reported_only_if_certain() {
         let head = ("HEAD", "ref: refs/heads/main\n");
         let tags = |files: &[(&str, &str)]| {
-            let (_dir, repository) = repository(files);
-            !has_no_tags(&repository)
+            let dir = git_dir(files);
+            !has_no_tags(dir.path())
         };
         assert!(!tags(&[head]));
         assert!(!tags(&[head, ("packed-refs", "# x\n")]));
@@ -137,5 +151,18 @@ mod tests {
         let list = format!("{ONE} refs/tags/v1\n");
         assert!(tags(&[head, ("packed-refs", &list)]));
         assert!(tags(&[head, ("reftable/tables.list", "")]));
+    }
+
+    #[test]
+    fn p21_branch_names_are_never_flags_or_expressions() {
+        for bad in [
+            "", "-f", "a..b", "a b", "a~1", "a:b", "@{u}", "a/", "/a", "a//b", "a.lock", ".a",
+            "a\0", "a\n",
+        ] {
+            assert!(check_branch(bad).is_err(), "{bad:?}");
+        }
+        for good in ["windlass/task-7", "main", "feature/ä", "v1.2"] {
+            check_branch(good).unwrap();
+        }
     }
 }

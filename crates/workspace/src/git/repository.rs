@@ -2,15 +2,13 @@
 //!
 //! It is found by reading files, not by running git, because git would read settings on the way.
 
-use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::{Git, GitOutput, refs};
+use super::refs::{self, check_branch};
+use super::small_file::small_file;
+use super::{Git, GitOutput};
 use crate::error::{Error, Result};
-
-/// Maximum size of git's small files.
-const MAX_SMALL_FILE_BYTES: u64 = 64 << 10;
 
 /// Maximum depth of alternates of alternates.
 const MAX_ALTERNATES_DEPTH: usize = 5;
@@ -89,7 +87,7 @@ impl Repository {
 
     /// Returns the object format and the commit that is checked out.
     pub(crate) async fn head(&self, git: &Git) -> Result<(String, String)> {
-        if let Some(commit) = refs::head(self) {
+        if let Some(commit) = refs::head(&self.git_dir, &self.common) {
             let format = if commit.len() == 64 { "sha256" } else { "sha1" };
             return Ok((format.to_owned(), commit));
         }
@@ -177,6 +175,13 @@ impl Repository {
     }
 }
 
+/// Returns the commit that is checked out in the work tree with this root, if it can be read
+/// directly from files.
+pub fn head_commit(root: &Path) -> Option<String> {
+    let repository = Repository::find(root).ok()?;
+    refs::head(&repository.git_dir, &repository.common)
+}
+
 /// Returns the git directory of a work tree, and whether the repository is bare.
 fn git_dir(root: &Path) -> Result<(PathBuf, bool)> {
     let dot = root.join(".git");
@@ -245,57 +250,5 @@ fn borrowed(objects: &Path, depth: usize, dirs: &mut Vec<PathBuf>) {
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
     {
         borrowed(&real.join(line), depth + 1, dirs);
-    }
-}
-
-/// Returns the text of a small regular file.
-pub(crate) fn small_file(path: &Path) -> Option<String> {
-    let file = std::fs::File::open(path).ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
-    let mut text = String::new();
-    file.take(MAX_SMALL_FILE_BYTES)
-        .read_to_string(&mut text)
-        .ok()?;
-    Some(text)
-}
-
-/// Rejects names that git rejects, and names that could be taken for something else.
-pub(crate) fn check_branch(branch: &str) -> Result<()> {
-    let is_allowed =
-        |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '/' | '+' | '#');
-    let is_valid_part = |part: &str| {
-        !part.is_empty()
-            && !part.starts_with('.')
-            && !part.ends_with('.')
-            && !part.ends_with(".lock")
-    };
-    let is_valid = branch.len() <= 200
-        && branch.chars().all(is_allowed)
-        && !branch.starts_with('-')
-        && !branch.contains("..")
-        && branch.split('/').all(is_valid_part);
-    if is_valid {
-        return Ok(());
-    }
-    Err(Error::branch(branch, "invalid branch name"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn p21_branch_names_are_never_flags_or_expressions() {
-        for bad in [
-            "", "-f", "a..b", "a b", "a~1", "a:b", "@{u}", "a/", "/a", "a//b", "a.lock", ".a",
-            "a\0", "a\n",
-        ] {
-            assert!(check_branch(bad).is_err(), "{bad:?}");
-        }
-        for good in ["windlass/task-7", "main", "feature/ä", "v1.2"] {
-            check_branch(good).unwrap();
-        }
     }
 }

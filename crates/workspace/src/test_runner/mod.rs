@@ -9,9 +9,8 @@ mod settings;
 use std::path::Path;
 
 use futures::future::BoxFuture;
-use windlass_core::task::TestResult;
-use windlass_core::workspace::{TestPlan, Verifier};
 use windlass_sandbox::Sandbox;
+use windlass_tasks::{TestPlan, TestResult, Verifier};
 
 use crate::clone::test_command;
 use crate::error::Result;

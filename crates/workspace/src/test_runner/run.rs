@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tempfile::TempDir;
-use windlass_core::task::{TestCase, TestCounts, TestResult, TestStatus};
 use windlass_sandbox::{Child, CommandSpec, ExitReason, ExitStatus, ProcessLimits, Profile};
+use windlass_tasks::{TestCase, TestCounts, TestResult, TestStatus};
 
 use super::TestRunner;
 use super::output::OutputLog;

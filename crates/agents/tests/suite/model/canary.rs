@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use futures::StreamExt;
 use serde_json::json;
 use tracing_subscriber::fmt::MakeWriter;
+use windlass_cassette::Substitutions;
 use windlass_core::AgentHandle;
-use windlass_core::cassette::Substitutions;
 use windlass_testkit::RecordingAgent;
 use windlass_wire::{Message, ModelRequest, Part, Role};
 

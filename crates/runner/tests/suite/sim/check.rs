@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use windlass_core::task::{Answer, Broadcast, TaskId, TaskStatus};
 use windlass_runner::branch_name;
+use windlass_tasks::{Answer, Broadcast, TaskId, TaskStatus};
 
 use super::harness::Harness;
 use super::repo::{GOOD, WEAK};

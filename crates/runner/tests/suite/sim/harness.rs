@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::mpsc;
-use windlass_core::task::{Broadcast, NewTask, Project, Task, TaskId, WorkerKind};
 use windlass_core::{AgentHandle, Clock, Result};
 use windlass_runner::{Bus, Runner, RunnerSettings, StopSignals, TaskResult};
+use windlass_tasks::{Broadcast, NewTask, Project, Task, TaskId, WorkerKind};
 
 use super::agent::{Action, AgentState, Script, SimAgent};
 use super::clock::SimClock;

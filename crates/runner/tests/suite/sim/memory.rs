@@ -5,12 +5,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use windlass_core::task::{
+use windlass_core::{Timestamp, TraceNode, Usage};
+use windlass_tasks::{
     Approval, AttemptRef, Blocker, Broadcast, Claim, Claimed, Correction, Dependency, Enqueued,
     Issue, LeaseStatus, LoggedEvent, NewTask, Outcome, Project, Proof, StoreError, StoreResult,
     Task, TaskId, TaskStatus, TestResult,
 };
-use windlass_core::{Timestamp, TraceNode, Usage};
 
 /// The stored data.
 #[derive(Debug, Default)]
@@ -35,7 +35,7 @@ pub(crate) struct Row {
     pub(crate) cancel: bool,
     /// Number of attempts that count towards the limit; released attempts do not count.
     pub(crate) used: u32,
-    /// Publish intents of attempts that are running or were lost.
+    /// Publish intents of attempts that are running or were lost, since the task was last completed.
     pub(crate) intents: BTreeMap<u32, String>,
     pub(crate) ended: Option<(AttemptRef, Outcome)>,
     pub(crate) proof: Option<Proof>,
@@ -260,6 +260,7 @@ impl Memory {
                 row.task.output = Some(output);
                 row.task.completed_at = Some(now.wall);
                 row.proof = proof.map(|proof| *proof);
+                row.intents.clear();
                 TaskStatus::Completed
             }
             Outcome::Failed { error, again } => {

@@ -8,6 +8,7 @@ pub(crate) mod harness;
 pub(crate) mod memory;
 pub(crate) mod repo;
 pub(crate) mod store;
+mod store_records;
 
 pub(crate) mod check;
 pub(crate) mod interruption;

@@ -8,14 +8,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use windlass_core::task::{
-    AttemptRef, Issue, Project, Task, TestCase, TestCounts, TestResult, TestStatus,
-};
-use windlass_core::workspace::{
-    Change, Commit, ContextSource, FileChange, RelatedFile, TaskContext, TestPlan, Verifier,
-    WorkingCopy, Workspace,
-};
 use windlass_core::{Clock, Error, ErrorCode, Result};
+use windlass_tasks::{
+    AttemptRef, Change, Commit, ContextSource, FileChange, Issue, Project, RelatedFile, Task,
+    TaskContext, TestCase, TestCounts, TestPlan, TestResult, TestStatus, Verifier, WorkingCopy,
+    Workspace,
+};
 
 use super::faults::Faults;
 

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 use windlass_core::Clock;
-use windlass_core::task::{Dependency, NewTask, TaskStatus};
 use windlass_runner::{AgentPoolManager, RunnerSettings, Worker};
+use windlass_tasks::{Dependency, NewTask, TaskStatus};
 
 use super::agent::Action;
 use super::check;

@@ -1,16 +1,15 @@
-//! The in-memory store behind the `TaskStore` trait, with injected faults.
+//! The in-memory store behind the traits of a store, with injected faults.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use windlass_core::task::{
-    Answer, Approval, ApprovalDecision, Attempt, AttemptRef, Blocker, Broadcast, Claim, Claimed,
-    Correction, Enqueued, EventFilter, Issue, IssueId, LeaseStatus, LoggedEvent, NewApproval,
-    NewIssue, NewProject, NewTask, Outcome, Project, ProjectId, Proof, RecordId, Release,
-    StoreError, StoreFuture, StoreResult, Task, TaskFilter, TaskId, TestResult,
+use windlass_core::{Clock, Usage};
+use windlass_tasks::{
+    AttemptRef, Broadcast, Claim, Claimed, Enqueued, EventFilter, EventLog, Issue, IssueId,
+    LeaseStatus, Leases, LoggedEvent, NewIssue, NewProject, NewTask, Outcome, Project, ProjectId,
+    Projects, Release, StoreError, StoreFuture, StoreResult, Task, TaskFilter, TaskId, TaskQueue,
 };
-use windlass_core::{Clock, TaskStore, TraceNode, Usage};
 
 use super::faults::Faults;
 use super::memory::{Memory, Now};
@@ -46,7 +45,7 @@ impl SimStore {
         }
     }
 
-    fn call<'a, T: Send + 'a>(
+    pub(crate) fn call<'a, T: Send + 'a>(
         &'a self,
         apply: impl FnOnce(&mut Memory, Now) -> StoreResult<T> + Send + 'a,
     ) -> StoreFuture<'a, T> {
@@ -72,7 +71,7 @@ impl SimStore {
     }
 }
 
-fn find<T: Clone>(
+pub(crate) fn find<T: Clone>(
     what: &'static str,
     id: i64,
     all: &[T],
@@ -82,7 +81,7 @@ fn find<T: Clone>(
     found.ok_or_else(|| StoreError::not_found(what, id))
 }
 
-impl TaskStore for SimStore {
+impl Projects for SimStore {
     fn add_project(&self, new: NewProject) -> StoreFuture<'_, Project> {
         self.call(move |memory, now| {
             let project = Project {
@@ -123,7 +122,9 @@ impl TaskStore for SimStore {
     fn issue(&self, id: IssueId) -> StoreFuture<'_, Issue> {
         self.call(move |memory, _| find("issue", id, &memory.issues, |issue| issue.id == id))
     }
+}
 
+impl TaskQueue for SimStore {
     fn enqueue(&self, tasks: Vec<NewTask>) -> StoreFuture<'_, Vec<Enqueued>> {
         self.call(move |memory, now| memory.enqueue(tasks, now))
     }
@@ -158,7 +159,9 @@ impl TaskStore for SimStore {
     fn retry(&self, id: TaskId) -> StoreFuture<'_, Task> {
         self.call(move |memory, now| memory.reopen(id, now))
     }
+}
 
+impl Leases for SimStore {
     fn claim(&self, claim: Claim) -> StoreFuture<'_, Option<Claimed>> {
         self.call(move |memory, now| Ok(memory.claim(&claim, now)))
     }
@@ -190,56 +193,9 @@ impl TaskStore for SimStore {
     fn finish(&self, attempt: AttemptRef, outcome: Outcome, usage: Usage) -> StoreFuture<'_, Task> {
         self.call(move |memory, now| memory.finish(attempt, outcome, &usage, now))
     }
+}
 
-    /// This store remembers only the number of attempts.
-    fn attempts(&self, task: TaskId) -> StoreFuture<'_, Vec<Attempt>> {
-        self.call(move |memory, now| {
-            let count = memory.row(task)?.task.attempt;
-            let attempt = |number| Attempt {
-                number,
-                worker: String::new(),
-                started_at: now.wall,
-                ended_at: None,
-                outcome: None,
-                error: None,
-                usage: Usage::default(),
-            };
-            Ok((1..=count).map(attempt).collect())
-        })
-    }
-
-    fn record_test(&self, attempt: AttemptRef, result: TestResult) -> StoreFuture<'_, RecordId> {
-        self.call(move |memory, _| {
-            let row = memory.fenced(attempt)?;
-            row.tests.push((attempt.number, result));
-            Ok(row.tests.len() as RecordId)
-        })
-    }
-
-    fn test_results(&self, task: TaskId) -> StoreFuture<'_, Vec<(u32, TestResult)>> {
-        self.call(move |memory, _| Ok(memory.row(task)?.tests.clone()))
-    }
-
-    fn record_correction(
-        &self,
-        attempt: AttemptRef,
-        round: Correction,
-    ) -> StoreFuture<'_, RecordId> {
-        self.call(move |memory, _| {
-            let row = memory.fenced(attempt)?;
-            row.corrections.push((attempt.number, round));
-            Ok(row.corrections.len() as RecordId)
-        })
-    }
-
-    fn corrections(&self, task: TaskId) -> StoreFuture<'_, Vec<(u32, Correction)>> {
-        self.call(move |memory, _| Ok(memory.row(task)?.corrections.clone()))
-    }
-
-    fn proof(&self, task: TaskId) -> StoreFuture<'_, Option<Proof>> {
-        self.call(move |memory, _| Ok(memory.row(task)?.proof.clone()))
-    }
-
+impl EventLog for SimStore {
     fn append_events(
         &self,
         attempt: Option<AttemptRef>,
@@ -288,104 +244,6 @@ impl TaskStore for SimStore {
                     () = self.clock.sleep(left) => {}
                 }
             }
-        })
-    }
-
-    fn blockers(&self, _: Option<ProjectId>, open: bool) -> StoreFuture<'_, Vec<Blocker>> {
-        self.call(move |memory, _| {
-            let all = memory.blockers.iter();
-            Ok(all
-                .filter(|blocker| !open || blocker.answer.is_none())
-                .cloned()
-                .collect())
-        })
-    }
-
-    fn task_blockers(&self, task: TaskId) -> StoreFuture<'_, Vec<Blocker>> {
-        self.call(move |memory, _| {
-            let all = memory.blockers.iter();
-            Ok(all
-                .filter(|blocker| blocker.task_id == task)
-                .cloned()
-                .collect())
-        })
-    }
-
-    fn answer_blocker(&self, id: RecordId, text: String) -> StoreFuture<'_, Task> {
-        self.call(move |memory, now| {
-            let blocker = memory.blockers.iter_mut().find(|blocker| blocker.id == id);
-            let blocker = blocker.ok_or_else(|| StoreError::not_found("blocker", id))?;
-            if blocker.answer.is_some() {
-                return Err(StoreError::Refused("it is already answered".to_owned()));
-            }
-            blocker.answer = Some(Answer { text, at: now.wall });
-            let task = blocker.task_id;
-            memory.reopen(task, now)
-        })
-    }
-
-    fn request_approval(&self, asked: NewApproval) -> StoreFuture<'_, Approval> {
-        self.call(move |memory, now| {
-            let approval = Approval {
-                id: memory.approvals.len() as i64 + 1,
-                asked,
-                created_at: now.wall,
-                decision: None,
-            };
-            memory.approvals.push(approval.clone());
-            Ok(approval)
-        })
-    }
-
-    fn approval(&self, id: RecordId) -> StoreFuture<'_, Approval> {
-        self.call(move |memory, _| find("approval", id, &memory.approvals, |one| one.id == id))
-    }
-
-    fn approvals(&self, open: bool) -> StoreFuture<'_, Vec<Approval>> {
-        self.call(move |memory, _| {
-            let all = memory.approvals.iter();
-            Ok(all
-                .filter(|one| !open || one.decision.is_none())
-                .cloned()
-                .collect())
-        })
-    }
-
-    fn decide_approval(&self, id: RecordId, option: Option<String>) -> StoreFuture<'_, Approval> {
-        self.call(move |memory, now| {
-            let approval = memory.approvals.iter_mut().find(|one| one.id == id);
-            let approval = approval.ok_or_else(|| StoreError::not_found("approval", id))?;
-            let decision = ApprovalDecision {
-                option,
-                at: now.wall,
-            };
-            approval.decision.get_or_insert(decision);
-            Ok(approval.clone())
-        })
-    }
-
-    fn put_trace(&self, id: String, task: Option<TaskId>, root: TraceNode) -> StoreFuture<'_, ()> {
-        self.call(move |memory, _| {
-            memory.traces.insert(id, (task, root));
-            Ok(())
-        })
-    }
-
-    fn trace(&self, id: String) -> StoreFuture<'_, TraceNode> {
-        self.call(move |memory, _| {
-            let trace = memory.traces.get(&id);
-            let trace = trace.map(|(_, root)| root.clone());
-            trace.ok_or_else(|| StoreError::not_found("trace", id))
-        })
-    }
-
-    fn traces(&self, task: Option<TaskId>, _: u32) -> StoreFuture<'_, Vec<String>> {
-        self.call(move |memory, _| {
-            let all = memory.traces.iter();
-            let is_of_task = |(_, (of, _)): &(&String, &(Option<TaskId>, TraceNode))| {
-                task.is_none() || task == *of
-            };
-            Ok(all.filter(is_of_task).map(|(id, _)| id.clone()).collect())
         })
     }
 }

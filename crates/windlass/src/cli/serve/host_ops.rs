@@ -6,9 +6,9 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio::sync::Mutex;
 use windlass_agents::AgentContext;
-use windlass_core::task::Task;
-use windlass_core::{AgentRegistry, TaskStore};
+use windlass_core::AgentRegistry;
 use windlass_server::{AgentCard, HostOps, HostOpsError};
+use windlass_tasks::{Task, TaskStore};
 use windlass_workspace::Clones;
 
 use super::super::app::App;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use windlass_core::SystemClock;
-use windlass_gateway::{AgentApi, AgentApiLimits, StoreTraceSink};
+use windlass_gateway::{AgentApi, AgentApiLimits};
+use windlass_server::StoreTraceSink;
 
 use super::request_dirs::RequestDirs;
 use crate::agent_catalog::AgentCatalog;
@@ -34,7 +35,7 @@ pub(super) fn agent_api(
         .and_then(|number| number.try_into().ok());
     AgentApi::new(
         Arc::new(ConfiguredModels::new(agents, config.clone())),
-        Arc::new(StoreTraceSink(Arc::clone(&queue.store))),
+        Arc::new(StoreTraceSink(queue.store.clone())),
         request_dirs.path(),
         Arc::new(SystemClock::new()),
         AgentApiLimits {

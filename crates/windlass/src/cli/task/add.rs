@@ -1,7 +1,7 @@
 //! `windlass task add`: adds a task to the queue.
 
 use clap::Args;
-use windlass_core::task::{Dependency, MAX_ATTEMPTS, NewTask, TaskId, WorkerKind};
+use windlass_tasks::{Dependency, MAX_ATTEMPTS, NewTask, TaskId, WorkerKind};
 
 use super::super::app::App;
 use super::super::exit::{CliError, Exit};

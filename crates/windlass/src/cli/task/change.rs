@@ -2,8 +2,8 @@
 
 use clap::Args;
 use serde_json::json;
-use windlass_core::task::{Task, TaskId, TaskStatus};
-use windlass_core::{TaskStore, escape_control};
+use windlass_core::escape_control;
+use windlass_tasks::{Projects, Task, TaskId, TaskStatus, TaskStore};
 use windlass_workspace::{self as workspace, Clones};
 
 use super::super::app::App;
@@ -60,7 +60,7 @@ pub(in super::super) async fn diff(
 
 /// Merges a task's branch, and returns the outcome as JSON.
 pub(in super::super) async fn merge(
-    store: &dyn TaskStore,
+    store: &dyn Projects,
     clones: &Clones,
     task: &Task,
 ) -> Result<serde_json::Value, CliError> {

@@ -1,7 +1,7 @@
 //! `windlass task list`: lists tasks.
 
 use clap::Args;
-use windlass_core::task::{Task, TaskFilter, TaskStatus};
+use windlass_tasks::{Task, TaskFilter, TaskStatus};
 
 use super::super::app::App;
 use super::super::exit::{CliError, Exit};

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::Value;
-use windlass_core::task::{Broadcast, EventFilter, TaskId};
 use windlass_core::{AgentEvent, escape_line};
+use windlass_tasks::{Broadcast, EventFilter, TaskId};
 
 use super::super::app::App;
 use super::super::exit::{CliError, Exit};

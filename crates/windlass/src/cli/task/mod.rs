@@ -8,7 +8,7 @@ mod plan;
 mod show;
 
 use clap::{Args, Subcommand};
-use windlass_core::task::{TaskId, TaskStatus};
+use windlass_tasks::{TaskId, TaskStatus};
 
 use super::app::App;
 use super::exit::{CliError, Exit};

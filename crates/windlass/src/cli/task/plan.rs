@@ -5,8 +5,8 @@ use std::sync::Arc;
 use clap::Args;
 use windlass_core::SessionOptions;
 use windlass_core::escape_line;
-use windlass_core::task::{Dependency, NewIssue, NewTask};
 use windlass_runner::{AgentPoolManager, AgentResolver, GoalParent, LeadAgent, PlanOptions};
+use windlass_tasks::{Dependency, NewIssue, NewTask};
 
 use super::super::app::App;
 use super::super::console::{QUIET, STRONG};

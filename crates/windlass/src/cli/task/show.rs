@@ -2,11 +2,11 @@
 
 use clap::Args;
 use serde_json::json;
-use windlass_core::task::{
-    Approval, Attempt, AttemptStatus, Blocker, Correction, Proof, Task, TaskId, TaskStatus,
-    TestResult,
+use windlass_core::escape_line;
+use windlass_tasks::{
+    Approval, Approvals, Attempt, AttemptStatus, Blocker, Correction, Proof, Task, TaskId,
+    TaskStatus, TestResult,
 };
-use windlass_core::{TaskStore, escape_line};
 
 use super::super::app::App;
 use super::super::console::{QUIET, STRONG};
@@ -163,7 +163,7 @@ impl TaskDetails {
 }
 
 /// Returns the open permission requests of this task.
-async fn open_approvals(store: &dyn TaskStore, task: TaskId) -> Result<Vec<Approval>, CliError> {
+async fn open_approvals(store: &dyn Approvals, task: TaskId) -> Result<Vec<Approval>, CliError> {
     let mut open = store.approvals(true).await?;
     open.retain(|approval| approval.asked.attempt.task == task);
     Ok(open)

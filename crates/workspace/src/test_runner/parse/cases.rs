@@ -1,6 +1,6 @@
 //! Collects failing cases: a name, then the lines about it, within limits.
 
-use windlass_core::task::TestCase;
+use windlass_tasks::TestCase;
 
 /// Maximum number of cases.
 pub(super) const MAX_CASES: usize = 50;

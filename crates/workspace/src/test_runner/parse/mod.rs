@@ -14,7 +14,7 @@ mod tap;
 
 use std::borrow::Cow;
 
-use windlass_core::task::{TestCase, TestCounts};
+use windlass_tasks::{TestCase, TestCounts};
 
 /// What was recognized in the output of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

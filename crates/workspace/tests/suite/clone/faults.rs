@@ -2,8 +2,8 @@
 
 use std::task::Poll;
 
-use windlass_core::workspace::Workspace;
 use windlass_core::{ErrorCode, Retry};
+use windlass_tasks::Workspace;
 
 use super::harness::{BRANCH, Harness, attempt, message, publish, put};
 

@@ -5,9 +5,8 @@ use std::process::Command;
 
 use tempfile::TempDir;
 use windlass_core::Timestamp;
-use windlass_core::task::{AttemptRef, Project};
-use windlass_core::workspace::{Commit, WorkingCopy, Workspace};
 use windlass_sandbox::{Host, Mechanism, Sandbox};
+use windlass_tasks::{AttemptRef, Commit, Project, WorkingCopy, Workspace};
 use windlass_workspace::Clones;
 
 /// The directories of one test, outside `/tmp`, because every sandboxed process has a private one.

@@ -3,8 +3,8 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use windlass_core::workspace::Workspace;
 use windlass_sandbox::Mechanism;
+use windlass_tasks::Workspace;
 use windlass_workspace::MergeOutcome;
 
 use super::harness::{BRANCH, Harness, attempt, git_in, message, put};

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::MetadataExt;
 
-use windlass_core::workspace::{FileAction, FileChange, Workspace};
+use windlass_tasks::{FileAction, FileChange, Workspace};
 
 use super::harness::{BRANCH, Harness, attempt, git_in, message, publish, put};
 

@@ -1,7 +1,6 @@
 //! Repositories of every kind: each works, or is rejected with one clear sentence.
 
-use windlass_core::task::Project;
-use windlass_core::workspace::Workspace;
+use windlass_tasks::{Project, Workspace};
 
 use super::harness::{BRANCH, Harness, attempt, git_in, publish};
 

@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use windlass_core::task::{TestResult, TestStatus};
-use windlass_core::workspace::{TestPlan, Verifier, WorkingCopy, Workspace};
 use windlass_sandbox::{Host, Sandbox};
+use windlass_tasks::{TestPlan, TestResult, TestStatus, Verifier, WorkingCopy, Workspace};
 use windlass_workspace::{TestRunner, TestSettings};
 
 use super::harness::{Harness, attempt, put};
@@ -287,7 +286,7 @@ async fn p16_tests_see_history_but_not_the_home_directory() {
     let inside = home.join("project");
     std::fs::rename(harness.root(), &inside).unwrap();
     put(&home, "diary.txt", "secret\n");
-    let project = windlass_core::task::Project {
+    let project = windlass_tasks::Project {
         root: inside,
         ..harness.project()
     };

@@ -1,8 +1,7 @@
 //! A proof is verified in a fresh checkout.
 
 use windlass_core::Timestamp;
-use windlass_core::task::{Proof, TestCounts, TestStatus};
-use windlass_core::workspace::Verifier;
+use windlass_tasks::{Proof, TestCounts, TestStatus, Verifier};
 use windlass_workspace::{TestRunner, TestSettings};
 
 use super::harness::{Harness, publish};

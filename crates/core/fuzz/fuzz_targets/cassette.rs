@@ -1,4 +1,0 @@
-//! Parses any bytes as a cassette.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| windlass_core_fuzz::cassette(bytes));

@@ -1,0 +1,88 @@
+//! Claims, leases and the end of attempts.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use windlass_core::Usage;
+use windlass_tasks::{
+    AttemptRef, Claim, Claimed, LeaseStatus, Leases, Outcome, Release, StoreFuture, Task, TaskId,
+};
+
+use super::write::{durable, operation, relaxed};
+use crate::ops::{attempts, claim, finish, reclaim};
+use crate::store::SqlStore;
+use crate::write_job::{JobProgress, TypedWriteJob, WriteJob, stages};
+
+/// Releases a task that was claimed for a caller that stopped waiting.
+fn undo_claim(claimed: Option<Claimed>) -> Option<Box<dyn WriteJob>> {
+    let attempt = claimed?.attempt;
+    let release = Arc::new(Release {
+        reason: "the worker stopped waiting for the claim".to_owned(),
+        usage: Usage::default(),
+    });
+    Some(Box::new(TypedWriteJob {
+        operation: Box::new(move |db| {
+            let release = Arc::clone(&release);
+            Box::pin(async move { finish::release(db, attempt, &release).await })
+        }),
+        durable: false,
+        progress: JobProgress::new(stages!("releasing a task")),
+        result: None,
+        reply: None,
+        undo: None,
+    }))
+}
+
+impl Leases for SqlStore {
+    fn claim(&self, claim: Claim) -> StoreFuture<'_, Option<Claimed>> {
+        let options = relaxed(stages!("claiming a task"), None);
+        self.write_or_undo(
+            options,
+            operation!(|db, claim| claim::claim(db, &claim)),
+            Some(undo_claim),
+        )
+    }
+
+    fn heartbeat(&self, attempt: AttemptRef, lease: Duration) -> StoreFuture<'_, LeaseStatus> {
+        let options = relaxed(stages!("renewing a lease"), Some(attempt.task));
+        self.write(options, move |db| {
+            Box::pin(attempts::heartbeat(db, attempt, lease))
+        })
+    }
+
+    fn release(&self, attempt: AttemptRef, release: Release) -> StoreFuture<'_, ()> {
+        let options = durable(stages!("releasing a task"), Some(attempt.task));
+        self.write(
+            options,
+            operation!(|db, release| finish::release(db, attempt, &release)),
+        )
+    }
+
+    fn reclaim_expired(&self) -> StoreFuture<'_, Vec<Task>> {
+        let options = relaxed(stages!("reclaiming expired tasks"), None);
+        self.write(options, |db| Box::pin(reclaim::reclaim_expired(db)))
+    }
+
+    fn record_intent(&self, attempt: AttemptRef, commit: String) -> StoreFuture<'_, ()> {
+        let options = durable(stages!("recording a publish intent"), Some(attempt.task));
+        self.write(
+            options,
+            operation!(|db, commit| attempts::record_intent(db, attempt, &commit)),
+        )
+    }
+
+    fn pending_intent(&self, task: TaskId) -> StoreFuture<'_, Option<String>> {
+        self.read("reading a publish intent", move |db| {
+            Box::pin(attempts::pending_intent(db, task))
+        })
+    }
+
+    fn finish(&self, attempt: AttemptRef, outcome: Outcome, usage: Usage) -> StoreFuture<'_, Task> {
+        let options = durable(stages!("finishing an attempt"), Some(attempt.task));
+        let args = (outcome, usage);
+        self.write(
+            options,
+            operation!(|db, args| finish::finish(db, attempt, &args.0, &args.1)),
+        )
+    }
+}

@@ -1,0 +1,12 @@
+//! The implementation of `TaskStore`, one file for each of its traits: for each method, whether it reads or
+//! writes, how durable a write is, and its name in timeout errors.
+
+mod approvals;
+mod blockers;
+mod event_log;
+mod leases;
+mod projects;
+mod queue;
+mod records;
+mod traces;
+mod write;

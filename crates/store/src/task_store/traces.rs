@@ -1,0 +1,32 @@
+//! Traces.
+
+use windlass_core::TraceNode;
+use windlass_tasks::{StoreFuture, TaskId, Traces};
+
+use super::write::{operation, relaxed};
+use crate::ops::traces;
+use crate::store::SqlStore;
+use crate::write_job::stages;
+
+impl Traces for SqlStore {
+    fn put_trace(&self, id: String, task: Option<TaskId>, root: TraceNode) -> StoreFuture<'_, ()> {
+        let options = relaxed(stages!("storing a trace"), task);
+        let args = (id, root);
+        self.write(
+            options,
+            operation!(|db, args| traces::put(db, &args.0, task, &args.1)),
+        )
+    }
+
+    fn trace(&self, id: String) -> StoreFuture<'_, TraceNode> {
+        self.read("reading a trace", move |db| {
+            Box::pin(async move { traces::get(db, &id).await })
+        })
+    }
+
+    fn traces(&self, task: Option<TaskId>, limit: u32) -> StoreFuture<'_, Vec<String>> {
+        self.read("listing traces", move |db| {
+            Box::pin(traces::list(db, task, limit))
+        })
+    }
+}

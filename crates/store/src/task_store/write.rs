@@ -1,0 +1,44 @@
+//! What the writes of a store have in common.
+
+use windlass_tasks::{StoreError, StoreFuture, TaskId};
+
+use crate::store::{Durability, WriteOptions};
+use crate::write_job::StageLabels;
+
+/// Options of a write that must survive power loss.
+pub(super) fn durable(stages: StageLabels, task: Option<TaskId>) -> WriteOptions {
+    let durability = Durability::Durable;
+    WriteOptions {
+        stages,
+        durability,
+        task,
+    }
+}
+
+/// Options of a write that need not survive power loss.
+pub(super) fn relaxed(stages: StageLabels, task: Option<TaskId>) -> WriteOptions {
+    let durability = Durability::Relaxed;
+    WriteOptions {
+        stages,
+        durability,
+        task,
+    }
+}
+
+/// Returns a future that fails without starting a write.
+pub(super) fn ready_error<'a, T: Send + 'a>(error: StoreError) -> StoreFuture<'a, T> {
+    Box::pin(std::future::ready(Err(error)))
+}
+
+/// Builds a write operation that owns its arguments, because it may run more than once.
+macro_rules! operation {
+    (|$db:ident, $args:ident| $operation:expr) => {{
+        let $args = std::sync::Arc::new($args);
+        move |$db| {
+            let $args = std::sync::Arc::clone(&$args);
+            Box::pin(async move { $operation.await })
+        }
+    }};
+}
+
+pub(super) use operation;

@@ -1,0 +1,45 @@
+//! Stored permission requests and their decisions.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use windlass_core::{PermissionOption, Timestamp};
+
+use crate::id::{AttemptRef, RecordId};
+
+/// A stored permission request. One process asks, and another one may record the decision.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Approval {
+    /// The id.
+    pub id: RecordId,
+    /// The request.
+    #[serde(flatten)]
+    pub asked: NewApproval,
+    /// When the request was made.
+    pub created_at: Timestamp,
+    /// The decision. `None` while the request is pending.
+    pub decision: Option<ApprovalDecision>,
+}
+
+/// A permission request to be stored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NewApproval {
+    /// The attempt that asks for permission.
+    pub attempt: AttemptRef,
+    /// The agent's name.
+    pub agent: String,
+    /// The tool that needs the permission.
+    pub tool: String,
+    /// The input of the tool.
+    pub input: Value,
+    /// The options that the agent offers.
+    pub options: Vec<PermissionOption>,
+}
+
+/// The decision on a permission request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApprovalDecision {
+    /// The id of the chosen option. `None` if the request was withdrawn because the turn ended first.
+    pub option: Option<String>,
+    /// When it was decided.
+    pub at: Timestamp,
+}

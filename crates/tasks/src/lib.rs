@@ -1,0 +1,39 @@
+//! Tasks: their types, the store that keeps them, and what a worker needs to do them.
+//!
+//! [`TaskStore`] is the contract of a store. [`Workspace`], [`Verifier`] and [`ContextSource`] are the rest of
+//! what a worker sees; tests replace all of them with a simulator.
+//!
+//! This crate contains types and traits only. It does no I/O and knows no database.
+
+mod approval;
+mod attempt;
+mod blocker;
+mod broadcast;
+mod context;
+mod id;
+mod project;
+mod record;
+mod store;
+mod task;
+mod verifier;
+mod workspace;
+
+pub use approval::{Approval, ApprovalDecision, NewApproval};
+pub use attempt::{
+    Attempt, AttemptStatus, Claim, Claimed, LeaseStatus, MAX_CORRECTIONS, Outcome, Release,
+};
+pub use blocker::{Answer, Blocker};
+pub use broadcast::{Broadcast, EventFilter, LoggedEvent};
+pub use context::{ContextSource, RelatedFile, RelatedSymbol, TaskContext};
+pub use id::{AttemptNumber, AttemptRef, IssueId, ProjectId, RecordId, TaskId};
+pub use project::{Issue, NewIssue, NewProject, Project};
+pub use record::{Correction, Proof, TestCase, TestCounts, TestResult, TestStatus};
+pub use store::{
+    Approvals, AttemptRecords, Blockers, EventLog, Leases, Projects, StoreError, StoreFuture,
+    StoreResult, TaskQueue, TaskStore, Traces,
+};
+pub use task::{
+    Dependency, Enqueued, MAX_ATTEMPTS, NewTask, Task, TaskFilter, TaskStatus, WorkerKind,
+};
+pub use verifier::{TestPlan, Verifier};
+pub use workspace::{Change, Commit, FileAction, FileChange, WorkingCopy, Workspace};

@@ -1,0 +1,48 @@
+//! The interface of a task store, in one trait for each kind of user.
+
+mod approvals;
+mod blockers;
+mod error;
+mod event_log;
+mod leases;
+mod projects;
+mod queue;
+mod records;
+mod traces;
+
+pub use approvals::Approvals;
+pub use blockers::Blockers;
+pub use error::{StoreError, StoreFuture, StoreResult};
+pub use event_log::EventLog;
+pub use leases::Leases;
+pub use projects::Projects;
+pub use queue::TaskQueue;
+pub use records::AttemptRecords;
+pub use traces::Traces;
+
+/// Stores tasks durably. Accepted tasks are never lost, and no task is completed twice.
+///
+/// Leases are evaluated by the store's own clock. Every write of an attempt includes its
+/// [`AttemptRef`](crate::AttemptRef). Once the attempt no longer owns the task (its lease was reclaimed, another
+/// attempt started, it ended), such a write changes nothing and fails with [`StoreError::Superseded`]. There are
+/// two exceptions. A repeated `finish` with the same outcome returns the same result, because the first response
+/// may have been lost. And `append_events` is accepted from an attempt that ended by `finish`, because its last
+/// messages may arrive late.
+///
+/// Every operation that changes the status of a task appends its
+/// [`Broadcast::TaskStatus`](crate::Broadcast::TaskStatus) in the same transaction; callers need not. Changes by
+/// an attempt (claim, finish, release) have the `agent_id` of its worker kind, all others (added, cancelled,
+/// retried, answered, reclaimed, blocked by another task) have `worker`. So the number of the last message
+/// increases whenever there may be a task to claim.
+///
+/// This trait has no methods of its own: whatever implements its parts is a store. Code that needs one part
+/// takes that part.
+pub trait TaskStore:
+    Projects + TaskQueue + Leases + AttemptRecords + EventLog + Blockers + Approvals + Traces
+{
+}
+
+impl<T> TaskStore for T where
+    T: Projects + TaskQueue + Leases + AttemptRecords + EventLog + Blockers + Approvals + Traces
+{
+}

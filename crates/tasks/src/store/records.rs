@@ -1,0 +1,28 @@
+//! The records of attempts.
+
+use std::fmt;
+
+use super::error::StoreFuture;
+use crate::attempt::Attempt;
+use crate::id::{AttemptRef, RecordId, TaskId};
+use crate::record::{Correction, Proof, TestResult};
+
+/// Stores what attempts did: their test runs, corrections and proofs.
+pub trait AttemptRecords: fmt::Debug + Send + Sync {
+    /// Returns the attempts at a task, oldest first.
+    fn attempts(&self, task: TaskId) -> StoreFuture<'_, Vec<Attempt>>;
+    /// Records a test run.
+    fn record_test(&self, attempt: AttemptRef, result: TestResult) -> StoreFuture<'_, RecordId>;
+    /// Returns the test runs of a task, oldest first, each with the number of its attempt.
+    fn test_results(&self, task: TaskId) -> StoreFuture<'_, Vec<(u32, TestResult)>>;
+    /// Records a correction round.
+    fn record_correction(
+        &self,
+        attempt: AttemptRef,
+        round: Correction,
+    ) -> StoreFuture<'_, RecordId>;
+    /// Returns the correction rounds of a task, oldest first, each with the number of its attempt.
+    fn corrections(&self, task: TaskId) -> StoreFuture<'_, Vec<(u32, Correction)>>;
+    /// Returns the proof of a completed task.
+    fn proof(&self, task: TaskId) -> StoreFuture<'_, Option<Proof>>;
+}

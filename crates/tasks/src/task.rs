@@ -1,0 +1,237 @@
+//! Tasks.
+
+use serde::{Deserialize, Serialize};
+use windlass_core::{Timestamp, Usage};
+
+use crate::id::{AttemptNumber, IssueId, ProjectId, TaskId};
+
+/// The default number of attempts before a task fails.
+pub const MAX_ATTEMPTS: u32 = 3;
+
+/// The status of a task.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskStatus {
+    /// Waiting for a worker.
+    #[default]
+    Pending,
+    /// A worker holds its lease.
+    InProgress,
+    /// Done, with proof or explicitly without.
+    Completed,
+    /// Failed, with no attempt left.
+    Failed,
+    /// Waiting for a person's answer, or for a task that failed.
+    Blocked,
+    /// Cancelled on request.
+    Cancelled,
+}
+
+impl TaskStatus {
+    /// All values, in the order of a task's lifecycle.
+    pub const ALL: [Self; 6] = [
+        Self::Pending,
+        Self::InProgress,
+        Self::Completed,
+        Self::Failed,
+        Self::Blocked,
+        Self::Cancelled,
+    ];
+
+    /// Returns the name used in JSON and in the store.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::InProgress => "in_progress",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Blocked => "blocked",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// Returns the status with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.as_str() == name)
+    }
+
+    /// Returns `true` if the status changes only on request.
+    pub fn is_final(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
+    }
+}
+
+impl std::fmt::Display for TaskStatus {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The kind of worker for a task. Each kind has its own instructions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum WorkerKind {
+    /// Servers, libraries, command-line programs.
+    #[default]
+    Backend,
+    /// User interfaces.
+    Frontend,
+    /// Tests for existing code.
+    Test,
+}
+
+impl WorkerKind {
+    /// All values.
+    pub const ALL: [Self; 3] = [Self::Backend, Self::Frontend, Self::Test];
+
+    /// Returns the name used in JSON and in the store.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Backend => "backend",
+            Self::Frontend => "frontend",
+            Self::Test => "test",
+        }
+    }
+
+    /// Returns the kind with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+
+    /// Returns the `agent_id` of a worker of this kind in broadcasts.
+    pub fn agent_id(self) -> &'static str {
+        match self {
+            Self::Backend => "backend-worker",
+            Self::Frontend => "frontend-worker",
+            Self::Test => "test-worker",
+        }
+    }
+}
+
+/// A durable unit of work.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Task {
+    /// The id.
+    pub id: TaskId,
+    /// The project of the task.
+    pub project_id: ProjectId,
+    /// The parent issue.
+    pub issue_id: Option<IssueId>,
+    /// The title.
+    pub title: String,
+    /// The full description.
+    pub description: String,
+    /// The status.
+    pub status: TaskStatus,
+    /// The priority, from 0 (first) to 4 (last).
+    pub priority: u8,
+    /// The workflow step, from 1 (first) to 15 (last), among tasks of the same priority.
+    pub workflow_step: u8,
+    /// The tasks that must be completed first.
+    pub dependencies: Vec<TaskId>,
+    /// The kind of worker.
+    pub kind: WorkerKind,
+    /// The agent to use. `None` selects the configured agent.
+    pub agent: Option<String>,
+    /// Makes adding the task safe to repeat.
+    pub idempotency_key: Option<String>,
+    /// The number of attempts so far. While one is running, this is its number.
+    pub attempt: AttemptNumber,
+    /// The maximum number of attempts.
+    pub max_attempts: u32,
+    /// The reason for the status: the result, the error, or what the task waits for.
+    pub output: Option<String>,
+    /// Whether the task was completed without proof because the project has no tests.
+    pub unverified: bool,
+    /// The branch that contains the change.
+    pub branch: Option<String>,
+    /// The usage of all attempts.
+    pub usage: Usage,
+    /// When it was added.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// When the task was completed; `None` otherwise.
+    pub completed_at: Option<Timestamp>,
+}
+
+/// A task to add.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewTask {
+    /// The project of the task.
+    pub project_id: ProjectId,
+    /// The parent issue.
+    pub issue_id: Option<IssueId>,
+    /// The title.
+    pub title: String,
+    /// The full description.
+    pub description: String,
+    /// The priority, from 0 (first) to 4 (last).
+    pub priority: u8,
+    /// The workflow step, from 1 (first) to 15 (last).
+    pub workflow_step: u8,
+    /// The tasks that must be completed first.
+    pub dependencies: Vec<Dependency>,
+    /// The kind of worker.
+    pub kind: WorkerKind,
+    /// The agent to use.
+    pub agent: Option<String>,
+    /// Makes adding the task safe to repeat.
+    pub idempotency_key: Option<String>,
+    /// The maximum number of attempts.
+    pub max_attempts: u32,
+}
+
+impl NewTask {
+    /// Creates a task of medium priority without dependencies.
+    pub fn new(project_id: ProjectId, title: impl Into<String>) -> Self {
+        Self {
+            project_id,
+            issue_id: None,
+            title: title.into(),
+            description: String::new(),
+            priority: 2,
+            workflow_step: 1,
+            dependencies: Vec::new(),
+            kind: WorkerKind::default(),
+            agent: None,
+            idempotency_key: None,
+            max_attempts: MAX_ATTEMPTS,
+        }
+    }
+}
+
+/// A task that another one depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dependency {
+    /// A task in the store.
+    Task(TaskId),
+    /// A task in the same batch, by its index from zero.
+    Sibling(usize),
+}
+
+/// The result of adding a task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Enqueued {
+    /// The stored task.
+    pub task: Task,
+    /// `false` if the task already existed under the same idempotency key.
+    pub fresh: bool,
+}
+
+/// A filter for tasks. An empty filter selects all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TaskFilter {
+    /// Only tasks of this project.
+    pub project_id: Option<ProjectId>,
+    /// Only tasks of this issue.
+    pub issue_id: Option<IssueId>,
+    /// Only tasks with this status.
+    pub status: Option<TaskStatus>,
+    /// Only tasks after this id.
+    pub after: Option<TaskId>,
+    /// The maximum number of tasks; zero selects the store's limit.
+    pub limit: u32,
+}

@@ -1,0 +1,114 @@
+//! Working copies.
+
+use std::fmt;
+use std::path::Path;
+
+use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use windlass_core::Result;
+
+use crate::id::AttemptRef;
+use crate::project::Project;
+
+/// Creates a working copy for each attempt and removes those left over after a crash.
+pub trait Workspace: fmt::Debug + Send + Sync {
+    /// Creates a fresh working copy for the attempt, at the project's current commit.
+    fn open<'a>(
+        &'a self,
+        project: &'a Project,
+        attempt: AttemptRef,
+    ) -> BoxFuture<'a, Result<Box<dyn WorkingCopy>>>;
+
+    /// Removes the working copies of attempts that are not in `live`, and returns their number.
+    fn remove_stale<'a>(&'a self, live: &'a [AttemptRef]) -> BoxFuture<'a, Result<u32>>;
+
+    /// Returns the commit that a branch of the project points to, or `None` if there is no such branch.
+    fn branch_commit<'a>(
+        &'a self,
+        project: &'a Project,
+        name: &'a str,
+    ) -> BoxFuture<'a, Result<Option<String>>>;
+}
+
+/// The private clone of an attempt. Dropping it does not delete the files; [`Workspace::remove_stale`] does.
+pub trait WorkingCopy: fmt::Debug + Send + Sync {
+    /// Returns the directory in which the agent works.
+    fn root(&self) -> &Path;
+
+    /// Returns the commit that the attempt started from.
+    fn base(&self) -> &str;
+
+    /// Returns the text of a file of at most `limit` bytes, for a model without its own file access. Returns
+    /// `None` if the file does not exist, is larger, is not text, or is outside the working copy.
+    fn read<'a>(&'a self, path: &'a str, limit: usize) -> BoxFuture<'a, Result<Option<String>>> {
+        let _ = (path, limit);
+        Box::pin(async { Ok(None) })
+    }
+
+    /// Applies generated files, all or none, and returns the changed paths relative to the root.
+    fn apply(&self, files: Vec<FileChange>) -> BoxFuture<'_, Result<Vec<String>>>;
+
+    /// Returns the difference from the base.
+    fn change(&self) -> BoxFuture<'_, Result<Change>>;
+
+    /// Commits all differences from the base with the given message.
+    fn commit(&self, message: String) -> BoxFuture<'_, Result<Commit>>;
+
+    /// Publishes the commit as this branch in the user's repository, with compare-and-swap. The checkout
+    /// is not changed. Repeating the call with the same commit has no effect.
+    fn publish<'a>(&'a self, commit: &'a Commit, branch: &'a str) -> BoxFuture<'a, Result<()>>;
+
+    /// Removes the clone.
+    fn close(self: Box<Self>) -> BoxFuture<'static, Result<()>>;
+}
+
+/// A file that a model wants created, modified or deleted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileChange {
+    /// The path relative to the project's root.
+    pub path: String,
+    /// The complete new content; empty for a deletion.
+    #[serde(default)]
+    pub content: String,
+    /// The action to perform.
+    pub action: FileAction,
+}
+
+/// An action on a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileAction {
+    /// Create the file and its parent directories.
+    Create,
+    /// Replace the content of an existing file.
+    Modify,
+    /// Delete an existing file.
+    Delete,
+}
+
+/// The changes an attempt made to the files.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// The changed paths, relative to the root, sorted.
+    pub files: Vec<String>,
+    /// The change as a unified diff, limited in size.
+    pub diff: String,
+    /// Test files that the change deletes or empties, each with a description of the change.
+    pub weakened_tests: Vec<String>,
+}
+
+impl Change {
+    /// Returns `true` if the working copy equals the base.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+}
+
+/// A commit and its tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Commit {
+    /// The hash of the commit.
+    pub id: String,
+    /// The hash of its tree.
+    pub tree: String,
+}
