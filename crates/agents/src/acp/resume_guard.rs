@@ -6,9 +6,10 @@
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
-use windlass_core::{Clock, Error, ErrorCode, Result, SessionId, SystemClock};
+use windlass_core::{Clock, Error, ErrorCode, Result, SystemClock};
 
 use super::preset::Preset;
+use crate::program::state_dirs::managed_home;
 use crate::{AgentContext, ProgramSettings};
 
 /// How deep the files are: by project, in a directory for chats.
@@ -22,16 +23,14 @@ pub(super) fn ensure_resumable(
     preset: &Preset,
     context: &AgentContext,
     settings: &ProgramSettings,
-    id: &SessionId,
+    name: &str,
 ) -> Result<()> {
     let Some(dir) = preset.quirks.same_minute_session_dir else {
         return Ok(());
     };
-    let home = match settings.endpoint {
-        Some(_) => context.state_dir().join(preset.name),
-        None => context.sandbox().host().home().to_owned(),
-    };
-    let id_prefix: String = id.as_str().chars().take(8).collect();
+    let managed = managed_home(preset.program, settings, context);
+    let home = managed.unwrap_or_else(|| context.sandbox().host().home().to_owned());
+    let id_prefix: String = name.chars().take(8).collect();
     let now = Duration::from_millis(SystemClock::new().now().0);
     let is_same_minute = |created: Duration| {
         created.as_secs() / MINUTE.as_secs() == now.as_secs() / MINUTE.as_secs()
@@ -51,7 +50,7 @@ pub(super) fn ensure_resumable(
         code: ErrorCode::BackendError,
         message: format!(
             "{} cannot resume a session within the minute it was created: try again in {} s",
-            preset.name,
+            preset.name(),
             wait.as_secs()
         ),
         retry_after: Some(wait),

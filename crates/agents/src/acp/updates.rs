@@ -10,7 +10,7 @@ use windlass_core::{AgentEvent, PlanEntry, PlanStatus, Usage};
 use super::outcome;
 use super::preset::{Quirks, UsageSource};
 use super::tool::{ToolState, is_empty, text_of};
-use crate::cli::failure;
+use crate::program::failure;
 
 /// Maximum number of tools tracked in one turn; the oldest is dropped first.
 const MAX_TOOLS: usize = 256;

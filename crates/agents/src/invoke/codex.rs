@@ -8,9 +8,9 @@ use windlass_core::{AgentInvocation, SchemaMode, StructuredAgentTask};
 
 use super::error::InvocationError;
 use super::run::{CliRun, failure};
-use crate::cli::codex::{PROFILE, toml_string};
-use crate::cli::{CommandLine, program};
-use crate::{AgentContext, ProgramSettings, Version, temp_files};
+use crate::program::known::codex::{PROGRAM, toml_string};
+use crate::program::{CommandLine, Version, find, temp_files};
+use crate::{AgentContext, ProgramSettings};
 
 /// From this version on, `--full-auto` prints a warning, and later versions removed it. Separate flags replace
 /// it.
@@ -91,8 +91,7 @@ impl<E: From<InvocationError>> CodexCliBackend<E> {
             |error: windlass_core::Error| failure(&task.name, error.to_string(), error.code());
         let mut command = CommandLine::new(["exec"]);
         if self.full_auto {
-            let found = program::find(&PROFILE, &self.settings, &self.context);
-            full_auto(&mut command, found.await.map_err(failed)?.version);
+            full_auto(&mut command, self.version().await.map_err(failed)?);
         }
         let schema = self.schema(task).map_err(failed)?;
         if let Some(file) = &schema {
@@ -103,8 +102,8 @@ impl<E: From<InvocationError>> CodexCliBackend<E> {
         }
         let run = CliRun {
             task: &task.name,
-            profile: &PROFILE,
-            program: self.settings.bin.as_deref().unwrap_or("codex"),
+            program: &PROGRAM,
+            path: self.settings.bin.as_deref().unwrap_or("codex"),
             context: &self.context,
             settings: &self.settings,
             command,
@@ -113,6 +112,11 @@ impl<E: From<InvocationError>> CodexCliBackend<E> {
         };
         // A temporary schema file is removed on every path out of this function.
         run.run(cwd).await
+    }
+
+    async fn version(&self) -> windlass_core::Result<Version> {
+        let path = find::find(&PROGRAM, &self.settings, &self.context)?;
+        find::version(&PROGRAM, path, &self.settings, &self.context).await
     }
 
     fn schema(&self, task: &StructuredAgentTask) -> windlass_core::Result<Option<SchemaFile>> {

@@ -7,8 +7,8 @@ use windlass_core::{AgentInvocation, StructuredAgentTask};
 
 use super::error::InvocationError;
 use super::run::CliRun;
-use crate::cli::CommandLine;
-use crate::cli::cursor::PROFILE;
+use crate::program::CommandLine;
+use crate::program::known::cursor::PROGRAM;
 use crate::{AgentContext, ProgramSettings};
 
 /// The default model.
@@ -108,8 +108,8 @@ impl<E: From<InvocationError>> CursorCliBackend<E> {
     ) -> Result<AgentInvocation, E> {
         let run = CliRun {
             task: &task.name,
-            profile: &PROFILE,
-            program: self.settings.bin.as_deref().unwrap_or("cursor-agent"),
+            program: &PROGRAM,
+            path: self.settings.bin.as_deref().unwrap_or("cursor-agent"),
             context: &self.context,
             settings: &self.settings,
             command: self.command(),

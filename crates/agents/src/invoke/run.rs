@@ -8,8 +8,9 @@ use windlass_sandbox::{ExitReason, Output, Stdin};
 
 use super::error::InvocationError;
 use super::workdir::validate_workdir;
-use crate::cli::launch::CliLaunch;
-use crate::cli::{CliProfile, CommandLine, failure};
+use crate::program::find::not_started;
+use crate::program::launch::Launch;
+use crate::program::{AgentProgram, CommandLine, failure};
 use crate::{AgentContext, ProgramSettings};
 
 /// Default time limit of a command.
@@ -18,8 +19,9 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 /// One invocation.
 pub(super) struct CliRun<'a> {
     pub(super) task: &'a str,
-    pub(super) profile: &'static CliProfile,
-    pub(super) program: &'a str,
+    pub(super) program: &'static AgentProgram,
+    /// The program, as it is started.
+    pub(super) path: &'a str,
     pub(super) context: &'a AgentContext,
     pub(super) settings: &'a ProgramSettings,
     pub(super) command: CommandLine,
@@ -35,9 +37,9 @@ impl CliRun<'_> {
         let cwd = validate_workdir(cwd, home)
             .map_err(|problem| failed(problem, ErrorCode::BackendError))?;
         let timeout = self.settings.timeout().unwrap_or(DEFAULT_TIMEOUT);
-        let launch = CliLaunch {
-            profile: self.profile,
+        let launch = Launch {
             program: self.program,
+            path: self.path,
             context: self.context,
             settings: self.settings,
             cwd: &cwd,
@@ -45,19 +47,17 @@ impl CliRun<'_> {
             stdin: Stdin::Bytes(self.prompt.as_bytes().to_vec()),
             files: self.read.into_iter().collect(),
             programs: Vec::new(),
+            home_files: Vec::new(),
         };
         let launched = launch.spec();
         let (spec, args) = launched.map_err(|error| failed(error.to_string(), error.code()))?;
         let ran = self.context.sandbox().run(spec.deadline(timeout)).await;
         let output = ran.map_err(|error| {
-            let error =
-                crate::cli::program::not_started(self.profile.name, self.profile.install, &error);
+            let error = not_started(self.program, &error);
             failed(error.to_string(), error.code())
         })?;
         let invocation = AgentInvocation {
-            command: std::iter::once(self.program.to_owned())
-                .chain(args)
-                .collect(),
+            command: std::iter::once(self.path.to_owned()).chain(args).collect(),
             stdout: output.stdout.text(),
             stderr: output.stderr.text(),
             duration: output.exit.duration,

@@ -9,9 +9,9 @@ use windlass_core::limits::OUTPUT_BYTES;
 use windlass_core::{AgentEvent, Clock, Tool};
 use windlass_wire::{Part, ToolCall, ToolInputKind, ToolResult};
 
+use super::event_sink::EventSink;
 use super::permission::PermissionCheck;
 use super::tool_set::{ToolSet, is_read_only};
-use super::turn::EventSink;
 
 /// The most read-only tools that run concurrently.
 const MAX_PARALLEL: usize = 8;

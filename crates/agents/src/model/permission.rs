@@ -8,9 +8,9 @@ use windlass_core::{
     PermissionRule, Tool,
 };
 
+use super::event_sink::EventSink;
 use super::session::ModelSession;
 use super::tool_set::is_read_only;
-use super::turn::EventSink;
 
 const ALLOW_ONCE: &str = "allow_once";
 const ALLOW_ALWAYS: &str = "allow_always";

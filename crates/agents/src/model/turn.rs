@@ -10,17 +10,18 @@ use futures::StreamExt;
 use futures::stream;
 use serde_json::json;
 use tokio::sync::{Notify, mpsc};
-use windlass_core::{AgentEvent, BackendEvent, Error, ErrorCode, EventStream, Prompt};
+use windlass_core::{AgentEvent, Error, ErrorCode, EventStream, Prompt};
 use windlass_wire::{
     Message, ModelError, ModelEvent, ModelResponse, Part, ResponseBuilder, Role, StopReason,
     ToolResult,
 };
 
-use super::agent::ModelState;
 use super::budget::{TurnBudget, TurnSpend};
 use super::calls::{CallRunner, RequestedCall, can_run_in_parallel};
+use super::event_sink::EventSink;
 use super::permission::PermissionCheck;
 use super::session::{HISTORY_BYTES, ModelSession, approx_size};
+use super::state::ModelState;
 use super::{failure, mode, request};
 
 /// Capacity of the event channel; the turn waits when it is full.
@@ -29,17 +30,6 @@ const EVENT_QUEUE: usize = 16;
 const MAX_UNUSABLE: u32 = 3;
 /// The result of a call that was interrupted, for the model.
 const STOPPED: &str = "cancelled by the user before it finished";
-
-/// The sender of a turn's events.
-#[derive(Debug, Clone)]
-pub(super) struct EventSink(mpsc::Sender<BackendEvent>);
-
-impl EventSink {
-    /// Sends an event. Errors are ignored: if the receiver was dropped, the turn is about to be dropped too.
-    pub(super) async fn send(&self, event: AgentEvent) {
-        let _ = self.0.send(event.into()).await;
-    }
-}
 
 /// A running turn. It runs inside its own stream, so that dropping the stream ends it.
 pub(super) struct ModelTurn {

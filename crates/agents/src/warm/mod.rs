@@ -145,7 +145,9 @@ impl WarmSessionManager {
                 session
             }
             None => {
-                let session = WarmSession::start((self.state.make)()?, options).await?;
+                // Keys do not share processes, even if they share an agent.
+                let agent = (self.state.make)()?.scoped();
+                let session = WarmSession::start(agent, options).await?;
                 turn_slot.start_session(session)
             }
         };

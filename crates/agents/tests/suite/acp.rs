@@ -564,7 +564,7 @@ async fn probe_reports_version_or_install_hint() {
             .unwrap_err()
             .to_string();
         assert!(
-            error.contains("in PATH") && error.contains(preset.install),
+            error.contains("in PATH") && error.contains(&preset.program.install_hint()),
             "{error}"
         );
     }

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentContext, Version};
+use super::version::Version;
+use crate::AgentContext;
 
 const FILE: &str = "versions.json";
 /// Enough for all agents of a machine.

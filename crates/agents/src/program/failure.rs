@@ -6,8 +6,6 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use windlass_core::{AgentEvent, ErrorCode};
 
-use super::parser::ProcessEnd;
-
 /// How many bytes of an error message or of stderr are kept, from the end.
 const TAIL_BYTES: usize = 2048;
 
@@ -59,6 +57,15 @@ const IGNORED_STDERR: &[&str] = &[
     "Reading additional input from stdin",
     "Reading prompt from stdin",
 ];
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ProcessEnd<'a> {
+    /// The exit code; 128 + n if signal n ended it.
+    pub code: i32,
+    /// Its output on standard error.
+    pub stderr: &'a str,
+}
 
 /// Creates an error event. The code comes from the HTTP status if there is one, otherwise from the text.
 pub(crate) fn error_event(status: Option<u16>, message: &str) -> AgentEvent {
