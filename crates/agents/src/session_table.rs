@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn p20_session_never_replaces_another() {
+    fn session_never_replaces_another() {
         let sessions = SessionTable::default();
         let (one, two) = (Arc::new("one"), Arc::new("two"));
         let first = sessions.add("same", Arc::clone(&one)).unwrap();

@@ -63,7 +63,7 @@ pub trait AgentBackend: Send + Sync {
 
     /// Ends all processes of the agent, and returns when they are gone. No session can be used afterwards.
     ///
-    /// By default the agent has no processes.
+    /// By default the agent has no processes. A backend that implements this implements [`Self::scoped`] too.
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {})
     }

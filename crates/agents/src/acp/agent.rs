@@ -20,7 +20,7 @@ use super::session::{AcpSession, ProcessKey, SessionLocation};
 use super::session_config::{self, OfferedOptions, RequestedOptions};
 use super::{installation, resume_guard};
 use crate::program::launch::{self, Launch};
-use crate::program::pool::Pool;
+use crate::program::pool::{Pool, PoolLimits};
 use crate::program::processes::Processes;
 use crate::program::{CommandLine, instructions, version_cache};
 use crate::session_table::SessionTable;
@@ -45,11 +45,12 @@ impl AcpAgent {
         settings: ProgramSettings,
         context: AgentContext,
     ) -> Self {
+        let limits = PoolLimits::processes(context.idle_timeout());
         Self {
             preset,
             settings,
             sessions: SessionTable::default(),
-            pool: Pool::new(Arc::clone(context.clock()), context.idle_timeout()),
+            pool: Pool::new(Arc::clone(context.clock()), limits),
             processes: Processes::default(),
             connections: AtomicU64::new(0),
             context,
@@ -123,9 +124,7 @@ impl AcpAgent {
     /// Returns the process for these sessions, and starts it if there is none.
     pub(super) async fn process(&self, key: &ProcessKey) -> Result<Arc<Connection>> {
         let start = async { self.start(key).await.map(Arc::new) };
-        let process = self.pool.get_or_start(key, start).await?;
-        self.pool.start_idle_timer(key);
-        Ok(process)
+        self.pool.get_or_start(key, start).await
     }
 
     pub(super) async fn start(&self, key: &ProcessKey) -> Result<Connection> {

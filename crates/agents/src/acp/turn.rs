@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use agent_client_protocol::v1::schema::{
     CancelNotification, ContentBlock, PromptRequest, PromptResponse, RequestPermissionRequest,
+    StopReason,
 };
 use futures::future::BoxFuture;
 use futures::stream::{self, FuturesUnordered, StreamExt};
@@ -24,6 +25,7 @@ use super::preset::UsageSource;
 use super::router::SessionMessage;
 use super::session::AcpSession;
 use super::updates::UpdateParser;
+use crate::program::deadline::wait_until;
 use crate::program::failure;
 
 /// Time that an agent has to end a cancelled turn.
@@ -218,6 +220,8 @@ impl AcpTurn {
             .is_some_and(|id| permission.is_allow_option(id))
         {
             self.denied = Some(permission.tool.clone());
+            let tool = permission.id.rsplit_once('#').map_or("", |(tool, _)| tool);
+            self.updates.deny(tool);
         }
         let denied = || permission.option_for(false).map(|option| option.id.clone());
         match chosen.or_else(denied) {
@@ -332,6 +336,10 @@ impl AcpTurn {
         if self.stopped && quirks.tools_survive_cancel && self.updates.has_open_tool() {
             self.retire_process();
         }
+        if !self.stopped && response.stop_reason == StopReason::EndTurn {
+            let events = self.updates.end_open_tools();
+            self.queue_events(events, None);
+        }
         let summary = TurnSummary {
             text: self.updates.take_answer(),
             error_text: self.updates.error_text.take(),
@@ -382,12 +390,4 @@ fn send_prompt(connection: &Arc<Connection>, name: &str, prompt: &str) -> Prompt
     let content = vec![ContentBlock::from(prompt.to_owned())];
     let request = PromptRequest::new(name.to_owned(), content);
     Box::pin(connection.client().send_request(request).block_task())
-}
-
-/// Waits until the given time, or forever if there is none.
-async fn wait_until(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => tokio::time::sleep_until(deadline).await,
-        None => std::future::pending().await,
-    }
 }

@@ -16,7 +16,7 @@ use super::run_context::{RunContext, SessionStart};
 use super::session::{CliSession, check_name};
 use super::session_files;
 use crate::program::launch::Launch;
-use crate::program::pool::Pool;
+use crate::program::pool::{Pool, PoolLimits};
 use crate::program::processes::Processes;
 use crate::program::state_dirs::StateDirs;
 use crate::program::{CommandLine, instructions, temp_files};
@@ -41,11 +41,12 @@ impl CliDriver {
         settings: ProgramSettings,
         context: AgentContext,
     ) -> Self {
+        let limits = PoolLimits::processes(context.idle_timeout());
         Self {
             profile,
             settings,
             sessions: SessionTable::default(),
-            idle: Pool::new(Arc::clone(context.clock()), context.idle_timeout()),
+            idle: Pool::new(Arc::clone(context.clock()), limits),
             processes: Processes::default(),
             context,
             installation: OnceCell::new(),

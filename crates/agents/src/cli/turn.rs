@@ -18,6 +18,7 @@ use super::parser::{Parsed, TurnRequest};
 use super::process::AgentProcess;
 use super::profile::SessionNaming;
 use super::session::CliSession;
+use crate::program::deadline::wait_until;
 use crate::program::failure;
 
 /// A turn from prompt to terminal event. Dropping it kills the process tree.
@@ -244,13 +245,5 @@ impl CliTurn {
             Some(process) => process.finish().await,
             None => std::mem::take(&mut self.diagnostics),
         }
-    }
-}
-
-/// Waits until the given time, or forever if there is none.
-async fn wait_until(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => tokio::time::sleep_until(deadline).await,
-        None => std::future::pending().await,
     }
 }

@@ -12,6 +12,7 @@
 
 mod agent_program;
 mod command_line;
+pub(crate) mod deadline;
 pub(crate) mod failure;
 pub(crate) mod find;
 pub(crate) mod instructions;

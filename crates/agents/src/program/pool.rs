@@ -1,6 +1,7 @@
-//! Processes that are kept for the next turn.
+//! Things with processes that are kept for the next turn: a process, a connection, a session with its agent.
 //!
-//! A pool belongs to one scope, so its processes serve one person and one purpose, and end with that scope.
+//! The pool of a backend belongs to one scope, so its processes serve one person and one purpose, and end with that
+//! scope.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,10 +13,23 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use windlass_core::{Clock, Result};
 
-/// Maximum number of kept processes; beyond it, the least recently used one is ended.
-const MAX_KEPT: usize = 8;
+/// Limits of a pool.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PoolLimits {
+    /// How long something is kept for the next turn.
+    pub(crate) idle: Duration,
+    /// How many are kept; beyond it, the least recently used one is ended.
+    pub(crate) kept: usize,
+}
 
-/// A process that a pool can keep.
+impl PoolLimits {
+    /// Returns the limits of a backend's processes.
+    pub(crate) fn processes(idle: Duration) -> Self {
+        Self { idle, kept: 8 }
+    }
+}
+
+/// Something that a pool can keep.
 pub(crate) trait Pooled: Send + 'static {
     /// Returns `true` if it can serve a turn.
     fn is_live(&self) -> bool;
@@ -30,15 +44,14 @@ pub(crate) trait Pooled: Send + 'static {
     fn close(self) -> BoxFuture<'static, ()>;
 }
 
-/// Processes by key. Dropping the pool ends them. Clones share the processes.
+/// What is kept, by key. Dropping the last clone ends it.
 pub(crate) struct Pool<K, P> {
     state: Arc<PoolState<K, P>>,
 }
 
 struct PoolState<K, P> {
     clock: Arc<dyn Clock>,
-    /// How long a process is kept for the next turn.
-    idle_timeout: Duration,
+    limits: PoolLimits,
     kept: Mutex<KeptProcesses<K, P>>,
     /// Locks that serialize the starts of a key.
     starting: Mutex<HashMap<K, Weak<tokio::sync::Mutex<()>>>>,
@@ -57,12 +70,11 @@ struct KeptProcess<P> {
 }
 
 impl<K: Clone + Eq + Hash + Send + 'static, P: Pooled> Pool<K, P> {
-    /// Creates a pool that ends processes after this idle time.
-    pub(crate) fn new(clock: Arc<dyn Clock>, idle_timeout: Duration) -> Self {
+    pub(crate) fn new(clock: Arc<dyn Clock>, limits: PoolLimits) -> Self {
         Self {
             state: Arc::new(PoolState {
                 clock,
-                idle_timeout,
+                limits,
                 kept: Mutex::new(KeptProcesses {
                     uses: 0,
                     by_key: HashMap::new(),
@@ -76,7 +88,7 @@ impl<K: Clone + Eq + Hash + Send + 'static, P: Pooled> Pool<K, P> {
     pub(crate) fn insert(&self, key: K, process: P) {
         let evicted = {
             let mut kept = self.state.kept.lock();
-            let evicted = kept.evict_for(&key);
+            let evicted = kept.evict_for(&key, self.state.limits.kept);
             kept.by_key.insert(
                 key.clone(),
                 KeptProcess {
@@ -98,15 +110,13 @@ impl<K: Clone + Eq + Hash + Send + 'static, P: Pooled> Pool<K, P> {
         Some(kept.process)
     }
 
-    /// Returns the process of this key, which several turns can share.
+    /// Returns the process of this key, which several turns can share. This does not count as a use.
     pub(crate) fn get(&self, key: &K) -> Option<P>
     where
         P: Clone,
     {
-        let mut kept = self.state.kept.lock();
-        let last_used = kept.count_use();
-        let known = kept.by_key.get_mut(key)?;
-        known.last_used = last_used;
+        let kept = self.state.kept.lock();
+        let known = kept.by_key.get(key)?;
         Some(known.process.clone()).filter(Pooled::is_live)
     }
 
@@ -123,6 +133,7 @@ impl<K: Clone + Eq + Hash + Send + 'static, P: Pooled> Pool<K, P> {
         let start_lock = self.start_lock(key);
         let _guard = start_lock.lock().await;
         if let Some(process) = self.get(key) {
+            self.start_idle_timer(key);
             return Ok(process);
         }
         // The ended process is dropped before the new one starts.
@@ -130,6 +141,19 @@ impl<K: Clone + Eq + Hash + Send + 'static, P: Pooled> Pool<K, P> {
         let process = start.await?;
         self.insert(key.clone(), process.clone());
         Ok(process)
+    }
+
+    /// Returns `true` if a process of this key can be kept without exceeding the limit.
+    pub(crate) fn has_space_for(&self, key: &K) -> bool {
+        let kept = self.state.kept.lock();
+        kept.by_key.len() < self.state.limits.kept
+            || kept.by_key.contains_key(key)
+            || kept.by_key.values().any(|known| !known.process.is_busy())
+    }
+
+    /// Returns how many processes are kept.
+    pub(crate) fn len(&self) -> usize {
+        self.state.kept.lock().by_key.len()
     }
 
     /// Removes the process of this key, if the predicate holds for it. It ends with its last turn.
@@ -147,20 +171,27 @@ impl<K: Clone + Eq + Hash + Send + 'static, P: Pooled> Pool<K, P> {
         drop(removed);
     }
 
-    /// Ends the process of this key after the idle time, unless it is used before.
+    /// Counts a use of this key's process, and ends the process after the idle time unless it is used before.
     pub(crate) fn start_idle_timer(&self, key: &K) {
         let last_used = {
             let mut kept = self.state.kept.lock();
             let last_used = kept.count_use();
-            match kept.by_key.get_mut(key) {
-                Some(known) if known.process.expires() => known.last_used = last_used,
-                _ => return,
+            let Some(known) = kept.by_key.get_mut(key) else {
+                return;
+            };
+            known.last_used = last_used;
+            if !known.process.expires() {
+                return;
             }
             last_used
         };
-        let timeout = self.state.clock.sleep(self.state.idle_timeout);
+        // While the runtime shuts down, everything ends anyway.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            return;
+        };
+        let timeout = self.state.clock.sleep(self.state.limits.idle);
         let (state, key) = (Arc::downgrade(&self.state), key.clone());
-        tokio::spawn(async move {
+        runtime.spawn(async move {
             timeout.await;
             let expired = state
                 .upgrade()
@@ -190,8 +221,8 @@ impl<K: Clone + Eq + Hash, P: Pooled> KeptProcesses<K, P> {
     }
 
     /// Removes the process that must be ended before one of this key is added, if there are too many.
-    fn evict_for(&mut self, key: &K) -> Option<P> {
-        if self.by_key.len() < MAX_KEPT || self.by_key.contains_key(key) {
+    fn evict_for(&mut self, key: &K, max: usize) -> Option<P> {
+        if self.by_key.len() < max || self.by_key.contains_key(key) {
             return None;
         }
         let idle = self
@@ -212,10 +243,18 @@ impl<K: Clone + Eq + Hash, P: Pooled> KeptProcesses<K, P> {
     }
 }
 
+impl<K, P> Clone for Pool<K, P> {
+    fn clone(&self) -> Self {
+        Self {
+            state: Arc::clone(&self.state),
+        }
+    }
+}
+
 impl<K, P> fmt::Debug for Pool<K, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pool")
-            .field("idle_timeout", &self.state.idle_timeout)
+            .field("limits", &self.state.limits)
             .finish_non_exhaustive()
     }
 }

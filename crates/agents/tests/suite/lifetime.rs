@@ -85,7 +85,7 @@ async fn p5_dropped_scope_ends_its_processes_and_no_others() {
 }
 
 #[tokio::test]
-async fn p20_scopes_do_not_share_a_process() {
+async fn scopes_do_not_share_a_process() {
     let harness = Harness::new();
     let agent = agent(&harness, "plain").await;
     for _ in 0..2 {
@@ -115,7 +115,7 @@ fn prompts(dir: &Path) -> String {
 }
 
 #[tokio::test]
-async fn p20_equal_ids_of_two_connections_are_two_sessions() {
+async fn equal_ids_of_two_connections_are_two_sessions() {
     let harness = Harness::new();
     let agent = agent(&harness, "same-id").await;
     let (one, two) = (subdir(&harness, "one"), subdir(&harness, "two"));
@@ -140,7 +140,7 @@ async fn p20_equal_ids_of_two_connections_are_two_sessions() {
 }
 
 #[tokio::test]
-async fn p20_equal_ids_of_one_connection_are_rejected() {
+async fn equal_ids_of_one_connection_are_rejected() {
     let harness = Harness::new();
     let agent = agent(&harness, "same-id").await;
     agent.new_session(in_work(&harness)).await.unwrap();

@@ -9,7 +9,7 @@ use windlass_core::{
 };
 
 use super::session::{RestartedTurn, SessionLoss, WarmSession};
-use super::slot::TurnSlot;
+use super::turn_slot::TurnSlot;
 
 /// The events of one turn, in order; the last one is terminal. The session is free for the next prompt when the
 /// last event was read, or when this value is dropped, which cancels the turn.
@@ -133,7 +133,7 @@ impl WarmTurn {
         envelope.turn = self.turn;
         if envelope.event.is_terminal() {
             let lost = SessionLoss::from_event(&envelope.event).is_some();
-            if let Some(mut slot) = self.slot.take().filter(|_| lost) {
+            if let Some(slot) = self.slot.take().filter(|_| lost) {
                 slot.drop_session();
             }
         }

@@ -23,24 +23,25 @@
 //! ```
 
 mod session;
-mod slot;
 mod turn;
+mod turn_slot;
 
-use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use windlass_core::{
     AgentHandle, AgentRegistry, Clock, Error, ErrorCode, Prompt, Result, SessionId, SessionOptions,
     SystemClock,
 };
 
-use session::WarmSession;
-use slot::{Slot, SlotState, TurnSlot};
 pub use turn::WarmTurn;
+
+use session::WarmSession;
+use turn_slot::TurnSlot;
+
+use crate::program::pool::{Pool, PoolLimits};
 
 /// Limits on the idle time and the number of sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,15 +68,10 @@ type AgentFactory = dyn Fn() -> Result<AgentHandle> + Send + Sync;
 /// Keeps one session per key. Dropping it closes all of them.
 #[derive(Clone)]
 pub struct WarmSessionManager {
-    state: Arc<ManagerState>,
-}
-
-/// State shared by the manager and its expiry tasks.
-struct ManagerState {
     make: Arc<AgentFactory>,
     limits: WarmLimits,
     clock: Arc<dyn Clock>,
-    slots: Mutex<HashMap<String, Arc<Slot>>>,
+    sessions: Pool<String, Arc<WarmSession>>,
 }
 
 impl WarmSessionManager {
@@ -105,24 +101,25 @@ impl WarmSessionManager {
     /// [`AgentContext::with_idle_timeout`](crate::AgentContext::with_idle_timeout) sets how long it waits.
     #[must_use]
     pub fn with_limits(self, limits: WarmLimits) -> Self {
-        let state = &self.state;
-        Self::with(Arc::clone(&state.make), limits, Arc::clone(&state.clock))
+        Self::with(self.make, limits, self.clock)
     }
 
     /// Returns an empty manager with the same agents and limits, and this clock.
     #[must_use]
     pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
-        Self::with(Arc::clone(&self.state.make), self.state.limits, clock)
+        Self::with(self.make, self.limits, clock)
     }
 
     fn with(make: Arc<AgentFactory>, limits: WarmLimits, clock: Arc<dyn Clock>) -> Self {
+        let pool_limits = PoolLimits {
+            idle: limits.idle,
+            kept: limits.sessions.max(1),
+        };
         Self {
-            state: Arc::new(ManagerState {
-                make,
-                limits,
-                clock,
-                slots: Mutex::default(),
-            }),
+            make,
+            limits,
+            sessions: Pool::new(Arc::clone(&clock), pool_limits),
+            clock,
         }
     }
 
@@ -137,27 +134,14 @@ impl WarmSessionManager {
         options: SessionOptions,
         prompt: impl Into<Prompt>,
     ) -> Result<WarmTurn> {
-        let prompt = prompt.into();
-        let mut turn_slot = self.acquire(key).await?;
-        let session = match turn_slot.session() {
-            Some(session) => {
-                session.reconfigure(&options).await?;
-                session
-            }
-            None => {
-                // Keys do not share processes, even if they share an agent.
-                let agent = (self.state.make)()?.scoped();
-                let session = WarmSession::start(agent, options).await?;
-                turn_slot.start_session(session)
-            }
-        };
-        WarmTurn::start(session, prompt, turn_slot, Arc::clone(&self.state.clock)).await
+        let (session, slot) = self.acquire(key, &options).await?;
+        session.reconfigure(&options).await?;
+        WarmTurn::start(session, prompt.into(), slot, Arc::clone(&self.clock)).await
     }
 
     /// Cancels the running turn in this key's session. Does nothing if there is none.
     pub async fn cancel(&self, key: &str) -> Result<()> {
-        let slot = self.state.lock().get(key).cloned();
-        match slot.and_then(|slot| slot.session()) {
+        match self.sessions.get(&key.to_owned()) {
             Some(session) => session.cancel().await,
             None => Ok(()),
         }
@@ -165,22 +149,22 @@ impl WarmSessionManager {
 
     /// Closes this key's session, after the running turn if there is one.
     pub async fn remove(&self, key: &str) {
-        let slot = self.state.lock().get(key).cloned();
-        if let Some(slot) = slot {
-            let guard = slot.lock().await;
-            self.state.clear(key, &slot, guard);
+        let key = key.to_owned();
+        if let Some(session) = self.sessions.get(&key) {
+            let _turn = session.lock_turn().await;
+            self.sessions
+                .remove_if(&key, |now| Arc::ptr_eq(now, &session));
         }
     }
 
     /// Returns the session of this key, if there is one.
     pub fn session(&self, key: &str) -> Option<SessionId> {
-        let slot = self.state.lock().get(key).cloned();
-        Some(slot?.session()?.session())
+        Some(self.sessions.get(&key.to_owned())?.session())
     }
 
     /// Returns the number of sessions.
     pub fn len(&self) -> usize {
-        self.state.lock().len()
+        self.sessions.len()
     }
 
     /// Returns `true` if there are no sessions.
@@ -188,101 +172,47 @@ impl WarmSessionManager {
         self.len() == 0
     }
 
-    /// Waits until the key's slot is free, and locks it.
-    async fn acquire(&self, key: &str) -> Result<TurnSlot> {
+    /// Returns the key's session, locked for a turn. Creating a session may close another.
+    async fn acquire(
+        &self,
+        key: &str,
+        options: &SessionOptions,
+    ) -> Result<(Arc<WarmSession>, TurnSlot)> {
+        let key = key.to_owned();
         loop {
-            let slot = self.state.slot(key)?;
-            let guard = slot.lock().await;
-            // The slot was closed while we waited; the key may have a new one.
-            if !matches!(*guard, SlotState::Gone) {
-                return Ok(TurnSlot::new(guard, Arc::clone(&self.state.clock)));
+            if !self.sessions.has_space_for(&key) {
+                return Err(Error::agent(
+                    ErrorCode::BackendError,
+                    format!(
+                        "all {} warm sessions are in use: wait for a turn to end, or raise the limit",
+                        self.len()
+                    ),
+                ));
+            }
+            let start = async {
+                // Keys do not share processes, even if they share an agent.
+                let agent = (self.make)()?.scoped();
+                WarmSession::start(agent, options.clone())
+                    .await
+                    .map(Arc::new)
+            };
+            let session = self.sessions.get_or_start(&key, start).await?;
+            let turn = session.lock_turn().await;
+            // The session may have been closed meanwhile; the key may have a new one.
+            let now = self.sessions.get(&key);
+            if now.is_some_and(|now| Arc::ptr_eq(&now, &session)) {
+                let sessions = self.sessions.clone();
+                let slot = TurnSlot::new(turn, sessions, key, Arc::clone(&session));
+                return Ok((session, slot));
             }
         }
-    }
-}
-
-impl ManagerState {
-    /// Returns the key's slot, and creates it if necessary. Creating one may evict another.
-    fn slot(self: &Arc<Self>, key: &str) -> Result<Arc<Slot>> {
-        let mut slots = self.lock();
-        if let Some(slot) = slots.get(key) {
-            return Ok(Arc::clone(slot));
-        }
-        while slots.len() >= self.limits.sessions.max(1) {
-            self.evict_oldest(&mut slots)?;
-        }
-        let slot = Slot::new(self.clock.elapsed());
-        slots.insert(key.to_owned(), Arc::clone(&slot));
-        let expiry = expire(Arc::downgrade(self), key.to_owned(), Arc::downgrade(&slot));
-        slot.set_expiry_task(tokio::spawn(expiry).abort_handle());
-        Ok(slot)
-    }
-
-    /// Closes the least recently used session that is not in use.
-    fn evict_oldest(&self, slots: &mut HashMap<String, Arc<Slot>>) -> Result<()> {
-        let free = slots
-            .iter()
-            .filter_map(|(key, slot)| Some((slot.last_used(), key.clone(), slot.try_lock()?)));
-        let Some((_, key, mut guard)) = free.min_by_key(|(used, ..)| *used) else {
-            return Err(Error::agent(
-                ErrorCode::BackendError,
-                format!(
-                    "all {} warm sessions are in use: wait for a turn to end, or raise the limit",
-                    slots.len()
-                ),
-            ));
-        };
-        guard.clear();
-        slots.remove(&key);
-        Ok(())
-    }
-
-    /// Closes a session whose slot is locked by the caller.
-    fn clear(&self, key: &str, slot: &Arc<Slot>, mut guard: slot::SlotGuard) {
-        guard.clear();
-        let mut slots = self.lock();
-        if slots.get(key).is_some_and(|now| Arc::ptr_eq(now, slot)) {
-            slots.remove(key);
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Slot>>> {
-        self.slots.lock()
-    }
-}
-
-/// Closes a session that was idle for too long.
-async fn expire(state: Weak<ManagerState>, key: String, slot: Weak<Slot>) {
-    let mut wait = None;
-    loop {
-        let Some(sleep) = state
-            .upgrade()
-            .map(|state| state.clock.sleep(wait.unwrap_or(state.limits.idle)))
-        else {
-            return;
-        };
-        sleep.await;
-        let Some(slot) = slot.upgrade() else {
-            return;
-        };
-        // Waits for the running turn and for those queued behind it.
-        let guard = slot.lock().await;
-        let Some(state) = state.upgrade() else {
-            return;
-        };
-        let unused = state.clock.elapsed().saturating_sub(slot.last_used());
-        if unused >= state.limits.idle || matches!(*guard, SlotState::Gone) {
-            state.clear(&key, &slot, guard);
-            return;
-        }
-        wait = Some(state.limits.idle - unused);
     }
 }
 
 impl fmt::Debug for WarmSessionManager {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WarmSessionManager")
-            .field("limits", &self.state.limits)
+            .field("limits", &self.limits)
             .field("sessions", &self.len())
             .finish_non_exhaustive()
     }

@@ -1,15 +1,23 @@
 //! A session and its agent.
 
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
 use parking_lot::{Mutex, MutexGuard};
+use tokio::sync::OwnedMutexGuard;
 use windlass_core::{
     AgentEvent, AgentHandle, Error, ErrorCode, EventReceiver, Prompt, Result, SessionId,
     SessionOptions,
 };
 
+use crate::program::pool::Pooled;
+
 /// One conversation with a dedicated agent.
 pub(super) struct WarmSession {
     agent: AgentHandle,
     state: Mutex<SessionState>,
+    /// The holder of this lock runs a turn; other prompts of the key wait for it.
+    turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 struct SessionState {
@@ -54,7 +62,13 @@ impl WarmSession {
         Ok(Self {
             agent,
             state: Mutex::new(SessionState { session, options }),
+            turn: Arc::default(),
         })
+    }
+
+    /// Waits until no turn runs in the session, and locks it.
+    pub(super) async fn lock_turn(&self) -> OwnedMutexGuard<()> {
+        Arc::clone(&self.turn).lock_owned().await
     }
 
     /// Resumes the session with these options, if they differ from the current ones.
@@ -120,5 +134,24 @@ impl WarmSession {
 
     fn lock(&self) -> MutexGuard<'_, SessionState> {
         self.state.lock()
+    }
+}
+
+impl Pooled for Arc<WarmSession> {
+    /// A lost session is noticed and replaced by its next turn.
+    fn is_live(&self) -> bool {
+        true
+    }
+
+    fn is_busy(&self) -> bool {
+        self.turn.try_lock().is_err()
+    }
+
+    fn expires(&self) -> bool {
+        true
+    }
+
+    fn close(self) -> BoxFuture<'static, ()> {
+        Box::pin(async move { self.agent.close().await })
     }
 }
