@@ -247,7 +247,7 @@ impl AcpAgent {
         let capabilities = &connection.info.capabilities;
         let servers = self.servers(options);
         let meta = self.meta(key);
-        resume_guard::ensure_resumable(self.preset, &self.context, &self.settings, name)?;
+        resume_guard::ensure_resumable(self.preset, &self.context, &self.settings, name).await?;
         let resumed = if capabilities.session_capabilities.resume.is_some() {
             let request = ResumeSessionRequest::new(name.to_owned(), key.cwd.clone())
                 .mcp_servers(servers)
