@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
+#[path = "tidy/circles.rs"]
+mod circles;
 #[path = "tidy/tokens.rs"]
 mod tokens;
 
@@ -54,6 +56,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
 ];
+
+/// Crates whose files do not depend on each other in circles.
+const WITHOUT_CIRCLES: [&str; 1] = ["agents"];
 
 /// Phrases that may not occur in sources and documentation, each with its replacement. Lower case; only whole words
 /// match.
@@ -199,6 +204,24 @@ fn crates_depend_in_one_direction() {
                 dependency.name
             );
         }
+    }
+}
+
+#[test]
+fn files_do_not_depend_on_each_other_in_circles() {
+    let sources = sources();
+    for name in WITHOUT_CIRCLES {
+        let prefix = format!("crates/{name}/src/");
+        let files = sources.iter().filter_map(|(path, text)| {
+            let path = path.strip_prefix(&prefix)?;
+            Some((path.to_owned(), text.clone()))
+        });
+        let found = circles::circles(&files.collect::<Vec<_>>());
+        assert!(
+            found.is_empty(),
+            "files of {name} that depend on each other, move the shared type down:\n{}",
+            found.join("\n")
+        );
     }
 }
 
