@@ -22,7 +22,7 @@ async fn run() -> Result<()> {
     };
     let context = AgentContext::new(Sandbox::detect(Host::current()).await?, state);
     let config = serde_json::from_str(config)?;
-    let known = cli::PROFILES.iter().find(|profile| profile.name == name);
+    let known = cli::PROFILES.iter().find(|profile| profile.name() == name);
     let agent = match known {
         Some(profile) => cli::factory(profile, context)(&config)?,
         None => {

@@ -22,7 +22,7 @@ async fn run() -> Result<()> {
     };
     let config: serde_json::Value = serde_json::from_str(config)?;
     let rounds: usize = rounds.parse()?;
-    let known = cli::PROFILES.iter().find(|profile| profile.name == name);
+    let known = cli::PROFILES.iter().find(|profile| profile.name() == name);
     let profile = known.with_context(|| format!("unknown agent {name}"))?;
     let sandbox = Sandbox::detect(Host::current()).await?;
     let make = cli::factory(profile, AgentContext::new(sandbox, state));

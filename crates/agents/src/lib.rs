@@ -1,9 +1,9 @@
 //! Agent backends: programs, ACP servers, models behind HTTP, and composites of other agents.
 //!
-//! A program is described by a profile, which is data, and a parser, which is a pure function from lines to
-//! events. [`cli`] has both for each program, and the one driver that they share. [`invoke`] is the lower-level
-//! call: one command, its output, its duration. [`model`] turns a model into an agent, over the one HTTP client
-//! in [`http`]. [`composite`] combines several agents into one.
+//! [`program`] has what all agent programs share, with one record for each known program. [`cli`] drives programs by
+//! their command line: each adds a profile, which is data, and a parser, which is a pure function from lines to
+//! events. [`acp`] speaks the Agent Client Protocol. [`model`] turns a model into an agent, over the one HTTP client in
+//! [`http`]. [`composite`] combines several agents into one. [`embed`] has further interfaces for other programs.
 //!
 //! This crate does not start processes itself (that is `sandbox`), does not download agents, and does not
 //! repair the order of an agent's events (that is the handle in `core`).
@@ -31,18 +31,16 @@ pub mod cli;
 pub mod composite;
 mod context;
 pub mod direct;
+pub mod embed;
 pub mod http;
-mod instructions;
-pub mod invoke;
 pub mod model;
+pub mod program;
+mod session_table;
 mod settings;
-mod state_paths;
-mod temp_files;
-mod version;
-pub mod warm;
 
 pub use cli::{claude, codex, composer, cursor, qwen};
 pub use context::AgentContext;
+pub use embed::warm::{WarmLimits, WarmSessionManager, WarmTurn};
+pub use embed::{invoke, warm};
+pub use program::Version;
 pub use settings::ProgramSettings;
-pub use version::Version;
-pub use warm::{WarmLimits, WarmSessionManager, WarmTurn};

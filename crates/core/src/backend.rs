@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::Stream;
@@ -51,6 +52,62 @@ pub trait AgentBackend: Send + Sync {
     /// By default the backend cannot, and the handle drops the stream at once.
     fn cancel<'a>(&'a self, _id: &'a SessionId) -> BoxFuture<'a, Result<()>> {
         Box::pin(async { Err(Error::unsupported(self.name(), "stop a turn")) })
+    }
+
+    /// Returns the same agent for one piece of work, with sessions and processes of its own.
+    ///
+    /// By default the agent has no processes, and all work shares it.
+    fn scoped(&self) -> Option<Arc<dyn AgentBackend>> {
+        None
+    }
+
+    /// Ends all processes of the agent, and returns when they are gone. No session can be used afterwards.
+    ///
+    /// By default the agent has no processes. A backend that implements this implements [`Self::scoped`] too.
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
+}
+
+impl<T: AgentBackend + ?Sized> AgentBackend for Arc<T> {
+    fn name(&self) -> &'static str {
+        T::name(self)
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        T::capabilities(self)
+    }
+
+    fn new_session(&self, options: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
+        T::new_session(self, options)
+    }
+
+    fn load_session<'a>(
+        &'a self,
+        id: &'a SessionId,
+        options: SessionOptions,
+    ) -> BoxFuture<'a, Result<()>> {
+        T::load_session(self, id, options)
+    }
+
+    fn prompt<'a>(
+        &'a self,
+        id: &'a SessionId,
+        prompt: Prompt,
+    ) -> BoxFuture<'a, Result<EventStream>> {
+        T::prompt(self, id, prompt)
+    }
+
+    fn cancel<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<()>> {
+        T::cancel(self, id)
+    }
+
+    fn scoped(&self) -> Option<Arc<dyn AgentBackend>> {
+        T::scoped(self)
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        T::close(self)
     }
 }
 

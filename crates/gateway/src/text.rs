@@ -4,7 +4,9 @@ use std::path::Path;
 
 use windlass_agents::cli::transcript;
 use windlass_core::structured::{Round, StructuredCall, TurnFailure, TurnRunner};
-use windlass_core::{AgentEvent, ErrorCode, PermissionPolicy, SessionOptions, TurnDiagnostics};
+use windlass_core::{
+    AgentEvent, AgentHandle, ErrorCode, PermissionPolicy, SessionOptions, TurnDiagnostics,
+};
 use windlass_wire::{ErrorKind, ModelError};
 
 use crate::client::AbortReason;
@@ -25,13 +27,17 @@ pub(crate) async fn answer(job: &RequestJob, trace: &mut RequestTrace) -> Result
             "cannot create a working directory for the request",
         )
     })?;
-    let result = run_session(job, trace, dir.root()).await;
+    // Clients do not share the agent's processes, and none outlives the request.
+    let agent = job.served.agent.scoped();
+    let result = run_session(job, &agent, trace, dir.root()).await;
+    agent.close().await;
     dir.close().await;
     result
 }
 
 async fn run_session(
     job: &RequestJob,
+    agent: &AgentHandle,
     trace: &mut RequestTrace,
     dir: &Path,
 ) -> Result<(), AbortReason> {
@@ -44,17 +50,18 @@ async fn run_session(
     };
     let messages = transcript::messages(&job.request);
     let prompt = prompt::render_prompt(&messages);
-    let capabilities = job.served.agent.capabilities();
+    let capabilities = agent.capabilities();
     match structured::structured_call(&job.request, &job.served.name, capabilities, prompt.clone())?
     {
-        Some(call) => answer_structured(job, trace, options, messages, call).await,
-        None => run_turn(job, trace, options, prompt).await,
+        Some(call) => answer_structured(job, agent, trace, options, messages, call).await,
+        None => run_turn(job, agent, trace, options, prompt).await,
     }
 }
 
 /// Runs one turn and sends its events as they happen.
 async fn run_turn(
     job: &RequestJob,
+    agent: &AgentHandle,
     trace: &mut RequestTrace,
     options: SessionOptions,
     prompt: String,
@@ -63,7 +70,7 @@ async fn run_turn(
     let mut translator =
         EventTranslator::new(job.request.stream, validate::wants_reasoning(&job.request));
     trace.start_turn(name);
-    let mut turn = AgentTurn::start(&job.served.agent, name, options, prompt, &job.client).await?;
+    let mut turn = AgentTurn::start(agent, name, options, prompt, &job.client).await?;
     let mut sent = job.client.send(job.start()).await;
     let mut wait = None;
     while let Some(event) = turn.next().await {
@@ -89,6 +96,7 @@ async fn run_turn(
 /// Runs turns until the answer matches the schema.
 async fn answer_structured(
     job: &RequestJob,
+    agent: &AgentHandle,
     trace: &mut RequestTrace,
     options: SessionOptions,
     messages: Vec<transcript::TranscriptMessage>,
@@ -96,6 +104,7 @@ async fn answer_structured(
 ) -> Result<(), AbortReason> {
     let mut turns = TranscriptTurns {
         job,
+        agent,
         trace,
         options: call.session_options(options),
         messages,
@@ -109,6 +118,7 @@ async fn answer_structured(
 /// Runs each turn with the whole conversation, because sessions are not reused.
 struct TranscriptTurns<'a> {
     job: &'a RequestJob,
+    agent: &'a AgentHandle,
     trace: &'a mut RequestTrace,
     options: SessionOptions,
     messages: Vec<transcript::TranscriptMessage>,
@@ -138,7 +148,7 @@ impl TurnRunner for TranscriptTurns<'_> {
         let name = &job.served.name;
         self.trace.start_turn(name);
         let options = self.options.clone();
-        let started = AgentTurn::start(&job.served.agent, name, options, prompt, &job.client);
+        let started = AgentTurn::start(self.agent, name, options, prompt, &job.client);
         let mut turn = started.await.map_err(TurnFailure::Stopped)?;
         let mut answer_text = String::new();
         while let Some(event) = turn.next().await {

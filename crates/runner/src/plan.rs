@@ -85,10 +85,12 @@ pub(crate) async fn structured_call(
     task: StructuredAgentTask,
     options: PlanOptions,
 ) -> Result<Value, PlanError> {
+    let agent = agent.scoped();
     let mut conversation = Conversation::new(agent.clone(), options.session);
     let answer = conversation
         .structured(task, options.rules, options.timeout, &mut ())
         .await;
+    agent.close().await;
     match answer {
         Ok(Ok(structured)) => Ok(structured.value),
         Ok(Err(StructuredCallError { error, answer })) => Err(match *error.fault {

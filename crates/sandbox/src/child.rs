@@ -51,6 +51,17 @@ impl ExitStatus {
     }
 }
 
+/// The output and exit status of a command.
+#[derive(Debug, Clone)]
+pub struct Output {
+    /// Standard output, within its limit.
+    pub stdout: CappedOutput,
+    /// Standard error, within its limit.
+    pub stderr: CappedOutput,
+    /// The exit status.
+    pub exit: ExitStatus,
+}
+
 /// A running command. Dropping it kills its whole process tree.
 #[derive(Debug)]
 pub struct Child {
@@ -61,6 +72,8 @@ pub struct Child {
     /// the command.
     pub stdout: BoundedLines,
     pub(crate) program: String,
+    /// The limit of [`output`](Self::output).
+    pub(crate) output_bytes: usize,
     pub(crate) control: ChildControl,
     pub(crate) stderr: Stderr,
     /// `None` once the command has ended.
@@ -82,10 +95,10 @@ impl Child {
         self.drain_and_wait(ended).await
     }
 
-    /// Reads all output and waits. Once the tree has ended, the method does not wait for other
-    /// processes that still hold the output open.
-    pub(crate) async fn output(&mut self, limit: usize) -> Result<(CappedOutput, ExitStatus)> {
-        let mut output = HeadTailBuffer::new(limit);
+    /// Reads all output, within the limit, and waits. Once the tree has ended, the method does not wait
+    /// for other processes that still hold the output open.
+    pub async fn output(&mut self) -> Result<Output> {
+        let mut output = HeadTailBuffer::new(self.output_bytes);
         let Some(supervisor) = &mut self.supervisor else {
             return Err(self.watch_error(io::Error::other("it has ended already")));
         };
@@ -98,7 +111,11 @@ impl Child {
             }
         };
         let exit = self.drain_and_wait(ended).await?;
-        Ok((output.take(), exit))
+        Ok(Output {
+            stdout: output.take(),
+            stderr: self.stderr(),
+            exit,
+        })
     }
 
     async fn drain_and_wait(
@@ -137,31 +154,48 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        // Aborting the supervisor closes this side of the lifeline, which kills the tree.
-        if let Some(supervisor) = &self.supervisor {
-            supervisor.abort();
-        }
+        // The supervisor kills the tree and runs until the tree is gone.
+        self.control.kill.notify_one();
     }
 }
 
-/// Stops a command or resets its stall timer. It does not keep the command alive.
+/// Stops a command, waits for its end, or resets its stall timer. It does not keep the command alive.
 #[derive(Debug, Clone)]
 pub struct ChildControl {
     pub(crate) stop: Arc<Notify>,
+    pub(crate) kill: Arc<Notify>,
     pub(crate) pulse: Arc<watch::Sender<Instant>>,
+    /// Its sender is dropped by the supervisor when the tree is gone.
+    ended: watch::Receiver<()>,
 }
 
 impl ChildControl {
-    pub(crate) fn new() -> Self {
-        Self {
+    /// Creates a control, and the sender that the supervisor drops when the tree is gone.
+    pub(crate) fn new() -> (Self, watch::Sender<()>) {
+        let (sender, ended) = watch::channel(());
+        let control = Self {
             stop: Arc::default(),
+            kill: Arc::default(),
             pulse: Arc::new(watch::Sender::new(Instant::now())),
-        }
+            ended,
+        };
+        (control, sender)
     }
 
     /// Asks the process tree to exit, and kills it after the grace period.
     pub fn stop(&self) {
         self.stop.notify_one();
+    }
+
+    /// Waits until the command and every process it started have ended.
+    pub async fn ended(&self) {
+        let mut ended = self.ended.clone();
+        while ended.changed().await.is_ok() {}
+    }
+
+    /// Returns `true` if the command and every process it started have ended.
+    pub fn has_ended(&self) -> bool {
+        self.ended.has_changed().is_err()
     }
 
     /// Resets the stall timer. Call it when the command made progress; output alone is not

@@ -42,7 +42,7 @@ fn start(plan: &LaunchPlan, spec: CommandSpec, program: String) -> io::Result<Ch
     let missing = || io::Error::other("the init process has no output pipe");
     let stdout = init.stdout.take().ok_or_else(missing)?;
     let stderr = init.stderr.take().ok_or_else(missing)?;
-    let control = ChildControl::new();
+    let (control, ended) = ChildControl::new();
     let supervisor = Supervisor {
         program: program.clone(),
         init,
@@ -51,13 +51,19 @@ fn start(plan: &LaunchPlan, spec: CommandSpec, program: String) -> io::Result<Ch
         limits: spec.limits.clone(),
         control: control.clone(),
     };
+    let supervised = async move {
+        let result = supervisor.run().await;
+        drop(ended);
+        result
+    };
     Ok(Child {
         stdin: write_stdin(spec.stdin, writer)?,
         stdout: BoundedLines::new(stdout, spec.limits.line_bytes),
         program,
+        output_bytes: spec.limits.output_bytes,
         control,
         stderr: Stderr::collect(stderr, spec.limits.output_bytes),
-        supervisor: Some(tokio::spawn(supervisor.run())),
+        supervisor: Some(tokio::spawn(supervised)),
         exit: None,
     })
 }

@@ -53,7 +53,7 @@ mod spec;
 mod supervise;
 mod working_dir;
 
-pub use child::{Child, ChildControl, ExitReason, ExitStatus};
+pub use child::{Child, ChildControl, ExitReason, ExitStatus, Output};
 pub use error::{Error, Result};
 pub use head_tail::CappedOutput;
 pub use host::Host;
@@ -61,5 +61,5 @@ pub use lines::{BoundedLines, OutputLine};
 pub use mechanism::Mechanism;
 pub use path_lists::PROTECTED_NAMES;
 pub use profile::{Profile, ProfileKind};
-pub use sandbox::{Output, Sandbox};
+pub use sandbox::Sandbox;
 pub use spec::{CommandSpec, ProcessLimits, Stdin};

@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::child::{Child, ExitStatus};
+use crate::child::{Child, Output};
 use crate::error::{Error, Result};
-use crate::head_tail::CappedOutput;
 use crate::host::Host;
 use crate::mechanism::Mechanism;
 use crate::profile::Profile;
@@ -14,17 +13,6 @@ use crate::{init, launch};
 
 /// How long the probe of a mechanism may take.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// The output and exit status of a command.
-#[derive(Debug, Clone)]
-pub struct Output {
-    /// Standard output, within its limit.
-    pub stdout: CappedOutput,
-    /// Standard error, within its limit.
-    pub stderr: CappedOutput,
-    /// The exit status.
-    pub exit: ExitStatus,
-}
 
 /// Runs commands with one isolation mechanism.
 #[derive(Debug, Clone)]
@@ -109,14 +97,7 @@ impl Sandbox {
 
     /// Runs a command to completion and returns its output, within the limits.
     pub async fn run(&self, spec: CommandSpec) -> Result<Output> {
-        let limit = spec.limits.output_bytes;
-        let mut child = self.spawn(spec)?;
-        let (stdout, exit) = child.output(limit).await?;
-        Ok(Output {
-            stdout,
-            stderr: child.stderr(),
-            exit,
-        })
+        self.spawn(spec)?.output().await
     }
 
     fn find(&self, program: &str, package: &str) -> Result<PathBuf> {

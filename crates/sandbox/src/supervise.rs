@@ -21,7 +21,7 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(6);
 /// The init process's report is one short sentence.
 const MAX_REPORT_BYTES: u64 = 64 << 10;
 
-/// A supervised command. Dropping the supervisor closes the lifeline.
+/// A supervised command. Dropping the supervisor closes the lifeline, which kills the tree.
 pub(crate) struct Supervisor {
     pub(crate) program: String,
     pub(crate) init: process::Child,
@@ -65,6 +65,11 @@ impl Supervisor {
             ended = init.wait() => ended.map(|_| ExitReason::Exited),
             () = sleep_until(deadline_after(started, limits.deadline)) => Ok(ExitReason::Deadline),
             () = stalled(control.pulse.subscribe(), limits.stall) => Ok(ExitReason::Stalled),
+            () = control.kill.notified() => {
+                // The permit is returned, so that the graceful stop is skipped.
+                control.kill.notify_one();
+                Ok(ExitReason::Stopped)
+            }
             () = control.stop.notified() => Ok(ExitReason::Stopped),
             () = send_request => Ok(ExitReason::Exited),
         }
@@ -79,8 +84,22 @@ impl Supervisor {
             tracing::debug!(program = self.program, ?why, "stopping");
             // One byte requests a graceful stop. Sending it fails only if there is nothing left to
             // stop.
-            let _ = self.lifeline.write_all(b"t").await;
-            let _ = timeout(self.limits.grace, self.init.wait()).await;
+            let Self {
+                init,
+                lifeline,
+                limits,
+                control,
+                ..
+            } = &mut *self;
+            let graceful = async {
+                let _ = lifeline.write_all(b"t").await;
+                let _ = timeout(limits.grace, init.wait()).await;
+            };
+            tokio::select! {
+                biased;
+                () = control.kill.notified() => {}
+                () = graceful => {}
+            }
         }
         let _ = self.lifeline.shutdown().await;
         if timeout(KILL_TIMEOUT, self.init.wait()).await.is_err() {

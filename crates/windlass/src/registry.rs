@@ -61,7 +61,7 @@ pub(crate) fn with_local_agents(
     machine: &Result<AgentContext, String>,
 ) -> AgentRegistry {
     for profile in cli::PROFILES {
-        registry = register_or_error(registry, profile.name, machine, |context| {
+        registry = register_or_error(registry, profile.name(), machine, |context| {
             cli::factory(profile, context)
         });
     }
@@ -73,7 +73,7 @@ pub(crate) fn with_local_agents(
     }
     // An agent with a CLI profile uses ACP under the same name if `transport = "acp"` is set.
     for preset in acp::PRESETS {
-        registry = register_or_error(registry, preset.name, machine, |context| {
+        registry = register_or_error(registry, preset.name(), machine, |context| {
             acp::factory(Some(preset), context)
         });
     }

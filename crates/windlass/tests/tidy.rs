@@ -65,6 +65,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 
 /// The crates in which modules must not depend on each other in a circle.
 const WITHOUT_CIRCLES: &[&str] = &[
+    "agents",
     "cassette",
     "core",
     "index",

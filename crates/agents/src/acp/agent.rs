@@ -1,6 +1,7 @@
 //! One configured agent: creates and resumes its sessions, and starts their processes.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use agent_client_protocol::v1::schema::{
@@ -11,29 +12,67 @@ use windlass_core::{
     Error, ErrorCode, McpServer, PermissionPolicy, PermissionRule, Result, SessionId,
     SessionOptions,
 };
+use windlass_sandbox::Stdin;
 
 use super::connection::{AgentInfo, Connection};
-use super::launch::AcpLaunch;
-use super::pool::{PooledProcess, ProcessKey, ProcessPool};
-use super::preset::Preset;
-use super::program;
-use super::resume_guard;
+use super::preset::{LaunchConfig, LaunchContext, Preset};
+use super::session::{AcpSession, ProcessKey, SessionLocation};
 use super::session_config::{self, OfferedOptions, RequestedOptions};
-use super::sessions::{AcpSession, AcpSessions};
-use crate::cli::{program as programs, version_cache};
-use crate::{AgentContext, ProgramSettings, instructions};
+use super::{installation, resume_guard};
+use crate::program::launch::{self, Launch};
+use crate::program::pool::{Pool, PoolLimits};
+use crate::program::processes::Processes;
+use crate::program::{CommandLine, instructions, version_cache};
+use crate::session_table::SessionTable;
+use crate::{AgentContext, ProgramSettings};
 
 /// One configured agent: its preset and settings, its sessions and its processes.
 pub(super) struct AcpAgent {
     pub(super) preset: &'static Preset,
     pub(super) settings: ProgramSettings,
     pub(super) context: AgentContext,
-    pub(super) sessions: AcpSessions,
-    pub(super) pool: ProcessPool,
+    pub(super) sessions: SessionTable<AcpSession>,
+    pub(super) pool: Pool<ProcessKey, Arc<Connection>>,
+    pub(super) processes: Processes,
+    /// Counts the connections.
+    connections: AtomicU64,
     pub(super) info: OnceLock<AgentInfo>,
 }
 
 impl AcpAgent {
+    pub(super) fn new(
+        preset: &'static Preset,
+        settings: ProgramSettings,
+        context: AgentContext,
+    ) -> Self {
+        let limits = PoolLimits::processes(context.idle_timeout());
+        Self {
+            preset,
+            settings,
+            sessions: SessionTable::default(),
+            pool: Pool::new(Arc::clone(context.clock()), limits),
+            processes: Processes::default(),
+            connections: AtomicU64::new(0),
+            context,
+            info: OnceLock::new(),
+        }
+    }
+
+    /// Returns the same agent without sessions and processes.
+    pub(super) fn scoped(&self) -> Self {
+        let scoped = Self::new(self.preset, self.settings.clone(), self.context.clone());
+        Self {
+            info: self.info.clone(),
+            ..scoped
+        }
+    }
+
+    /// Ends all processes.
+    pub(super) async fn close(&self) {
+        self.pool.clear();
+        self.processes.close().await;
+    }
+
     /// Returns the key of the process that a session needs.
     pub(super) fn key(&self, options: &SessionOptions, cwd: PathBuf) -> ProcessKey {
         let (policy, rules) = self.permissions(options);
@@ -43,6 +82,7 @@ impl AcpAgent {
                 .model(options)
                 .filter(|_| self.preset.quirks.model_is_launch_arg),
             asks_permission: policy != PermissionPolicy::Allow || !rules.is_empty(),
+            read_only: options.read_only,
         }
     }
 
@@ -78,48 +118,48 @@ impl AcpAgent {
     }
 
     pub(super) fn unsupported(&self, what: &str) -> Error {
-        Error::unsupported(self.preset.name, what)
+        Error::unsupported(self.preset.name(), what)
     }
 
     /// Returns the process for these sessions, and starts it if there is none.
-    pub(super) async fn process(&self, key: &ProcessKey) -> Result<PooledProcess> {
-        let process = self.pool.get(key, self.start(key)).await?;
-        self.start_idle_timer(key);
-        Ok(process)
-    }
-
-    /// Starts the idle timer of a process that is not in use now. A process whose sessions cannot be resumed is
-    /// kept.
-    pub(super) fn start_idle_timer(&self, key: &ProcessKey) {
-        if self
-            .info
-            .get()
-            .is_some_and(|info| info.capabilities.load_session)
-        {
-            let idle = self.context.clock().sleep(self.context.idle_timeout());
-            self.pool.expire_after(key, idle);
-        }
+    pub(super) async fn process(&self, key: &ProcessKey) -> Result<Arc<Connection>> {
+        let start = async { self.start(key).await.map(Arc::new) };
+        self.pool.get_or_start(key, start).await
     }
 
     pub(super) async fn start(&self, key: &ProcessKey) -> Result<Connection> {
         let preset = self.preset;
-        let program = program::find(preset, &self.settings, &self.context)?;
-        let model = key.model.clone().or_else(|| self.settings.model.clone());
-        let launch = AcpLaunch {
-            preset,
-            program: &program,
+        let program = installation::find(preset, &self.settings, &self.context)?;
+        let keys = launch::api_keys(preset.program, &self.settings, &self.context)?;
+        let model = key.model.as_deref().or(self.settings.model.as_deref());
+        let launch_context = LaunchContext {
+            endpoint: launch::endpoint(&self.settings, &keys),
+            model: model.filter(|_| preset.quirks.model_is_launch_arg),
+            cwd: &key.cwd,
+            asks_permission: key.asks_permission,
+            mechanism: self.context.sandbox().mechanism(),
+        };
+        let mut config = LaunchConfig {
+            command: CommandLine::new(program.args.iter().map(String::as_str)),
+            ..LaunchConfig::default()
+        };
+        (preset.launch_config)(&launch_context, &mut config);
+        let launch = Launch {
+            program: preset.program,
+            path: &program.path,
             context: &self.context,
             settings: &self.settings,
             cwd: &key.cwd,
-            model: model
-                .as_deref()
-                .filter(|_| preset.quirks.model_is_launch_arg),
-            asks_permission: key.asks_permission,
+            command: config.command,
+            stdin: Stdin::Pipe,
+            files: Vec::new(),
+            programs: Vec::new(),
+            home_files: config.files,
         };
-        let spawned = self.context.sandbox().spawn(launch.spec()?);
-        let child =
-            spawned.map_err(|error| programs::not_started(preset.name, preset.install, &error))?;
-        let connection = Connection::open(child, preset.name).await?;
+        let (spec, _) = launch.spec()?;
+        let child = self.processes.start(preset.program, &self.context, spec)?;
+        let number = self.connections.fetch_add(1, Ordering::Relaxed) + 1;
+        let connection = Connection::open(child, preset.name(), number).await?;
         let _ = self.info.set(connection.info.clone());
         Ok(connection)
     }
@@ -127,81 +167,95 @@ impl AcpAgent {
     pub(super) async fn new_session(&self, options: SessionOptions) -> Result<SessionId> {
         let cwd = self.check(&options)?;
         let key = self.key(&options, cwd);
-        let process = self.process(&key).await?;
-        let id = self
-            .start_session(&process.connection, &key, &options)
-            .await?;
-        self.register_session(id.clone(), options, key, (process.number, true))?;
-        Ok(id)
+        let connection = self.process(&key).await?;
+        let location = self.start_session(&connection, &key, &options).await?;
+        let name = location.name.clone();
+        let session = self.session(location, false, options, key);
+        self.sessions.add(&name, session)
     }
 
-    /// Creates a session on this process.
+    /// Creates a session on this connection.
     async fn start_session(
         &self,
         connection: &Connection,
         key: &ProcessKey,
         options: &SessionOptions,
-    ) -> Result<SessionId> {
+    ) -> Result<SessionLocation> {
         let servers = self.servers(options);
         let request = NewSessionRequest::new(key.cwd.clone())
             .mcp_servers(servers)
             .meta(self.meta(key));
         let response = connection.request(request).await?;
-        let id = response.session_id.0.to_string();
+        let location = SessionLocation {
+            connection: connection.number,
+            name: response.session_id.0.to_string(),
+        };
+        if self.sessions.any(|known| known.location() == location) {
+            let (agent, name) = (self.preset.name(), &location.name);
+            let message =
+                format!("{agent} used the session ID {name} twice: report this to its authors");
+            return Err(Error::agent(ErrorCode::BackendError, message));
+        }
         let offered = OfferedOptions {
             modes: response.modes,
             options: response.config_options.unwrap_or_default(),
         };
-        self.configure(connection, &id, &offered, options).await?;
-        Ok(SessionId::from(id))
+        self.configure(connection, &location.name, &offered, options)
+            .await?;
+        Ok(location)
     }
 
-    fn register_session(
+    fn session(
         &self,
-        id: SessionId,
+        location: SessionLocation,
+        resumed: bool,
         options: SessionOptions,
         key: ProcessKey,
-        process: (u64, bool),
-    ) -> Result<()> {
+    ) -> Arc<AcpSession> {
         let (policy, rules) = self.permissions(&options);
         let permissions = (policy, rules.to_vec());
-        let cwd = key.cwd.clone();
-        let session = AcpSession::new(options, permissions, cwd, key, process);
-        self.sessions.insert(id, Arc::new(session))
+        Arc::new(AcpSession::at(location, resumed, options, permissions, key))
     }
 
     pub(super) async fn load_session(&self, id: &SessionId, options: SessionOptions) -> Result<()> {
         let cwd = self.check(&options)?;
         let key = self.key(&options, cwd);
-        let process = self.process(&key).await?;
-        let known = self.sessions.get(self.preset.name, id).ok();
+        let connection = self.process(&key).await?;
+        let known = self.sessions.get(self.preset.name(), id).ok();
+        let known = known.map(|session| session.location());
+        let name = known.as_ref().map_or(id.as_str(), |known| &known.name);
+        let location = SessionLocation {
+            connection: connection.number,
+            name: name.to_owned(),
+        };
         // A process that already has the session needs no request.
-        if known.is_none_or(|session| session.process() != process.number) {
-            self.resume(&process.connection, id, &key, &options).await?;
+        if known.as_ref() != Some(&location) {
+            self.resume(&connection, name, &key, &options).await?;
         }
-        self.register_session(id.clone(), options, key, (process.number, false))
+        let session = self.session(location, true, options, key);
+        self.sessions.replace(id.clone(), session)
     }
 
     /// Lets a process resume a session that it does not have.
     async fn resume(
         &self,
         connection: &Connection,
-        id: &SessionId,
+        name: &str,
         key: &ProcessKey,
         options: &SessionOptions,
     ) -> Result<()> {
         let capabilities = &connection.info.capabilities;
-        let (name, servers) = (id.as_str().to_owned(), self.servers(options));
+        let servers = self.servers(options);
         let meta = self.meta(key);
-        resume_guard::ensure_resumable(self.preset, &self.context, &self.settings, id)?;
+        resume_guard::ensure_resumable(self.preset, &self.context, &self.settings, name).await?;
         let resumed = if capabilities.session_capabilities.resume.is_some() {
-            let request = ResumeSessionRequest::new(name, key.cwd.clone())
+            let request = ResumeSessionRequest::new(name.to_owned(), key.cwd.clone())
                 .mcp_servers(servers)
                 .meta(meta);
             let response = connection.request(request).await;
             response.map(|response| (response.modes, response.config_options))
         } else if capabilities.load_session {
-            let request = LoadSessionRequest::new(name, key.cwd.clone())
+            let request = LoadSessionRequest::new(name.to_owned(), key.cwd.clone())
                 .mcp_servers(servers)
                 .meta(meta);
             let response = connection.request(request).await;
@@ -220,8 +274,8 @@ impl AcpAgent {
             let is_lost = is_vague_loss || error.code() == ErrorCode::SessionOrphaned;
             if is_lost && connection.is_live() {
                 Error::SessionNotFound {
-                    backend: self.preset.name.to_owned(),
-                    session: id.clone(),
+                    backend: self.preset.name().to_owned(),
+                    session: name.into(),
                 }
             } else {
                 error
@@ -231,8 +285,7 @@ impl AcpAgent {
             modes,
             options: config.unwrap_or_default(),
         };
-        self.configure(connection, id.as_str(), &offered, options)
-            .await
+        self.configure(connection, name, &offered, options).await
     }
 
     async fn configure(
@@ -258,35 +311,40 @@ impl AcpAgent {
         session_config::apply(connection, id, offered, &requested).await
     }
 
-    /// Returns a process that has the session, and the session's ID there. The process that had it may be gone.
+    /// Returns the connection that has the session, and the session's ID. The process that had it may be gone.
     pub(super) async fn ensure_process(
         &self,
         id: &SessionId,
         session: &Arc<AcpSession>,
-    ) -> Result<(PooledProcess, SessionId)> {
-        let process = self.process(&session.key).await?;
-        let connection = &process.connection;
-        let mut name = id.clone();
-        if session.process() != process.number {
-            if session.has_turns() {
-                self.resume(connection, id, &session.key, &session.options)
-                    .await?;
-            } else {
-                // The session has no turns, so nothing is lost if it is recreated, and the agent may not have
-                // saved it.
-                name = self
-                    .start_session(connection, &session.key, &session.options)
-                    .await?;
-                self.sessions.insert(name.clone(), Arc::clone(session))?;
-            }
-            session.set_process(process.number);
+    ) -> Result<(Arc<Connection>, SessionId)> {
+        let key = &session.detail.key;
+        let connection = self.process(key).await?;
+        let SessionLocation { name, .. } = session.location();
+        if session.location().connection == connection.number {
+            return Ok((connection, id.clone()));
         }
-        Ok((process, name))
+        if session.has_turns() {
+            self.resume(&connection, &name, key, &session.options)
+                .await?;
+            let number = connection.number;
+            session.set_location(SessionLocation {
+                connection: number,
+                name,
+            });
+            return Ok((connection, id.clone()));
+        }
+        // The session has no turns, so nothing is lost if it is recreated, and the agent may not have saved it.
+        let location = self
+            .start_session(&connection, key, &session.options)
+            .await?;
+        let id = self.sessions.add(&location.name, Arc::clone(session))?;
+        session.set_location(location);
+        Ok((connection, id))
     }
 
     /// Builds the `_meta` of a session request.
     fn meta(&self, key: &ProcessKey) -> Option<Meta> {
-        let instructions = instructions::read(&key.cwd, self.preset.instructions);
+        let instructions = instructions::read(&key.cwd, self.preset.program.instructions);
         let meta = (self.preset.meta?)(instructions.as_deref());
         meta.as_object().cloned()
     }

@@ -1,7 +1,7 @@
 //! An ACP agent as an [`AgentBackend`].
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use agent_client_protocol::v1::schema::{CloseSessionRequest, ListSessionsRequest};
@@ -12,16 +12,14 @@ use windlass_core::{
     SessionId, SessionOptions, TurnLimits,
 };
 
-use super::PRESETS;
 use super::agent::AcpAgent;
-use super::pool::ProcessPool;
+use super::installation;
 use super::preset::Preset;
-use super::presets::GENERIC;
-use super::program::{self, AcpInstallation};
-use super::sessions::{AcpSessions, SessionInfo};
+use super::presets::{GENERIC, PRESETS};
+use super::session::SessionInfo;
 use super::turn::AcpTurn;
-use crate::cli::{launch, version_cache};
-use crate::{AgentContext, ProgramSettings, Version};
+use crate::program::{Installation, Version, launch, version_cache};
+use crate::{AgentContext, ProgramSettings};
 
 /// Time limit for creating a session and its process: on a busy machine some agents take more than a minute.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(120);
@@ -41,14 +39,7 @@ impl AcpBackend {
         context: AgentContext,
     ) -> Self {
         Self {
-            agent: Arc::new(AcpAgent {
-                preset: preset.unwrap_or(&GENERIC),
-                settings,
-                context,
-                sessions: AcpSessions::default(),
-                pool: ProcessPool::default(),
-                info: OnceLock::new(),
-            }),
+            agent: Arc::new(AcpAgent::new(preset.unwrap_or(&GENERIC), settings, context)),
         }
     }
 
@@ -56,22 +47,16 @@ impl AcpBackend {
     pub async fn list_sessions(&self, cwd: PathBuf) -> Result<Vec<SessionInfo>> {
         let agent = &self.agent;
         let key = agent.key(&SessionOptions::in_dir(&cwd), cwd.clone());
-        let process = agent.process(&key).await?;
-        if process
-            .connection
-            .info
-            .capabilities
-            .session_capabilities
-            .list
-            .is_none()
-        {
+        let connection = agent.process(&key).await?;
+        let can = &connection.info.capabilities.session_capabilities;
+        if can.list.is_none() {
             return Err(agent.unsupported("list its sessions"));
         }
         let mut all = Vec::new();
         let mut cursor = None;
         for _ in 0..MAX_SESSION_PAGES {
             let request = ListSessionsRequest::new().cwd(cwd.clone()).cursor(cursor);
-            let page = process.connection.request(request).await?;
+            let page = connection.request(request).await?;
             all.extend(page.sessions.into_iter().map(|session| SessionInfo {
                 id: SessionId::from(session.session_id.0.to_string()),
                 cwd: session.cwd,
@@ -90,19 +75,16 @@ impl AcpBackend {
         let agent = &self.agent;
         let session = agent.sessions.get(self.name(), id)?;
         agent.sessions.remove(id);
-        let Some(process) = agent.pool.by_number(session.process()) else {
+        let location = session.location();
+        let connection = agent.pool.get(&session.detail.key);
+        let connection = connection.filter(|known| known.number == location.connection);
+        let Some(connection) = connection else {
             return Ok(());
         };
-        if process
-            .connection
-            .info
-            .capabilities
-            .session_capabilities
-            .close
-            .is_some()
-        {
-            let request = CloseSessionRequest::new(id.as_str().to_owned());
-            process.connection.request(request).await?;
+        let can = &connection.info.capabilities.session_capabilities;
+        if can.close.is_some() {
+            let request = CloseSessionRequest::new(location.name);
+            connection.request(request).await?;
         }
         Ok(())
     }
@@ -110,13 +92,13 @@ impl AcpBackend {
 
 impl AgentBackend for AcpBackend {
     fn name(&self) -> &'static str {
-        self.agent.preset.name
+        self.agent.preset.name()
     }
 
     /// Until the agent has reported its capabilities, those of its preset are returned.
     fn capabilities(&self) -> Capabilities {
         match self.agent.info.get() {
-            Some(info) => program::capabilities(self.agent.preset, info),
+            Some(info) => installation::capabilities(self.agent.preset, info),
             None => self.agent.preset.capabilities,
         }
     }
@@ -140,18 +122,18 @@ impl AgentBackend for AcpBackend {
     ) -> BoxFuture<'a, Result<EventStream>> {
         Box::pin(async move {
             let session = self.agent.sessions.get(self.name(), id)?;
-            let before = session.process();
-            let (process, name) = self.agent.ensure_process(id, &session).await?;
-            let may_be_stale = process.number == before;
-            let changed = (name != *id).then(|| AgentEvent::SessionChanged {
-                new_session_id: name.as_str().to_owned(),
+            let before = session.location().connection;
+            let (connection, new_id) = self.agent.ensure_process(id, &session).await?;
+            let may_be_stale = connection.number == before;
+            let changed = (new_id != *id).then(|| AgentEvent::SessionChanged {
+                new_session_id: new_id.as_str().to_owned(),
             });
             let agent = Arc::clone(&self.agent);
             let start = (may_be_stale, changed);
             Ok(AcpTurn::start(
                 agent,
-                process,
-                (name, session),
+                connection,
+                (new_id, session),
                 prompt.text,
                 start,
             ))
@@ -164,12 +146,21 @@ impl AgentBackend for AcpBackend {
             Ok(())
         })
     }
+
+    fn scoped(&self) -> Option<Arc<dyn AgentBackend>> {
+        let agent = Arc::new(self.agent.scoped());
+        Some(Arc::new(Self { agent }))
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.agent.close())
+    }
 }
 
 impl std::fmt::Debug for AcpBackend {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("AcpBackend")
-            .field("name", &self.agent.preset.name)
+            .field("name", &self.agent.preset.name())
             .field("settings", &self.agent.settings)
             .finish_non_exhaustive()
     }
@@ -185,7 +176,7 @@ fn select_preset(
     };
     let known = super::preset(name);
     known.map(Some).ok_or_else(|| {
-        let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+        let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name()).collect();
         Error::config("preset", format!("expected one of {}", names.join(", ")))
     })
 }
@@ -200,11 +191,12 @@ pub fn factory(
         let settings = ProgramSettings::from_value(config)?;
         let preset = select_preset(preset, &settings)?;
         let known = preset.unwrap_or(&GENERIC);
-        if settings.endpoint.is_some() && !known.endpoint {
-            return Err(launch::endpoint_unsupported(known.name));
+        if settings.endpoint.is_some() && known.program.endpoint.is_none() {
+            return Err(launch::endpoint_unsupported(known.name()));
         }
-        if known.programs.is_empty() && settings.command.is_empty() && settings.bin.is_none() {
-            return Err(program::missing_command());
+        let programs = known.program.programs;
+        if programs.is_empty() && settings.command.is_empty() && settings.bin.is_none() {
+            return Err(installation::missing_command());
         }
         let timeout = settings.timeout();
         let handle = AgentHandle::wrap(AcpBackend::new(preset, settings, context.clone()));
@@ -225,19 +217,19 @@ pub async fn probe(
     preset: Option<&'static Preset>,
     context: &AgentContext,
     config: &Value,
-) -> Result<AcpInstallation> {
+) -> Result<Installation> {
     let settings = ProgramSettings::from_value(config)?;
     let preset = select_preset(preset, &settings)?;
     let known = preset.unwrap_or(&GENERIC);
-    let program = program::find(known, &settings, context)?;
-    let mut installation = AcpInstallation {
-        name: known.name,
+    let program = installation::find(known, &settings, context)?;
+    let mut found = Installation {
+        name: known.name(),
         program: program.path.clone(),
-        version: program::version(known, &program, &settings, context).await?,
+        version: installation::version(known, &program, &settings, context).await?,
         transport: "acp",
         capabilities: known.capabilities,
     };
-    if installation.version.is_none() {
+    if found.version.is_none() {
         let cacheable = settings.command.is_empty();
         let backend = AcpBackend::new(preset, settings, context.clone());
         let dir = context.state_dir().join("probe");
@@ -245,14 +237,14 @@ pub async fn probe(
         created.map_err(|error| Error::InvalidInput(format!("{}: {error}", dir.display())))?;
         let key = backend.agent.key(&SessionOptions::default(), dir);
         let info = backend.agent.start(&key).await?.info.clone();
-        installation.version = info
+        found.version = info
             .implementation
             .as_ref()
             .and_then(|implementation| Version::find_in(&implementation.version));
-        installation.capabilities = program::capabilities(known, &info);
-        if let Some(version) = installation.version.filter(|_| cacheable) {
+        found.capabilities = installation::capabilities(known, &info);
+        if let Some(version) = found.version.filter(|_| cacheable) {
             version_cache::put(context, &program.path, version);
         }
     }
-    Ok(installation)
+    Ok(found)
 }

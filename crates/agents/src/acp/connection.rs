@@ -10,6 +10,7 @@ use agent_client_protocol::v1::schema::{
 };
 use agent_client_protocol::v1::{ConnectionTo, Responder};
 use agent_client_protocol::{Agent, Client, ErrorCode as ErrorCodes, JsonRpcRequest, Lines};
+use futures::future::BoxFuture;
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 use windlass_core::{Error, ErrorCode, Result};
@@ -19,10 +20,14 @@ use super::outcome;
 use super::permission::PendingPermission;
 use super::router::{SessionMessage, SessionRouter};
 use super::stdio;
+use crate::program::find::unavailable;
+use crate::program::pool::Pooled;
 
 /// One running agent. Dropping it kills the process tree.
 #[derive(Debug)]
 pub(super) struct Connection {
+    /// Distinguishes it from the other connections of the agent.
+    pub(super) number: u64,
     /// The agent's name, for messages.
     pub(super) agent: &'static str,
     pub(super) router: Arc<SessionRouter>,
@@ -44,7 +49,7 @@ pub(super) struct AgentInfo {
 
 impl Connection {
     /// Connects to a process that was just started.
-    pub(super) async fn open(mut child: Child, agent: &'static str) -> Result<Self> {
+    pub(super) async fn open(mut child: Child, agent: &'static str, number: u64) -> Result<Self> {
         let router = Arc::new(SessionRouter::new());
         let pipe = child.stdin.take().ok_or_else(|| {
             Error::agent(ErrorCode::BackendError, "the agent has no standard input")
@@ -90,6 +95,7 @@ impl Connection {
         });
         let driver = AbortOnDrop(driver.abort_handle());
         let mut connection = Self {
+            number,
             agent,
             client: client.await.map_err(|_| disconnected_error(agent))?,
             router,
@@ -109,7 +115,7 @@ impl Connection {
             let problem = format!(
                 "it uses {version} of ACP, expected version 1: install another version of the agent"
             );
-            crate::cli::program::unavailable(self.agent, problem)
+            unavailable(self.agent, problem)
         };
         let response: InitializeResponse =
             match self.client.send_request(request).block_task().await {
@@ -190,6 +196,26 @@ impl Connection {
     /// Makes the process accept no further turns: what an abandoned turn left running ends with the process.
     pub(super) fn retire(&self) {
         self.retired.store(true, Ordering::Release);
+    }
+}
+
+impl Pooled for Arc<Connection> {
+    fn is_live(&self) -> bool {
+        Connection::is_live(self)
+    }
+
+    /// Only the pool has an idle connection.
+    fn is_busy(&self) -> bool {
+        Arc::strong_count(self) > 1
+    }
+
+    fn expires(&self) -> bool {
+        self.info.capabilities.load_session
+    }
+
+    fn close(self) -> BoxFuture<'static, ()> {
+        drop(self);
+        Box::pin(async {})
     }
 }
 

@@ -19,7 +19,7 @@
 //! command = ["my-agent", "--acp"]
 //! ```
 //!
-//! One process serves all sessions with the same working directory, and ends with the last handle. The client
+//! One process serves all sessions of one scope with the same working directory, and ends with that scope. The client
 //! offers the agent neither files nor terminals: an agent runs in its own sandbox and accesses them directly.
 
 mod agent;
@@ -27,31 +27,26 @@ mod backend;
 mod connection;
 #[cfg(test)]
 mod fixture_tests;
-mod launch;
+mod installation;
 mod outcome;
 mod permission;
-mod pool;
 mod preset;
 mod presets;
-mod program;
 mod resume_guard;
 mod router;
+mod session;
 mod session_config;
-mod sessions;
 mod stdio;
 mod tool;
 mod turn;
 mod updates;
 
 pub use backend::{AcpBackend, factory, probe};
-pub use preset::{
-    AcpStatePaths, LaunchConfig, LaunchContext, Preset, Quirks, UsageSource, VersionProbe,
-};
+pub use preset::{LaunchConfig, LaunchContext, Preset, Quirks, UsageSource};
 pub use presets::PRESETS;
-pub use program::AcpInstallation;
-pub use sessions::SessionInfo;
+pub use session::SessionInfo;
 
 /// Returns the preset of this name.
 pub fn preset(name: &str) -> Option<&'static Preset> {
-    PRESETS.iter().copied().find(|preset| preset.name == name)
+    PRESETS.iter().copied().find(|preset| preset.name() == name)
 }

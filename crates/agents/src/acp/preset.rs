@@ -6,57 +6,30 @@ use serde_json::Value;
 use windlass_core::{Capabilities, PermissionPolicy};
 use windlass_sandbox::Mechanism;
 
-use crate::cli::{CommandLine, Endpoint};
+use crate::program::{AgentProgram, CommandLine, Endpoint};
 
-/// One agent: its program, its paths, and its deviations from the protocol.
+/// One agent that speaks ACP.
 #[derive(Debug)]
 pub struct Preset {
-    /// The agent's name.
-    pub name: &'static str,
-    /// Names of its program; the first one that is found is used.
-    pub programs: &'static [&'static str],
+    /// The program.
+    pub program: &'static AgentProgram,
     /// The arguments that start it in ACP mode.
     pub args: &'static [&'static str],
-    /// How to install it.
-    pub install: &'static str,
-    /// How its version is determined.
-    pub probe: VersionProbe,
-    /// Where it stores sessions and settings.
-    pub home: AcpStatePaths,
-    /// Environment variables that the agent reads its API key from, the preferred one first.
-    pub keys: &'static [&'static str],
-    /// Whether it supports another model endpoint.
-    pub endpoint: bool,
     /// Its capabilities, as far as they are known before it runs.
     pub capabilities: Capabilities,
     /// Adds the arguments, variables and files of one process.
     pub launch_config: fn(&LaunchContext<'_>, &mut LaunchConfig),
-    /// Names of the project's instruction files, for an agent that is kept from reading them on its own.
-    pub instructions: &'static [&'static str],
     /// Builds the `_meta` of a session request from the project's instructions.
     pub meta: Option<fn(Option<&str>) -> Value>,
     /// Deviations from the protocol, or from other agents.
     pub quirks: Quirks,
 }
 
-/// How an agent's version is determined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum VersionProbe {
-    /// By `--version`.
-    Flag,
-    /// Only by the protocol.
-    Protocol,
-}
-
-/// Where an agent stores its state.
-#[derive(Debug)]
-pub struct AcpStatePaths {
-    /// The environment variable that moves the state; `HOME` moves everything.
-    pub variable: &'static str,
-    /// Its directories in the user's home.
-    pub dirs: &'static [&'static str],
-    /// Its files in the user's home.
-    pub files: &'static [&'static str],
+impl Preset {
+    /// Returns the agent's name.
+    pub fn name(&self) -> &'static str {
+        self.program.name
+    }
 }
 
 /// The input of [`Preset::launch_config`].

@@ -3,12 +3,14 @@
 //! Gemini names a session's file by the minute and the session, and a new process overwrites that file before
 //! it reads it.
 
+use std::fs::DirEntry;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
-use windlass_core::{Clock, Error, ErrorCode, Result, SessionId, SystemClock};
+use windlass_core::{Clock, Error, ErrorCode, Result, SystemClock};
 
 use super::preset::Preset;
+use crate::program::state_dirs::managed_home;
 use crate::{AgentContext, ProgramSettings};
 
 /// How deep the files are: by project, in a directory for chats.
@@ -18,32 +20,26 @@ const MAX_ENTRIES: usize = 20_000;
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// Returns an error with a retry time if resuming the session now would destroy it.
-pub(super) fn ensure_resumable(
+pub(super) async fn ensure_resumable(
     preset: &Preset,
     context: &AgentContext,
     settings: &ProgramSettings,
-    id: &SessionId,
+    name: &str,
 ) -> Result<()> {
     let Some(dir) = preset.quirks.same_minute_session_dir else {
         return Ok(());
     };
-    let home = match settings.endpoint {
-        Some(_) => context.state_dir().join(preset.name),
-        None => context.sandbox().host().home().to_owned(),
-    };
-    let id_prefix: String = id.as_str().chars().take(8).collect();
+    let managed = managed_home(preset.program, settings, context);
+    let home = managed.unwrap_or_else(|| context.sandbox().host().home().to_owned());
+    let id_prefix: String = name.chars().take(8).collect();
     let now = Duration::from_millis(SystemClock::new().now().0);
     let is_same_minute = |created: Duration| {
         created.as_secs() / MINUTE.as_secs() == now.as_secs() / MINUTE.as_secs()
     };
-    if !newest_file_time(
-        &home.join(dir),
-        &id_prefix,
-        MAX_DEPTH,
-        &mut MAX_ENTRIES.clone(),
-    )
-    .is_some_and(is_same_minute)
-    {
+    let dir = home.join(dir);
+    let search = move || newest_file_time(&dir, &id_prefix, MAX_DEPTH, &mut MAX_ENTRIES.clone());
+    let newest = tokio::task::spawn_blocking(search).await.ok().flatten();
+    if !newest.is_some_and(is_same_minute) {
         return Ok(());
     }
     let wait = MINUTE - Duration::from_secs(now.as_secs() % MINUTE.as_secs());
@@ -51,32 +47,38 @@ pub(super) fn ensure_resumable(
         code: ErrorCode::BackendError,
         message: format!(
             "{} cannot resume a session within the minute it was created: try again in {} s",
-            preset.name,
+            preset.name(),
             wait.as_secs()
         ),
         retry_after: Some(wait),
     })
 }
 
-/// Returns the creation time of the newest file that has this text in its name.
+/// Returns the creation time of the newest file that has this text in its name, among the first entries.
 fn newest_file_time(dir: &Path, name: &str, depth: usize, left: &mut usize) -> Option<Duration> {
     let mut newest = None;
     for entry in std::fs::read_dir(dir).ok()?.flatten() {
-        *left = left.checked_sub(1)?;
+        if *left == 0 {
+            break;
+        }
+        *left -= 1;
         let found = match entry.file_type() {
             Ok(kind) if kind.is_dir() && depth > 1 => {
                 newest_file_time(&entry.path(), name, depth - 1, left)
             }
             Ok(kind) if kind.is_file() && entry.file_name().to_string_lossy().contains(name) => {
-                let created = entry
-                    .metadata()
-                    .and_then(|metadata| metadata.created())
-                    .ok()?;
-                created.duration_since(UNIX_EPOCH).ok()
+                file_time(&entry)
             }
             _ => None,
         };
         newest = newest.max(found);
     }
     newest
+}
+
+/// Returns the creation time of a file, or the time of its last change where the file system has none.
+fn file_time(entry: &DirEntry) -> Option<Duration> {
+    let metadata = entry.metadata().ok()?;
+    let created = metadata.created().or_else(|_| metadata.modified()).ok()?;
+    created.duration_since(UNIX_EPOCH).ok()
 }

@@ -10,7 +10,7 @@ use tokio::sync::{Semaphore, SetOnce, mpsc};
 use windlass_core::{AgentEvent, ErrorCode, TurnDiagnostics};
 
 use super::permission::PendingPermission;
-use crate::cli::failure;
+use crate::program::failure;
 
 /// Maximum number of messages queued for a turn; beyond it, the agent has to wait.
 const TURN_QUEUE: usize = 64;
@@ -119,11 +119,6 @@ impl SessionRouter {
     /// Removes the turn of this session.
     pub(super) fn close(&self, session: &str) {
         self.lock().remove(session);
-    }
-
-    /// Returns `true` if a turn is running on this process.
-    pub(super) fn is_busy(&self) -> bool {
-        !self.lock().is_empty()
     }
 
     /// Delivers a message to the session's turn. Without a turn, the message is replayed history or came too

@@ -25,6 +25,8 @@ pub(super) struct ToolState {
     pub(super) ended: bool,
     /// Whether the turn was cancelled while it ran.
     pub(super) interrupted: bool,
+    /// Whether it was not allowed to run.
+    pub(super) denied: bool,
 }
 
 impl ToolState {
@@ -98,10 +100,29 @@ impl ToolState {
 
     /// Returns the tool's input, or its title and paths if the agent does not report the input.
     pub(super) fn input_or_title(&self) -> Value {
-        if is_empty(&self.input) {
-            json!({ "title": self.title, "paths": self.paths })
-        } else {
+        if !is_empty(&self.input) {
             self.input.clone()
+        } else if self.paths.is_empty() {
+            json!({ "title": self.title })
+        } else {
+            json!({ "title": self.title, "paths": self.paths })
+        }
+    }
+
+    /// Returns the end event of a tool whose end the agent did not report although it completed the turn.
+    pub(super) fn assumed_end_event(&mut self) -> AgentEvent {
+        self.ended = true;
+        let output = if self.denied {
+            json!({ "error": "refused" })
+        } else {
+            Value::Null
+        };
+        AgentEvent::ToolEnd {
+            id: self.id.clone(),
+            name: self.display_name(),
+            success: !self.denied,
+            output,
+            duration_ms: 0,
         }
     }
 

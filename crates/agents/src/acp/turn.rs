@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use agent_client_protocol::v1::schema::{
     CancelNotification, ContentBlock, PromptRequest, PromptResponse, RequestPermissionRequest,
+    StopReason,
 };
 use futures::future::BoxFuture;
 use futures::stream::{self, FuturesUnordered, StreamExt};
@@ -20,12 +21,12 @@ use super::agent::AcpAgent;
 use super::connection::{Connection, is_disconnected};
 use super::outcome::{self, TurnSummary};
 use super::permission::{self, PendingPermission};
-use super::pool::PooledProcess;
 use super::preset::UsageSource;
 use super::router::SessionMessage;
-use super::sessions::AcpSession;
+use super::session::AcpSession;
 use super::updates::UpdateParser;
-use crate::cli::failure;
+use crate::program::deadline::wait_until;
+use crate::program::failure;
 
 /// Time that an agent has to end a cancelled turn.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(3);
@@ -41,6 +42,8 @@ pub(super) struct AcpTurn {
     agent: Arc<AcpAgent>,
     connection: Arc<Connection>,
     id: SessionId,
+    /// The agent's ID of the session on this connection.
+    name: String,
     session: Arc<AcpSession>,
     prompt: String,
     response: PromptFuture,
@@ -74,20 +77,21 @@ impl AcpTurn {
     /// Starts a turn on a process that has the session. `first` is an event to emit before all others.
     pub(super) fn start(
         agent: Arc<AcpAgent>,
-        process: PooledProcess,
+        connection: Arc<Connection>,
         (id, session): (SessionId, Arc<AcpSession>),
         prompt: String,
         (may_be_stale, first): (bool, Option<AgentEvent>),
     ) -> EventStream {
-        let PooledProcess { connection, .. } = process;
         let stop = session.begin_turn();
+        let name = session.location().name;
         let turn = Self {
-            messages: connection.router.open(id.as_str()),
-            response: send_prompt(&connection, &id, &prompt),
+            messages: connection.router.open(&name),
+            response: send_prompt(&connection, &name, &prompt),
             updates: UpdateParser::new(&agent.preset.quirks),
             agent,
             connection,
             id,
+            name,
             session,
             prompt,
             permissions: FuturesUnordered::new(),
@@ -189,7 +193,8 @@ impl AcpTurn {
         }
         let session = &self.session;
         let approver = session.options.approver.clone();
-        match decide(session.policy, &session.rules, &permission) {
+        let detail = &session.detail;
+        match decide(detail.policy, &detail.rules, &permission) {
             Decision::Allow => {
                 let allowed = permission.option_for(true).map(|option| option.id.clone());
                 self.answer_permission((permission, pending, allowed));
@@ -215,6 +220,8 @@ impl AcpTurn {
             .is_some_and(|id| permission.is_allow_option(id))
         {
             self.denied = Some(permission.tool.clone());
+            let tool = permission.id.rsplit_once('#').map_or("", |(tool, _)| tool);
+            self.updates.deny(tool);
         }
         let denied = || permission.option_for(false).map(|option| option.id.clone());
         match chosen.or_else(denied) {
@@ -235,7 +242,7 @@ impl AcpTurn {
     }
 
     fn notify_cancel(&self) {
-        let cancel = CancelNotification::new(self.id.as_str().to_owned());
+        let cancel = CancelNotification::new(self.name.clone());
         if self.connection.client().send_notification(cancel).is_err() {
             tracing::debug!("an agent exited before it could be asked to stop");
         }
@@ -247,8 +254,12 @@ impl AcpTurn {
         self.finish(Error::Cancelled.into());
     }
 
+    /// Makes the process end with the last turn on it.
     fn retire_process(&self) {
-        self.agent.pool.retire(&self.session.key, &self.connection);
+        self.connection.retire();
+        let key = &self.session.detail.key;
+        let is_this = |known: &Arc<Connection>| Arc::ptr_eq(known, &self.connection);
+        self.agent.pool.remove_if(key, is_this);
     }
 
     /// Handles the response to the prompt, or its absence.
@@ -281,18 +292,19 @@ impl AcpTurn {
     /// Resumes the session on another process, because its process died while it was idle.
     async fn restart_on_new_process(&mut self) {
         self.may_be_stale = false;
-        self.connection.router.close(self.id.as_str());
+        self.connection.router.close(&self.name);
         self.retire_process();
         match self.agent.ensure_process(&self.id, &self.session).await {
-            Ok((process, id)) => {
+            Ok((connection, id)) => {
                 if id != self.id {
                     let new_session_id = id.as_str().to_owned();
                     self.queue_events(vec![AgentEvent::SessionChanged { new_session_id }], None);
                     self.id = id;
                 }
-                self.connection = process.connection;
-                self.messages = self.connection.router.open(self.id.as_str());
-                self.response = send_prompt(&self.connection, &self.id, &self.prompt);
+                self.connection = connection;
+                self.name = self.session.location().name;
+                self.messages = self.connection.router.open(&self.name);
+                self.response = send_prompt(&self.connection, &self.name, &self.prompt);
             }
             Err(error) => self.finish(error.into()),
         }
@@ -324,6 +336,10 @@ impl AcpTurn {
         if self.stopped && quirks.tools_survive_cancel && self.updates.has_open_tool() {
             self.retire_process();
         }
+        if !self.stopped && response.stop_reason == StopReason::EndTurn {
+            let events = self.updates.end_open_tools();
+            self.queue_events(events, None);
+        }
         let summary = TurnSummary {
             text: self.updates.take_answer(),
             error_text: self.updates.error_text.take(),
@@ -349,12 +365,11 @@ impl AcpTurn {
         self.queue.push_back(end.into());
         self.finished = true;
         self.permissions.clear();
-        self.connection.router.close(self.id.as_str());
-        self.session.end_turn();
+        self.connection.router.close(&self.name);
         if self.session.options.once {
             self.retire_process();
         } else {
-            self.agent.start_idle_timer(&self.session.key);
+            self.agent.pool.start_idle_timer(&self.session.detail.key);
         }
     }
 }
@@ -365,23 +380,14 @@ impl Drop for AcpTurn {
             return;
         }
         // The turn has no receiver any more, so nothing would report when the session is free again.
-        self.connection.router.close(self.id.as_str());
-        self.session.end_turn();
+        self.connection.router.close(&self.name);
         self.notify_cancel();
         self.retire_process();
     }
 }
 
-fn send_prompt(connection: &Arc<Connection>, id: &SessionId, prompt: &str) -> PromptFuture {
+fn send_prompt(connection: &Arc<Connection>, name: &str, prompt: &str) -> PromptFuture {
     let content = vec![ContentBlock::from(prompt.to_owned())];
-    let request = PromptRequest::new(id.as_str().to_owned(), content);
+    let request = PromptRequest::new(name.to_owned(), content);
     Box::pin(connection.client().send_request(request).block_task())
-}
-
-/// Waits until the given time, or forever if there is none.
-async fn wait_until(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => tokio::time::sleep_until(deadline).await,
-        None => std::future::pending().await,
-    }
 }

@@ -10,7 +10,7 @@ use windlass_core::{AgentEvent, PlanEntry, PlanStatus, Usage};
 use super::outcome;
 use super::preset::{Quirks, UsageSource};
 use super::tool::{ToolState, is_empty, text_of};
-use crate::cli::failure;
+use crate::program::failure;
 
 /// Maximum number of tools tracked in one turn; the oldest is dropped first.
 const MAX_TOOLS: usize = 256;
@@ -23,6 +23,8 @@ pub(super) struct UpdateParser {
     /// The answer since the last tool, and the whole answer.
     last_part: String,
     whole: String,
+    /// Whether a tool was started since the last text, so that the next text is a new paragraph.
+    new_paragraph: bool,
     /// Text that may be an error formatted as an answer.
     pub(super) error_text: Option<String>,
     /// The usage of the turn, if it is reported in chunks.
@@ -38,6 +40,7 @@ impl UpdateParser {
             tools: Vec::new(),
             last_part: String::new(),
             whole: String::new(),
+            new_paragraph: false,
             error_text: None,
             chunk_usage: None,
             cost: None,
@@ -88,19 +91,36 @@ impl UpdateParser {
         let call = &request.tool_call;
         let at = self.find(&call.tool_call_id.0);
         self.tools[at].update(&call.fields, call.meta.as_ref());
-        let events = self.tools[at].start_event().into_iter().collect();
-        if !Vec::is_empty(&events) {
-            self.last_part.clear();
+        let start = self.tools[at].start_event();
+        if start.is_some() {
+            self.start_paragraph();
         }
-        (events, &self.tools[at])
+        (start.into_iter().collect(), &self.tools[at])
     }
 
     /// Returns the start events that were held back for the tools' inputs.
     pub(super) fn flush_held_starts(&mut self) -> Vec<AgentEvent> {
-        self.tools
-            .iter_mut()
-            .filter_map(ToolState::start_event)
-            .collect()
+        let tools = self.tools.iter_mut();
+        let starts: Vec<AgentEvent> = tools.filter_map(ToolState::start_event).collect();
+        if !starts.is_empty() {
+            self.start_paragraph();
+        }
+        starts
+    }
+
+    /// Returns the end events of tools that the agent did not end in a turn that it completed.
+    pub(super) fn end_open_tools(&mut self) -> Vec<AgentEvent> {
+        let mut events = self.flush_held_starts();
+        let open = self.tools.iter_mut().filter(|tool| !tool.ended);
+        events.extend(open.map(ToolState::assumed_end_event));
+        events
+    }
+
+    /// Records that a tool was not allowed to run.
+    pub(super) fn deny(&mut self, id: &str) {
+        for tool in self.tools.iter_mut().filter(|tool| tool.id == id) {
+            tool.denied = true;
+        }
     }
 
     /// Returns `true` if a start event is held back.
@@ -170,16 +190,29 @@ impl UpdateParser {
             return Vec::new();
         }
         let text = text.to_owned();
+        // A tool comes before the text that follows it.
+        let mut events = self.flush_held_starts();
         self.push_text(&text);
         // Text after an error message means that the error did not end the turn.
         let recovered = self
             .error_text
             .take_if(|_| !self.quirks.errors_lack_message_id);
         let notice = recovered.map(|text| AgentEvent::custom("notice", json!({ "message": text })));
-        notice.into_iter().chain([AgentEvent::Text(text)]).collect()
+        events.extend(notice.into_iter().chain([AgentEvent::Text(text)]));
+        events
+    }
+
+    /// Separates the text after a tool from the text before it.
+    fn start_paragraph(&mut self) {
+        self.last_part.clear();
+        self.new_paragraph = true;
     }
 
     fn push_text(&mut self, text: &str) {
+        let follows_text = !self.whole.is_empty() && !self.whole.ends_with('\n');
+        if std::mem::take(&mut self.new_paragraph) && follows_text {
+            self.whole.push_str("\n\n");
+        }
         for buffer in [&mut self.last_part, &mut self.whole] {
             // The handle ends a turn that exceeds its output limit.
             buffer.push_str(text);
@@ -210,10 +243,10 @@ impl UpdateParser {
             fields.status,
             Some(ToolCallStatus::Completed | ToolCallStatus::Failed)
         );
-        // A tool's input often arrives shortly after the tool.
-        let is_held = !finished
-            && is_empty(&tool.input)
-            && !matches!(fields.status, Some(ToolCallStatus::InProgress));
+        // A tool's input or its paths often arrive shortly after the tool.
+        let is_running = matches!(fields.status, Some(ToolCallStatus::InProgress));
+        let has_paths = is_running && !tool.paths.is_empty();
+        let is_held = !finished && is_empty(&tool.input) && !has_paths;
         let mut events = Vec::new();
         if tool.ended {
             return vec![AgentEvent::custom(
@@ -234,7 +267,7 @@ impl UpdateParser {
             });
         }
         if !was_started && !events.is_empty() {
-            self.last_part.clear();
+            self.start_paragraph();
         }
         events
     }

@@ -10,10 +10,11 @@ use windlass_core::{
 };
 
 use super::driver::CliDriver;
+use super::installation::CliInstallation;
+use super::plain_text;
 use super::profile::{CliProfile, IoMode};
-use super::program::{self, CliInstallation};
 use super::turn::CliTurn;
-use super::{launch, plain_text};
+use crate::program::{Installation, launch};
 use crate::{AgentContext, ProgramSettings};
 
 /// One agent program with its settings.
@@ -36,7 +37,7 @@ impl CliBackend {
 
 impl AgentBackend for CliBackend {
     fn name(&self) -> &'static str {
-        self.driver.profile.name
+        self.driver.profile.name()
     }
 
     /// Until the program has been searched for, these are the capabilities of its best transport.
@@ -87,12 +88,21 @@ impl AgentBackend for CliBackend {
             Ok(())
         })
     }
+
+    fn scoped(&self) -> Option<Arc<dyn AgentBackend>> {
+        let driver = Arc::new(self.driver.scoped());
+        Some(Arc::new(Self { driver }))
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.driver.close())
+    }
 }
 
 impl std::fmt::Debug for CliBackend {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("CliBackend")
-            .field("name", &self.driver.profile.name)
+            .field("name", &self.driver.profile.name())
             .field("settings", &self.driver.settings)
             .finish_non_exhaustive()
     }
@@ -108,11 +118,11 @@ pub fn factory(
     move |config| {
         let settings = ProgramSettings::from_value(config)?;
         #[cfg(feature = "acp")]
-        if let Some(preset) = settings.acp_preset(profile.name) {
+        if let Some(preset) = settings.acp_preset(profile.name()) {
             return crate::acp::factory(Some(preset), context.clone())(config);
         }
-        if settings.endpoint.is_some() && profile.endpoint.is_none() {
-            return Err(launch::endpoint_unsupported(profile.name));
+        if settings.endpoint.is_some() && profile.program.endpoint.is_none() {
+            return Err(launch::endpoint_unsupported(profile.name()));
         }
         let timeout = settings.timeout();
         let handle = AgentHandle::wrap(CliBackend::new(profile, settings, context.clone()));
@@ -132,6 +142,8 @@ pub async fn probe(
     profile: &'static CliProfile,
     context: &AgentContext,
     config: &Value,
-) -> Result<CliInstallation> {
-    program::find(profile, &ProgramSettings::from_value(config)?, context).await
+) -> Result<Installation> {
+    let settings = ProgramSettings::from_value(config)?;
+    let found = CliInstallation::find(profile, &settings, context).await?;
+    Ok(found.into_installation(profile))
 }

@@ -7,16 +7,16 @@
 use serde_json::Value;
 use windlass_core::{AgentHandle, Capabilities, Result};
 
-use super::{CliProfile, CommandLine, IoMode, RunContext, SessionNaming, Transport, cursor};
-use crate::{AgentContext, Version};
+use super::{CliProfile, IoMode, RunContext, SessionNaming, Transport};
+use crate::AgentContext;
+use crate::program::{CommandLine, Version, known};
 
 /// The agent's name, and the prefix of a model that is requested through it.
-const NAME: &str = "composer-cli";
+const NAME: &str = known::cursor::COMPOSER.name;
 
 /// The profile.
 pub const PROFILE: CliProfile = CliProfile {
-    name: NAME,
-    programs: &["agent", "cursor-agent"],
+    program: &known::cursor::COMPOSER,
     transports: &[Transport {
         name: "text",
         since: Version(0, 0, 0),
@@ -36,7 +36,6 @@ pub const PROFILE: CliProfile = CliProfile {
         temp_files: &[],
         io: IoMode::PlainText,
     }],
-    ..cursor::PROFILE
 };
 
 /// Returns a factory that creates such agents from their configuration.

@@ -8,29 +8,17 @@ use serde_json::{Map, Value, json};
 use windlass_core::{AgentEvent, AgentHandle, Capabilities, PermissionPolicy, Result, Usage};
 
 use super::{
-    CliProfile, CliStatePaths, CommandLine, IoMode, Parsed, Parser, ProcessEnd, RunContext,
-    SessionNaming, SessionStart, Transport, failure,
+    CliProfile, IoMode, Parsed, Parser, RunContext, SessionNaming, SessionStart, Transport,
 };
-use crate::{AgentContext, Version};
+use crate::AgentContext;
+use crate::program::{CommandLine, ProcessEnd, Version, failure, known};
 
 /// How many bytes of lines that are not JSON are kept: Cursor prints the reason of a failure this way.
 const MAX_PLAIN_BYTES: usize = 4096;
 
 /// The profile of Cursor.
 pub const PROFILE: CliProfile = CliProfile {
-    name: "cursor",
-    programs: &["cursor-agent", "agent"],
-    install: "see cursor.com/cli for how to install it, then run `cursor-agent login`",
-    home: CliStatePaths {
-        variable: "CURSOR_CONFIG_DIR",
-        dir: ".cursor",
-        files: &[],
-        sessions: None,
-    },
-    // Cursor reads them on its own.
-    instructions: &[],
-    keys: &["CURSOR_API_KEY"],
-    endpoint: None,
+    program: &known::cursor::PROGRAM,
     transports: &[Transport {
         name: "stream-json",
         since: Version(0, 0, 0),

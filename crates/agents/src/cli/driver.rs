@@ -7,23 +7,31 @@ use serde_json::json;
 use tempfile::TempPath;
 use tokio::sync::OnceCell;
 use windlass_core::{AgentEvent, Error, ErrorCode, Result, SessionId, SessionOptions};
+use windlass_sandbox::Stdin;
 
-use super::idle::IdleProcesses;
+use super::installation::CliInstallation;
 use super::process::AgentProcess;
-use super::profile::{CliProfile, SessionNaming, TempFileKind};
-use super::program::{self, CliInstallation};
+use super::profile::{CliProfile, IoMode, SessionNaming, TempFileKind};
 use super::run_context::{RunContext, SessionStart};
-use super::sessions::{CliSession, CliSessions, check_name};
-use super::{launch, session_files};
-use crate::{AgentContext, ProgramSettings, instructions, temp_files};
+use super::session::{CliSession, check_name};
+use super::session_files;
+use crate::program::launch::Launch;
+use crate::program::pool::{Pool, PoolLimits};
+use crate::program::processes::Processes;
+use crate::program::state_dirs::StateDirs;
+use crate::program::{CommandLine, instructions, temp_files};
+use crate::session_table::SessionTable;
+use crate::{AgentContext, ProgramSettings};
 
 /// One configured agent: its profile and settings, its sessions and its idle processes.
 pub(super) struct CliDriver {
     pub(super) profile: &'static CliProfile,
     pub(super) settings: ProgramSettings,
     pub(super) context: AgentContext,
-    pub(super) sessions: CliSessions,
-    pub(super) idle: Arc<IdleProcesses>,
+    pub(super) sessions: SessionTable<CliSession>,
+    /// Interactive processes that wait for the next turn of their session.
+    pub(super) idle: Pool<SessionId, AgentProcess>,
+    pub(super) processes: Processes,
     installation: OnceCell<CliInstallation>,
 }
 
@@ -33,19 +41,36 @@ impl CliDriver {
         settings: ProgramSettings,
         context: AgentContext,
     ) -> Self {
+        let limits = PoolLimits::processes(context.idle_timeout());
         Self {
             profile,
             settings,
-            sessions: CliSessions::default(),
-            idle: IdleProcesses::new(Arc::clone(context.clock()), context.idle_timeout()),
+            sessions: SessionTable::default(),
+            idle: Pool::new(Arc::clone(context.clock()), limits),
+            processes: Processes::default(),
             context,
             installation: OnceCell::new(),
         }
     }
 
+    /// Returns a driver of the same agent without sessions and processes.
+    pub(super) fn scoped(&self) -> Self {
+        let scoped = Self::new(self.profile, self.settings.clone(), self.context.clone());
+        Self {
+            installation: self.installation.clone(),
+            ..scoped
+        }
+    }
+
+    /// Ends all processes.
+    pub(super) async fn close(&self) {
+        self.idle.clear();
+        self.processes.close().await;
+    }
+
     /// Returns the program. It is searched for once; if it was missing, it is searched for again.
     pub(super) async fn installation(&self) -> Result<&CliInstallation> {
-        let find = || program::find(self.profile, &self.settings, &self.context);
+        let find = || CliInstallation::find(self.profile, &self.settings, &self.context);
         self.installation.get_or_try_init(find).await
     }
 
@@ -63,16 +88,14 @@ impl CliDriver {
             SessionNaming::ByClient { .. } => (name.clone(), Some(name)),
             SessionNaming::InFirstTurn => (format!("new-{name}"), None),
             SessionNaming::AtStart => {
-                let session = Arc::new(CliSession::new(options, cwd, None));
+                let session = Arc::new(CliSession::fresh(options, cwd, None));
                 return self
                     .start_announced_session(installation, session, None)
                     .await;
             }
         };
-        let id = SessionId::from(id);
-        let session = CliSession::new(options, cwd, known_name);
-        self.sessions.insert(id.clone(), Arc::new(session));
-        Ok(id)
+        let session = CliSession::fresh(options, cwd, known_name);
+        self.sessions.add(&id, Arc::new(session))
     }
 
     /// Resumes an existing session. If the agent does not have it, that shows now or in the first turn.
@@ -86,10 +109,12 @@ impl CliDriver {
         }
         let cwd = self.check(installation, &options)?;
         // A session that was created here may have got another ID since.
-        let known = self.sessions.get(self.profile.name, id).ok();
+        let known = self.sessions.get(self.profile.name(), id).ok();
         let name = known.as_ref().and_then(|session| session.name());
         let name = name.unwrap_or_else(|| id.as_str().to_owned());
-        let session_dir = launch::session_dir(self.profile, &self.context, &self.settings);
+        let program = self.profile.program;
+        let dirs = StateDirs::new(program, &self.settings, &self.context);
+        let session_dir = dirs.sessions(&program.state);
         if session_dir.is_some_and(|dir| !session_files::session_exists(&dir, &name)) {
             return Err(self.session_not_found(id));
         }
@@ -100,7 +125,7 @@ impl CliDriver {
             self.start_announced_session(installation, session, Some(id))
                 .await?;
         } else {
-            self.sessions.insert(id.clone(), session);
+            self.sessions.replace(id.clone(), session)?;
         }
         Ok(())
     }
@@ -137,14 +162,19 @@ impl CliDriver {
         let mut process = self.start(installation, &session, "")?;
         loop {
             let Ok(Some(line)) = process.child.stdout.next().await else {
-                let (end, _) = process.wait_exit(self).await;
+                let (end, _) = process.wait_exit().await;
                 return Err(self.session_error(end, wanted));
             };
             let parsed = process.handle_line(&line.text());
             if let Some(name) = parsed.session {
                 session.set_name(&name);
-                let id = SessionId::from(name);
-                self.sessions.insert(id.clone(), session);
+                let id = match wanted {
+                    Some(id) => {
+                        self.sessions.replace(id.clone(), session)?;
+                        id.clone()
+                    }
+                    None => self.sessions.add(&name, session)?,
+                };
                 self.idle.insert(id.clone(), process);
                 return Ok(id);
             }
@@ -173,10 +203,43 @@ impl CliDriver {
                     TempFileKind::McpServers => run.servers_file = file.as_deref(),
                 }
             }
-            let mut process = AgentProcess::start(self, installation, &run, prompt)?;
+            let io = installation.transport.io;
+            let stdin = match io {
+                IoMode::OneShot(_) => Stdin::Bytes(prompt.as_bytes().to_vec()),
+                _ => Stdin::Pipe,
+            };
+            let command = (installation.transport.command)(&run);
+            let launch = self.launch(installation, &run, command, stdin);
+            let (program, context) = (self.profile.program, &self.context);
+            let child = self.processes.start(program, context, launch.spec()?.0)?;
+            let mut process = AgentProcess::new(child, program, io, &run)?;
             process.temp_files = files.into_iter().filter_map(|(_, file)| file).collect();
             Ok(process)
         })
+    }
+
+    /// Returns the launch of a process for this run.
+    pub(super) fn launch<'a>(
+        &'a self,
+        installation: &'a CliInstallation,
+        run: &RunContext<'a>,
+        command: CommandLine,
+        stdin: Stdin,
+    ) -> Launch<'a> {
+        let files = [run.schema_file, run.servers_file].into_iter().flatten();
+        let servers = run.mcp_servers.iter();
+        Launch {
+            program: self.profile.program,
+            path: &installation.path,
+            context: &self.context,
+            settings: &self.settings,
+            cwd: run.cwd,
+            command,
+            stdin,
+            files: files.collect(),
+            programs: servers.map(|server| server.command.as_str()).collect(),
+            home_files: Vec::new(),
+        }
     }
 
     /// Calls `work` with the input of the session's next run.
@@ -189,7 +252,7 @@ impl CliDriver {
         let options = &session.options;
         let (permissions, rules) =
             options.effective_permissions(self.settings.permissions.as_ref());
-        let instructions = instructions::read(&session.cwd, self.profile.instructions);
+        let instructions = instructions::read(&session.cwd, self.profile.program.instructions);
         session.with_start(|start: SessionStart<'_>| {
             work(&RunContext {
                 settings: &self.settings,
@@ -205,7 +268,7 @@ impl CliDriver {
                 schema: options.output_schema.as_ref(),
                 schema_file: None,
                 start,
-                turn: session.turn(),
+                turn: session.turn_count(),
                 before: session.total(),
             })
         })
@@ -241,12 +304,12 @@ impl CliDriver {
 
     /// Returns the error for an operation that the agent does not support.
     fn unsupported<T>(&self, what: &str) -> Result<T> {
-        Err(Error::unsupported(self.profile.name, what))
+        Err(Error::unsupported(self.profile.name(), what))
     }
 
     fn session_not_found(&self, id: &SessionId) -> Error {
         Error::SessionNotFound {
-            backend: self.profile.name.to_owned(),
+            backend: self.profile.name().to_owned(),
             session: id.clone(),
         }
     }

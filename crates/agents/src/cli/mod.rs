@@ -1,7 +1,7 @@
 //! Agents that are command-line programs: one shared driver, and a profile and a parser for each program.
 //!
 //! ```text
-//! prompt ─► backend ─► turn ─► process ─► launch ─► sandbox
+//! prompt ─► backend ─► turn ─► driver ─► process ─► sandbox
 //!                        ▲        │
 //!              events ───┴── parser (pure) ◄── lines
 //! ```
@@ -14,31 +14,28 @@ pub mod codex;
 pub mod composer;
 pub mod cursor;
 mod driver;
-pub(crate) mod failure;
 mod gate;
-mod idle;
-pub(crate) mod launch;
+pub(crate) mod installation;
 mod parser;
 mod plain_text;
 mod process;
 mod profile;
-pub(crate) mod program;
 pub mod qwen;
 mod run_context;
+mod session;
 mod session_files;
-mod sessions;
 mod tokens;
 pub mod transcript;
 mod turn;
-pub(crate) mod version_cache;
 
 pub use backend::{CliBackend, factory, probe};
 pub use gate::PermissionGate;
-pub use parser::{InteractiveParser, Parsed, Parser, ProcessEnd, TurnRequest};
-pub use profile::{CliProfile, CliStatePaths, IoMode, SessionNaming, TempFileKind, Transport};
-pub use program::CliInstallation;
-pub use run_context::{CommandLine, Endpoint, RunContext, SessionStart};
+pub use parser::{InteractiveParser, Parsed, Parser, TurnRequest};
+pub use profile::{CliProfile, IoMode, SessionNaming, TempFileKind, Transport};
+pub use run_context::{RunContext, SessionStart};
 pub use tokens::RunningTotal;
+
+pub use crate::program::ProcessEnd;
 
 /// The profiles of all known programs.
 pub const PROFILES: &[&CliProfile] = &[

@@ -7,6 +7,7 @@ use serde_json::Value;
 use windlass_core::{AgentEvent, PermissionRequest};
 
 use super::tokens::RunningTotal;
+use crate::program::ProcessEnd;
 
 /// Parses the output of one turn.
 pub trait Parser: Send {
@@ -98,13 +99,4 @@ impl Parsed {
         let payload = serde_json::from_str(line).unwrap_or_else(|_| Value::from(line));
         Self::event(AgentEvent::custom("unparsed", payload))
     }
-}
-
-/// How a process ended.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ProcessEnd<'a> {
-    /// The exit code; 128 + n if signal n ended it.
-    pub code: i32,
-    /// Its output on standard error.
-    pub stderr: &'a str,
 }

@@ -9,12 +9,10 @@ use windlass_core::{
 use windlass_sandbox::{CommandSpec, ExitReason, Output, Stdin};
 
 use super::driver::CliDriver;
-use super::failure;
-use super::launch::CliLaunch;
-use super::parser::ProcessEnd;
-use super::program::{CliInstallation, not_started};
+use super::installation::CliInstallation;
 use super::run_context::RunContext;
 use super::transcript::{self, TranscriptMessage};
+use crate::program::{ProcessEnd, failure};
 
 /// Maximum size of one argument, including the terminating zero. Linux does not start a program with a longer
 /// one.
@@ -27,18 +25,18 @@ pub(super) fn start(
     id: &SessionId,
     prompt: Prompt,
 ) -> Result<EventStream> {
-    let session = driver.sessions.get(driver.profile.name, id)?;
+    let session = driver.sessions.get(driver.profile.name(), id)?;
     let stop = session.begin_turn();
     let text = conversation(prompt.text);
     let spec = driver.with_run_context(installation, &session, |run| {
         spec(&driver, installation, run, text)
     })?;
     let turn = async move {
-        let profile = driver.profile;
+        let program = driver.profile.program;
         let events = tokio::select! {
-            ran = driver.context.sandbox().run(spec) => match ran {
-                Ok(output) => events(profile.name, &output),
-                Err(error) => vec![not_started(profile.name, profile.install, &error).into()],
+            ran = driver.processes.run(program, &driver.context, spec) => match ran {
+                Ok(output) => events(program.name, &output),
+                Err(error) => vec![error.into()],
             },
             () = stop.notified() => vec![Error::Cancelled.into()],
         };
@@ -71,17 +69,7 @@ fn spec(
     };
     let prompt = ["-p".to_owned()].into_iter().chain(fits.then_some(text));
     command.args = prompt.chain(command.args).collect();
-    let launch = CliLaunch {
-        profile: driver.profile,
-        program: &installation.program,
-        context: &driver.context,
-        settings: &driver.settings,
-        cwd: run.cwd,
-        command,
-        stdin,
-        files: Vec::new(),
-        programs: Vec::new(),
-    };
+    let launch = driver.launch(installation, run, command, stdin);
     Ok(launch.spec()?.0)
 }
 

@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use tempfile::TempPath;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use windlass_core::{AgentEvent, Error, ErrorCode, Result, TurnDiagnostics};
-use windlass_sandbox::{Child, ExitReason, ExitStatus, Stdin};
+use windlass_sandbox::{Child, ExitReason, ExitStatus};
 
-use super::driver::CliDriver;
-use super::failure;
-use super::launch::CliLaunch;
-use super::parser::{InteractiveParser, Parsed, Parser, ProcessEnd, TurnRequest};
+use super::parser::{InteractiveParser, Parsed, Parser, TurnRequest};
 use super::profile::IoMode;
-use super::program::{CliInstallation, not_started};
 use super::run_context::RunContext;
+use crate::program::find::not_started;
+use crate::program::pool::Pooled;
+use crate::program::{AgentProgram, ProcessEnd, failure};
 
 /// Maximum number of lines queued for an agent that does not read its standard input.
 const STDIN_QUEUE: usize = 64;
@@ -24,6 +24,7 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 /// One agent process. Dropping it kills the process tree.
 pub(super) struct AgentProcess {
     pub(super) child: Child,
+    program: &'static AgentProgram,
     /// Files that were passed to it; they are deleted when this is dropped.
     pub(super) temp_files: Vec<TempPath>,
     mode: ParserMode,
@@ -35,41 +36,14 @@ enum ParserMode {
 }
 
 impl AgentProcess {
-    /// Starts the agent. A one-shot agent gets the prompt immediately.
-    pub(super) fn start(
-        driver: &CliDriver,
-        installation: &CliInstallation,
+    /// Drives a process that was just started. A one-shot agent has its prompt already.
+    pub(super) fn new(
+        mut child: Child,
+        program: &'static AgentProgram,
+        io: IoMode,
         run: &RunContext<'_>,
-        prompt: &str,
     ) -> Result<Self> {
-        let stdin = match installation.transport.io {
-            IoMode::OneShot(_) => Stdin::Bytes(prompt.as_bytes().to_vec()),
-            _ => Stdin::Pipe,
-        };
-        let profile = driver.profile;
-        let launch = CliLaunch {
-            profile,
-            program: &installation.program,
-            context: &driver.context,
-            settings: &driver.settings,
-            cwd: run.cwd,
-            command: (installation.transport.command)(run),
-            stdin,
-            files: [run.schema_file, run.servers_file]
-                .into_iter()
-                .flatten()
-                .collect(),
-            programs: run
-                .mcp_servers
-                .iter()
-                .map(|server| server.command.as_str())
-                .collect(),
-        };
-        let (spec, _) = launch.spec()?;
-        let spawned = driver.context.sandbox().spawn(spec);
-        let mut child =
-            spawned.map_err(|error| not_started(profile.name, profile.install, &error))?;
-        let mode = match installation.transport.io {
+        let mode = match io {
             IoMode::OneShot(parser) => ParserMode::OneShot(parser(run)),
             IoMode::Interactive(parser) => {
                 let pipe = child.stdin.take();
@@ -83,11 +57,12 @@ impl AgentProcess {
             }
             IoMode::PlainText => {
                 // Turns of this mode do not use an `AgentProcess`.
-                return Err(Error::unsupported(profile.name, "run interactively"));
+                return Err(Error::unsupported(program.name, "run interactively"));
             }
         };
         Ok(Self {
             child,
+            program,
             temp_files: Vec::new(),
             mode,
         })
@@ -129,18 +104,18 @@ impl AgentProcess {
 
     /// Waits for the process after its output has ended. Returns the terminal event that its exit means, and
     /// the diagnostics.
-    pub(super) async fn wait_exit(mut self, driver: &CliDriver) -> (AgentEvent, TurnDiagnostics) {
+    pub(super) async fn wait_exit(mut self) -> (AgentEvent, TurnDiagnostics) {
         let exit = match self.child.wait().await {
             Ok(exit) => exit,
             Err(error) => {
-                let error = not_started(driver.profile.name, driver.profile.install, &error);
+                let error = not_started(self.program, &error);
                 return (error.into(), TurnDiagnostics::default());
             }
         };
         let end = match exit.why {
             ExitReason::Stopped => Error::Cancelled.into(),
             ExitReason::Deadline | ExitReason::Stalled => AgentEvent::from(Error::Timeout {
-                what: driver.profile.name.to_owned(),
+                what: self.program.name.to_owned(),
                 after: exit.duration,
             }),
             _ => {
@@ -169,7 +144,7 @@ impl AgentProcess {
     }
 
     /// Lets the process exit on its own, within a time limit. Remaining output is read and discarded.
-    pub(super) async fn close(self) -> TurnDiagnostics {
+    pub(super) async fn finish(self) -> TurnDiagnostics {
         let Self {
             mut child, mode, ..
         } = self;
@@ -180,6 +155,28 @@ impl AgentProcess {
         };
         let exit = tokio::time::timeout(EXIT_TIMEOUT, ended).await;
         child_diagnostics(&child, exit.ok().flatten())
+    }
+}
+
+impl Pooled for AgentProcess {
+    /// A process that died while it was idle is noticed by its next turn.
+    fn is_live(&self) -> bool {
+        true
+    }
+
+    /// A turn takes its process out of the pool.
+    fn is_busy(&self) -> bool {
+        false
+    }
+
+    fn expires(&self) -> bool {
+        true
+    }
+
+    fn close(self) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            let _ = self.finish().await;
+        })
     }
 }
 

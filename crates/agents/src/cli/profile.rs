@@ -1,45 +1,27 @@
-//! The description of an agent program, as data.
+//! The description of a command-line agent, as data.
 
 use std::fmt;
 
 use windlass_core::Capabilities;
 
 use super::parser::{InteractiveParser, Parser};
-use super::run_context::{CommandLine, Endpoint, RunContext};
-use crate::Version;
+use super::run_context::RunContext;
+use crate::program::{AgentProgram, CommandLine, Version};
 
-/// One agent: its program, its transports and its paths.
+/// One agent that is driven by its command line.
 #[derive(Debug)]
 pub struct CliProfile {
-    /// The agent's name.
-    pub name: &'static str,
-    /// Names of its program; the first one that is found is used.
-    pub programs: &'static [&'static str],
-    /// How to install it.
-    pub install: &'static str,
-    /// Where it stores sessions and settings.
-    pub home: CliStatePaths,
-    /// Names of the project's instruction files that are passed to the agent as text; see `instructions.rs`.
-    pub instructions: &'static [&'static str],
-    /// Environment variables that the agent reads its API key from, the preferred one first.
-    pub keys: &'static [&'static str],
-    /// Configures another model endpoint, for agents that support one.
-    pub endpoint: Option<fn(&Endpoint<'_>, &mut CommandLine)>,
+    /// The program.
+    pub program: &'static AgentProgram,
     /// The agent's transports, the best one first.
     pub transports: &'static [Transport],
 }
 
-/// Where an agent stores its state.
-#[derive(Debug)]
-pub struct CliStatePaths {
-    /// The environment variable that moves the state directory.
-    pub variable: &'static str,
-    /// The default state directory, relative to the user's home.
-    pub dir: &'static str,
-    /// Files next to that directory.
-    pub files: &'static [&'static str],
-    /// The subdirectory that has one file per session, if known. A file's name contains the session's ID.
-    pub sessions: Option<&'static str>,
+impl CliProfile {
+    /// Returns the agent's name.
+    pub fn name(&self) -> &'static str {
+        self.program.name
+    }
 }
 
 /// One way of communicating with an agent.

@@ -3,28 +3,14 @@
 use serde_json::Value;
 use windlass_core::{AgentHandle, Capabilities, PermissionPolicy, Result};
 
-use super::claude::{StreamJson, StreamJsonQuirks};
-use super::{
-    CliProfile, CliStatePaths, CommandLine, Endpoint, IoMode, RunContext, SessionNaming,
-    SessionStart, Transport,
-};
-use crate::{AgentContext, Version};
+use super::claude::StreamJson;
+use super::{CliProfile, IoMode, RunContext, SessionNaming, SessionStart, Transport};
+use crate::AgentContext;
+use crate::program::{CommandLine, Version, known};
 
 /// The profile of Qwen Code.
 pub const PROFILE: CliProfile = CliProfile {
-    name: "qwen",
-    programs: &["qwen"],
-    install: "install it with `npm install -g @qwen-code/qwen-code` (Node 22 or later), then run `qwen` once to log in",
-    home: CliStatePaths {
-        variable: "HOME",
-        dir: ".qwen",
-        files: &[],
-        sessions: None,
-    },
-    // Qwen reads them on its own.
-    instructions: &[],
-    keys: &["OPENAI_API_KEY"],
-    endpoint: Some(endpoint),
+    program: &known::qwen::PROGRAM,
     transports: &[Transport {
         name: "stream-json",
         since: Version(0, 20, 0),
@@ -47,13 +33,6 @@ pub const PROFILE: CliProfile = CliProfile {
         temp_files: &[],
         io: IoMode::OneShot(|run| Box::new(StreamJson::qwen(run.before))),
     }],
-};
-
-pub(super) const QUIRKS: StreamJsonQuirks = StreamJsonQuirks {
-    agent: "qwen",
-    input_includes_cached: true,
-    running_total: true,
-    errors_in_answers: true,
 };
 
 /// Returns a factory that creates Qwen agents from their configuration.
@@ -85,13 +64,4 @@ fn command(run: &RunContext<'_>) -> CommandLine {
         SessionStart::Resume(id) => _ = command.option("resume", id),
     }
     command
-}
-
-fn endpoint(endpoint: &Endpoint<'_>, command: &mut CommandLine) {
-    command.option("auth-type", "openai");
-    command.env("OPENAI_BASE_URL", endpoint.url_with_version());
-    if !endpoint.has_key {
-        // Qwen does not start without a key.
-        command.env("OPENAI_API_KEY", "none");
-    }
 }

@@ -1,4 +1,4 @@
-//! The input of one run of an agent, and the command line that is built from it.
+//! The input of one run of an agent.
 
 use std::path::Path;
 
@@ -7,7 +7,8 @@ use windlass_core::{McpServer, PermissionPolicy, PermissionRule};
 use windlass_sandbox::Mechanism;
 
 use super::tokens::RunningTotal;
-use crate::{ProgramSettings, Version};
+use crate::ProgramSettings;
+use crate::program::Version;
 
 /// Everything that one run depends on, as a profile sees it.
 #[derive(Debug, Clone, Copy)]
@@ -65,96 +66,4 @@ pub enum SessionStart<'a> {
     Named(&'a str),
     /// An existing session.
     Resume(&'a str),
-}
-
-/// Arguments and environment variables.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CommandLine {
-    /// The arguments, without the program.
-    pub args: Vec<String>,
-    /// Environment variables; never a secret.
-    pub env: Vec<(String, String)>,
-}
-
-impl CommandLine {
-    /// Creates a command with these arguments.
-    pub fn new<'a>(args: impl IntoIterator<Item = &'a str>) -> Self {
-        Self {
-            args: args.into_iter().map(str::to_owned).collect(),
-            env: Vec::new(),
-        }
-    }
-
-    /// Adds an argument.
-    pub fn arg(&mut self, arg: impl Into<String>) -> &mut Self {
-        self.args.push(arg.into());
-        self
-    }
-
-    /// Adds `--name=value`, so that the value cannot be parsed as a flag.
-    pub fn option(&mut self, name: &str, value: &str) -> &mut Self {
-        self.arg(format!("--{name}={value}"))
-    }
-
-    /// Sets an environment variable.
-    pub fn env(&mut self, name: &str, value: impl Into<String>) -> &mut Self {
-        self.env.push((name.to_owned(), value.into()));
-        self
-    }
-}
-
-/// The model endpoint that an agent should call.
-#[derive(Debug, Clone, Copy)]
-pub struct Endpoint<'a> {
-    /// The URL as the user wrote it.
-    pub url: &'a str,
-    /// Whether the profile's first key variable holds a key for it.
-    pub has_key: bool,
-}
-
-impl Endpoint<'_> {
-    /// Returns the URL in the form of OpenAI clients: with `/v1`. A path that already contains a version is
-    /// left unchanged.
-    pub fn url_with_version(&self) -> String {
-        let url = self.url.trim_end_matches('/');
-        let is_version = |part: &str| {
-            let mut chars = part.chars();
-            chars.next() == Some('v') && chars.next().is_some_and(|c| c.is_ascii_digit())
-        };
-        if url.split('/').skip(3).any(is_version) {
-            return url.to_owned();
-        }
-        format!("{url}/v1")
-    }
-
-    /// Returns the URL in the form of Anthropic clients: without `/v1`.
-    pub fn url_without_version(&self) -> String {
-        let url = self.url.trim_end_matches('/');
-        url.strip_suffix("/v1").unwrap_or(url).to_owned()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn endpoint_url_is_adapted_to_each_client() {
-        let check = |url, with_version: &str, without_version: &str| {
-            let endpoint = Endpoint {
-                url,
-                has_key: false,
-            };
-            assert_eq!(endpoint.url_with_version(), with_version);
-            assert_eq!(endpoint.url_without_version(), without_version);
-        };
-        check("http://h:1", "http://h:1/v1", "http://h:1");
-        check("http://h:1/v1/", "http://h:1/v1", "http://h:1");
-        check("https://h/proxy", "https://h/proxy/v1", "https://h/proxy");
-        check(
-            "https://h/v1beta/openai",
-            "https://h/v1beta/openai",
-            "https://h/v1beta/openai",
-        );
-    }
 }

@@ -13,12 +13,13 @@ use windlass_core::{
 };
 
 use super::driver::CliDriver;
-use super::failure;
+use super::installation::CliInstallation;
 use super::parser::{Parsed, TurnRequest};
 use super::process::AgentProcess;
 use super::profile::SessionNaming;
-use super::program::CliInstallation;
-use super::sessions::CliSession;
+use super::session::CliSession;
+use crate::program::deadline::wait_until;
+use crate::program::failure;
 
 /// A turn from prompt to terminal event. Dropping it kills the process tree.
 pub(super) struct CliTurn {
@@ -65,7 +66,7 @@ impl CliTurn {
         id: &SessionId,
         prompt: Prompt,
     ) -> Result<EventStream> {
-        let session = driver.sessions.get(driver.profile.name, id)?;
+        let session = driver.sessions.get(driver.profile.name(), id)?;
         let stop = session.begin_turn();
         let idle_process = driver.idle.take(id);
         let may_be_stale = idle_process.is_some();
@@ -160,14 +161,16 @@ impl CliTurn {
         if let Some(name) = parsed.session
             && self.session.set_name(&name)
         {
-            let id = SessionId::from(name.as_str());
-            self.driver
-                .sessions
-                .insert(id.clone(), Arc::clone(&self.session));
-            self.id = id;
-            let new_session_id = name;
-            self.queue
-                .push_back(AgentEvent::SessionChanged { new_session_id }.into());
+            let session = Arc::clone(&self.session);
+            match self.driver.sessions.add(&name, session) {
+                Ok(id) => {
+                    let new_session_id = id.as_str().to_owned();
+                    self.id = id;
+                    self.queue
+                        .push_back(AgentEvent::SessionChanged { new_session_id }.into());
+                }
+                Err(error) => tracing::warn!(%error, "a session keeps its temporary ID"),
+            }
         }
         for request in parsed.asks {
             let approver = self.session.options.approver.clone();
@@ -194,7 +197,7 @@ impl CliTurn {
         };
         // A process that died while it was idle is restarted.
         if !std::mem::take(&mut self.may_be_stale) {
-            let (end, diagnostics) = process.wait_exit(&self.driver).await;
+            let (end, diagnostics) = process.wait_exit().await;
             if !self.is_name_taken(&end) {
                 self.diagnostics = diagnostics;
                 self.queue.push_back(end.into());
@@ -217,7 +220,7 @@ impl CliTurn {
     fn is_name_taken(&self, end: &AgentEvent) -> bool {
         match (end, self.installation.transport.naming) {
             (AgentEvent::Error { message, .. }, SessionNaming::ByClient { taken }) => {
-                message.contains(taken) && !self.session.has_turns()
+                message.contains(taken) && !self.session.exists()
             }
             _ => false,
         }
@@ -239,16 +242,8 @@ impl CliTurn {
                 self.driver.idle.insert(self.id.clone(), process);
                 diagnostics
             }
-            Some(process) => process.close().await,
+            Some(process) => process.finish().await,
             None => std::mem::take(&mut self.diagnostics),
         }
-    }
-}
-
-/// Waits until the given time, or forever if there is none.
-async fn wait_until(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => tokio::time::sleep_until(deadline).await,
-        None => std::future::pending().await,
     }
 }

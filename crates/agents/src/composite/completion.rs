@@ -10,9 +10,10 @@ use windlass_core::{ErrorCode, TraceCollector, TurnTrace};
 use windlass_wire::{ErrorKind, ModelError, ModelEvent, ModelRequest};
 
 use super::FallbackCause;
-use super::backend::{Composite, CompositeState};
+use super::backend::Composite;
 use super::cooldown::NodeOrder;
 use super::hold_buffer::HoldBuffer;
+use super::state::CompositeState;
 use crate::model::{CompletionModel, TracedResponse, completion_model, failure};
 
 /// Capacity of the event channel; the run waits when it is full.

@@ -27,8 +27,9 @@ mod hold_buffer;
 mod plan;
 mod profile;
 mod session;
-mod sessions;
+mod state;
 mod turn;
 
-pub use backend::{Composite, Node};
+pub use backend::Composite;
 pub use profile::{CompositeKind, CompositeProfile, FallbackCause};
+pub use state::Node;

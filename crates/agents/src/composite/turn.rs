@@ -8,10 +8,10 @@ use windlass_core::{
     SessionId, TurnDiagnostics, TurnTrace, Usage, event_stream,
 };
 
-use super::backend::{CompositeState, Node};
 use super::cooldown::NodeOrder;
 use super::hold_buffer::HoldBuffer;
 use super::session::CompositeSession;
+use super::state::{CompositeState, Node};
 use super::{CompositeKind, FallbackCause};
 
 /// A running turn. It runs inside its own stream, so that dropping the stream ends it.
@@ -304,10 +304,14 @@ impl CompositeTurn {
             && self.session.set_announced_id(&id)
         {
             let session = Arc::clone(&self.session);
-            self.shared.sessions.insert(id.clone(), session);
-            let new_session_id = id.as_str().to_owned();
-            self.send(AgentEvent::SessionChanged { new_session_id })
-                .await;
+            match self.shared.sessions.add(id.as_str(), session) {
+                Ok(id) => {
+                    let new_session_id = id.as_str().to_owned();
+                    self.send(AgentEvent::SessionChanged { new_session_id })
+                        .await;
+                }
+                Err(error) => tracing::warn!(%error, "a session keeps its temporary ID"),
+            }
         }
         self.add_usage(usage.as_ref());
         AgentEvent::Result {

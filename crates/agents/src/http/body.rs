@@ -7,8 +7,7 @@ use reqwest::header::CONTENT_TYPE;
 use windlass_core::Clock;
 use windlass_wire::{ErrorKind, ModelError};
 
-use super::HttpLimits;
-use super::client::idle_timeout_error;
+use super::limits::{HttpLimits, idle_timeout_error};
 
 /// The body of a successful response, read in chunks.
 #[derive(Debug)]

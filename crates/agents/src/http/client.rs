@@ -7,41 +7,16 @@ use std::time::Duration;
 use bytes::Bytes;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER, USER_AGENT};
 use reqwest::redirect::Policy;
-use windlass_core::limits::TURN_BYTES;
 use windlass_core::{Clock, escape_line};
 use windlass_wire::{Dialect, ErrorKind, ModelError};
 
+use super::limits::{HttpLimits, idle_timeout_error};
 use super::{ApiKey, BaseUrl, ResponseBody, date, retry};
 
 /// The most bytes that are read of an error response.
 const MAX_ERROR_BODY: usize = 64 << 10;
 /// How long an idle connection stays in the pool.
 const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(90);
-
-/// Timeouts, the response size limit and the number of retries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HttpLimits {
-    /// The connect timeout.
-    pub connect: Duration,
-    /// The idle timeout: before the first chunk of the response, and between two chunks.
-    pub idle_timeout: Duration,
-    /// The size limit of one response body.
-    pub max_response_bytes: u64,
-    /// How often a failed request is retried.
-    pub retries: u32,
-}
-
-impl Default for HttpLimits {
-    /// 10 s to connect, an idle timeout of 120 s, the size limit of a turn, and 2 retries.
-    fn default() -> Self {
-        Self {
-            connect: Duration::from_secs(10),
-            idle_timeout: Duration::from_secs(120),
-            max_response_bytes: TURN_BYTES,
-            retries: 2,
-        }
-    }
-}
 
 /// A client of one model API, with its key and its pool of connections.
 #[derive(Clone)]
@@ -238,13 +213,6 @@ impl SendError {
             is_retryable: false,
         }
     }
-}
-
-/// Builds the error of an idle timeout while waiting for `what`.
-pub(super) fn idle_timeout_error(what: &str, after: Duration) -> ModelError {
-    let seconds = after.as_secs_f64();
-    let message = format!("no data from the model for {seconds} s while waiting for {what}");
-    ModelError::new(ErrorKind::Timeout, message)
 }
 
 fn redirect_error(address: &BaseUrl, headers: &HeaderMap) -> ModelError {

@@ -11,9 +11,11 @@ mod base_url;
 mod body;
 mod client;
 mod date;
+mod limits;
 mod retry;
 
 pub use auth::ApiKey;
 pub use base_url::BaseUrl;
 pub use body::ResponseBody;
-pub use client::{Client, HttpLimits};
+pub use client::Client;
+pub use limits::HttpLimits;

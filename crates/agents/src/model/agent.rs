@@ -6,17 +6,14 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use serde_json::Value;
 use windlass_core::{
-    AgentBackend, AgentHandle, Capabilities, Clock, Error, ErrorCode, EventStream,
-    PermissionPolicy, PermissionRule, Prompt, Result, SessionId, SessionOptions, SystemClock,
-    Toolbox, TurnLimits,
+    AgentBackend, AgentHandle, Capabilities, Clock, Error, EventStream, Prompt, Result, SessionId,
+    SessionOptions, SystemClock, Toolbox, TurnLimits,
 };
-use windlass_mcp::McpServers;
 
 use super::client::ModelClient;
 use super::completion::with_completion_model;
-use super::mcp;
 use super::session::{ModelSession, ModelSessions};
-use super::tool_set::ToolSet;
+use super::state::ModelState;
 use super::turn::ModelTurn;
 use super::{ModelKind, ModelSettings};
 use crate::AgentContext;
@@ -29,19 +26,6 @@ use crate::http::{ApiKey, BaseUrl, Client};
 #[derive(Clone)]
 pub struct ModelAgent {
     pub(super) shared: Arc<ModelState>,
-}
-
-/// The state that all turns of one agent share.
-pub(super) struct ModelState {
-    pub(super) kind: ModelKind,
-    pub(super) settings: ModelSettings,
-    pub(super) client: Arc<ModelClient>,
-    pub(super) clock: Arc<dyn Clock>,
-    context: AgentContext,
-    toolbox: Arc<dyn Toolbox>,
-    sessions: ModelSessions,
-    /// The environment variable of the key, if it is not set.
-    missing_key: Option<String>,
 }
 
 impl ModelAgent {
@@ -122,65 +106,6 @@ impl ModelAgent {
     }
 }
 
-impl ModelState {
-    /// Returns the name of the model that a session uses.
-    pub(super) fn model<'a>(&'a self, options: &'a SessionOptions) -> &'a str {
-        let configured = options.model.as_deref().or(self.settings.model.as_deref());
-        configured.or(self.kind.default_model()).unwrap_or_default()
-    }
-
-    /// Returns the permission policy of a session, and its rules.
-    pub(super) fn effective_permissions<'a>(
-        &'a self,
-        options: &'a SessionOptions,
-    ) -> (PermissionPolicy, &'a [PermissionRule]) {
-        options.effective_permissions(self.settings.permissions.as_ref())
-    }
-
-    /// Fails if the key is required and not set.
-    pub(super) fn require_key(&self) -> Result<()> {
-        match &self.missing_key {
-            Some(variable) => Err(Error::agent(
-                ErrorCode::AuthFailed,
-                format!(
-                    "{} has no API key: set the environment variable {variable}",
-                    self.kind
-                ),
-            )),
-            None => Ok(()),
-        }
-    }
-
-    /// Checks the options and returns the tools of the session, bound to its directory.
-    async fn prepare(&self, options: &SessionOptions) -> Result<ToolSet> {
-        self.require_key()?;
-        if options.output_schema.is_some() && !self.settings.enforces_schema(self.kind) {
-            return Err(Error::unsupported(
-                self.kind.name(),
-                "enforce a schema: put it into the prompt, or set schema_mode to native if the server does",
-            ));
-        }
-        let cwd = match &options.cwd {
-            Some(cwd) => cwd.clone(),
-            None => self
-                .context
-                .working_dir()
-                .map_err(|error| Error::InvalidInput(format!("no working directory: {error}")))?,
-        };
-        let mut tools = ToolSet::default();
-        if self.settings.tools {
-            tools.add(self.toolbox.tools(&cwd)?);
-        }
-        if !options.mcp_servers.is_empty() {
-            let servers =
-                McpServers::connect(self.context.sandbox(), &options.mcp_servers, &cwd).await;
-            let servers = servers.map_err(|error| Error::agent(error.code(), error.to_string()))?;
-            tools.add(mcp::tools(&Arc::new(servers)));
-        }
-        Ok(tools)
-    }
-}
-
 impl AgentBackend for ModelAgent {
     fn name(&self) -> &'static str {
         self.shared.kind.name()
@@ -241,6 +166,16 @@ impl AgentBackend for ModelAgent {
             self.shared.sessions.get(self.name(), id)?.stop();
             Ok(())
         })
+    }
+
+    fn scoped(&self) -> Option<Arc<dyn AgentBackend>> {
+        let shared = Arc::new(self.shared.scoped());
+        Some(Arc::new(Self { shared }))
+    }
+
+    /// Forgets the conversations, which ends their MCP servers.
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async { self.shared.sessions.clear() })
     }
 }
 

@@ -27,6 +27,7 @@
 //! ```
 
 mod agent;
+mod answer;
 mod budget;
 mod calls;
 mod client;
@@ -37,10 +38,12 @@ mod kind;
 mod mcp;
 mod mode;
 mod permission;
+mod prices;
 mod probe;
 mod request;
 mod session;
 mod settings;
+mod state;
 mod tool_set;
 mod traced;
 mod turn;
@@ -51,11 +54,11 @@ use std::sync::Arc;
 use windlass_core::{Result, Tool, Toolbox};
 
 pub use agent::{ModelAgent, factory};
-pub use budget::Prices;
 pub(crate) use completion::with_completion_model;
 pub use completion::{CompletionModel, completion_model};
 pub use execute::{ExecSummary, execute, execute_in};
 pub use kind::ModelKind;
+pub use prices::Prices;
 pub use probe::probe;
 pub use settings::{ModelSettings, ToolMode};
 pub(crate) use traced::TracedResponse;

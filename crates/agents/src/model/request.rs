@@ -4,8 +4,8 @@ use serde_json::Value;
 use windlass_wire::{Dialect, JsonSchema, Message, ModelRequest, OutputFormat, Part, Role, Text};
 
 use super::ToolMode;
-use super::agent::ModelState;
 use super::session::ModelSession;
+use super::state::ModelState;
 
 /// The default system prompt of an agent with tools.
 const INSTRUCTIONS: &str = include_str!("prompts/agent.md");

@@ -125,6 +125,12 @@ impl ModelSessions {
         inner.trim(&id);
     }
 
+    /// Removes all sessions.
+    pub(super) fn clear(&self) {
+        let removed = std::mem::take(&mut lock(&self.inner).by_id);
+        drop(removed);
+    }
+
     /// Returns the session with this id and marks it as most recently used.
     pub(super) fn get(&self, backend: &str, id: &SessionId) -> Result<Arc<ModelSession>> {
         let mut inner = lock(&self.inner);

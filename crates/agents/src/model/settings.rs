@@ -8,7 +8,8 @@ use windlass_core::registry::parse_config;
 use windlass_core::structured::SchemaMode;
 use windlass_core::{ApiSpec, Error, Permissions, Result, SchemaSetting, resolve_schema_mode};
 
-use super::{ModelKind, Prices};
+use super::ModelKind;
+use super::prices::Prices;
 use crate::http::{BaseUrl, HttpLimits};
 
 /// How a model calls tools.

@@ -5,8 +5,9 @@ use futures::stream::{self, BoxStream};
 use windlass_core::{ErrorCode, TraceCollector, TurnTrace};
 use windlass_wire::ModelEvent;
 
-use super::budget::{Prices, to_core_usage};
+use super::budget::to_core_usage;
 use super::failure;
+use super::prices::Prices;
 
 /// The trace step of a running response. If it is dropped before the end, the step is recorded as cancelled.
 pub(crate) struct TracedResponse {

@@ -14,11 +14,11 @@ use windlass_wire::{
     ToolResult,
 };
 
-use super::agent::ModelState;
 use super::budget::{TurnBudget, TurnSpend};
 use super::calls::{CallRunner, RequestedCall, can_run_in_parallel};
 use super::permission::PermissionCheck;
 use super::session::{HISTORY_BYTES, ModelSession, approx_size};
+use super::state::ModelState;
 use super::{failure, mode, request};
 
 /// The turn fails after this many unusable answers in a row.

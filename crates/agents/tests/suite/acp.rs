@@ -213,6 +213,22 @@ async fn p11_unfinished_tools_are_closed() {
 }
 
 #[tokio::test]
+async fn tool_without_an_end_succeeds_with_its_turn_unless_it_was_refused() {
+    let harness = Harness::new();
+    for (prompt, end) in [("ping", "ok"), ("ask", "refused")] {
+        let deny = json!({ "permissions": "deny" });
+        let events = ask(&harness, "reports-no-end", deny, prompt).await;
+        let all = events.join("\n");
+        // The path arrived after the tool, and is part of its start.
+        assert!(all.contains("/notes.txt"), "{all}");
+        let ended = events.iter().find(|event| event.starts_with("end t1"));
+        assert!(ended.unwrap().contains(end), "{all}");
+        // The text before the tool is not part of the answer.
+        assert!(last(&events).starts_with("RESULT \"Done.\""), "{all}");
+    }
+}
+
+#[tokio::test]
 async fn p5_agent_that_ignores_cancel_is_killed() {
     let harness = Harness::new();
     let agent = agent(&harness, "ignores-cancel", json!({})).await;
@@ -564,7 +580,7 @@ async fn probe_reports_version_or_install_hint() {
             .unwrap_err()
             .to_string();
         assert!(
-            error.contains("in PATH") && error.contains(preset.install),
+            error.contains("in PATH") && error.contains(&preset.program.install_hint()),
             "{error}"
         );
     }

@@ -233,11 +233,11 @@ async fn probe_reports_name_version_and_transport() {
         .await
         .unwrap();
     assert_eq!(
-        (found.name, found.version.to_string().as_str()),
+        (found.name, found.version.unwrap().to_string().as_str()),
         ("cursor", "2026.10.1")
     );
-    assert_eq!(found.transport.name, "stream-json");
-    assert!(found.capabilities().load_session);
+    assert_eq!(found.transport, "stream-json");
+    assert!(found.capabilities.load_session);
     let result = cli::probe(
         &cursor::PROFILE,
         &context,
@@ -271,7 +271,7 @@ async fn version_is_cached_until_the_program_changes() {
             let found = cli::probe(&cursor::PROFILE, &context, &config)
                 .await
                 .unwrap();
-            assert_eq!(found.version.to_string(), version);
+            assert_eq!(found.version.unwrap().to_string(), version);
         }
     }
     let cache = std::fs::read_to_string(harness.state().join("versions.json")).unwrap();

@@ -178,7 +178,7 @@ impl Subject {
     pub(crate) fn handle(&self, permissions: &str) -> AgentHandle {
         let profile = cli::PROFILES
             .iter()
-            .find(|profile| profile.name == self.agent)
+            .find(|profile| profile.name() == self.agent)
             .unwrap();
         let make = cli::factory(profile, self.context.clone());
         make(&self.config(permissions)).unwrap()

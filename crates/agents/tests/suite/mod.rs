@@ -10,6 +10,7 @@ mod fake_agent;
 mod garbled;
 mod harness;
 mod invoke;
+mod lifetime;
 mod model;
 mod probe;
 mod qwen;

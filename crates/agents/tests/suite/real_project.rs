@@ -42,7 +42,7 @@ async fn model_requests(agent: &str, transport: &str) -> String {
         .unwrap();
     let profile = cli::PROFILES
         .iter()
-        .find(|profile| profile.name == agent)
+        .find(|profile| profile.name() == agent)
         .unwrap();
     let context = harness.context(&[programs("agents")]).await;
     let config = json!({

@@ -188,6 +188,33 @@ impl AgentHandle {
         Ok(())
     }
 
+    /// Returns a handle to the same agent for one piece of work: an attempt, a request, a conversation.
+    ///
+    /// Its sessions and processes belong to that work alone. They end with [`Self::close`], at the latest when
+    /// the last clone of this handle is dropped.
+    #[must_use]
+    pub fn scoped(&self) -> Self {
+        let backend = unwind::catch(|| self.inner.backend.scoped()).ok().flatten();
+        match backend {
+            Some(backend) => self.with_inner(|inner| {
+                inner.backend = backend;
+                inner.running = RunningTurns::default();
+            }),
+            None => self.clone(),
+        }
+    }
+
+    /// Ends all processes of the agent, and returns when they are gone. No session can be used afterwards.
+    ///
+    /// A handle that others use too must be [scoped](Self::scoped) first.
+    pub async fn close(&self) {
+        let work = async { self.inner.backend.close().await };
+        if let Err(panic) = unwind::catch_async(work).await {
+            let error = panic.into_error(self.inner.name);
+            tracing::warn!(%error, "the processes of an agent may still run");
+        }
+    }
+
     async fn within_open_timeout<T>(
         &self,
         what: &str,

@@ -4,6 +4,7 @@
 //! the heartbeats that renew the lease, the log that writes events to the store, and the signals that stop it
 //! from outside. All of it is one future, so dropping it has the same effect as a crash.
 
+mod agents;
 mod approve;
 mod budget;
 mod correct;
@@ -23,7 +24,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use windlass_core::Retry;
+use windlass_core::{ErrorCode, Retry};
 use windlass_tasks::{
     AttemptRef, Broadcast, Outcome, Project, StoreError, Task, TestResult, WorkingCopy,
 };
@@ -35,6 +36,7 @@ pub(crate) use supervise::run;
 pub use supervise::trace_id;
 pub(crate) use turn::{Conversation, StructuredCallError, call};
 
+use agents::AttemptAgents;
 use budget::BudgetTracker;
 use log::EventLog;
 use trace::AttemptTrace;
@@ -50,6 +52,8 @@ pub(crate) struct AttemptContext<'a> {
     pub(crate) log: EventLog,
     pub(crate) trace: AttemptTrace,
     pub(crate) budget: BudgetTracker,
+    /// The agents of the attempt. They end with it.
+    agents: AttemptAgents,
     /// The clone. It outlives the work, so that it can be removed however the work ended.
     working_copy: OnceLock<Box<dyn WorkingCopy>>,
     /// The change may be in the user's repository without the store knowing. The attempt must then not be
@@ -73,6 +77,8 @@ pub(crate) enum AttemptError {
     Superseded(StoreError),
     /// The attempt failed.
     Failed { error: String, again: bool },
+    /// An agent timed out.
+    TimedOut,
     /// The attempt failed because of a temporary lack of something, such as disk space.
     RetryLater { error: String, after: Duration },
     /// A person must answer a question first.
@@ -118,17 +124,8 @@ impl std::fmt::Display for AttemptError {
         match self {
             Self::Superseded(error) => error.fmt(f),
             Self::Failed { error, .. } | Self::RetryLater { error, .. } => f.write_str(error),
+            Self::TimedOut => ErrorCode::Timeout.fmt(f),
             Self::Blocked { question } => f.write_str(question),
-        }
-    }
-}
-
-impl AttemptError {
-    /// Error of an agent that timed out. All results use this text.
-    fn timeout() -> Self {
-        Self::Failed {
-            error: "Timeout".to_owned(),
-            again: true,
         }
     }
 }

@@ -19,7 +19,7 @@ pub(super) async fn run_steps(attempt: &AttemptContext<'_>) -> AttemptResult<Fin
     };
     let plan = test_plan(attempt, working_copy).await?;
     let prompt_context = prompt_context(attempt, working_copy, &plan).await?;
-    let agent = attempt.runner.agents.resolve_for_task(&attempt.task)?;
+    let agent = attempt.agent()?;
     let mut editor = Editor::new(attempt, working_copy, agent, prompt_context);
     let verified = edit_until_passing(attempt, working_copy, &plan, &mut editor).await?;
     publish(attempt, working_copy, verified, earlier_intent).await

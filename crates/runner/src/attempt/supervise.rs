@@ -1,6 +1,7 @@
 //! Runs an attempt concurrently with its heartbeats, and writes its outcome.
 
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -11,6 +12,7 @@ use parking_lot::Mutex;
 use windlass_core::{ErrorCode, TraceError};
 use windlass_tasks::{Broadcast, Outcome, Release, StoreError, TaskStatus};
 
+use super::agents::AttemptAgents;
 use super::budget::BudgetTracker;
 use super::lease::{Lease, LeaseLoss};
 use super::log::EventLog;
@@ -25,10 +27,21 @@ const MAX_RETRY_WAIT: Duration = Duration::from_secs(60);
 
 /// What is written to the store at the end.
 enum AttemptEnd {
-    Finish(Outcome),
+    /// The outcome, with the code of its error if it has one.
+    Finish(Outcome, ErrorCode),
     Release,
     /// Nothing: every write would be rejected, or should be.
     Lost(String),
+}
+
+impl AttemptEnd {
+    /// Returns the code of the error that ended the attempt, if one did.
+    fn error_code(&self) -> ErrorCode {
+        match self {
+            Self::Finish(_, code) => *code,
+            _ => ErrorCode::BackendError,
+        }
+    }
 }
 
 /// Runs an attempt at a claimed task to its end.
@@ -43,6 +56,7 @@ pub(crate) async fn run(runner: &Runner, claimed: ClaimedTask, signals: StopSign
         log,
         trace: AttemptTrace::new(runner.clock.clone(), claimed.since),
         budget: BudgetTracker::new(runner.settings.budget, claimed.since),
+        agents: AttemptAgents::default(),
         working_copy: OnceLock::new(),
         maybe_published: AtomicBool::new(false),
         files: Mutex::default(),
@@ -52,14 +66,16 @@ pub(crate) async fn run(runner: &Runner, claimed: ClaimedTask, signals: StopSign
     let end = tokio::select! {
         biased;
         lost = lease.renew_until_lost() => on_lease_lost(lost),
-        () = signals.cancel.cancelled() => AttemptEnd::Finish(Outcome::Cancelled),
+        () = signals.cancel.cancelled() => AttemptEnd::Finish(Outcome::Cancelled, ErrorCode::Cancelled),
         () = stop_grace_elapsed(runner, &signals) => AttemptEnd::Release,
         () = time_budget_elapsed(&attempt) => outcome(Err(attempt.budget.timeout_error())),
         error = log_writer.run(runner, at) => outcome(Err(error)),
         done = run_work(&attempt) => outcome(done),
     };
+    attempt.close_agents(&lease).await;
+    let code = end.error_code();
     let result = attempt.end(&lease, end).await;
-    attempt.save_trace(&result).await;
+    attempt.save_trace(&result, code).await;
     attempt.remove_clone().await;
     result
 }
@@ -93,7 +109,7 @@ async fn run_work(attempt: &AttemptContext<'_>) -> Result<FinishedWork, AttemptE
         }
         done => done,
     };
-    if let Err(error @ AttemptError::Failed { .. }) = &done {
+    if let Err(error @ (AttemptError::Failed { .. } | AttemptError::TimedOut)) = &done {
         attempt
             .report_activity("failed", format!("the attempt failed: {error}"))
             .await;
@@ -103,18 +119,27 @@ async fn run_work(attempt: &AttemptContext<'_>) -> Result<FinishedWork, AttemptE
 }
 
 fn outcome(done: Result<FinishedWork, AttemptError>) -> AttemptEnd {
-    AttemptEnd::Finish(match done {
+    let code = match done {
+        Err(AttemptError::TimedOut) => ErrorCode::Timeout,
+        _ => ErrorCode::BackendError,
+    };
+    let outcome = match done {
         Ok(done) => done.outcome,
         Err(AttemptError::Failed { error, again }) => Outcome::Failed { error, again },
+        Err(error @ AttemptError::TimedOut) => Outcome::Failed {
+            error: error.to_string(),
+            again: true,
+        },
         Err(AttemptError::RetryLater { error, .. }) => Outcome::Failed { error, again: true },
         Err(AttemptError::Blocked { question }) => Outcome::Blocked { question },
         Err(AttemptError::Superseded(error)) => return AttemptEnd::Lost(error.to_string()),
-    })
+    };
+    AttemptEnd::Finish(outcome, code)
 }
 
 fn on_lease_lost(lost: LeaseLoss) -> AttemptEnd {
     match lost {
-        LeaseLoss::CancelRequested => AttemptEnd::Finish(Outcome::Cancelled),
+        LeaseLoss::CancelRequested => AttemptEnd::Finish(Outcome::Cancelled, ErrorCode::Cancelled),
         LeaseLoss::Superseded(error) => AttemptEnd::Lost(error.to_string()),
         LeaseLoss::Unreachable => AttemptEnd::Lost(
             "superseded: the store did not answer before the lease expired, so another worker may have the task"
@@ -153,7 +178,7 @@ impl AttemptContext<'_> {
     async fn end(&self, lease: &Lease<'_>, end: AttemptEnd) -> TaskResult {
         match end {
             AttemptEnd::Lost(error) => self.superseded(error),
-            AttemptEnd::Finish(Outcome::Failed { error, again: true })
+            AttemptEnd::Finish(Outcome::Failed { error, again: true }, _)
                 if self.maybe_published.load(Ordering::Relaxed) =>
             {
                 self.superseded(format!(
@@ -161,11 +186,23 @@ impl AttemptContext<'_> {
                 ))
             }
             AttemptEnd::Release => self.released(lease).await,
-            AttemptEnd::Finish(outcome) => match self.finish(lease, &outcome).await {
+            AttemptEnd::Finish(outcome, _) => match self.finish(lease, &outcome).await {
                 Ok(()) => self.result_for(outcome),
                 Err(error) => self.superseded(error.to_string()),
             },
         }
+    }
+
+    /// Ends the agents, and renews the lease meanwhile. This comes before the outcome is written, so that no
+    /// agent of an ended attempt runs.
+    async fn close_agents(&self, lease: &Lease<'_>) {
+        let mut closed = pin!(self.agents.close());
+        tokio::select! {
+            biased;
+            () = &mut closed => return,
+            _ = lease.renew_until_lost() => {}
+        }
+        closed.await;
     }
 
     async fn released(&self, lease: &Lease<'_>) -> TaskResult {
@@ -282,14 +319,9 @@ impl AttemptContext<'_> {
     }
 
     /// Stores the trace, without retries: an attempt is complete without its trace.
-    async fn save_trace(&self, result: &TaskResult) {
-        let error = result.error.clone().map(|message| TraceError {
-            code: match message.as_str() {
-                "Timeout" => ErrorCode::Timeout,
-                _ => ErrorCode::BackendError,
-            },
-            message,
-        });
+    async fn save_trace(&self, result: &TaskResult, code: ErrorCode) {
+        let error = result.error.clone();
+        let error = error.map(|message| TraceError { code, message });
         let mut root = self.trace.close(error);
         root.usage = some_usage(&self.budget.usage());
         let id = trace_id(self.at);

@@ -55,7 +55,7 @@ pub(crate) struct TurnError {
 impl From<TurnError> for AttemptError {
     fn from(error: TurnError) -> Self {
         match error.code {
-            ErrorCode::Timeout => Self::timeout(),
+            ErrorCode::Timeout => Self::TimedOut,
             _ => Self::Failed {
                 error: error.message,
                 again: error.recoverable || error.orphaned,
@@ -238,7 +238,7 @@ impl From<StructuredCallError> for AttemptError {
     fn from(failed: StructuredCallError) -> Self {
         match *failed.error.fault {
             structured::StructuredErrorKind::Agent(error) if error.code() == ErrorCode::Timeout => {
-                Self::timeout()
+                Self::TimedOut
             }
             structured::StructuredErrorKind::Agent(error) => error.into(),
             _ => Self::Failed {

@@ -48,6 +48,42 @@ async fn p11_agent_failure_fails_only_its_attempt() {
     .await;
 }
 
+/// Runs a task once, and returns how its attempt ended. No agent of the attempt is left.
+async fn ending(actions: &[Action], fault: Option<TestFault>, cancel: bool) -> ResultStatus {
+    let harness = Harness::with_actions(actions);
+    harness.repo.test_faults.lock().unwrap().extend(fault);
+    let task = harness.add_task("a task");
+    let signals = StopSignals::default();
+    let runner = harness.runner(RunnerSettings::default());
+    let stop = signals.cancel.clone();
+    let later = async {
+        if cancel {
+            tokio::time::sleep(Duration::from_secs(45)).await;
+            stop.cancel();
+        }
+    };
+    let (result, ()) = tokio::join!(runner.execute_task(&task, signals), later);
+    assert!(!harness.prompts().is_empty(), "the agent was not used");
+    assert_eq!(harness.agent.lock().unwrap().open_scopes, 0, "{actions:?}");
+    result.unwrap().status
+}
+
+#[tokio::test(start_paused = true)]
+async fn p5_agents_end_with_every_attempt() {
+    let check = async |actions: &[Action], fault, cancel, expected| {
+        assert_eq!(ending(actions, fault, cancel).await, expected);
+    };
+    let recoverable = Action::Fail { recoverable: true };
+    let good = [Action::Write(GOOD)];
+    check(&good, None, false, ResultStatus::Completed).await;
+    check(&[Action::NoChange], None, false, ResultStatus::Blocked).await;
+    check(&[recoverable], None, false, ResultStatus::Failed).await;
+    check(&[Action::Hang], None, false, ResultStatus::Failed).await;
+    check(&[Action::Panic], None, false, ResultStatus::Failed).await;
+    check(&[Action::Hang], None, true, ResultStatus::Cancelled).await;
+    check(&good, Some(TestFault::Panic), false, ResultStatus::Failed).await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn code_generation_times_out_after_five_minutes() {
     let harness = Harness::with_actions(&[Action::Hang]).without_tools();

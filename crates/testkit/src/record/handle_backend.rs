@@ -1,5 +1,7 @@
 //! A handle used as a backend.
 
+use std::sync::Arc;
+
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use windlass_core::{
@@ -58,5 +60,13 @@ impl AgentBackend for HandleBackend {
 
     fn cancel<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<()>> {
         Box::pin(self.handle.cancel(id))
+    }
+
+    fn scoped(&self) -> Option<Arc<dyn AgentBackend>> {
+        Some(Arc::new(Self::new(self.handle.scoped())))
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.handle.close())
     }
 }

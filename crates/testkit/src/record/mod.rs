@@ -141,6 +141,19 @@ impl<T: AgentBackend> AgentBackend for RecordingAgent<T> {
         lock(&self.log).interrupt_session(id, self.clock.elapsed());
         self.inner.cancel(id)
     }
+
+    /// Everything is recorded in one recording.
+    fn scoped(&self) -> Option<Arc<dyn AgentBackend>> {
+        Some(Arc::new(RecordingAgent {
+            inner: self.inner.scoped()?,
+            clock: Arc::clone(&self.clock),
+            log: Arc::clone(&self.log),
+        }))
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        self.inner.close()
+    }
 }
 
 /// The recording of a [`RecordingAgent`], accessible from outside.

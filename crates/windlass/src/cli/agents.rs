@@ -4,6 +4,7 @@ use clap::Args;
 use futures::future::join_all;
 use serde::Serialize;
 use windlass_agents::model::{self, ModelKind};
+use windlass_agents::program::Installation;
 use windlass_agents::{AgentContext, acp, cli};
 use windlass_core::{Capabilities, Error};
 use windlass_server::AgentCard;
@@ -180,6 +181,16 @@ struct ProbeResult {
     capabilities: Capabilities,
 }
 
+impl From<Installation> for ProbeResult {
+    fn from(found: Installation) -> Self {
+        Self {
+            version: found.version.map(|version| version.to_string()),
+            transport: found.transport,
+            capabilities: found.capabilities,
+        }
+    }
+}
+
 /// Probes the agent's program or the model's server; returns `None` if it has neither.
 async fn probe(
     context: &AgentContext,
@@ -200,22 +211,14 @@ async fn probe(
         .get("transport")
         .is_some_and(|transport| transport == "acp");
     let mut profiles = cli::PROFILES.iter();
-    if let Some(profile) = profiles.find(|profile| profile.name == agent.backend && !is_acp) {
+    if let Some(profile) = profiles.find(|profile| profile.name() == agent.backend && !is_acp) {
         let found = cli::probe(profile, context, &agent.table).await?;
-        return Ok(Some(ProbeResult {
-            version: Some(found.version.to_string()),
-            transport: found.transport.name,
-            capabilities: found.capabilities(),
-        }));
+        return Ok(Some(found.into()));
     }
     let preset = acp::preset(&agent.backend);
     if preset.is_none() && agent.backend != "acp" {
         return Ok(None);
     }
     let found = acp::probe(preset, context, &agent.table).await?;
-    Ok(Some(ProbeResult {
-        version: found.version.map(|version| version.to_string()),
-        transport: found.transport,
-        capabilities: found.capabilities(),
-    }))
+    Ok(Some(found.into()))
 }

@@ -85,7 +85,7 @@ impl Run {
         }
         let profile = cli::PROFILES
             .iter()
-            .find(|profile| profile.name == agent.backend);
+            .find(|profile| profile.name() == agent.backend);
         Ok(match (profile, &app.machine) {
             (Some(profile), Ok(context)) if !self.own_model => Box::new(ScriptedModelSubject {
                 profile,
@@ -129,7 +129,7 @@ const STARTUP_ALLOWANCE: Duration = Duration::from_secs(30);
 
 impl ScenarioSubject for ScriptedModelSubject {
     fn name(&self) -> String {
-        self.profile.name.to_owned()
+        self.profile.name().to_owned()
     }
 
     fn extra_time(&self) -> Duration {

@@ -4,29 +4,17 @@ use serde_json::{Value, json};
 use windlass_core::Capabilities;
 
 use super::COMMON_CAPABILITIES;
-use crate::acp::preset::{
-    AcpStatePaths, LaunchConfig, LaunchContext, Preset, Quirks, VersionProbe,
-};
+use crate::acp::preset::{LaunchConfig, LaunchContext, Preset, Quirks};
+use crate::program::known;
 
 pub(super) const PRESET: Preset = Preset {
-    name: "claude-agent-acp",
-    programs: &["claude-agent-acp"],
+    program: &known::claude::ACP_PROGRAM,
     args: &[],
-    install: "install it with `npm install -g @agentclientprotocol/claude-agent-acp` (Node 22 or later), then run `claude` once to log in",
-    probe: VersionProbe::Protocol,
-    home: AcpStatePaths {
-        variable: "CLAUDE_CONFIG_DIR",
-        dirs: &[".claude"],
-        files: &[".claude.json"],
-    },
-    keys: &["ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"],
-    endpoint: true,
     capabilities: Capabilities {
         cost: true,
         ..COMMON_CAPABILITIES
     },
     launch_config,
-    instructions: &["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"],
     meta: Some(meta),
     quirks: Quirks {
         model_is_launch_arg: true,
@@ -49,15 +37,7 @@ fn launch_config(context: &LaunchContext<'_>, config: &mut LaunchConfig) {
     let command = &mut config.command;
     // It reports nothing while it retries: two retries are enough.
     command.env("CLAUDE_CODE_MAX_RETRIES", "2");
-    command.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1");
-    command.env("DISABLE_AUTOUPDATER", "1");
     if let Some(model) = context.model {
         command.env("ANTHROPIC_MODEL", model);
-    }
-    if let Some(endpoint) = context.endpoint {
-        command.env("ANTHROPIC_BASE_URL", endpoint.url_without_version());
-        if !endpoint.has_key {
-            command.env("ANTHROPIC_API_KEY", "none");
-        }
     }
 }

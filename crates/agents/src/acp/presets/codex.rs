@@ -2,27 +2,15 @@
 
 use serde_json::json;
 
-use super::{COMMON_CAPABILITIES, PROVIDER_NAME};
-use crate::acp::preset::{
-    AcpStatePaths, LaunchConfig, LaunchContext, Preset, Quirks, VersionProbe,
-};
+use super::COMMON_CAPABILITIES;
+use crate::acp::preset::{LaunchConfig, LaunchContext, Preset, Quirks};
+use crate::program::known::{self, PROVIDER_NAME};
 
 pub(super) const PRESET: Preset = Preset {
-    name: "codex-acp",
-    programs: &["codex-acp"],
+    program: &known::codex::ACP_PROGRAM,
     args: &[],
-    install: "install it with `npm install -g @agentclientprotocol/codex-acp` (Node 22 or later), then run `codex login`",
-    probe: VersionProbe::Flag,
-    home: AcpStatePaths {
-        variable: "CODEX_HOME",
-        dirs: &[".codex"],
-        files: &[],
-    },
-    keys: &["OPENAI_API_KEY", "CODEX_API_KEY"],
-    endpoint: true,
     capabilities: COMMON_CAPABILITIES,
     launch_config,
-    instructions: &[],
     meta: None,
     quirks: Quirks {
         // The Windlass sandbox confines it; its own sandbox cannot start inside every mechanism.
@@ -53,14 +41,12 @@ fn launch_config(context: &LaunchContext<'_>, config: &mut LaunchConfig) {
             "stream_max_retries": 2,
         });
         if endpoint.has_key {
-            provider["env_key"] = "OPENAI_API_KEY".into();
+            provider["env_key"] = known::codex::KEY.into();
         }
         settings["model_provider"] = PROVIDER_NAME.into();
         settings["model_providers"] = json!({ PROVIDER_NAME: provider });
-        config.command.env("MODEL_PROVIDER", PROVIDER_NAME);
     }
     config.command.env("CODEX_CONFIG", settings.to_string());
-    config.command.env("NO_BROWSER", "1");
     let mode = if context.asks_permission {
         "read-only"
     } else {

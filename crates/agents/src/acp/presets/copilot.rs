@@ -1,31 +1,14 @@
 //! GitHub's Copilot CLI.
 
 use super::COMMON_CAPABILITIES;
-use crate::acp::preset::{
-    AcpStatePaths, LaunchConfig, LaunchContext, Preset, Quirks, VersionProbe,
-};
+use crate::acp::preset::{LaunchConfig, LaunchContext, Preset, Quirks};
+use crate::program::known;
 
 pub(super) const PRESET: Preset = Preset {
-    name: "copilot",
-    programs: &["copilot"],
+    program: &known::copilot::PROGRAM,
     args: &["--acp"],
-    install: "install it with `npm install -g @github/copilot`, then run `copilot` once to log in",
-    probe: VersionProbe::Flag,
-    home: AcpStatePaths {
-        variable: "HOME",
-        // It unpacks itself into the second directory.
-        dirs: &[".copilot", ".cache/copilot"],
-        files: &[],
-    },
-    keys: &[
-        "COPILOT_PROVIDER_API_KEY",
-        "COPILOT_GITHUB_TOKEN",
-        "GH_TOKEN",
-    ],
-    endpoint: true,
     capabilities: COMMON_CAPABILITIES,
     launch_config,
-    instructions: &[],
     meta: None,
     quirks: Quirks {
         model_is_launch_arg: true,
@@ -41,20 +24,9 @@ pub(super) const PRESET: Preset = Preset {
 fn launch_config(context: &LaunchContext<'_>, config: &mut LaunchConfig) {
     let command = &mut config.command;
     command.arg("--no-auto-update");
-    if let Some(model) = context.model {
+    // With another endpoint it does not start without a model.
+    let default = context.endpoint.map(|_| "default");
+    if let Some(model) = context.model.or(default) {
         command.env("COPILOT_MODEL", model);
-    }
-    if let Some(endpoint) = context.endpoint {
-        command.env("COPILOT_PROVIDER_BASE_URL", endpoint.url_with_version());
-        command.env("COPILOT_PROVIDER_TYPE", "openai");
-        command.env("COPILOT_PROVIDER_WIRE_API", "completions");
-        command.env("COPILOT_OFFLINE", "true");
-        if context.model.is_none() {
-            // It does not start without a model.
-            command.env("COPILOT_MODEL", "default");
-        }
-        if !endpoint.has_key {
-            command.env("COPILOT_PROVIDER_API_KEY", "none");
-        }
     }
 }

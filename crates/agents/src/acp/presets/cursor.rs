@@ -4,27 +4,17 @@
 use windlass_core::Capabilities;
 
 use super::COMMON_CAPABILITIES;
-use crate::acp::preset::{AcpStatePaths, Preset, Quirks, VersionProbe};
+use crate::acp::preset::{Preset, Quirks};
+use crate::program::known;
 
 pub(super) const PRESET: Preset = Preset {
-    name: "cursor",
-    programs: &["cursor-agent", "agent"],
+    program: &known::cursor::PROGRAM,
     args: &["acp"],
-    install: "see cursor.com/cli for how to install it, then run `cursor-agent login`",
-    probe: VersionProbe::Flag,
-    home: AcpStatePaths {
-        variable: "CURSOR_CONFIG_DIR",
-        dirs: &[".cursor"],
-        files: &[],
-    },
-    keys: &["CURSOR_API_KEY"],
-    endpoint: false,
     capabilities: Capabilities {
         usage: false,
         ..COMMON_CAPABILITIES
     },
     launch_config: |_, _| {},
-    instructions: &[],
     meta: None,
     quirks: Quirks {
         // It asks before almost nothing: only its mode for questions keeps it from acting.

@@ -11,7 +11,8 @@ mod qwen;
 
 use windlass_core::Capabilities;
 
-use super::preset::{AcpStatePaths, Preset, Quirks, VersionProbe};
+use super::preset::{Preset, Quirks};
+use crate::program::known;
 
 /// The built-in presets. Other agents need a `command`, and no code.
 pub const PRESETS: &[&Preset] = &[
@@ -24,9 +25,6 @@ pub const PRESETS: &[&Preset] = &[
     &goose::PRESET,
     &cursor::PRESET,
 ];
-
-/// The name of the model provider that represents a configured endpoint in an agent's settings.
-const PROVIDER_NAME: &str = "windlass";
 
 const COMMON_CAPABILITIES: Capabilities = Capabilities {
     streaming: true,
@@ -42,24 +40,13 @@ const COMMON_CAPABILITIES: Capabilities = Capabilities {
 
 /// The preset of an agent that is configured by its command.
 pub(super) const GENERIC: Preset = Preset {
-    name: "acp",
-    programs: &[],
+    program: &known::UNKNOWN,
     args: &[],
-    install: "install it, or correct `command`",
-    probe: VersionProbe::Protocol,
-    home: AcpStatePaths {
-        variable: "HOME",
-        dirs: &[],
-        files: &[],
-    },
-    keys: &[],
-    endpoint: false,
     capabilities: Capabilities {
         usage: false,
         ..COMMON_CAPABILITIES
     },
     launch_config: |_, _| {},
-    instructions: &[],
     meta: None,
     quirks: Quirks::NONE,
 };

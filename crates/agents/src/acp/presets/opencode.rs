@@ -3,35 +3,18 @@
 use serde_json::{Value, json};
 use windlass_core::Capabilities;
 
-use super::{COMMON_CAPABILITIES, PROVIDER_NAME};
-use crate::acp::preset::{
-    AcpStatePaths, LaunchConfig, LaunchContext, Preset, Quirks, UsageSource, VersionProbe,
-};
+use super::COMMON_CAPABILITIES;
+use crate::acp::preset::{LaunchConfig, LaunchContext, Preset, Quirks, UsageSource};
+use crate::program::known::{self, PROVIDER_NAME};
 
 pub(super) const PRESET: Preset = Preset {
-    name: "opencode",
-    programs: &["opencode"],
+    program: &known::opencode::PROGRAM,
     args: &["acp"],
-    install: "install it with `npm install -g opencode-ai`, then run `opencode auth login`",
-    probe: VersionProbe::Flag,
-    home: AcpStatePaths {
-        variable: "HOME",
-        dirs: &[
-            ".local/share/opencode",
-            ".local/state/opencode",
-            ".config/opencode",
-            ".cache/opencode",
-        ],
-        files: &[],
-    },
-    keys: &["OPENAI_API_KEY", "ANTHROPIC_API_KEY"],
-    endpoint: true,
     capabilities: Capabilities {
         cost: true,
         ..COMMON_CAPABILITIES
     },
     launch_config,
-    instructions: &[],
     meta: None,
     quirks: Quirks {
         model_is_launch_arg: true,
@@ -75,12 +58,4 @@ fn launch_config(context: &LaunchContext<'_>, config: &mut LaunchConfig) {
     }
     let command = &mut config.command;
     command.env("OPENCODE_CONFIG_CONTENT", settings.to_string());
-    command.env("OPENCODE_DISABLE_AUTOUPDATE", "1");
-    command.env("OPENCODE_DISABLE_LSP_DOWNLOAD", "1");
-    command.env("OPENCODE_DISABLE_PROJECT_CONFIG", "1");
-    if context.endpoint.is_some() {
-        // Neither the list of all models nor plugins are needed, and both would be fetched from the network.
-        command.env("OPENCODE_DISABLE_MODELS_FETCH", "1");
-        command.env("OPENCODE_DISABLE_DEFAULT_PLUGINS", "1");
-    }
 }

@@ -7,9 +7,8 @@ use windlass_core::{AgentEvent, PermissionRequest, ToolKind};
 
 use super::stream::StreamJson;
 use crate::cli::gate::{self, PendingQuestions};
-use crate::cli::{
-    InteractiveParser, Parsed, Parser, PermissionGate, ProcessEnd, RunningTotal, TurnRequest,
-};
+use crate::cli::{InteractiveParser, Parsed, Parser, PermissionGate, RunningTotal, TurnRequest};
+use crate::program::ProcessEnd;
 
 /// One session over one process.
 #[derive(Debug)]

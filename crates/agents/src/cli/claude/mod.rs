@@ -3,6 +3,7 @@
 mod control;
 mod result;
 mod stream;
+mod turn_state;
 
 use serde_json::Value;
 use windlass_core::{AgentHandle, Capabilities, Result};
@@ -10,33 +11,19 @@ use windlass_core::{AgentHandle, Capabilities, Result};
 pub use control::ControlSession;
 pub use stream::StreamJson;
 
-pub(super) use stream::StreamJsonQuirks;
-
 use super::{
-    CliProfile, CliStatePaths, CommandLine, Endpoint, IoMode, PermissionGate, RunContext,
-    SessionNaming, SessionStart, TempFileKind, Transport,
+    CliProfile, IoMode, PermissionGate, RunContext, SessionNaming, SessionStart, TempFileKind,
+    Transport,
 };
-use crate::{AgentContext, Version};
-
-const KEY: &str = "ANTHROPIC_API_KEY";
+use crate::AgentContext;
+use crate::program::{CommandLine, Version, known};
 
 /// Claude's retry limit. Its default of ten would take minutes to report a wrong key.
 const RETRIES: &str = "3";
 
 /// The profile of Claude Code.
 pub const PROFILE: CliProfile = CliProfile {
-    name: "claude",
-    programs: &["claude"],
-    install: "install it with `npm install -g @anthropic-ai/claude-code` (Node 22 or later), then run `claude` once to log in",
-    home: CliStatePaths {
-        variable: "CLAUDE_CONFIG_DIR",
-        dir: ".claude",
-        files: &[".claude.json"],
-        sessions: Some("projects"),
-    },
-    instructions: &["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"],
-    keys: &[KEY, "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
-    endpoint: Some(endpoint),
+    program: &known::claude::PROGRAM,
     transports: &[TWO_WAY, PRINT],
 };
 
@@ -75,13 +62,6 @@ const PRINT: Transport = Transport {
 
 const SESSION_NAMING: SessionNaming = SessionNaming::ByClient {
     taken: "is already in use",
-};
-
-const QUIRKS: StreamJsonQuirks = StreamJsonQuirks {
-    agent: "claude",
-    input_includes_cached: false,
-    running_total: false,
-    errors_in_answers: false,
 };
 
 /// Returns a factory that creates Claude agents from their configuration.
@@ -132,15 +112,5 @@ fn common(run: &RunContext<'_>) -> CommandLine {
         SessionStart::Resume(id) => _ = command.option("resume", id),
     }
     command.env("CLAUDE_CODE_MAX_RETRIES", RETRIES);
-    command.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1");
-    command.env("DISABLE_AUTOUPDATER", "1");
     command
-}
-
-fn endpoint(endpoint: &Endpoint<'_>, command: &mut CommandLine) {
-    command.env("ANTHROPIC_BASE_URL", endpoint.url_without_version());
-    if !endpoint.has_key {
-        // Claude does not start without a key.
-        command.env(KEY, "none");
-    }
 }

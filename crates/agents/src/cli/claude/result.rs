@@ -7,8 +7,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use windlass_core::{AgentEvent, ErrorCode, Usage};
 
-use super::stream::{StreamJson, StreamJsonQuirks};
-use crate::cli::{Parsed, RunningTotal, failure};
+use super::turn_state::{StreamJsonQuirks, TurnState};
+use crate::cli::{Parsed, RunningTotal};
+use crate::program::failure;
 
 /// A line of type `system`.
 #[derive(Deserialize)]
@@ -102,11 +103,11 @@ struct ModelUsage {
 }
 
 impl ResultLine {
-    pub(super) fn parse(self, stream: &mut StreamJson) -> Parsed {
-        let total = self.total(stream.quirks);
-        let usage = self.turn_usage(stream);
-        stream.before = total.or(stream.before);
-        let error = stream.error_answer.take();
+    pub(super) fn parse(self, turn: &mut TurnState) -> Parsed {
+        let total = self.total(turn.quirks);
+        let usage = self.turn_usage(turn);
+        turn.before = total.or(turn.before);
+        let error = turn.error_answer.take();
         let failed = self.is_error
             || self
                 .subtype
@@ -144,18 +145,18 @@ impl ResultLine {
 
     /// Returns the usage of this turn, or `None` if only the session's total is known and not the earlier
     /// usage.
-    fn turn_usage(&self, stream: &StreamJson) -> Option<Usage> {
+    fn turn_usage(&self, turn: &TurnState) -> Option<Usage> {
         let tokens = self.usage.as_ref()?;
-        if stream.quirks.running_total {
-            let turn = self.total(stream.quirks)?.usage_since(stream.before?);
+        if turn.quirks.running_total {
+            let used = self.total(turn.quirks)?.usage_since(turn.before?);
             return Some(Usage {
                 cache_write_tokens: tokens.cache_creation_input_tokens,
-                ..turn
+                ..used
             });
         }
         Some(Usage {
-            cost_usd: self.cost(stream.before),
-            ..tokens.usage(stream.quirks.input_includes_cached)
+            cost_usd: self.cost(turn.before),
+            ..tokens.usage(turn.quirks.input_includes_cached)
         })
     }
 

@@ -6,40 +6,19 @@ use serde_json::{Value, json};
 use windlass_core::AgentEvent;
 
 use super::result::{ResultLine, SystemLine};
-use crate::cli::{Parsed, Parser, ProcessEnd, RunningTotal, failure};
-
-/// How an agent's stream-json differs from Claude's.
-#[derive(Debug)]
-pub(in crate::cli) struct StreamJsonQuirks {
-    /// The agent's name.
-    pub(in crate::cli) agent: &'static str,
-    /// Whether the input tokens include those from the cache.
-    pub(in crate::cli) input_includes_cached: bool,
-    /// Whether the tokens at the end of a turn are those of the whole session.
-    pub(in crate::cli) running_total: bool,
-    /// Whether a provider's error is at the end of an answer, in brackets.
-    pub(in crate::cli) errors_in_answers: bool,
-}
+use super::turn_state::{CLAUDE, ErrorAnswer, QWEN, StreamJsonQuirks, TurnState};
+use crate::cli::{Parsed, Parser, RunningTotal};
+use crate::program::{ProcessEnd, failure};
 
 /// Parses the lines of a session.
 #[derive(Debug)]
 pub struct StreamJson {
-    pub(super) quirks: &'static StreamJsonQuirks,
-    pub(super) before: Option<RunningTotal>,
+    turn: TurnState,
     /// The running tools: ID and name.
     open_tools: Vec<(String, String)>,
     /// The message that is being streamed, and whether any of it was emitted.
     streaming: Option<String>,
     emitted: bool,
-    /// The error that was sent as an answer.
-    pub(super) error_answer: Option<ErrorAnswer>,
-}
-
-/// An error formatted as an answer.
-#[derive(Debug)]
-pub(super) struct ErrorAnswer {
-    pub(super) code: String,
-    pub(super) text: String,
 }
 
 #[derive(Deserialize)]
@@ -101,22 +80,24 @@ struct Started {
 impl StreamJson {
     /// Creates a parser for a Claude session with this usage so far, or `None` if it is unknown.
     pub fn claude(before: Option<RunningTotal>) -> Self {
-        Self::new(&super::QUIRKS, before)
+        Self::new(&CLAUDE, before)
     }
 
     /// Creates a parser for a Qwen session with this usage so far, or `None` if it is unknown.
     pub fn qwen(before: Option<RunningTotal>) -> Self {
-        Self::new(&crate::cli::qwen::QUIRKS, before)
+        Self::new(&QWEN, before)
     }
 
-    pub(super) fn new(quirks: &'static StreamJsonQuirks, before: Option<RunningTotal>) -> Self {
+    fn new(quirks: &'static StreamJsonQuirks, before: Option<RunningTotal>) -> Self {
         Self {
-            quirks,
-            before,
+            turn: TurnState {
+                quirks,
+                before,
+                error_answer: None,
+            },
             open_tools: Vec::new(),
             streaming: None,
             emitted: false,
-            error_answer: None,
         }
     }
 
@@ -155,7 +136,7 @@ impl StreamJson {
     /// Returns the part of a text that is an answer. An error in it is reported at the end of the turn.
     fn answer(&mut self, mut text: String) -> Option<AgentEvent> {
         let marker = text.find("[API Error: ");
-        if let Some(at) = marker.filter(|_| self.quirks.errors_in_answers) {
+        if let Some(at) = marker.filter(|_| self.turn.quirks.errors_in_answers) {
             let error = text.split_off(at);
             self.set_error(None, error);
         }
@@ -163,7 +144,7 @@ impl StreamJson {
     }
 
     fn set_error(&mut self, code: Option<&str>, text: String) {
-        self.error_answer = Some(ErrorAnswer {
+        self.turn.error_answer = Some(ErrorAnswer {
             code: code.unwrap_or_default().to_owned(),
             text,
         });
@@ -230,7 +211,9 @@ impl StreamJson {
             "user" => self.user(&parsed, line),
             "stream_event" => self.on_stream_event(&parsed, line),
             "system" => serde_json::from_str::<SystemLine>(line).ok()?.parse(line),
-            "result" => serde_json::from_str::<ResultLine>(line).ok()?.parse(self),
+            "result" => serde_json::from_str::<ResultLine>(line)
+                .ok()?
+                .parse(&mut self.turn),
             _ => return None,
         })
     }
@@ -244,10 +227,11 @@ impl Parser for StreamJson {
 
     fn finish(&mut self, ended: &ProcessEnd<'_>) -> AgentEvent {
         let message = self
+            .turn
             .error_answer
             .as_ref()
             .map(|error_answer| error_answer.text.as_str());
-        failure::no_result_error(self.quirks.agent, message, ended)
+        failure::no_result_error(self.turn.quirks.agent, message, ended)
     }
 }
 

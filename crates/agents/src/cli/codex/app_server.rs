@@ -10,9 +10,9 @@ use super::items::{Item, ItemKind};
 use super::messages::{Message, Params, ThreadUsage, TurnInfo};
 use super::sandbox;
 use crate::cli::{
-    InteractiveParser, Parsed, Parser, ProcessEnd, RunContext, RunningTotal, SessionStart,
-    TurnRequest, failure,
+    InteractiveParser, Parsed, Parser, RunContext, RunningTotal, SessionStart, TurnRequest,
 };
+use crate::program::{ProcessEnd, failure};
 
 /// The IDs of our first requests; each turn and each interruption uses the next one.
 const INITIALIZE: u64 = 1;

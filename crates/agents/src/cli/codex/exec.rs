@@ -8,7 +8,8 @@ use windlass_core::AgentEvent;
 
 use super::items::{Item, ItemKind};
 use crate::cli::tokens::OpenAiTokens;
-use crate::cli::{Parsed, Parser, ProcessEnd, RunningTotal, failure};
+use crate::cli::{Parsed, Parser, RunningTotal};
+use crate::program::{ProcessEnd, failure};
 
 /// Parses the lines of one run.
 #[derive(Debug)]

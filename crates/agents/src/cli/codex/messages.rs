@@ -6,8 +6,8 @@ use windlass_core::{AgentEvent, ErrorCode, PlanEntry, PlanStatus};
 
 use super::exec::parse_reconnect;
 use super::items::Item;
-use crate::cli::failure;
 use crate::cli::tokens::OpenAiTokens;
+use crate::program::failure;
 
 /// A request, a response or a notification.
 #[derive(Deserialize)]

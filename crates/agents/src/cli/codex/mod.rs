@@ -14,29 +14,16 @@ pub use app_server::AppServer;
 pub use exec::ExecParser;
 
 use super::{
-    CliProfile, CliStatePaths, CommandLine, Endpoint, IoMode, PermissionGate, RunContext,
-    SessionNaming, SessionStart, TempFileKind, Transport,
+    CliProfile, IoMode, PermissionGate, RunContext, SessionNaming, SessionStart, TempFileKind,
+    Transport,
 };
-use crate::{AgentContext, Version};
-
-/// The name of the model provider that represents a configured endpoint in Codex's settings.
-const PROVIDER: &str = "windlass";
-const KEY: &str = "OPENAI_API_KEY";
+use crate::AgentContext;
+use crate::program::known::codex::{push_config, toml_string};
+use crate::program::{CommandLine, Version, known};
 
 /// The profile of Codex.
 pub const PROFILE: CliProfile = CliProfile {
-    name: "codex",
-    programs: &["codex"],
-    install: "install it with `npm install -g @openai/codex`, then run `codex login`",
-    home: CliStatePaths {
-        variable: "CODEX_HOME",
-        dir: ".codex",
-        files: &[],
-        sessions: Some("sessions"),
-    },
-    instructions: &["AGENTS.md"],
-    keys: &[KEY, "CODEX_API_KEY"],
-    endpoint: Some(endpoint),
+    program: &known::codex::PROGRAM,
     transports: &[APP_SERVER, EXEC],
 };
 
@@ -141,21 +128,6 @@ fn common(run: &RunContext<'_>) -> CommandLine {
     command
 }
 
-fn endpoint(endpoint: &Endpoint<'_>, command: &mut CommandLine) {
-    let key = if endpoint.has_key {
-        format!(",env_key={}", toml_string(KEY))
-    } else {
-        String::new()
-    };
-    let provider = format!(
-        "{{name={},base_url={},wire_api=\"responses\"{key}}}",
-        toml_string(PROVIDER),
-        toml_string(&endpoint.url_with_version()),
-    );
-    push_config(command, "model_provider", &toml_string(PROVIDER));
-    push_config(command, &format!("model_providers.{PROVIDER}"), &provider);
-}
-
 /// Returns the mode of Codex's own sandbox. Inside Landlock it could not start at all.
 fn sandbox(run: &RunContext<'_>) -> &'static str {
     if !PermissionGate::allows_everything(run) {
@@ -165,16 +137,4 @@ fn sandbox(run: &RunContext<'_>) -> &'static str {
     } else {
         "workspace-write"
     }
-}
-
-/// Adds `-c key=value` in front, where every subcommand accepts it.
-fn push_config(command: &mut CommandLine, key: &str, value: &str) {
-    command
-        .args
-        .splice(..0, ["-c".to_owned(), format!("{key}={value}")]);
-}
-
-/// Returns a TOML string. A JSON string is a valid one.
-pub(crate) fn toml_string(value: &str) -> String {
-    Value::from(value).to_string()
 }

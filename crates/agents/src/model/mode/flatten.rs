@@ -5,6 +5,9 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 use windlass_wire::{Message, ModelRequest, Part, Role, ToolCall, ToolDefinition, ToolResult};
 
+/// The action that ends the work.
+pub(super) const DONE: &str = "done";
+
 /// The format in which the model sees its own calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallFormat {
@@ -112,7 +115,7 @@ fn answer(text: &str) -> String {
         .ok()
         .filter(Value::is_object);
     let answer = answer.unwrap_or_else(|| text.into());
-    json!({ "action": { "tool": super::schema::DONE, "answer": answer } }).to_string()
+    json!({ "action": { "tool": DONE, "answer": answer } }).to_string()
 }
 
 fn render_result(result: &ToolResult) -> String {

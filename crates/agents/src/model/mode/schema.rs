@@ -13,10 +13,9 @@ use windlass_wire::{
     StopReason, Text, ToolChoice, ToolDefinition,
 };
 
-use super::{flatten, text, unusable};
+use super::flatten::{self, DONE};
+use super::{text, unusable};
 
-/// The action that ends the work.
-pub(super) const DONE: &str = "done";
 /// The instructions for the model.
 const INSTRUCTIONS: &str = include_str!("../prompts/schema.md");
 

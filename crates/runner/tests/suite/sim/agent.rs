@@ -58,6 +58,8 @@ pub(crate) struct SimAgent {
 #[derive(Debug, Default)]
 pub(crate) struct AgentState {
     pub(crate) prompts: Vec<String>,
+    /// How many scopes were opened and not closed.
+    pub(crate) open_scopes: usize,
     sessions: HashMap<SessionId, (PathBuf, SessionApprover)>,
 }
 
@@ -210,6 +212,24 @@ impl AgentBackend for SimAgent {
 
     fn cancel<'a>(&'a self, _: &'a SessionId) -> BoxFuture<'a, Result<()>> {
         Box::pin(async { Ok(()) })
+    }
+
+    fn scoped(&self) -> Option<Arc<dyn AgentBackend>> {
+        self.state.lock().unwrap().open_scopes += 1;
+        Some(Arc::new(Self {
+            repo: Arc::clone(&self.repo),
+            script: Arc::clone(&self.script),
+            tools: self.tools,
+            state: Arc::clone(&self.state),
+        }))
+    }
+
+    /// Takes some time, as ending a process tree does.
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            self.repo.clock.sleep(Duration::from_millis(20)).await;
+            self.state.lock().unwrap().open_scopes -= 1;
+        })
     }
 }
 

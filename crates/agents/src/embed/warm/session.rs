@@ -1,0 +1,157 @@
+//! A session and its agent.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use parking_lot::{Mutex, MutexGuard};
+use tokio::sync::OwnedMutexGuard;
+use windlass_core::{
+    AgentEvent, AgentHandle, Error, ErrorCode, EventReceiver, Prompt, Result, SessionId,
+    SessionOptions,
+};
+
+use crate::program::pool::Pooled;
+
+/// One conversation with a dedicated agent.
+pub(super) struct WarmSession {
+    agent: AgentHandle,
+    state: Mutex<SessionState>,
+    /// The holder of this lock runs a turn; other prompts of the key wait for it.
+    turn: Arc<tokio::sync::Mutex<()>>,
+}
+
+struct SessionState {
+    session: SessionId,
+    options: SessionOptions,
+}
+
+/// How a session was lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SessionLoss {
+    /// The process that had the session is gone; another process may be able to resume it.
+    Orphaned,
+    /// The agent does not know the session.
+    Unknown,
+}
+
+impl SessionLoss {
+    /// Returns the loss that this terminal event reports, if any.
+    pub(super) fn from_event(event: &AgentEvent) -> Option<Self> {
+        match event {
+            AgentEvent::SessionInvalid { .. } => Some(Self::Unknown),
+            AgentEvent::Error {
+                code: ErrorCode::SessionOrphaned,
+                ..
+            } => Some(Self::Orphaned),
+            _ => None,
+        }
+    }
+}
+
+/// A turn that was restarted after its session was lost.
+pub(super) struct RestartedTurn {
+    pub(super) events: EventReceiver,
+    /// The new session's ID, if the turn runs in a new session.
+    pub(super) session: Option<SessionId>,
+}
+
+impl WarmSession {
+    /// Creates a session.
+    pub(super) async fn start(agent: AgentHandle, options: SessionOptions) -> Result<Self> {
+        let session = agent.new_session(options.clone()).await?;
+        Ok(Self {
+            agent,
+            state: Mutex::new(SessionState { session, options }),
+            turn: Arc::default(),
+        })
+    }
+
+    /// Waits until no turn runs in the session, and locks it.
+    pub(super) async fn lock_turn(&self) -> OwnedMutexGuard<()> {
+        Arc::clone(&self.turn).lock_owned().await
+    }
+
+    /// Resumes the session with these options, if they differ from the current ones.
+    pub(super) async fn reconfigure(&self, options: &SessionOptions) -> Result<()> {
+        if self.lock().options == *options {
+            return Ok(());
+        }
+        if !self.agent.capabilities().load_session {
+            return Err(Error::unsupported(
+                self.agent.name(),
+                "resume a session with other options: use another key",
+            ));
+        }
+        let session = self.session();
+        self.agent.load_session(&session, options.clone()).await?;
+        self.lock().options = options.clone();
+        Ok(())
+    }
+
+    /// Starts a turn.
+    pub(super) async fn prompt(&self, prompt: Prompt) -> Result<EventReceiver> {
+        self.agent.prompt(&self.session(), prompt).await
+    }
+
+    /// Restarts a turn whose session was lost: in the same session if it can be resumed, otherwise in a new
+    /// one.
+    pub(super) async fn restart_turn(
+        &self,
+        loss: SessionLoss,
+        prompt: Prompt,
+    ) -> Result<RestartedTurn> {
+        let options = self.lock().options.clone();
+        let session = self.session();
+        if loss == SessionLoss::Orphaned && self.agent.capabilities().load_session {
+            let resumed = self.agent.load_session(&session, options.clone()).await;
+            if resumed.is_ok() {
+                return Ok(RestartedTurn {
+                    events: self.agent.prompt(&session, prompt).await?,
+                    session: None,
+                });
+            }
+        }
+        let session = self.agent.new_session(options).await?;
+        self.set_session_id(session.clone());
+        Ok(RestartedTurn {
+            events: self.agent.prompt(&session, prompt).await?,
+            session: Some(session),
+        })
+    }
+
+    /// Records a new ID of the session.
+    pub(super) fn set_session_id(&self, session: SessionId) {
+        self.lock().session = session;
+    }
+
+    pub(super) fn session(&self) -> SessionId {
+        self.lock().session.clone()
+    }
+
+    pub(super) async fn cancel(&self) -> Result<()> {
+        self.agent.cancel(&self.session()).await
+    }
+
+    fn lock(&self) -> MutexGuard<'_, SessionState> {
+        self.state.lock()
+    }
+}
+
+impl Pooled for Arc<WarmSession> {
+    /// A lost session is noticed and replaced by its next turn.
+    fn is_live(&self) -> bool {
+        true
+    }
+
+    fn is_busy(&self) -> bool {
+        self.turn.try_lock().is_err()
+    }
+
+    fn expires(&self) -> bool {
+        true
+    }
+
+    fn close(self) -> BoxFuture<'static, ()> {
+        Box::pin(async move { self.agent.close().await })
+    }
+}

@@ -1,0 +1,101 @@
+//! The state that all turns of one agent share.
+
+use std::sync::Arc;
+
+use windlass_core::{
+    Clock, Error, ErrorCode, PermissionPolicy, PermissionRule, Result, SessionOptions, Toolbox,
+};
+use windlass_mcp::McpServers;
+
+use super::client::ModelClient;
+use super::mcp;
+use super::session::ModelSessions;
+use super::tool_set::ToolSet;
+use super::{ModelKind, ModelSettings};
+use crate::AgentContext;
+
+/// One configured model: its settings, its client and its sessions.
+pub(super) struct ModelState {
+    pub(super) kind: ModelKind,
+    pub(super) settings: ModelSettings,
+    pub(super) client: Arc<ModelClient>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) context: AgentContext,
+    pub(super) toolbox: Arc<dyn Toolbox>,
+    pub(super) sessions: ModelSessions,
+    /// The environment variable of the key, if it is not set.
+    pub(super) missing_key: Option<String>,
+}
+
+impl ModelState {
+    /// Returns the same model without sessions.
+    pub(super) fn scoped(&self) -> Self {
+        Self {
+            kind: self.kind,
+            settings: self.settings.clone(),
+            client: Arc::clone(&self.client),
+            clock: Arc::clone(&self.clock),
+            context: self.context.clone(),
+            toolbox: Arc::clone(&self.toolbox),
+            sessions: ModelSessions::default(),
+            missing_key: self.missing_key.clone(),
+        }
+    }
+
+    /// Returns the name of the model that a session uses.
+    pub(super) fn model<'a>(&'a self, options: &'a SessionOptions) -> &'a str {
+        let configured = options.model.as_deref().or(self.settings.model.as_deref());
+        configured.or(self.kind.default_model()).unwrap_or_default()
+    }
+
+    /// Returns the permission policy of a session, and its rules.
+    pub(super) fn effective_permissions<'a>(
+        &'a self,
+        options: &'a SessionOptions,
+    ) -> (PermissionPolicy, &'a [PermissionRule]) {
+        options.effective_permissions(self.settings.permissions.as_ref())
+    }
+
+    /// Fails if the key is required and not set.
+    pub(super) fn require_key(&self) -> Result<()> {
+        match &self.missing_key {
+            Some(variable) => Err(Error::agent(
+                ErrorCode::AuthFailed,
+                format!(
+                    "{} has no API key: set the environment variable {variable}",
+                    self.kind
+                ),
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks the options and returns the tools of the session, bound to its directory.
+    pub(super) async fn prepare(&self, options: &SessionOptions) -> Result<ToolSet> {
+        self.require_key()?;
+        if options.output_schema.is_some() && !self.settings.enforces_schema(self.kind) {
+            return Err(Error::unsupported(
+                self.kind.name(),
+                "enforce a schema: put it into the prompt, or set schema_mode to native if the server does",
+            ));
+        }
+        let cwd = match &options.cwd {
+            Some(cwd) => cwd.clone(),
+            None => self
+                .context
+                .working_dir()
+                .map_err(|error| Error::InvalidInput(format!("no working directory: {error}")))?,
+        };
+        let mut tools = ToolSet::default();
+        if self.settings.tools {
+            tools.add(self.toolbox.tools(&cwd)?);
+        }
+        if !options.mcp_servers.is_empty() {
+            let servers =
+                McpServers::connect(self.context.sandbox(), &options.mcp_servers, &cwd).await;
+            let servers = servers.map_err(|error| Error::agent(error.code(), error.to_string()))?;
+            tools.add(mcp::tools(&Arc::new(servers)));
+        }
+        Ok(tools)
+    }
+}

@@ -1,0 +1,44 @@
+//! Claude Code, and `claude-agent-acp`, which speaks ACP for it.
+
+use crate::program::{AgentProgram, CommandLine, Endpoint, StatePaths, VersionProbe};
+
+const KEY: &str = "ANTHROPIC_API_KEY";
+
+/// Claude Code.
+pub(crate) const PROGRAM: AgentProgram = AgentProgram {
+    name: "claude",
+    programs: &["claude"],
+    install: "install it with `npm install -g @anthropic-ai/claude-code` (Node 22 or later)",
+    login: Some("run `claude` once to log in"),
+    probe: VersionProbe::Flag,
+    state: StatePaths {
+        variable: "CLAUDE_CONFIG_DIR",
+        dirs: &[".claude"],
+        files: &[".claude.json"],
+        sessions: Some("projects"),
+    },
+    instructions: &["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"],
+    keys: &[KEY, "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
+    env: &[
+        ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+        ("DISABLE_AUTOUPDATER", "1"),
+    ],
+    endpoint: Some(endpoint),
+};
+
+/// The program that speaks ACP for Claude Code.
+pub(crate) const ACP_PROGRAM: AgentProgram = AgentProgram {
+    name: "claude-agent-acp",
+    programs: &["claude-agent-acp"],
+    install: "install it with `npm install -g @agentclientprotocol/claude-agent-acp` (Node 22 or later)",
+    probe: VersionProbe::Protocol,
+    ..PROGRAM
+};
+
+fn endpoint(endpoint: &Endpoint<'_>, command: &mut CommandLine) {
+    command.env("ANTHROPIC_BASE_URL", endpoint.url_without_version());
+    if !endpoint.has_key {
+        // Claude does not start without a key.
+        command.env(KEY, "none");
+    }
+}

@@ -1,0 +1,71 @@
+//! Codex, and `codex-acp`, which speaks ACP for it.
+
+use serde_json::Value;
+
+use super::PROVIDER_NAME;
+use crate::program::{AgentProgram, CommandLine, Endpoint, StatePaths, VersionProbe};
+
+/// The variable that Codex reads its key from.
+pub(crate) const KEY: &str = "OPENAI_API_KEY";
+
+/// Codex.
+pub(crate) const PROGRAM: AgentProgram = AgentProgram {
+    name: "codex",
+    programs: &["codex"],
+    install: "install it with `npm install -g @openai/codex`",
+    login: Some("run `codex login`"),
+    probe: VersionProbe::Flag,
+    state: StatePaths {
+        variable: "CODEX_HOME",
+        dirs: &[".codex"],
+        files: &[],
+        sessions: Some("sessions"),
+    },
+    instructions: &["AGENTS.md"],
+    keys: &[KEY, "CODEX_API_KEY"],
+    env: &[],
+    endpoint: Some(endpoint),
+};
+
+/// The program that speaks ACP for Codex. Its settings are one variable, which its preset writes.
+pub(crate) const ACP_PROGRAM: AgentProgram = AgentProgram {
+    name: "codex-acp",
+    programs: &["codex-acp"],
+    install: "install it with `npm install -g @agentclientprotocol/codex-acp` (Node 22 or later)",
+    probe: VersionProbe::FlagWithState,
+    instructions: &[],
+    env: &[("NO_BROWSER", "1")],
+    endpoint: Some(|_, command| _ = command.env("MODEL_PROVIDER", PROVIDER_NAME)),
+    ..PROGRAM
+};
+
+fn endpoint(endpoint: &Endpoint<'_>, command: &mut CommandLine) {
+    let key = if endpoint.has_key {
+        format!(",env_key={}", toml_string(KEY))
+    } else {
+        String::new()
+    };
+    let provider = format!(
+        "{{name={},base_url={},wire_api=\"responses\"{key}}}",
+        toml_string(PROVIDER_NAME),
+        toml_string(&endpoint.url_with_version()),
+    );
+    push_config(command, "model_provider", &toml_string(PROVIDER_NAME));
+    push_config(
+        command,
+        &format!("model_providers.{PROVIDER_NAME}"),
+        &provider,
+    );
+}
+
+/// Adds `-c key=value` in front, where every subcommand accepts it.
+pub(crate) fn push_config(command: &mut CommandLine, key: &str, value: &str) {
+    command
+        .args
+        .splice(..0, ["-c".to_owned(), format!("{key}={value}")]);
+}
+
+/// Returns a TOML string. A JSON string is a valid one.
+pub(crate) fn toml_string(value: &str) -> String {
+    Value::from(value).to_string()
+}

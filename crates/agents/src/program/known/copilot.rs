@@ -1,0 +1,35 @@
+//! GitHub's Copilot CLI.
+
+use crate::program::{AgentProgram, CommandLine, Endpoint, StatePaths, VersionProbe};
+
+const KEY: &str = "COPILOT_PROVIDER_API_KEY";
+
+/// Copilot CLI.
+pub(crate) const PROGRAM: AgentProgram = AgentProgram {
+    name: "copilot",
+    programs: &["copilot"],
+    install: "install it with `npm install -g @github/copilot`",
+    login: Some("run `copilot` once to log in"),
+    probe: VersionProbe::FlagWithState,
+    state: StatePaths {
+        variable: "HOME",
+        // It unpacks itself into the second directory.
+        dirs: &[".copilot", ".cache/copilot"],
+        files: &[],
+        sessions: None,
+    },
+    instructions: &[],
+    keys: &[KEY, "COPILOT_GITHUB_TOKEN", "GH_TOKEN"],
+    env: &[],
+    endpoint: Some(endpoint),
+};
+
+fn endpoint(endpoint: &Endpoint<'_>, command: &mut CommandLine) {
+    command.env("COPILOT_PROVIDER_BASE_URL", endpoint.url_with_version());
+    command.env("COPILOT_PROVIDER_TYPE", "openai");
+    command.env("COPILOT_PROVIDER_WIRE_API", "completions");
+    command.env("COPILOT_OFFLINE", "true");
+    if !endpoint.has_key {
+        command.env(KEY, "none");
+    }
+}

@@ -1,0 +1,30 @@
+//! Cursor's agent.
+
+use crate::program::{AgentProgram, StatePaths, VersionProbe};
+
+/// Cursor's agent.
+pub(crate) const PROGRAM: AgentProgram = AgentProgram {
+    name: "cursor",
+    programs: &["cursor-agent", "agent"],
+    install: "see cursor.com/cli for how to install it",
+    login: Some("run `cursor-agent login`"),
+    probe: VersionProbe::Flag,
+    state: StatePaths {
+        variable: "CURSOR_CONFIG_DIR",
+        dirs: &[".cursor"],
+        files: &[],
+        sessions: None,
+    },
+    // Cursor reads them on its own.
+    instructions: &[],
+    keys: &["CURSOR_API_KEY"],
+    env: &[],
+    endpoint: None,
+};
+
+/// Cursor's agent as a model without tools.
+pub(crate) const COMPOSER: AgentProgram = AgentProgram {
+    name: "composer-cli",
+    programs: &["agent", "cursor-agent"],
+    ..PROGRAM
+};

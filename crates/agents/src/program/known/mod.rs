@@ -1,0 +1,46 @@
+//! The known agent programs. Each is described once; the profiles and presets refer to these records.
+
+pub(crate) mod claude;
+pub(crate) mod codex;
+pub(crate) mod copilot;
+pub(crate) mod cursor;
+pub(crate) mod gemini;
+pub(crate) mod goose;
+pub(crate) mod opencode;
+pub(crate) mod qwen;
+
+use super::agent_program::{AgentProgram, StatePaths, VersionProbe};
+
+/// The name of the model provider that represents a configured endpoint in an agent's settings.
+pub(crate) const PROVIDER_NAME: &str = "windlass";
+
+/// All known programs. Programs that share their state with one of these are left out.
+pub(super) const ALL: &[&AgentProgram] = &[
+    &claude::PROGRAM,
+    &codex::PROGRAM,
+    &copilot::PROGRAM,
+    &cursor::PROGRAM,
+    &gemini::PROGRAM,
+    &goose::PROGRAM,
+    &opencode::PROGRAM,
+    &qwen::PROGRAM,
+];
+
+/// A program that is known only by its command.
+pub(crate) const UNKNOWN: AgentProgram = AgentProgram {
+    name: "acp",
+    programs: &[],
+    install: "install it, or correct `command`",
+    login: None,
+    probe: VersionProbe::Protocol,
+    state: StatePaths {
+        variable: "HOME",
+        dirs: &[],
+        files: &[],
+        sessions: None,
+    },
+    instructions: &[],
+    keys: &[],
+    env: &[],
+    endpoint: None,
+};

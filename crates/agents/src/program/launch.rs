@@ -1,0 +1,170 @@
+//! Builds the sandboxed command of an agent: program, arguments, paths, API keys and files.
+
+use std::io::Read;
+use std::path::Path;
+use std::time::Duration;
+
+use windlass_core::limits::PROTOCOL_LINE_BYTES;
+use windlass_core::{Error, ErrorCode, ExposeSecret, Result, SecretString};
+use windlass_sandbox::{CommandSpec, ProcessLimits, Profile, Stdin};
+
+use super::agent_program::AgentProgram;
+use super::command_line::{CommandLine, Endpoint};
+use super::state_dirs::{StateDirs, managed_home};
+use crate::{AgentContext, ProgramSettings};
+
+/// Maximum lifetime of a process. The handle enforces the deadline of a turn; this limit is for processes
+/// without a turn.
+const MAX_LIFETIME: Duration = Duration::from_secs(24 * 3600);
+
+/// One command of an agent, before it is sandboxed.
+pub(crate) struct Launch<'a> {
+    pub(crate) program: &'static AgentProgram,
+    /// The program, as it is started.
+    pub(crate) path: &'a str,
+    pub(crate) context: &'a AgentContext,
+    pub(crate) settings: &'a ProgramSettings,
+    pub(crate) cwd: &'a Path,
+    pub(crate) command: CommandLine,
+    pub(crate) stdin: Stdin,
+    /// Files that the agent must be able to read, at any path.
+    pub(crate) files: Vec<&'a Path>,
+    /// Programs that the agent will start itself, such as MCP servers.
+    pub(crate) programs: Vec<&'a str>,
+    /// Files to write into the agent's home, if Windlass manages that home.
+    pub(crate) home_files: Vec<(&'static str, String)>,
+}
+
+impl Launch<'_> {
+    /// Returns the command with its sandbox profile, paths and keys, and its arguments, which contain no
+    /// secret.
+    pub(crate) fn spec(mut self) -> Result<(CommandSpec, Vec<String>)> {
+        let Self {
+            program,
+            context,
+            settings,
+            ..
+        } = self;
+        let keys = api_keys(program, settings, context)?;
+        if let Some(endpoint) = endpoint(settings, &keys) {
+            let configure = program.endpoint;
+            let configure = configure.ok_or_else(|| endpoint_unsupported(program.name))?;
+            configure(&endpoint, &mut self.command);
+        }
+        if let Some(home) = managed_home(program, settings, context) {
+            write_home_files(&home, &self.home_files)?;
+        }
+        let dirs = StateDirs::new(program, settings, context);
+        let profile = allow(dirs.sandbox_profile(program, context), settings, context);
+        let profile = self.files.iter().fold(profile, Profile::read);
+        let profile = self.programs.iter().fold(profile, Profile::program);
+        let mut args = self.command.args;
+        args.extend(settings.extra_args.iter().cloned());
+        let mut spec = CommandSpec::new(self.path, self.cwd, profile)
+            .args(&args)
+            .stdin(self.stdin)
+            .limits(ProcessLimits {
+                deadline: MAX_LIFETIME,
+                line_bytes: PROTOCOL_LINE_BYTES,
+                ..ProcessLimits::default()
+            });
+        if let Some(dir) = dirs.moved_to {
+            spec = spec.env(program.state.variable, dir);
+        }
+        for (name, value) in program.env {
+            spec = spec.env(name, value);
+        }
+        for (name, value) in self.command.env {
+            spec = spec.env(name, value);
+        }
+        for (name, key) in keys {
+            spec = spec.env(name, key.expose_secret());
+        }
+        for (name, value) in &settings.extra_env {
+            spec = spec.env(name, value);
+        }
+        Ok((spec, args))
+    }
+}
+
+/// Adds the paths that the agent's settings make readable and writable.
+pub(crate) fn allow(
+    profile: Profile,
+    settings: &ProgramSettings,
+    context: &AgentContext,
+) -> Profile {
+    let host = context.sandbox().host();
+    let readable = settings.readable.iter().map(|path| host.expand(path));
+    let writable = settings.writable.iter().map(|path| host.expand(path));
+    writable.fold(readable.fold(profile, Profile::read), Profile::state)
+}
+
+/// Returns the error for an agent that does not support another endpoint.
+pub(crate) fn endpoint_unsupported(name: &str) -> Error {
+    let problem = format!("{name} does not support another endpoint: remove this setting");
+    Error::config("endpoint", problem)
+}
+
+/// API keys by the variables that the agent reads.
+pub(crate) type ApiKeys = Vec<(&'static str, SecretString)>;
+
+/// Returns the API key under the variable that the agent reads: the configured key, or else those that the user
+/// has set.
+pub(crate) fn api_keys(
+    program: &AgentProgram,
+    settings: &ProgramSettings,
+    context: &AgentContext,
+) -> Result<ApiKeys> {
+    let names = program.keys;
+    let Some(variable) = &settings.api_key_env else {
+        let set = names
+            .iter()
+            .filter_map(|name| Some((*name, context.secret(name)?)));
+        return Ok(set.collect());
+    };
+    let key = context.secret(variable).ok_or_else(|| {
+        Error::config(
+            "api_key_env",
+            format!("the environment variable {variable} is not set: set it, or use another"),
+        )
+    })?;
+    Ok(names.first().map(|name| (*name, key)).into_iter().collect())
+}
+
+/// Returns the configured model endpoint, if there is one.
+pub(crate) fn endpoint<'a>(settings: &'a ProgramSettings, keys: &ApiKeys) -> Option<Endpoint<'a>> {
+    let url = settings.endpoint.as_deref()?;
+    let has_key = !keys.is_empty();
+    Some(Endpoint { url, has_key })
+}
+
+/// Writes the files that an agent needs in a home that Windlass manages.
+fn write_home_files(home: &Path, files: &[(&'static str, String)]) -> Result<()> {
+    for (name, text) in files {
+        let file = home.join(name);
+        let dir = file.parent().unwrap_or(home);
+        let written = std::fs::create_dir_all(dir).and_then(|()| {
+            if has_content(&file, text) {
+                Ok(())
+            } else {
+                std::fs::write(&file, text)
+            }
+        });
+        written.map_err(|error| {
+            let shown = file.display();
+            Error::agent(
+                ErrorCode::BackendError,
+                format!("cannot write {shown}: {error}"),
+            )
+        })?;
+    }
+    Ok(())
+}
+
+/// Returns `true` if the file has exactly this text.
+fn has_content(file: &Path, text: &str) -> bool {
+    let mut content = Vec::new();
+    let read = std::fs::File::open(file)
+        .and_then(|open| open.take(text.len() as u64 + 1).read_to_end(&mut content));
+    read.is_ok() && content == text.as_bytes()
+}

@@ -1,0 +1,33 @@
+//! What all agents that are programs share, whichever way they are reached: the records of the known programs,
+//! finding and launching a program, its sessions and its processes.
+//!
+//! ```text
+//! known (data) ─► find ─► launch ─► processes ─► sandbox
+//!                             ▲          ▲
+//!                      state_dirs      pool ◄── session
+//! ```
+//!
+//! [`cli`](crate::cli) and [`acp`](crate::acp) each add a protocol. They do not depend on each other, except that
+//! a profile selects a preset by `transport = "acp"`.
+
+mod agent_program;
+mod command_line;
+pub(crate) mod deadline;
+pub(crate) mod failure;
+pub(crate) mod find;
+pub(crate) mod instructions;
+pub(crate) mod known;
+pub(crate) mod launch;
+pub(crate) mod pool;
+pub(crate) mod processes;
+pub(crate) mod session;
+pub(crate) mod state_dirs;
+pub(crate) mod temp_files;
+mod version;
+pub(crate) mod version_cache;
+
+pub use agent_program::{AgentProgram, StatePaths, VersionProbe};
+pub use command_line::{CommandLine, Endpoint};
+pub use failure::ProcessEnd;
+pub use find::Installation;
+pub use version::Version;

@@ -1,0 +1,30 @@
+//! The agents of an attempt, which end with it.
+
+use futures::future::join_all;
+use parking_lot::Mutex;
+use windlass_core::{AgentHandle, Result};
+
+use super::AttemptContext;
+
+/// The agents that an attempt has used.
+#[derive(Debug, Default)]
+pub(super) struct AttemptAgents {
+    used: Mutex<Vec<AgentHandle>>,
+}
+
+impl AttemptAgents {
+    /// Ends the processes of all agents, and returns when they are gone.
+    pub(super) async fn close(&self) {
+        let used = std::mem::take(&mut *self.used.lock());
+        join_all(used.iter().map(AgentHandle::close)).await;
+    }
+}
+
+impl AttemptContext<'_> {
+    /// Returns the agent for the task, with processes that only this attempt uses.
+    pub(super) fn agent(&self) -> Result<AgentHandle> {
+        let agent = self.runner.agents.resolve_for_task(&self.task)?.scoped();
+        self.agents.used.lock().push(agent.clone());
+        Ok(agent)
+    }
+}
