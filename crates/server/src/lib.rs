@@ -13,13 +13,16 @@ mod diff;
 mod error;
 mod guard;
 mod host_ops;
+mod hosts;
 mod limits;
 mod listen;
+mod ring;
 mod server;
 mod state;
+mod token;
 mod ws;
 
-pub use guard::Token;
 pub use host_ops::{AgentCard, HostOps, HostOpsError};
 pub use limits::ServerLimits;
 pub use server::{RunningServer, Server, ServerError};
+pub use token::Token;

@@ -33,5 +33,7 @@ pub type RecordId = i64;
 
 /// The default number of attempts before a task fails.
 pub const MAX_ATTEMPTS: u32 = 3;
+/// The largest number of attempts that a task can have.
+pub const ATTEMPT_LIMIT: u32 = 100;
 /// The maximum number of correction rounds per attempt, in which the agent fixes failing tests.
 pub const MAX_CORRECTIONS: u32 = 3;
