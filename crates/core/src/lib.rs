@@ -41,6 +41,7 @@
 //! ```
 
 mod backend;
+mod backoff;
 mod clock;
 mod error;
 mod escape;
@@ -64,6 +65,7 @@ pub use backend::{
     AgentBackend, BackendEvent, Capabilities, EventStream, McpServer, Prompt, SessionOptions,
     ready_events,
 };
+pub use backoff::Backoff;
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use error::{Error, ErrorCode, Result, Retry};
 pub use escape::{escape_control, escape_json, escape_line};

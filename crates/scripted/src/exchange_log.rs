@@ -26,7 +26,6 @@ pub struct ServedExchange {
     pub model: String,
     /// The new text in the request, at most the last 2,000 characters: agents put their reminders before the
     /// prompt.
-    #[serde(alias = "news")]
     pub prompt: String,
     /// The offered tools.
     pub tools: Vec<String>,
@@ -107,7 +106,6 @@ pub struct ScriptReport {
     /// The unexpected requests, as far as they were stored.
     pub unexpected_requests: Vec<ServedExchange>,
     /// The turns that were not used, or not often enough.
-    #[serde(alias = "unmet")]
     pub unused_turns: Vec<UnusedTurn>,
 }
 

@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use rust_embed::{EmbeddedFile, RustEmbed};
 
 use crate::error::ApiError;
-use crate::guard::hex;
+use crate::token::hex;
 
 #[derive(RustEmbed)]
 #[folder = "assets/"]

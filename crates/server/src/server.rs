@@ -14,12 +14,14 @@ use windlass_gateway::AgentApi;
 use windlass_runner::AgentPoolManager;
 use windlass_tasks::{ProjectId, StoreError, TaskStore};
 
-use crate::guard::{self, AllowedHosts, Token};
 use crate::host_ops::HostOps;
+use crate::hosts::AllowedHosts;
 use crate::limits::ServerLimits;
 use crate::listen::{self, ShutdownSignals};
+use crate::ring::Ring;
 use crate::state::{AppState, AppStateInner};
-use crate::{api, assets, ws};
+use crate::token::Token;
+use crate::{api, assets, guard, ws};
 
 /// The maximum number of subscribers that read old events from the store concurrently.
 const MAX_STORE_READERS: usize = 4;
@@ -169,7 +171,7 @@ impl Server {
             hosts: AllowedHosts::new(addr, &self.hosts),
             cookie_name: format!("windlass-{}", addr.port()),
             started: self.clock.now(),
-            ring: ws::Ring::new(last, &limits),
+            ring: Ring::new(last, &limits),
             store_readers: Semaphore::new(MAX_STORE_READERS),
             highlighters: Semaphore::new(MAX_HIGHLIGHTERS),
             agents: Mutex::new(None),

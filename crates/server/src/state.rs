@@ -10,10 +10,11 @@ use windlass_core::{Clock, Timestamp};
 use windlass_runner::AgentPoolManager;
 use windlass_tasks::{ProjectId, TaskStore};
 
-use crate::guard::{AllowedHosts, Token};
 use crate::host_ops::{AgentCard, HostOps};
+use crate::hosts::AllowedHosts;
 use crate::limits::ServerLimits;
-use crate::ws::Ring;
+use crate::ring::Ring;
+use crate::token::Token;
 
 /// The server's state, shared by all connections.
 #[derive(Debug, Clone)]

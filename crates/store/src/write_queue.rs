@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use tokio::sync::mpsc;
+use windlass_core::Backoff;
 use windlass_tasks::StoreError;
 
 use crate::connection::DbConnection;
@@ -21,8 +22,8 @@ const MAX_BATCH: usize = 256;
 const QUEUE_CAPACITY: usize = 1_024;
 /// How long a transaction may take before its connection is discarded.
 const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(20);
-/// Initial and maximum delay before a transient error is retried.
-const RETRY_BACKOFF: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(250));
+/// The delays before a transient error is retried.
+const RETRY_BACKOFF: Backoff = Backoff::new(Duration::from_millis(10), Duration::from_millis(250));
 
 /// The sender side of a write queue.
 pub(crate) type WriteQueue = mpsc::Sender<Box<dyn WriteJob>>;
@@ -116,7 +117,7 @@ async fn run_single(
     job: Box<dyn WriteJob>,
 ) -> Vec<Box<dyn WriteJob>> {
     let mut batch = vec![job];
-    let (mut pause, max_pause) = RETRY_BACKOFF;
+    let mut retries = 0;
     loop {
         if !batch.iter().all(|job| job.has_waiter()) {
             return Vec::new();
@@ -130,8 +131,8 @@ async fn run_single(
             }
             Err(BatchError::Transaction(error, true)) => {
                 tracing::debug!(%error, "retrying the transaction");
-                tokio::time::sleep(pause).await;
-                pause = (pause * 2).min(max_pause);
+                tokio::time::sleep(RETRY_BACKOFF.delay(retries)).await;
+                retries += 1;
             }
         }
     }

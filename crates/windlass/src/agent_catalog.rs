@@ -2,17 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::Mutex;
-use serde::Deserialize;
-use windlass_agents::composite::{Composite, CompositeKind, CompositeProfile, FallbackCause, Node};
-use windlass_core::registry::parse_config;
+use windlass_agents::composite::{Composite, CompositeProfile, Node};
 use windlass_core::{AgentHandle, AgentRegistry, Error, Result, TurnLimits};
 use windlass_runner::AgentResolver;
 use windlass_tasks::{Task, WorkerKind};
 
-use crate::config::{self, AgentConfig, Config};
+use crate::config::{self, AgentConfig, CompositeSettings, Config};
 
 /// Maximum number of cached agents. A client can request any agent with any model, and so any number of names.
 const MAX_CACHED: usize = 256;
@@ -21,7 +18,7 @@ const MAX_CACHED: usize = 256;
 #[derive(Debug, Clone)]
 pub(crate) struct AgentCatalog {
     registry: Arc<AgentRegistry>,
-    config: Config,
+    config: Arc<Config>,
     /// The agent to use if none is named, instead of the configured default.
     default: Option<String>,
     /// Opened agents by the names under which they were requested. Caching keeps an agent's idle process for the next
@@ -29,17 +26,8 @@ pub(crate) struct AgentCatalog {
     open: Arc<Mutex<BTreeMap<String, AgentHandle>>>,
 }
 
-/// The configuration of a composite.
-#[derive(Deserialize)]
-struct CompositeTable {
-    kind: CompositeKind,
-    nodes: Vec<String>,
-    on: Option<Vec<FallbackCause>>,
-    cool_down_secs: Option<u64>,
-}
-
 impl AgentCatalog {
-    pub(crate) fn new(registry: Arc<AgentRegistry>, config: Config) -> Self {
+    pub(crate) fn new(registry: Arc<AgentRegistry>, config: Arc<Config>) -> Self {
         Self {
             registry,
             config,
@@ -54,14 +42,22 @@ impl AgentCatalog {
         self
     }
 
+    /// Returns the name of the agent to use if none is named.
+    fn default(&self) -> Option<&str> {
+        let configured = self.config.default_agent.as_deref();
+        self.default.as_deref().or(configured)
+    }
+
+    /// Returns `true` if an agent is named as the default, also if it does not exist.
+    pub(crate) fn has_default(&self) -> bool {
+        self.default().is_some()
+    }
+
     /// Returns the configuration of the named agent, or of the default agent.
     pub(crate) fn find(&self, name: Option<&str>) -> Result<AgentConfig> {
         let known = self.registry.available();
-        let default = self.default.as_deref().or(self.config.default_agent());
-        let Some(name) = name.or(default) else {
-            let configured = self.config.agents().into_iter();
-            let configured = configured.chain(self.config.composites());
-            let configured = configured.map(|agent| agent.name);
+        let Some(name) = name.or(self.default()) else {
+            let configured = self.config.all_agents().map(|agent| agent.name);
             let mut names: Vec<String> = known.iter().map(|name| (*name).to_owned()).collect();
             names.extend(configured);
             names.sort();
@@ -88,11 +84,17 @@ impl AgentCatalog {
 
     /// Like [`open`](Self::open), for a node inside these composites, outermost first.
     fn open_nested(&self, agent: &AgentConfig, inside: &[&str]) -> Result<AgentHandle> {
-        if let Some(name) = agent.composite_name() {
+        if let Some(composite) = &agent.composite {
+            let inside: Vec<&str> = inside
+                .iter()
+                .copied()
+                .chain([agent.name.as_str()])
+                .collect();
             let handle = self
-                .open_composite(agent, inside)
+                .open_composite(composite, &inside)
                 .map_err(|error| match error {
                     Error::Config { key, problem } if !key.contains('.') => {
+                        let name = agent.profile();
                         Error::config(format!("composites.{name}.{key}"), problem)
                     }
                     other => other,
@@ -103,7 +105,7 @@ impl AgentCatalog {
                 ..defaults
             }));
         }
-        let created = self.registry.create(&agent.backend, &agent.table);
+        let created = self.registry.create(&agent.backend, &agent.table());
         let handle = created.map_err(|error| match error {
             Error::Config { key, problem } => {
                 Error::config(format!("agents.{}.{key}", agent.name), problem)
@@ -112,35 +114,29 @@ impl AgentCatalog {
         })?;
         let defaults = handle.limits();
         Ok(handle.with_limits(TurnLimits {
-            deadline: agent
-                .timeout()
-                .or(self.config.turn_deadline())
-                .unwrap_or(defaults.deadline),
-            stall: self.config.stall().or(defaults.stall),
+            deadline: agent.timeout().unwrap_or(self.config.limits.turn_secs),
+            stall: self.config.limits.stall_secs.or(defaults.stall),
             ..defaults
         }))
     }
 
-    /// Creates a composite. Each of its nodes is cached under its own name.
-    fn open_composite(&self, agent: &AgentConfig, inside: &[&str]) -> Result<AgentHandle> {
-        let table: CompositeTable = parse_config(&agent.table).map_err(|error| match error {
-            // A missing key is named only in the message.
-            Error::Config { key, problem } if key == "." => {
-                if problem.contains("`kind`") {
-                    Error::config("kind", "is not set: set how the nodes work together")
-                } else {
-                    Error::config("nodes", "is not set: list the agents that it consists of")
-                }
-            }
-            other => other,
-        })?;
-        let inside: Vec<&str> = inside
-            .iter()
-            .copied()
-            .chain([agent.name.as_str()])
-            .collect();
-        let mut nodes = Vec::with_capacity(table.nodes.len());
-        for name in &table.nodes {
+    /// Creates a composite inside these composites, of which it is the last. Each of its nodes is cached under its own
+    /// name.
+    fn open_composite(
+        &self,
+        composite: &CompositeSettings,
+        inside: &[&str],
+    ) -> Result<AgentHandle> {
+        let Some(kind) = composite.kind else {
+            let problem = "is not set: set how the nodes work together";
+            return Err(Error::config("kind", problem));
+        };
+        let Some(names) = &composite.nodes else {
+            let problem = "is not set: list the agents that it consists of";
+            return Err(Error::config("nodes", problem));
+        };
+        let mut nodes = Vec::with_capacity(names.len());
+        for name in names {
             let found = self.find(Some(name));
             let found = found.map_err(|error| Error::config("nodes", error.to_string()))?;
             if inside.contains(&found.name.as_str()) {
@@ -152,14 +148,12 @@ impl AgentCatalog {
                 let problem = format!("it contains itself: {}", path.join(" → "));
                 return Err(Error::config("nodes", problem));
             }
-            nodes.push(Node::new(name, self.get_or_open(name, &found, &inside)?));
+            nodes.push(Node::new(name, self.get_or_open(name, &found, inside)?));
         }
-        let defaults = CompositeProfile::new(table.kind);
+        let defaults = CompositeProfile::new(kind);
         let profile = CompositeProfile {
-            on: table.on.unwrap_or(defaults.on),
-            cool_down: table
-                .cool_down_secs
-                .map_or(defaults.cool_down, Duration::from_secs),
+            on: composite.on.clone().unwrap_or(defaults.on),
+            cool_down: composite.cool_down_secs.unwrap_or(defaults.cool_down),
             ..defaults
         };
         Ok(Composite::new(profile, nodes)?.handle())
@@ -168,11 +162,11 @@ impl AgentCatalog {
     /// Returns the cached agent of this name, or creates and caches it.
     fn get_or_open(&self, name: &str, agent: &AgentConfig, inside: &[&str]) -> Result<AgentHandle> {
         let name = self.cache_key(name, agent);
-        if let Some(handle) = self.cache().get(name) {
+        if let Some(handle) = self.open.lock().get(name) {
             return Ok(handle.clone());
         }
         let handle = self.open_nested(agent, inside)?;
-        if self.cache().len() < MAX_CACHED {
+        if self.open.lock().len() < MAX_CACHED {
             self.insert(name, handle.clone());
         }
         Ok(handle)
@@ -192,29 +186,23 @@ impl AgentCatalog {
 
     /// Caches this agent under a name, which then overrides the configuration.
     pub(crate) fn insert(&self, name: &str, handle: AgentHandle) {
-        self.cache().insert(name.to_owned(), handle);
-    }
-
-    fn cache(&self) -> parking_lot::MutexGuard<'_, BTreeMap<String, AgentHandle>> {
-        self.open.lock()
+        self.open.lock().insert(name.to_owned(), handle);
     }
 }
 
 impl AgentResolver for AgentCatalog {
     fn resolve(&self, name: Option<&str>, _kind: WorkerKind) -> Result<AgentHandle> {
-        if let Some(handle) = name.and_then(|name| self.cache().get(name).cloned()) {
+        if let Some(handle) = name.and_then(|name| self.open.lock().get(name).cloned()) {
             return Ok(handle);
         }
         let agent = self.find(name)?;
-        let default = self.default.as_deref().or(self.config.default_agent());
-        let name = name.or(default).unwrap_or(&agent.name);
+        let name = name.or(self.default()).unwrap_or(&agent.name);
         self.get_or_open(name, &agent, &[])
     }
 
     fn name_for(&self, task: &Task, agent: &AgentHandle) -> String {
-        let default = self.default.as_deref().or(self.config.default_agent());
-        let name = task.agent.as_deref().or(default).unwrap_or(agent.name());
-        name.to_owned()
+        let name = task.agent.as_deref().or(self.default());
+        name.unwrap_or(agent.name()).to_owned()
     }
 }
 
@@ -224,6 +212,8 @@ fn invalid_input(error: config::Error) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use windlass_agents::composite::FallbackCause;
+
     use super::*;
 
     #[test]

@@ -1,5 +1,7 @@
 //! The models that the gateway serves: every agent, every alias of `model_list` and every composite.
 
+use std::sync::Arc;
+
 use windlass_agents::model::completion_model;
 use windlass_core::{Error, registry};
 use windlass_gateway::{ModelCatalog, ModelInfo, ModelInfoKind, ModelLookupError, ServedModel};
@@ -16,11 +18,11 @@ pub(crate) const NOT_SERVED: [&str; 3] = ["acp", "direct", "replay"];
 #[derive(Debug, Clone)]
 pub(crate) struct ConfiguredModels {
     agents: AgentCatalog,
-    config: Config,
+    config: Arc<Config>,
 }
 
 impl ConfiguredModels {
-    pub(crate) fn new(agents: AgentCatalog, config: Config) -> Self {
+    pub(crate) fn new(agents: AgentCatalog, config: Arc<Config>) -> Self {
         Self { agents, config }
     }
 
@@ -36,12 +38,16 @@ impl ConfiguredModels {
 impl ModelCatalog for ConfiguredModels {
     fn list(&self) -> Vec<ModelInfo> {
         let card = |id: String, kind| ModelInfo { id, kind };
-        let agents = self.config.agents().into_iter();
+        let (composites, agents): (Vec<_>, Vec<_>) = self
+            .config
+            .all_agents()
+            .partition(|agent| agent.composite.is_some());
+        let agents = agents.into_iter();
         let agents = agents.map(|agent| card(agent.name, ModelInfoKind::Agent));
-        let composites = self.config.composites().into_iter();
+        let composites = composites.into_iter();
         let composites = composites.map(|agent| card(agent.name, ModelInfoKind::Composite));
-        let aliases = self.config.aliases().into_iter();
-        let aliases = aliases.map(|alias| card(alias.name, ModelInfoKind::Alias));
+        let aliases = self.config.model_list.keys();
+        let aliases = aliases.map(|name| card(name.clone(), ModelInfoKind::Alias));
         let cards: Vec<ModelInfo> = agents.chain(aliases).chain(composites).collect();
         if !cards.is_empty() {
             return cards;
@@ -67,14 +73,14 @@ impl ModelCatalog for ConfiguredModels {
             name: name.to_owned(),
             problem: error.to_string(),
         })?;
-        let alias = self.config.alias(name);
+        let alias = self.config.model_list.get(name);
         Ok(ServedModel {
-            name: agent.name.clone(),
+            name: agent.name,
             native: completion_model(&handle),
             agent: handle,
             // A model in the name is already set in the agent; the session repeats it.
-            model: agent.model().map(str::to_owned),
-            folder: alias.as_ref().and_then(|alias| alias.folder.clone()),
+            model: agent.model,
+            folder: alias.and_then(|alias| alias.folder.clone()),
             may_write: alias.is_some_and(|alias| alias.may_write),
         })
     }

@@ -11,7 +11,7 @@ use windlass_sandbox::{Host, Mechanism, Sandbox};
 use windlass_testkit::{MockAgent, ReplayAgent};
 use windlass_tools::LocalTools;
 
-use crate::config::{Config, Inputs};
+use crate::config::{Config, Inputs, SandboxMechanism};
 
 /// Returns a registry with every backend that is not a program. Add your own with
 /// [`register`](AgentRegistry::register) and pass the registry to [`cli::main`](crate::cli::main), which adds the
@@ -26,30 +26,32 @@ pub fn default_registry() -> AgentRegistry {
 /// Returns what agent programs need on this machine: a sandbox, keys, and a state directory.
 ///
 /// The error is the reason why no program can be started.
-pub(crate) async fn agent_context(inputs: &Inputs) -> Result<AgentContext, String> {
-    // The command that needs the configuration reports why it cannot be read; here it only provides no keys.
-    let config = Config::load(inputs).ok();
-    let sandbox = detect_sandbox(config.as_ref()).await?;
+pub(crate) async fn agent_context(
+    config: &Arc<Config>,
+    inputs: &Inputs,
+) -> Result<AgentContext, String> {
+    let sandbox = sandbox(config).await?;
+    let config = Arc::clone(config);
     let state = inputs
         .state_dir()
         .ok_or("no state directory: set HOME or XDG_STATE_HOME")?;
-    let secrets = move |name: &str| config.as_ref()?.secret(name);
+    let secrets = move |name: &str| config.secret(name);
     Ok(AgentContext::new(sandbox, state.join("agents")).with_secrets(secrets))
 }
 
 /// Returns only the sandbox, for a program that is not an agent.
-pub(crate) async fn sandbox(inputs: &Inputs) -> Result<Sandbox, String> {
-    detect_sandbox(Config::load(inputs).ok().as_ref()).await
-}
-
-async fn detect_sandbox(config: Option<&Config>) -> Result<Sandbox, String> {
-    let readable = config.map(Config::sandbox_readable).unwrap_or_default();
+pub(crate) async fn sandbox(config: &Config) -> Result<Sandbox, String> {
+    let readable = config.sandbox.readable.iter().flatten();
     let host = Host::current().with_readable(readable);
-    let sandbox = match config.and_then(Config::sandbox_mechanism) {
-        Some("bubblewrap") => Sandbox::with_mechanism(host, Mechanism::Bubblewrap).await,
-        Some("landlock") => Sandbox::with_mechanism(host, Mechanism::Landlock).await,
-        Some("none") => Sandbox::with_mechanism(host, Mechanism::None).await,
-        _ => Sandbox::detect(host).await,
+    let mechanism = match config.sandbox.mechanism {
+        SandboxMechanism::Auto => None,
+        SandboxMechanism::Bubblewrap => Some(Mechanism::Bubblewrap),
+        SandboxMechanism::Landlock => Some(Mechanism::Landlock),
+        SandboxMechanism::None => Some(Mechanism::None),
+    };
+    let sandbox = match mechanism {
+        Some(mechanism) => Sandbox::with_mechanism(host, mechanism).await,
+        None => Sandbox::detect(host).await,
     };
     sandbox.map_err(|error| error.to_string())
 }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use serde_json::{Value, json};
 use windlass_agents::AgentContext;
 use windlass_agents::http::BaseUrl;
 use windlass_agents::model::{ExecSummary, ModelAgent, ModelKind, ModelSettings, NoTools};
@@ -12,7 +11,7 @@ use windlass_core::{AgentHandle, Error, PermissionPolicy, SecretString, SessionO
 use windlass_runner::{Plan, PlanError, PlanOptions};
 use windlass_tools::LocalTools;
 
-use crate::config::{Config, Inputs, Result};
+use crate::config::{AgentSettings, Config, Inputs, Result};
 use crate::registry;
 
 /// The variable that holds the planner's key, unless the configuration names another.
@@ -53,16 +52,13 @@ pub async fn get_plan(
     task: &str,
     settings: Option<Settings>,
 ) -> std::result::Result<Plan, PlanError> {
-    let settings = or_load(settings)?;
+    let process = Process::new(settings)?;
+    let settings = &process.settings;
     settings.check_key(KEY).map_err(Error::InvalidInput)?;
-    let (inputs, context) = process_context(&settings).await?;
-    let mut table = settings.planner();
-    if settings.api_key.is_some() {
-        table["api_key_env"] = KEY.into();
-    }
-    let planner = model(&table, context, Arc::new(NoTools))?;
+    let context = process.context().await?;
+    let planner = model(settings.planner(KEY), context, Arc::new(NoTools))?;
     let options = PlanOptions {
-        session: SessionOptions::in_dir(inputs.cwd),
+        session: SessionOptions::in_dir(process.inputs.cwd),
         is_instructed: true,
         ..PlanOptions::default()
     };
@@ -78,13 +74,13 @@ pub async fn execute(
     coder_prompt: &str,
     settings: Option<Settings>,
 ) -> windlass_core::Result<ExecSummary> {
-    let settings = or_load(settings)?;
-    let (inputs, context) = process_context(&settings).await?;
+    let process = Process::new(settings)?;
+    let context = process.context().await?;
     let tools = Arc::new(LocalTools::new(context.sandbox().clone()));
-    let coder = model(&settings.coder(), context, tools)?;
+    let coder = model(process.settings.coder(), context, tools)?;
     let options = SessionOptions {
         permissions: PermissionPolicy::Allow,
-        ..SessionOptions::in_dir(inputs.cwd)
+        ..SessionOptions::in_dir(process.inputs.cwd)
     };
     windlass_agents::model::execute(&coder, coder_prompt, options).await
 }
@@ -92,47 +88,43 @@ pub async fn execute(
 impl Settings {
     /// Reads the settings from a configuration.
     pub fn from_config(config: &Config) -> Self {
-        let text = |key: &str| config.value(key).and_then(|value| value.as_str());
-        let number = |key: &str| config.value(key).and_then(serde_json::Value::as_u64);
-        let owned = |key: &str| text(key).unwrap_or_default().to_owned();
+        let run = config.run.clone();
         Self {
-            turbo_host: owned("run.turbo_host"),
-            local_host: owned("run.local_host"),
-            planner_model: owned("run.planner_model"),
-            coder_model: owned("run.coder_model"),
-            api_key: text("run.api_key_env").and_then(|name| config.secret(name)),
-            max_steps: number("run.max_steps")
-                .and_then(|steps| steps.try_into().ok())
-                .unwrap_or(25),
-            request_timeout: Duration::from_secs(number("run.request_timeout_secs").unwrap_or(120)),
-            dry_run: config
-                .value("run.dry_run")
-                .and_then(serde_json::Value::as_bool)
-                .unwrap_or_default(),
+            turbo_host: run.turbo_host,
+            local_host: run.local_host,
+            planner_model: run.planner_model,
+            coder_model: run.coder_model,
+            api_key: config.secret(&run.api_key_env),
+            max_steps: run.max_steps,
+            request_timeout: run.request_timeout_secs,
+            dry_run: run.dry_run,
         }
     }
 
-    /// Returns the planner as an agent's table: a model without streaming and without tools. The table does not
-    /// contain the key.
-    pub(crate) fn planner(&self) -> Value {
-        json!({
-            "endpoint": self.turbo_host,
-            "model": self.planner_model,
-            "request_timeout_secs": self.request_timeout.as_secs(),
-            "instructions": Plan::instructions(),
-            "stream": false,
-            "tools": false,
-        })
+    /// Returns the planner as an agent: a model without streaming and without tools. If it has a key, this variable
+    /// holds it.
+    pub(crate) fn planner(&self, key_variable: &str) -> AgentSettings {
+        AgentSettings {
+            endpoint: Some(self.turbo_host.clone()),
+            model: Some(self.planner_model.clone()),
+            request_timeout_secs: Some(self.request_timeout),
+            instructions: Some(Plan::instructions().to_owned()),
+            stream: Some(false),
+            tools: Some(false),
+            api_key_env: self.api_key.as_ref().map(|_| key_variable.to_owned()),
+            ..AgentSettings::default()
+        }
     }
 
-    /// Returns the coder as an agent's table: a model with tools.
-    pub(crate) fn coder(&self) -> Value {
-        json!({
-            "endpoint": self.local_host,
-            "model": self.coder_model,
-            "request_timeout_secs": self.request_timeout.as_secs(),
-            "max_steps": self.max_steps,
-        })
+    /// Returns the coder as an agent: a model with tools.
+    pub(crate) fn coder(&self) -> AgentSettings {
+        AgentSettings {
+            endpoint: Some(self.local_host.clone()),
+            model: Some(self.coder_model.clone()),
+            request_timeout_secs: Some(self.request_timeout),
+            max_steps: Some(self.max_steps),
+            ..AgentSettings::default()
+        }
     }
 
     /// Returns an error if the planner's server needs the key of this variable and it is not set. Only a server on
@@ -149,30 +141,45 @@ impl Settings {
     }
 }
 
-fn or_load(settings: Option<Settings>) -> windlass_core::Result<Settings> {
-    let loaded = settings.map_or_else(load_settings, Ok);
-    loaded.map_err(|error| Error::InvalidInput(error.to_string()))
+/// The inputs of this process and its configuration, which is read once.
+struct Process {
+    inputs: Inputs,
+    config: Arc<Config>,
+    settings: Settings,
 }
 
-/// Returns the inputs and the agent context of this process, with no key except that of the settings.
-async fn process_context(settings: &Settings) -> windlass_core::Result<(Inputs, AgentContext)> {
-    let inputs = Inputs::from_process()
-        .map_err(|error| Error::InvalidInput(format!("no working directory: {error}")))?;
-    let key = settings.api_key.clone();
-    let machine = registry::agent_context(&inputs).await;
-    let context = machine.map_err(|problem| Error::Unavailable {
-        backend: ModelKind::Ollama.name().to_owned(),
-        problem,
-    })?;
-    Ok((inputs, context.with_secrets(move |_| key.clone())))
+impl Process {
+    /// Reads the configuration, and from it the settings unless the caller has its own.
+    fn new(settings: Option<Settings>) -> windlass_core::Result<Self> {
+        let inputs = Inputs::from_process()
+            .map_err(|error| Error::InvalidInput(format!("no working directory: {error}")))?;
+        let config =
+            Config::load(&inputs).map_err(|error| Error::InvalidInput(error.to_string()))?;
+        Ok(Self {
+            inputs,
+            settings: settings.unwrap_or_else(|| Settings::from_config(&config)),
+            config: Arc::new(config),
+        })
+    }
+
+    /// Returns the agent context, with no key except that of the settings.
+    async fn context(&self) -> windlass_core::Result<AgentContext> {
+        let key = self.settings.api_key.clone();
+        let machine = registry::agent_context(&self.config, &self.inputs).await;
+        let context = machine.map_err(|problem| Error::Unavailable {
+            backend: ModelKind::Ollama.name().to_owned(),
+            problem,
+        })?;
+        Ok(context.with_secrets(move |_| key.clone()))
+    }
 }
 
 fn model(
-    table: &Value,
+    settings: AgentSettings,
     context: AgentContext,
     tools: Arc<dyn Toolbox>,
 ) -> windlass_core::Result<AgentHandle> {
-    let settings = ModelSettings::from_value(table)?;
+    let settings = ModelSettings::from_value(&settings.to_table())?;
     Ok(ModelAgent::new(ModelKind::Ollama, settings, context, tools)?.handle())
 }
 

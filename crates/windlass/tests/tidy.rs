@@ -15,6 +15,9 @@ mod circles;
 #[path = "tidy/tokens.rs"]
 mod tokens;
 
+/// The crates whose modules must not depend on each other in a circle.
+const ACYCLIC: [&str; 2] = ["server", "windlass"];
+
 /// Allowed prefixes of the reason of an `#[ignore]`; `scripts/test` prints the reason.
 const REASONS: [&str; 2] = ["full: ", "needs "];
 
@@ -376,6 +379,31 @@ fn tests_cannot_pass_without_a_check() {
         "a test that cannot run must be `#[ignore = \"reason\"]`:\n{}",
         found.join("\n")
     );
+}
+
+#[test]
+fn sibling_modules_do_not_form_circles() {
+    let sources = sources();
+    for name in ACYCLIC {
+        let dir = format!("crates/{name}/src/");
+        let files = sources
+            .iter()
+            .filter_map(|(path, text)| Some((path.strip_prefix(&dir)?, text.as_str())));
+        let circles = modules::Modules::parse(files).circles();
+        assert!(circles.is_empty(), "{name}: circles: {circles:?}");
+    }
+}
+
+#[test]
+fn no_match_on_bool_and_no_alias_of_own_types() {
+    let mut found = Vec::new();
+    for (name, source) in rust(" ") {
+        let matches = tokens::bool_arms(&source).into_iter();
+        found.extend(matches.map(|line| format!("{name}:{line}: match on a bool: use `if`")));
+        let aliases = tokens::type_aliases(&source).into_iter();
+        found.extend(aliases.map(|(line, alias)| format!("{name}:{line}: {alias}: use the name")));
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
 #[test]

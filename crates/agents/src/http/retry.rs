@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
+use windlass_core::Backoff;
 use windlass_wire::ModelError;
 
-/// The first delay; each further delay is twice as long.
-const INITIAL_BACKOFF: Duration = Duration::from_millis(500);
-/// The longest delay that is computed here.
-const MAX_BACKOFF: Duration = Duration::from_secs(20);
+/// The delays if the provider does not send one.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(500), Duration::from_secs(20));
 /// The longest `Retry-After` that is waited for; a longer one is returned to the caller.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(60);
 
@@ -30,10 +29,7 @@ pub(super) fn backoff(
             .min(Duration::from_secs(1));
         return (retry_after <= MAX_RETRY_AFTER).then_some(retry_after + extra);
     }
-    let delay = INITIAL_BACKOFF
-        .saturating_mul(1 << attempts.min(16))
-        .min(MAX_BACKOFF);
-    Some(delay.mul_f64(0.5 + 0.5 * jitter))
+    Some(BACKOFF.delay_with_jitter(attempts, jitter))
 }
 
 #[cfg(test)]
@@ -59,7 +55,7 @@ mod tests {
         let ms = |ms| Some(Duration::from_millis(ms));
         assert_eq!(waits, [ms(500), ms(1000), ms(2000), None]);
         assert_eq!(backoff(&busy, 0, 3, 0.0), ms(250));
-        assert!(backoff(&busy, 40, 99, 1.0) <= Some(MAX_BACKOFF));
+        assert!(backoff(&busy, 40, 99, 1.0) <= Some(Duration::from_secs(20)));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
+use globset::{GlobBuilder, GlobMatcher};
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -80,46 +81,44 @@ impl PermissionRule {
 
 /// Returns `true` if the path matches the pattern, or is inside a directory that does.
 fn path_matches(pattern: &str, path: &Path) -> bool {
-    let parts = |text: &str| -> Vec<String> {
+    // A path outside the directory is absolute, and then the pattern must be absolute too.
+    if pattern.starts_with('/') != path.is_absolute() {
+        return false;
+    }
+    let names = |text: &str| -> Vec<String> {
         let is_name = |part: &&str| !part.is_empty() && *part != ".";
         text.split('/').filter(is_name).map(str::to_owned).collect()
     };
-    let path = path.to_string_lossy();
-    // A path outside the directory is absolute, and then the pattern must be absolute too.
-    pattern.starts_with('/') == path.starts_with('/')
-        && pattern_matches(&parts(pattern), &parts(&path))
-}
-
-fn pattern_matches(pattern: &[String], path: &[String]) -> bool {
-    match (pattern.split_first(), path.split_first()) {
-        (None, _) => true,
-        (Some((first, rest)), _) if first == "**" => {
-            (0..=path.len()).any(|skipped| pattern_matches(rest, &path[skipped..]))
-        }
-        (Some((first, rest)), Some((name, below))) => {
-            glob_matches(first, name) && pattern_matches(rest, below)
-        }
-        (Some(_), None) => false,
+    let mut pattern = names(pattern);
+    // What is inside a matching directory matches anyway.
+    while pattern.last().is_some_and(|part| part == "**") {
+        pattern.pop();
     }
-}
-
-/// Returns `true` if the name matches the pattern. `*` matches any text.
-fn glob_matches(pattern: &str, name: &str) -> bool {
-    let Some((head, tail)) = pattern.split_once('*') else {
-        return pattern == name;
-    };
-    let Some(mut rest) = name.strip_prefix(head) else {
+    if pattern.is_empty() {
+        return true;
+    }
+    let Some(glob) = glob(&pattern.join("/")) else {
         return false;
     };
-    let mut parts: Vec<&str> = tail.split('*').collect();
-    let last = parts.pop().unwrap_or_default();
-    for part in parts {
-        match rest.split_once(part) {
-            Some((_, after)) => rest = after,
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
+    let path = names(&path.to_string_lossy()).join("/");
+    let mut dirs = Path::new(&path).ancestors();
+    dirs.any(|dir| !dir.as_os_str().is_empty() && glob.is_match(dir))
+}
+
+/// Compiles a pattern in which only `*` and `**` are special.
+fn glob(pattern: &str) -> Option<GlobMatcher> {
+    let escaped: String = pattern
+        .chars()
+        .flat_map(|c| match c {
+            '?' | '[' | ']' | '{' | '}' | '\\' => vec!['\\', c],
+            c => vec![c],
+        })
+        .collect();
+    let glob = GlobBuilder::new(&escaped)
+        .literal_separator(true)
+        .backslash_escape(true)
+        .build();
+    Some(glob.ok()?.compile_matcher())
 }
 
 /// A policy with exceptions. In the configuration it is a string, or a table with `default` and `rules`.
@@ -237,6 +236,39 @@ mod tests {
         check("/etc", "etc/passwd", false);
         check(".", "anything", true);
         check(".", "/outside", false);
+        check("", "anything", true);
+        check("/", "/outside/deep", true);
+        check("**", "anything/deep", true);
+        check("**", ".", true);
+        check("*", ".", false);
+        check("src/**", "src", true);
+        check("src/**", "src/deep/a.rs", true);
+        check("src/**", "srcs", false);
+        check("src/**/*.rs", "src/a.rs", true);
+        check("src/**/*.rs", "src/deep/er/a.rs", true);
+        check("src/**/*.rs", "src/a.rs/inside", true);
+        check("src/**/test/**/a", "src/test/a", true);
+        check("**/.git", "deep/.git/config", true);
+        check("**/.git", ".git", true);
+        check("*", ".hidden/x", true);
+        check("a*c", "abc/deep", true);
+        check("a*c", "a/c", false);
+        check("a**c", "abbc", true);
+        check("a**c", "a/c", false);
+        check("./src//x/", "src/x", true);
+        // Nothing else is special.
+        check("a?c", "abc", false);
+        check("a?c", "a?c", true);
+        check("[ab]", "a", false);
+        check("[ab]", "[ab]", true);
+        check("[", "[", true);
+        check("{a,b}", "a", false);
+        check("{a,b}", "{a,b}", true);
+        check("{a", "{a", true);
+        check("a\\*", "a\\b", true);
+        check("a\\", "a", false);
+        check("ä*", "äö", true);
+        check("SRC", "src", false);
     }
 
     #[test]

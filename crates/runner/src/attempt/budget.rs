@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use windlass_core::{Clock, Usage};
 
 use super::{AttemptError, AttemptResult};
@@ -34,13 +34,13 @@ impl BudgetTracker {
     /// Adds the usage of a turn.
     pub(super) fn add(&self, usage: Option<&Usage>) {
         if let Some(usage) = usage {
-            self.lock().usage += usage;
+            self.state.lock().usage += usage;
         }
     }
 
     /// Returns the total usage.
     pub(super) fn usage(&self) -> Usage {
-        self.lock().usage.clone()
+        self.state.lock().usage.clone()
     }
 
     /// Counts another turn, or returns an error if a budget is exhausted.
@@ -48,7 +48,7 @@ impl BudgetTracker {
         if self.time_left(clock).is_some_and(|left| left.is_zero()) {
             return Err(self.timeout_error());
         }
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let budget = &self.budget;
         let tokens = state.usage.input_tokens + state.usage.output_tokens;
         let cost = state.usage.cost_usd.unwrap_or_default();
@@ -75,10 +75,6 @@ impl BudgetTracker {
     pub(super) fn timeout_error(&self) -> AttemptError {
         let wall = self.budget.wall.unwrap_or_default();
         exhausted(&format!("{0} of {0} s", wall.as_secs_f64()))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BudgetState> {
-        self.state.lock()
     }
 }
 

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use windlass_core::Clock;
+use windlass_core::{Backoff, Clock};
 use windlass_tasks::{StoreError, StoreFuture, StoreResult};
 
 /// Maximum number of attempts per operation.
 const MAX_ATTEMPTS: u32 = 6;
-/// The first delay. Each further delay is twice as long, with some jitter.
-const INITIAL_BACKOFF: Duration = Duration::from_millis(100);
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(100), Duration::from_millis(3200));
 
 /// Repeats an operation until it succeeds or fails with an error that is not transient, for a few seconds in
 /// total.
@@ -42,7 +41,6 @@ pub(crate) fn is_transient(error: &StoreError) -> bool {
 /// Returns the delay before a retry. The digits of the clock add jitter, so that workers that failed together
 /// do not retry together.
 pub(crate) fn backoff(clock: &dyn Clock, retries: u32) -> Duration {
-    let base = INITIAL_BACKOFF * (1 << retries.min(5));
     let spread = clock.elapsed().subsec_nanos().wrapping_mul(2_654_435_761) % 512;
-    base * (768 + spread) / 1024
+    BACKOFF.delay_with_jitter(retries, f64::from(spread) / 512.0)
 }

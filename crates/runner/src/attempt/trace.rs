@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use windlass_core::{Clock, ErrorCode, Timestamp, TraceError, TraceNode, Usage};
 
 /// The spans so far. They outlive the work, so that the trace of a stopped attempt shows how far it got.
@@ -48,7 +48,7 @@ impl AttemptTrace {
 
     /// Starts a span.
     pub(crate) fn span(&self, name: &str) -> TraceSpan {
-        let mut root = self.lock();
+        let mut root = self.root.lock();
         root.children.push(TraceNode {
             name: name.to_owned(),
             start: self.clock.now(),
@@ -64,19 +64,15 @@ impl AttemptTrace {
 
     /// Records the agent of the attempt.
     pub(crate) fn set_agent(&self, agent: &str) {
-        self.lock().agent = Some(agent.to_owned());
+        self.root.lock().agent = Some(agent.to_owned());
     }
 
     /// Returns the complete tree.
     pub(super) fn close(&self, error: Option<TraceError>) -> TraceNode {
-        let mut root = self.lock().clone();
+        let mut root = self.root.lock().clone();
         root.duration_ms = millis(self.clock.elapsed().saturating_sub(self.started));
         root.error = error;
         root
-    }
-
-    fn lock(&self) -> MutexGuard<'_, TraceNode> {
-        self.root.lock()
     }
 }
 
@@ -100,7 +96,7 @@ impl TraceSpan {
 
     fn close(&self, note: impl FnOnce(&mut TraceNode)) {
         let elapsed = self.trace.clock.elapsed();
-        let mut root = self.trace.lock();
+        let mut root = self.trace.root.lock();
         if let Some(node) = root.children.get_mut(self.at) {
             node.duration_ms = millis(elapsed.saturating_sub(self.started));
             note(node);

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, wait};
+use windlass_core::Backoff;
 
 use crate::init_protocol::KillScope;
 
-/// Initial delay before the next pass. It doubles up to the maximum, because many trees may be
-/// ending concurrently on a busy machine.
-const INITIAL_DELAY: Duration = Duration::from_millis(1);
-const MAX_DELAY: Duration = Duration::from_millis(32);
+/// Delays before the next pass. They grow, because many trees may be ending concurrently on a busy
+/// machine.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(1), Duration::from_millis(32));
 /// Maximum number of passes: about five seconds in total.
 const MAX_PASSES: u32 = 160;
 
@@ -41,16 +41,14 @@ pub(super) fn live_processes(scope: KillScope) -> Vec<Pid> {
 /// process, so each pass leaves fewer. Reading `/proc` is not atomic and may miss a process whose
 /// parent dies at that time, so the loop ends only when this process has no child left.
 pub(super) fn kill_all(scope: KillScope) {
-    let mut delay = INITIAL_DELAY;
-    for _ in 0..MAX_PASSES {
+    for pass in 0..MAX_PASSES {
         if !has_children() {
             return;
         }
         for pid in live_processes(scope) {
             let _ = kill_process(pid, Signal::KILL);
         }
-        std::thread::sleep(delay);
-        delay = (delay * 2).min(MAX_DELAY);
+        std::thread::sleep(BACKOFF.delay(pass));
     }
 }
 

@@ -8,8 +8,9 @@ use windlass_core::{ExposeSecret, SecretString};
 
 use super::extract::JsonBody;
 use crate::error::ApiError;
-use crate::guard::{cookie, unauthorized};
+use crate::guard::unauthorized;
 use crate::state::AppState;
+use crate::token::cookie;
 
 /// The cookie's lifetime in seconds: 30 days.
 const COOKIE_MAX_AGE: u64 = 30 * 24 * 60 * 60;

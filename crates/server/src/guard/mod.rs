@@ -3,9 +3,7 @@
 //! It checks the host, then the origin, then the token, then the size. Loopback is no exception: any page in
 //! any browser on this machine can reach it.
 
-mod hosts;
 mod response;
-mod token;
 
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
@@ -13,10 +11,7 @@ use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-pub(crate) use hosts::AllowedHosts;
 pub(crate) use response::finalize_response;
-pub use token::Token;
-pub(crate) use token::{cookie, hex};
 
 use crate::error::{ApiError, is_below};
 use crate::state::AppState;

@@ -2,37 +2,7 @@
 
 use axum::extract::ws::{Message, Utf8Bytes};
 use serde::{Deserialize, Serialize};
-use windlass_tasks::{EventFilter, ProjectId, TaskId};
-
-/// The subscription in the query of the WebSocket's URL.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Subscription {
-    /// Only events of this project.
-    pub(crate) project: Option<ProjectId>,
-    /// Only events of this task.
-    pub(crate) task: Option<TaskId>,
-    /// All events after this sequence number; without it, only new ones.
-    pub(crate) after: Option<u64>,
-}
-
-impl Subscription {
-    /// Returns `true` if an event belongs to the subscription.
-    pub(crate) fn matches(&self, project: ProjectId, task: Option<TaskId>) -> bool {
-        self.project.is_none_or(|wanted| wanted == project)
-            && self.task.is_none_or(|wanted| Some(wanted) == task)
-    }
-
-    /// Converts to a filter for the store.
-    pub(crate) fn filter(&self, after: u64, limit: u32) -> EventFilter {
-        EventFilter {
-            project_id: self.project,
-            task_id: self.task,
-            after,
-            limit,
-        }
-    }
-}
+use windlass_tasks::{ProjectId, TaskId};
 
 /// A message from a subscriber.
 #[derive(Debug, Deserialize)]

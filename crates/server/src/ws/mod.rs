@@ -2,7 +2,6 @@
 
 mod message;
 mod pump;
-mod ring;
 mod subscriber;
 
 use axum::Extension;
@@ -13,12 +12,11 @@ use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 
-use message::Subscription;
 pub(crate) use pump::pump;
-pub(crate) use ring::Ring;
 
 use crate::error::ApiError;
 use crate::listen::ConnectionSlot;
+use crate::ring::Subscription;
 use crate::state::AppState;
 
 /// The read buffer of a socket. It is small, because subscribers send little and there may be many.

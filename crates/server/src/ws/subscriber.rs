@@ -10,8 +10,8 @@ use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use windlass_tasks::StoreError;
 
-use super::message::{ClientMessage, ServerNotice, Subscription};
-use super::ring::{EncodedEvent, RingRead, RingStatus};
+use super::message::{ClientMessage, ServerNotice};
+use crate::ring::{EncodedEvent, RingRead, RingStatus, Subscription};
 use crate::state::AppState;
 
 /// The maximum number of events that are sent before the client's messages are read again.

@@ -94,6 +94,10 @@ pub(super) async fn invalid_task_is_rejected(on: StoreUnderTest) -> CaseResult {
             ..valid()
         },
         NewTask {
+            max_attempts: u32::MAX,
+            ..valid()
+        },
+        NewTask {
             title: String::new(),
             ..valid()
         },

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use windlass_core::{Clock, SystemClock};
-use windlass_tasks::{Broadcast, LeaseStatus, NewTask, TaskFilter, TaskId, TaskStatus, TaskStore};
+use windlass_tasks::{
+    ATTEMPT_LIMIT, Broadcast, LeaseStatus, NewTask, TaskFilter, TaskId, TaskStatus, TaskStore,
+};
 
 use super::{
     CaseFailure, CaseResult, LEASE, StoreUnderTest, add, any, check, completed, failed, finish,
@@ -68,7 +70,7 @@ async fn run_writer(
         round += 1;
         let new = NewTask {
             priority: u8::try_from(round % 5).unwrap_or(0),
-            max_attempts: 1_000_000,
+            max_attempts: ATTEMPT_LIMIT,
             ..NewTask::new(project, format!("{writer}/{round}"))
         };
         log.added.push(add(&store, new).await?.id);

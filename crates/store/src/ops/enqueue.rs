@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use parking_lot::Mutex;
 use windlass_tasks::{
-    Dependency, Enqueued, IssueId, NewTask, ProjectId, StoreError, StoreResult, Task, TaskId,
-    TaskStatus,
+    ATTEMPT_LIMIT, Dependency, Enqueued, IssueId, NewTask, ProjectId, StoreError, StoreResult,
+    Task, TaskId, TaskStatus,
 };
 
 use super::{dependents, projects};
@@ -77,9 +77,10 @@ fn check_one(task: &NewTask, batch: usize) -> StoreResult<()> {
             task.workflow_step
         ));
     }
-    if task.max_attempts == 0 {
+    if !(1..=ATTEMPT_LIMIT).contains(&task.max_attempts) {
         return rejected(format!(
-            "the attempt limit of {title:?} is 0; it must be at least 1"
+            "the attempt limit of {title:?} is {}; it must be 1 to {ATTEMPT_LIMIT}",
+            task.max_attempts
         ));
     }
     if task.dependencies.len() > MAX_DEPENDENCIES {
@@ -356,7 +357,13 @@ mod tests {
         assert!(with(|task| task.priority = 5).contains("priority"));
         assert!(with(|task| task.workflow_step = 0).contains("workflow step"));
         assert!(with(|task| task.workflow_step = 16).contains("workflow step"));
-        assert!(with(|task| task.max_attempts = 0).contains("attempt"));
+        for message in [
+            with(|task| task.max_attempts = 0),
+            with(|task| task.max_attempts = 101),
+            with(|task| task.max_attempts = u32::MAX),
+        ] {
+            assert!(message.contains("it must be 1 to 100"), "{message}");
+        }
         assert!(with(|task| task.title = "  ".to_owned()).contains("title"));
         assert!(with(|task| task.dependencies = vec![Dependency::Sibling(1)]).contains("batch"));
         assert!(with(|task| task.description = "x".repeat(2 << 20)).contains("description"));

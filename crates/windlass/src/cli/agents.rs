@@ -3,6 +3,7 @@
 use clap::Args;
 use futures::future::join_all;
 use serde::Serialize;
+use windlass_agents::composite::CompositeKind;
 use windlass_agents::model::{self, ModelKind};
 use windlass_agents::program::Installation;
 use windlass_agents::{AgentContext, acp, cli};
@@ -49,8 +50,7 @@ pub(super) enum Health {
 
 impl Agents {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let config = app.config()?;
-        let rows = rows(app, &config).await?;
+        let rows = rows(app).await?;
         if self.json {
             app.console.pretty_json(&rows)?;
             return Ok(Exit::Done);
@@ -108,11 +108,12 @@ impl AgentRow {
 }
 
 /// Probes the configured agents, the composites, and the backends that work without configuration.
-pub(super) async fn rows(app: &App<'_>, config: &Config) -> Result<Vec<AgentRow>, CliError> {
-    let configured = config.agents().into_iter().chain(config.composites());
-    let mut agents: Vec<(AgentConfig, bool)> = configured.map(|agent| (agent, true)).collect();
+pub(super) async fn rows(app: &App<'_>) -> Result<Vec<AgentRow>, CliError> {
+    let config = app.config()?;
+    let mut agents: Vec<(AgentConfig, bool)> =
+        config.all_agents().map(|agent| (agent, true)).collect();
     for backend in app.registry.available() {
-        if config.agent(backend).is_none() && !NOT_SERVED.contains(&backend) {
+        if !config.agents.contains_key(backend) && !NOT_SERVED.contains(&backend) {
             agents.push((config.resolve_agent(backend, &[backend])?, false));
         }
     }
@@ -128,24 +129,27 @@ pub(super) async fn rows(app: &App<'_>, config: &Config) -> Result<Vec<AgentRow>
 }
 
 /// Returns the kind of a composite.
-fn kind(composite: &AgentConfig) -> Option<&'static str> {
-    let kind = composite.table.get("kind")?.as_str()?;
-    let kinds = ["single", "fallback", "plan_execute"];
-    kinds.into_iter().find(|known| *known == kind)
+fn kind(agent: &AgentConfig) -> Option<&'static str> {
+    match agent.composite.as_ref()?.kind? {
+        CompositeKind::Single => Some("single"),
+        CompositeKind::Fallback => Some("fallback"),
+        CompositeKind::PlanExecute => Some("plan_execute"),
+        _ => None,
+    }
 }
 
 async fn row(app: &App<'_>, config: &Config, agent: &AgentConfig, configured: bool) -> AgentRow {
     let mut row = AgentRow {
         name: agent.name.clone(),
         backend: agent.backend.clone(),
-        default: config.default_agent() == Some(&agent.name),
+        default: config.default_agent.as_ref() == Some(&agent.name),
         configured,
         version: None,
         transport: kind(agent),
         capabilities: Vec::new(),
         health: Health::Ok,
     };
-    let capabilities = match app.open_agent(config, agent) {
+    let capabilities = match app.open_agent(agent) {
         Ok(handle) => handle.capabilities(),
         Err(error) => {
             row.health = Health::Problem(error.to_string());
@@ -199,26 +203,23 @@ async fn probe(
 ) -> Result<Option<ProbeResult>, Error> {
     let mut kinds = ModelKind::ALL.into_iter();
     if let Some(kind) = kinds.find(|kind| kind.name() == agent.backend) {
-        model::probe(kind, context, &agent.table).await?;
+        model::probe(kind, context, &agent.table()).await?;
         return Ok(Some(ProbeResult {
             version: None,
             transport: "http",
             capabilities,
         }));
     }
-    let is_acp = agent
-        .table
-        .get("transport")
-        .is_some_and(|transport| transport == "acp");
+    let is_acp = agent.settings.transport.as_deref() == Some("acp");
     let mut profiles = cli::PROFILES.iter();
     if let Some(profile) = profiles.find(|profile| profile.name() == agent.backend && !is_acp) {
-        let found = cli::probe(profile, context, &agent.table).await?;
+        let found = cli::probe(profile, context, &agent.table()).await?;
         return Ok(Some(found.into()));
     }
     let preset = acp::preset(&agent.backend);
     if preset.is_none() && agent.backend != "acp" {
         return Ok(None);
     }
-    let found = acp::probe(preset, context, &agent.table).await?;
+    let found = acp::probe(preset, context, &agent.table()).await?;
     Ok(Some(found.into()))
 }

@@ -1,7 +1,7 @@
 //! The context that every command receives.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use windlass_agents::AgentContext;
 use windlass_core::{AgentHandle, AgentRegistry};
@@ -9,16 +9,20 @@ use windlass_core::{AgentHandle, AgentRegistry};
 use super::console::Console;
 use super::exit::CliError;
 use crate::agent_catalog::AgentCatalog;
-use crate::config::{AgentConfig, Config, Inputs};
+use crate::config::{self, AgentConfig, Config, Inputs};
 use crate::registry;
 
-/// The registry, the configuration inputs and the console.
+/// The registry, the configuration and the console.
 pub(super) struct App<'a> {
     pub(super) registry: Arc<AgentRegistry>,
     /// What agent programs need, or the reason why none can be started.
     pub(super) machine: Result<AgentContext, String>,
     pub(super) inputs: Inputs,
+    /// The configuration, or the reason why it cannot be read.
+    pub(super) config: config::Result<Arc<Config>>,
     pub(super) console: &'a Console,
+    /// Done once the notices of the configuration are printed.
+    pub(super) notices: Arc<Once>,
 }
 
 impl<'a> App<'a> {
@@ -36,50 +40,50 @@ impl<'a> App<'a> {
         Ok(Self {
             registry: Arc::new(registry),
             machine: Err("this command starts no program".to_owned()),
+            config: Config::load(&inputs).map(Arc::new),
             inputs,
             console,
+            notices: Arc::new(Once::new()),
         })
     }
 
     /// Detects the sandbox and adds the agents of this machine. Only for commands that need agents: it takes a few
     /// milliseconds.
     pub(super) async fn with_local_agents(mut self) -> Self {
-        self.machine = registry::agent_context(&self.inputs).await;
+        self.machine = match &self.config {
+            Ok(config) => registry::agent_context(config, &self.inputs).await,
+            Err(error) => Err(error.to_string()),
+        };
         // Before the command runs this is the only reference.
         let registry = Arc::into_inner(self.registry).unwrap_or_default();
         self.registry = Arc::new(registry::with_local_agents(registry, &self.machine));
         self
     }
 
-    /// Loads the configuration and prints its notices.
-    pub(super) fn config(&self) -> Result<Config, CliError> {
-        let config = Config::load(&self.inputs)?;
-        for notice in config.notices() {
-            self.console.notice(&notice.to_string());
-        }
+    /// Returns the configuration. The first call prints its notices.
+    pub(super) fn config(&self) -> Result<&Arc<Config>, CliError> {
+        let config = self.config.as_ref().map_err(Clone::clone)?;
+        self.notices.call_once(|| {
+            for notice in config.notices() {
+                self.console.notice(&notice.to_string());
+            }
+        });
         Ok(config)
     }
 
-    /// Returns the catalog of agents for this configuration.
-    pub(super) fn catalog(&self, config: &Config) -> AgentCatalog {
-        AgentCatalog::new(Arc::clone(&self.registry), config.clone())
+    /// Returns the catalog of agents.
+    pub(super) fn catalog(&self) -> Result<AgentCatalog, CliError> {
+        let config = Arc::clone(self.config()?);
+        Ok(AgentCatalog::new(Arc::clone(&self.registry), config))
     }
 
     /// Returns the configuration of the named agent, or of the default agent.
-    pub(super) fn find_agent(
-        &self,
-        config: &Config,
-        name: Option<&str>,
-    ) -> Result<AgentConfig, CliError> {
-        Ok(self.catalog(config).find(name)?)
+    pub(super) fn find_agent(&self, name: Option<&str>) -> Result<AgentConfig, CliError> {
+        Ok(self.catalog()?.find(name)?)
     }
 
     /// Creates the agent with the limits that the configuration sets.
-    pub(super) fn open_agent(
-        &self,
-        config: &Config,
-        agent: &AgentConfig,
-    ) -> Result<AgentHandle, CliError> {
-        Ok(self.catalog(config).open(agent)?)
+    pub(super) fn open_agent(&self, agent: &AgentConfig) -> Result<AgentHandle, CliError> {
+        Ok(self.catalog()?.open(agent)?)
     }
 }

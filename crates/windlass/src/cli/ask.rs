@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use windlass_core::{
     AgentHandle, Error, EventReceiver, PermissionPolicy, Prompt, SessionId, SessionOptions,
     SystemClock,
@@ -17,7 +17,7 @@ use super::follow::{StructuredRounds, follow_turn};
 use super::interrupt::Interrupts;
 use super::prompt_text;
 use super::schema::SchemaArgs;
-use super::turn_printer::TurnPrinter;
+use super::turn_printer::{OutputMode, TurnPrinter};
 use crate::config::AgentConfig;
 
 #[derive(Debug, Args)]
@@ -43,22 +43,10 @@ pub(super) struct Ask {
     prompt: String,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(super) enum OutputMode {
-    /// Stream the answer to stdout and tool calls to stderr
-    #[default]
-    Text,
-    /// Print one JSON object when the turn ends
-    Json,
-    /// Print every event as one line of JSON
-    Events,
-}
-
 impl Ask {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let config = app.config()?;
-        let agent = app.find_agent(&config, self.agent.as_deref())?;
-        let handle = app.open_agent(&config, &agent)?;
+        let agent = app.find_agent(self.agent.as_deref())?;
+        let handle = app.open_agent(&agent)?;
         self.run_on(app, &handle, &agent).await
     }
 
@@ -83,7 +71,7 @@ impl Ask {
         if options.approver.0.is_some() {
             options.permissions = PermissionPolicy::Ask;
         }
-        options.model = agent.model().map(str::to_owned);
+        options.model.clone_from(&agent.model);
         if let Some(call) = &call {
             options = call.session_options(options);
         }

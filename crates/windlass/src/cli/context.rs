@@ -40,7 +40,7 @@ impl Context {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let root = canonical_dir(&self.cwd)?;
         let task = read_task_text(self.task)?;
-        let codebase = codebase(app).await;
+        let codebase = codebase(app).await?;
         let related = codebase.related(&root, &task).await?;
         if self.json {
             app.console.value(&related)?;
@@ -54,7 +54,7 @@ impl Context {
 impl Index {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let root = canonical_dir(&self.cwd)?;
-        let index = codebase(app).await.open(&root).await?;
+        let index = codebase(app).await?.open(&root).await?;
         let (refresh, symbols) = (index.last_refresh(), index.symbol_count());
         if self.json {
             app.console.value(&json!({
@@ -82,15 +82,15 @@ impl Index {
 }
 
 /// Creates the index with its cache directory, and with git's history if a sandbox is available to run git.
-async fn codebase(app: &App<'_>) -> CodebaseContext {
+async fn codebase(app: &App<'_>) -> Result<CodebaseContext, CliError> {
     let codebase = match app.inputs.cache_dir() {
         Some(dir) => CodebaseContext::new(dir.join("index")),
         None => CodebaseContext::without_cache(),
     };
-    match registry::sandbox(&app.inputs).await {
+    Ok(match registry::sandbox(app.config()?).await {
         Ok(sandbox) => codebase.with_history(GitHistory::new(sandbox)),
         Err(_) => codebase,
-    }
+    })
 }
 
 /// Returns the canonical path of a directory, which is also its key in the cache.

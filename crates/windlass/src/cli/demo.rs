@@ -63,7 +63,7 @@ impl Demo {
             ..TestSettings::default()
         };
         let task_runtime = TaskRuntime::in_dir(app, setup.clones_dir(), tests).await?;
-        let settings = runner_settings(&app.config()?);
+        let settings = runner_settings(app.config()?);
 
         title(&format!(
             "Demo repository with a failing test. Task: {TASK}"

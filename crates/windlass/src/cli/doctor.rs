@@ -11,7 +11,6 @@ use super::agents::{self, Health};
 use super::app::App;
 use super::console::{BAD, GOOD, WARNING};
 use super::exit::{CliError, Exit};
-use crate::config::Config;
 
 #[derive(Debug, Args)]
 pub(super) struct Doctor {
@@ -114,7 +113,7 @@ async fn isolation(app: &App<'_>) -> Vec<Check> {
 
 /// Checks that the configuration can be read and that each agent can be created.
 async fn configuration(app: &App<'_>) -> Vec<Check> {
-    let config = match Config::load(&app.inputs) {
+    let config = match &app.config {
         Ok(config) => config,
         Err(error) => {
             return vec![check(
@@ -132,7 +131,7 @@ async fn configuration(app: &App<'_>) -> Vec<Check> {
             notice.to_string(),
         ));
     }
-    let rows = agents::rows(app, &config).await.unwrap_or_default();
+    let rows = agents::rows(app).await.unwrap_or_default();
     for row in rows {
         let name = format!("agent {}", row.name);
         checks.push(match row.health {

@@ -24,8 +24,7 @@ pub(super) struct Init {
 impl Init {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let path = app.inputs.cwd.join(FILE);
-        let config = app.config()?;
-        let rows = agents::rows(app, &config).await?;
+        let rows = agents::rows(app).await?;
         let healthy = rows.iter().filter(|row| row.health == Health::Ok);
         let text = text(&healthy.map(|row| row.backend.as_str()).collect::<Vec<_>>());
         self.write(&path, &text)

@@ -55,6 +55,9 @@ pub use exit::Exit;
 const AFTER_HELP: &str = "Exit codes: 0 done, 1 the agent or task failed, 2 usage or configuration, \
     3 blocked, 4 agent not available, 124 timeout, 130 interrupted";
 
+/// Number of threads of a command that serves no clients and runs no queue.
+const SHORT_COMMAND_THREADS: usize = 2;
+
 /// How long background work may still run before the program exits.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(200);
 
@@ -143,6 +146,11 @@ enum Command {
 }
 
 impl Command {
+    /// Returns `true` if the command serves clients or runs tasks until it is stopped.
+    fn is_service(&self) -> bool {
+        matches!(self, Self::Serve(_) | Self::Worker(_))
+    }
+
     /// Returns `true` if the command needs the agents of this machine.
     fn needs_agents(&self) -> bool {
         if let Self::Task(tasks) = self {
@@ -172,11 +180,12 @@ pub fn main(registry: AgentRegistry) -> ExitCode {
     };
     let console = Console::new(cli.global.no_color);
     logging::start(cli.global.verbose, cli.global.no_color);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build();
-    let outcome = match runtime {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    // By default there is a thread for each core.
+    if !cli.command.is_service() {
+        runtime.worker_threads(SHORT_COMMAND_THREADS);
+    }
+    let outcome = match runtime.enable_all().build() {
         Ok(runtime) => {
             let outcome = runtime.block_on(run(cli, registry, &console));
             // A thread that reads from a terminal ends only with the next line, so do not wait for it.

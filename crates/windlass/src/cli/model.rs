@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde::Serialize;
+use serde_json::Value;
 use windlass_scripted::{RunningModel, Script, ScriptedModel};
 use windlass_testkit::{local_substitutions, read_cassette};
 
@@ -55,7 +57,7 @@ impl Model {
         }
         let report = running.stop().await;
         if self.json {
-            console.pretty_json(&report)?;
+            console.pretty_json(&with_old_names(&report))?;
         } else {
             console.line(&windlass_core::escape_control(&report.to_string()))?;
         }
@@ -76,6 +78,17 @@ impl Model {
     }
 }
 
+/// Returns the report as JSON, with the old names `news` and `unmet`, which are kept for one release.
+fn with_old_names(report: &impl Serialize) -> Value {
+    let mut report = serde_json::to_value(report).unwrap_or_default();
+    let requests = report["unexpected_requests"].as_array_mut();
+    for request in requests.into_iter().flatten() {
+        request["news"] = request["prompt"].clone();
+    }
+    report["unmet"] = report["unused_turns"].clone();
+    report
+}
+
 /// Writes the recorded exchanges.
 fn write_cassette(running: &RunningModel, file: &Path) -> Result<(), CliError> {
     let Some(cassette) = running.cassette(&local_substitutions()) else {
@@ -84,4 +97,20 @@ fn write_cassette(running: &RunningModel, file: &Path) -> Result<(), CliError> {
     let failed = |problem: String| CliError::failed(format!("{}: {problem}", file.display()));
     let text = cassette.map_err(|error| failed(error.to_string()))?;
     std::fs::write(file, text).map_err(|error| failed(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    #[test]
+    fn report_has_old_names() {
+        let report = json!({
+            "unexpected_requests": [{ "prompt": "hello" }],
+            "unused_turns": [2],
+        });
+        let printed = super::with_old_names(&report);
+        assert_eq!(printed["unexpected_requests"][0]["news"], "hello");
+        assert_eq!(printed["unmet"], json!([2]));
+    }
 }

@@ -14,7 +14,7 @@ use crate::config::Config;
 
 /// The task store, with the configuration and the current project.
 pub(super) struct TaskQueue {
-    pub(super) config: Config,
+    pub(super) config: Arc<Config>,
     pub(super) store: Arc<dyn TaskStore>,
     pub(super) project: Project,
 }
@@ -23,11 +23,7 @@ impl TaskQueue {
     /// Opens the configured store, and adds the project if the store does not have it yet. If it does, nothing is
     /// written, so that a read-only store can be read.
     pub(super) async fn open(app: &App<'_>) -> Result<Self, CliError> {
-        Self::with_config(app, app.config()?).await
-    }
-
-    /// Like [`open`](Self::open), with a configuration whose notices have already been printed.
-    pub(super) async fn with_config(app: &App<'_>, config: Config) -> Result<Self, CliError> {
+        let config = Arc::clone(app.config()?);
         let root = repository(&app.inputs.cwd)?;
         let store = store(&config).await?;
         let known = store.projects().await?;
@@ -45,14 +41,14 @@ impl TaskQueue {
 
 /// Opens the configured store.
 pub(super) async fn store(config: &Config) -> Result<Arc<dyn TaskStore>, CliError> {
-    let url = config.store_url().unwrap_or_default();
+    let url = &config.store.url;
     let url = match url.strip_prefix("sqlite:") {
         Some(path) => {
             let path = config.root().join(path);
             create_private_dir(&path)?;
             format!("sqlite:{}", path.display())
         }
-        None => url.to_owned(),
+        None => url.clone(),
     };
     Ok(windlass_store::open(&url).await?)
 }

@@ -28,9 +28,8 @@ pub(super) struct Record {
 impl Record {
     /// Records the turn, also if it fails.
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
-        let config = app.config()?;
-        let agent = app.find_agent(&config, self.ask.agent())?;
-        let recorder = RecordingAgent::from_handle(app.open_agent(&config, &agent)?);
+        let agent = app.find_agent(self.ask.agent())?;
+        let recorder = RecordingAgent::from_handle(app.open_agent(&agent)?);
         let recording = recorder.recording();
         let handle = AgentHandle::wrap(recorder);
         // Create the file first, so that an error is reported before a long turn and not after it.

@@ -9,10 +9,10 @@ use windlass_core::{AgentHandle, SessionId, SessionOptions, registry};
 use windlass_testkit::ReplayConfig;
 
 use super::app::App;
-use super::ask::{self, OutputMode};
+use super::ask;
 use super::exit::{CliError, Exit};
 use super::interrupt::Interrupts;
-use super::turn_printer::TurnPrinter;
+use super::turn_printer::{OutputMode, TurnPrinter};
 
 #[derive(Debug, Args)]
 pub(super) struct Replay {

@@ -52,14 +52,14 @@ pub(super) struct Run {
 impl Run {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let config = app.config()?;
-        let mut settings = Settings::from_config(&config);
+        let mut settings = Settings::from_config(config);
         settings.max_steps = self.max_steps.unwrap_or(settings.max_steps);
         let task = prompt_text::read(self.task.clone(), std::io::stdin())?;
-        let roles = Roles::resolve(app, &config, &settings, &self)?;
+        let roles = Roles::resolve(app, config, &settings, &self)?;
         app.console.progress(QUIET, &roles.to_string());
         // Open the queue before planning, so that no plan is made that could not be executed.
         let queue = if self.apply && !settings.dry_run {
-            Some(TaskQueue::with_config(app, config).await?)
+            Some(TaskQueue::open(app).await?)
         } else {
             None
         };
@@ -107,7 +107,7 @@ impl Run {
         mut interrupts: Interrupts,
     ) -> Result<Exit, CliError> {
         let config = &queue.config;
-        let task_runtime = TaskRuntime::for_store(app, config, test_settings(config)).await?;
+        let task_runtime = TaskRuntime::for_store(app, test_settings(config)).await?;
         let coder = roles.coder.open(&roles.agents)?;
         roles.agents.insert(&roles.coder.name, coder);
         let approver = approver::terminal_approver(app.console, self.task == "-");

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use futures::future::BoxFuture;
+use serde::Serialize;
 use serde_json::Value;
 use windlass_agents::AgentContext;
 use windlass_agents::cli::{self, CliProfile};
@@ -18,6 +19,7 @@ use windlass_testkit::scenario::{
 
 use super::app::App;
 use super::exit::{CliError, Exit};
+use crate::config::AgentConfig;
 
 #[derive(Debug, Args)]
 pub(super) struct Scenarios {
@@ -77,10 +79,9 @@ impl Run {
         if let Some(dir) = &self.cassettes {
             return Ok(Box::new(CassetteDir::in_dir(dir)));
         }
-        let config = app.config()?;
-        let agent = app.find_agent(&config, self.agent.as_deref())?;
+        let agent = app.find_agent(self.agent.as_deref())?;
         // A mock without configured expectations plays each scenario's script.
-        if agent.backend == "mock" && agent.table.get("expectations").is_none() {
+        if agent.backend == "mock" && agent.settings.expectations.is_none() {
             return Ok(Box::new(ScriptedSubject));
         }
         let profile = cli::PROFILES
@@ -90,9 +91,9 @@ impl Run {
             (Some(profile), Ok(context)) if !self.own_model => Box::new(ScriptedModelSubject {
                 profile,
                 context: context.clone(),
-                table: agent.table,
+                agent,
             }),
-            _ => Box::new(app.open_agent(&config, &agent)?),
+            _ => Box::new(app.open_agent(&agent)?),
         })
     }
 
@@ -102,7 +103,7 @@ impl Run {
                 .map_err(|error| CliError::failed(format!("{}: {error}", path.display())))?;
         }
         if self.json {
-            app.console.pretty_json(report)?;
+            app.console.pretty_json(&with_old_names(report))?;
         } else {
             app.console.line(&report.to_string())?;
         }
@@ -114,11 +115,23 @@ impl Run {
     }
 }
 
+/// Returns the report as JSON. A skipped scenario also has the old name `left_out`, which is kept for one release.
+fn with_old_names(report: &impl Serialize) -> Value {
+    let mut report = serde_json::to_value(report).unwrap_or_default();
+    let results = report["results"].as_array_mut();
+    for result in results.into_iter().flatten() {
+        if result["outcome"] == "skipped" {
+            result["left_out"] = result["problem"].clone();
+        }
+    }
+    report
+}
+
 /// A real agent whose model is scripted by each scenario.
 struct ScriptedModelSubject {
     profile: &'static CliProfile,
     context: AgentContext,
-    table: Value,
+    agent: AgentConfig,
 }
 
 /// Placeholder name for the key variable: the scripted model needs no key.
@@ -145,14 +158,14 @@ impl ScenarioSubject for ScriptedModelSubject {
             let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
             let model = ScriptedModel::start(script, loopback).await;
             let model = model.map_err(|error| Error::InvalidInput(error.to_string()))?;
-            let mut table = self.table.clone();
-            table["endpoint"] = format!("{}/v1", model.url()).into();
-            table["api_key_env"] = NO_KEY.into();
+            let mut agent = self.agent.clone();
+            agent.settings.endpoint = Some(format!("{}/v1", model.url()));
+            agent.settings.api_key_env = Some(NO_KEY.to_owned());
             let agent_context = self
                 .context
                 .clone()
                 .with_secrets(|_| Some("scripted".into()));
-            let handle = cli::factory(self.profile, agent_context)(&table)?;
+            let handle = cli::factory(self.profile, agent_context)(&agent.table())?;
             Ok(PreparedAgent {
                 handle,
                 end: None,
@@ -166,7 +179,20 @@ impl ScenarioSubject for ScriptedModelSubject {
 mod tests {
     use clap::Parser;
 
+    use serde_json::json;
+
     use crate::cli::Cli;
+
+    #[test]
+    fn skipped_scenario_has_its_old_name() {
+        let report = json!({ "results": [
+            { "outcome": "passed" },
+            { "outcome": "skipped", "problem": "not for codex" },
+        ] });
+        let printed = super::with_old_names(&report);
+        assert_eq!(printed["results"][0], json!({ "outcome": "passed" }));
+        assert_eq!(printed["results"][1]["left_out"], "not for codex");
+    }
 
     #[test]
     fn tapes_is_an_alias_of_cassettes() {

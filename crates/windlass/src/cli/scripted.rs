@@ -18,8 +18,9 @@ pub(super) fn agent(
     let context = machine
         .clone()
         .map(|context| context.with_secrets(|_| Some("scripted".into())));
-    let mut table = agent.table.clone();
-    table["endpoint"] = format!("{url}/v1").into();
-    table["api_key_env"] = NO_KEY.into();
-    registry::with_local_agents(AgentRegistry::new(), &context).create(&agent.backend, &table)
+    let mut agent = agent.clone();
+    agent.settings.endpoint = Some(format!("{url}/v1"));
+    agent.settings.api_key_env = Some(NO_KEY.to_owned());
+    registry::with_local_agents(AgentRegistry::new(), &context)
+        .create(&agent.backend, &agent.table())
 }

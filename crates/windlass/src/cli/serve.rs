@@ -56,9 +56,8 @@ impl Serve {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         repository(&app.inputs.cwd).map_err(|_| no_repository(&app.inputs.cwd))?;
         let queue = TaskQueue::open(app).await?;
-        let task_runtime =
-            TaskRuntime::for_store(app, &queue.config, test_settings(&queue.config)).await?;
-        let agents = self.worker_args.catalog(app, &queue);
+        let task_runtime = TaskRuntime::for_store(app, test_settings(&queue.config)).await?;
+        let agents = self.worker_args.catalog(app)?;
         let worker = self.worker(app, &queue, &task_runtime, agents.clone());
         let key = token::load_or_create(&app.inputs, self.new_token)?;
         // Dropped at the end, which removes the working directories of the requests.
@@ -66,7 +65,7 @@ impl Serve {
         let mut limits = ServerLimits::default();
         limits.connections = fd_limit::raise_limit(limits.connections);
         let host_ops = LocalHostOps::new(app, &queue, &task_runtime);
-        let url = queue.config.store_url().unwrap_or_default();
+        let url = &queue.config.store.url;
         let mut server = Server::new(
             Arc::clone(&queue.store),
             Arc::new(host_ops),

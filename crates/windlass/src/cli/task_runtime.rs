@@ -13,7 +13,7 @@ use windlass_workspace::{Clones, TestRunner, TestSettings};
 
 use super::app::App;
 use super::exit::CliError;
-use crate::config::Config;
+use crate::config::{Config, TestCommand};
 use crate::git_history::GitHistory;
 use crate::registry;
 
@@ -26,13 +26,9 @@ pub(super) struct TaskRuntime {
 
 impl TaskRuntime {
     /// Creates a runtime whose clones are in the directory of this store.
-    pub(super) async fn for_store(
-        app: &App<'_>,
-        config: &Config,
-        tests: TestSettings,
-    ) -> Result<Self, CliError> {
-        let url = config.store_url().unwrap_or_default();
-        let clones = clones_dir(app, &config.root().join(url))?;
+    pub(super) async fn for_store(app: &App<'_>, tests: TestSettings) -> Result<Self, CliError> {
+        let config = app.config()?;
+        let clones = clones_dir(app, &config.root().join(&config.store.url))?;
         Self::in_dir(app, clones, tests).await
     }
 
@@ -42,7 +38,7 @@ impl TaskRuntime {
         clones: PathBuf,
         tests: TestSettings,
     ) -> Result<Self, CliError> {
-        let sandbox = registry::sandbox(&app.inputs).await;
+        let sandbox = registry::sandbox(app.config()?).await;
         let sandbox = sandbox.map_err(CliError::failed)?;
         let clones = Clones::new(sandbox.clone(), clones);
         Ok(Self {
@@ -80,36 +76,28 @@ impl TaskRuntime {
 
 /// Reads the test settings from the trusted configuration.
 pub(super) fn test_settings(config: &Config) -> TestSettings {
-    let defaults = TestSettings::default();
-    let strings = |key: &str| -> Option<Vec<String>> {
-        serde_json::from_value(config.value(key)?.clone()).ok()
+    let tests = config.tests.clone();
+    let (command, none) = match tests.command {
+        Some(TestCommand::Run(command)) => (Some(command), false),
+        Some(TestCommand::None) => (None, true),
+        None => (None, false),
     };
-    let none = config
-        .value("tests.command")
-        .is_some_and(|value| value == "none");
     TestSettings {
-        command: strings("tests.command"),
-        setup: strings("tests.setup"),
-        timeout: config
-            .seconds("tests.timeout_secs")
-            .unwrap_or(defaults.timeout),
-        network: config
-            .value("tests.network")
-            .is_some_and(|value| value == true),
+        command,
+        setup: tests.setup,
+        timeout: tests.timeout_secs,
+        network: tests.network,
         none,
-        ..defaults
+        ..TestSettings::default()
     }
 }
 
 /// Reads the runner settings from the configuration.
 pub(super) fn runner_settings(config: &Config) -> RunnerSettings {
-    let defaults = RunnerSettings::default();
     RunnerSettings {
         worker: format!("worker-{}", std::process::id()),
-        lease: config
-            .seconds("worker.lease_secs")
-            .unwrap_or(defaults.lease),
-        ..defaults
+        lease: config.worker.lease_secs,
+        ..RunnerSettings::default()
     }
 }
 

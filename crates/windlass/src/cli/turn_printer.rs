@@ -1,14 +1,26 @@
 //! Prints a turn: as text while it runs, as one JSON object, or as events.
 
+use clap::ValueEnum;
 use serde::Serialize;
 use serde_json::Value;
 use windlass_core::structured::{self, StructuredAnswer};
 use windlass_core::{AgentEvent, Envelope, ErrorCode, SessionId, TraceNode, Usage};
 
-use super::ask::OutputMode;
 use super::console::{BAD, Console, QUIET};
 use super::exit::{CliError, Exit};
 use super::spinner::Spinner;
+
+/// How a turn is printed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum OutputMode {
+    /// Stream the answer to stdout and tool calls to stderr
+    #[default]
+    Text,
+    /// Print one JSON object when the turn ends
+    Json,
+    /// Print every event as one line of JSON
+    Events,
+}
 
 /// Prints the events of a turn and collects its report.
 pub(super) struct TurnPrinter<'a> {

@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use windlass_runner::{AgentPoolManager, ResultStatus, WorkerReport};
-use windlass_tasks::WorkerKind;
+use windlass_tasks::{TaskFilter, TaskStatus, WorkerKind};
 
 use super::app::App;
 use super::console::QUIET;
@@ -39,17 +39,56 @@ pub(super) struct WorkerArgs {
 impl WorkerArgs {
     /// Returns the agents, with the default for tasks that name none. If no default is configured and
     /// ANTHROPIC_API_KEY is set, the default is Anthropic's model.
-    pub(super) fn catalog(&self, app: &App<'_>, queue: &TaskQueue) -> AgentCatalog {
+    pub(super) fn catalog(&self, app: &App<'_>) -> Result<AgentCatalog, CliError> {
+        let config = app.config()?;
         let has_key = || {
             let key = OsStr::new("ANTHROPIC_API_KEY");
             let key = app.inputs.environment.get(key);
             key.is_some_and(|key| !key.is_empty())
         };
         let default = self.agent.clone().or_else(|| {
-            let is_unset = queue.config.default_agent().is_none();
+            let is_unset = config.default_agent.is_none();
             (is_unset && has_key()).then(|| "anthropic".to_owned())
         });
-        app.catalog(&queue.config).with_default(default)
+        Ok(app.catalog()?.with_default(default))
+    }
+
+    /// Reports a missing default agent now, not once for each task. It is an error if it is named, or if a waiting task
+    /// needs it.
+    async fn check_default(
+        &self,
+        app: &App<'_>,
+        queue: &TaskQueue,
+        agents: &AgentCatalog,
+    ) -> Result<(), CliError> {
+        let Err(error) = agents.find(None) else {
+            return Ok(());
+        };
+        if agents.has_default() || self.has_task_without_agent(queue).await? {
+            return Err(error.into());
+        }
+        app.console
+            .notice(&format!("tasks that name no agent will fail: {error}"));
+        Ok(())
+    }
+
+    /// Returns `true` if a task waits that names no agent.
+    async fn has_task_without_agent(&self, queue: &TaskQueue) -> Result<bool, CliError> {
+        let mut filter = TaskFilter {
+            project_id: (!self.all).then_some(queue.project.id),
+            status: Some(TaskStatus::Pending),
+            ..TaskFilter::default()
+        };
+        loop {
+            let tasks = queue.store.tasks(filter.clone()).await?;
+            let Some(last) = tasks.last() else {
+                return Ok(false);
+            };
+            if tasks.iter().any(|task| task.agent.is_none()) {
+                return Ok(true);
+            }
+            filter.after = Some(last.id);
+        }
     }
 
     /// Creates a worker for this queue.
@@ -67,11 +106,12 @@ impl WorkerArgs {
             Some(Arc::new(ProgressPrinter::new(app.console))),
             runner_settings(config),
         );
-        let concurrency = self.concurrency.map(usize::from);
-        let concurrency =
-            concurrency.or_else(|| config.number("worker.concurrency")?.try_into().ok());
+        let concurrency = self
+            .concurrency
+            .map_or(config.worker.concurrency, u32::from);
+        let concurrency = usize::try_from(concurrency).unwrap_or(usize::MAX);
         windlass_runner::Worker {
-            pool: concurrency.map(AgentPoolManager::new).unwrap_or_default(),
+            pool: AgentPoolManager::new(concurrency),
             project: (!self.all).then_some(queue.project.id),
             kinds: self.kind.clone(),
             ..windlass_runner::Worker::new(Arc::new(runner))
@@ -96,10 +136,9 @@ impl Worker {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let queue = TaskQueue::open(app).await?;
         let config = &queue.config;
-        let task_runtime = TaskRuntime::for_store(app, config, test_settings(config)).await?;
-        let agents = self.worker_args.catalog(app, &queue);
-        // Report a missing default agent now, not once for each task.
-        agents.find(None)?;
+        let task_runtime = TaskRuntime::for_store(app, test_settings(config)).await?;
+        let agents = self.worker_args.catalog(app)?;
+        self.worker_args.check_default(app, &queue, &agents).await?;
         let worker = windlass_runner::Worker {
             once: self.once,
             ..self.worker_args.worker(app, &queue, &task_runtime, agents)

@@ -1,119 +1,72 @@
-//! The configuration of one agent.
+//! An agent as a command uses it: configured under a name, or a backend without configuration.
 
-use std::fmt;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::setting::SettingMap;
+use super::{AgentSettings, CompositeSettings};
 
 /// The prefix of a composite's name wherever an agent's name is expected.
 pub(super) const PROFILE: &str = "composite/profile/";
 /// The backend of every composite.
 const COMPOSITE: &str = "composite";
 
-/// The configuration of one agent, as passed to its backend's factory.
-#[derive(Clone, PartialEq)]
+/// The configuration of one agent.
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct AgentConfig {
     /// The agent's name.
     pub name: String,
     /// The backend; the agent's own name if the configuration does not set one.
     pub backend: String,
-    /// All other settings of the agent, by canonical key. Values may be secret.
-    pub table: Value,
+    /// The model, if one is configured or was requested with the name.
+    pub model: Option<String>,
+    /// The settings of an agent that is not a composite.
+    pub settings: AgentSettings,
+    /// The settings of a composite.
+    pub composite: Option<CompositeSettings>,
 }
 
 impl AgentConfig {
-    /// Returns an agent without settings: the backend of that name.
-    pub(super) fn bare(name: &str) -> Self {
+    /// Creates an agent that is not a composite.
+    pub(crate) fn new(name: &str, mut settings: AgentSettings) -> Self {
         Self {
             name: name.to_owned(),
-            backend: name.to_owned(),
-            table: Value::Object(Map::new()),
+            backend: settings.backend.take().unwrap_or_else(|| name.to_owned()),
+            model: settings.model.take(),
+            settings,
+            composite: None,
         }
     }
 
-    /// Returns an agent that is not in the configuration: this backend with these settings.
-    pub(crate) fn from_table(backend: &str, table: Value) -> Self {
+    /// Creates the composite of this profile.
+    pub(super) fn from_composite(profile: &str, composite: CompositeSettings) -> Self {
         Self {
-            table,
-            ..Self::bare(backend)
-        }
-    }
-
-    /// Returns the configured agent of this name, if it has any setting.
-    pub(super) fn from_settings(name: &str, settings: &SettingMap) -> Option<Self> {
-        let mut agent = Self::bare(name);
-        let mut is_set = false;
-        for (below, setting) in settings.in_table("agents", name) {
-            is_set = true;
-            match (below, setting.value.as_str()) {
-                ([key], Some(backend)) if key == "backend" => {
-                    backend.clone_into(&mut agent.backend)
-                }
-                _ => insert(&mut agent.table, below, &setting.value),
-            }
-        }
-        is_set.then_some(agent)
-    }
-
-    /// Returns the configured composite of this name, if it has any setting.
-    pub(super) fn composite(name: &str, settings: &SettingMap) -> Option<Self> {
-        let mut agent = Self {
+            name: format!("{PROFILE}{profile}"),
             backend: COMPOSITE.to_owned(),
-            ..Self::bare(&format!("{PROFILE}{name}"))
-        };
-        let mut is_set = false;
-        for (below, setting) in settings.in_table("composites", name) {
-            is_set = true;
-            insert(&mut agent.table, below, &setting.value);
+            model: None,
+            settings: AgentSettings::default(),
+            composite: Some(composite),
         }
-        is_set.then_some(agent)
     }
 
-    /// Returns the composite's name, if this agent is a composite.
-    pub fn composite_name(&self) -> Option<&str> {
-        let name = self.name.strip_prefix(PROFILE)?;
-        (self.backend == COMPOSITE).then_some(name)
+    /// Returns the name of a composite in the configuration.
+    pub(crate) fn profile(&self) -> &str {
+        self.name.strip_prefix(PROFILE).unwrap_or(&self.name)
+    }
+
+    /// Returns the settings as the table that the backend's factory receives. Values may be secret.
+    pub fn table(&self) -> Value {
+        let mut settings = self.settings.clone();
+        settings.model.clone_from(&self.model);
+        settings.to_table()
     }
 
     /// Returns the timeout of one turn, if set.
     pub fn timeout(&self) -> Option<Duration> {
-        let seconds = self.table.get("timeout_secs")?.as_u64()?;
-        Some(Duration::from_secs(seconds))
-    }
-
-    /// Returns the model, if set.
-    pub fn model(&self) -> Option<&str> {
-        self.table.get("model")?.as_str()
-    }
-
-    /// Returns the variable that holds its key, if set.
-    pub fn api_key_env(&self) -> Option<&str> {
-        self.table.get("api_key_env")?.as_str()
-    }
-}
-
-impl fmt::Debug for AgentConfig {
-    /// Omits the values, which may be secret.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let keys = self.table.as_object().map(|table| table.keys());
-        f.debug_struct("AgentConfig")
-            .field("name", &self.name)
-            .field("backend", &self.backend)
-            .field("set", &keys.into_iter().flatten().collect::<Vec<_>>())
-            .finish()
-    }
-}
-
-/// Sets a value at a path below the table and creates the tables on the path.
-fn insert(table: &mut Value, below: &[String], value: &Value) {
-    let target = below.iter().fold(table, |table, part| {
-        if !table.is_object() {
-            *table = Value::Object(Map::new());
+        match &self.composite {
+            Some(composite) => composite.timeout_secs,
+            None => self.settings.timeout_secs,
         }
-        &mut table[part.as_str()]
-    });
-    *target = value.clone();
+    }
 }

@@ -6,7 +6,7 @@ use secrecy::SecretString;
 
 use super::dotenv::{self, LineError, Variable};
 use super::setting::SettingMap;
-use super::trust::TrustStatus;
+use super::trust_store::TrustStatus;
 use super::{Key, Layer, Notice, Origin, Result, SourceFile, env_vars};
 
 /// A parsed `.env` file.
@@ -37,13 +37,14 @@ impl EnvFile {
         }
     }
 
-    /// Returns the settings of the file that apply, and the keys that are ignored because the file is not trusted.
-    pub(super) fn layer(&self, agents: &[&str]) -> Result<(SettingMap, Vec<String>)> {
-        let mut settings = self.settings(agents)?;
+    /// Returns the settings of the file that apply over the earlier layers, and the keys that are ignored because the
+    /// file is not trusted.
+    pub(super) fn layer(&self, earlier: &SettingMap) -> Result<(SettingMap, Vec<String>)> {
+        let mut settings = self.settings(&earlier.agents())?;
         let ignored = if self.is_trusted() {
             Vec::new()
         } else {
-            settings.remove_untrusted()
+            settings.remove_untrusted(earlier)
         };
         Ok((settings, ignored.iter().map(Key::to_string).collect()))
     }

@@ -3,7 +3,7 @@
 
 use super::key_table::{KEYS, KeySpec};
 use super::setting::SettingMap;
-use super::{Error, Key, Origin, Result, lookup, names};
+use super::{Key, Origin, Result, lookup, names, suggest};
 
 /// The prefix before the key's parts, which are separated by two underscores.
 const PREFIX: &str = "WINDLASS__";
@@ -57,7 +57,7 @@ pub(super) fn put_text(settings: &mut SettingMap, key: &Key, text: &str, at: Ori
     }
     match lookup::find_key(key) {
         Some(leaf) => settings.insert(key, leaf.known.kind.parse(text), at),
-        None => Err(Error::unknown_key(at, &first_unknown_prefix(key))),
+        None => Err(suggest::unknown_key(at, &first_unknown_prefix(key))),
     }
 }
 

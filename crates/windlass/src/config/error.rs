@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use windlass_core::escape_line;
 
-use super::{Key, Origin, suggest};
+use super::{Key, Origin};
 
 /// A result with the error [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -99,15 +99,6 @@ impl Error {
             key: key.clone(),
             found: found.to_owned(),
             expected: expected.to_owned(),
-        }
-    }
-
-    /// Creates the error for an unknown key, with a suggestion.
-    pub(super) fn unknown_key(at: Origin, key: &Key) -> Self {
-        Self::UnknownKey {
-            at: Box::new(at),
-            key: key.clone(),
-            advice: suggest::suggestion(key),
         }
     }
 

@@ -1,15 +1,32 @@
 //! The table of all configuration keys.
 //!
-//! Each key is defined here once. Validation, trust, redaction, environment variables, `windlass config` and
-//! `docs/configuration.md` all use this table. To add a key, add a row.
+//! Each key is defined once, as a field of a struct in a submodule. The row of a field has its documentation, its type
+//! with the bounds of a number, its default, whether a repository's file may set it without trust, and whether its
+//! value is secret. Validation, trust, redaction, environment variables, `windlass config` and
+//! `docs/configuration.md` all use [`KEYS`]. To add a key, add a field.
 
 mod agents;
 mod served;
+mod tasks;
 
-use super::ValueKind;
+pub use agents::{AgentSettings, GeneralSettings};
+pub use served::{AliasSettings, CompositeSettings, GatewaySettings};
+pub use tasks::{
+    LimitSettings, RunSettings, SandboxSettings, StoreSettings, TestsSettings, WorkerSettings,
+};
+
+use serde_json::Value;
+
+use super::value_type::ValueType;
+use super::{Error, Key, Origin, Result, ValueKind};
+
+/// An hour, in seconds.
+const HOUR: u64 = 60 * 60;
+/// A week, in seconds: the longest time that can be set. A larger number is most likely a mistake.
+const WEEK: u64 = 7 * 24 * HOUR;
 
 /// Definition of one configuration key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct KeySpec {
     /// The dotted path; a part in angle brackets is a placeholder for a name.
@@ -20,34 +37,45 @@ pub struct KeySpec {
     pub about: &'static str,
     /// The default value, as text like in a variable.
     pub default: Option<&'static str>,
-    /// `true` if a file inside a repository may set the key only after `windlass trust`.
-    pub needs_trust: bool,
+    /// What a file inside a repository may do with the key before `windlass trust`.
+    pub trust: Trust,
     /// `true` if the value is never shown.
     pub secret: bool,
     /// Alternative paths of the key.
     pub aliases: &'static [&'static str],
     /// An additional environment variable for the key.
     pub variable: Option<&'static str>,
+    /// Returns `true` if the value is valid.
+    pub(super) accepts: fn(&Value) -> bool,
+}
+
+/// What a file inside a repository may do with a key before `windlass trust`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// It may not set the key.
+    Required,
+    /// It may only lower the value, which must be a limit.
+    ToRaise,
 }
 
 impl KeySpec {
-    const fn new(path: &'static str, kind: ValueKind, about: &'static str) -> Self {
+    const fn new<T: ValueType>(path: &'static str, about: &'static str) -> Self {
         Self {
             path,
-            kind,
+            kind: T::KIND,
             about,
             default: None,
-            needs_trust: true,
+            trust: Trust::Required,
             secret: false,
             aliases: &[],
             variable: None,
+            accepts: T::accepts,
         }
     }
 
-    /// Allows an untrusted file inside a repository to set this key, because it chooses no command, endpoint,
-    /// environment, policy, store or agent.
-    const fn without_trust(mut self) -> Self {
-        self.needs_trust = false;
+    /// Allows an untrusted file inside a repository to lower this limit, which is harmless to everyone but its author.
+    const fn may_be_lowered(mut self) -> Self {
+        self.trust = Trust::ToRaise;
         self
     }
 
@@ -56,183 +84,150 @@ impl KeySpec {
         self
     }
 
-    const fn with_default(mut self, default: &'static str) -> Self {
+    const fn default(mut self, default: &'static str) -> Self {
         self.default = Some(default);
         self
     }
 
-    const fn with_aliases(mut self, aliases: &'static [&'static str]) -> Self {
+    const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
         self.aliases = aliases;
         self
     }
 
-    const fn with_env_var(mut self, name: &'static str) -> Self {
+    const fn env_var(mut self, name: &'static str) -> Self {
         self.variable = Some(name);
         self
+    }
+}
+
+/// Defines a table of the configuration: a struct with a field for each key.
+///
+/// A row is `name: Rust as Type = "default", option, option(argument);`, where `Rust` is the type of the field, an
+/// `Option` if there is no default, and `Type` is a [`ValueType`]. Options are methods of [`KeySpec`].
+/// `name["<part>"]` is a table whose entries are keys of their own.
+macro_rules! settings {
+    (
+        $(#[$meta:meta])+
+        $name:ident at $table:literal {$(
+            $(#[doc = $about:literal])+
+            $field:ident $([$entry:literal])?: $rust:ty as $type:ty $(= $default:literal)?
+                $(, $option:ident $(($argument:expr))?)*;
+        )+}
+    ) => {
+        $(#[$meta])+
+        #[derive(Clone, PartialEq)]
+        #[non_exhaustive]
+        pub struct $name {$(
+            $(#[doc = $about])+
+            pub $field: $rust,
+        )+}
+
+        impl $name {
+            pub(in crate::config) const KEYS: &'static [KeySpec] = &[$(
+                KeySpec::new::<$type>(
+                    concat!($table, stringify!($field) $(, ".", $entry)?),
+                    concat!($($about),+).trim_ascii(),
+                )
+                $(.default($default))?
+                $(.$option($($argument)?))*
+            ),+];
+
+            /// Reads the fields from a table of valid values.
+            pub(in crate::config) fn read(table: &serde_json::Value) -> crate::config::Result<Self> {
+                Ok(Self {$(
+                    $field: settings!(@read $type, table, stringify!($field) $(, $default)?),
+                )+})
+            }
+
+            /// Returns the fields that are set as a table.
+            pub(crate) fn to_table(&self) -> serde_json::Value {
+                let fields = [$(
+                    (stringify!($field), settings!(@write $type, self.$field $(, $default)?)),
+                )+];
+                let set = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+                serde_json::Value::Object(set.collect())
+            }
+        }
+
+        impl std::fmt::Debug for $name {
+            /// Formats the fields that are set; secrets are redacted.
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                let table = self.to_table();
+                let mut shown = f.debug_struct(stringify!($name));
+                for (name, key) in [$(stringify!($field)),+].into_iter().zip(Self::KEYS) {
+                    if let Some(value) = table.get(name) {
+                        let value = crate::config::redact::display_value(value, key.secret);
+                        shown.field(name, &format_args!("{value}"));
+                    }
+                }
+                shown.finish()
+            }
+        }
+    };
+    (@read $type:ty, $table:ident, $name:expr) => { super::optional::<$type>($table, $name)? };
+    (@read $type:ty, $table:ident, $name:expr, $default:literal) => { super::required::<$type>($table, $name)? };
+    (@write $type:ty, $self:ident.$field:ident) => { $self.$field.as_ref().map(<$type>::write) };
+    (@write $type:ty, $self:ident.$field:ident, $default:literal) => { Some(<$type>::write(&$self.$field)) };
+}
+use settings;
+
+/// Reads a value that has a default and is therefore set.
+fn required<T: ValueType>(table: &Value, name: &str) -> Result<T::Value> {
+    let value = table.get(name).unwrap_or(&Value::Null);
+    T::read(value).ok_or_else(|| {
+        let (found, expected) = (T::KIND.describe_found(value), T::KIND.expected());
+        Error::wrong_value(Origin::built_in(), &Key::new([name]), &found, &expected)
+    })
+}
+
+/// Reads a value that may be absent.
+fn optional<T: ValueType>(table: &Value, name: &str) -> Result<Option<T::Value>> {
+    match table.get(name) {
+        Some(_) => required::<T>(table, name).map(Some),
+        None => Ok(None),
     }
 }
 
 /// Top-level tables that are aliases of an agent's table: `[acp]` is `[agents.acp]`.
 pub(super) const SECTIONS: &[&str] = &["acp", "direct", "mock"];
 
-/// All keys, in the order of the documentation. A key needs trust unless its row says otherwise.
-pub const KEYS: &[KeySpec] =
-    &concat::<{ agents::ROWS.len() + served::ROWS.len() + ROWS.len() }>(&[
-        agents::ROWS,
-        served::ROWS,
-        ROWS,
-    ]);
+/// The keys of all tables, in the order of the documentation.
+const TABLES: &[&[KeySpec]] = &[
+    GeneralSettings::KEYS,
+    AgentSettings::KEYS,
+    CompositeSettings::KEYS,
+    AliasSettings::KEYS,
+    GatewaySettings::KEYS,
+    StoreSettings::KEYS,
+    TestsSettings::KEYS,
+    RunSettings::KEYS,
+    WorkerSettings::KEYS,
+    SandboxSettings::KEYS,
+    LimitSettings::KEYS,
+];
 
-/// Concatenates the rows of all modules.
-const fn concat<const N: usize>(tables: &[&[KeySpec]]) -> [KeySpec; N] {
-    let mut all = [tables[0][0]; N];
+/// All keys, in the order of the documentation.
+pub const KEYS: &[KeySpec] = &concat::<{ count() }>();
+
+const fn count() -> usize {
+    let (mut table, mut total) = (0, 0);
+    while table < TABLES.len() {
+        total += TABLES[table].len();
+        table += 1;
+    }
+    total
+}
+
+const fn concat<const N: usize>() -> [KeySpec; N] {
+    let mut all = [TABLES[0][0]; N];
     let (mut table, mut at) = (0, 0);
-    while table < tables.len() {
+    while table < TABLES.len() {
         let mut row = 0;
-        while row < tables[table].len() {
-            all[at] = tables[table][row];
+        while row < TABLES[table].len() {
+            all[at] = TABLES[table][row];
             (row, at) = (row + 1, at + 1);
         }
         table += 1;
     }
     all
 }
-
-/// All keys that are not in a submodule.
-const ROWS: &[KeySpec] = &[
-    KeySpec::new(
-        "store.url",
-        ValueKind::Text,
-        "URL of the task store: `sqlite:FILE` or `postgres://…`.",
-    )
-    .with_default("sqlite:.windlass/windlass.db"),
-    KeySpec::new(
-        "tests.command",
-        ValueKind::CommandOrNone,
-        "The test command that verifies a change; with \"none\", tasks complete unverified.",
-    )
-    .with_aliases(&["tests"]),
-    KeySpec::new(
-        "tests.setup",
-        ValueKind::Command,
-        "Command to run before the tests, with network access.",
-    ),
-    KeySpec::new(
-        "tests.network",
-        ValueKind::Flag,
-        "Whether the tests may use the network.",
-    )
-    .with_default("false"),
-    KeySpec::new(
-        "tests.timeout_secs",
-        ValueKind::Seconds,
-        "Timeout of one test run.",
-    )
-    .without_trust()
-    .with_default("900"),
-    KeySpec::new(
-        "run.planner",
-        ValueKind::Name,
-        "The agent that makes the plan. Default: the default agent, or else the model at `run.turbo_host`.",
-    ),
-    KeySpec::new(
-        "run.coder",
-        ValueKind::Name,
-        "The agent that executes the plan. Default: the default agent, or else the model at `run.local_host`.",
-    ),
-    KeySpec::new(
-        "run.turbo_host",
-        ValueKind::Url,
-        "The Ollama server of the planner model.",
-    )
-    .with_default("https://ollama.com")
-    .with_env_var("TURBO_HOST"),
-    KeySpec::new(
-        "run.local_host",
-        ValueKind::Url,
-        "The Ollama server of the coder model, which executes plans.",
-    )
-    .with_default("http://127.0.0.1:11434")
-    .with_env_var("OLLAMA_LOCAL"),
-    KeySpec::new(
-        "run.planner_model",
-        ValueKind::Text,
-        "The planner model, at `run.turbo_host`.",
-    )
-    .with_default("gpt-oss:20b")
-    .with_env_var("PLANNER_MODEL"),
-    KeySpec::new(
-        "run.coder_model",
-        ValueKind::Text,
-        "The coder model, at `run.local_host`.",
-    )
-    .with_default("qwen2.5-coder")
-    .with_env_var("CODER_MODEL"),
-    KeySpec::new(
-        "run.api_key_env",
-        ValueKind::Variable,
-        "The variable that holds the API key for `run.turbo_host`.",
-    )
-    .with_default("OLLAMA_API_KEY"),
-    KeySpec::new(
-        "run.max_steps",
-        ValueKind::Count,
-        "Maximum number of model calls while executing one plan.",
-    )
-    .without_trust()
-    .with_default("25")
-    .with_env_var("MAX_STEPS"),
-    KeySpec::new(
-        "run.request_timeout_secs",
-        ValueKind::Seconds,
-        "Timeout of one request to either server.",
-    )
-    .without_trust()
-    .with_default("120")
-    .with_env_var("REQUEST_TIMEOUT_S"),
-    KeySpec::new(
-        "run.dry_run",
-        ValueKind::Flag,
-        "Whether `windlass run` only plans, even with `--apply`.",
-    )
-    .with_default("false")
-    .with_env_var("DRY_RUN"),
-    KeySpec::new(
-        "worker.concurrency",
-        ValueKind::Count,
-        "Maximum number of concurrent tasks of one worker.",
-    )
-    .without_trust()
-    .with_default("10"),
-    KeySpec::new(
-        "worker.lease_secs",
-        ValueKind::Seconds,
-        "Lease duration: how long a claimed task stays with a worker that sends no heartbeat.",
-    )
-    .without_trust()
-    .with_default("30"),
-    KeySpec::new(
-        "sandbox.mechanism",
-        ValueKind::Choice(&["auto", "bubblewrap", "landlock", "none"]),
-        "The mechanism that isolates agents, tools and tests.",
-    )
-    .with_default("auto"),
-    KeySpec::new(
-        "sandbox.readable",
-        ValueKind::List,
-        "Files and directories that agents, tools and tests may read although the sandbox hides their parent directory, such as a toolchain in an unusual location: [\"/tmp/toolchain\", \"~/sdk\"].",
-    ),
-    KeySpec::new(
-        "limits.turn_secs",
-        ValueKind::Seconds,
-        "Timeout of a turn, for an agent without `timeout_secs`.",
-    )
-    .without_trust()
-    .with_default("600"),
-    KeySpec::new(
-        "limits.stall_secs",
-        ValueKind::Seconds,
-        "How long an agent may emit no events within a turn. Default: no limit except the timeout of the turn.",
-    )
-    .without_trust(),
-];

@@ -5,12 +5,6 @@ use windlass_core::escape_line;
 
 use super::names;
 
-/// The longest time that can be set: a week. A larger number is most likely a mistake.
-const MAX_SECONDS: u64 = 7 * 24 * 60 * 60;
-
-/// The largest count that can be set.
-const MAX_COUNT: u64 = 10_000;
-
 /// The type of a key's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -29,12 +23,23 @@ pub enum ValueKind {
     Choice(&'static [&'static str]),
     /// A list of some of these values.
     Choices(&'static [&'static str]),
-    /// A number of whole seconds.
-    Seconds,
-    /// A whole number of at least 1.
-    Count,
+    /// A number of whole seconds of at least 1.
+    Seconds {
+        /// The largest number.
+        max: u64,
+    },
+    /// A whole number.
+    Count {
+        /// The smallest number.
+        min: u32,
+        /// The largest number.
+        max: u32,
+    },
     /// A number of at least 0.
-    Amount,
+    Amount {
+        /// The largest number.
+        max: u32,
+    },
     /// `true` or `false`.
     Flag,
     /// A list of strings.
@@ -66,43 +71,15 @@ impl ValueKind {
             Self::Url => "an address that starts with http:// or https://".to_owned(),
             Self::Choice(choices) => one_of(choices),
             Self::Choices(choices) => format!("a list of some of {}", choices.join(", ")),
-            Self::Seconds => format!("whole seconds from 1 to {MAX_SECONDS}"),
-            Self::Count => format!("a whole number from 1 to {MAX_COUNT}"),
-            Self::Amount => "a number of at least 0".to_owned(),
+            Self::Seconds { max } => format!("whole seconds from 1 to {max}"),
+            Self::Count { min, max } => format!("a whole number from {min} to {max}"),
+            Self::Amount { max } => format!("a number from 0 to {max}"),
             Self::Flag => "true or false".to_owned(),
             Self::List => r#"a list of strings such as ["--fast"]"#.to_owned(),
             Self::Command => r#"a list such as ["program", "argument"]"#.to_owned(),
             Self::CommandOrNone => r#"a list such as ["cargo", "test"], or "none""#.to_owned(),
             Self::Policy(choices) => format!("{}, or a table", one_of(choices)),
             Self::Tables => "a list of tables".to_owned(),
-        }
-    }
-
-    /// Returns `true` if the value is valid for this type.
-    pub(super) fn accepts(self, value: &Value) -> bool {
-        match self {
-            Self::Text => text(value).is_some_and(|text| !text.is_empty()),
-            Self::AnyText => text(value).is_some(),
-            Self::Name => text(value).is_some_and(names::is_worker),
-            Self::Variable => text(value).is_some_and(names::is_secret_variable),
-            Self::Url => text(value).is_some_and(is_http),
-            Self::Choice(choices) => text(value).is_some_and(|text| choices.contains(&text)),
-            Self::Choices(choices) => {
-                texts(value).is_some_and(|texts| texts.iter().all(|text| choices.contains(text)))
-            }
-            Self::Seconds => value
-                .as_u64()
-                .is_some_and(|n| (1..=MAX_SECONDS).contains(&n)),
-            Self::Count => value.as_u64().is_some_and(|n| (1..=MAX_COUNT).contains(&n)),
-            Self::Amount => value.as_f64().is_some_and(|n| n.is_finite() && n >= 0.0),
-            Self::Flag => value.is_boolean(),
-            Self::List => texts(value).is_some(),
-            Self::Command => is_command(value),
-            Self::CommandOrNone => is_command(value) || value == "none",
-            Self::Policy(choices) => value.is_object() || Self::Choice(choices).accepts(value),
-            Self::Tables => value
-                .as_array()
-                .is_some_and(|all| all.iter().all(Value::is_object)),
         }
     }
 
@@ -120,10 +97,10 @@ impl ValueKind {
                 "false" | "0" | "no" | "off" => Value::Bool(false),
                 _ => as_text(),
             },
-            Self::Seconds | Self::Count => {
+            Self::Seconds { .. } | Self::Count { .. } => {
                 text.parse::<i64>().map_or_else(|_| as_text(), Value::from)
             }
-            Self::Amount => match text.parse::<i64>() {
+            Self::Amount { .. } => match text.parse::<i64>() {
                 Ok(whole) => Value::from(whole),
                 Err(_) => text.parse::<f64>().map_or_else(|_| as_text(), Value::from),
             },
@@ -149,7 +126,10 @@ impl ValueKind {
             (Self::Choice(_) | Self::Policy(_), Value::String(text)) if text.len() <= 20 => {
                 return format!("\"{}\"", escape_line(text));
             }
-            (Self::Seconds | Self::Count | Self::Amount, Value::Number(number)) => {
+            (
+                Self::Seconds { .. } | Self::Count { .. } | Self::Amount { .. },
+                Value::Number(number),
+            ) => {
                 return number.to_string();
             }
             (_, Value::Number(_)) => "a number",
@@ -170,31 +150,6 @@ impl ValueKind {
         };
         found.to_owned()
     }
-}
-
-/// Returns the text of a value. A NUL cannot be passed to any program, so such text is rejected here.
-fn text(value: &Value) -> Option<&str> {
-    value.as_str().filter(|text| !text.contains('\0'))
-}
-
-/// Returns the strings of a list.
-fn texts(value: &Value) -> Option<Vec<&str>> {
-    value.as_array()?.iter().map(text).collect()
-}
-
-/// Returns `true` if the value is a list of strings whose first item is not empty.
-fn is_command(value: &Value) -> bool {
-    texts(value).is_some_and(|texts| texts.first().is_some_and(|program| !program.is_empty()))
-}
-
-/// Returns `true` if the text is an HTTP URL.
-fn is_http(text: &str) -> bool {
-    ["http://", "https://"]
-        .iter()
-        .filter_map(|scheme| text.strip_prefix(scheme))
-        .any(|rest| {
-            !rest.is_empty() && !rest.contains(|c: char| c.is_whitespace() || c.is_control())
-        })
 }
 
 fn one_of(choices: &[&str]) -> String {

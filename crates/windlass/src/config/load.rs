@@ -7,14 +7,22 @@ use secrecy::SecretString;
 
 use super::env_file::EnvFile;
 use super::setting::SettingMap;
-use super::trust::{TrustStatus, TrustStore};
+use super::trust_store::{TrustStatus, TrustStore};
+use super::values::Layers;
 use super::{
     Config, ConfigPaths, Error, Inputs, Key, Layer, Notice, Origin, Result, SourceFile, ValueKind,
     env_vars, key_table, toml_file,
 };
 
-/// Loads the configuration for these inputs.
-pub(super) fn load(inputs: &Inputs) -> Result<Config> {
+impl Config {
+    /// Loads the configuration for these inputs. It reads files and has no other side effects.
+    pub fn load(inputs: &Inputs) -> Result<Self> {
+        Self::new(load(inputs)?)
+    }
+}
+
+/// Loads and merges the layers.
+fn load(inputs: &Inputs) -> Result<Layers> {
     let paths = ConfigPaths::find(inputs)?;
     let mut settings = defaults()?;
     let mut notices = Vec::new();
@@ -28,14 +36,14 @@ pub(super) fn load(inputs: &Inputs) -> Result<Config> {
         let source = SourceFile::read(&inputs.cwd.join(file))?;
         settings.merge(toml_file::settings(&source, Layer::Explicit)?);
     } else if let Some(source) = SourceFile::read_if_exists(&paths.project)? {
-        let (layer, notice) = project(inputs, &source)?;
+        let (layer, notice) = project(inputs, &source, &settings)?;
         settings.merge(layer);
         notices.extend(notice);
     }
     let env_file = env_file(inputs, &paths, &mut notices)?;
     let mut ignored = Vec::new();
     if let Some(file) = &env_file {
-        let (layer, keys) = file.layer(&settings.agents())?;
+        let (layer, keys) = file.layer(&settings)?;
         settings.merge(layer);
         ignored = keys;
     }
@@ -48,7 +56,7 @@ pub(super) fn load(inputs: &Inputs) -> Result<Config> {
         secrets.extend(file.secrets());
     }
     secrets.extend(environment_secrets(inputs));
-    Ok(Config {
+    Ok(Layers {
         settings,
         notices,
         secrets,
@@ -76,13 +84,17 @@ fn defaults() -> Result<SettingMap> {
 }
 
 /// Returns the settings of the project's file that apply, and a notice about those that are ignored.
-fn project(inputs: &Inputs, source: &SourceFile) -> Result<(SettingMap, Option<Notice>)> {
+fn project(
+    inputs: &Inputs,
+    source: &SourceFile,
+    earlier: &SettingMap,
+) -> Result<(SettingMap, Option<Notice>)> {
     let mut settings = toml_file::settings(source, Layer::Project)?;
     let status = trust_status(inputs, source)?;
     if status == TrustStatus::Trusted {
         return Ok((settings, None));
     }
-    let keys = settings.remove_untrusted();
+    let keys = settings.remove_untrusted(earlier);
     let notice = Notice::untrusted(source, status, keys.iter().map(Key::to_string).collect());
     Ok((settings, notice))
 }

@@ -2,14 +2,14 @@
 //!
 //! It depends only on [`Inputs`] and on the files that they lead to. It never changes the environment. Keys that need
 //! trust are ignored in a file inside a repository until a person has trusted the file's content ([`trust`]). One
-//! table, [`KEYS`], defines every key.
+//! table, [`KEYS`], defines every key; its rows are the fields of [`Config`].
 //!
 //! ```
 //! use windlass::config::{Config, Inputs};
 //!
 //! let inputs = Inputs::new(".", None).with_variable("WINDLASS_AGENT", "codex");
 //! let config = Config::load(&inputs)?;
-//! assert_eq!(config.default_agent(), Some("codex"));
+//! assert_eq!(config.default_agent.as_deref(), Some("codex"));
 //! # Ok::<(), windlass::config::Error>(())
 //! ```
 
@@ -32,11 +32,14 @@ mod paths;
 pub(crate) mod private_dir;
 mod redact;
 pub mod reference;
+mod resolve;
 mod setting;
 mod source;
 mod suggest;
 mod toml_file;
 pub mod trust;
+mod trust_store;
+mod value_type;
 mod values;
 
 pub use agent::AgentConfig;
@@ -44,10 +47,15 @@ pub use alias::Alias;
 pub use error::{Error, Result};
 pub use inputs::{Flag, Inputs};
 pub use key::Key;
-pub use key_table::{KEYS, KeySpec};
+pub use key_table::{
+    AgentSettings, AliasSettings, CompositeSettings, GatewaySettings, GeneralSettings, KEYS,
+    KeySpec, LimitSettings, RunSettings, SandboxSettings, StoreSettings, TestsSettings, Trust,
+    WorkerSettings,
+};
 pub use kind::ValueKind;
 pub use notice::Notice;
 pub use origin::{Layer, Origin};
 pub use paths::ConfigPaths;
 pub use source::SourceFile;
+pub use value_type::{FolderAccess, SandboxMechanism, TestCommand};
 pub use values::{Config, ConfigEntry};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use windlass_core::escape_line;
 
-use super::trust::TrustStatus;
+use super::trust_store::TrustStatus;
 use super::{Error, Origin, SourceFile};
 
 /// Maximum number of keys that a notice names; further keys are counted.

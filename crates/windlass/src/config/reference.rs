@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::env_vars;
 use super::key_table::{KEYS, KeySpec};
+use super::{Trust, env_vars};
 
 /// The text before the keys.
 const INTRODUCTION: &str = include_str!("reference.md");
@@ -33,8 +33,12 @@ fn section(text: &mut String, known: &KeySpec) -> std::fmt::Result {
     if !known.aliases.is_empty() {
         writeln!(text, "- Also accepted: {}", spellings(known))?;
     }
-    if known.needs_trust {
-        writeln!(text, "- In a project's file: only after `windlass trust`")?;
+    match known.trust {
+        Trust::Required => writeln!(text, "- In a project's file: only after `windlass trust`")?,
+        Trust::ToRaise => writeln!(
+            text,
+            "- In a project's file: before `windlass trust`, only to lower the value"
+        )?,
     }
     if known.secret {
         writeln!(text, "- Secret: never shown")?;

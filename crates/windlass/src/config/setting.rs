@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::key_table::KeySpec;
-use super::{Error, Key, Origin, Result, ValueKind, lookup, redact};
+use super::{Error, Key, Origin, Result, Trust, ValueKind, lookup, redact, suggest};
 
 /// Maximum number of settings in one layer: more than a person writes, few enough to be fast.
 const MAX_SETTINGS: usize = 1000;
@@ -24,6 +24,11 @@ pub(super) struct Setting {
 }
 
 impl Setting {
+    /// Returns `true` if this limit is not higher than an earlier one. No earlier limit is the highest one.
+    fn lowers(&self, earlier: Option<&Self>) -> bool {
+        earlier.is_none_or(|earlier| self.value.as_u64() <= earlier.value.as_u64())
+    }
+
     /// Formats the value for display; secrets are redacted.
     pub(super) fn display(&self) -> String {
         redact::display_value(&self.value, self.known.secret)
@@ -44,7 +49,7 @@ impl SettingMap {
     /// Validates a value against the key table and adds it.
     pub(super) fn insert(&mut self, written: &Key, value: Value, origin: Origin) -> Result<()> {
         let Some(leaf) = lookup::find_key(written) else {
-            return Err(Error::unknown_key(origin, written));
+            return Err(suggest::unknown_key(origin, written));
         };
         let kind = leaf.known.kind;
         // `agent_binary = "codex-acp"` is a command without arguments.
@@ -54,7 +59,7 @@ impl SettingMap {
             }
             value => value,
         };
-        if !kind.accepts(&value) {
+        if !(leaf.known.accepts)(&value) {
             let (found, expected) = (kind.describe_found(&value), kind.expected());
             return Err(Error::wrong_value(origin, written, &found, &expected));
         }
@@ -87,17 +92,28 @@ impl SettingMap {
         self.0.extend(later.0);
     }
 
-    /// Removes the settings that need trust, and returns their keys.
-    pub(super) fn remove_untrusted(&mut self) -> Vec<Key> {
-        let removed = self
-            .0
-            .extract_if(.., |_, setting| setting.known.needs_trust);
+    /// Removes the settings of an untrusted file that it may not set over these earlier layers, and returns their
+    /// keys.
+    pub(super) fn remove_untrusted(&mut self, earlier: &Self) -> Vec<Key> {
+        let removed = self.0.extract_if(.., |key, setting| {
+            setting.known.trust == Trust::Required || !setting.lowers(earlier.0.get(key))
+        });
         removed.map(|(key, _)| key).collect()
     }
 
-    /// Returns the setting of a key.
-    pub(super) fn get(&self, key: &Key) -> Option<&Setting> {
-        self.0.get(key)
+    /// Returns all settings as nested tables.
+    pub(super) fn to_tables(&self) -> Value {
+        let mut tables = Value::Object(Map::new());
+        for (key, setting) in &self.0 {
+            let target = key.parts().iter().fold(&mut tables, |table, part| {
+                if !table.is_object() {
+                    *table = Value::Object(Map::new());
+                }
+                &mut table[part.as_str()]
+            });
+            *target = setting.value.clone();
+        }
+        tables
     }
 
     /// Returns all settings, sorted by key.
@@ -105,29 +121,10 @@ impl SettingMap {
         self.0.iter()
     }
 
-    /// Returns the settings of one named entry of a table, with the part of the key below the name.
-    pub(super) fn in_table<'a>(
-        &'a self,
-        table: &'a str,
-        name: &'a str,
-    ) -> impl Iterator<Item = (&'a [String], &'a Setting)> {
-        self.0
-            .iter()
-            .filter_map(move |(key, setting)| match key.parts() {
-                [top, of, below @ ..] if top == table && of == name => Some((below, setting)),
-                _ => None,
-            })
-    }
-
     /// Returns the names of all agents that have a setting.
     pub(super) fn agents(&self) -> Vec<&str> {
-        self.names("agents")
-    }
-
-    /// Returns the names of all entries of this table.
-    pub(super) fn names<'a>(&'a self, table: &str) -> Vec<&'a str> {
         let named = self.0.keys().filter_map(|key| match key.parts() {
-            [top, name, _, ..] if top == table => Some(name.as_str()),
+            [top, name, _, ..] if top == "agents" => Some(name.as_str()),
             _ => None,
         });
         let mut names: Vec<&str> = named.collect();

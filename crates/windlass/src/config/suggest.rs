@@ -3,7 +3,7 @@
 use windlass_core::registry;
 
 use super::key_table::KEYS;
-use super::{Key, lookup};
+use super::{Error, Key, Origin, lookup};
 
 /// Sorts the names by similarity to what was written, most similar first.
 pub(super) fn by_similarity<'a>(
@@ -18,8 +18,17 @@ pub(super) fn by_similarity<'a>(
     names
 }
 
+/// Creates the error for an unknown key, with a suggestion.
+pub(super) fn unknown_key(at: Origin, key: &Key) -> Error {
+    Error::UnknownKey {
+        at: Box::new(at),
+        key: key.clone(),
+        advice: suggestion(key),
+    }
+}
+
 /// Returns the suggestion for an unknown key: the closest known key, or else the keys that are allowed there.
-pub(super) fn suggestion(written: &Key) -> String {
+fn suggestion(written: &Key) -> String {
     let siblings = lookup::siblings(written);
     let closest = registry::closest(written.last(), siblings.iter().map(Key::last));
     if let Some(key) = siblings.iter().find(|key| Some(key.last()) == closest) {

@@ -6,7 +6,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::origin::LineIndex;
 use super::setting::SettingMap;
-use super::{Error, Key, Layer, Origin, Result, SourceFile, lookup};
+use super::{Error, Key, Layer, Origin, Result, SourceFile, lookup, suggest};
 
 /// Parses the settings of a file.
 pub(super) fn settings(source: &SourceFile, layer: Layer) -> Result<SettingMap> {
@@ -65,7 +65,7 @@ impl TomlReader<'_> {
                 let at = self.at(value);
                 Err(Error::wrong_value(at, key, noun(item), "a table"))
             }
-            (_, None) => Err(Error::unknown_key(at, key)),
+            (_, None) => Err(suggest::unknown_key(at, key)),
         }
     }
 

@@ -3,6 +3,7 @@
 use std::os::unix::fs::symlink;
 
 use expect_test::{Expect, expect};
+use windlass::config::{KEYS, ValueKind};
 
 use super::config_harness::Harness;
 
@@ -324,4 +325,41 @@ fn invalid_dot_env_lines_are_ignored_with_notice() {
         error: /home/repo/.env:2: unknown key `limit`: did you mean `limits`?
     "#]]
     .assert_eq(&answers.concat());
+}
+
+#[test]
+fn every_number_has_bounds() {
+    let numbers = KEYS.iter().filter_map(|known| {
+        let above = match known.kind {
+            ValueKind::Seconds { max } => max + 1,
+            ValueKind::Count { max, .. } | ValueKind::Amount { max } => u64::from(max) + 1,
+            _ => return None,
+        };
+        let path = known.path.replace("<name>", "a");
+        let seen = Harness::new().user(&format!("{path} = {above}")).seen();
+        Some(seen.replace("error: /home/.config/windlass/windlass.toml:", ""))
+    });
+    expect![[r#"
+        1:25: `agents.a.timeout_secs` is 604801, expected whole seconds from 1 to 604800
+        1:22: `agents.a.max_steps` is 10001, expected a whole number from 1 to 10000
+        1:23: `agents.a.max_tokens` is 10000001, expected a whole number from 1 to 10000000
+        1:25: `agents.a.token_budget` is 1000000001, expected a whole number from 1 to 1000000000
+        1:28: `agents.a.cost_budget_usd` is 100001, expected a number from 0 to 100000
+        1:31: `agents.a.input_usd_per_mtok` is 100001, expected a number from 0 to 100000
+        1:32: `agents.a.output_usd_per_mtok` is 100001, expected a number from 0 to 100000
+        1:24: `agents.a.temperature` is 3, expected a number from 0 to 2
+        1:33: `agents.a.request_timeout_secs` is 604801, expected whole seconds from 1 to 604800
+        1:24: `agents.a.max_retries` is 101, expected a whole number from 0 to 100
+        1:31: `composites.a.cool_down_secs` is 604801, expected whole seconds from 1 to 604800
+        1:29: `composites.a.timeout_secs` is 604801, expected whole seconds from 1 to 604800
+        1:23: `gateway.concurrency` is 10001, expected a whole number from 1 to 10000
+        1:22: `tests.timeout_secs` is 604801, expected whole seconds from 1 to 604800
+        1:17: `run.max_steps` is 10001, expected a whole number from 1 to 10000
+        1:28: `run.request_timeout_secs` is 604801, expected whole seconds from 1 to 604800
+        1:22: `worker.concurrency` is 1001, expected a whole number from 1 to 1000
+        1:21: `worker.lease_secs` is 3601, expected whole seconds from 1 to 3600
+        1:20: `limits.turn_secs` is 604801, expected whole seconds from 1 to 604800
+        1:21: `limits.stall_secs` is 604801, expected whole seconds from 1 to 604800
+    "#]]
+    .assert_eq(&numbers.collect::<String>());
 }

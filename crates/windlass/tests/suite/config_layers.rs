@@ -1,15 +1,16 @@
 //! Precedence of the layers, and the origin of each value.
 
 use expect_test::{Expect, expect};
-use serde_json::json;
-use windlass::config::{Config, Error};
+use windlass::config::{Config, Error, TestCommand};
 
 use super::config_harness::Harness;
 
 #[track_caller]
 fn check_agents(config: &Config, expect: Expect) {
-    let agents = config.agents().into_iter();
-    let shown = agents.map(|agent| format!("{}: {} {}\n", agent.name, agent.backend, agent.table));
+    let shown = config.all_agents().map(|agent| {
+        let table = agent.table();
+        format!("{}: {} {table}\n", agent.name, agent.backend)
+    });
     expect.assert_eq(&shown.collect::<String>());
 }
 
@@ -50,13 +51,13 @@ fn alternative_key_names_give_same_settings() {
          [direct]\nbinary = 'claude'\nsdk_url = 'http://localhost:8080'\ntimeout_seconds = 5",
     );
     let config = harness.load();
-    assert_eq!(config.default_agent(), Some("acp"));
+    assert_eq!(config.default_agent.as_deref(), Some("acp"));
     check_agents(
         &config,
         expect![[r#"
-        acp: acp {"command":["codex-acp"],"timeout_secs":300}
-        direct: direct {"bin":"claude","endpoint":"http://localhost:8080","timeout_secs":5}
-    "#]],
+            acp: acp {"command":["codex-acp"],"timeout_secs":300}
+            direct: direct {"bin":"claude","timeout_secs":5,"endpoint":"http://localhost:8080"}
+        "#]],
     );
 }
 
@@ -113,7 +114,7 @@ fn variables_can_set_every_key() {
 #[test]
 fn tests_can_be_disabled_with_none() {
     let harness = Harness::new().user("tests = 'none'");
-    assert_eq!(harness.load().value("tests.command"), Some(&json!("none")));
+    assert_eq!(harness.load().tests.command, Some(TestCommand::None));
 }
 
 #[test]
@@ -188,7 +189,7 @@ fn p19_displayed_values_contain_no_secret() {
         "{}{config:?}{:?}{:?}{:?}{}",
         harness.seen(),
         harness.inputs,
-        config.agents(),
+        config.agent("a"),
         config.secret("OPENAI_API_KEY"),
         serde_json::to_string(&config.entries()).unwrap()
     );
@@ -218,7 +219,7 @@ fn unknown_agent_error_suggests_closest_names() {
     let empty = Harness::new().load();
     let chosen = config.resolve_agent("mock/some/model", &["mock"]).unwrap();
     assert_eq!(
-        (chosen.backend.as_str(), chosen.model()),
+        (chosen.backend.as_str(), chosen.model.as_deref()),
         ("mock", Some("some/model"))
     );
     assert!(config.resolve_agent("mock/", &["mock"]).is_err());

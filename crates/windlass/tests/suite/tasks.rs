@@ -167,6 +167,23 @@ fn anthropic_key_selects_default_agent() {
 }
 
 #[test]
+fn worker_without_default_agent_runs_tasks_that_name_theirs() {
+    let harness = TaskHarness::new("true", INSTANT);
+    let config = std::fs::read_to_string(harness.path("named.toml")).unwrap();
+    let without_default = config.replace("default_agent = \"player\"\n", "");
+    std::fs::write(harness.path("named.toml"), without_default).unwrap();
+    harness.json(&["task", "add", "Do it", "--agent", "player", "--json"]);
+    let run = harness.run(&["worker", "--once"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_eq!(run.stdout, "1 completed\n");
+    let notice = "tasks that name no agent will fail: no agent selected";
+    assert!(run.stderr.contains(notice), "{}", run.stderr);
+    // A default that does not exist is still an error.
+    let run = harness.run(&["worker", "--once", "--agent", "plaier"]);
+    assert_eq!(run.code, 2, "{}", run.stderr);
+}
+
+#[test]
 fn read_only_store_can_be_read() {
     let harness = TaskHarness::new("true", INSTANT);
     harness.json(&["task", "add", "Do it", "--json"]);

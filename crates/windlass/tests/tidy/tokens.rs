@@ -149,6 +149,67 @@ fn conditions(tokens: &[TokenTree]) -> Vec<(usize, &'static str)> {
     found
 }
 
+/// Returns the lines of the arms `true =>` and `false =>`.
+pub(crate) fn bool_arms(source: &TokenStream) -> Vec<usize> {
+    let mut found = Vec::new();
+    for_each_sequence(source, &mut |tokens| {
+        for window in tokens.windows(3) {
+            let is_bool = ["true", "false"]
+                .iter()
+                .any(|word| is_word(window.first(), word));
+            if is_bool && is_punct(&window[1], '=') && is_punct(&window[2], '>') {
+                found.push(line(window[0].span()));
+            }
+        }
+    });
+    found
+}
+
+/// Returns the line and the text of each import of one of our own types under another name.
+pub(crate) fn type_aliases(source: &TokenStream) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    for_each_sequence(source, &mut |tokens| {
+        for at in 0..tokens.len() {
+            if is_word(tokens.get(at), "use") && is_own(tokens.get(at + 1)) {
+                let import = tokens[at..end_of_import(tokens, at)].iter().cloned();
+                find_aliases(&import.collect(), &mut found);
+            }
+        }
+    });
+    found
+}
+
+/// Returns `true` if a path that starts with this token leads to our own code.
+fn is_own(token: Option<&TokenTree>) -> bool {
+    let Some(TokenTree::Ident(root)) = token else {
+        return false;
+    };
+    ["crate", "super", "self"].iter().any(|own| root == own)
+        || root.to_string().starts_with("windlass")
+}
+
+/// Returns the end of the import that starts here.
+fn end_of_import(tokens: &[TokenTree], start: usize) -> usize {
+    let rest = tokens[start..]
+        .iter()
+        .position(|token| is_punct(token, ';'));
+    rest.map_or(tokens.len(), |rest| start + rest)
+}
+
+fn find_aliases(import: &TokenStream, found: &mut Vec<(usize, String)>) {
+    for_each_sequence(import, &mut |tokens| {
+        for window in tokens.windows(3) {
+            let [TokenTree::Ident(name), word, TokenTree::Ident(alias)] = window else {
+                continue;
+            };
+            let is_type = |ident: &Ident| ident.to_string().starts_with(char::is_uppercase);
+            if is_word(Some(word), "as") && is_type(name) && is_type(alias) {
+                found.push((line(name.span()), format!("{name} as {alias}")));
+            }
+        }
+    });
+}
+
 /// Returns `true` if the token is this word or contains it.
 fn contains_word(token: &TokenTree, word: &str) -> bool {
     match token {
@@ -209,6 +270,10 @@ fn end_of_item(tokens: &[TokenTree], start: usize) -> usize {
 
 fn is_word(token: Option<&TokenTree>, word: &str) -> bool {
     matches!(token, Some(TokenTree::Ident(ident)) if ident == word)
+}
+
+fn is_punct(token: &TokenTree, c: char) -> bool {
+    matches!(token, TokenTree::Punct(punct) if punct.as_char() == c)
 }
 
 fn words(source: &TokenStream) -> Vec<String> {
@@ -273,4 +338,17 @@ fn tests_without_a_check_are_found() {
     );
     check_unchecked("#[test] fn a() { if x { b(); } else { c(); } }", false);
     check_unchecked("fn help() { if x { return; } work(); }", false);
+}
+
+#[test]
+fn bool_arms_and_type_aliases_are_found() {
+    let source = parse(
+        "sample",
+        "use crate::a::{B as C, d as e, F as _};\nuse std::x::Y as Z;\nuse super::G as H;\n\
+         fn f() {\n match g {\n true => 1,\n false => 2,\n }\n match h { Some(true) => 1, _ => 2 }\n}",
+    );
+    assert_eq!(bool_arms(&source), [6, 7]);
+    let aliases = type_aliases(&source);
+    let expected = [(1, "B as C".to_owned()), (3, "G as H".to_owned())];
+    assert_eq!(aliases, expected);
 }

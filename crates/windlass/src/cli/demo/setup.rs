@@ -48,7 +48,7 @@ impl DemoSetup {
         std::fs::create_dir_all(&base).map_err(failed)?;
         let dir = tempfile::Builder::new().prefix("demo-").tempdir_in(&base);
         let dir = dir.map_err(failed)?;
-        let sandbox = registry::sandbox(&app.inputs)
+        let sandbox = registry::sandbox(app.config()?)
             .await
             .map_err(CliError::failed)?;
         let repository = dir.path().join(NAME);
@@ -97,8 +97,7 @@ async fn scripted_agent(
     name: &str,
     script: Script,
 ) -> Result<(AgentHandle, RunningModel), CliError> {
-    let config = app.config()?;
-    let agent = app.find_agent(&config, Some(name))?;
+    let agent = app.find_agent(Some(name))?;
     let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
     let model = ScriptedModel::start(script, loopback).await;
     let model = model.map_err(|error| CliError::failed(error.to_string()))?;

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use serde_json::Value;
 use windlass_agents::model::ModelKind;
 use windlass_core::{AgentHandle, Error};
 
@@ -10,7 +9,7 @@ use super::Run;
 use crate::agent_catalog::AgentCatalog;
 use crate::cli::app::App;
 use crate::cli::exit::CliError;
-use crate::config::{AgentConfig, Config};
+use crate::config::{AgentConfig, AgentSettings, Config};
 use crate::settings::Settings;
 
 /// The two agents of a run.
@@ -40,26 +39,23 @@ impl Roles {
         settings: &Settings,
         run: &Run,
     ) -> Result<Self, CliError> {
-        let agents = app.catalog(config);
-        let named = |flag: &Option<String>, key: &str| {
-            let name = flag
-                .as_deref()
-                .or(config.text(key))
-                .or(config.default_agent());
-            name.map(str::to_owned)
+        let agents = app.catalog()?;
+        let named = |flag: &Option<String>, configured: &Option<String>| {
+            let name = flag.as_ref().or(configured.as_ref());
+            name.or(config.default_agent.as_ref()).cloned()
         };
-        let mut planner = match named(&run.planner, "run.planner") {
+        let mut planner = match named(&run.planner, &config.run.planner) {
             Some(name) => RoleAgent::from_agent(&agents, name)?,
-            None => RoleAgent::default_model(planner_table(config, settings)?),
+            None => RoleAgent::default_model(planner_settings(config, settings)?),
         };
         planner.choose_model(run.planner_model.as_ref());
-        let mut coder = match named(&run.coder, "run.coder") {
+        let mut coder = match named(&run.coder, &config.run.coder) {
             Some(name) => RoleAgent::from_agent(&agents, name)?,
             None => RoleAgent::default_model(settings.coder()),
         };
         coder.choose_model(run.coder_model.as_ref());
         if coder.counts_steps() && (run.max_steps.is_some() || coder.steps().is_none()) {
-            coder.set("max_steps", settings.max_steps.into());
+            coder.agent.settings.max_steps = Some(settings.max_steps);
         } else if run.max_steps.is_some() && !coder.counts_steps() {
             let name = &coder.name;
             app.console.notice(&format!(
@@ -86,12 +82,12 @@ impl RoleAgent {
         })
     }
 
-    /// Uses the model that this table from the settings describes.
-    fn default_model(table: Value) -> Self {
-        let agent = AgentConfig::from_table(ModelKind::Ollama.name(), table);
+    /// Uses the model that these settings describe.
+    fn default_model(settings: AgentSettings) -> Self {
+        let agent = AgentConfig::new(ModelKind::Ollama.name(), settings);
         Self {
             name: agent.name.clone(),
-            model: agent.model().map(str::to_owned),
+            model: agent.model.clone(),
             is_default: true,
             agent,
         }
@@ -101,20 +97,13 @@ impl RoleAgent {
         self.model = model.cloned().or(self.model.take());
     }
 
-    /// Sets a key for this run. The nodes of a composite keep their own settings.
-    fn set(&mut self, key: &str, value: Value) {
-        if self.agent.composite_name().is_none() {
-            self.agent.table[key] = value;
-        }
-    }
-
     fn counts_steps(&self) -> bool {
         let kinds = ModelKind::ALL;
         kinds.iter().any(|kind| kind.name() == self.agent.backend)
     }
 
-    fn steps(&self) -> Option<u64> {
-        self.agent.table.get("max_steps")?.as_u64()
+    fn steps(&self) -> Option<u32> {
+        self.agent.settings.max_steps
     }
 
     /// Creates the agent.
@@ -126,10 +115,10 @@ impl RoleAgent {
 impl fmt::Display for RoleAgent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
-        if let Some(model) = self.model.as_deref().or(self.agent.model()) {
+        if let Some(model) = self.model.as_ref().or(self.agent.model.as_ref()) {
             write!(f, " {model}")?;
         }
-        let endpoint = self.agent.table.get("endpoint").and_then(Value::as_str);
+        let endpoint = self.agent.settings.endpoint.as_ref();
         // The query may contain a key.
         match endpoint.and_then(|endpoint| endpoint.split('?').next()) {
             Some(host) => write!(f, " at {host}"),
@@ -150,12 +139,8 @@ impl fmt::Display for Roles {
 }
 
 /// Returns the planner from the settings, with its key.
-fn planner_table(config: &Config, settings: &Settings) -> Result<Value, CliError> {
-    let variable = config.text("run.api_key_env").unwrap_or_default();
+fn planner_settings(config: &Config, settings: &Settings) -> Result<AgentSettings, CliError> {
+    let variable = &config.run.api_key_env;
     settings.check_key(variable).map_err(CliError::usage)?;
-    let mut table = settings.planner();
-    if settings.api_key.is_some() {
-        table["api_key_env"] = variable.into();
-    }
-    Ok(table)
+    Ok(settings.planner(variable))
 }

@@ -1,6 +1,6 @@
 //! Host operations of the server: diffs, merges and the agent list, implemented with the code of the CLI commands.
 
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -26,7 +26,8 @@ pub(super) struct LocalHostOps {
     registry: Arc<AgentRegistry>,
     machine: Result<AgentContext, String>,
     inputs: Inputs,
-    config: Config,
+    config: Arc<Config>,
+    notices: Arc<Once>,
     console: Console,
     /// Serializes merges, because each one changes the checkout.
     merging: Mutex<()>,
@@ -46,7 +47,8 @@ impl LocalHostOps {
             registry: Arc::clone(&app.registry),
             machine: app.machine.clone(),
             inputs: app.inputs.clone(),
-            config: queue.config.clone(),
+            config: Arc::clone(&queue.config),
+            notices: Arc::clone(&app.notices),
             console: *app.console,
             merging: Mutex::new(()),
         }
@@ -76,11 +78,11 @@ impl HostOps for LocalHostOps {
                 registry: Arc::clone(&self.registry),
                 machine: self.machine.clone(),
                 inputs: self.inputs.clone(),
+                config: Ok(Arc::clone(&self.config)),
                 console: &self.console,
+                notices: Arc::clone(&self.notices),
             };
-            let rows = agents::rows(&app, &self.config)
-                .await
-                .map_err(to_host_error)?;
+            let rows = agents::rows(&app).await.map_err(to_host_error)?;
             Ok(rows.into_iter().map(agents::AgentRow::into_card).collect())
         })
     }

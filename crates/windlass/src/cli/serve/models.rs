@@ -30,12 +30,10 @@ pub(super) fn agent_api(
 ) -> AgentApi {
     let config = &queue.config;
     let defaults = AgentApiLimits::default();
-    let concurrent = config
-        .number("gateway.concurrency")
-        .and_then(|number| number.try_into().ok());
+    let concurrent = usize::try_from(config.gateway.concurrency);
     AgentApi::new(
-        Arc::new(ConfiguredModels::new(agents, config.clone())),
-        Arc::new(StoreTraceSink(queue.store.clone())),
+        Arc::new(ConfiguredModels::new(agents, Arc::clone(config))),
+        Arc::new(StoreTraceSink(Arc::clone(&queue.store))),
         request_dirs.path(),
         Arc::new(SystemClock::new()),
         AgentApiLimits {

@@ -1,7 +1,7 @@
 //! `windlass task add`: adds a task to the queue.
 
 use clap::Args;
-use windlass_tasks::{Dependency, MAX_ATTEMPTS, NewTask, TaskId, WorkerKind};
+use windlass_tasks::{ATTEMPT_LIMIT, Dependency, MAX_ATTEMPTS, NewTask, TaskId, WorkerKind};
 
 use super::super::app::App;
 use super::super::exit::{CliError, Exit};
@@ -41,7 +41,7 @@ pub(super) struct Add {
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
     /// Maximum number of attempts
-    #[arg(long, value_name = "N", default_value_t = MAX_ATTEMPTS, value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(long, value_name = "N", default_value_t = MAX_ATTEMPTS, value_parser = clap::value_parser!(u32).range(1..=i64::from(ATTEMPT_LIMIT)))]
     attempts: u32,
     /// Print JSON
     #[arg(long)]

@@ -4,13 +4,43 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use axum::extract::ws::Utf8Bytes;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
+use serde::Deserialize;
 use tokio::sync::watch;
 use windlass_core::escape_json;
-use windlass_tasks::{LoggedEvent, ProjectId, TaskId};
+use windlass_tasks::{EventFilter, LoggedEvent, ProjectId, TaskId};
 
-use super::message::Subscription;
 use crate::limits::ServerLimits;
+
+/// The subscription in the query of the WebSocket's URL.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Subscription {
+    /// Only events of this project.
+    pub(crate) project: Option<ProjectId>,
+    /// Only events of this task.
+    pub(crate) task: Option<TaskId>,
+    /// All events after this sequence number; without it, only new ones.
+    pub(crate) after: Option<u64>,
+}
+
+impl Subscription {
+    /// Returns `true` if an event belongs to the subscription.
+    pub(crate) fn matches(&self, project: ProjectId, task: Option<TaskId>) -> bool {
+        self.project.is_none_or(|wanted| wanted == project)
+            && self.task.is_none_or(|wanted| Some(wanted) == task)
+    }
+
+    /// Converts to a filter for the store.
+    pub(crate) fn filter(&self, after: u64, limit: u32) -> EventFilter {
+        EventFilter {
+            project_id: self.project,
+            task_id: self.task,
+            after,
+            limit,
+        }
+    }
+}
 
 /// An event in its encoded form.
 #[derive(Debug)]
@@ -99,7 +129,7 @@ impl Ring {
             .iter()
             .map(|event| Arc::new(EncodedEvent::encode(event)))
             .collect();
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         for item in encoded {
             // Sequence numbers have no gaps. After a gap, older events can no longer be located by their
             // number.
@@ -140,7 +170,7 @@ impl Ring {
         subscription: &Subscription,
         limit: usize,
     ) -> RingRead {
-        let inner = self.lock();
+        let inner = self.inner.lock();
         let count = u64::try_from(inner.items.len()).unwrap_or(u64::MAX);
         let first = inner.last + 1 - count;
         if after >= inner.last {
@@ -161,10 +191,6 @@ impl Ring {
             found.push(Arc::clone(item));
         }
         RingRead::Events(found, inner.last)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, RingState> {
-        self.inner.lock()
     }
 }
 

@@ -1,0 +1,85 @@
+//! Keys of tasks: the store, the tests, the two models of a run, the worker, the sandbox and the limits.
+
+use std::time::Duration;
+
+use super::{HOUR, KeySpec, WEEK, settings};
+use crate::config::value_type::*;
+
+settings! {
+    /// Settings of the task store.
+    StoreSettings at "store." {
+        /// URL of the task store: `sqlite:FILE` or `postgres://…`.
+        url: String as Text = "sqlite:.windlass/windlass.db";
+    }
+}
+
+settings! {
+    /// Settings of the tests.
+    TestsSettings at "tests." {
+        /// The test command that verifies a change; with "none", tasks complete unverified.
+        command: Option<TestCommand> as TestCommand, aliases(&["tests"]);
+        /// Command to run before the tests, with network access.
+        setup: Option<Vec<String>> as Command;
+        /// Whether the tests may use the network.
+        network: bool as Flag = "false";
+        /// Timeout of one test run.
+        timeout_secs: Duration as Seconds<WEEK> = "900", may_be_lowered;
+    }
+}
+
+settings! {
+    /// Settings of `windlass run`.
+    RunSettings at "run." {
+        /// The agent that makes the plan. Default: the default agent, or else the model at `run.turbo_host`.
+        planner: Option<String> as Name;
+        /// The agent that executes the plan. Default: the default agent, or else the model at `run.local_host`.
+        coder: Option<String> as Name;
+        /// The Ollama server of the planner model.
+        turbo_host: String as Url = "https://ollama.com", env_var("TURBO_HOST");
+        /// The Ollama server of the coder model, which executes plans.
+        local_host: String as Url = "http://127.0.0.1:11434", env_var("OLLAMA_LOCAL");
+        /// The planner model, at `run.turbo_host`.
+        planner_model: String as Text = "gpt-oss:20b", env_var("PLANNER_MODEL");
+        /// The coder model, at `run.local_host`.
+        coder_model: String as Text = "qwen2.5-coder", env_var("CODER_MODEL");
+        /// The variable that holds the API key for `run.turbo_host`.
+        api_key_env: String as Variable = "OLLAMA_API_KEY";
+        /// Maximum number of model calls while executing one plan.
+        max_steps: u32 as Count<1, 10_000> = "25", may_be_lowered, env_var("MAX_STEPS");
+        /// Timeout of one request to either server.
+        request_timeout_secs: Duration as Seconds<WEEK> = "120", may_be_lowered, env_var("REQUEST_TIMEOUT_S");
+        /// Whether `windlass run` only plans, even with `--apply`.
+        dry_run: bool as Flag = "false", env_var("DRY_RUN");
+    }
+}
+
+settings! {
+    /// Settings of a worker.
+    WorkerSettings at "worker." {
+        /// Maximum number of concurrent tasks of one worker.
+        concurrency: u32 as Count<1, 1_000> = "10";
+        /// Lease duration: how long a claimed task stays with a worker that sends no heartbeat.
+        lease_secs: Duration as Seconds<HOUR> = "30";
+    }
+}
+
+settings! {
+    /// Settings of the sandbox.
+    SandboxSettings at "sandbox." {
+        /// The mechanism that isolates agents, tools and tests.
+        mechanism: SandboxMechanism as SandboxMechanism = "auto";
+        /// Files and directories that agents, tools and tests may read although the sandbox hides their parent directory,
+        /// such as a toolchain in an unusual location: ["/tmp/toolchain", "~/sdk"].
+        readable: Option<Vec<String>> as List;
+    }
+}
+
+settings! {
+    /// Limits of a turn.
+    LimitSettings at "limits." {
+        /// Timeout of a turn, for an agent without `timeout_secs`.
+        turn_secs: Duration as Seconds<WEEK> = "600", may_be_lowered;
+        /// How long an agent may emit no events within a turn. Default: no limit except the timeout of the turn.
+        stall_secs: Option<Duration> as Seconds<WEEK>, may_be_lowered;
+    }
+}

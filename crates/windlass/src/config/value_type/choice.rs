@@ -1,0 +1,131 @@
+//! Values that are one of several words.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use windlass_agents::composite::{CompositeKind, FallbackCause};
+
+use super::{ValueKind, ValueType};
+
+/// What an agent may do, as its backend interprets it.
+pub(in crate::config) struct Policy;
+
+/// The mechanism that isolates agents, tools and tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SandboxMechanism {
+    /// The strongest that this machine has.
+    Auto,
+    /// Bubblewrap.
+    Bubblewrap,
+    /// Landlock.
+    Landlock,
+    /// No isolation.
+    None,
+}
+
+/// What an agent that is served as a model may do in its working directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FolderAccess {
+    /// It may change files.
+    Allow,
+    /// It may only read.
+    Deny,
+}
+
+/// Implements [`ValueType`] for one of several words. A type after `as` is an enum that serde reads and writes; any
+/// other type is a new one, whose word the backend interprets.
+macro_rules! choices {
+    ($(#[doc = $doc:literal] $type:ident: $($choice:literal),+;)+) => {$(
+        #[doc = $doc]
+        pub(in crate::config) struct $type;
+        impl ValueType for $type {
+            type Value = &'static str;
+            const KIND: ValueKind = ValueKind::Choice(&[$($choice),+]);
+            fn read(value: &Value) -> Option<&'static str> {
+                [$($choice),+].into_iter().find(|choice| value == choice)
+            }
+            fn write(value: &&'static str) -> Value {
+                (*value).into()
+            }
+        }
+    )+};
+    ($(as $type:ident: $($choice:literal),+;)+) => {$(
+        impl ValueType for $type {
+            type Value = Self;
+            const KIND: ValueKind = ValueKind::Choice(&[$($choice),+]);
+            fn read(value: &Value) -> Option<Self> {
+                one_of(value, &[$($choice),+])
+            }
+            fn write(value: &Self) -> Value {
+                serde_json::to_value(value).unwrap_or_default()
+            }
+        }
+    )+};
+}
+
+choices! {
+    /// The API of an `openai` model.
+    ApiSpec: "chat_completions", "responses";
+    /// How a model calls tools.
+    ToolMode: "auto", "native", "schema", "text";
+    /// How a schema for structured answers is enforced.
+    SchemaMode: "auto", "native", "prompt", "none";
+    /// The timing of replayed events.
+    Timing: "instant", "recorded";
+}
+
+choices! {
+    as CompositeKind: "single", "fallback", "plan_execute";
+    as SandboxMechanism: "auto", "bubblewrap", "landlock", "none";
+    as FolderAccess: "allow", "deny";
+}
+
+/// The error causes after which a fallback can use the next node.
+const CAUSES: &[&str] = &[
+    "rate_limited",
+    "unavailable",
+    "timeout",
+    "auth_failed",
+    "session_orphaned",
+    "backend_error",
+    "tool_failed",
+    "permission_denied",
+    "output_limit",
+    "budget_exceeded",
+];
+
+impl ValueType for FallbackCause {
+    type Value = Vec<Self>;
+    const KIND: ValueKind = ValueKind::Choices(CAUSES);
+
+    fn read(value: &Value) -> Option<Vec<Self>> {
+        let items = value.as_array()?.iter();
+        items.map(|item| one_of(item, CAUSES)).collect()
+    }
+
+    fn write(value: &Vec<Self>) -> Value {
+        serde_json::to_value(value).unwrap_or_default()
+    }
+}
+
+impl ValueType for Policy {
+    type Value = Value;
+    const KIND: ValueKind = ValueKind::Policy(&["allow", "deny", "ask"]);
+
+    fn read(value: &Value) -> Option<Value> {
+        let is_word = ["allow", "deny", "ask"].iter().any(|word| value == word);
+        (is_word || value.is_object()).then(|| value.clone())
+    }
+
+    fn write(value: &Value) -> Value {
+        value.clone()
+    }
+}
+
+/// Reads a value that must be one of these words.
+fn one_of<T: DeserializeOwned>(value: &Value, choices: &[&str]) -> Option<T> {
+    let choice = choices.iter().find(|choice| value == *choice)?;
+    serde_json::from_value((*choice).into()).ok()
+}
