@@ -8,7 +8,7 @@ use agent_client_protocol::v1::schema::{
     NewSessionRequest, ResumeSessionRequest,
 };
 use windlass_core::{
-    Error, ErrorCode, McpServer, PermissionPolicy, PermissionRule, Result, SessionId,
+    DirAccess, Error, ErrorCode, McpServer, PermissionPolicy, PermissionRule, Result, SessionId,
     SessionOptions,
 };
 
@@ -43,6 +43,9 @@ impl AcpAgent {
                 .model(options)
                 .filter(|_| self.preset.quirks.model_is_launch_arg),
             asks_permission: policy != PermissionPolicy::Allow || !rules.is_empty(),
+            access: options.effective_access(self.settings.permissions.as_ref()),
+            readable: options.readable.clone(),
+            servers: options.mcp_servers.clone(),
         }
     }
 
@@ -115,6 +118,9 @@ impl AcpAgent {
                 .as_deref()
                 .filter(|_| preset.quirks.model_is_launch_arg),
             asks_permission: key.asks_permission,
+            access: key.access,
+            readable: &key.readable,
+            servers: &key.servers,
         };
         let spawned = self.context.sandbox().spawn(launch.spec()?);
         let child =
@@ -246,7 +252,8 @@ impl AcpAgent {
         let asks_permission = policy != PermissionPolicy::Allow || !rules.is_empty();
         let by_policy = self.preset.quirks.mode(policy, asks_permission);
         // A configured mode may let the agent write without asking.
-        let configured_mode = self.settings.mode.as_deref().filter(|_| !options.read_only);
+        let is_read_only = options.access == DirAccess::ReadOnly;
+        let configured_mode = self.settings.mode.as_deref().filter(|_| !is_read_only);
         let model = self
             .model(options)
             .filter(|_| !self.preset.quirks.model_is_launch_arg);

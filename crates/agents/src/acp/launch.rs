@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use windlass_core::limits::PROTOCOL_LINE_BYTES;
-use windlass_core::{Error, ErrorCode, ExposeSecret, Result};
+use windlass_core::{DirAccess, Error, ErrorCode, ExposeSecret, McpServer, Result};
 use windlass_sandbox::{CommandSpec, ProcessLimits, Profile, Stdin};
 
 use super::preset::{LaunchConfig, LaunchContext, Preset};
@@ -21,6 +21,12 @@ pub(super) struct AcpLaunch<'a> {
     pub(super) cwd: &'a Path,
     pub(super) model: Option<&'a str>,
     pub(super) asks_permission: bool,
+    /// What the agent may change in the working directory.
+    pub(super) access: DirAccess,
+    /// Paths outside the working directory that the agent must be able to read.
+    pub(super) readable: &'a [PathBuf],
+    /// MCP servers that the agent starts itself.
+    pub(super) servers: &'a [McpServer],
 }
 
 impl AcpLaunch<'_> {
@@ -52,20 +58,25 @@ impl AcpLaunch<'_> {
         if let Some(home) = &home {
             write_files(home, &launch_config)?;
         }
-        let mut spec = CommandSpec::new(
-            &self.program.path,
-            self.cwd,
-            launch::allow(self.sandbox_profile(home.as_deref()), settings, context),
-        )
-        .args(&self.program.args)
-        .args(&launch_config.command.args)
-        .args(&settings.extra_args)
-        .stdin(Stdin::Pipe)
-        .limits(ProcessLimits {
-            deadline: launch::MAX_LIFETIME,
-            line_bytes: PROTOCOL_LINE_BYTES,
-            ..ProcessLimits::default()
-        });
+        let profile = launch::allow(self.sandbox_profile(home.as_deref()), settings, context);
+        let profile = self.readable.iter().fold(profile, Profile::read);
+        let profile = windlass_mcp::allow(profile, self.servers);
+        // The arguments of a command that the user configured may name a script.
+        let profile = settings
+            .command
+            .iter()
+            .skip(1)
+            .fold(profile, Profile::argument);
+        let mut spec = CommandSpec::new(&self.program.path, self.cwd, profile.access(self.access))
+            .args(&self.program.args)
+            .args(&launch_config.command.args)
+            .args(&settings.extra_args)
+            .stdin(Stdin::Pipe)
+            .limits(ProcessLimits {
+                deadline: launch::MAX_LIFETIME,
+                line_bytes: PROTOCOL_LINE_BYTES,
+                ..ProcessLimits::default()
+            });
         if let Some(home) = home.or_else(|| self.home_override()) {
             spec = spec.env(preset.home.variable, home);
         }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures::future::BoxFuture;
 use parking_lot::{Mutex, MutexGuard};
-use windlass_core::Result;
+use windlass_core::{DirAccess, McpServer, Result};
 
 use super::connection::Connection;
 
@@ -23,6 +23,12 @@ pub(super) struct ProcessKey {
     pub(super) model: Option<String>,
     /// Whether the agent must ask before it acts.
     pub(super) asks_permission: bool,
+    /// What the process may change in the working directory.
+    pub(super) access: DirAccess,
+    /// Paths outside the working directory that the process can read.
+    pub(super) readable: Vec<PathBuf>,
+    /// The MCP servers that the process starts.
+    pub(super) servers: Vec<McpServer>,
 }
 
 /// A process with its number.

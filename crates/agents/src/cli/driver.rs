@@ -196,6 +196,8 @@ impl CliDriver {
                 version: installation.version,
                 mechanism: self.context.sandbox().mechanism(),
                 cwd: &session.cwd,
+                access: options.effective_access(self.settings.permissions.as_ref()),
+                readable: &options.readable,
                 model: options.model.as_deref().or(self.settings.model.as_deref()),
                 permissions,
                 rules,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use windlass_core::limits::PROTOCOL_LINE_BYTES;
-use windlass_core::{Error, ExposeSecret, Result, SecretString};
+use windlass_core::{DirAccess, Error, ExposeSecret, McpServer, Result, SecretString};
 use windlass_sandbox::{CommandSpec, ProcessLimits, Profile, Stdin};
 
 use super::profile::CliProfile;
@@ -22,12 +22,16 @@ pub(crate) struct CliLaunch<'a> {
     pub(crate) context: &'a AgentContext,
     pub(crate) settings: &'a ProgramSettings,
     pub(crate) cwd: &'a Path,
+    /// What the agent may change in the working directory.
+    pub(crate) access: DirAccess,
+    /// Paths outside the working directory that the agent must be able to read.
+    pub(crate) readable: &'a [PathBuf],
     pub(crate) command: CommandLine,
     pub(crate) stdin: Stdin,
     /// Files that the agent must be able to read, at any path.
     pub(crate) files: Vec<&'a Path>,
-    /// Programs that the agent will start itself, such as MCP servers.
-    pub(crate) programs: Vec<&'a str>,
+    /// MCP servers that the agent will start itself.
+    pub(crate) servers: &'a [McpServer],
 }
 
 impl CliLaunch<'_> {
@@ -50,13 +54,10 @@ impl CliLaunch<'_> {
         }
         let dirs = AgentDirs::new(profile, context, settings.endpoint.is_some());
         let mut sandbox_profile = allow(dirs.sandbox_profile(profile, context), settings, context);
-        sandbox_profile = self
-            .files
-            .iter()
-            .fold(sandbox_profile, |sandbox_profile, file| {
-                sandbox_profile.read(file)
-            });
-        sandbox_profile = self.programs.iter().fold(sandbox_profile, Profile::program);
+        let files = self.files.iter().copied();
+        let readable = files.chain(self.readable.iter().map(PathBuf::as_path));
+        sandbox_profile = readable.fold(sandbox_profile, Profile::read);
+        sandbox_profile = windlass_mcp::allow(sandbox_profile, self.servers).access(self.access);
         let mut args = self.command.args;
         args.extend(settings.extra_args.iter().cloned());
         let mut spec = CommandSpec::new(self.program, self.cwd, sandbox_profile)

@@ -77,10 +77,12 @@ fn spec(
         context: &driver.context,
         settings: &driver.settings,
         cwd: run.cwd,
+        access: run.access,
+        readable: run.readable,
         command,
         stdin,
         files: Vec::new(),
-        programs: Vec::new(),
+        servers: &[],
     };
     Ok(launch.spec()?.0)
 }

@@ -53,17 +53,15 @@ impl AgentProcess {
             context: &driver.context,
             settings: &driver.settings,
             cwd: run.cwd,
+            access: run.access,
+            readable: run.readable,
             command: (installation.transport.command)(run),
             stdin,
             files: [run.schema_file, run.servers_file]
                 .into_iter()
                 .flatten()
                 .collect(),
-            programs: run
-                .mcp_servers
-                .iter()
-                .map(|server| server.command.as_str())
-                .collect(),
+            servers: run.mcp_servers,
         };
         let (spec, _) = launch.spec()?;
         let spawned = driver.context.sandbox().spawn(spec);

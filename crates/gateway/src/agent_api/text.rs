@@ -4,7 +4,9 @@ use std::path::Path;
 
 use windlass_agents::cli::transcript;
 use windlass_core::structured::StructuredCall;
-use windlass_core::{AgentEvent, ErrorCode, PermissionPolicy, SessionOptions, TurnDiagnostics};
+use windlass_core::{
+    AgentEvent, DirAccess, ErrorCode, PermissionPolicy, SessionOptions, TurnDiagnostics,
+};
 use windlass_wire::{ErrorKind, ModelError};
 
 use super::client::AbortReason;
@@ -38,7 +40,11 @@ async fn run_session(
     let options = SessionOptions {
         model: job.served.model.clone(),
         permissions: PermissionPolicy::Allow,
-        read_only: !job.served.may_write,
+        access: if job.served.may_write {
+            DirAccess::Files
+        } else {
+            DirAccess::ReadOnly
+        },
         once: true,
         ..SessionOptions::in_dir(dir)
     };

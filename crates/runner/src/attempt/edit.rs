@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use windlass_core::structured::ValidationPolicy;
 use windlass_core::workspace::{FileChange, WorkingCopy};
-use windlass_core::{AgentHandle, ErrorCode, SessionOptions};
+use windlass_core::{AgentHandle, DirAccess, ErrorCode, SessionOptions};
 
 use super::approve::approver;
 use super::prompts::{self, FileExcerpt, PromptContext};
@@ -59,6 +59,8 @@ impl<'a, 'r> Editor<'a, 'r> {
             model: settings.model.clone(),
             permissions: settings.permissions,
             approver: approver(runner, attempt.at, &name),
+            access: DirAccess::Repository,
+            readable: working_copy.readable_dirs(),
             ..SessionOptions::in_dir(working_copy.root())
         };
         Self {

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use windlass_core::{
-    AgentHandle, Error, EventReceiver, PermissionPolicy, Prompt, SessionId, SessionOptions,
+    AgentHandle, DirAccess, Error, EventReceiver, PermissionPolicy, Prompt, SessionId,
+    SessionOptions,
 };
 
 use super::app::App;
@@ -36,6 +37,9 @@ pub(super) struct Ask {
     /// Output format: the answer as text, one JSON object at the end, or every event as a line of JSON
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputMode,
+    /// Forbid the agent to change files
+    #[arg(long)]
+    read_only: bool,
     #[command(flatten)]
     schema: SchemaArgs,
     /// Prompt for the agent; - reads it from stdin
@@ -81,6 +85,9 @@ impl Ask {
         options.approver = approver::terminal_approver(app.console, from_stdin);
         if options.approver.0.is_some() {
             options.permissions = PermissionPolicy::Ask;
+        }
+        if self.read_only {
+            options.access = DirAccess::ReadOnly;
         }
         options.model = agent.model().map(str::to_owned);
         if let Some(call) = &call {
