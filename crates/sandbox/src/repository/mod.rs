@@ -111,8 +111,14 @@ impl WorkTrees<'_> {
             home.join(".config/git/config"),
             "/etc/gitconfig".into(),
         ];
+        // The main work tree of the repository, where the settings may include files.
+        let main = git_dir.common.parent().filter(|_| git_dir.is_proven);
+        let trees = ConfigTrees {
+            root,
+            main: main.unwrap_or(root),
+        };
         for file in files {
-            self.add_config(root, &file, MAX_INCLUDES);
+            self.add_config(&trees, &file, MAX_INCLUDES);
         }
         let index = read(&git_dir.path.join("index"), MAX_INDEX_BYTES);
         for path in index::gitlinks(&index.unwrap_or_default()) {
@@ -138,7 +144,8 @@ impl WorkTrees<'_> {
 
     /// Protects the files that a configuration file names, and those that the files it includes
     /// name.
-    fn add_config(&mut self, root: &Path, file: &Path, depth: u32) {
+    fn add_config(&mut self, trees: &ConfigTrees<'_>, file: &Path, depth: u32) {
+        let root = trees.root;
         let text = read(file, MAX_CONFIG_BYTES).unwrap_or_default();
         for (name, value) in config::parse(&String::from_utf8_lossy(&text)) {
             let last = name.rsplit('.').next().unwrap_or_default();
@@ -146,7 +153,13 @@ impl WorkTrees<'_> {
             if is_include && depth > 0 {
                 let dir = file.parent().unwrap_or(root);
                 let included = self.expand(dir, &value);
-                self.add_config(root, &included, depth - 1);
+                self.add_config(trees, &included, depth - 1);
+                if included
+                    .canonicalize()
+                    .is_ok_and(|real| real.starts_with(trees.main))
+                {
+                    self.repository.readable.push(included.clone());
+                }
                 self.protect_file(included);
             } else if last == "hookspath" {
                 self.protect(self.expand(root, &value));
@@ -192,6 +205,13 @@ fn add_below(dir: &Path, path: PathBuf, list: &mut Vec<PathBuf>) {
     if path != dir && path.starts_with(dir) && !list.contains(&path) {
         list.push(path);
     }
+}
+
+/// The work trees that a configuration file applies to.
+struct ConfigTrees<'a> {
+    root: &'a Path,
+    /// The work tree next to the git directory, which a linked work tree shares.
+    main: &'a Path,
 }
 
 /// The git directory of a work tree.

@@ -3,6 +3,7 @@
 mod bounds;
 mod canaries;
 mod detection;
+mod docs;
 mod environment;
 mod file_access;
 mod git_attacks;

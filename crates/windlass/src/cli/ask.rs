@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use windlass_core::{
-    AgentHandle, DirAccess, Error, EventReceiver, PermissionPolicy, Prompt, SessionId,
-    SessionOptions,
+    AgentHandle, Clock, DirAccess, Error, EventReceiver, PermissionPolicy, Prompt, SessionId,
+    SessionOptions, SystemClock, escape_line,
 };
 
 use super::app::App;
@@ -78,6 +78,24 @@ impl Ask {
         agent: &AgentConfig,
     ) -> Result<Exit, CliError> {
         let cwd = absolute_dir(&self.cwd)?;
+        let started = SystemClock::new().now();
+        let exit = self.run_in(app, handle, agent, cwd.clone()).await;
+        for path in windlass_workspace::new_repositories(&cwd, started) {
+            let path = escape_line(&path.display().to_string());
+            app.console.notice(&format!(
+                "the agent created a git repository in {path}: git commands there run what its settings name"
+            ));
+        }
+        exit
+    }
+
+    async fn run_in(
+        self,
+        app: &App<'_>,
+        handle: &AgentHandle,
+        agent: &AgentConfig,
+        cwd: PathBuf,
+    ) -> Result<Exit, CliError> {
         let from_stdin = self.prompt == "-";
         let text = prompt_text::read(self.prompt, std::io::stdin())?;
         let call = self.schema.structured_call(&text, handle.capabilities())?;
