@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::permission::{PermissionPolicy, PermissionRule, Permissions, SessionApprover};
-use crate::{AgentEvent, Error, Result, SessionId};
+use crate::{AgentEvent, DirAccess, Error, Result, SessionId, ToolKind};
 
 /// An implementation of an agent.
 ///
@@ -194,8 +194,10 @@ pub struct SessionOptions {
     pub permissions: PermissionPolicy,
     /// Exceptions from `permissions`. The first rule that applies decides.
     pub permission_rules: Vec<PermissionRule>,
-    /// Whether the agent must not change anything, regardless of its configured permissions.
-    pub read_only: bool,
+    /// What the agent may change in its working directory, regardless of its configured permissions.
+    pub access: DirAccess,
+    /// Paths outside the working directory that the agent must be able to read.
+    pub readable: Vec<PathBuf>,
     /// Answers permission requests when the policy is to ask.
     pub approver: SessionApprover,
     /// The JSON schema that the answers must match.
@@ -214,21 +216,39 @@ impl SessionOptions {
     }
 
     /// Returns the policy and the rules in effect. The user's setting for the agent has precedence over the
-    /// caller's, and `read_only` has precedence over both.
+    /// caller's, and read-only access has precedence over both.
     pub fn effective_permissions<'a>(
         &'a self,
         configured: Option<&'a Permissions>,
     ) -> (PermissionPolicy, &'a [PermissionRule]) {
         match configured {
-            _ if self.read_only => (PermissionPolicy::Deny, &[]),
+            _ if self.access == DirAccess::ReadOnly => (PermissionPolicy::Deny, &[]),
             Some(configured) => (configured.default, &configured.rules),
             None => (self.permissions, &self.permission_rules),
+        }
+    }
+
+    /// Returns what the agent may change. If the permissions in effect allow no write, and no approver could allow
+    /// one, that is nothing.
+    pub fn effective_access(&self, configured: Option<&Permissions>) -> DirAccess {
+        let (policy, rules) = self.effective_permissions(configured);
+        let may_allow = |answer| match answer {
+            PermissionPolicy::Allow => true,
+            PermissionPolicy::Deny => false,
+            PermissionPolicy::Ask => self.approver.0.is_some(),
+        };
+        let is_for_writes = |rule: &&PermissionRule| rule.kind != Some(ToolKind::Read);
+        let mut answers = rules.iter().filter(is_for_writes).map(|rule| rule.answer);
+        if may_allow(policy) || answers.any(may_allow) {
+            self.access
+        } else {
+            DirAccess::ReadOnly
         }
     }
 }
 
 /// An MCP server: a program that communicates over stdin and stdout.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct McpServer {
     /// The name of the server for the agent.
     pub name: String,
@@ -291,12 +311,87 @@ mod tests {
             options.effective_permissions(Some(&configured)),
             (configured.default, &configured.rules[..])
         );
-        options.read_only = true;
+        options.access = DirAccess::ReadOnly;
         for configured in [None, Some(&configured)] {
             assert_eq!(
                 options.effective_permissions(configured),
                 (PermissionPolicy::Deny, &[][..])
             );
+        }
+    }
+
+    #[test]
+    fn directory_is_read_only_unless_a_write_can_be_allowed() {
+        use PermissionPolicy::{Allow, Ask, Deny};
+        let rule = PermissionRule::new;
+        let approver = SessionApprover(Some(std::sync::Arc::new(NoDecision)));
+        let none = SessionApprover::default();
+        for (policy, rules, approver, access) in [
+            (Allow, vec![], &none, DirAccess::Files),
+            (Deny, vec![], &none, DirAccess::ReadOnly),
+            (Deny, vec![], &approver, DirAccess::ReadOnly),
+            (Ask, vec![], &approver, DirAccess::Files),
+            (Ask, vec![], &none, DirAccess::ReadOnly),
+            (
+                Deny,
+                vec![rule(Allow).kind(ToolKind::Read)],
+                &none,
+                DirAccess::ReadOnly,
+            ),
+            (
+                Deny,
+                vec![rule(Allow).kind(ToolKind::Write)],
+                &none,
+                DirAccess::Files,
+            ),
+            (
+                Deny,
+                vec![rule(Allow).tool("deploy")],
+                &none,
+                DirAccess::Files,
+            ),
+            (
+                Deny,
+                vec![rule(Ask).kind(ToolKind::Execute)],
+                &none,
+                DirAccess::ReadOnly,
+            ),
+            (
+                Deny,
+                vec![rule(Ask).kind(ToolKind::Execute)],
+                &approver,
+                DirAccess::Files,
+            ),
+        ] {
+            let configured = Permissions {
+                default: policy,
+                rules,
+            };
+            let options = SessionOptions {
+                approver: approver.clone(),
+                ..SessionOptions::default()
+            };
+            let case = format!("{configured:?} {approver:?}");
+            assert_eq!(
+                options.effective_access(Some(&configured)),
+                access,
+                "{case}"
+            );
+            let read_only = SessionOptions {
+                access: DirAccess::ReadOnly,
+                ..options
+            };
+            let access = read_only.effective_access(Some(&configured));
+            assert_eq!(access, DirAccess::ReadOnly, "{case}");
+        }
+    }
+
+    #[derive(Debug)]
+    struct NoDecision;
+
+    impl crate::Approver for NoDecision {
+        fn decide(&self, _: crate::PermissionRequest) -> BoxFuture<'_, Option<String>> {
+            Box::pin(async { None })
         }
     }
 }

@@ -43,6 +43,7 @@
 mod backend;
 mod backoff;
 mod clock;
+mod dir_access;
 mod error;
 mod escape;
 mod event;
@@ -67,6 +68,7 @@ pub use backend::{
 };
 pub use backoff::Backoff;
 pub use clock::{Clock, SystemClock, Timestamp};
+pub use dir_access::DirAccess;
 pub use error::{Error, ErrorCode, Result, Retry};
 pub use escape::{escape_control, escape_json, escape_line};
 pub use event::{AgentEvent, Envelope, PermissionKind, PermissionOption, PlanEntry, PlanStatus};

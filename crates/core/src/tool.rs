@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::Result;
+use crate::{DirAccess, Result};
 
 /// The effect of a tool, used to allow, deny or ask about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -81,6 +81,6 @@ pub struct ToolOutput {
 
 /// Provides the tools for a directory.
 pub trait Toolbox: fmt::Debug + Send + Sync {
-    /// Returns the tools, bound to this directory.
-    fn tools(&self, root: &Path) -> Result<Vec<Arc<dyn Tool>>>;
+    /// Returns the tools, bound to this directory. `access` is what they may change in it.
+    fn tools(&self, root: &Path, access: DirAccess) -> Result<Vec<Arc<dyn Tool>>>;
 }

@@ -5,7 +5,8 @@ use std::path::Path;
 use windlass_agents::cli::transcript;
 use windlass_core::structured::{Round, StructuredCall, TurnFailure, TurnRunner};
 use windlass_core::{
-    AgentEvent, AgentHandle, ErrorCode, PermissionPolicy, SessionOptions, TurnDiagnostics,
+    AgentEvent, AgentHandle, DirAccess, ErrorCode, PermissionPolicy, SessionOptions,
+    TurnDiagnostics,
 };
 use windlass_wire::{ErrorKind, ModelError};
 
@@ -44,7 +45,11 @@ async fn run_session(
     let options = SessionOptions {
         model: job.served.model.clone(),
         permissions: PermissionPolicy::Allow,
-        read_only: !job.served.may_write,
+        access: if job.served.may_write {
+            DirAccess::Files
+        } else {
+            DirAccess::ReadOnly
+        },
         once: true,
         ..SessionOptions::in_dir(dir)
     };

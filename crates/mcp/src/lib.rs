@@ -9,13 +9,13 @@
 //! support servers over HTTP.
 //!
 //! ```no_run
-//! use windlass_core::McpServer;
+//! use windlass_core::{DirAccess, McpServer};
 //! use windlass_mcp::McpServers;
 //! use windlass_sandbox::{Host, Sandbox};
 //!
 //! # async fn example(configured: Vec<McpServer>) -> Result<(), Box<dyn std::error::Error>> {
 //! let sandbox = Sandbox::detect(Host::current()).await?;
-//! let servers = McpServers::connect(&sandbox, &configured, "/home/me/project".as_ref()).await?;
+//! let servers = McpServers::connect(&sandbox, &configured, "/home/me/project".as_ref(), DirAccess::Files).await?;
 //! for tool in servers.tools() {
 //!     println!("{}: {}", tool.qualified_name(), tool.description);
 //! }
@@ -39,4 +39,5 @@ pub use error::{Error, Result};
 pub use limits::McpLimits;
 pub use listing::{McpResource, McpTool};
 pub use result::{ResourceBody, ResourceContent};
+pub use server::allow;
 pub use servers::McpServers;

@@ -11,8 +11,8 @@ use rmcp::model::{
 use rmcp::service::{RoleClient, RunningService, ServiceError};
 use serde_json::{Map, Value};
 use tokio::time::timeout;
-use windlass_core::McpServer;
 use windlass_core::limits::PROTOCOL_LINE_BYTES;
+use windlass_core::{DirAccess, McpServer};
 use windlass_sandbox::{CommandSpec, Profile, Sandbox, Stdin};
 
 use crate::error::{Error, Result};
@@ -39,10 +39,11 @@ impl McpConnection {
         sandbox: &Sandbox,
         server: &McpServer,
         cwd: &Path,
+        access: DirAccess,
         limits: McpLimits,
     ) -> Result<(Self, Vec<McpTool>)> {
         let context = ErrorContext::new(&server.name);
-        let child = sandbox.spawn(spec(server, cwd));
+        let child = sandbox.spawn(spec(server, cwd, access));
         let child = child.map_err(|error| context.start_error(error))?;
         let transport = StdioTransport::new(child, Arc::clone(&context.transport), limits.call);
         let Ok(connected) = timeout(limits.start, handshake(transport, &context)).await else {
@@ -128,10 +129,10 @@ async fn handshake(
 /// Returns the command to run in the sandbox.
 ///
 /// The user's trusted configuration chooses a server, not a model. Like an agent it needs network access to
-/// its provider and read access to the home directory, and it may write to its working directory only. The
-/// profile of a tool is too strict: most servers would not start.
-fn spec(server: &McpServer, cwd: &Path) -> CommandSpec {
-    let mut spec = CommandSpec::new(&server.command, cwd, Profile::agent()).args(&server.args);
+/// its provider. The profile of a tool is too strict: most servers would not start.
+fn spec(server: &McpServer, cwd: &Path, access: DirAccess) -> CommandSpec {
+    let profile = allow(Profile::agent(), std::slice::from_ref(server)).access(access);
+    let mut spec = CommandSpec::new(&server.command, cwd, profile).args(&server.args);
     for (name, value) in &server.env {
         spec = spec.env(name, value);
     }
@@ -142,6 +143,15 @@ fn spec(server: &McpServer, cwd: &Path) -> CommandSpec {
         ..windlass_sandbox::ProcessLimits::default()
     };
     spec.stdin(Stdin::Pipe).limits(limits)
+}
+
+/// Makes the programs of these servers readable, and the paths in their arguments, such as a script or a
+/// directory to serve.
+pub fn allow(profile: Profile, servers: &[McpServer]) -> Profile {
+    servers.iter().fold(profile, |profile, server| {
+        let profile = profile.program(&server.command);
+        server.args.iter().fold(profile, Profile::argument)
+    })
 }
 
 /// Returns the client configuration. The newest protocol version has no initialize request, but current

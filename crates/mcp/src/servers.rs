@@ -5,7 +5,7 @@ use std::path::Path;
 
 use futures::future::try_join_all;
 use serde_json::{Map, Value};
-use windlass_core::McpServer;
+use windlass_core::{DirAccess, McpServer};
 use windlass_sandbox::Sandbox;
 
 use crate::error::{self, Error, Result};
@@ -25,9 +25,15 @@ pub struct McpServers {
 }
 
 impl McpServers {
-    /// Starts all servers concurrently in `cwd` and lists what they offer. If one fails, all are stopped.
-    pub async fn connect(sandbox: &Sandbox, servers: &[McpServer], cwd: &Path) -> Result<Self> {
-        Self::connect_with_limits(sandbox, servers, cwd, McpLimits::default()).await
+    /// Starts all servers concurrently in `cwd`, of which they may change what `access` allows, and lists what
+    /// they offer. If one fails, all are stopped.
+    pub async fn connect(
+        sandbox: &Sandbox,
+        servers: &[McpServer],
+        cwd: &Path,
+        access: DirAccess,
+    ) -> Result<Self> {
+        Self::connect_with_limits(sandbox, servers, cwd, access, McpLimits::default()).await
     }
 
     /// Like [`connect`](Self::connect), with the given limits.
@@ -35,13 +41,14 @@ impl McpServers {
         sandbox: &Sandbox,
         servers: &[McpServer],
         cwd: &Path,
+        access: DirAccess,
         limits: McpLimits,
     ) -> Result<Self> {
         check_names(servers)?;
         // A loop instead of a closure: with one, the compiler cannot prove that the future is `Send`.
         let mut starts = Vec::new();
         for server in servers {
-            starts.push(McpConnection::start(sandbox, server, cwd, limits));
+            starts.push(McpConnection::start(sandbox, server, cwd, access, limits));
         }
         let started = try_join_all(starts).await?;
         let (running, tools): (_, Vec<Vec<McpTool>>) = started.into_iter().unzip();

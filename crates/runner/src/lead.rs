@@ -46,7 +46,7 @@ impl LeadAgent {
     /// Turns a goal into tasks with priorities, steps and dependencies. Nothing is stored yet.
     pub async fn plan(&self, goal: &str, parent: GoalParent) -> Result<Vec<NewTask>, PlanError> {
         let prompt = render(include_str!("prompts/lead.md"), &[("goal", goal)]);
-        let options = self.options.clone();
+        let options = self.options.clone().read_only();
         let task = call(&self.planner, "lead", prompt, schema());
         let value = structured_call(&self.planner, task, options).await?;
         let invalid = |problem: String| PlanError::Invalid {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use windlass_core::structured::{SchemaMode, StructuredErrorKind, ValidationPolicy};
-use windlass_core::{AgentHandle, ErrorCode, SessionOptions, StructuredAgentTask};
+use windlass_core::{AgentHandle, DirAccess, ErrorCode, SessionOptions, StructuredAgentTask};
 
 pub use windlass_core::Plan;
 
@@ -25,6 +25,14 @@ pub struct PlanOptions {
     pub session: SessionOptions,
     /// The planner already has [`Plan::instructions`], so the prompt contains only the task.
     pub is_instructed: bool,
+}
+
+impl PlanOptions {
+    /// Returns options for a planner that can change nothing in its directory.
+    pub(crate) fn read_only(mut self) -> Self {
+        self.session.access = DirAccess::ReadOnly;
+        self
+    }
 }
 
 /// Error of a plan request.
@@ -72,7 +80,7 @@ pub async fn get_plan(
     } else {
         call(planner, "plan", Plan::prompt(task), Plan::schema())
     };
-    let value = structured_call(planner, request, options).await?;
+    let value = structured_call(planner, request, options.read_only()).await?;
     Plan::from_value(&value).map_err(|problem| PlanError::Invalid {
         problem,
         answer: truncate_end(&value.to_string(), MAX_ANSWER_EXCERPT),

@@ -1,5 +1,5 @@
-//! Runs one command in the current directory: `run MECHANISM PROFILE [--state=DIR] PROGRAM
-//! [ARGUMENT…]`.
+//! Runs one command in the current directory: `run MECHANISM PROFILE [--state=DIR]
+//! [--access=ACCESS] PROGRAM [ARGUMENT…]`.
 //!
 //! `run bubblewrap tool sh -c 'ls ~'` shows what a tool would see. The tests kill this program, and
 //! run it as another user.
@@ -8,9 +8,10 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use windlass_core::DirAccess;
 use windlass_sandbox::{CommandSpec, Host, Mechanism, Profile, Sandbox, init};
 
-const USAGE: &str = "run MECHANISM PROFILE [--state=DIR] PROGRAM [ARGUMENT…]";
+const USAGE: &str = "run MECHANISM PROFILE [--state=DIR] [--access=ACCESS] PROGRAM [ARGUMENT…]";
 
 fn main() -> Result<ExitCode> {
     init::run_if_invoked();
@@ -37,8 +38,13 @@ async fn run() -> Result<ExitCode> {
         _ => bail!("{USAGE}: the profile is agent, tool or test"),
     };
     while let Some(option) = args.next_if(|arg| arg.starts_with("--")) {
-        let dir = option.strip_prefix("--state=").context(USAGE)?;
-        profile = profile.state(dir);
+        profile = match option.split_once('=') {
+            Some(("--state", dir)) => profile.state(dir),
+            Some(("--access", "read-only")) => profile.access(DirAccess::ReadOnly),
+            Some(("--access", "files")) => profile.access(DirAccess::Files),
+            Some(("--access", "repository")) => profile.access(DirAccess::Repository),
+            _ => bail!("{USAGE}: the access is read-only, files or repository"),
+        };
     }
     let program = args.next().context(USAGE)?;
     let spec = CommandSpec::new(program, std::env::current_dir()?, profile).args(args);

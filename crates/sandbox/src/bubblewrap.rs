@@ -19,6 +19,9 @@ use crate::protect::ProtectedPath;
 /// Maximum size of a private directory, which is kept in memory.
 const PRIVATE_DIR_BYTES: u64 = 2 << 30;
 
+/// Maximum size of `/dev/shm`, where programs share memory.
+const SHARED_MEMORY_BYTES: u64 = 512 << 20;
+
 /// User and group ID of an agent that root starts. Several agents refuse to run as root, and the
 /// kernel does not let a root process without capabilities create a sandbox itself.
 const UNPRIVILEGED_UID: u32 = 1000;
@@ -47,16 +50,10 @@ pub(crate) fn bwrap_args(
 ) -> Vec<OsString> {
     let mut args = ArgBuilder(vec![bwrap.into()]);
     args.identity(policy);
-    args.push(&[
-        &"--ro-bind",
-        &"/",
-        &"/",
-        &"--dev",
-        &"/dev",
-        &"--bind",
-        &"/proc",
-        &"/proc",
-    ]);
+    args.push(&[&"--ro-bind", &"/", &"/"]);
+    // The new `/dev` is in memory and has no limit of its own.
+    args.push(&[&"--dev", &"/dev", &"--remount-ro", &"/dev"]);
+    args.push(&[&"--bind", &"/proc", &"/proc"]);
     if policy.kind != ProfileKind::Agent || getuid().is_root() {
         args.cover_kernel_settings();
     }
@@ -96,6 +93,15 @@ impl ArgBuilder {
         }
     }
 
+    fn private_dir(&mut self, path: &Path) {
+        let bytes = if path == Path::new(path_lists::SHARED_MEMORY) {
+            SHARED_MEMORY_BYTES
+        } else {
+            PRIVATE_DIR_BYTES
+        };
+        self.push(&[&"--size", &bytes.to_string(), &"--tmpfs", &path]);
+    }
+
     fn cover_kernel_settings(&mut self) {
         for path in path_lists::KERNEL_SETTINGS {
             self.push(&[&"--ro-bind-try", path, path]);
@@ -112,15 +118,19 @@ impl ArgBuilder {
             match access {
                 Access::Read => self.push(&[&"--ro-bind", path, path]),
                 Access::Write => self.push(&[&"--bind", path, path]),
-                Access::Private => {
-                    self.push(&[&"--size", &PRIVATE_DIR_BYTES.to_string(), &"--tmpfs", path]);
-                }
+                Access::Private => self.private_dir(path),
                 Access::Hidden if policy.inherited_access(path) == Access::Private => {}
                 Access::Hidden if path.is_dir() => {
                     self.push(&[&"--tmpfs", path]);
                     sealed.push(path);
                 }
                 Access::Hidden => self.push(&[&"--ro-bind", &"/dev/null", path]),
+            }
+        }
+        for (link, target) in &policy.links {
+            let is_absent = matches!(policy.access(link), Access::Private | Access::Hidden);
+            if is_absent && policy.is_visible(target) {
+                self.push(&[&"--symlink", target, link]);
             }
         }
         // Last, because paths shown inside a hidden directory must be mounted there first.
@@ -134,8 +144,8 @@ impl ArgBuilder {
             match entry {
                 ProtectedPath::Existing(path) => self.push(&[&"--ro-bind", path, path]),
                 ProtectedPath::Pinned(path) => self.push(&[&"--bind", path, path]),
-                ProtectedPath::Link { .. } => {}
-                ProtectedPath::Missing(path) => {
+                ProtectedPath::Link { .. } | ProtectedPath::Absent(_) => {}
+                ProtectedPath::Missing(path) | ProtectedPath::Hidden(path) => {
                     self.push(&[&"--tmpfs", path, &"--remount-ro", path])
                 }
             }

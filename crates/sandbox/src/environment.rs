@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+use windlass_core::DirAccess;
+
+use crate::fs_policy::FsPolicy;
 use crate::host::Host;
 use crate::profile::ProfileKind;
 
@@ -39,8 +42,17 @@ const TOOLCHAIN_HOMES: &[(&str, &str)] = &[("CARGO_HOME", ".cargo"), ("RUSTUP_HO
 
 pub(crate) type EnvVars = BTreeMap<OsString, OsString>;
 
-/// Returns the environment of a child of this kind, before the caller's own variables.
-pub(crate) fn compose(kind: ProfileKind, host: &Host, home: &Path, tmp: &Path) -> EnvVars {
+/// Returns the environment of a child with this policy, before the caller's own variables.
+pub(crate) fn compose(policy: &FsPolicy, host: &Host, home: &Path, tmp: &Path) -> EnvVars {
+    let mut variables = base_variables(policy.kind, host, home, tmp);
+    if policy.access != DirAccess::Repository {
+        // Otherwise `git status` would try to write the read-only index.
+        set(&mut variables, "GIT_OPTIONAL_LOCKS", "0");
+    }
+    variables
+}
+
+fn base_variables(kind: ProfileKind, host: &Host, home: &Path, tmp: &Path) -> EnvVars {
     let mut variables = EnvVars::new();
     let extra = if kind == ProfileKind::Agent {
         AGENT_VARS
@@ -81,7 +93,7 @@ mod tests {
             "LD_PRELOAD",
         ]);
         let host = Host::new(everything.map(|name| (*name, "x")));
-        let variables = compose(kind, &host, Path::new("/h"), Path::new("/t"));
+        let variables = base_variables(kind, &host, Path::new("/h"), Path::new("/t"));
         variables
             .into_keys()
             .map(|name| name.into_string().unwrap())

@@ -1,14 +1,17 @@
 //! What a process may read and write, as path rules that are independent of the mechanism.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use windlass_core::DirAccess;
 
 use crate::error::{Error, Result};
 use crate::host::Host;
+use crate::path_lists;
 use crate::profile::{Profile, ProfileKind};
-use crate::{path_lists, working_dir};
+use crate::repository::Repository;
+use crate::working_dir;
 
 /// The access to a path and everything under it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,8 +31,18 @@ pub(crate) enum Access {
 pub(crate) struct FsPolicy {
     /// Canonical paths; a directory sorts before its content.
     pub(crate) rules: BTreeMap<PathBuf, Access>,
+    /// Links to readable paths. A mechanism that replaces the directory of a link recreates it.
+    pub(crate) links: BTreeMap<PathBuf, PathBuf>,
+    /// Secrets: hidden paths that [`show`](Self::show) leaves hidden.
+    secrets: BTreeSet<PathBuf>,
+    /// What may be changed in the working directory.
+    pub(crate) access: DirAccess,
     /// The working directory, if it is writable and therefore has paths to protect.
     pub(crate) protected_dir: Option<PathBuf>,
+    /// The paths of git that belong to the working directory.
+    pub(crate) repository: Repository,
+    /// Windlass's own directories, which may not exist.
+    pub(crate) own_dirs: Vec<PathBuf>,
     /// The initial working directory of the process.
     pub(crate) cwd: PathBuf,
     pub(crate) network: bool,
@@ -41,16 +54,25 @@ impl FsPolicy {
         let cwd = working_dir::canonical_dir(cwd)?;
         let mut policy = Self {
             rules: BTreeMap::new(),
+            links: BTreeMap::new(),
+            secrets: BTreeSet::new(),
+            access: profile.access,
             protected_dir: None,
+            repository: Repository::default(),
+            own_dirs: host.own_dirs().to_vec(),
             cwd,
             network: profile.network,
             kind: profile.kind,
         };
-        policy.add_system_rules(host);
-        policy.add_home_rules(host);
-        policy.toolchains(host);
-        policy.add_profile_rules(profile)?;
+        policy.hide_system(host);
+        policy.hide_home(host);
         policy.allow_working_dir(host);
+        policy.show_repository(host);
+        policy.show_home_paths(host);
+        policy.show_toolchains(host);
+        policy.add_profile_rules(profile, host)?;
+        policy.hide_own_dirs()?;
+        policy.keep_working_dir_read_only(host);
         policy.widen_only();
         Ok(policy)
     }
@@ -67,103 +89,9 @@ impl FsPolicy {
             .map_or(Access::Hidden, |parent| self.access(parent))
     }
 
-    fn add_system_rules(&mut self, host: &Host) {
-        self.set("/", Access::Read);
-        for path in path_lists::TEMP_DIRS {
-            self.set(path, Access::Private);
-        }
-        for path in path_lists::SYSTEM_SECRETS {
-            self.set(path, Access::Hidden);
-        }
-        for path in path_lists::RUN_NEEDED {
-            self.set(path, Access::Read);
-        }
-        // Name resolution reads this file, which is often a link into `/run`.
-        self.set("/etc/resolv.conf", Access::Read);
-        if let Some(dir) = host.variable("XDG_RUNTIME_DIR") {
-            self.set(dir, Access::Hidden);
-        }
-    }
-
-    fn add_home_rules(&mut self, host: &Host) {
-        let home = host.home();
-        if self.kind == ProfileKind::Agent {
-            // The home directory may be under a temporary directory, which is hidden.
-            self.set(home, Access::Read);
-        } else {
-            for path in path_lists::HOME_ROOTS {
-                self.set(path, Access::Hidden);
-            }
-            self.set(home, Access::Private);
-            for dir in path_lists::TOOLCHAINS {
-                self.set(home.join(dir), Access::Read);
-            }
-        }
-        if self.kind == ProfileKind::Test {
-            for dir in path_lists::BUILD_CACHES {
-                self.set(home.join(dir), Access::Read);
-            }
-        }
-        for path in path_lists::HOME_SECRETS {
-            self.set(home.join(path), Access::Hidden);
-        }
-    }
-
-    /// Makes toolchains in unusual directories readable: those that the user's variables name, and
-    /// those on the `PATH` that are under a temporary directory.
-    fn toolchains(&mut self, host: &Host) {
-        for name in ["CARGO_HOME", "RUSTUP_HOME"] {
-            if let Some(dir) = host.variable(name) {
-                self.show(Path::new(dir));
-            }
-        }
-        let temp_dirs = path_lists::TEMP_DIRS.iter().map(Path::new);
-        let temp_dirs: Vec<PathBuf> = temp_dirs
-            .filter_map(|dir| dir.canonicalize().ok())
-            .collect();
-        for dir in std::env::split_paths(host.path()).filter(|dir| dir.is_absolute()) {
-            let Ok(real) = dir.canonicalize() else {
-                continue;
-            };
-            // A home directory under a temporary directory has its own rule.
-            if temp_dirs.iter().any(|dir| dir == self.rule_for(&real)) {
-                self.show_installation(&real);
-            }
-        }
-        for path in host.readable() {
-            self.set(path, Access::Read);
-        }
-    }
-
-    /// Makes the directory of a program readable, together with the rest of its installation: for
-    /// `PREFIX/bin` that is `PREFIX`.
-    pub(crate) fn show_installation(&mut self, dir: &Path) {
-        let is_bin = dir
-            .file_name()
-            .is_some_and(|name| name == "bin" || name == ".bin" || name == "sbin");
-        let prefix = dir.parent().filter(|_| is_bin);
-        if !prefix.is_some_and(|prefix| self.show(prefix)) {
-            self.show(dir);
-        }
-    }
-
-    /// Makes a path readable if only the rule for a parent directory hides it. A rule for the path
-    /// itself still applies, and so does one that hides a secret. Returns `true` if the path is
-    /// readable now.
-    pub(crate) fn show(&mut self, path: &Path) -> bool {
-        let Ok(real) = path.canonicalize() else {
-            return false;
-        };
-        let ruled = self.rule_for(&real);
-        let can_be_shown = match self.access(&real) {
-            Access::Read | Access::Write => return true,
-            Access::Private => ruled != real,
-            Access::Hidden => ruled != real && is_home_root(ruled),
-        };
-        if can_be_shown {
-            self.rules.insert(real, Access::Read);
-        }
-        can_be_shown
+    /// Returns `true` if the process can read the path of the host.
+    pub(crate) fn is_visible(&self, path: &Path) -> bool {
+        matches!(self.access(path), Access::Read | Access::Write)
     }
 
     /// Returns the path whose rule applies to `path`.
@@ -174,11 +102,70 @@ impl FsPolicy {
             .unwrap_or(path)
     }
 
-    fn add_profile_rules(&mut self, profile: &Profile) -> Result<()> {
-        for path in &profile.hide {
-            self.set(path, Access::Hidden);
+    /// Makes a path readable if only the rule for a parent directory hides it. A rule for the path
+    /// itself still applies, and so does one that hides a secret. Returns `true` if the path is
+    /// readable now.
+    pub(crate) fn show(&mut self, path: &Path) -> bool {
+        let Ok(real) = path.canonicalize() else {
+            return false;
+        };
+        if !self.is_visible(&real) {
+            let ruled = self.rule_for(&real);
+            if ruled == real || self.secrets.contains(ruled) {
+                return false;
+            }
+            self.rules.insert(real.clone(), Access::Read);
         }
-        for path in &profile.read {
+        self.keep_link(path, &real);
+        true
+    }
+
+    /// Makes the directory of a program readable. For `PREFIX/bin` that is `PREFIX`, if it looks
+    /// like an installation: a directory of projects may contain programs too.
+    pub(crate) fn show_installation(&mut self, dir: &Path) {
+        let is_bin = dir
+            .file_name()
+            .is_some_and(|name| name == "bin" || name == ".bin" || name == "sbin");
+        let prefix = dir
+            .parent()
+            .filter(|prefix| is_bin && !self.is_visible(dir) && is_installation(prefix));
+        if !prefix.is_some_and(|prefix| self.show(prefix)) {
+            self.show(dir);
+        }
+    }
+
+    /// Adds a rule for the canonical path. A missing path needs no rule: the process cannot create
+    /// it.
+    pub(crate) fn set(&mut self, path: impl AsRef<Path>, access: Access) {
+        let path = path.as_ref();
+        if let Ok(real) = path.canonicalize() {
+            self.keep_link(path, &real);
+            self.rules.insert(real, access);
+        }
+    }
+
+    /// Hides a path, and everything in it that no rule of its own allows.
+    pub(crate) fn hide_secret(&mut self, path: impl AsRef<Path>) {
+        if let Ok(real) = path.as_ref().canonicalize() {
+            self.rules.insert(real.clone(), Access::Hidden);
+            self.secrets.insert(real);
+        }
+    }
+
+    /// Remembers a path that leads to its target through a link.
+    pub(crate) fn keep_link(&mut self, path: &Path, real: &Path) {
+        let is_plain =
+            || path.is_absolute() && !path.components().any(|part| part.as_os_str() == "..");
+        if path != real && is_plain() {
+            self.links.insert(path.to_owned(), real.to_owned());
+        }
+    }
+
+    fn add_profile_rules(&mut self, profile: &Profile, host: &Host) -> Result<()> {
+        for path in &profile.hide {
+            self.hide_secret(path);
+        }
+        for path in host.readable().iter().chain(&profile.read) {
             self.set(path, Access::Read);
         }
         for path in &profile.state {
@@ -189,20 +176,49 @@ impl FsPolicy {
             let real = path
                 .canonicalize()
                 .map_err(|error| bad_path(path, error.to_string()))?;
+            self.keep_link(path, &real);
             self.rules.insert(real, Access::Write);
         }
         Ok(())
     }
 
-    /// Makes the working directory writable, unless it contains the home directory or is the file
-    /// system root.
+    /// Makes the working directory writable, unless the profile makes it read-only, it contains the
+    /// home directory or is the file system root.
     fn allow_working_dir(&mut self, host: &Host) {
         let cwd = self.cwd.clone();
-        if host.home().starts_with(&cwd) || !working_dir::is_writable(&cwd) {
-            self.rules.insert(cwd, Access::Read);
+        let is_read_only = self.access == DirAccess::ReadOnly || host.home().starts_with(&cwd);
+        if is_read_only || !working_dir::is_writable(&cwd) {
+            self.rules.insert(cwd.clone(), Access::Read);
+            self.hide_secret(cwd.join(path_lists::STORE_DIR));
         } else {
             self.rules.insert(cwd.clone(), Access::Write);
             self.protected_dir = Some(cwd);
+        }
+    }
+
+    /// Hides Windlass's own directories, whatever the settings make readable. What the profile
+    /// names below them stays visible.
+    fn hide_own_dirs(&mut self) -> Result<()> {
+        for dir in self.own_dirs.clone() {
+            if dir.canonicalize().is_ok_and(|real| real == self.cwd) {
+                return Err(Error::WorkingDirectory {
+                    path: self.cwd.clone(),
+                    problem: "belongs to Windlass: give another".into(),
+                });
+            }
+            self.hide_secret(dir);
+        }
+        Ok(())
+    }
+
+    /// Removes rules that make a part of a read-only working directory writable. Where that is the
+    /// home directory, they are for the state of an agent.
+    fn keep_working_dir_read_only(&mut self, host: &Host) {
+        let cwd = &self.cwd;
+        if self.access == DirAccess::ReadOnly && !host.home().starts_with(cwd) {
+            self.rules
+                .retain(|path, access| *access != Access::Write || !path.starts_with(cwd));
+            self.rules.insert(cwd.clone(), Access::Read);
         }
     }
 
@@ -210,7 +226,9 @@ impl FsPolicy {
     /// contain its own toolchain.
     fn widen_only(&mut self) {
         let is_narrower = |(path, access): (&PathBuf, &Access)| {
-            *access == Access::Read && self.inherited_access(path) == Access::Write
+            *access == Access::Read
+                && *path != self.cwd
+                && self.inherited_access(path) == Access::Write
         };
         let narrower: Vec<PathBuf> = self
             .rules
@@ -222,88 +240,29 @@ impl FsPolicy {
             self.rules.remove(&path);
         }
     }
-
-    /// Adds a rule for the canonical path. A missing path needs no rule: the process cannot create
-    /// it.
-    fn set(&mut self, path: impl AsRef<Path>, access: Access) {
-        if let Ok(real) = path.as_ref().canonicalize() {
-            self.rules.insert(real, access);
-        }
-    }
 }
 
-/// Returns `true` if this directory is hidden only because it contains home directories.
-fn is_home_root(path: &Path) -> bool {
-    path_lists::HOME_ROOTS
-        .iter()
-        .any(|home| Path::new(home) == path)
+/// Returns `true` if a directory looks like the prefix of an installation, and not like a project.
+fn is_installation(prefix: &Path) -> bool {
+    const SIGNS: [&str; 7] = [
+        "lib",
+        "lib64",
+        "libexec",
+        "share",
+        "pyvenv.cfg",
+        "package.json",
+        "node_modules",
+    ];
+    let is_node_modules = prefix
+        .file_name()
+        .is_some_and(|name| name == "node_modules");
+    is_node_modules
+        || SIGNS.iter().any(|name| prefix.join(name).exists()) && !prefix.join(".git").exists()
 }
 
 fn bad_path(path: &Path, problem: String) -> Error {
     Error::Path {
         path: path.to_owned(),
         problem,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn policy(profile: Profile, variables: &[(&str, &Path)], cwd: &Path) -> FsPolicy {
-        FsPolicy::new(&profile, &Host::new(variables.iter().copied()), cwd).unwrap()
-    }
-
-    #[test]
-    fn deepest_rule_applies() {
-        let home = tempfile::tempdir().unwrap();
-        for dir in [".cargo/registry", ".ssh", "project"] {
-            std::fs::create_dir_all(home.path().join(dir)).unwrap();
-        }
-        std::fs::write(home.path().join(".cargo/credentials.toml"), "").unwrap();
-        let policy = policy(
-            Profile::tool(),
-            &[("HOME", home.path())],
-            &home.path().join("project"),
-        );
-        for (path, access) in [
-            ("", Access::Private),
-            (".cargo/registry/cache", Access::Read),
-            (".cargo/credentials.toml", Access::Hidden),
-            (".ssh/id", Access::Hidden),
-            ("project/src", Access::Write),
-        ] {
-            assert_eq!(
-                policy.access(&home.path().canonicalize().unwrap().join(path)),
-                access,
-                "{path}"
-            );
-        }
-        assert_eq!(policy.access(Path::new("/usr/bin")), Access::Read);
-    }
-
-    #[test]
-    fn toolchain_in_working_dir_stays_writable() {
-        let project = tempfile::tempdir().unwrap();
-        let toolchain = project.path().join("cargo");
-        std::fs::create_dir(&toolchain).unwrap();
-        let policy = policy(
-            Profile::test(),
-            &[("CARGO_HOME", &toolchain)],
-            project.path(),
-        );
-        assert_eq!(
-            policy.access(&toolchain.canonicalize().unwrap()),
-            Access::Write
-        );
-    }
-
-    #[test]
-    fn p16_filesystem_root_is_not_a_writable_working_dir() {
-        assert!(
-            policy(Profile::agent(), &[], Path::new("/"))
-                .protected_dir
-                .is_none()
-        );
     }
 }

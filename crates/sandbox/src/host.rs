@@ -82,10 +82,25 @@ impl Host {
 
     /// Returns the directory with the cleanup records of running sandboxes.
     pub(crate) fn cleanup_records(&self) -> PathBuf {
-        let state = self.variable("XDG_STATE_HOME").map(PathBuf::from);
-        let state = state.filter(|path| path.is_absolute());
-        let state = state.unwrap_or_else(|| self.home.join(".local/state"));
-        state.join("windlass/cleanup")
+        self.own_dir("XDG_STATE_HOME", ".local/state")
+            .join("cleanup")
+    }
+
+    /// Returns the directories of Windlass itself: state with stores, clones and tokens, settings,
+    /// and cache. No process can see them, except for the parts that its profile names.
+    pub(crate) fn own_dirs(&self) -> [PathBuf; 3] {
+        [
+            self.own_dir("XDG_STATE_HOME", ".local/state"),
+            self.own_dir("XDG_CONFIG_HOME", ".config"),
+            self.own_dir("XDG_CACHE_HOME", ".cache"),
+        ]
+    }
+
+    fn own_dir(&self, variable: &str, below_home: &str) -> PathBuf {
+        let base = self.variable(variable).map(PathBuf::from);
+        let base = base.filter(|path| path.is_absolute());
+        base.unwrap_or_else(|| self.home.join(below_home))
+            .join("windlass")
     }
 
     /// Returns the path for a new record, or `None` if the kernel provides no random name.

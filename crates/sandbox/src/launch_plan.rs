@@ -12,6 +12,7 @@ use crate::fs_policy::{Access, FsPolicy};
 use crate::init_protocol::{Cleanup, CleanupItem, Confinement, InitRequest, KillScope};
 use crate::mechanism::Mechanism;
 use crate::profile::ProfileKind;
+use crate::program::Program;
 use crate::sandbox::Sandbox;
 use crate::spec::CommandSpec;
 use crate::{bubblewrap, confine, environment, init, path_lists, program, protect};
@@ -31,7 +32,7 @@ impl LaunchPlan {
         reject_nul(spec)?;
         let mut policy = FsPolicy::new(&spec.profile, &sandbox.host, &spec.cwd)?;
         let dirs = PrivateDirs::new(sandbox, &policy)?;
-        let mut variables = environment::compose(policy.kind, &sandbox.host, &dirs.home, &dirs.tmp);
+        let mut variables = environment::compose(&policy, &sandbox.host, &dirs.home, &dirs.tmp);
         variables.extend(spec.variables.clone());
         let path = variables
             .get(OsStr::new("PATH"))
@@ -41,16 +42,19 @@ impl LaunchPlan {
         if sandbox.mechanism != Mechanism::None {
             program::show(&program, &mut policy);
             let others = spec.profile.programs.iter();
-            let others: Vec<PathBuf> = others
+            let others: Vec<Program> = others
                 .filter_map(|name| program::resolve(name, path, &policy.cwd).ok())
                 .collect();
             for other in others {
                 program::show(&other, &mut policy);
             }
-            program::ensure_visible(&program, &policy)?;
+            for argument in &spec.profile.arguments {
+                program::show_argument(argument, &mut policy);
+            }
+            program::ensure_visible(&program.path, &policy)?;
         }
         let mut request = InitRequest {
-            argv: std::iter::once(program.into())
+            argv: std::iter::once(program.path.into())
                 .chain(spec.args.iter().cloned())
                 .collect(),
             variables: variables.into_iter().collect(),

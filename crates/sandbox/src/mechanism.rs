@@ -32,7 +32,7 @@ impl Mechanism {
                 &["an agent can reach every network host, and abstract sockets on this machine"]
             }
             Self::Landlock => &[
-                "hooks and settings inside the working directory can be written",
+                "git's own data, hooks and settings inside a writable working directory can be changed",
                 "names and sizes of hidden files are visible, their content is not",
                 "an agent can reach sockets of other programs",
                 "an agent cannot create its own sandbox: turn that off in the agent's settings",

@@ -1,90 +1,63 @@
-//! Path lists: secrets, toolchains, caches and protected files.
+//! Path lists of the system: what a process sees outside the home directory, and the protected
+//! files of a working directory. The list of the home directory is in `home_paths.rs`.
 
-/// Keys, passwords and tokens in the home directory. Hidden from every kind of process.
-pub(crate) const HOME_SECRETS: &[&str] = &[
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".config/gcloud",
-    ".config/gh",
-    ".config/hub",
-    ".config/op",
-    ".config/google-chrome",
-    ".config/chromium",
-    ".docker",
-    ".kube",
-    ".mozilla",
-    ".netrc",
-    ".git-credentials",
-    ".config/git/credentials",
-    ".npmrc",
-    ".pypirc",
-    ".pgpass",
-    ".my.cnf",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".gem/credentials",
-    ".password-store",
-    ".local/share/keyrings",
-    ".bash_history",
-    ".zsh_history",
-    ".python_history",
+/// Directories of the file system root that every process can read. All others are hidden: they
+/// contain homes, projects, backups and other disks.
+pub(crate) const SYSTEM_DIRS: &[&str] = &[
+    "bin", "dev", "etc", "gnu", "lib", "lib32", "lib64", "libexec", "libx32", "nix", "opt", "proc",
+    "run", "sbin", "snap", "sys", "tmp", "usr", "var",
 ];
 
-/// Secrets of the system that root could read, and directories with sockets that lead out of the
-/// sandbox.
-pub(crate) const SYSTEM_SECRETS: &[&str] = &[
-    "/etc/shadow",
-    "/etc/gshadow",
-    "/etc/ssh",
-    "/etc/ssl/private",
-    "/run",
-];
+/// System directories of which only a part is readable.
+pub(crate) const PARTLY_HIDDEN_DIRS: &[&str] = &["/run", "/var"];
 
-/// Parts of `/run` that name resolution and some distributions need.
-pub(crate) const RUN_NEEDED: &[&str] = &[
+/// The readable parts of these directories: what name resolution, package databases and some
+/// distributions need.
+pub(crate) const SYSTEM_NEEDED: &[&str] = &[
     "/run/systemd/resolve",
     "/run/current-system",
     "/run/opengl-driver",
+    "/var/cache/fontconfig",
+    "/var/lib/alternatives",
+    "/var/lib/apt/lists",
+    "/var/lib/ca-certificates",
+    "/var/lib/dpkg",
+    "/var/lib/pacman",
+    "/var/lib/rpm",
+    "/var/db/pkg",
+];
+
+/// Secrets of the system that root could read.
+pub(crate) const SYSTEM_SECRETS: &[&str] = &[
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/etc/ssh",
+    "/etc/ssl/private",
+    "/etc/pki/private",
+    "/etc/letsencrypt",
+    "/etc/kubernetes",
+    "/etc/rancher",
+    "/etc/wireguard",
+    "/etc/openvpn",
+    "/etc/krb5.keytab",
+    "/etc/NetworkManager/system-connections",
+    "/etc/docker",
+    "/etc/credstore",
+    "/etc/credstore.encrypted",
 ];
 
 /// Temporary directories. Every process has its own.
 pub(crate) const TEMP_DIRS: &[&str] = &["/tmp", "/var/tmp"];
 
-/// Home directories of all users, hidden from tools and tests.
-pub(crate) const HOME_ROOTS: &[&str] = &["/home", "/root"];
+/// Where programs share memory. Every process has its own.
+pub(crate) const SHARED_MEMORY: &str = "/dev/shm";
 
-/// Programs in the home directory, readable by tools and tests.
-pub(crate) const TOOLCHAINS: &[&str] = &[
-    ".cargo",
-    ".rustup",
-    ".local/bin",
-    ".local/lib",
-    ".local/pipx",
-    ".local/share/uv",
-    ".pyenv",
-    ".nvm",
-    ".volta",
-    ".asdf",
-    ".bun",
-    ".deno",
-    ".sdkman",
-    ".nix-profile",
-    "go",
-];
-
-/// Caches of build tools in the home directory, readable by tests.
-pub(crate) const BUILD_CACHES: &[&str] = &[
-    ".npm",
-    ".cache/pip",
-    ".cache/uv",
-    ".cache/yarn",
-    ".cache/go-build",
-    ".local/share/pnpm",
-    ".m2/repository",
-    ".gradle",
-];
+/// Variables of toolchains that may be outside the home directory.
+pub(crate) const TOOLCHAIN_VARS: &[&str] = &["CARGO_HOME", "RUSTUP_HOME"];
 
 /// Files in a working directory that a shell, git, an editor or an agent executes or applies.
 pub const PROTECTED_NAMES: &[&str] = &[
@@ -108,6 +81,13 @@ pub const PROTECTED_NAMES: &[&str] = &[
     ".idea",
     ".vscode",
 ];
+
+/// Directories of hooks that git's settings may name, protected in a user's checkout even before
+/// the settings name them.
+pub(crate) const HOOK_DIRS: &[&str] = &[".husky", ".githooks"];
+
+/// The directory of a project's own store.
+pub(crate) const STORE_DIR: &str = ".windlass";
 
 /// Kernel settings, which root could write even without capabilities.
 pub(crate) const KERNEL_SETTINGS: &[&str] = &[

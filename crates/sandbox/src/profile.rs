@@ -3,15 +3,16 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use windlass_core::DirAccess;
+
 /// The kind of a process, which determines its default access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ProfileKind {
-    /// A coding agent: network, read access to the real home directory, write access to its own
-    /// state directory.
+    /// A coding agent: network, a private home directory with toolchains, caches of build tools and
+    /// git's settings, write access to its own state directory.
     Agent,
-    /// A command requested by a model: no network, and a private home directory that contains only
-    /// toolchains.
+    /// A command requested by a model: no network, and a private home directory with toolchains.
     Tool,
     /// A project's tests: like a tool, plus read access to the caches of build tools.
     Test,
@@ -30,17 +31,20 @@ impl ProfileKind {
 
 /// What one process may access.
 ///
-/// The working directory and a private `/tmp` are always writable, and everything that the kind
-/// does not hide is readable. If two rules overlap, the one for the deeper path applies.
+/// A private `/tmp` is always writable, the working directory unless the profile makes it
+/// read-only. Of the rest, what the lists for the kind name is readable. If two rules overlap, the
+/// one for the deeper path applies.
 #[derive(Debug, Clone)]
 pub struct Profile {
     pub(crate) kind: ProfileKind,
     pub(crate) network: bool,
+    pub(crate) access: DirAccess,
     pub(crate) write: Vec<PathBuf>,
     pub(crate) read: Vec<PathBuf>,
     pub(crate) hide: Vec<PathBuf>,
     pub(crate) state: Vec<PathBuf>,
     pub(crate) programs: Vec<OsString>,
+    pub(crate) arguments: Vec<OsString>,
 }
 
 impl Profile {
@@ -63,11 +67,13 @@ impl Profile {
         Self {
             kind,
             network,
+            access: DirAccess::Files,
             write: Vec::new(),
             read: Vec::new(),
             hide: Vec::new(),
             state: Vec::new(),
             programs: Vec::new(),
+            arguments: Vec::new(),
         }
     }
 
@@ -79,6 +85,13 @@ impl Profile {
     /// Sets whether the process may access the network.
     pub fn network(mut self, allowed: bool) -> Self {
         self.network = allowed;
+        self
+    }
+
+    /// Sets what the process may change in its working directory. The default is the files, but not
+    /// git's own data.
+    pub fn access(mut self, access: DirAccess) -> Self {
+        self.access = access;
         self
     }
 
@@ -98,6 +111,13 @@ impl Profile {
     /// a name on the `PATH` or a path. A missing program is not an error.
     pub fn program(mut self, program: impl Into<OsString>) -> Self {
         self.programs.push(program.into());
+        self
+    }
+
+    /// Makes an argument that the user configured readable, if it is an absolute path that exists:
+    /// a directory, or a script together with its package.
+    pub fn argument(mut self, argument: impl Into<OsString>) -> Self {
+        self.arguments.push(argument.into());
         self
     }
 

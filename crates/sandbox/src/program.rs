@@ -7,12 +7,20 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::fs_policy::{Access, FsPolicy};
 use crate::host::{Host, is_executable};
+use crate::links;
 
-/// Returns the full path of a program. A name is searched for on `path`; anything with a slash is
-/// relative to `cwd`.
-///
-/// Links among its directories are resolved, because such a link may be invisible to the process.
-pub(crate) fn resolve(name: &OsStr, path: &OsStr, cwd: &Path) -> Result<PathBuf> {
+/// A program that was found.
+#[derive(Debug)]
+pub(crate) struct Program {
+    /// The path at which it was found.
+    found: PathBuf,
+    /// The same path without links among its directories, because such a link may be invisible to
+    /// the process.
+    pub(crate) path: PathBuf,
+}
+
+/// Finds a program. A name is searched for on `path`; anything with a slash is relative to `cwd`.
+pub(crate) fn resolve(name: &OsStr, path: &OsStr, cwd: &Path) -> Result<Program> {
     let found = if name.as_bytes().contains(&b'/') {
         usable(cwd.join(name))?
     } else {
@@ -22,10 +30,11 @@ pub(crate) fn resolve(name: &OsStr, path: &OsStr, cwd: &Path) -> Result<PathBuf>
         })?
     };
     let dir = found.parent().and_then(|dir| dir.canonicalize().ok());
-    match (dir, found.file_name()) {
-        (Some(dir), Some(name)) => Ok(dir.join(name)),
-        _ => Ok(found),
-    }
+    let path = match (dir, found.file_name()) {
+        (Some(dir), Some(name)) => dir.join(name),
+        _ => found.clone(),
+    };
+    Ok(Program { found, path })
 }
 
 fn usable(program: PathBuf) -> Result<PathBuf> {
@@ -40,15 +49,45 @@ fn usable(program: PathBuf) -> Result<PathBuf> {
 
 /// Makes a program readable where only a temporary directory or the home directory hides it,
 /// together with its directory and the rest of its installation. If the program is a link, the same
-/// applies to its target.
-pub(crate) fn show(program: &Path, policy: &mut FsPolicy) {
-    let target = program.canonicalize().ok();
-    for file in [Some(program), target.as_deref()].into_iter().flatten() {
+/// applies to its target, unless the process itself may have created the link: it could lead to any
+/// file.
+pub(crate) fn show(program: &Program, policy: &mut FsPolicy) {
+    let target = program.path.canonicalize().ok();
+    if follows_own_link(&program.found, policy) {
+        return;
+    }
+    for file in [Some(&*program.path), target.as_deref()]
+        .into_iter()
+        .flatten()
+    {
         if let Some(dir) = file.parent() {
             policy.show_installation(dir);
         }
         policy.show(file);
     }
+}
+
+/// Makes a configured argument readable if it is an absolute path: a directory, or a script with
+/// the package that it belongs to.
+pub(crate) fn show_argument(argument: &OsStr, policy: &mut FsPolicy) {
+    const PACKAGE_FILES: [&str; 2] = ["package.json", "pyproject.toml"];
+    let path = Path::new(argument);
+    if !path.is_absolute() || follows_own_link(path, policy) {
+        return;
+    }
+    if path.is_file() {
+        let mut dirs = path.ancestors().skip(1);
+        let is_package = |dir: &&Path| PACKAGE_FILES.iter().any(|file| dir.join(file).is_file());
+        let package = dirs.find(is_package).or(path.parent());
+        if let Some(dir) = package {
+            policy.show(dir);
+        }
+    }
+    policy.show(path);
+}
+
+fn follows_own_link(path: &Path, policy: &FsPolicy) -> bool {
+    links::follows_link_in(path, |dir| policy.access(dir) == Access::Write)
 }
 
 /// Returns an error if the process could not see the program. That is clearer than the exit code of

@@ -33,7 +33,8 @@ pub use store::{
     StoreResult, TaskQueue, TaskStore, Traces,
 };
 pub use task::{
-    Dependency, Enqueued, MAX_ATTEMPTS, NewTask, Task, TaskFilter, TaskStatus, WorkerKind,
+    ATTEMPT_LIMIT, Dependency, Enqueued, MAX_ATTEMPTS, NewTask, Task, TaskFilter, TaskStatus,
+    WorkerKind,
 };
 pub use verifier::{TestPlan, Verifier};
 pub use workspace::{Change, Commit, FileAction, FileChange, WorkingCopy, Workspace};

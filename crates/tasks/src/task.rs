@@ -7,6 +7,8 @@ use crate::id::{AttemptNumber, IssueId, ProjectId, TaskId};
 
 /// The default number of attempts before a task fails.
 pub const MAX_ATTEMPTS: u32 = 3;
+/// The largest number of attempts that a task can have.
+pub const ATTEMPT_LIMIT: u32 = 100;
 
 /// The status of a task.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! Working copies.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -37,6 +37,11 @@ pub trait WorkingCopy: fmt::Debug + Send + Sync {
 
     /// Returns the commit that the attempt started from.
     fn base(&self) -> &str;
+
+    /// Returns the directories outside the root that a process in it must be able to read.
+    fn readable_dirs(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
 
     /// Returns the text of a file of at most `limit` bytes, for a model without its own file access. Returns
     /// `None` if the file does not exist, is larger, is not text, or is outside the working copy.

@@ -43,7 +43,9 @@ impl Setup {
     }
 
     fn tool(&self, toolbox: &LocalTools, name: &str) -> Arc<dyn Tool> {
-        let tools = toolbox.tools(self.dir.path()).expect("tools");
+        let tools = toolbox
+            .tools(self.dir.path(), windlass_core::DirAccess::Files)
+            .expect("tools");
         let mut found = tools.into_iter().filter(|tool| tool.spec().name == name);
         found.next().expect("a tool of this name")
     }

@@ -10,13 +10,13 @@
 //!
 //! ```no_run
 //! use serde_json::json;
-//! use windlass_core::Toolbox;
+//! use windlass_core::{DirAccess, Toolbox};
 //! use windlass_sandbox::{Host, Sandbox};
 //! use windlass_tools::{LocalTools, dispatch_tool, tool_schema};
 //!
 //! # async fn show() -> Result<(), Box<dyn std::error::Error>> {
 //! let toolbox = LocalTools::new(Sandbox::detect(Host::current()).await?);
-//! let tools = toolbox.tools("/home/me/project".as_ref())?;
+//! let tools = toolbox.tools("/home/me/project".as_ref(), DirAccess::Files)?;
 //! let offered = tool_schema(&tools); // in the format of chat completions
 //! let text = dispatch_tool(&tools, "shell_run", json!({"cmd": "ls | wc -l"})).await?;
 //! # Ok(())

@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use windlass_core::{Error, Result};
-use windlass_core::{Tool, Toolbox};
+use windlass_core::{DirAccess, Error, Result, Tool, Toolbox};
 use windlass_sandbox::{Mechanism, Sandbox};
 use windlass_workspace::paths::Root;
 
@@ -69,12 +68,13 @@ impl LocalTools {
 }
 
 impl Toolbox for LocalTools {
-    fn tools(&self, root: &Path) -> Result<Vec<Arc<dyn Tool>>> {
+    fn tools(&self, root: &Path, access: DirAccess) -> Result<Vec<Arc<dyn Tool>>> {
         let root =
             Root::open(root).map_err(|error| Error::InvalidInput(format!("workspace: {error}")))?;
         let runner = Arc::new(CommandRunner::new(
             self.sandbox.clone(),
             root.path(),
+            access,
             self.limits.clone(),
             self.allowed.clone(),
         ));

@@ -13,6 +13,7 @@ mod diff;
 mod error;
 mod git;
 mod merge;
+mod nested;
 pub mod paths;
 mod publish;
 mod test_runner;
@@ -22,6 +23,7 @@ pub use clone::{AttemptClone, Clones, readable_dirs};
 pub use error::{Error, Result};
 pub use git::head_commit;
 pub use merge::{MergeOutcome, Merged};
+pub use nested::new_repositories;
 pub use test_runner::{TestRunner, TestSettings};
 pub use verify::Verification;
 

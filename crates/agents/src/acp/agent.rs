@@ -9,7 +9,7 @@ use agent_client_protocol::v1::schema::{
     NewSessionRequest, ResumeSessionRequest,
 };
 use windlass_core::{
-    Error, ErrorCode, McpServer, PermissionPolicy, PermissionRule, Result, SessionId,
+    DirAccess, Error, ErrorCode, McpServer, PermissionPolicy, PermissionRule, Result, SessionId,
     SessionOptions,
 };
 use windlass_sandbox::Stdin;
@@ -82,7 +82,9 @@ impl AcpAgent {
                 .model(options)
                 .filter(|_| self.preset.quirks.model_is_launch_arg),
             asks_permission: policy != PermissionPolicy::Allow || !rules.is_empty(),
-            read_only: options.read_only,
+            access: options.effective_access(self.settings.permissions.as_ref()),
+            readable: options.readable.clone(),
+            servers: options.mcp_servers.clone(),
         }
     }
 
@@ -150,10 +152,12 @@ impl AcpAgent {
             context: &self.context,
             settings: &self.settings,
             cwd: &key.cwd,
+            access: key.access,
+            readable: &key.readable,
             command: config.command,
             stdin: Stdin::Pipe,
             files: Vec::new(),
-            programs: Vec::new(),
+            servers: &key.servers,
             home_files: config.files,
         };
         let (spec, _) = launch.spec()?;
@@ -299,7 +303,8 @@ impl AcpAgent {
         let asks_permission = policy != PermissionPolicy::Allow || !rules.is_empty();
         let by_policy = self.preset.quirks.mode(policy, asks_permission);
         // A configured mode may let the agent write without asking.
-        let configured_mode = self.settings.mode.as_deref().filter(|_| !options.read_only);
+        let is_read_only = options.access == DirAccess::ReadOnly;
+        let configured_mode = self.settings.mode.as_deref().filter(|_| !is_read_only);
         let model = self
             .model(options)
             .filter(|_| !self.preset.quirks.model_is_launch_arg);

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use parking_lot::Mutex;
-use windlass_core::{PermissionPolicy, PermissionRule, SessionId, SessionOptions, Usage};
+use windlass_core::{
+    DirAccess, McpServer, PermissionPolicy, PermissionRule, SessionId, SessionOptions, Usage,
+};
 
 use crate::program::session::Session;
 
@@ -16,8 +18,12 @@ pub(super) struct ProcessKey {
     pub(super) model: Option<String>,
     /// Whether the agent must ask before it acts.
     pub(super) asks_permission: bool,
-    /// Whether the agent must not change anything.
-    pub(super) read_only: bool,
+    /// What the process may change in the working directory.
+    pub(super) access: DirAccess,
+    /// Paths outside the working directory that the process can read.
+    pub(super) readable: Vec<PathBuf>,
+    /// The MCP servers that the process starts.
+    pub(super) servers: Vec<McpServer>,
 }
 
 /// Where a session is: its ID is unique on its connection only.

@@ -227,17 +227,18 @@ impl CliDriver {
         stdin: Stdin,
     ) -> Launch<'a> {
         let files = [run.schema_file, run.servers_file].into_iter().flatten();
-        let servers = run.mcp_servers.iter();
         Launch {
             program: self.profile.program,
             path: &installation.path,
             context: &self.context,
             settings: &self.settings,
             cwd: run.cwd,
+            access: run.access,
+            readable: run.readable,
             command,
             stdin,
             files: files.collect(),
-            programs: servers.map(|server| server.command.as_str()).collect(),
+            servers: run.mcp_servers,
             home_files: Vec::new(),
         }
     }
@@ -259,6 +260,8 @@ impl CliDriver {
                 version: installation.version,
                 mechanism: self.context.sandbox().mechanism(),
                 cwd: &session.cwd,
+                access: options.effective_access(self.settings.permissions.as_ref()),
+                readable: &options.readable,
                 model: options.model.as_deref().or(self.settings.model.as_deref()),
                 permissions,
                 rules,

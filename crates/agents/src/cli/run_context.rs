@@ -1,9 +1,9 @@
 //! The input of one run of an agent.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use windlass_core::{McpServer, PermissionPolicy, PermissionRule};
+use windlass_core::{DirAccess, McpServer, PermissionPolicy, PermissionRule};
 use windlass_sandbox::Mechanism;
 
 use super::tokens::RunningTotal;
@@ -21,6 +21,10 @@ pub struct RunContext<'a> {
     pub mechanism: Mechanism,
     /// The working directory.
     pub cwd: &'a Path,
+    /// What the agent may change in the working directory.
+    pub access: DirAccess,
+    /// Paths outside the working directory that the agent must be able to read.
+    pub readable: &'a [PathBuf],
     /// The model to use.
     pub model: Option<&'a str>,
     /// The permission policy.

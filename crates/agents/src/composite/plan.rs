@@ -6,8 +6,8 @@ use windlass_core::structured::{
     schema_mode_for,
 };
 use windlass_core::{
-    AgentEvent, AgentHandle, Error, ErrorCode, PermissionPolicy, Plan, PlanEntry, PlanStatus,
-    Prompt, Result, SchemaSetting, SessionId, SessionOptions, StructuredAgentTask, TurnTrace,
+    AgentEvent, AgentHandle, DirAccess, Error, ErrorCode, Plan, PlanEntry, PlanStatus, Prompt,
+    Result, SchemaSetting, SessionId, SessionOptions, StructuredAgentTask, TurnTrace,
 };
 
 use super::turn::{CompositeTurn, NodeOutcome};
@@ -107,7 +107,8 @@ impl CompositeTurn {
         let options = SessionOptions {
             cwd: self.session.options.cwd.clone(),
             mcp_servers: self.session.options.mcp_servers.clone(),
-            permissions: PermissionPolicy::Deny,
+            access: DirAccess::ReadOnly,
+            readable: self.session.options.readable.clone(),
             once: self.session.options.once,
             ..SessionOptions::default()
         };

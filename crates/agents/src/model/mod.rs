@@ -51,7 +51,7 @@ mod turn;
 use std::path::Path;
 use std::sync::Arc;
 
-use windlass_core::{Result, Tool, Toolbox};
+use windlass_core::{DirAccess, Result, Tool, Toolbox};
 
 pub use agent::{ModelAgent, factory};
 pub(crate) use completion::with_completion_model;
@@ -68,7 +68,7 @@ pub(crate) use traced::TracedResponse;
 pub struct NoTools;
 
 impl Toolbox for NoTools {
-    fn tools(&self, _root: &Path) -> Result<Vec<Arc<dyn Tool>>> {
+    fn tools(&self, _root: &Path, _access: DirAccess) -> Result<Vec<Arc<dyn Tool>>> {
         Ok(Vec::new())
     }
 }

@@ -37,7 +37,9 @@ impl PermissionCheck<'_> {
         let name = &tool.spec().name;
         let request = self.request(id, tool, input);
         let has_rule = self.rules.iter().any(|rule| rule.applies_to(&request));
-        if !has_rule && (is_read_only(tool) || self.session.is_allowed(name)) {
+        // An earlier decision of the approver counts only as long as it could still decide.
+        let is_allowed = self.policy == PermissionPolicy::Ask && self.session.is_allowed(name);
+        if !has_rule && (is_read_only(tool) || is_allowed) {
             return Ok(());
         }
         match decide(self.policy, self.rules, &request) {

@@ -86,13 +86,14 @@ impl ModelState {
                 .working_dir()
                 .map_err(|error| Error::InvalidInput(format!("no working directory: {error}")))?,
         };
+        let access = options.effective_access(self.settings.permissions.as_ref());
         let mut tools = ToolSet::default();
         if self.settings.tools {
-            tools.add(self.toolbox.tools(&cwd)?);
+            tools.add(self.toolbox.tools(&cwd, access)?);
         }
         if !options.mcp_servers.is_empty() {
-            let servers =
-                McpServers::connect(self.context.sandbox(), &options.mcp_servers, &cwd).await;
+            let sandbox = self.context.sandbox();
+            let servers = McpServers::connect(sandbox, &options.mcp_servers, &cwd, access).await;
             let servers = servers.map_err(|error| Error::agent(error.code(), error.to_string()))?;
             tools.add(mcp::tools(&Arc::new(servers)));
         }

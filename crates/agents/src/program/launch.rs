@@ -1,11 +1,13 @@
 //! Builds the sandboxed command of an agent: program, arguments, paths, API keys and files.
 
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use windlass_core::limits::PROTOCOL_LINE_BYTES;
-use windlass_core::{Error, ErrorCode, ExposeSecret, Result, SecretString};
+use windlass_core::{
+    DirAccess, Error, ErrorCode, ExposeSecret, McpServer, Result, SecretString,
+};
 use windlass_sandbox::{CommandSpec, ProcessLimits, Profile, Stdin};
 
 use super::agent_program::AgentProgram;
@@ -25,12 +27,16 @@ pub(crate) struct Launch<'a> {
     pub(crate) context: &'a AgentContext,
     pub(crate) settings: &'a ProgramSettings,
     pub(crate) cwd: &'a Path,
+    /// What the agent may change in the working directory.
+    pub(crate) access: DirAccess,
+    /// Paths outside the working directory that the agent must be able to read.
+    pub(crate) readable: &'a [PathBuf],
     pub(crate) command: CommandLine,
     pub(crate) stdin: Stdin,
     /// Files that the agent must be able to read, at any path.
     pub(crate) files: Vec<&'a Path>,
-    /// Programs that the agent will start itself, such as MCP servers.
-    pub(crate) programs: Vec<&'a str>,
+    /// MCP servers that the agent will start itself.
+    pub(crate) servers: &'a [McpServer],
     /// Files to write into the agent's home, if Windlass manages that home.
     pub(crate) home_files: Vec<(&'static str, String)>,
 }
@@ -56,8 +62,13 @@ impl Launch<'_> {
         }
         let dirs = StateDirs::new(program, settings, context);
         let profile = allow(dirs.sandbox_profile(program, context), settings, context);
-        let profile = self.files.iter().fold(profile, Profile::read);
-        let profile = self.programs.iter().fold(profile, Profile::program);
+        let files = self.files.iter().copied();
+        let readable = files.chain(self.readable.iter().map(PathBuf::as_path));
+        let profile = readable.fold(profile, Profile::read);
+        let profile = windlass_mcp::allow(profile, self.servers);
+        // The arguments of a command that the user configured may name a script.
+        let arguments = settings.command.iter().skip(1);
+        let profile = arguments.fold(profile, Profile::argument).access(self.access);
         let mut args = self.command.args;
         args.extend(settings.extra_args.iter().cloned());
         let mut spec = CommandSpec::new(self.path, self.cwd, profile)

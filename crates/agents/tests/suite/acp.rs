@@ -23,7 +23,7 @@ pub(crate) fn bin_dir() -> PathBuf {
 }
 
 fn config(behavior: &str, extra: Value) -> Value {
-    let mut config = json!({ "command": ["acp-peer", behavior] });
+    let mut config = json!({ "command": ["acp-peer", behavior], "writable": ["~/.peer"] });
     for (key, value) in extra.as_object().into_iter().flatten() {
         config[key] = value.clone();
     }
@@ -466,13 +466,13 @@ async fn settings_are_sent_to_the_agent() {
         ..options(&harness)
     };
     agent.new_session(options).await.unwrap();
-    let set = harness.read(".peer-sessions/set");
+    let set = harness.read("../home/.peer/set");
     assert!(set.contains("\"modeId\": \"build\""), "{set}");
     assert!(
         set.contains("\"configId\": \"model\"") && set.contains("\"value\": \"large\""),
         "{set}"
     );
-    let servers = harness.read(".peer-sessions/servers");
+    let servers = harness.read("../home/.peer/servers");
     let servers: Value = serde_json::from_str(&servers).unwrap();
     assert_eq!(servers[0]["name"], "echo");
     assert!(

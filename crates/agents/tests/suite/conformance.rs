@@ -29,7 +29,7 @@ impl BackendUnderTest for Peer {
             let file = harness.state().join("scenes.json");
             std::fs::write(&file, json!(scenes).to_string()).unwrap();
             let context = harness.context(&[acp::bin_dir()]).await;
-            let command = json!({ "command": ["acp-peer", "play", file], "readable": [file], "permissions": "allow" });
+            let command = json!({ "command": ["acp-peer", "play", file], "readable": [file], "writable": ["~/.peer"], "permissions": "allow" });
             let handle = windlass_agents::acp::factory(None, context)(&command);
             self.harnesses.lock().push(harness);
             handle

@@ -12,7 +12,7 @@ use windlass_agents::cli::{
     TurnRequest,
 };
 use windlass_agents::{ProgramSettings, Version};
-use windlass_core::PermissionPolicy;
+use windlass_core::{DirAccess, PermissionPolicy};
 use windlass_sandbox::Mechanism;
 
 use super::render;
@@ -73,6 +73,8 @@ pub(crate) fn app_server(permissions: PermissionPolicy) -> AppServer {
         version: Version(0, 166, 0),
         mechanism: Mechanism::Bubblewrap,
         cwd: Path::new("/workspace"),
+        access: DirAccess::Files,
+        readable: &[],
         instructions: None,
         model: None,
         permissions,

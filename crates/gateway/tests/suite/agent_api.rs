@@ -93,7 +93,7 @@ async fn conversation_is_one_transcript_on_every_endpoint() {
         assert_eq!(root.error, None);
     }
     for (options, _) in harness.echo.prompts.lock().unwrap().iter() {
-        assert!(options.read_only);
+        assert_eq!(options.access, windlass_core::DirAccess::ReadOnly);
         assert!(options.once);
         assert!(
             options

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 use tempfile::TempDir;
-use windlass_core::McpServer;
+use windlass_core::{DirAccess, McpServer};
 use windlass_mcp::{Error, McpLimits, McpServers, demo};
 use windlass_sandbox::{Host, Sandbox};
 
@@ -41,7 +41,13 @@ impl User {
     }
 
     pub(crate) async fn connect(&self, servers: &[McpServer]) -> Result<McpServers, Error> {
-        McpServers::connect(&self.sandbox().await, servers, &self.project()).await
+        McpServers::connect(
+            &self.sandbox().await,
+            servers,
+            &self.project(),
+            DirAccess::Files,
+        )
+        .await
     }
 
     pub(crate) async fn connect_with_limits(
@@ -49,8 +55,14 @@ impl User {
         servers: &[McpServer],
         limits: McpLimits,
     ) -> Result<McpServers, Error> {
-        McpServers::connect_with_limits(&self.sandbox().await, servers, &self.project(), limits)
-            .await
+        McpServers::connect_with_limits(
+            &self.sandbox().await,
+            servers,
+            &self.project(),
+            DirAccess::Files,
+            limits,
+        )
+        .await
     }
 
     /// Starts the demo servers with these names.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 use windlass_core::structured::ValidationPolicy;
-use windlass_core::{AgentHandle, ErrorCode, SessionOptions};
+use windlass_core::{AgentHandle, DirAccess, ErrorCode, SessionOptions};
 use windlass_tasks::{FileChange, WorkingCopy};
 
 use super::approve::approver;
@@ -59,6 +59,8 @@ impl<'a, 'r> Editor<'a, 'r> {
             model: settings.model.clone(),
             permissions: settings.permissions,
             approver: approver(runner, attempt.at, &name),
+            access: DirAccess::Repository,
+            readable: working_copy.readable_dirs(),
             ..SessionOptions::in_dir(working_copy.root())
         };
         Self {

@@ -1,9 +1,12 @@
 //! One module per promise, and shared helpers.
 
 mod bounds;
+mod canaries;
 mod detection;
+mod docs;
 mod environment;
 mod file_access;
+mod git_attacks;
 mod protection;
 mod reach;
 mod real_matrix;

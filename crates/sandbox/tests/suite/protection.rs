@@ -1,5 +1,6 @@
 //! P16: a sandboxed process cannot change files that programs outside the sandbox apply later.
 
+use windlass_core::DirAccess;
 use windlass_sandbox::{Mechanism, Profile};
 
 use super::support::{User, output_text, profiles};
@@ -10,7 +11,12 @@ async fn p16_protected_paths_cannot_be_written_or_created() {
     user.write("repository/.git/config", "[core]\n");
     user.write("repository/.git/hooks/pre-commit", "original");
     user.write("repository/.vscode/settings.json", "original");
-    for profile in profiles() {
+    let clone = (DirAccess::Repository, &["config", "hooks", "ok"][..]);
+    let checkout = (DirAccess::Files, &["config", "hooks"][..]);
+    let cases = profiles().into_iter().flat_map(|profile| {
+        [clone, checkout].map(|(access, in_git)| (profile.clone(), access, in_git))
+    });
+    for (profile, access, in_git) in cases {
         let script = "
             for file in .git/config .git/hooks/pre-commit .git/hooks/new .vscode/settings.json .vscode/tasks.json \
                 .bashrc .envrc .mcp.json .claude/settings.json .codex/config.toml .cursor/mcp.json .gemini/settings.json; do
@@ -21,6 +27,8 @@ async fn p16_protected_paths_cannot_be_written_or_created() {
             rm -rf aside # a copy is harmless
             echo evil > .git/commondir
             echo objects can be written > .git/ok";
+        let profile = profile.access(access);
+        let _ = std::fs::remove_file(user.repository().join(".git/ok"));
         let output = user.run(Mechanism::Bubblewrap, profile, script).await;
         assert_eq!(output.stdout.text(), "");
         assert_eq!(
@@ -36,7 +44,7 @@ async fn p16_protected_paths_cannot_be_written_or_created() {
             [".git", ".vscode"],
             "files were left over"
         );
-        assert_eq!(names(&user, ".git"), ["config", "hooks", "ok"]);
+        assert_eq!(names(&user, ".git"), in_git, "{access:?}");
     }
 }
 

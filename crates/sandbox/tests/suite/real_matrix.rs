@@ -23,7 +23,10 @@ struct Workload {
     expected_output: &'static str,
 }
 
-const WORKLOADS: [Workload; 6] = [
+const GIT_COMMIT: &str =
+    "date +%s.%N > file; git add -A && git commit -m change && git status --short";
+
+const WORKLOADS: [Workload; 8] = [
     Workload {
         name: "cargo build and test",
         dir: "rust",
@@ -47,13 +50,21 @@ const WORKLOADS: [Workload; 6] = [
         expected_output: "node test.js",
     },
     Workload {
-        name: "git commit",
+        name: "git status in a checkout",
         dir: "git",
-        command: &[
-            "sh",
-            "-c",
-            "date +%s.%N > file; git add -A && git commit -m change && git status --short",
-        ],
+        command: &["sh", "-c", "date > file; git status"],
+        expected_output: "On branch",
+    },
+    Workload {
+        name: "git commit in a checkout",
+        dir: "git",
+        command: &["sh", "-c", GIT_COMMIT],
+        expected_output: "1 file changed",
+    },
+    Workload {
+        name: "git commit in a clone",
+        dir: "git",
+        command: &["--access=repository", "sh", "-c", GIT_COMMIT],
         expected_output: "1 file changed",
     },
     Workload {
@@ -97,6 +108,8 @@ enum Reason {
     ProcCovered = 2,
     /// Root without capabilities cannot map its own ID into a new user namespace.
     PowerlessRoot = 3,
+    /// Git's own data is read-only in a user's checkout.
+    GitReadOnly = 4,
 }
 
 impl Reason {
@@ -106,12 +119,16 @@ impl Reason {
             Self::NoMounts => "setting up uid map: Permission denied",
             Self::ProcCovered => "Can't mount proc on /newroot/proc: Operation not permitted",
             Self::PowerlessRoot => "setting up uid map: Operation not permitted",
+            Self::GitReadOnly => ".git/index.lock': Read-only file system",
         }
     }
 }
 
 /// Returns the expected refusal of a cell, or `None` if the workload works.
 fn refusal(workload: &Workload, mechanism: &str, profile: &str, root: bool) -> Option<Reason> {
+    if workload.name == "git commit in a checkout" && mechanism == "bubblewrap" {
+        return Some(Reason::GitReadOnly);
+    }
     if workload.name != "inner `bwrap --proc`" {
         return None;
     }

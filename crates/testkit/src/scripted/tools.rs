@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use windlass_core::limits::OUTPUT_BYTES;
-use windlass_core::{Error, ErrorCode, McpServer};
+use windlass_core::{DirAccess, Error, ErrorCode, McpServer};
 use windlass_mcp::{McpServers, ResourceBody};
 use windlass_sandbox::{CommandSpec, Host, Profile, Sandbox};
 use windlass_scripted::script::Intent;
@@ -236,7 +236,7 @@ async fn connect(servers: &[McpServer], cwd: &Path) -> Result<McpServers, Error>
     let sandbox = Sandbox::detect(Host::current())
         .await
         .map_err(|error| unavailable(error.to_string()))?;
-    let connected = McpServers::connect(&sandbox, servers, cwd).await;
+    let connected = McpServers::connect(&sandbox, servers, cwd, DirAccess::Files).await;
     connected.map_err(|error| unavailable(error.to_string()))
 }
 

@@ -80,6 +80,7 @@ pub async fn python_run(
     let runner = CommandRunner::new(
         Ok(sandbox.clone()),
         root.path(),
+        windlass_core::DirAccess::Files,
         CommandLimits::default(),
         Vec::new(),
     );

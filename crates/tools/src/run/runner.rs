@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use windlass_core::DirAccess;
 use windlass_core::limits::OUTPUT_BYTES;
 use windlass_sandbox::{CommandSpec, Error, ExitReason, Output, ProcessLimits, Profile, Sandbox};
 
@@ -42,6 +43,7 @@ pub(crate) struct CommandRunner {
     /// The sandbox, or the reason why no command is run.
     sandbox: Result<Sandbox, String>,
     dir: PathBuf,
+    access: DirAccess,
     limits: CommandLimits,
     pub(super) allowed: Vec<String>,
 }
@@ -50,12 +52,14 @@ impl CommandRunner {
     pub(crate) fn new(
         sandbox: Result<Sandbox, String>,
         dir: &Path,
+        access: DirAccess,
         limits: CommandLimits,
         allowed: Vec<String>,
     ) -> Self {
         Self {
             sandbox,
             dir: dir.to_owned(),
+            access,
             limits,
             allowed,
         }
@@ -79,7 +83,7 @@ impl CommandRunner {
         };
         // The clone of an attempt shares git objects, without which git has no history.
         let shared = windlass_workspace::readable_dirs(&self.dir).into_iter();
-        let profile = shared.fold(Profile::tool(), Profile::read);
+        let profile = shared.fold(Profile::tool().access(self.access), Profile::read);
         CommandSpec::new(program, &self.dir, profile)
             .env("PAGER", "cat")
             .env("GIT_PAGER", "cat")

@@ -56,6 +56,7 @@ pub async fn shell_run(sandbox: &Sandbox, root: &Root, cmd: &str) -> ShellResult
     let runner = CommandRunner::new(
         Ok(sandbox.clone()),
         root.path(),
+        windlass_core::DirAccess::Files,
         CommandLimits::default(),
         Vec::new(),
     );

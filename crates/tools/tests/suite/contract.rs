@@ -347,7 +347,7 @@ async fn p16_no_command_runs_without_isolation() {
     assert_eq!(text_of(&tools.shell("echo ran").await), (true, "ran"));
     assert!(
         LocalTools::without_isolation("")
-            .tools(Path::new("/nowhere"))
+            .tools(Path::new("/nowhere"), windlass_core::DirAccess::Files)
             .is_err()
     );
 }

@@ -185,7 +185,7 @@ async fn real_git_diffs_are_applied() {
 fn patch_reports_all_affected_paths() {
     let user = User::new();
     let tools = LocalTools::without_isolation("a test")
-        .tools(&user.project())
+        .tools(&user.project(), windlass_core::DirAccess::Files)
         .unwrap();
     let tool = tools
         .iter()

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use windlass_core::{Error, Tool, ToolOutput, Toolbox};
+use windlass_core::{DirAccess, Error, Tool, ToolOutput, Toolbox};
 use windlass_sandbox::{Host, Mechanism, Sandbox};
 use windlass_tools::LocalTools;
 use windlass_workspace::paths::Root;
@@ -107,7 +107,7 @@ impl User {
     }
 
     pub(crate) fn tools_of(&self, toolbox: LocalTools) -> Tools {
-        Tools(toolbox.tools(&self.project()).unwrap())
+        Tools(toolbox.tools(&self.project(), DirAccess::Files).unwrap())
     }
 
     /// Returns the file tools, for tests that run no commands.

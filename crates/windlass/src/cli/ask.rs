@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use clap::Args;
 use windlass_core::{
-    AgentHandle, Error, EventReceiver, PermissionPolicy, Prompt, SessionId, SessionOptions,
-    SystemClock,
+    AgentHandle, DirAccess, Error, EventReceiver, PermissionPolicy, Prompt, SessionId, SessionOptions,
+    SystemClock, escape_line,
 };
 
 use super::app::App;
@@ -37,6 +37,9 @@ pub(super) struct Ask {
     /// Output format: the answer as text, one JSON object at the end, or every event as a line of JSON
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputMode,
+    /// Forbid the agent to change files
+    #[arg(long)]
+    read_only: bool,
     #[command(flatten)]
     schema: SchemaArgs,
     /// Prompt for the agent; - reads it from stdin
@@ -63,6 +66,24 @@ impl Ask {
         agent: &AgentConfig,
     ) -> Result<Exit, CliError> {
         let cwd = absolute_dir(&self.cwd)?;
+        let started = SystemClock::new().now();
+        let exit = self.run_in(app, handle, agent, cwd.clone()).await;
+        for path in windlass_workspace::new_repositories(&cwd, started) {
+            let path = escape_line(&path.display().to_string());
+            app.console.notice(&format!(
+                "the agent created a git repository in {path}: git commands there run what its settings name"
+            ));
+        }
+        exit
+    }
+
+    async fn run_in(
+        self,
+        app: &App<'_>,
+        handle: &AgentHandle,
+        agent: &AgentConfig,
+        cwd: PathBuf,
+    ) -> Result<Exit, CliError> {
         let from_stdin = self.prompt == "-";
         let text = prompt_text::read(self.prompt, std::io::stdin())?;
         let call = self.schema.structured_call(&text, handle.capabilities())?;
@@ -70,6 +91,9 @@ impl Ask {
         options.approver = approver::terminal_approver(app.console, from_stdin);
         if options.approver.0.is_some() {
             options.permissions = PermissionPolicy::Ask;
+        }
+        if self.read_only {
+            options.access = DirAccess::ReadOnly;
         }
         options.model.clone_from(&agent.model);
         if let Some(call) = &call {

@@ -5,7 +5,7 @@ mod roles;
 use std::sync::Arc;
 
 use clap::Args;
-use windlass_core::{SessionOptions, escape_line};
+use windlass_core::{DirAccess, SessionOptions, escape_line};
 use windlass_runner::{
     Listener, Plan, PlanError, PlanOptions, ResultStatus, StopSignals, TaskResult, get_plan,
 };
@@ -69,7 +69,7 @@ impl Run {
             session: SessionOptions {
                 model: roles.planner.model.clone(),
                 // The planner runs in the user's own directory, where nothing may change without `--apply`.
-                read_only: true,
+                access: DirAccess::ReadOnly,
                 ..SessionOptions::in_dir(&app.inputs.cwd)
             },
             is_instructed: roles.planner.is_default,

@@ -1,12 +1,12 @@
 //! An attempt's clone as a [`WorkingCopy`].
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use futures::future::BoxFuture;
 use parking_lot::{Mutex, MutexGuard};
 use windlass_tasks::{Change, Commit, FileChange, WorkingCopy};
 
-use super::{Clones, OpenClone};
+use super::{Clones, OpenClone, readable_dirs};
 use crate::blocking;
 use crate::change;
 use crate::error::{Error, Result};
@@ -64,6 +64,10 @@ impl WorkingCopy for AttemptClone {
 
     fn base(&self) -> &str {
         &self.open_clone.base
+    }
+
+    fn readable_dirs(&self) -> Vec<PathBuf> {
+        readable_dirs(&self.open_clone.work)
     }
 
     fn read<'a>(

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tempfile::TempDir;
+use windlass_core::DirAccess;
 use windlass_sandbox::{Child, CommandSpec, ExitReason, ExitStatus, ProcessLimits, Profile};
 use windlass_tasks::{TestCase, TestCounts, TestResult, TestStatus};
 
@@ -68,7 +69,11 @@ async fn run_command(
     network: bool,
     caches: &BuildCaches,
 ) -> Result<CommandRun> {
-    let mut profile = Profile::test().network(network).write(&caches.dir);
+    // The tests run in a clone, which may be changed freely.
+    let mut profile = Profile::test()
+        .network(network)
+        .access(DirAccess::Repository)
+        .write(&caches.dir);
     for path in shared_object_dirs(root).iter().chain(&tests.settings.read) {
         profile = profile.read(path);
     }

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempPath;
-use windlass_core::{AgentInvocation, SchemaMode, StructuredAgentTask};
+use windlass_core::{AgentInvocation, DirAccess, SchemaMode, StructuredAgentTask};
 
 use super::error::InvocationError;
 use super::run::{CliRun, failure};
@@ -107,6 +107,11 @@ impl<E: From<InvocationError>> CodexCliBackend<E> {
             context: &self.context,
             settings: &self.settings,
             command,
+            access: if self.full_auto {
+                DirAccess::Files
+            } else {
+                DirAccess::ReadOnly
+            },
             prompt: &task.prompt,
             read: schema.as_ref().map(SchemaFile::path),
         };

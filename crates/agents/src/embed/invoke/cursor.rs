@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::path::Path;
 
-use windlass_core::{AgentInvocation, StructuredAgentTask};
+use windlass_core::{AgentInvocation, DirAccess, StructuredAgentTask};
 
 use super::error::InvocationError;
 use super::run::CliRun;
@@ -113,6 +113,7 @@ impl<E: From<InvocationError>> CursorCliBackend<E> {
             context: &self.context,
             settings: &self.settings,
             command: self.command(),
+            access: DirAccess::Files,
             prompt: &task.prompt,
             read: None,
         };

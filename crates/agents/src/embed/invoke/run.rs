@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use windlass_core::{AgentInvocation, ErrorCode};
+use windlass_core::{AgentInvocation, DirAccess, ErrorCode};
 use windlass_sandbox::{ExitReason, Output, Stdin};
 
 use super::error::InvocationError;
@@ -25,6 +25,8 @@ pub(super) struct CliRun<'a> {
     pub(super) context: &'a AgentContext,
     pub(super) settings: &'a ProgramSettings,
     pub(super) command: CommandLine,
+    /// What the agent may change in the working directory.
+    pub(super) access: DirAccess,
     pub(super) prompt: &'a str,
     pub(super) read: Option<&'a Path>,
 }
@@ -43,10 +45,12 @@ impl CliRun<'_> {
             context: self.context,
             settings: self.settings,
             cwd: &cwd,
+            access: self.access,
+            readable: &[],
             command: self.command,
             stdin: Stdin::Bytes(self.prompt.as_bytes().to_vec()),
             files: self.read.into_iter().collect(),
-            programs: Vec::new(),
+            servers: &[],
             home_files: Vec::new(),
         };
         let launched = launch.spec();

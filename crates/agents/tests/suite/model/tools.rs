@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
-use windlass_core::{Error, Result, Tool, ToolKind, ToolOutput, ToolSpec, Toolbox};
+use windlass_core::{DirAccess, Error, Result, Tool, ToolKind, ToolOutput, ToolSpec, Toolbox};
 
 /// A toolbox with `fs_read`, `fs_write` and `shell_run`, and `meet` if there is a barrier.
 #[derive(Debug, Clone, Default)]
@@ -16,7 +16,7 @@ pub(crate) struct TestTools {
 }
 
 impl Toolbox for TestTools {
-    fn tools(&self, root: &Path) -> Result<Vec<Arc<dyn Tool>>> {
+    fn tools(&self, root: &Path, _: DirAccess) -> Result<Vec<Arc<dyn Tool>>> {
         let mut tools: Vec<Arc<dyn Tool>> = vec![
             FnTool::tool("fs_read", ToolKind::Read, &["path"], root, read),
             FnTool::tool(

@@ -1,0 +1,80 @@
+//! Symbolic links on a path that a process may have placed there.
+
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+
+/// The kernel follows at most this many links.
+const MAX_LINKS: u32 = 40;
+
+/// Returns `true` if resolving the path follows a link in a directory for which `is_untrusted`
+/// holds. A path with too many links is untrusted too.
+pub(crate) fn follows_link_in(path: &Path, is_untrusted: impl Fn(&Path) -> bool) -> bool {
+    let mut links_left = MAX_LINKS;
+    let mut real = PathBuf::from("/");
+    let mut rest = reversed(path);
+    while let Some(name) = rest.pop() {
+        if name == ".." {
+            real.pop();
+            continue;
+        }
+        let next = real.join(&name);
+        let Ok(target) = next.read_link() else {
+            real = next;
+            continue;
+        };
+        if links_left == 0 || is_untrusted(&real) {
+            return true;
+        }
+        links_left -= 1;
+        if target.is_absolute() {
+            real = PathBuf::from("/");
+        }
+        rest.extend(reversed(&target));
+    }
+    false
+}
+
+/// Returns the names of a path, the last one first.
+fn reversed(path: &Path) -> Vec<OsString> {
+    let names = path.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some("..".into()),
+        _ => None,
+    });
+    let mut names: Vec<OsString> = names.collect();
+    names.reverse();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn p16_links_are_found_anywhere_on_the_way() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let open = root.join("open");
+        for name in ["open/sub", "other/bin"] {
+            std::fs::create_dir_all(root.join(name)).unwrap();
+        }
+        symlink("../../other", open.join("sub/link")).unwrap();
+        symlink("open/sub/link/bin", root.join("chain")).unwrap();
+        symlink("other", root.join("fine")).unwrap();
+        symlink("loop", root.join("loop")).unwrap();
+        for (path, untrusted) in [
+            ("open/sub", false),
+            ("fine/bin", false),
+            ("other/../fine/bin", false),
+            ("open/sub/link/bin", true),
+            ("open/sub/link", true),
+            ("chain", true),
+            ("loop", true),
+        ] {
+            let found = follows_link_in(&root.join(path), |dir| dir.starts_with(&open));
+            assert_eq!(found, untrusted, "{path}");
+        }
+    }
+}
