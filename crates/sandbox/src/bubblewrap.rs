@@ -1,4 +1,4 @@
-//! Translates an [`FsPolicy`] into arguments for bubblewrap.
+//! Translates an [`FsPolicy`] and the system call filter into arguments for bubblewrap.
 //!
 //! `unshare` creates a PID namespace with its own `/proc`. The init process is process 1 in it and
 //! starts bubblewrap, which applies the policy. The init process therefore stays outside the
@@ -11,10 +11,12 @@ use std::path::Path;
 
 use rustix::process::{getgid, getuid};
 
+use crate::error::{Error, Result};
 use crate::fs_policy::{Access, FsPolicy};
 use crate::path_lists;
 use crate::profile::ProfileKind;
 use crate::protect::ProtectedPath;
+use crate::seccomp::{self, CallFilter, Sockets};
 
 /// Maximum size of a private directory, which is kept in memory.
 const PRIVATE_DIR_BYTES: u64 = 2 << 30;
@@ -39,13 +41,24 @@ pub(crate) fn unshare_args(unshare: &Path) -> Vec<OsString> {
         .collect()
 }
 
+/// A bubblewrap command line.
+#[derive(Debug)]
+pub(crate) struct BwrapArgs {
+    pub(crate) args: Vec<OsString>,
+    /// See [`InitRequest::data`](crate::init_protocol::InitRequest::data).
+    pub(crate) data: Vec<(usize, Vec<u8>)>,
+}
+
 /// Returns the bubblewrap command line that precedes the command.
 pub(crate) fn bwrap_args(
     bwrap: &Path,
     policy: &FsPolicy,
     protected: &[ProtectedPath],
-) -> Vec<OsString> {
-    let mut args = ArgBuilder(vec![bwrap.into()]);
+) -> Result<BwrapArgs> {
+    let mut args = BwrapArgs {
+        args: vec![bwrap.into()],
+        data: Vec::new(),
+    };
     args.identity(policy);
     args.push(&[
         &"--ro-bind",
@@ -62,15 +75,14 @@ pub(crate) fn bwrap_args(
     }
     args.rules(policy);
     args.protect(protected);
+    args.filter_calls(policy.kind)?;
     args.push(&[&"--chdir", &policy.cwd, &"--"]);
-    args.0
+    Ok(args)
 }
 
-struct ArgBuilder(Vec<OsString>);
-
-impl ArgBuilder {
+impl BwrapArgs {
     fn push(&mut self, args: &[&dyn AsRef<OsStr>]) {
-        self.0.extend(
+        self.args.extend(
             args.iter()
                 .map(|arg| AsRef::<OsStr>::as_ref(*arg).to_owned()),
         );
@@ -94,6 +106,21 @@ impl ArgBuilder {
         if !policy.network {
             self.push(&[&"--unshare-net"]);
         }
+    }
+
+    /// Adds an option whose argument is a file descriptor with this content.
+    fn push_data(&mut self, option: &str, content: Vec<u8>) {
+        self.push(&[&option, &""]);
+        self.data.push((self.args.len() - 1, content));
+    }
+
+    /// Filters system calls. Bubblewrap applies the filter last, after it has made its own calls.
+    fn filter_calls(&mut self, kind: ProfileKind) -> Result<()> {
+        let programs = seccomp::programs(CallFilter::from(kind), Sockets::Any);
+        for program in programs.map_err(|error| Error::Filter(error.to_string()))? {
+            self.push_data("--add-seccomp-fd", seccomp::encode(&program));
+        }
+        Ok(())
     }
 
     fn cover_kernel_settings(&mut self) {

@@ -1,5 +1,4 @@
-//! Applies the file policy as Landlock rules and the network policy as a seccomp filter to the
-//! calling thread.
+//! Applies the file policy as Landlock rules, and the system call filter, to the calling thread.
 //!
 //! Landlock can only grant access. To hide a path inside a readable directory, the siblings of that
 //! path are allowed one by one.
@@ -17,7 +16,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 use crate::error::Error;
 use crate::fs_policy::Access;
 use crate::init_protocol::Confinement;
-use crate::network;
+use crate::seccomp;
 
 /// Older versions do not control `truncate`, so any file could be emptied.
 const MIN_ABI: ABI = ABI::V3;
@@ -39,7 +38,7 @@ const DEVICES: &[&str] = &[
 pub(crate) fn apply(confinement: &Confinement) -> Result<(), String> {
     restrict_files(confinement).map_err(|error| format!("landlock: {error}"))?;
     drop_capabilities().map_err(|error| format!("capabilities: {error}"))?;
-    network::restrict_sockets(confinement.network, confinement.unix_sockets)
+    seccomp::apply(confinement.calls, confinement.sockets)
         .map_err(|error| format!("seccomp: {error}"))
 }
 

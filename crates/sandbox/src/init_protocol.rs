@@ -18,6 +18,7 @@ use rustix::net::{
 use serde::{Deserialize, Serialize};
 
 use crate::fs_policy::Access;
+use crate::seccomp::{CallFilter, Sockets};
 
 /// More than the kernel accepts as arguments and environment together.
 const MAX_REQUEST_BYTES: usize = 16 << 20;
@@ -26,6 +27,9 @@ const MAX_REQUEST_BYTES: usize = 16 << 20;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct InitRequest {
     pub(crate) argv: Vec<OsString>,
+    /// Content that the program gets through file descriptors, each with the index of the argument
+    /// that is replaced by the number of its descriptor.
+    pub(crate) data: Vec<(usize, Vec<u8>)>,
     pub(crate) variables: Vec<(OsString, OsString)>,
     pub(crate) cwd: OsString,
     pub(crate) scope: KillScope,
@@ -53,7 +57,8 @@ pub(crate) enum KillScope {
 pub(crate) struct Confinement {
     pub(crate) rules: Vec<(OsString, Access)>,
     pub(crate) network: bool,
-    pub(crate) unix_sockets: bool,
+    pub(crate) calls: CallFilter,
+    pub(crate) sockets: Sockets,
 }
 
 /// What one sandbox has to clean up.

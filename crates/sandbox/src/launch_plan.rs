@@ -13,6 +13,7 @@ use crate::init_protocol::{Cleanup, CleanupItem, Confinement, InitRequest, KillS
 use crate::mechanism::Mechanism;
 use crate::profile::ProfileKind;
 use crate::sandbox::Sandbox;
+use crate::seccomp::{CallFilter, Sockets};
 use crate::spec::CommandSpec;
 use crate::{bubblewrap, confine, environment, init, path_lists, program, protect};
 
@@ -53,6 +54,7 @@ impl LaunchPlan {
             argv: std::iter::once(program.into())
                 .chain(spec.args.iter().cloned())
                 .collect(),
+            data: Vec::new(),
             variables: variables.into_iter().collect(),
             cwd: policy.cwd.clone().into(),
             scope: KillScope::Descendants,
@@ -69,8 +71,9 @@ impl LaunchPlan {
         match sandbox.mechanism {
             Mechanism::Bubblewrap => {
                 let protected = protect::protected_paths(&policy);
-                let bwrap = bubblewrap::bwrap_args(&sandbox.bwrap, &policy, &protected);
-                request.argv.splice(..0, bwrap);
+                let bwrap = bubblewrap::bwrap_args(&sandbox.bwrap, &policy, &protected)?;
+                request.argv.splice(..0, bwrap.args);
+                request.data = bwrap.data;
                 request.cwd = "/".into();
                 request.scope = KillScope::Namespace;
                 request.cleanup.working_dir = policy.protected_dir.clone().map(Into::into);
@@ -188,7 +191,12 @@ fn confinement(policy: &FsPolicy, dirs: &PrivateDirs) -> Result<Confinement> {
     Ok(Confinement {
         rules: confine::encode(&rules),
         network: policy.network,
-        unix_sockets: policy.kind == ProfileKind::Agent,
+        calls: CallFilter::from(policy.kind),
+        sockets: match policy.kind {
+            _ if policy.network => Sockets::Any,
+            ProfileKind::Agent => Sockets::UnixOnly,
+            ProfileKind::Tool | ProfileKind::Test => Sockets::None,
+        },
     })
 }
 

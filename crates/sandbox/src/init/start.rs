@@ -1,16 +1,20 @@
 //! Starts the command: sets the limits, applies the sandbox, then executes the program.
 
-use std::os::fd::OwnedFd;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Seek, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{
     DumpableBehavior, Pid, Resource, Rlimit, getpid, set_child_subreaper, set_dumpable_behavior,
     setrlimit, setsid,
 };
 
-use crate::confine;
 use crate::init_protocol::{InitRequest, KillScope};
+use crate::{confine, keyring};
 
 /// The kernel does not reuse process IDs below this once its counter has wrapped.
 const RESERVED_PIDS: u64 = 300;
@@ -24,7 +28,7 @@ pub(super) fn harden() {
 }
 
 /// Starts the command, or returns a short reason why it could not.
-pub(super) fn start(request: InitRequest, stdin: Option<OwnedFd>) -> Result<Pid, String> {
+pub(super) fn start(mut request: InitRequest, stdin: Option<OwnedFd>) -> Result<Pid, String> {
     limit(&request)?;
     if request.scope == KillScope::Descendants {
         // Orphans of the tree become children of this process instead of the system's init, where
@@ -39,6 +43,9 @@ pub(super) fn start(request: InitRequest, stdin: Option<OwnedFd>) -> Result<Pid,
         // This process could not kill a process that gained privileges.
         rustix::thread::set_no_new_privs(true)
             .map_err(|error| format!("cannot set no_new_privs: {error}"))?;
+        keyring::replace_session_keyring();
+        let _files = open_data(&mut request)
+            .map_err(|error| format!("cannot pass data to the program: {error}"))?;
         if let Some(confinement) = &request.confinement {
             confine::apply(confinement)?;
         }
@@ -47,6 +54,22 @@ pub(super) fn start(request: InitRequest, stdin: Option<OwnedFd>) -> Result<Pid,
     thread
         .join()
         .map_err(|_| "the thread that starts the command panicked".to_owned())?
+}
+
+/// Opens the request's data as files that the program inherits, and puts the numbers of their
+/// descriptors into its arguments.
+fn open_data(request: &mut InitRequest) -> io::Result<Vec<File>> {
+    let mut files = Vec::new();
+    for (index, content) in &request.data {
+        let mut file = File::from(memfd_create("windlass", MemfdFlags::empty())?);
+        file.write_all(content)?;
+        file.rewind()?;
+        if let Some(argument) = request.argv.get_mut(*index) {
+            *argument = OsString::from(file.as_raw_fd().to_string());
+        }
+        files.push(file);
+    }
+    Ok(files)
 }
 
 #[expect(

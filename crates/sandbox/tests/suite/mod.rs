@@ -10,5 +10,6 @@ mod real_matrix;
 mod refusals;
 mod sigkill;
 mod support;
+mod system_calls;
 mod tree;
 mod unusual_dirs;
