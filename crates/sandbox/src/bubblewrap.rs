@@ -13,13 +13,14 @@ use rustix::process::{getgid, getuid};
 
 use crate::error::{Error, Result};
 use crate::fs_policy::{Access, FsPolicy};
+use crate::limits::ResourceLimits;
 use crate::path_lists;
 use crate::profile::ProfileKind;
 use crate::protect::ProtectedPath;
 use crate::seccomp::{self, CallFilter, Sockets};
 
-/// Maximum size of a private directory, which is kept in memory.
-const PRIVATE_DIR_BYTES: u64 = 2 << 30;
+/// Where programs share memory.
+const SHARED_MEMORY_DIR: &str = "/dev/shm";
 
 /// User and group ID of an agent that root starts. Several agents refuse to run as root, and the
 /// kernel does not let a root process without capabilities create a sandbox itself.
@@ -47,6 +48,8 @@ pub(crate) struct BwrapArgs {
     pub(crate) args: Vec<OsString>,
     /// See [`InitRequest::data`](crate::init_protocol::InitRequest::data).
     pub(crate) data: Vec<(usize, Vec<u8>)>,
+    /// The directories that are kept in memory.
+    pub(crate) private_dirs: Vec<OsString>,
 }
 
 /// Returns the bubblewrap command line that precedes the command.
@@ -54,26 +57,23 @@ pub(crate) fn bwrap_args(
     bwrap: &Path,
     policy: &FsPolicy,
     protected: &[ProtectedPath],
+    limits: &ResourceLimits,
 ) -> Result<BwrapArgs> {
     let mut args = BwrapArgs {
         args: vec![bwrap.into()],
         data: Vec::new(),
+        private_dirs: Vec::new(),
     };
     args.identity(policy);
-    args.push(&[
-        &"--ro-bind",
-        &"/",
-        &"/",
-        &"--dev",
-        &"/dev",
-        &"--bind",
-        &"/proc",
-        &"/proc",
-    ]);
+    args.push(&[&"--ro-bind", &"/", &"/", &"--dev", &"/dev"]);
+    args.private_dir(Path::new(SHARED_MEMORY_DIR), limits);
+    // The rest of it would be a directory in memory without a limit.
+    args.push(&[&"--remount-ro", &"/dev"]);
+    args.push(&[&"--bind", &"/proc", &"/proc"]);
     if policy.kind != ProfileKind::Agent || getuid().is_root() {
         args.cover_kernel_settings();
     }
-    args.rules(policy);
+    args.rules(policy, limits);
     args.protect(protected);
     args.filter_calls(policy.kind)?;
     args.push(&[&"--chdir", &policy.cwd, &"--"]);
@@ -123,13 +123,20 @@ impl BwrapArgs {
         Ok(())
     }
 
+    /// Mounts an empty directory that is kept in memory.
+    fn private_dir(&mut self, path: &Path, limits: &ResourceLimits) {
+        let size = limits.private_dir_bytes().to_string();
+        self.push(&[&"--size", &size, &"--tmpfs", &path]);
+        self.private_dirs.push(path.into());
+    }
+
     fn cover_kernel_settings(&mut self) {
         for path in path_lists::KERNEL_SETTINGS {
             self.push(&[&"--ro-bind-try", path, path]);
         }
     }
 
-    fn rules(&mut self, policy: &FsPolicy) {
+    fn rules(&mut self, policy: &FsPolicy, limits: &ResourceLimits) {
         let mut sealed = Vec::new();
         for (path, &access) in &policy.rules {
             // The root, and a path with the same access as its parent, need no mount.
@@ -139,9 +146,7 @@ impl BwrapArgs {
             match access {
                 Access::Read => self.push(&[&"--ro-bind", path, path]),
                 Access::Write => self.push(&[&"--bind", path, path]),
-                Access::Private => {
-                    self.push(&[&"--size", &PRIVATE_DIR_BYTES.to_string(), &"--tmpfs", path]);
-                }
+                Access::Private => self.private_dir(path, limits),
                 Access::Hidden if policy.inherited_access(path) == Access::Private => {}
                 Access::Hidden if path.is_dir() => {
                     self.push(&[&"--tmpfs", path]);

@@ -14,13 +14,14 @@ use tokio::time::{Instant, timeout};
 
 use crate::error::{Error, Result};
 use crate::head_tail::{CappedOutput, HeadTailBuffer};
+use crate::limits::ExceededLimit;
 use crate::lines::BoundedLines;
 
 /// How long to wait for the rest of the output once the process tree has ended.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Why a command ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum ExitReason {
     /// The command exited.
@@ -31,10 +32,12 @@ pub enum ExitReason {
     Stalled,
     /// The caller stopped the command.
     Stopped,
+    /// The command and the processes it started exceeded a limit.
+    Limit(ExceededLimit),
 }
 
 /// How a command ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ExitStatus {
     /// The exit code; 128 + n if signal n ended the command, as in a shell.
     pub code: i32,

@@ -18,6 +18,7 @@ use rustix::net::{
 use serde::{Deserialize, Serialize};
 
 use crate::fs_policy::Access;
+use crate::limits::{Resource, ResourceLimits};
 use crate::seccomp::{CallFilter, Sockets};
 
 /// More than the kernel accepts as arguments and environment together.
@@ -35,8 +36,11 @@ pub(crate) struct InitRequest {
     pub(crate) scope: KillScope,
     /// Restrictions that the init process applies itself; bubblewrap applies its own.
     pub(crate) confinement: Option<Confinement>,
-    pub(crate) processes: u64,
-    pub(crate) file_bytes: Option<u64>,
+    pub(crate) limits: ResourceLimits,
+    /// Private directories that are kept in memory, as the command sees them.
+    pub(crate) private_dirs: Vec<OsString>,
+    /// Directories on disk that the command can write to.
+    pub(crate) written_dirs: Vec<OsString>,
     /// What to clean up when the command has ended.
     pub(crate) cleanup: Cleanup,
     /// The file that keeps a copy of `cleanup` on disk while the command runs.
@@ -89,6 +93,8 @@ pub(crate) enum InitReport {
     Ended(i32),
     /// The command was not started.
     Failed(String),
+    /// The tree was killed because it exceeded a limit.
+    Exceeded(Resource),
 }
 
 impl InitRequest {

@@ -49,6 +49,7 @@ fn start(plan: &LaunchPlan, spec: CommandSpec, program: String) -> io::Result<Ch
         lifeline: UnixStream::from_std(ours)?,
         request,
         limits: spec.limits.clone(),
+        resources: plan.request.limits,
         control: control.clone(),
     };
     Ok(Child {

@@ -59,8 +59,9 @@ impl LaunchPlan {
             cwd: policy.cwd.clone().into(),
             scope: KillScope::Descendants,
             confinement: None,
-            processes: spec.limits.processes,
-            file_bytes: spec.limits.file_bytes,
+            limits: sandbox.limits.apply(policy.kind),
+            private_dirs: Vec::new(),
+            written_dirs: written_dirs(&policy, &dirs),
             cleanup: Cleanup {
                 working_dir: None,
                 items: dirs.cleanup_items(),
@@ -71,9 +72,11 @@ impl LaunchPlan {
         match sandbox.mechanism {
             Mechanism::Bubblewrap => {
                 let protected = protect::protected_paths(&policy);
-                let bwrap = bubblewrap::bwrap_args(&sandbox.bwrap, &policy, &protected)?;
+                let bwrap =
+                    bubblewrap::bwrap_args(&sandbox.bwrap, &policy, &protected, &request.limits)?;
                 request.argv.splice(..0, bwrap.args);
                 request.data = bwrap.data;
+                request.private_dirs = bwrap.private_dirs;
                 request.cwd = "/".into();
                 request.scope = KillScope::Namespace;
                 request.cleanup.working_dir = policy.protected_dir.clone().map(Into::into);
@@ -176,6 +179,19 @@ fn temp_dir(policy: &FsPolicy) -> PathBuf {
     let mut dirs = path_lists::TEMP_DIRS.iter().map(Path::new);
     let unused = dirs.find(|dir| dir.is_dir() && !is_written_below(dir));
     unused.unwrap_or(Path::new("/tmp")).to_owned()
+}
+
+/// Returns the directories on disk that the process can write to.
+fn written_dirs(policy: &FsPolicy, dirs: &PrivateDirs) -> Vec<OsString> {
+    let writable = policy
+        .rules
+        .iter()
+        .filter(|(_, access)| **access == Access::Write);
+    let scratch = dirs.scratch.iter().map(|scratch| scratch.path().into());
+    writable
+        .map(|(path, _)| path.clone().into())
+        .chain(scratch)
+        .collect()
 }
 
 fn confinement(policy: &FsPolicy, dirs: &PrivateDirs) -> Result<Confinement> {

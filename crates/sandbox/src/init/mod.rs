@@ -10,6 +10,8 @@ mod lifeline;
 mod record;
 mod start;
 mod tree;
+mod usage;
+mod watchdog;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};

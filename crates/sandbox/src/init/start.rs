@@ -19,6 +19,10 @@ use crate::{confine, keyring};
 /// The kernel does not reuse process IDs below this once its counter has wrapped.
 const RESERVED_PIDS: u64 = 300;
 
+/// How many processes the kernel allows above the limit, so that the watchdog sees the limit
+/// exceeded and reports it.
+const SPARE_PROCESSES: u64 = 64;
+
 /// Detaches this process from the terminal and protects it from the command it will start.
 pub(super) fn harden() {
     // These calls fail only where there is nothing to protect from: the process is already a
@@ -93,16 +97,16 @@ fn spawn(request: &InitRequest, stdin: Option<OwnedFd>) -> Result<Pid, String> {
 fn limit(request: &InitRequest) -> Result<(), String> {
     // A core file would bypass every other limit.
     lower_rlimit(Resource::Core, 0)?;
-    if let Some(bytes) = request.file_bytes {
-        lower_rlimit(Resource::Fsize, bytes)?;
-    }
+    let limits = &request.limits;
+    lower_rlimit(Resource::Fsize, limits.file_bytes)?;
     if request.scope == KillScope::Namespace {
         // Here the limit counts processes per namespace and user; elsewhere it would also count the
         // user's other processes.
-        lower_rlimit(Resource::Nproc, request.processes)?;
+        let processes = limits.processes.saturating_add(SPARE_PROCESSES);
+        lower_rlimit(Resource::Nproc, processes)?;
         // Root is exempt from that limit, so the namespace's process IDs are limited as well.
         if namespaces_count_pids() {
-            let highest = request.processes.saturating_add(RESERVED_PIDS).to_string();
+            let highest = processes.saturating_add(RESERVED_PIDS).to_string();
             let _ = std::fs::write("/proc/sys/kernel/pid_max", highest);
         }
     }

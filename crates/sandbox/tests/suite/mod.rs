@@ -4,6 +4,7 @@ mod bounds;
 mod detection;
 mod environment;
 mod file_access;
+mod limits;
 mod protection;
 mod reach;
 mod real_matrix;
