@@ -1,6 +1,7 @@
 //! Translates an [`FsPolicy`] and the system call filter into arguments for bubblewrap.
 //!
-//! `unshare` creates a PID namespace with its own `/proc`. The init process is process 1 in it and
+//! `unshare` creates a PID namespace with its own `/proc`, an IPC namespace and, unless the network is
+//! open, a network namespace. The init process is process 1 in it and
 //! starts bubblewrap, which applies the policy. The init process therefore stays outside the
 //! sandbox it guards: sandboxed processes can neither trace nor starve it, and it need not be
 //! visible to them. An agent started by an ordinary user also keeps the uncovered `/proc` that it
@@ -14,6 +15,7 @@ use rustix::process::{getgid, getuid};
 use crate::error::{Error, Result};
 use crate::fs_policy::{Access, FsPolicy};
 use crate::limits::ResourceLimits;
+use crate::network::NetworkPlan;
 use crate::path_lists;
 use crate::profile::ProfileKind;
 use crate::protect::ProtectedPath;
@@ -27,7 +29,12 @@ const SHARED_MEMORY_DIR: &str = "/dev/shm";
 const UNPRIVILEGED_UID: u32 = 1000;
 
 /// Returns the `unshare` command line that precedes the init program.
-pub(crate) fn unshare_args(unshare: &Path) -> Vec<OsString> {
+pub(crate) fn unshare_args(unshare: &Path, has_open_network: bool) -> Vec<OsString> {
+    let network = if has_open_network {
+        None
+    } else {
+        Some("--net")
+    };
     let flags = [
         "--user",
         "--map-root-user",
@@ -35,10 +42,16 @@ pub(crate) fn unshare_args(unshare: &Path) -> Vec<OsString> {
         "--fork",
         "--kill-child",
         "--mount-proc",
-        "--",
+        "--ipc",
     ];
     std::iter::once(unshare.into())
-        .chain(flags.map(OsString::from))
+        .chain(
+            flags
+                .into_iter()
+                .chain(network)
+                .chain(["--"])
+                .map(OsString::from),
+        )
         .collect()
 }
 
@@ -58,6 +71,7 @@ pub(crate) fn bwrap_args(
     policy: &FsPolicy,
     protected: &[ProtectedPath],
     limits: &ResourceLimits,
+    network: Option<&NetworkPlan>,
 ) -> Result<BwrapArgs> {
     let mut args = BwrapArgs {
         args: vec![bwrap.into()],
@@ -75,6 +89,9 @@ pub(crate) fn bwrap_args(
     }
     args.rules(policy, limits);
     args.protect(protected);
+    if let Some(network) = network {
+        args.name_hosts(network);
+    }
     args.filter_calls(policy.kind)?;
     args.push(&[&"--chdir", &policy.cwd, &"--"]);
     Ok(args)
@@ -102,16 +119,21 @@ impl BwrapArgs {
             &"--gid",
             &gid.to_string(),
         ]);
-        self.push(&[&"--unshare-ipc", &"--cap-drop", &"ALL", &"--new-session"]);
-        if !policy.network {
-            self.push(&[&"--unshare-net"]);
-        }
+        self.push(&[&"--cap-drop", &"ALL", &"--new-session"]);
     }
 
     /// Adds an option whose argument is a file descriptor with this content.
     fn push_data(&mut self, option: &str, content: Vec<u8>) {
         self.push(&[&option, &""]);
         self.data.push((self.args.len() - 1, content));
+    }
+
+    /// Mounts the names of allowed hosts. A machine without this file needs none.
+    fn name_hosts(&mut self, network: &NetworkPlan) {
+        if let Ok(file) = Path::new("/etc/hosts").canonicalize() {
+            self.push_data("--ro-bind-data", network.hosts_file().into_bytes());
+            self.push(&[&file]);
+        }
     }
 
     /// Filters system calls. Bubblewrap applies the filter last, after it has made its own calls.

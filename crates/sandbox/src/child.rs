@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::head_tail::{CappedOutput, HeadTailBuffer};
 use crate::limits::ExceededLimit;
 use crate::lines::BoundedLines;
+use crate::network::{BlockedConnection, BlockedLog};
 
 /// How long to wait for the rest of the output once the process tree has ended.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
@@ -69,6 +70,7 @@ pub struct Child {
     /// `None` once the command has ended.
     pub(crate) supervisor: Option<JoinHandle<Result<ExitStatus>>>,
     pub(crate) exit: Option<ExitStatus>,
+    pub(crate) blocked: Arc<BlockedLog>,
 }
 
 impl Child {
@@ -118,6 +120,12 @@ impl Child {
     /// Returns what the command has written to standard error so far, within the limit.
     pub fn stderr(&self) -> CappedOutput {
         self.stderr.snapshot()
+    }
+
+    /// Returns the connections that were blocked since the last call. At most 100 different ones are
+    /// reported.
+    pub fn take_blocked(&self) -> Vec<BlockedConnection> {
+        self.blocked.take()
     }
 
     /// Asks the process tree to exit, and kills it after the grace period.

@@ -8,14 +8,14 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd,
-    Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath,
+    PathFd, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
 use crate::error::Error;
 use crate::fs_policy::Access;
-use crate::init_protocol::Confinement;
+use crate::init_protocol::{Confinement, PortRule};
 use crate::seccomp;
 
 /// Older versions do not control `truncate`, so any file could be emptied.
@@ -61,8 +61,16 @@ fn restrict_files(confinement: &Confinement) -> Result<(), Box<dyn std::error::E
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(TARGET_ABI))?
         .scope(Scope::from_all(TARGET_ABI))?;
-    if !confinement.network {
-        ruleset = ruleset.handle_access(AccessNet::from_all(TARGET_ABI))?;
+    match &confinement.network {
+        PortRule::None => ruleset = ruleset.handle_access(AccessNet::from_all(TARGET_ABI))?,
+        PortRule::Only(_) => {
+            // Without this right the process would reach every host.
+            ruleset = ruleset
+                .set_compatibility(CompatLevel::HardRequirement)
+                .handle_access(AccessNet::ConnectTcp)?
+                .set_compatibility(CompatLevel::BestEffort);
+        }
+        PortRule::Any => {}
     }
     let rules = confinement
         .rules
@@ -73,6 +81,11 @@ fn restrict_files(confinement: &Confinement) -> Result<(), Box<dyn std::error::E
         ruleset: ruleset.create()?,
         rules,
     };
+    if let PortRule::Only(ports) = &confinement.network {
+        for &port in ports {
+            (&mut builder.ruleset).add_rule(NetPort::new(port, AccessNet::ConnectTcp))?;
+        }
+    }
     for (path, access) in builder.rules.clone() {
         builder.allow(&path, access)?;
     }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::host::Host;
+use crate::network::Network;
 use crate::profile::{Profile, ProfileKind};
 use crate::{path_lists, working_dir};
 
@@ -32,7 +33,7 @@ pub(crate) struct FsPolicy {
     pub(crate) protected_dir: Option<PathBuf>,
     /// The initial working directory of the process.
     pub(crate) cwd: PathBuf,
-    pub(crate) network: bool,
+    pub(crate) network: Network,
     pub(crate) kind: ProfileKind,
 }
 
@@ -43,7 +44,7 @@ impl FsPolicy {
             rules: BTreeMap::new(),
             protected_dir: None,
             cwd,
-            network: profile.network,
+            network: profile.network.clone(),
             kind: profile.kind,
         };
         policy.add_system_rules(host);

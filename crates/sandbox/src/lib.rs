@@ -10,8 +10,7 @@
 //! is the small program between this process and every command.
 //!
 //! Out of scope: the crate knows no shell and no agent, does not inspect command names, and does
-//! not decide whether a command should run. It does not restrict a process that has network access
-//! to one provider.
+//! not decide whether a command should run.
 //!
 //! ```no_run
 //! use windlass_sandbox::{CommandSpec, Host, Profile, Sandbox, init};
@@ -45,6 +44,7 @@ mod limits;
 mod lines;
 mod mechanism;
 mod mount_point;
+mod network;
 mod path_lists;
 mod profile;
 mod program;
@@ -62,6 +62,7 @@ pub use host::Host;
 pub use limits::{ExceededLimit, LimitOverrides, Resource, ResourceLimits};
 pub use lines::{BoundedLines, OutputLine};
 pub use mechanism::Mechanism;
+pub use network::{BlockedConnection, HostRule, InvalidHost, Network};
 pub use path_lists::PROTECTED_NAMES;
 pub use profile::{Profile, ProfileKind};
 pub use sandbox::{Output, Sandbox};

@@ -9,6 +9,7 @@ use crate::head_tail::CappedOutput;
 use crate::host::Host;
 use crate::limits::LimitOverrides;
 use crate::mechanism::Mechanism;
+use crate::network::BlockedConnection;
 use crate::profile::Profile;
 use crate::spec::CommandSpec;
 use crate::{init, launch};
@@ -25,6 +26,8 @@ pub struct Output {
     pub stderr: CappedOutput,
     /// The exit status.
     pub exit: ExitStatus,
+    /// Connections that the command tried to hosts that it may not reach.
+    pub blocked: Vec<BlockedConnection>,
 }
 
 /// Runs commands with one isolation mechanism.
@@ -125,6 +128,7 @@ impl Sandbox {
             stdout,
             stderr: child.stderr(),
             exit,
+            blocked: child.take_blocked(),
         })
     }
 

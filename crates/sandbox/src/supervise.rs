@@ -8,6 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::process;
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::child::{ChildControl, ExitReason, ExitStatus};
@@ -34,6 +35,17 @@ pub(crate) struct Supervisor {
     pub(crate) limits: ProcessLimits,
     pub(crate) resources: ResourceLimits,
     pub(crate) control: ChildControl,
+    /// Ends with the command.
+    pub(crate) _proxy: Option<AbortOnDrop>,
+}
+
+/// A task that is aborted when this is dropped.
+pub(crate) struct AbortOnDrop(pub(crate) JoinHandle<()>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 impl Supervisor {

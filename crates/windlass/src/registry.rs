@@ -51,7 +51,9 @@ async fn detect_sandbox(config: Option<&Config>) -> Result<Sandbox, String> {
         Some("none") => Sandbox::with_mechanism(host, Mechanism::None).await,
         _ => Sandbox::detect(host).await,
     };
-    sandbox.map_err(|error| error.to_string())
+    let limits = config.map(Config::sandbox_limits).unwrap_or_default();
+    let sandbox = sandbox.map_err(|error| error.to_string())?;
+    Ok(sandbox.with_limits(limits))
 }
 
 /// Adds the agents that are programs or models to the registry. A backend that is already registered under the same

@@ -14,7 +14,7 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
-use windlass_sandbox::{Child, ExitReason};
+use windlass_sandbox::{Child, ExitReason, ExitStatus};
 
 use super::router::{ConnectionEnd, EXIT_TIMEOUT, SessionMessage, SessionRouter};
 
@@ -140,6 +140,10 @@ async fn end_reason(child: &mut Child) -> ConnectionEnd {
         Ok(Ok(exit)) if exit.why == ExitReason::Deadline => {
             "exceeded its maximum lifetime".to_owned()
         }
+        Ok(Ok(ExitStatus {
+            why: ExitReason::Limit(exceeded),
+            ..
+        })) => format!("was killed: {exceeded}"),
         Ok(Ok(exit)) => {
             code = Some(exit.code);
             format!("ended with exit code {}", exit.code)

@@ -23,7 +23,7 @@ const FILE_TOO_LARGE: i32 = 128 + Signal::XFSZ.as_raw();
 /// Runs the init process.
 pub(super) fn main() -> ! {
     start::harden();
-    let (request, stdin) = match init_protocol::receive(stdin()) {
+    let (request, fds) = match init_protocol::receive(stdin()) {
         Ok(Some(received)) => received,
         Ok(None) => exit(KILLED),
         Err(error) => {
@@ -35,7 +35,7 @@ pub(super) fn main() -> ! {
     };
     let termination = Arc::new(Termination::new(&request));
     let watchdog = Watchdog::new(&request);
-    let child = match start::start(request, stdin) {
+    let child = match start::start(request, fds) {
         Ok(child) => child,
         Err(problem) => termination.end(InitReport::Failed(problem)),
     };

@@ -7,6 +7,7 @@
 
 mod cleanup;
 mod lifeline;
+mod network;
 mod record;
 mod start;
 mod tree;

@@ -13,7 +13,8 @@ use rustix::process::{
     setrlimit, setsid,
 };
 
-use crate::init_protocol::{InitRequest, KillScope};
+use super::network;
+use crate::init_protocol::{InitFds, InitRequest, KillScope};
 use crate::{confine, keyring};
 
 /// The kernel does not reuse process IDs below this once its counter has wrapped.
@@ -32,8 +33,11 @@ pub(super) fn harden() {
 }
 
 /// Starts the command, or returns a short reason why it could not.
-pub(super) fn start(mut request: InitRequest, stdin: Option<OwnedFd>) -> Result<Pid, String> {
+pub(super) fn start(mut request: InitRequest, fds: InitFds) -> Result<Pid, String> {
     limit(&request)?;
+    if let Some(ports) = &request.listen {
+        network::prepare(ports, fds.network)?;
+    }
     if request.scope == KillScope::Descendants {
         // Orphans of the tree become children of this process instead of the system's init, where
         // they could no longer be tracked.
@@ -53,7 +57,7 @@ pub(super) fn start(mut request: InitRequest, stdin: Option<OwnedFd>) -> Result<
         if let Some(confinement) = &request.confinement {
             confine::apply(confinement)?;
         }
-        spawn(&request, stdin)
+        spawn(&request, fds.stdin)
     });
     thread
         .join()
@@ -104,6 +108,9 @@ fn limit(request: &InitRequest) -> Result<(), String> {
         // user's other processes.
         let processes = limits.processes.saturating_add(SPARE_PROCESSES);
         lower_rlimit(Resource::Nproc, processes)?;
+        // Shared memory that no process has attached would not be measured.
+        let pages = limits.memory_bytes / rustix::param::page_size() as u64;
+        let _ = std::fs::write("/proc/sys/kernel/shmall", pages.to_string());
         // Root is exempt from that limit, so the namespace's process IDs are limited as well.
         if namespaces_count_pids() {
             let highest = processes.saturating_add(RESERVED_PIDS).to_string();

@@ -5,6 +5,7 @@ mod detection;
 mod environment;
 mod file_access;
 mod limits;
+mod network;
 mod protection;
 mod reach;
 mod real_matrix;

@@ -235,4 +235,29 @@ const ROWS: &[KeySpec] = &[
         "How long an agent may emit no events within a turn. Default: no limit except the timeout of the turn.",
     )
     .without_trust(),
+    KeySpec::new(
+        "limits.memory_gb",
+        ValueKind::Amount,
+        "Memory of an agent, a tool or a test run with all its processes, in GiB. Default: 8 for agents and tests, 4 for tools, and at most three quarters of the machine's memory.",
+    ),
+    KeySpec::new(
+        "limits.processes",
+        ValueKind::Count,
+        "Number of processes and threads of an agent, a tool or a test run. Default: 4096 for agents and tests, 1024 for tools.",
+    ),
+    KeySpec::new(
+        "limits.disk_gb",
+        ValueKind::Amount,
+        "What an agent, a tool or a test run may write in total, in GiB. Default: 32 for agents and tests, 16 for tools.",
+    ),
+    KeySpec::new(
+        "limits.file_gb",
+        ValueKind::Amount,
+        "Size of one file that an agent, a tool or a test run writes, in GiB. Default: 8 for agents, 4 for tests, 2 for tools.",
+    ),
+    KeySpec::new(
+        "limits.cpu_secs",
+        ValueKind::Seconds,
+        "CPU time of an agent, a tool or a test run with all its processes. Default: 8 hours for agents, 4 hours for tests, 1 hour for tools.",
+    ),
 ];

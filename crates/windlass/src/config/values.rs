@@ -7,6 +7,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 use serde::Serialize;
 use serde_json::Value;
+use windlass_sandbox::LimitOverrides;
 
 use super::agent::PROFILE;
 use super::setting::SettingMap;
@@ -174,6 +175,20 @@ impl Config {
             .flatten()
             .filter_map(Value::as_str)
             .collect()
+    }
+
+    /// Returns the limits of sandboxed processes that replace the defaults.
+    pub fn sandbox_limits(&self) -> LimitOverrides {
+        const GIB: f64 = (1_u64 << 30) as f64;
+        let number = |key: &str| self.value(key).and_then(Value::as_f64);
+        let bytes = |key: &str| number(key).map(|gigabytes| (gigabytes * GIB) as u64);
+        LimitOverrides {
+            memory_bytes: bytes("limits.memory_gb"),
+            processes: self.value("limits.processes").and_then(Value::as_u64),
+            disk_bytes: bytes("limits.disk_gb"),
+            file_bytes: bytes("limits.file_gb"),
+            cpu_time: self.seconds("limits.cpu_secs"),
+        }
     }
 
     /// Returns the timeout of a turn, for an agent without its own timeout.

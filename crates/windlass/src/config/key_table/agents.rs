@@ -48,6 +48,11 @@ pub(super) const ROWS: &[KeySpec] = &[
         "Files and directories that the agent may read although the sandbox hides their parent directory, such as [\"/tmp/toolchain\"].",
     ),
     KeySpec::new(
+        "agents.<name>.network",
+        ValueKind::ListOr(&["open", "none"]),
+        "Hosts that the agent may reach besides its provider and its endpoint, such as [\"registry.example.com:443\", \"*.example.org:443\"]; \"open\" for every host; \"none\" for no host at all. Default: its provider and its endpoint only.",
+    ),
+    KeySpec::new(
         "agents.<name>.bin",
         ValueKind::Text,
         "The agent's program, if it is not the usual one in PATH.",
