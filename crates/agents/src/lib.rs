@@ -35,6 +35,7 @@ pub mod http;
 mod instructions;
 pub mod invoke;
 pub mod model;
+mod network;
 mod settings;
 mod state_paths;
 mod temp_files;
@@ -43,6 +44,7 @@ pub mod warm;
 
 pub use cli::{claude, codex, composer, cursor, qwen};
 pub use context::AgentContext;
+pub use network::{NetworkMode, NetworkSetting};
 pub use settings::ProgramSettings;
 pub use version::Version;
 pub use warm::{WarmLimits, WarmSessionManager, WarmTurn};

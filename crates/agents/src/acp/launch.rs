@@ -10,7 +10,7 @@ use windlass_sandbox::{CommandSpec, ProcessLimits, Profile, Stdin};
 use super::preset::{LaunchConfig, LaunchContext, Preset};
 use super::program::ProgramCommand;
 use crate::cli::{Endpoint, launch};
-use crate::{AgentContext, ProgramSettings, state_paths};
+use crate::{AgentContext, ProgramSettings, network, state_paths};
 
 /// One process of an agent, before it is sandboxed.
 pub(super) struct AcpLaunch<'a> {
@@ -52,20 +52,18 @@ impl AcpLaunch<'_> {
         if let Some(home) = &home {
             write_files(home, &launch_config)?;
         }
-        let mut spec = CommandSpec::new(
-            &self.program.path,
-            self.cwd,
-            launch::allow(self.sandbox_profile(home.as_deref()), settings, context),
-        )
-        .args(&self.program.args)
-        .args(&launch_config.command.args)
-        .args(&settings.extra_args)
-        .stdin(Stdin::Pipe)
-        .limits(ProcessLimits {
-            deadline: launch::MAX_LIFETIME,
-            line_bytes: PROTOCOL_LINE_BYTES,
-            ..ProcessLimits::default()
-        });
+        let profile = launch::allow(self.sandbox_profile(home.as_deref()), settings, context);
+        let profile = network::restrict(profile, preset.name, settings)?;
+        let mut spec = CommandSpec::new(&self.program.path, self.cwd, profile)
+            .args(&self.program.args)
+            .args(&launch_config.command.args)
+            .args(&settings.extra_args)
+            .stdin(Stdin::Pipe)
+            .limits(ProcessLimits {
+                deadline: launch::MAX_LIFETIME,
+                line_bytes: PROTOCOL_LINE_BYTES,
+                ..ProcessLimits::default()
+            });
         if let Some(home) = home.or_else(|| self.home_override()) {
             spec = spec.env(preset.home.variable, home);
         }

@@ -16,6 +16,8 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
 use windlass_sandbox::{Child, ExitReason, ExitStatus};
 
+use crate::network;
+
 use super::router::{ConnectionEnd, EXIT_TIMEOUT, SessionMessage, SessionRouter};
 
 /// The kind of a line.
@@ -99,7 +101,11 @@ pub(super) fn incoming(
 
 async fn next(child: &mut Child, router: &SessionRouter) -> Option<String> {
     loop {
-        let line = match child.stdout.next().await {
+        let line = child.stdout.next().await;
+        for event in network::blocked_events(child) {
+            router.event(&event);
+        }
+        let line = match line {
             // The truncated line may be the response to any request, so continuing would leave a caller
             // waiting.
             Ok(Some(line)) if line.is_truncated() => {

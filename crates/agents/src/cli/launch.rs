@@ -9,7 +9,7 @@ use windlass_sandbox::{CommandSpec, ProcessLimits, Profile, Stdin};
 
 use super::profile::CliProfile;
 use super::run_context::{CommandLine, Endpoint};
-use crate::{AgentContext, ProgramSettings, state_paths};
+use crate::{AgentContext, ProgramSettings, network, state_paths};
 
 /// Maximum lifetime of a process. The handle enforces the deadline of a turn; this limit is for processes
 /// without a turn.
@@ -49,7 +49,8 @@ impl CliLaunch<'_> {
             configure(&Endpoint { url, has_key }, &mut self.command);
         }
         let dirs = AgentDirs::new(profile, context, settings.endpoint.is_some());
-        let mut sandbox_profile = allow(dirs.sandbox_profile(profile, context), settings, context);
+        let sandbox_profile = allow(dirs.sandbox_profile(profile, context), settings, context);
+        let mut sandbox_profile = network::restrict(sandbox_profile, profile.name, settings)?;
         sandbox_profile = self
             .files
             .iter()

@@ -19,6 +19,7 @@ use super::process::AgentProcess;
 use super::profile::SessionNaming;
 use super::program::CliInstallation;
 use super::sessions::CliSession;
+use crate::network;
 
 /// A turn from prompt to terminal event. Dropping it kills the process tree.
 pub(super) struct CliTurn {
@@ -129,6 +130,9 @@ impl CliTurn {
                 () = self.stop.notified() => CliTurnStep::Stop,
                 () = wait_until(self.force_stop_at) => CliTurnStep::ForceStop,
             };
+            let blocked = network::blocked_events(&process.child);
+            self.queue
+                .extend(blocked.into_iter().map(BackendEvent::from));
             match step {
                 CliTurnStep::Line(line) => {
                     let parsed = process.handle_line(&line);

@@ -39,7 +39,12 @@ struct State {
 impl BlockedLog {
     pub(super) fn add(&self, host: &str, port: u16, reason: &'static str) {
         let blocked = BlockedConnection {
-            host: host.chars().take(256).collect(),
+            // The text comes from the process and is shown in terminals.
+            host: host
+                .chars()
+                .filter(char::is_ascii_graphic)
+                .take(256)
+                .collect(),
             port,
             reason,
         };

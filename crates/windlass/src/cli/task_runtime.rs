@@ -12,7 +12,7 @@ use windlass_workspace::{Clones, TestRunner, TestSettings};
 
 use super::app::App;
 use super::exit::CliError;
-use crate::config::Config;
+use crate::config::{AgentConfig, Config};
 use crate::git_history::GitHistory;
 use crate::registry;
 
@@ -108,6 +108,12 @@ pub(super) fn runner_settings(config: &Config) -> RunnerSettings {
         lease: config
             .seconds("worker.lease_secs")
             .unwrap_or(defaults.lease),
+        open_network: config
+            .agents()
+            .into_iter()
+            .filter(AgentConfig::has_open_network)
+            .map(|agent| agent.name)
+            .collect(),
         ..defaults
     }
 }

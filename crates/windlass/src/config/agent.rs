@@ -89,6 +89,13 @@ impl AgentConfig {
         self.table.get("model")?.as_str()
     }
 
+    /// Returns `true` if the agent may reach every network host.
+    pub fn has_open_network(&self) -> bool {
+        self.table
+            .get("network")
+            .is_some_and(|value| value == "open")
+    }
+
     /// Returns the variable that holds its key, if set.
     pub fn api_key_env(&self) -> Option<&str> {
         self.table.get("api_key_env")?.as_str()
