@@ -9,6 +9,8 @@ use serde_json::Value;
 use windlass_core::registry::parse_config;
 use windlass_core::{Error, Permissions, Result};
 
+use crate::network::{self, NetworkSetting};
+
 /// Settings of one agent. Keys of other kinds of agents are accepted and ignored.
 #[derive(Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
@@ -36,6 +38,8 @@ pub struct ProgramSettings {
     pub writable: Vec<String>,
     /// Paths that the agent must be able to read although the sandbox hides their surroundings.
     pub readable: Vec<String>,
+    /// Hosts that the agent may reach besides its provider, or `open` or `none`.
+    pub network: Option<NetworkSetting>,
     /// Arguments appended to the built-in ones.
     pub extra_args: Vec<String>,
     /// Environment variables that override the built-in ones. The values may be secret.
@@ -68,6 +72,7 @@ impl ProgramSettings {
         if let Some(endpoint) = &settings.endpoint {
             check_endpoint(endpoint).map_err(|problem| Error::config("endpoint", problem))?;
         }
+        network::check(settings.network.as_ref())?;
         Ok(settings)
     }
 

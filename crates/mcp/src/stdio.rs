@@ -12,7 +12,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe;
 use tokio::sync::{Mutex, Semaphore, SetOnce};
 use tokio::time::timeout;
-use windlass_sandbox::{Child, ExitReason};
+use windlass_sandbox::{Child, ExitReason, ExitStatus};
 
 use crate::limits::STDERR_TAIL;
 
@@ -108,6 +108,10 @@ impl StdioTransport {
             Ok(Ok(exit)) if exit.why == ExitReason::Deadline => {
                 "exceeded its maximum run time".to_owned()
             }
+            Ok(Ok(ExitStatus {
+                why: ExitReason::Limit(exceeded),
+                ..
+            })) => format!("was killed: {exceeded}"),
             Ok(Ok(exit)) => format!("ended with code {}", exit.code),
             Ok(Err(error)) => format!("did not run: {error}"),
             Err(_) => "closed its output".to_owned(),

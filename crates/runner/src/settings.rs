@@ -33,6 +33,8 @@ pub struct RunnerSettings {
     pub approver: SessionApprover,
     /// The model to use, by the agent's name for it.
     pub model: Option<String>,
+    /// Names of agents that may reach every network host. A proof of their work says so.
+    pub open_network: Vec<String>,
 }
 
 impl Default for RunnerSettings {
@@ -49,6 +51,7 @@ impl Default for RunnerSettings {
             permissions: PermissionPolicy::Allow,
             approver: SessionApprover::default(),
             model: None,
+            open_network: Vec::new(),
         }
     }
 }

@@ -1,6 +1,7 @@
-//! Translates an [`FsPolicy`] into arguments for bubblewrap.
+//! Translates an [`FsPolicy`] and the system call filter into arguments for bubblewrap.
 //!
-//! `unshare` creates a PID namespace with its own `/proc`. The init process is process 1 in it and
+//! `unshare` creates a PID namespace with its own `/proc`, an IPC namespace and, unless the network is
+//! open, a network namespace. The init process is process 1 in it and
 //! starts bubblewrap, which applies the policy. The init process therefore stays outside the
 //! sandbox it guards: sandboxed processes can neither trace nor starve it, and it need not be
 //! visible to them. An agent started by an ordinary user also keeps the uncovered `/proc` that it
@@ -11,13 +12,15 @@ use std::path::Path;
 
 use rustix::process::{getgid, getuid};
 
+use crate::error::{Error, Result};
 use crate::fs_policy::{Access, FsPolicy};
+use crate::limits::ResourceLimits;
+use crate::network::NetworkPlan;
 use crate::path_lists;
 use crate::profile::ProfileKind;
 use crate::protect::ProtectedPath;
+use crate::seccomp::{self, CallFilter, Sockets};
 
-/// Maximum size of a private directory, which is kept in memory.
-const PRIVATE_DIR_BYTES: u64 = 2 << 30;
 
 /// Maximum size of `/dev/shm`, where programs share memory.
 const SHARED_MEMORY_BYTES: u64 = 512 << 20;
@@ -27,7 +30,12 @@ const SHARED_MEMORY_BYTES: u64 = 512 << 20;
 const UNPRIVILEGED_UID: u32 = 1000;
 
 /// Returns the `unshare` command line that precedes the init program.
-pub(crate) fn unshare_args(unshare: &Path) -> Vec<OsString> {
+pub(crate) fn unshare_args(unshare: &Path, has_open_network: bool) -> Vec<OsString> {
+    let network = if has_open_network {
+        None
+    } else {
+        Some("--net")
+    };
     let flags = [
         "--user",
         "--map-root-user",
@@ -35,11 +43,27 @@ pub(crate) fn unshare_args(unshare: &Path) -> Vec<OsString> {
         "--fork",
         "--kill-child",
         "--mount-proc",
-        "--",
+        "--ipc",
     ];
     std::iter::once(unshare.into())
-        .chain(flags.map(OsString::from))
+        .chain(
+            flags
+                .into_iter()
+                .chain(network)
+                .chain(["--"])
+                .map(OsString::from),
+        )
         .collect()
+}
+
+/// A bubblewrap command line.
+#[derive(Debug)]
+pub(crate) struct BwrapArgs {
+    pub(crate) args: Vec<OsString>,
+    /// See [`InitRequest::data`](crate::init_protocol::InitRequest::data).
+    pub(crate) data: Vec<(usize, Vec<u8>)>,
+    /// The directories that are kept in memory.
+    pub(crate) private_dirs: Vec<OsString>,
 }
 
 /// Returns the bubblewrap command line that precedes the command.
@@ -47,27 +71,36 @@ pub(crate) fn bwrap_args(
     bwrap: &Path,
     policy: &FsPolicy,
     protected: &[ProtectedPath],
-) -> Vec<OsString> {
-    let mut args = ArgBuilder(vec![bwrap.into()]);
+    limits: &ResourceLimits,
+    network: Option<&NetworkPlan>,
+) -> Result<BwrapArgs> {
+    let mut args = BwrapArgs {
+        args: vec![bwrap.into()],
+        data: Vec::new(),
+        private_dirs: Vec::new(),
+    };
     args.identity(policy);
-    args.push(&[&"--ro-bind", &"/", &"/"]);
+    args.push(&[&"--ro-bind", &"/", &"/", &"--dev", &"/dev"]);
+    args.private_dir(Path::new(path_lists::SHARED_MEMORY), limits);
     // The new `/dev` is in memory and has no limit of its own.
-    args.push(&[&"--dev", &"/dev", &"--remount-ro", &"/dev"]);
+    args.push(&[&"--remount-ro", &"/dev"]);
     args.push(&[&"--bind", &"/proc", &"/proc"]);
     if policy.kind != ProfileKind::Agent || getuid().is_root() {
         args.cover_kernel_settings();
     }
-    args.rules(policy);
+    args.rules(policy, limits);
     args.protect(protected);
+    if let Some(network) = network {
+        args.name_hosts(network);
+    }
+    args.filter_calls(policy.kind)?;
     args.push(&[&"--chdir", &policy.cwd, &"--"]);
-    args.0
+    Ok(args)
 }
 
-struct ArgBuilder(Vec<OsString>);
-
-impl ArgBuilder {
+impl BwrapArgs {
     fn push(&mut self, args: &[&dyn AsRef<OsStr>]) {
-        self.0.extend(
+        self.args.extend(
             args.iter()
                 .map(|arg| AsRef::<OsStr>::as_ref(*arg).to_owned()),
         );
@@ -87,19 +120,42 @@ impl ArgBuilder {
             &"--gid",
             &gid.to_string(),
         ]);
-        self.push(&[&"--unshare-ipc", &"--cap-drop", &"ALL", &"--new-session"]);
-        if !policy.network {
-            self.push(&[&"--unshare-net"]);
+        self.push(&[&"--cap-drop", &"ALL", &"--new-session"]);
+    }
+
+    /// Adds an option whose argument is a file descriptor with this content.
+    fn push_data(&mut self, option: &str, content: Vec<u8>) {
+        self.push(&[&option, &""]);
+        self.data.push((self.args.len() - 1, content));
+    }
+
+    /// Mounts the names of allowed hosts. A machine without this file needs none.
+    fn name_hosts(&mut self, network: &NetworkPlan) {
+        if let Ok(file) = Path::new("/etc/hosts").canonicalize() {
+            self.push_data("--ro-bind-data", network.hosts_file().into_bytes());
+            self.push(&[&file]);
         }
     }
 
-    fn private_dir(&mut self, path: &Path) {
+    /// Filters system calls. Bubblewrap applies the filter last, after it has made its own calls.
+    fn filter_calls(&mut self, kind: ProfileKind) -> Result<()> {
+        let programs = seccomp::programs(CallFilter::from(kind), Sockets::Any);
+        for program in programs.map_err(|error| Error::Filter(error.to_string()))? {
+            self.push_data("--add-seccomp-fd", seccomp::encode(&program));
+        }
+        Ok(())
+    }
+
+    /// Mounts an empty directory that is kept in memory.
+    fn private_dir(&mut self, path: &Path, limits: &ResourceLimits) {
         let bytes = if path == Path::new(path_lists::SHARED_MEMORY) {
-            SHARED_MEMORY_BYTES
+            limits.private_dir_bytes().min(SHARED_MEMORY_BYTES)
         } else {
-            PRIVATE_DIR_BYTES
+            limits.private_dir_bytes()
         };
-        self.push(&[&"--size", &bytes.to_string(), &"--tmpfs", &path]);
+        let size = bytes.to_string();
+        self.push(&[&"--size", &size, &"--tmpfs", &path]);
+        self.private_dirs.push(path.into());
     }
 
     fn cover_kernel_settings(&mut self) {
@@ -108,7 +164,7 @@ impl ArgBuilder {
         }
     }
 
-    fn rules(&mut self, policy: &FsPolicy) {
+    fn rules(&mut self, policy: &FsPolicy, limits: &ResourceLimits) {
         let mut sealed = Vec::new();
         for (path, &access) in &policy.rules {
             // The root, and a path with the same access as its parent, need no mount.
@@ -118,7 +174,7 @@ impl ArgBuilder {
             match access {
                 Access::Read => self.push(&[&"--ro-bind", path, path]),
                 Access::Write => self.push(&[&"--bind", path, path]),
-                Access::Private => self.private_dir(path),
+                Access::Private => self.private_dir(path, limits),
                 Access::Hidden if policy.inherited_access(path) == Access::Private => {}
                 Access::Hidden if path.is_dir() => {
                     self.push(&[&"--tmpfs", path]);

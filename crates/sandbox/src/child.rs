@@ -14,13 +14,15 @@ use tokio::time::{Instant, timeout};
 
 use crate::error::{Error, Result};
 use crate::head_tail::{CappedOutput, HeadTailBuffer};
+use crate::limits::ExceededLimit;
 use crate::lines::BoundedLines;
+use crate::network::{BlockedConnection, BlockedLog};
 
 /// How long to wait for the rest of the output once the process tree has ended.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Why a command ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum ExitReason {
     /// The command exited.
@@ -31,10 +33,12 @@ pub enum ExitReason {
     Stalled,
     /// The caller stopped the command.
     Stopped,
+    /// The command and the processes it started exceeded a limit.
+    Limit(ExceededLimit),
 }
 
 /// How a command ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ExitStatus {
     /// The exit code; 128 + n if signal n ended the command, as in a shell.
     pub code: i32,
@@ -60,6 +64,8 @@ pub struct Output {
     pub stderr: CappedOutput,
     /// The exit status.
     pub exit: ExitStatus,
+    /// Connections that the command tried to hosts that it may not reach.
+    pub blocked: Vec<BlockedConnection>,
 }
 
 /// A running command. Dropping it kills its whole process tree.
@@ -79,6 +85,7 @@ pub struct Child {
     /// `None` once the command has ended.
     pub(crate) supervisor: Option<JoinHandle<Result<ExitStatus>>>,
     pub(crate) exit: Option<ExitStatus>,
+    pub(crate) blocked: Arc<BlockedLog>,
 }
 
 impl Child {
@@ -115,6 +122,7 @@ impl Child {
             stdout: output.take(),
             stderr: self.stderr(),
             exit,
+            blocked: self.take_blocked(),
         })
     }
 
@@ -132,6 +140,12 @@ impl Child {
     /// Returns what the command has written to standard error so far, within the limit.
     pub fn stderr(&self) -> CappedOutput {
         self.stderr.snapshot()
+    }
+
+    /// Returns the connections that were blocked since the last call. At most 100 different ones are
+    /// reported.
+    pub fn take_blocked(&self) -> Vec<BlockedConnection> {
+        self.blocked.take()
     }
 
     /// Asks the process tree to exit, and kills it after the grace period.

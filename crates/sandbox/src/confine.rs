@@ -1,5 +1,4 @@
-//! Applies the file policy as Landlock rules and the network policy as a seccomp filter to the
-//! calling thread.
+//! Applies the file policy as Landlock rules, and the system call filter, to the calling thread.
 //!
 //! Landlock can only grant access. To hide a path inside a readable directory, the siblings of that
 //! path are allowed one by one.
@@ -9,15 +8,15 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd,
-    Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath,
+    PathFd, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
 use crate::error::Error;
 use crate::fs_policy::Access;
-use crate::init_protocol::Confinement;
-use crate::network;
+use crate::init_protocol::{Confinement, PortRule};
+use crate::seccomp;
 
 /// Older versions do not control `truncate`, so any file could be emptied.
 const MIN_ABI: ABI = ABI::V3;
@@ -39,7 +38,7 @@ const DEVICES: &[&str] = &[
 pub(crate) fn apply(confinement: &Confinement) -> Result<(), String> {
     restrict_files(confinement).map_err(|error| format!("landlock: {error}"))?;
     drop_capabilities().map_err(|error| format!("capabilities: {error}"))?;
-    network::restrict_sockets(confinement.network, confinement.unix_sockets)
+    seccomp::apply(confinement.calls, confinement.sockets)
         .map_err(|error| format!("seccomp: {error}"))
 }
 
@@ -62,8 +61,16 @@ fn restrict_files(confinement: &Confinement) -> Result<(), Box<dyn std::error::E
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(TARGET_ABI))?
         .scope(Scope::from_all(TARGET_ABI))?;
-    if !confinement.network {
-        ruleset = ruleset.handle_access(AccessNet::from_all(TARGET_ABI))?;
+    match &confinement.network {
+        PortRule::None => ruleset = ruleset.handle_access(AccessNet::from_all(TARGET_ABI))?,
+        PortRule::Only(_) => {
+            // Without this right the process would reach every host.
+            ruleset = ruleset
+                .set_compatibility(CompatLevel::HardRequirement)
+                .handle_access(AccessNet::ConnectTcp)?
+                .set_compatibility(CompatLevel::BestEffort);
+        }
+        PortRule::Any => {}
     }
     let rules = confinement
         .rules
@@ -74,6 +81,11 @@ fn restrict_files(confinement: &Confinement) -> Result<(), Box<dyn std::error::E
         ruleset: ruleset.create()?,
         rules,
     };
+    if let PortRule::Only(ports) = &confinement.network {
+        for &port in ports {
+            (&mut builder.ruleset).add_rule(NetPort::new(port, AccessNet::ConnectTcp))?;
+        }
+    }
     for (path, access) in builder.rules.clone() {
         builder.allow(&path, access)?;
     }

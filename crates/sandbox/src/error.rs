@@ -79,6 +79,12 @@ pub enum Error {
     /// The init program, which starts every child, was not found.
     #[error("the init program is missing: {0}")]
     NoInit(String),
+    /// The system call filter cannot be built for this machine.
+    #[error("no system call filter: {0}")]
+    Filter(String),
+    /// The allowed hosts cannot be made reachable.
+    #[error("network: {0}")]
+    Network(String),
     /// The operating system refused to start a process.
     #[error("starting {program}: {source}")]
     Spawn {

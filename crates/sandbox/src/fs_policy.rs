@@ -8,6 +8,7 @@ use windlass_core::DirAccess;
 
 use crate::error::{Error, Result};
 use crate::host::Host;
+use crate::network::Network;
 use crate::path_lists;
 use crate::profile::{Profile, ProfileKind};
 use crate::repository::Repository;
@@ -45,7 +46,7 @@ pub(crate) struct FsPolicy {
     pub(crate) own_dirs: Vec<PathBuf>,
     /// The initial working directory of the process.
     pub(crate) cwd: PathBuf,
-    pub(crate) network: bool,
+    pub(crate) network: Network,
     pub(crate) kind: ProfileKind,
 }
 
@@ -61,7 +62,7 @@ impl FsPolicy {
             repository: Repository::default(),
             own_dirs: host.own_dirs().to_vec(),
             cwd,
-            network: profile.network,
+            network: profile.network.clone(),
             kind: profile.kind,
         };
         policy.hide_system(host);

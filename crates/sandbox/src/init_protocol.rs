@@ -1,15 +1,15 @@
 //! Messages between the parent and the init process.
 //!
 //! Both use a socket that is the init process's standard input. The parent sends the request,
-//! passes the child's standard input as a file descriptor, and then sends one byte for each
-//! graceful stop. When the socket closes, the init process kills everything. With this protocol no
+//! passes the child's standard input and a socket for listeners as file descriptors, and then sends
+//! one byte for each graceful stop. When the socket closes, the init process kills everything. With this protocol no
 //! secret and no path appears on a command line, and no file descriptor has to be found by its
 //! number.
 
 use std::ffi::OsString;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -18,6 +18,8 @@ use rustix::net::{
 use serde::{Deserialize, Serialize};
 
 use crate::fs_policy::Access;
+use crate::limits::{Resource, ResourceLimits};
+use crate::seccomp::{CallFilter, Sockets};
 
 /// More than the kernel accepts as arguments and environment together.
 const MAX_REQUEST_BYTES: usize = 16 << 20;
@@ -26,13 +28,22 @@ const MAX_REQUEST_BYTES: usize = 16 << 20;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct InitRequest {
     pub(crate) argv: Vec<OsString>,
+    /// Content that the program gets through file descriptors, each with the index of the argument
+    /// that is replaced by the number of its descriptor.
+    pub(crate) data: Vec<(usize, Vec<u8>)>,
     pub(crate) variables: Vec<(OsString, OsString)>,
     pub(crate) cwd: OsString,
     pub(crate) scope: KillScope,
+    /// The ports to listen on in a network namespace of its own; `None` if there is no such
+    /// namespace.
+    pub(crate) listen: Option<Vec<u16>>,
     /// Restrictions that the init process applies itself; bubblewrap applies its own.
     pub(crate) confinement: Option<Confinement>,
-    pub(crate) processes: u64,
-    pub(crate) file_bytes: Option<u64>,
+    pub(crate) limits: ResourceLimits,
+    /// Private directories that are kept in memory, as the command sees them.
+    pub(crate) private_dirs: Vec<OsString>,
+    /// Directories on disk that the command can write to.
+    pub(crate) written_dirs: Vec<OsString>,
     /// What to clean up when the command has ended.
     pub(crate) cleanup: Cleanup,
     /// The file that keeps a copy of `cleanup` on disk while the command runs.
@@ -52,8 +63,17 @@ pub(crate) enum KillScope {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Confinement {
     pub(crate) rules: Vec<(OsString, Access)>,
-    pub(crate) network: bool,
-    pub(crate) unix_sockets: bool,
+    pub(crate) network: PortRule,
+    pub(crate) calls: CallFilter,
+    pub(crate) sockets: Sockets,
+}
+
+/// Which ports of other machines Landlock allows connections to.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum PortRule {
+    None,
+    Only(Vec<u16>),
+    Any,
 }
 
 /// What one sandbox has to clean up.
@@ -84,6 +104,8 @@ pub(crate) enum InitReport {
     Ended(i32),
     /// The command was not started.
     Failed(String),
+    /// The tree was killed because it exceeded a limit.
+    Exceeded(Resource),
 }
 
 impl InitRequest {
@@ -99,29 +121,63 @@ impl InitRequest {
     }
 }
 
-/// Sends the first byte on the socket, with the child's standard input if it has one.
-pub(crate) fn send_handshake(socket: impl AsFd, stdin: Option<&OwnedFd>) -> io::Result<()> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+/// Descriptors that the init process gets from its parent.
+#[derive(Debug, Default)]
+pub(crate) struct InitFds {
+    /// The child's standard input.
+    pub(crate) stdin: Option<OwnedFd>,
+    /// The socket on which the parent waits for the listeners.
+    pub(crate) network: Option<OwnedFd>,
+}
+
+/// Bits of the first byte on the socket: which descriptors come with it.
+const WITH_STDIN: u8 = 1;
+const WITH_NETWORK: u8 = 2;
+
+/// Sends the first byte on the socket, with the descriptors.
+pub(crate) fn send_handshake(socket: impl AsFd, fds: &InitFds) -> io::Result<()> {
+    let flag = |fd: &Option<OwnedFd>, bit: u8| if fd.is_some() { bit } else { 0 };
+    let flags = flag(&fds.stdin, WITH_STDIN) | flag(&fds.network, WITH_NETWORK);
+    let fds: Vec<BorrowedFd<'_>> = fds
+        .stdin
+        .iter()
+        .chain(&fds.network)
+        .map(AsFd::as_fd)
+        .collect();
+    send_fds(socket, &[flags], &fds)
+}
+
+/// Sends the listeners of a network namespace to the parent.
+pub(crate) fn send_listeners(socket: impl AsFd, listeners: &[OwnedFd]) -> io::Result<()> {
+    let fds: Vec<BorrowedFd<'_>> = listeners.iter().map(AsFd::as_fd).collect();
+    send_fds(socket, &[0], &fds)
+}
+
+/// Receives the listeners of a network namespace; none if the init process has ended.
+pub(crate) fn receive_listeners(socket: impl AsFd) -> io::Result<Vec<OwnedFd>> {
+    Ok(receive_fds(socket)?.map_or_else(Vec::new, |(_, fds)| fds))
+}
+
+/// The most descriptors that the kernel passes at once.
+const MAX_FDS: usize = 253;
+
+fn send_fds(socket: impl AsFd, byte: &[u8; 1], fds: &[BorrowedFd<'_>]) -> io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
-    let fds = stdin.map(|fd| [fd.as_fd()]);
-    if let Some(fds) = &fds {
+    if !fds.is_empty() {
         ancillary.push(SendAncillaryMessage::ScmRights(fds));
     }
-    rustix::net::sendmsg(
-        socket,
-        &[IoSlice::new(b"w")],
-        &mut ancillary,
-        SendFlags::NOSIGNAL,
-    )?;
+    let bytes = [IoSlice::new(byte)];
+    rustix::net::sendmsg(socket, &bytes, &mut ancillary, SendFlags::NOSIGNAL)?;
     Ok(())
 }
 
-/// Receives the request and the child's standard input. Returns `None` if the parent is gone.
-pub(crate) fn receive(socket: impl AsFd) -> io::Result<Option<(InitRequest, Option<OwnedFd>)>> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+/// Receives one byte with descriptors. Returns `None` if the socket closed first.
+fn receive_fds(socket: impl AsFd) -> io::Result<Option<(u8, Vec<OwnedFd>)>> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-    let mut handshake = [0];
-    let mut slices = [IoSliceMut::new(&mut handshake)];
+    let mut byte = [0];
+    let mut slices = [IoSliceMut::new(&mut byte)];
     let received = rustix::net::recvmsg(
         &socket,
         &mut slices,
@@ -131,10 +187,25 @@ pub(crate) fn receive(socket: impl AsFd) -> io::Result<Option<(InitRequest, Opti
     if received.bytes == 0 {
         return Ok(None);
     }
-    let stdin = ancillary.drain().find_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
-        _ => None,
+    let fds = ancillary.drain().flat_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(fds) => fds.collect(),
+        _ => Vec::new(),
     });
+    let fds = fds.collect();
+    Ok(Some((byte[0], fds)))
+}
+
+/// Receives the request and its descriptors. Returns `None` if the parent is gone.
+pub(crate) fn receive(socket: impl AsFd) -> io::Result<Option<(InitRequest, InitFds)>> {
+    let Some((flags, received)) = receive_fds(&socket)? else {
+        return Ok(None);
+    };
+    let mut received = received.into_iter();
+    let mut take = |bit: u8| (flags & bit != 0).then(|| received.next()).flatten();
+    let fds = InitFds {
+        stdin: take(WITH_STDIN),
+        network: take(WITH_NETWORK),
+    };
     let mut length = [0; 4];
     if !read_exact(&socket, &mut length)? {
         return Ok(None);
@@ -150,7 +221,7 @@ pub(crate) fn receive(socket: impl AsFd) -> io::Result<Option<(InitRequest, Opti
     if !read_exact(&socket, &mut body)? {
         return Ok(None);
     }
-    Ok(Some((serde_json::from_slice(&body)?, stdin)))
+    Ok(Some((serde_json::from_slice(&body)?, fds)))
 }
 
 /// Fills `buffer`. Returns `false` if the socket closed first.

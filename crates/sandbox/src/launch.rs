@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdStream;
 use std::process::Stdio;
+use std::sync::Arc;
 
 use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::io::AsyncWriteExt;
@@ -13,12 +14,14 @@ use tokio::process::{Child as Process, Command};
 
 use crate::child::{Child, ChildControl, Stderr};
 use crate::error::{Error, Result};
-use crate::init_protocol;
+use crate::init_protocol::{self, InitFds};
 use crate::launch_plan::LaunchPlan;
 use crate::lines::BoundedLines;
+use crate::network::BlockedLog;
+use crate::network::proxy::Proxy;
 use crate::sandbox::Sandbox;
 use crate::spec::{CommandSpec, Stdin};
-use crate::supervise::Supervisor;
+use crate::supervise::{AbortOnDrop, Supervisor};
 
 /// Starts the init process with its request, and a supervisor that holds its lifeline.
 pub(crate) fn launch(sandbox: &Sandbox, spec: CommandSpec) -> Result<Child> {
@@ -36,8 +39,15 @@ fn start(plan: &LaunchPlan, spec: CommandSpec, program: String) -> io::Result<Ch
     let request = plan.request.encode()?;
     let (ours, theirs) = StdStream::pair()?;
     let (reader, writer) = input(&spec.stdin)?;
+    let blocked = Arc::default();
+    let (network, proxy) = start_proxy(plan, &blocked)?;
     let mut init = start_init(&plan.init, theirs)?;
-    init_protocol::send_handshake(&ours, reader.as_ref())?;
+    let fds = InitFds {
+        stdin: reader,
+        network,
+    };
+    init_protocol::send_handshake(&ours, &fds)?;
+    drop(fds);
     ours.set_nonblocking(true)?;
     let missing = || io::Error::other("the init process has no output pipe");
     let stdout = init.stdout.take().ok_or_else(missing)?;
@@ -49,7 +59,9 @@ fn start(plan: &LaunchPlan, spec: CommandSpec, program: String) -> io::Result<Ch
         lifeline: UnixStream::from_std(ours)?,
         request,
         limits: spec.limits.clone(),
+        resources: plan.request.limits,
         control: control.clone(),
+        _proxy: proxy,
     };
     let supervised = async move {
         let result = supervisor.run().await;
@@ -65,7 +77,30 @@ fn start(plan: &LaunchPlan, spec: CommandSpec, program: String) -> io::Result<Ch
         stderr: Stderr::collect(stderr, spec.limits.output_bytes),
         supervisor: Some(tokio::spawn(supervised)),
         exit: None,
+        blocked,
     })
+}
+
+/// Starts the proxy of a process that has allowed hosts. The init process gets the descriptor.
+fn start_proxy(
+    plan: &LaunchPlan,
+    blocked: &Arc<BlockedLog>,
+) -> io::Result<(Option<OwnedFd>, Option<AbortOnDrop>)> {
+    let Some((network, upstream)) = &plan.network else {
+        return Ok((None, None));
+    };
+    let (ours, theirs) = StdStream::pair()?;
+    let proxy = Proxy {
+        plan: network.clone(),
+        upstream: upstream.clone(),
+        blocked: Arc::clone(blocked),
+    };
+    let serving = tokio::spawn(async move {
+        if let Err(error) = proxy.serve(ours).await {
+            tracing::debug!(%error, "the proxy of a sandboxed process ended");
+        }
+    });
+    Ok((Some(theirs.into()), Some(AbortOnDrop(serving))))
 }
 
 /// Starts the init process with an empty environment, in a process group that the terminal's

@@ -9,11 +9,13 @@ use tempfile::TempDir;
 
 use crate::error::{Error, Result};
 use crate::fs_policy::{Access, FsPolicy};
-use crate::init_protocol::{Cleanup, CleanupItem, Confinement, InitRequest, KillScope};
+use crate::init_protocol::{Cleanup, CleanupItem, Confinement, InitRequest, KillScope, PortRule};
 use crate::mechanism::Mechanism;
+use crate::network::{Network, NetworkPlan, Upstream};
 use crate::profile::ProfileKind;
 use crate::program::Program;
 use crate::sandbox::Sandbox;
+use crate::seccomp::{CallFilter, Sockets};
 use crate::spec::CommandSpec;
 use crate::{bubblewrap, confine, environment, init, path_lists, program, protect};
 
@@ -24,6 +26,8 @@ pub(crate) struct LaunchPlan {
     /// The command line of the init process.
     pub(crate) init: Vec<OsString>,
     pub(crate) request: InitRequest,
+    /// The hosts that a process in a namespace can reach, and the user's proxy.
+    pub(crate) network: Option<(NetworkPlan, Option<Upstream>)>,
     scratch: Option<TempDir>,
 }
 
@@ -33,6 +37,10 @@ impl LaunchPlan {
         let mut policy = FsPolicy::new(&spec.profile, &sandbox.host, &spec.cwd)?;
         let dirs = PrivateDirs::new(sandbox, &policy)?;
         let mut variables = environment::compose(&policy, &sandbox.host, &dirs.home, &dirs.tmp);
+        let network = network_plan(sandbox, &policy)?;
+        if let Some(network) = &network {
+            network.set_variables(&mut variables);
+        }
         variables.extend(spec.variables.clone());
         let path = variables
             .get(OsStr::new("PATH"))
@@ -57,12 +65,15 @@ impl LaunchPlan {
             argv: std::iter::once(program.path.into())
                 .chain(spec.args.iter().cloned())
                 .collect(),
+            data: Vec::new(),
             variables: variables.into_iter().collect(),
             cwd: policy.cwd.clone().into(),
             scope: KillScope::Descendants,
+            listen: None,
             confinement: None,
-            processes: spec.limits.processes,
-            file_bytes: spec.limits.file_bytes,
+            limits: sandbox.limits.apply(policy.kind),
+            private_dirs: Vec::new(),
+            written_dirs: written_dirs(&policy, &dirs),
             cleanup: Cleanup {
                 working_dir: None,
                 items: dirs.cleanup_items(),
@@ -73,8 +84,16 @@ impl LaunchPlan {
         match sandbox.mechanism {
             Mechanism::Bubblewrap => {
                 let protected = protect::protected_paths(&policy);
-                let bwrap = bubblewrap::bwrap_args(&sandbox.bwrap, &policy, &protected);
-                request.argv.splice(..0, bwrap);
+                let bwrap = bubblewrap::bwrap_args(
+                    &sandbox.bwrap,
+                    &policy,
+                    &protected,
+                    &request.limits,
+                    network.as_ref(),
+                )?;
+                request.argv.splice(..0, bwrap.args);
+                request.data = bwrap.data;
+                request.private_dirs = bwrap.private_dirs;
                 request.cwd = "/".into();
                 request.scope = KillScope::Namespace;
                 request.cleanup.working_dir = policy.protected_dir.clone().map(Into::into);
@@ -82,9 +101,16 @@ impl LaunchPlan {
                     .cleanup
                     .items
                     .extend(protect::cleanup_items(&protected));
-                init.splice(..0, bubblewrap::unshare_args(&sandbox.unshare));
+                if policy.network != Network::Open {
+                    request.listen =
+                        Some(network.iter().flat_map(NetworkPlan::listeners).collect());
+                }
+                let is_open = request.listen.is_none();
+                init.splice(..0, bubblewrap::unshare_args(&sandbox.unshare, is_open));
             }
-            Mechanism::Landlock => request.confinement = Some(confinement(&policy, &dirs)?),
+            Mechanism::Landlock => {
+                request.confinement = Some(confinement(sandbox, &policy, &dirs)?)
+            }
             Mechanism::None => {}
         }
         if !request.cleanup.items.is_empty() {
@@ -93,6 +119,7 @@ impl LaunchPlan {
         Ok(Self {
             init,
             request,
+            network: network.map(|network| (network, Upstream::from_host(&sandbox.host))),
             scratch: dirs.scratch,
         })
     }
@@ -179,7 +206,41 @@ fn temp_dir(policy: &FsPolicy) -> PathBuf {
     unused.unwrap_or(Path::new("/tmp")).to_owned()
 }
 
-fn confinement(policy: &FsPolicy, dirs: &PrivateDirs) -> Result<Confinement> {
+/// Returns the directories on disk that the process can write to.
+fn written_dirs(policy: &FsPolicy, dirs: &PrivateDirs) -> Vec<OsString> {
+    let writable = policy
+        .rules
+        .iter()
+        .filter(|(_, access)| **access == Access::Write);
+    let scratch = dirs.scratch.iter().map(|scratch| scratch.path().into());
+    writable
+        .map(|(path, _)| path.clone().into())
+        .chain(scratch)
+        .collect()
+}
+
+/// Returns the network of a process that has allowed hosts, where a namespace can enforce them.
+fn network_plan(sandbox: &Sandbox, policy: &FsPolicy) -> Result<Option<NetworkPlan>> {
+    match (&policy.network, sandbox.mechanism) {
+        (Network::Hosts(rules), Mechanism::Bubblewrap) => NetworkPlan::new(rules).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Returns the ports that a process under Landlock may connect to. The user's own proxy is one of
+/// them, because the process has to use it.
+fn port_rule(sandbox: &Sandbox, network: &Network) -> PortRule {
+    match network {
+        Network::None => PortRule::None,
+        Network::Open => PortRule::Any,
+        Network::Hosts(rules) => {
+            let proxy = Upstream::from_host(&sandbox.host).map(|proxy| proxy.port());
+            PortRule::Only(rules.iter().map(|rule| rule.port).chain(proxy).collect())
+        }
+    }
+}
+
+fn confinement(sandbox: &Sandbox, policy: &FsPolicy, dirs: &PrivateDirs) -> Result<Confinement> {
     let mut rules = policy.rules.clone();
     if let Some(scratch) = &dirs.scratch {
         let real = scratch
@@ -191,8 +252,13 @@ fn confinement(policy: &FsPolicy, dirs: &PrivateDirs) -> Result<Confinement> {
     confine::reject_unenforceable(&rules)?;
     Ok(Confinement {
         rules: confine::encode(&rules),
-        network: policy.network,
-        unix_sockets: policy.kind == ProfileKind::Agent,
+        network: port_rule(sandbox, &policy.network),
+        calls: CallFilter::from(policy.kind),
+        sockets: match policy.kind {
+            _ if policy.network != Network::None => Sockets::Any,
+            ProfileKind::Agent => Sockets::UnixOnly,
+            ProfileKind::Tool | ProfileKind::Test => Sockets::None,
+        },
     })
 }
 

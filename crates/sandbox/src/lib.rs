@@ -10,8 +10,7 @@
 //! is the small program between this process and every command.
 //!
 //! Out of scope: the crate knows no shell and no agent, does not inspect command names, and does
-//! not decide whether a command should run. It does not restrict a process that has network access
-//! to one provider.
+//! not decide whether a command should run.
 //!
 //! ```no_run
 //! use windlass_sandbox::{CommandSpec, Host, Profile, Sandbox, init};
@@ -39,8 +38,10 @@ mod home_paths;
 mod host;
 pub mod init;
 mod init_protocol;
+mod keyring;
 mod launch;
 mod launch_plan;
+mod limits;
 mod lines;
 mod links;
 mod mechanism;
@@ -52,6 +53,7 @@ mod program;
 mod protect;
 mod repository;
 mod sandbox;
+mod seccomp;
 mod spec;
 mod supervise;
 mod visible_paths;
@@ -62,8 +64,10 @@ pub use error::{Error, Result};
 pub use head_tail::CappedOutput;
 pub use home_paths::{HOME_PATHS, HOME_SECRETS, HomePaths};
 pub use host::Host;
+pub use limits::{ExceededLimit, LimitOverrides, Resource, ResourceLimits};
 pub use lines::{BoundedLines, OutputLine};
 pub use mechanism::Mechanism;
+pub use network::{BlockedConnection, HostRule, InvalidHost, Network};
 pub use path_lists::PROTECTED_NAMES;
 pub use profile::{Profile, ProfileKind};
 pub use sandbox::Sandbox;

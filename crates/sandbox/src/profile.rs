@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use windlass_core::DirAccess;
 
+use crate::network::{HostRule, Network};
+
 /// The kind of a process, which determines its default access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -37,7 +39,7 @@ impl ProfileKind {
 #[derive(Debug, Clone)]
 pub struct Profile {
     pub(crate) kind: ProfileKind,
-    pub(crate) network: bool,
+    pub(crate) network: Network,
     pub(crate) access: DirAccess,
     pub(crate) write: Vec<PathBuf>,
     pub(crate) read: Vec<PathBuf>,
@@ -50,20 +52,20 @@ pub struct Profile {
 impl Profile {
     /// Creates a profile for a coding agent, with network access.
     pub fn agent() -> Self {
-        Self::with_kind(ProfileKind::Agent, true)
+        Self::with_kind(ProfileKind::Agent, Network::Open)
     }
 
     /// Creates a profile for a command requested by a model, without network access.
     pub fn tool() -> Self {
-        Self::with_kind(ProfileKind::Tool, false)
+        Self::with_kind(ProfileKind::Tool, Network::None)
     }
 
     /// Creates a profile for a project's tests, without network access.
     pub fn test() -> Self {
-        Self::with_kind(ProfileKind::Test, false)
+        Self::with_kind(ProfileKind::Test, Network::None)
     }
 
-    fn with_kind(kind: ProfileKind, network: bool) -> Self {
+    fn with_kind(kind: ProfileKind, network: Network) -> Self {
         Self {
             kind,
             network,
@@ -82,9 +84,19 @@ impl Profile {
         self.kind
     }
 
-    /// Sets whether the process may access the network.
+    /// Sets whether the process may access the network: every host, or none.
     pub fn network(mut self, allowed: bool) -> Self {
-        self.network = allowed;
+        self.network = if allowed {
+            Network::Open
+        } else {
+            Network::None
+        };
+        self
+    }
+
+    /// Lets the process reach only these hosts.
+    pub fn hosts(mut self, hosts: impl IntoIterator<Item = HostRule>) -> Self {
+        self.network = Network::Hosts(hosts.into_iter().collect());
         self
     }
 

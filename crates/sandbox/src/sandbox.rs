@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::child::{Child, Output};
 use crate::error::{Error, Result};
 use crate::host::Host;
+use crate::limits::LimitOverrides;
 use crate::mechanism::Mechanism;
 use crate::profile::Profile;
 use crate::spec::CommandSpec;
@@ -22,6 +23,7 @@ pub struct Sandbox {
     pub(crate) init: PathBuf,
     pub(crate) bwrap: PathBuf,
     pub(crate) unshare: PathBuf,
+    pub(crate) limits: LimitOverrides,
     rejected: Vec<(Mechanism, String)>,
 }
 
@@ -62,6 +64,7 @@ impl Sandbox {
             init: init::program()?,
             bwrap: PathBuf::new(),
             unshare: PathBuf::new(),
+            limits: LimitOverrides::default(),
             host,
             rejected: Vec::new(),
         };
@@ -73,6 +76,12 @@ impl Sandbox {
             sandbox.probe().await?;
         }
         Ok(sandbox)
+    }
+
+    /// Replaces the default limits of every profile.
+    pub fn with_limits(mut self, limits: LimitOverrides) -> Self {
+        self.limits = limits;
+        self
     }
 
     /// Returns the active mechanism.

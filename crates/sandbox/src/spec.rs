@@ -35,7 +35,8 @@ impl fmt::Debug for Stdin {
     }
 }
 
-/// Resource limits of one command.
+/// Limits on the time and the output of one command. [`ResourceLimits`](crate::ResourceLimits) are
+/// those of its profile.
 #[derive(Debug, Clone)]
 pub struct ProcessLimits {
     /// The time from start to end.
@@ -51,14 +52,10 @@ pub struct ProcessLimits {
     /// How much of standard error is retained, and how much of standard output by
     /// [`Sandbox::run`](crate::Sandbox::run).
     pub output_bytes: usize,
-    /// The maximum number of concurrent processes and threads, where the mechanism can limit it.
-    pub processes: u64,
-    /// The maximum size of a written file; no limit if `None`.
-    pub file_bytes: Option<u64>,
 }
 
 impl Default for ProcessLimits {
-    /// Ten minutes, two seconds of grace, 1 MiB per line and per output, 4,096 processes.
+    /// Ten minutes, two seconds of grace, 1 MiB per line and per output.
     fn default() -> Self {
         Self {
             deadline: Duration::from_secs(600),
@@ -66,8 +63,6 @@ impl Default for ProcessLimits {
             grace: Duration::from_secs(2),
             line_bytes: PLAIN_LINE_BYTES,
             output_bytes: OUTPUT_BYTES,
-            processes: 4096,
-            file_bytes: None,
         }
     }
 }

@@ -8,15 +8,20 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::process;
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::child::{ChildControl, ExitReason, ExitStatus};
 use crate::error::{Error, Result};
 use crate::init_protocol::InitReport;
+use crate::limits::ResourceLimits;
 use crate::spec::ProcessLimits;
 
 /// How long the init process may take to kill the tree once the lifeline is closed.
 const KILL_TIMEOUT: Duration = Duration::from_secs(6);
+
+/// Exit code that a shell reports for a command killed by SIGKILL.
+const KILLED: i32 = 137;
 
 /// The init process's report is one short sentence.
 const MAX_REPORT_BYTES: u64 = 64 << 10;
@@ -28,7 +33,19 @@ pub(crate) struct Supervisor {
     pub(crate) lifeline: UnixStream,
     pub(crate) request: Vec<u8>,
     pub(crate) limits: ProcessLimits,
+    pub(crate) resources: ResourceLimits,
     pub(crate) control: ChildControl,
+    /// Ends with the command.
+    pub(crate) _proxy: Option<AbortOnDrop>,
+}
+
+/// A task that is aborted when this is dropped.
+pub(crate) struct AbortOnDrop(pub(crate) JoinHandle<()>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 impl Supervisor {
@@ -106,13 +123,18 @@ impl Supervisor {
             self.init.start_kill()?;
         }
         let status = self.init.wait().await?;
-        let code = match self.read_report().await {
+        let (code, why) = match self.read_report().await {
             Some(InitReport::Failed(problem)) => {
                 let program = self.program.clone();
                 return Ok(Err(Error::Start { program, problem }));
             }
-            Some(InitReport::Ended(code)) => code,
-            None => status.code().unwrap_or(137),
+            Some(InitReport::Exceeded(resource)) => {
+                let exceeded = self.resources.exceeded(resource);
+                tracing::warn!(program = self.program, "{exceeded}");
+                (KILLED, ExitReason::Limit(exceeded))
+            }
+            Some(InitReport::Ended(code)) => (code, why),
+            None => (status.code().unwrap_or(KILLED), why),
         };
         Ok(Ok(ExitStatus {
             code,

@@ -107,7 +107,7 @@ pub struct Proof {
     pub log_sha256: String,
     /// The duration of the tests.
     pub duration_ms: u64,
-    /// Warnings for a reviewer: tests that the change deletes or empties.
+    /// Warnings for a reviewer: tests that the change deletes or empties, and an agent with an open network.
     #[serde(default)]
     pub warnings: Vec<String>,
     /// When the proof was made.

@@ -146,6 +146,13 @@ impl SessionRouter {
         }
     }
 
+    /// Delivers an event of the process to every turn, if there is space in the queue.
+    pub(super) fn event(&self, event: &AgentEvent) {
+        for turn in self.lock().values() {
+            let _ = turn.try_send(SessionMessage::Other(event.clone(), String::new()));
+        }
+    }
+
     fn broadcast_custom(&self, session: Option<&str>, kind: &str, line: &str) {
         let payload = serde_json::from_str(line).unwrap_or_else(|_| Value::from(line));
         for (name, turn) in self.lock().iter() {

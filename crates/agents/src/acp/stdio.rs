@@ -14,7 +14,9 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
-use windlass_sandbox::{Child, ExitReason};
+use windlass_sandbox::{Child, ExitReason, ExitStatus};
+
+use crate::network;
 
 use super::router::{ConnectionEnd, EXIT_TIMEOUT, SessionMessage, SessionRouter};
 
@@ -99,7 +101,11 @@ pub(super) fn incoming(
 
 async fn next(child: &mut Child, router: &SessionRouter) -> Option<String> {
     loop {
-        let line = match child.stdout.next().await {
+        let line = child.stdout.next().await;
+        for event in network::blocked_events(child) {
+            router.event(&event);
+        }
+        let line = match line {
             // The truncated line may be the response to any request, so continuing would leave a caller
             // waiting.
             Ok(Some(line)) if line.is_truncated() => {
@@ -140,6 +146,10 @@ async fn end_reason(child: &mut Child) -> ConnectionEnd {
         Ok(Ok(exit)) if exit.why == ExitReason::Deadline => {
             "exceeded its maximum lifetime".to_owned()
         }
+        Ok(Ok(ExitStatus {
+            why: ExitReason::Limit(exceeded),
+            ..
+        })) => format!("was killed: {exceeded}"),
         Ok(Ok(exit)) => {
             code = Some(exit.code);
             format!("ended with exit code {}", exit.code)

@@ -149,7 +149,11 @@ impl AcpTurn {
                 let events = self.updates.parse(update.update);
                 self.queue_events(events, Some(line));
             }
-            SessionMessage::Other(event, line) => self.queue_events(vec![event], Some(line)),
+            SessionMessage::Other(event, line) => {
+                // An event of the process itself has no line.
+                let line = Some(line).filter(|line| !line.is_empty());
+                self.queue_events(vec![event], line);
+            }
             SessionMessage::PermissionRequest(request, pending) => {
                 self.on_permission_request(&request, pending)
             }

@@ -87,6 +87,7 @@ fn events(agent: &str, output: &Output) -> Vec<AgentEvent> {
             failure::no_result_error(agent, message, &ProcessEnd { code, stderr })
         }
         ExitReason::Stopped => Error::Cancelled.into(),
+        ExitReason::Limit(exceeded) => failure::limit_error(agent, exceeded),
         _ => AgentEvent::from(Error::Timeout {
             what: agent.to_owned(),
             after: exit.duration,

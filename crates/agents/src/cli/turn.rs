@@ -18,6 +18,7 @@ use super::parser::{Parsed, TurnRequest};
 use super::process::AgentProcess;
 use super::profile::SessionNaming;
 use super::session::CliSession;
+use crate::network;
 use crate::program::deadline::wait_until;
 use crate::program::failure;
 
@@ -130,6 +131,9 @@ impl CliTurn {
                 () = self.stop.notified() => CliTurnStep::Stop,
                 () = wait_until(self.force_stop_at) => CliTurnStep::ForceStop,
             };
+            let blocked = network::blocked_events(&process.child);
+            self.queue
+                .extend(blocked.into_iter().map(BackendEvent::from));
             match step {
                 CliTurnStep::Line(line) => {
                     let parsed = process.handle_line(&line);

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use windlass_core::{AgentEvent, ErrorCode};
+use windlass_sandbox::ExceededLimit;
 
 /// How many bytes of an error message or of stderr are kept, from the end.
 const TAIL_BYTES: usize = 2048;
@@ -108,6 +109,15 @@ pub(crate) fn error_event_with_code(
                     | ErrorCode::SessionOrphaned
                     | ErrorCode::BackendError
             ),
+    }
+}
+
+/// Returns the terminal event of an agent that exceeded a limit of the sandbox.
+pub(crate) fn limit_error(agent: &str, exceeded: ExceededLimit) -> AgentEvent {
+    AgentEvent::Error {
+        code: ErrorCode::BudgetExceeded,
+        message: format!("{agent} was killed: {exceeded}"),
+        recoverable: false,
     }
 }
 

@@ -13,7 +13,7 @@ use windlass_sandbox::{CommandSpec, ProcessLimits, Profile, Stdin};
 use super::agent_program::AgentProgram;
 use super::command_line::{CommandLine, Endpoint};
 use super::state_dirs::{StateDirs, managed_home};
-use crate::{AgentContext, ProgramSettings};
+use crate::{AgentContext, ProgramSettings, network};
 
 /// Maximum lifetime of a process. The handle enforces the deadline of a turn; this limit is for processes
 /// without a turn.
@@ -62,6 +62,7 @@ impl Launch<'_> {
         }
         let dirs = StateDirs::new(program, settings, context);
         let profile = allow(dirs.sandbox_profile(program, context), settings, context);
+        let profile = network::restrict(profile, program.name, settings)?;
         let files = self.files.iter().copied();
         let readable = files.chain(self.readable.iter().map(PathBuf::as_path));
         let profile = readable.fold(profile, Profile::read);

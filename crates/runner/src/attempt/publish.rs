@@ -197,6 +197,17 @@ fn proof(
     tests: &TestResult,
     weakened: &[String],
 ) -> Proof {
+    let mut warnings = weakened.to_vec();
+    let agent = attempt.task.kind.agent_id();
+    if attempt
+        .runner
+        .settings
+        .open_network
+        .iter()
+        .any(|open| open == agent)
+    {
+        warnings.push("the agent could reach every network host".to_owned());
+    }
     Proof {
         base: working_copy.base().to_owned(),
         commit: commit.id.clone(),
@@ -206,7 +217,7 @@ fn proof(
         counts: tests.counts,
         log_sha256: tests.output_sha256.clone(),
         duration_ms: tests.duration_ms,
-        warnings: weakened.to_vec(),
+        warnings,
         at: attempt.runner.clock.now(),
     }
 }

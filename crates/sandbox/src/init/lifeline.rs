@@ -10,16 +10,20 @@ use rustix::stdio::stdin;
 
 use super::cleanup::SharedWorkingDir;
 use super::record::Record;
+use super::watchdog::Watchdog;
 use super::{start, tree};
 use crate::init_protocol::{self, Cleanup, InitReport, InitRequest, KillScope};
+use crate::limits::Resource;
 
 /// Exit code that a shell reports for a command killed by SIGKILL.
 const KILLED: i32 = 137;
+/// Exit code of a command that wrote more to a file than its limit.
+const FILE_TOO_LARGE: i32 = 128 + Signal::XFSZ.as_raw();
 
 /// Runs the init process.
 pub(super) fn main() -> ! {
     start::harden();
-    let (request, stdin) = match init_protocol::receive(stdin()) {
+    let (request, fds) = match init_protocol::receive(stdin()) {
         Ok(Some(received)) => received,
         Ok(None) => exit(KILLED),
         Err(error) => {
@@ -30,13 +34,19 @@ pub(super) fn main() -> ! {
         }
     };
     let termination = Arc::new(Termination::new(&request));
-    let child = match start::start(request, stdin) {
+    let watchdog = Watchdog::new(&request);
+    let child = match start::start(request, fds) {
         Ok(child) => child,
         Err(problem) => termination.end(InitReport::Failed(problem)),
     };
     let watcher = Arc::clone(&termination);
     std::thread::spawn(move || watch_parent(child, &watcher));
-    termination.end(InitReport::Ended(reap_until_exit(child)))
+    let limiter = Arc::clone(&termination);
+    std::thread::spawn(move || limiter.end(InitReport::Exceeded(watchdog.wait(child))));
+    termination.end(match reap_until_exit(child) {
+        FILE_TOO_LARGE => InitReport::Exceeded(Resource::FileSize),
+        code => InitReport::Ended(code),
+    })
 }
 
 /// Forwards stop requests to the tree, and kills everything once the parent is gone.
@@ -118,7 +128,7 @@ impl Termination {
         report(&outcome);
         exit(match outcome {
             InitReport::Ended(code) => code,
-            InitReport::Failed(_) => KILLED,
+            InitReport::Failed(_) | InitReport::Exceeded(_) => KILLED,
         })
     }
 }

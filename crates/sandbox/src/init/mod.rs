@@ -7,9 +7,12 @@
 
 mod cleanup;
 mod lifeline;
+mod network;
 mod record;
 mod start;
 mod tree;
+mod usage;
+mod watchdog;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};

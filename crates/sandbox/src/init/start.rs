@@ -1,19 +1,28 @@
 //! Starts the command: sets the limits, applies the sandbox, then executes the program.
 
-use std::os::fd::OwnedFd;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Seek, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{
     DumpableBehavior, Pid, Resource, Rlimit, getpid, set_child_subreaper, set_dumpable_behavior,
     setrlimit, setsid,
 };
 
-use crate::confine;
-use crate::init_protocol::{InitRequest, KillScope};
+use super::network;
+use crate::init_protocol::{InitFds, InitRequest, KillScope};
+use crate::{confine, keyring};
 
 /// The kernel does not reuse process IDs below this once its counter has wrapped.
 const RESERVED_PIDS: u64 = 300;
+
+/// How many processes the kernel allows above the limit, so that the watchdog sees the limit
+/// exceeded and reports it.
+const SPARE_PROCESSES: u64 = 64;
 
 /// Detaches this process from the terminal and protects it from the command it will start.
 pub(super) fn harden() {
@@ -24,8 +33,11 @@ pub(super) fn harden() {
 }
 
 /// Starts the command, or returns a short reason why it could not.
-pub(super) fn start(request: InitRequest, stdin: Option<OwnedFd>) -> Result<Pid, String> {
+pub(super) fn start(mut request: InitRequest, fds: InitFds) -> Result<Pid, String> {
     limit(&request)?;
+    if let Some(ports) = &request.listen {
+        network::prepare(ports, fds.network)?;
+    }
     if request.scope == KillScope::Descendants {
         // Orphans of the tree become children of this process instead of the system's init, where
         // they could no longer be tracked.
@@ -39,14 +51,33 @@ pub(super) fn start(request: InitRequest, stdin: Option<OwnedFd>) -> Result<Pid,
         // This process could not kill a process that gained privileges.
         rustix::thread::set_no_new_privs(true)
             .map_err(|error| format!("cannot set no_new_privs: {error}"))?;
+        keyring::replace_session_keyring();
+        let _files = open_data(&mut request)
+            .map_err(|error| format!("cannot pass data to the program: {error}"))?;
         if let Some(confinement) = &request.confinement {
             confine::apply(confinement)?;
         }
-        spawn(&request, stdin)
+        spawn(&request, fds.stdin)
     });
     thread
         .join()
         .map_err(|_| "the thread that starts the command panicked".to_owned())?
+}
+
+/// Opens the request's data as files that the program inherits, and puts the numbers of their
+/// descriptors into its arguments.
+fn open_data(request: &mut InitRequest) -> io::Result<Vec<File>> {
+    let mut files = Vec::new();
+    for (index, content) in &request.data {
+        let mut file = File::from(memfd_create("windlass", MemfdFlags::empty())?);
+        file.write_all(content)?;
+        file.rewind()?;
+        if let Some(argument) = request.argv.get_mut(*index) {
+            *argument = OsString::from(file.as_raw_fd().to_string());
+        }
+        files.push(file);
+    }
+    Ok(files)
 }
 
 #[expect(
@@ -70,16 +101,19 @@ fn spawn(request: &InitRequest, stdin: Option<OwnedFd>) -> Result<Pid, String> {
 fn limit(request: &InitRequest) -> Result<(), String> {
     // A core file would bypass every other limit.
     lower_rlimit(Resource::Core, 0)?;
-    if let Some(bytes) = request.file_bytes {
-        lower_rlimit(Resource::Fsize, bytes)?;
-    }
+    let limits = &request.limits;
+    lower_rlimit(Resource::Fsize, limits.file_bytes)?;
     if request.scope == KillScope::Namespace {
         // Here the limit counts processes per namespace and user; elsewhere it would also count the
         // user's other processes.
-        lower_rlimit(Resource::Nproc, request.processes)?;
+        let processes = limits.processes.saturating_add(SPARE_PROCESSES);
+        lower_rlimit(Resource::Nproc, processes)?;
+        // Shared memory that no process has attached would not be measured.
+        let pages = limits.memory_bytes / rustix::param::page_size() as u64;
+        let _ = std::fs::write("/proc/sys/kernel/shmall", pages.to_string());
         // Root is exempt from that limit, so the namespace's process IDs are limited as well.
         if namespaces_count_pids() {
-            let highest = request.processes.saturating_add(RESERVED_PIDS).to_string();
+            let highest = processes.saturating_add(RESERVED_PIDS).to_string();
             let _ = std::fs::write("/proc/sys/kernel/pid_max", highest);
         }
     }

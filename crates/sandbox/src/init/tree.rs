@@ -1,5 +1,6 @@
-//! Finds the processes of the tree through `/proc` and kills them.
+//! Finds the processes of the tree through `/proc`, and kills them.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
@@ -17,22 +18,32 @@ const BACKOFF: Backoff = Backoff::new(Duration::from_millis(1), Duration::from_m
 /// Maximum number of passes: about five seconds in total.
 const MAX_PASSES: u32 = 160;
 
-/// Returns every live process of the tree except this one.
-pub(super) fn live_processes(scope: KillScope) -> Vec<Pid> {
+/// Returns every process of the tree except this one.
+pub(super) fn members(scope: KillScope) -> Vec<Process> {
     let own = getpid().as_raw_nonzero().get();
     let mut others = processes();
     others.retain(|process| process.pid != own);
-    let mut members: Vec<i32> = match scope {
-        KillScope::Namespace => others.iter().map(|process| process.pid).collect(),
-        KillScope::Descendants => descendants(own, &others),
-    };
-    // A zombie counts in the search for children, but cannot be killed.
-    members.retain(|pid| {
-        others
-            .iter()
-            .any(|process| process.pid == *pid && !process.zombie)
-    });
-    members.into_iter().filter_map(Pid::from_raw).collect()
+    if scope == KillScope::Descendants {
+        let descendants: BTreeSet<i32> = descendants(own, &others).into_iter().collect();
+        others.retain(|process| descendants.contains(&process.pid));
+    }
+    others
+}
+
+/// Returns every process of the tree that can still be killed.
+pub(super) fn live_processes(scope: KillScope) -> Vec<Pid> {
+    let live = members(scope).into_iter().filter(|process| !process.zombie);
+    live.filter_map(|process| Pid::from_raw(process.pid))
+        .collect()
+}
+
+/// Returns the CPU time of these processes and of all that have ended, in clock ticks.
+pub(super) fn cpu_ticks(processes: &[Process]) -> u64 {
+    let ended = read(OsStr::new("self")).map_or(0, |own| own.children_ticks);
+    let running = processes
+        .iter()
+        .map(|process| process.own_ticks + process.children_ticks);
+    running.fold(ended, u64::saturating_add)
 }
 
 /// Kills processes until none is left.
@@ -63,10 +74,17 @@ fn has_children() -> bool {
     }
 }
 
-struct Process {
-    pid: i32,
-    parent: i32,
+/// One process, as `/proc/PID/stat` shows it.
+#[derive(Debug, Default)]
+pub(super) struct Process {
+    pub(super) pid: i32,
+    pub(super) parent: i32,
     zombie: bool,
+    own_ticks: u64,
+    /// The CPU time of children that have ended.
+    children_ticks: u64,
+    pub(super) threads: u64,
+    pub(super) resident_pages: u64,
 }
 
 fn processes() -> Vec<Process> {
@@ -77,7 +95,7 @@ fn processes() -> Vec<Process> {
 }
 
 fn read(name: &OsStr) -> Option<Process> {
-    let pid = name.to_str()?.parse().ok()?;
+    let pid = name.to_str()?.parse().unwrap_or_default();
     let stat = fs::read(Path::new("/proc").join(name).join("stat")).ok()?;
     parse(pid, &stat)
 }
@@ -90,10 +108,20 @@ fn parse(pid: i32, stat: &[u8]) -> Option<Process> {
         .ok()?
         .split_ascii_whitespace();
     let state = fields.next()?;
+    let parent = fields.next()?.parse().ok()?;
+    // The numbers that follow the parent, with their indexes in `proc_pid_stat(5)` minus 5.
+    let numbers: Vec<u64> = fields
+        .map(|field| field.parse().unwrap_or_default())
+        .collect();
+    let number = |index: usize| numbers.get(index).copied().unwrap_or_default();
     Some(Process {
         pid,
-        parent: fields.next()?.parse().ok()?,
+        parent,
         zombie: matches!(state, "Z" | "X"),
+        own_ticks: number(9) + number(10),
+        children_ticks: number(11) + number(12),
+        threads: number(15),
+        resident_pages: number(19),
     })
 }
 
@@ -117,8 +145,11 @@ mod tests {
 
     #[test]
     fn p5_process_name_cannot_confuse_the_parser() {
-        let process = parse(7, b"7 (a) S 1 (b) ) S 42 7 7 0 -1").unwrap();
+        let stat = b"7 (a) S 1 (b) ) S 42 7 7 0 -1 0 0 0 0 0 10 20 30 40 20 0 3 0 99 4096 17 0";
+        let process = parse(7, stat).unwrap();
         assert_eq!((process.parent, process.zombie), (42, false));
+        assert_eq!((process.own_ticks, process.children_ticks), (30, 70));
+        assert_eq!((process.threads, process.resident_pages), (3, 17));
     }
 
     #[test]
@@ -128,6 +159,7 @@ mod tests {
                 pid,
                 parent,
                 zombie,
+                ..Process::default()
             },
         );
         assert_eq!(descendants(1, &all), [2, 3, 4]);

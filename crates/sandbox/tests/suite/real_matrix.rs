@@ -106,8 +106,8 @@ enum Reason {
     /// Parts of `/proc` are covered, and the kernel lets no namespace see more of it than its
     /// parent.
     ProcCovered = 2,
-    /// Root without capabilities cannot map its own ID into a new user namespace.
-    PowerlessRoot = 3,
+    /// The system call filter denies new user namespaces.
+    NoNamespaces = 3,
     /// Git's own data is read-only in a user's checkout.
     GitReadOnly = 4,
 }
@@ -118,7 +118,7 @@ impl Reason {
         match self {
             Self::NoMounts => "setting up uid map: Permission denied",
             Self::ProcCovered => "Can't mount proc on /newroot/proc: Operation not permitted",
-            Self::PowerlessRoot => "setting up uid map: Operation not permitted",
+            Self::NoNamespaces => "No permissions to create new namespace",
             Self::GitReadOnly => ".git/index.lock': Read-only file system",
         }
     }
@@ -133,11 +133,9 @@ fn refusal(workload: &Workload, mechanism: &str, profile: &str, root: bool) -> O
         return None;
     }
     match (mechanism, profile, root) {
-        ("landlock", _, _) => Some(Reason::NoMounts),
-        ("bubblewrap", "tool" | "test", true) => Some(Reason::PowerlessRoot),
-        ("bubblewrap", "tool" | "test", false) | ("bubblewrap", "agent", true) => {
-            Some(Reason::ProcCovered)
-        }
+        ("bubblewrap" | "landlock", "tool" | "test", _) => Some(Reason::NoNamespaces),
+        ("landlock", "agent", _) => Some(Reason::NoMounts),
+        ("bubblewrap", "agent", true) => Some(Reason::ProcCovered),
         _ => None,
     }
 }

@@ -9,7 +9,7 @@ use windlass_sandbox::{CommandSpec, Error, ExitReason, Output, ProcessLimits, Pr
 
 use crate::results::ShellResult;
 
-/// The limits of a command.
+/// The limits of a command. Those of the sandbox apply in addition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandLimits {
     /// The timeout, if the model sets none.
@@ -18,21 +18,15 @@ pub struct CommandLimits {
     pub longest: Duration,
     /// The maximum size of both outputs together. Each one is truncated to its head and tail.
     pub output_bytes: usize,
-    /// The maximum number of concurrent processes and threads.
-    pub processes: u64,
-    /// The maximum size of a file that the command writes.
-    pub file_bytes: u64,
 }
 
 impl Default for CommandLimits {
-    /// A timeout of two minutes, at most ten; 1 MiB of output; 1,024 processes; files of 2 GiB.
+    /// A timeout of two minutes, at most ten; 1 MiB of output.
     fn default() -> Self {
         Self {
             deadline: Duration::from_secs(120),
             longest: Duration::from_secs(600),
             output_bytes: OUTPUT_BYTES,
-            processes: 1024,
-            file_bytes: 2 << 30,
         }
     }
 }
@@ -77,8 +71,6 @@ impl CommandRunner {
         let limits = ProcessLimits {
             deadline: deadline.min(self.limits.longest),
             output_bytes: self.limits.output_bytes / 2,
-            processes: self.limits.processes,
-            file_bytes: Some(self.limits.file_bytes),
             ..ProcessLimits::default()
         };
         // The clone of an attempt shares git objects, without which git has no history.
@@ -120,10 +112,14 @@ impl CommandRunner {
     fn shell_result(&self, output: &Output) -> ShellResult {
         let mut stderr = output.stderr.text();
         let mut code = output.exit.code;
-        if output.exit.why != ExitReason::Exited {
-            let after = output.exit.duration.as_secs_f64();
-            stderr += &format!("[stopped: it took longer than {after:.0} s]");
-            code = 124;
+        match output.exit.why {
+            ExitReason::Exited => {}
+            ExitReason::Limit(exceeded) => stderr += &format!("[killed: {exceeded}]"),
+            _ => {
+                let after = output.exit.duration.as_secs_f64();
+                stderr += &format!("[stopped: it took longer than {after:.0} s]");
+                code = 124;
+            }
         }
         ShellResult {
             ok: output.exit.success(),

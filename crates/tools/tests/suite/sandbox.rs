@@ -5,7 +5,7 @@ use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
 use serde_json::json;
-use windlass_sandbox::Mechanism;
+use windlass_sandbox::{LimitOverrides, Mechanism};
 use windlass_tools::{CommandLimits, LocalTools};
 
 use super::support::{ISOLATING, User, disappears, text_of};
@@ -230,12 +230,16 @@ async fn p5_dropped_call_is_stopped() {
 async fn p12_time_processes_and_file_sizes_are_limited() {
     let user = User::new();
     let limits = CommandLimits {
-        processes: 64,
-        file_bytes: 1 << 20,
         longest: Duration::from_secs(3),
         ..CommandLimits::default()
     };
+    let resources = LimitOverrides {
+        processes: Some(64),
+        file_bytes: Some(1 << 20),
+        ..LimitOverrides::default()
+    };
     let sandbox = user.sandbox(Mechanism::Bubblewrap).await;
+    let sandbox = sandbox.with_limits(resources);
     let tools = user.tools_of(LocalTools::new(sandbox).limits(limits));
     let call = async |cmd: &str| {
         tools
@@ -256,6 +260,12 @@ async fn p12_time_processes_and_file_sizes_are_limited() {
     assert_eq!(text_of(&call("echo alive").await), (true, "alive"));
     let output = call("head -c 100000000 /dev/zero > big; stat -c %s big").await;
     assert_eq!(output.output["stdout"], "1048576\n", "{}", output.text);
+    let output = call("exec head -c 100000000 /dev/zero > big").await;
+    assert!(
+        output.text.contains("raise `limits.file_gb`]"),
+        "{}",
+        output.text
+    );
     // The timeout that a model can set has a maximum.
     let output = tools
         .call(

@@ -131,6 +131,13 @@ async fn configuration(app: &App<'_>) -> Vec<Check> {
             notice.to_string(),
         ));
     }
+    for agent in config.agents() {
+        if agent.has_open_network() {
+            let detail = "the network is open: it can send what it reads to any host";
+            let name = format!("agent {}", agent.name);
+            checks.push(check(&name, CheckStatus::Warning, detail.to_owned()));
+        }
+    }
     let rows = agents::rows(app).await.unwrap_or_default();
     for row in rows {
         let name = format!("agent {}", row.name);

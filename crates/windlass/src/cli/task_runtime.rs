@@ -13,7 +13,7 @@ use windlass_workspace::{Clones, TestRunner, TestSettings};
 
 use super::app::App;
 use super::exit::CliError;
-use crate::config::{Config, TestCommand};
+use crate::config::{AgentConfig, Config, TestCommand};
 use crate::git_history::GitHistory;
 use crate::registry;
 
@@ -97,6 +97,12 @@ pub(super) fn runner_settings(config: &Config) -> RunnerSettings {
     RunnerSettings {
         worker: format!("worker-{}", std::process::id()),
         lease: config.worker.lease_secs,
+        open_network: config
+            .agents()
+            .into_iter()
+            .filter(AgentConfig::has_open_network)
+            .map(|agent| agent.name)
+            .collect(),
         ..RunnerSettings::default()
     }
 }

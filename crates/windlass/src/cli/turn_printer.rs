@@ -6,7 +6,7 @@ use serde_json::Value;
 use windlass_core::structured::{self, StructuredAnswer};
 use windlass_core::{AgentEvent, Envelope, ErrorCode, SessionId, TraceNode, Usage};
 
-use super::console::{BAD, Console, QUIET};
+use super::console::{BAD, Console, QUIET, WARNING};
 use super::exit::{CliError, Exit};
 use super::spinner::Spinner;
 
@@ -211,6 +211,12 @@ impl<'a> TurnPrinter<'a> {
                 self.end_line()?;
                 let line = retry_line(payload);
                 self.spinner.suspend(|| self.console.progress(QUIET, &line));
+            }
+            AgentEvent::Custom { kind, payload } if kind == "blocked_connection" => {
+                self.end_line()?;
+                let line = payload["message"].as_str().unwrap_or_default();
+                self.spinner
+                    .suspend(|| self.console.progress(WARNING, line));
             }
             event if event.is_terminal() => self.end_line()?,
             _ => {}

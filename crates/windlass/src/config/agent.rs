@@ -62,6 +62,14 @@ impl AgentConfig {
         settings.to_table()
     }
 
+    /// Returns `true` if the agent may reach every network host.
+    pub fn has_open_network(&self) -> bool {
+        self.settings
+            .network
+            .as_ref()
+            .is_some_and(|value| value == "open")
+    }
+
     /// Returns the timeout of one turn, if set.
     pub fn timeout(&self) -> Option<Duration> {
         match &self.composite {

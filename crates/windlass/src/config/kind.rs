@@ -44,6 +44,8 @@ pub enum ValueKind {
     Flag,
     /// A list of strings.
     List,
+    /// A list of strings, or one of these values.
+    ListOr(&'static [&'static str]),
     /// A program and its arguments.
     Command,
     /// A program and its arguments, or `none`.
@@ -76,6 +78,7 @@ impl ValueKind {
             Self::Amount { max } => format!("a number from 0 to {max}"),
             Self::Flag => "true or false".to_owned(),
             Self::List => r#"a list of strings such as ["--fast"]"#.to_owned(),
+            Self::ListOr(choices) => format!("a list of strings, or {}", one_of(choices)),
             Self::Command => r#"a list such as ["program", "argument"]"#.to_owned(),
             Self::CommandOrNone => r#"a list such as ["cargo", "test"], or "none""#.to_owned(),
             Self::Policy(choices) => format!("{}, or a table", one_of(choices)),
@@ -105,6 +108,7 @@ impl ValueKind {
                 Err(_) => text.parse::<f64>().map_or_else(|_| as_text(), Value::from),
             },
             Self::List
+            | Self::ListOr(_)
             | Self::Choices(_)
             | Self::Command
             | Self::CommandOrNone
@@ -123,7 +127,9 @@ impl ValueKind {
     /// must not be printed.
     pub(super) fn describe_found(self, value: &Value) -> String {
         let found = match (self, value) {
-            (Self::Choice(_) | Self::Policy(_), Value::String(text)) if text.len() <= 20 => {
+            (Self::Choice(_) | Self::ListOr(_) | Self::Policy(_), Value::String(text))
+                if text.len() <= 20 =>
+            {
                 return format!("\"{}\"", escape_line(text));
             }
             (
@@ -141,7 +147,12 @@ impl ValueKind {
             (_, Value::String(_)) => "text",
             (_, Value::Array(items)) if items.is_empty() => "an empty list",
             (
-                Self::List | Self::Choices(_) | Self::Command | Self::CommandOrNone | Self::Tables,
+                Self::List
+                | Self::ListOr(_)
+                | Self::Choices(_)
+                | Self::Command
+                | Self::CommandOrNone
+                | Self::Tables,
                 Value::Array(_),
             ) => "a list with an invalid item",
             (_, Value::Array(_)) => "a list",

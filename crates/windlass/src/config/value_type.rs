@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-pub(super) use choice::{ApiSpec, Policy, SchemaMode, Timing, ToolMode};
+pub(super) use choice::{ApiSpec, Hosts, Policy, SchemaMode, Timing, ToolMode};
 pub use choice::{FolderAccess, SandboxMechanism};
 pub(super) use number::{Amount, Count, Seconds};
 

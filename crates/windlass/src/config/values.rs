@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Number, Value};
+use windlass_sandbox::LimitOverrides;
 
 use super::setting::{Setting, SettingMap};
 use super::{
@@ -90,6 +91,23 @@ impl Config {
     /// Returns the secret in a variable: from the environment, else from a trusted `.env`.
     pub fn secret(&self, name: &str) -> Option<SecretString> {
         self.layers.secrets.get(name).cloned()
+    }
+
+    /// Returns the limits of sandboxed processes that replace the defaults.
+    pub fn sandbox_limits(&self) -> LimitOverrides {
+        const GIB: f64 = (1_u64 << 30) as f64;
+        let bytes = |amount: &Option<Number>| {
+            let gigabytes = amount.as_ref().and_then(Number::as_f64)?;
+            Some((gigabytes * GIB) as u64)
+        };
+        let limits = &self.limits;
+        LimitOverrides {
+            memory_bytes: bytes(&limits.memory_gb),
+            processes: limits.processes.map(u64::from),
+            disk_bytes: bytes(&limits.disk_gb),
+            file_bytes: bytes(&limits.file_gb),
+            cpu_time: limits.cpu_secs,
+        }
     }
 
     /// Returns all settings, sorted by key.

@@ -134,6 +134,15 @@ fn result(command: &[String], run: CommandRun) -> TestResult {
         _ if parsed.counts.failed == 0 && parsed.counts.errors > 0 => TestStatus::Error,
         _ => TestStatus::Failed,
     };
+    if let ExitReason::Limit(exceeded) = exit.why {
+        parsed.cases.insert(
+            0,
+            TestCase {
+                name: command.join(" "),
+                message: exceeded.to_string(),
+            },
+        );
+    }
     if status != TestStatus::Passed && parsed.cases.is_empty() {
         parsed.cases.push(output_tail(command, &output, exit));
     }

@@ -94,6 +94,10 @@ fn exit_error(output: &Output, timeout: Duration) -> Option<(String, ErrorCode)>
             );
             Some((problem, failure::code(last)))
         }
+        ExitReason::Limit(exceeded) => {
+            let problem = format!("the agent was killed: {exceeded}");
+            Some((problem, ErrorCode::BudgetExceeded))
+        }
         ExitReason::Stopped => Some(("cancelled".to_owned(), ErrorCode::Cancelled)),
         _ => {
             let problem = format!("the agent took longer than {} s", timeout.as_secs_f64());

@@ -38,6 +38,10 @@ settings! {
         /// Files and directories that the agent may read although the sandbox hides their parent directory, such as
         /// ["/tmp/toolchain"].
         readable: Option<Vec<String>> as List;
+        /// Hosts that the agent may reach besides its provider and its endpoint, such as
+        /// ["registry.example.com:443", "*.example.org:443"]; "open" for every host; "none" for no host at all. Default:
+        /// its provider and its endpoint only.
+        network: Option<Value> as Hosts;
         /// The agent's program, if it is not the usual one in PATH.
         bin: Option<String> as Text, aliases(&["agents.<name>.binary"]);
         /// Additional arguments for the agent's program. Every user of the machine can see them: do not put a key here.

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde_json::Number;
+
 use super::{HOUR, KeySpec, WEEK, settings};
 use crate::config::value_type::*;
 
@@ -81,5 +83,20 @@ settings! {
         turn_secs: Duration as Seconds<WEEK> = "600", may_be_lowered;
         /// How long an agent may emit no events within a turn. Default: no limit except the timeout of the turn.
         stall_secs: Option<Duration> as Seconds<WEEK>, may_be_lowered;
+        /// Memory of an agent, a tool or a test run with all its processes, in GiB. Default: 8 for agents and tests, 4
+        /// for tools, and at most three quarters of the machine's memory.
+        memory_gb: Option<Number> as Amount<100_000>, may_be_lowered;
+        /// Number of processes and threads of an agent, a tool or a test run. Default: 4096 for agents and tests, 1024
+        /// for tools.
+        processes: Option<u32> as Count<1, 4_000_000>, may_be_lowered;
+        /// What an agent, a tool or a test run may write in total, in GiB. Default: 32 for agents and tests, 16 for
+        /// tools.
+        disk_gb: Option<Number> as Amount<100_000>, may_be_lowered;
+        /// Size of one file that an agent, a tool or a test run writes, in GiB. Default: 8 for agents, 4 for tests, 2
+        /// for tools.
+        file_gb: Option<Number> as Amount<100_000>, may_be_lowered;
+        /// CPU time of an agent, a tool or a test run with all its processes. Default: 8 hours for agents, 4 hours for
+        /// tests, 1 hour for tools.
+        cpu_secs: Option<Duration> as Seconds<WEEK>, may_be_lowered;
     }
 }

@@ -5,10 +5,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_agents::composite::{CompositeKind, FallbackCause};
 
-use super::{ValueKind, ValueType};
+use super::{List, ValueKind, ValueType};
 
 /// What an agent may do, as its backend interprets it.
 pub(in crate::config) struct Policy;
+
+/// The hosts that an agent may reach, as its backend interprets them.
+pub(in crate::config) struct Hosts;
 
 /// The mechanism that isolates agents, tools and tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,6 +120,20 @@ impl ValueType for Policy {
     fn read(value: &Value) -> Option<Value> {
         let is_word = ["allow", "deny", "ask"].iter().any(|word| value == word);
         (is_word || value.is_object()).then(|| value.clone())
+    }
+
+    fn write(value: &Value) -> Value {
+        value.clone()
+    }
+}
+
+impl ValueType for Hosts {
+    type Value = Value;
+    const KIND: ValueKind = ValueKind::ListOr(&["open", "none"]);
+
+    fn read(value: &Value) -> Option<Value> {
+        let is_word = ["open", "none"].iter().any(|word| value == word);
+        (is_word || List::read(value).is_some()).then(|| value.clone())
     }
 
     fn write(value: &Value) -> Value {

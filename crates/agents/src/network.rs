@@ -1,0 +1,198 @@
+//! Which hosts an agent may reach: its provider or its endpoint, and what the user allows.
+
+use serde::Deserialize;
+use serde_json::json;
+use windlass_core::{AgentEvent, Error, Result};
+use windlass_sandbox::{Child, HostRule, Profile};
+
+use crate::ProgramSettings;
+
+/// The providers of agents that can use several.
+const PROVIDERS: &[&str] = &[
+    "api.anthropic.com",
+    "api.openai.com",
+    "generativelanguage.googleapis.com",
+    "openrouter.ai",
+];
+
+/// The setting `network` of an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum NetworkSetting {
+    /// Every host, or none.
+    Mode(NetworkMode),
+    /// Hosts in addition to the provider, as `host:port`.
+    Hosts(Vec<String>),
+}
+
+/// A network setting that is not a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NetworkMode {
+    /// Every host.
+    Open,
+    /// No host.
+    None,
+}
+
+/// Returns the hosts that a known agent needs: its models and the renewal of its login.
+fn provider_hosts(agent: &str) -> &'static [&'static str] {
+    match agent {
+        "codex" | "codex-acp" => &["api.openai.com", "auth.openai.com", "chatgpt.com"],
+        "claude" | "claude-agent-acp" => &[
+            "api.anthropic.com",
+            "claude.ai",
+            "console.anthropic.com",
+            "platform.claude.com",
+            "statsig.anthropic.com",
+        ],
+        "gemini" => &[
+            "accounts.google.com",
+            "aiplatform.googleapis.com",
+            "cloudcode-pa.googleapis.com",
+            "generativelanguage.googleapis.com",
+            "oauth2.googleapis.com",
+            "www.googleapis.com",
+        ],
+        "qwen" => &[
+            "chat.qwen.ai",
+            "dashscope-intl.aliyuncs.com",
+            "dashscope.aliyuncs.com",
+            "portal.qwen.ai",
+        ],
+        "copilot" => &[
+            "*.githubcopilot.com",
+            "api.business.githubcopilot.com",
+            "api.enterprise.githubcopilot.com",
+            "api.github.com",
+            "api.githubcopilot.com",
+            "api.individual.githubcopilot.com",
+        ],
+        "cursor" | "composer-cli" => &[
+            "*.cursor.sh",
+            "api2.cursor.sh",
+            "api3.cursor.sh",
+            "api4.cursor.sh",
+            "authenticator.cursor.sh",
+        ],
+        "opencode" => &[
+            "api.anthropic.com",
+            "api.openai.com",
+            "generativelanguage.googleapis.com",
+            "models.dev",
+            "opencode.ai",
+            "openrouter.ai",
+        ],
+        "goose" => PROVIDERS,
+        _ => &[],
+    }
+}
+
+/// Lets an agent reach its hosts only, unless its settings allow every host or none.
+pub(crate) fn restrict(
+    profile: Profile,
+    agent: &str,
+    settings: &ProgramSettings,
+) -> Result<Profile> {
+    match &settings.network {
+        Some(NetworkSetting::Mode(NetworkMode::Open)) => Ok(profile.network(true)),
+        Some(NetworkSetting::Mode(NetworkMode::None)) => Ok(profile.network(false)),
+        Some(NetworkSetting::Hosts(hosts)) => Ok(profile.hosts(rules(agent, settings, hosts)?)),
+        None => Ok(profile.hosts(rules(agent, settings, &[])?)),
+    }
+}
+
+/// Checks the hosts of the setting.
+pub(crate) fn check(setting: Option<&NetworkSetting>) -> Result<()> {
+    match setting {
+        Some(NetworkSetting::Hosts(hosts)) => parse(hosts).map(|_| ()),
+        _ => Ok(()),
+    }
+}
+
+fn parse<S: AsRef<str>>(hosts: &[S]) -> Result<Vec<HostRule>> {
+    let rules = hosts.iter().map(|host| host.as_ref().parse());
+    let rules: Result<Vec<HostRule>, _> = rules.collect();
+    rules.map_err(|error| Error::config("network", error.to_string()))
+}
+
+fn rules(agent: &str, settings: &ProgramSettings, hosts: &[String]) -> Result<Vec<HostRule>> {
+    let mut rules = match &settings.endpoint {
+        Some(url) => vec![
+            HostRule::for_url(url).map_err(|error| Error::config("endpoint", error.to_string()))?,
+        ],
+        None => parse(provider_hosts(agent))?,
+    };
+    rules.extend(parse(hosts)?);
+    // A variable such as `OPENAI_BASE_URL` selects another server.
+    let values = settings.extra_env.values();
+    rules.extend(values.filter_map(|value| HostRule::for_url(value).ok()));
+    Ok(rules)
+}
+
+/// Returns one event for each connection that was blocked since the last call.
+pub(crate) fn blocked_events(child: &Child) -> Vec<AgentEvent> {
+    let blocked = child.take_blocked().into_iter();
+    blocked
+        .map(|one| {
+            let message = one.to_string();
+            let payload = json!({ "host": one.host, "port": one.port, "message": message });
+            AgentEvent::custom("blocked_connection", payload)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(agent: &str, config: serde_json::Value) -> Vec<String> {
+        let settings = ProgramSettings::from_value(&config).unwrap();
+        let hosts = match &settings.network {
+            Some(NetworkSetting::Hosts(hosts)) => hosts.clone(),
+            _ => Vec::new(),
+        };
+        let rules = rules(agent, &settings, &hosts).unwrap();
+        rules.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn p16_agent_reaches_its_provider_or_its_endpoint() {
+        assert!(shown("codex", json!({})).contains(&"api.openai.com:443".to_owned()));
+        assert_eq!(
+            shown("codex", json!({ "endpoint": "http://127.0.0.1:4000/v1" })),
+            ["127.0.0.1:4000"]
+        );
+        assert_eq!(shown("my-agent", json!({})), [""; 0]);
+        assert_eq!(
+            shown(
+                "my-agent",
+                json!({ "network": ["a.example"], "extra_env": { "BASE_URL": "https://b.example", "X": "1" } })
+            ),
+            ["a.example:443", "b.example:443"]
+        );
+    }
+
+    #[test]
+    fn every_known_agent_has_valid_hosts() {
+        for profile in crate::cli::PROFILES {
+            let rules = parse(provider_hosts(profile.name)).unwrap();
+            assert!(!rules.is_empty(), "{}", profile.name);
+        }
+        for preset in crate::acp::PRESETS {
+            let rules = parse(provider_hosts(preset.name)).unwrap();
+            assert!(!rules.is_empty(), "{}", preset.name);
+        }
+    }
+
+    #[test]
+    fn invalid_network_setting_is_rejected() {
+        for (network, expected) in [
+            (json!(["a b"]), "network: \"a b\": the host is not a name"),
+            (json!("closed"), "network"),
+        ] {
+            let error = ProgramSettings::from_value(&json!({ "network": network })).unwrap_err();
+            assert!(error.to_string().starts_with(expected), "{error}");
+        }
+    }
+}
