@@ -10,7 +10,8 @@ use windlass_core::task::ProjectId;
 use windlass_core::{Clock, TaskStore, Timestamp};
 use windlass_runner::AgentPoolManager;
 
-use crate::guard::{AllowedHosts, Token};
+use crate::access::{Authenticator, Caller, VisibleStore};
+use crate::guard::AllowedHosts;
 use crate::host_ops::{AgentCard, HostOps};
 use crate::limits::ServerLimits;
 use crate::ws::Ring;
@@ -22,14 +23,14 @@ pub(crate) struct AppState(Arc<AppStateInner>);
 /// The fields of [`AppState`].
 #[derive(Debug)]
 pub(crate) struct AppStateInner {
-    pub(crate) store: Arc<dyn TaskStore>,
+    /// The whole store. Handlers use [`AppState::store_for`] instead.
+    pub(crate) whole_store: Arc<dyn TaskStore>,
     /// The kind of the store, for display.
     pub(crate) store_kind: String,
     pub(crate) host_ops: Arc<dyn HostOps>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) limits: ServerLimits,
-    pub(crate) token: Token,
-    pub(crate) cookie_name: String,
+    pub(crate) authenticator: Authenticator,
     pub(crate) hosts: AllowedHosts,
     /// The default project of new tasks.
     pub(crate) project: Option<ProjectId>,
@@ -52,6 +53,11 @@ pub(crate) struct AppStateInner {
 impl AppState {
     pub(crate) fn new(inner: AppStateInner) -> Self {
         Self(Arc::new(inner))
+    }
+
+    /// Returns the store as a caller sees it.
+    pub(crate) fn store_for(&self, caller: &Caller) -> VisibleStore {
+        VisibleStore::new(Arc::clone(&self.whole_store), caller)
     }
 
     /// Returns a unique id for a request, also across servers.

@@ -1,11 +1,16 @@
 //! Tasks, their attempts, and the store for both.
 
+mod access;
 mod attempt;
 mod broadcast;
 mod record;
 mod store;
 mod types;
 
+pub use access::{
+    AccessStore, AccessToken, BrowserSession, Credentials, MAX_SESSIONS, MAX_TOKEN_NAME_BYTES,
+    MAX_TOKENS, NewAccessToken, Scope,
+};
 pub use attempt::{
     Attempt, AttemptRef, AttemptStatus, Claim, Claimed, LeaseStatus, Outcome, Release,
 };
@@ -33,5 +38,7 @@ pub type RecordId = i64;
 
 /// The default number of attempts before a task fails.
 pub const MAX_ATTEMPTS: u32 = 3;
+/// The highest attempt limit that a user may set for a task.
+pub const MAX_ATTEMPT_LIMIT: u32 = 100;
 /// The maximum number of correction rounds per attempt, in which the agent fixes failing tests.
 pub const MAX_CORRECTIONS: u32 = 3;

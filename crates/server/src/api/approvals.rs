@@ -1,12 +1,11 @@
 //! Permission requests: created by any worker on the same store, decided here.
 
-use axum::extract::State;
 use serde::Deserialize;
 use windlass_core::task::Approval;
 
 use super::extract::{JsonBody, PathId, QueryParams};
+use crate::access::VisibleStore;
 use crate::error::{ApiError, JsonResponse};
-use crate::state::AppState;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -22,29 +21,26 @@ pub(super) struct DecisionBody {
 }
 
 pub(super) async fn list(
-    State(state): State<AppState>,
+    store: VisibleStore,
     QueryParams(query): QueryParams<ApprovalQuery>,
 ) -> Result<JsonResponse<Vec<Approval>>, ApiError> {
-    Ok(JsonResponse(state.store.approvals(query.open).await?))
+    Ok(JsonResponse(store.approvals(query.open).await?))
 }
 
 /// Decides a permission request. The first decision is final: a different later one is a conflict.
 pub(super) async fn decide(
-    State(state): State<AppState>,
+    store: VisibleStore,
     PathId(id): PathId,
     JsonBody(body): JsonBody<DecisionBody>,
 ) -> Result<JsonResponse<Approval>, ApiError> {
-    let offered = state.store.approval(id).await?.asked.options;
+    let offered = store.approval(id).await?.asked.options;
     if !offered.iter().any(|option| option.id == body.option) {
         return Err(ApiError::bad_request(format!(
             "permission request {id} does not offer {:?}",
             body.option
         )));
     }
-    let decided = state
-        .store
-        .decide_approval(id, Some(body.option.clone()))
-        .await?;
+    let decided = store.decide_approval(id, body.option.clone()).await?;
     let chosen = decided
         .decision
         .as_ref()

@@ -1,12 +1,11 @@
 //! Events by sequence number, for clients that reconnect.
 
-use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use windlass_core::task::{EventFilter, LoggedEvent, ProjectId, TaskId};
 
 use super::extract::{PathId, QueryParams};
+use crate::access::VisibleStore;
 use crate::error::{ApiError, JsonResponse};
-use crate::state::AppState;
 
 /// The maximum and default number of events per page.
 const MAX_PAGE: u32 = 500;
@@ -37,11 +36,11 @@ pub(super) struct EventPage {
 }
 
 pub(super) async fn all(
-    State(state): State<AppState>,
+    store: VisibleStore,
     QueryParams(query): QueryParams<EventQuery>,
 ) -> Result<JsonResponse<EventPage>, ApiError> {
     page(
-        &state,
+        &store,
         EventFilter {
             project_id: query.project,
             task_id: query.task,
@@ -53,13 +52,13 @@ pub(super) async fn all(
 }
 
 pub(super) async fn of_task(
-    State(state): State<AppState>,
+    store: VisibleStore,
     PathId(id): PathId,
     QueryParams(query): QueryParams<AfterQuery>,
 ) -> Result<JsonResponse<EventPage>, ApiError> {
-    state.store.task(id).await?;
+    store.task(id).await?;
     page(
-        &state,
+        &store,
         EventFilter {
             task_id: Some(id),
             after: query.after,
@@ -71,7 +70,7 @@ pub(super) async fn of_task(
 }
 
 async fn page(
-    state: &AppState,
+    store: &VisibleStore,
     mut filter: EventFilter,
 ) -> Result<JsonResponse<EventPage>, ApiError> {
     filter.limit = match filter.limit {
@@ -79,7 +78,7 @@ async fn page(
         limit => limit.min(MAX_PAGE),
     };
     let after = filter.after;
-    let events = state.store.events(filter).await?;
+    let events = store.events(filter).await?;
     let next = events.last().map_or(after, |event| event.seq);
     Ok(JsonResponse(EventPage { events, next }))
 }

@@ -10,7 +10,7 @@ use crate::state::AppState;
 
 pub(super) async fn show(State(state): State<AppState>) -> Response {
     let last_event = state
-        .store
+        .whole_store
         .wait_for_events(0, std::time::Duration::ZERO)
         .await;
     let error = match &last_event {

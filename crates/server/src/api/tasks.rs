@@ -5,10 +5,12 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use windlass_core::task::{
-    Dependency, MAX_ATTEMPTS, NewTask, ProjectId, Task, TaskFilter, TaskId, TaskStatus, WorkerKind,
+    Dependency, MAX_ATTEMPT_LIMIT, MAX_ATTEMPTS, NewTask, Project, ProjectId, Task, TaskFilter,
+    TaskId, TaskStatus, WorkerKind,
 };
 
 use super::extract::{JsonBody, PathId, QueryParams};
+use crate::access::VisibleStore;
 use crate::error::{ApiError, JsonResponse};
 use crate::host_ops::HostOpsError;
 use crate::state::AppState;
@@ -18,8 +20,8 @@ type ApiResult<T> = Result<JsonResponse<T>, ApiError>;
 /// The maximum length of an idempotency key.
 const KEY_BYTES: usize = 255;
 
-pub(super) async fn projects(State(state): State<AppState>) -> Result<Response, ApiError> {
-    Ok(JsonResponse(state.store.projects().await?).into_response())
+pub(super) async fn projects(store: VisibleStore) -> ApiResult<Vec<Project>> {
+    Ok(JsonResponse(store.projects().await?))
 }
 
 #[derive(Deserialize)]
@@ -33,7 +35,7 @@ pub(super) struct TaskQuery {
 }
 
 pub(super) async fn list(
-    State(state): State<AppState>,
+    store: VisibleStore,
     QueryParams(query): QueryParams<TaskQuery>,
 ) -> ApiResult<Vec<Task>> {
     let filter = TaskFilter {
@@ -57,10 +59,10 @@ pub(super) async fn list(
             status: Some(status),
             ..filter.clone()
         };
-        tasks.extend(state.store.tasks(filter).await?);
+        tasks.extend(store.tasks(filter).await?);
     }
     if seen.is_empty() {
-        tasks = state.store.tasks(filter).await?;
+        tasks = store.tasks(filter).await?;
     }
     tasks.sort_by_key(|task| task.id);
     if let Some(limit) = query.limit {
@@ -93,6 +95,12 @@ impl NewTaskBody {
         if self.title.trim().is_empty() {
             return Err(ApiError::bad_request("title must not be empty"));
         }
+        let max_attempts = self.max_attempts.unwrap_or(MAX_ATTEMPTS);
+        if !(1..=MAX_ATTEMPT_LIMIT).contains(&max_attempts) {
+            return Err(ApiError::bad_request(format!(
+                "max_attempts is {max_attempts}; it must be 1 to {MAX_ATTEMPT_LIMIT}"
+            )));
+        }
         let defaults = NewTask::new(project, self.title.trim());
         Ok(NewTask {
             description: self.description,
@@ -106,7 +114,7 @@ impl NewTaskBody {
             kind: self.kind.unwrap_or_default(),
             agent: self.agent.filter(|agent| !agent.is_empty()),
             idempotency_key: key,
-            max_attempts: self.max_attempts.unwrap_or(MAX_ATTEMPTS),
+            max_attempts,
             ..defaults
         })
     }
@@ -114,6 +122,7 @@ impl NewTaskBody {
 
 pub(super) async fn add(
     State(state): State<AppState>,
+    store: VisibleStore,
     headers: HeaderMap,
     JsonBody(body): JsonBody<NewTaskBody>,
 ) -> Result<Response, ApiError> {
@@ -127,12 +136,10 @@ pub(super) async fn add(
         }
     };
     let task = body.task(state.project, key)?;
-    let added = state.store.enqueue(vec![task]).await;
-    let added = added
-        .map_err(ApiError::from_input_error)?
-        .into_iter()
-        .next();
-    let added = added.ok_or_else(|| ApiError::internal("the store returned no task"))?;
+    let added = store
+        .enqueue(task)
+        .await
+        .map_err(ApiError::from_input_error)?;
     let status = if added.fresh {
         StatusCode::CREATED
     } else {
@@ -141,23 +148,24 @@ pub(super) async fn add(
     Ok((status, JsonResponse(added.task)).into_response())
 }
 
-pub(super) async fn show(State(state): State<AppState>, PathId(id): PathId) -> ApiResult<Task> {
-    Ok(JsonResponse(state.store.task(id).await?))
+pub(super) async fn show(store: VisibleStore, PathId(id): PathId) -> ApiResult<Task> {
+    Ok(JsonResponse(store.task(id).await?))
 }
 
-pub(super) async fn cancel(State(state): State<AppState>, PathId(id): PathId) -> ApiResult<Task> {
-    Ok(JsonResponse(state.store.cancel(id).await?))
+pub(super) async fn cancel(store: VisibleStore, PathId(id): PathId) -> ApiResult<Task> {
+    Ok(JsonResponse(store.cancel(id).await?))
 }
 
-pub(super) async fn retry(State(state): State<AppState>, PathId(id): PathId) -> ApiResult<Task> {
-    Ok(JsonResponse(state.store.retry(id).await?))
+pub(super) async fn retry(store: VisibleStore, PathId(id): PathId) -> ApiResult<Task> {
+    Ok(JsonResponse(store.retry(id).await?))
 }
 
 pub(super) async fn merge(
     State(state): State<AppState>,
+    store: VisibleStore,
     PathId(id): PathId,
 ) -> ApiResult<serde_json::Value> {
-    let task = state.store.task(id).await?;
+    let task = store.task(id).await?;
     Ok(JsonResponse(state.host_ops.merge(&task).await?))
 }
 

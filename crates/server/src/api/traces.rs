@@ -1,13 +1,13 @@
 //! Traces of attempts and requests.
 
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use serde::{Deserialize, Serialize};
 use windlass_core::task::TaskId;
 use windlass_core::{Timestamp, TraceError, TraceNode};
 
 use super::extract::{PathId, QueryParams};
+use crate::access::{VisibleStore, task_of_trace};
 use crate::error::{ApiError, JsonResponse};
-use crate::state::AppState;
 
 /// The maximum and default number of traces per page.
 const MAX_PAGE: u32 = 100;
@@ -35,38 +35,38 @@ pub(super) struct TraceSummary {
 }
 
 pub(super) async fn list(
-    State(state): State<AppState>,
+    store: VisibleStore,
     QueryParams(query): QueryParams<TraceQuery>,
 ) -> Result<JsonResponse<Vec<TraceSummary>>, ApiError> {
-    summaries(&state, query.task, query.limit).await
+    summaries(&store, query.task, query.limit).await
 }
 
 pub(super) async fn of_task(
-    State(state): State<AppState>,
+    store: VisibleStore,
     PathId(id): PathId,
 ) -> Result<JsonResponse<Vec<TraceSummary>>, ApiError> {
-    state.store.task(id).await?;
-    summaries(&state, Some(id), None).await
+    store.task(id).await?;
+    summaries(&store, Some(id), None).await
 }
 
 pub(super) async fn show(
-    State(state): State<AppState>,
+    store: VisibleStore,
     Path(id): Path<String>,
 ) -> Result<JsonResponse<TraceNode>, ApiError> {
-    Ok(JsonResponse(state.store.trace(id).await?))
+    Ok(JsonResponse(store.trace(id).await?))
 }
 
 async fn summaries(
-    state: &AppState,
+    store: &VisibleStore,
     task: Option<TaskId>,
     limit: Option<u32>,
 ) -> Result<JsonResponse<Vec<TraceSummary>>, ApiError> {
     let limit = limit.unwrap_or(MAX_PAGE).clamp(1, MAX_PAGE);
     let mut summaries = Vec::new();
-    for id in state.store.traces(task, limit).await? {
-        let root = state.store.trace(id.clone()).await?;
+    for id in store.traces(task, limit).await? {
+        let root = store.trace(id.clone()).await?;
         summaries.push(TraceSummary {
-            task_id: task.or_else(|| task_of(&id)),
+            task_id: task.or_else(|| task_of_trace(&id)),
             id,
             name: root.name,
             agent: root.agent,
@@ -76,9 +76,4 @@ async fn summaries(
         });
     }
     Ok(JsonResponse(summaries))
-}
-
-/// Returns the task in the id of an attempt's trace.
-fn task_of(id: &str) -> Option<TaskId> {
-    id.strip_prefix("task-")?.split('-').next()?.parse().ok()
 }

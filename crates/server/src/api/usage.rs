@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::State;
 use serde::Serialize;
 use windlass_core::task::{Task, TaskFilter};
 use windlass_core::{Timestamp, Usage};
 
+use crate::access::VisibleStore;
 use crate::error::{ApiError, JsonResponse};
-use crate::state::AppState;
 
 /// The number of tasks per page and the maximum number of pages that are summed up.
 const PAGE_SIZE: u32 = 500;
@@ -38,16 +37,14 @@ pub(super) struct UsageReport {
     truncated: bool,
 }
 
-pub(super) async fn show(
-    State(state): State<AppState>,
-) -> Result<JsonResponse<UsageReport>, ApiError> {
+pub(super) async fn show(store: VisibleStore) -> Result<JsonResponse<UsageReport>, ApiError> {
     let mut report = UsageReport::default();
     let mut filter = TaskFilter {
         limit: PAGE_SIZE,
         ..TaskFilter::default()
     };
     for _ in 0..MAX_PAGES {
-        let page = state.store.tasks(filter.clone()).await?;
+        let page = store.tasks(filter.clone()).await?;
         let Some(last) = page.last() else {
             return Ok(JsonResponse(report));
         };

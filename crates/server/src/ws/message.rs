@@ -14,12 +14,17 @@ pub(crate) struct Subscription {
     pub(crate) task: Option<TaskId>,
     /// All events after this sequence number; without it, only new ones.
     pub(crate) after: Option<u64>,
+    /// The projects that the subscriber can see; `None` means all. Set by the server only.
+    #[serde(skip)]
+    pub(crate) visible: Option<Vec<ProjectId>>,
 }
 
 impl Subscription {
     /// Returns `true` if an event belongs to the subscription.
     pub(crate) fn matches(&self, project: ProjectId, task: Option<TaskId>) -> bool {
-        self.project.is_none_or(|wanted| wanted == project)
+        let visible = self.visible.as_ref();
+        visible.is_none_or(|visible| visible.contains(&project))
+            && self.project.is_none_or(|wanted| wanted == project)
             && self.task.is_none_or(|wanted| Some(wanted) == task)
     }
 

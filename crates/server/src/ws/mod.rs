@@ -17,8 +17,9 @@ use message::Subscription;
 pub(crate) use pump::pump;
 pub(crate) use ring::Ring;
 
+use crate::access::Caller;
+use crate::connections::ConnectionSlot;
 use crate::error::ApiError;
-use crate::listen::ConnectionSlot;
 use crate::state::AppState;
 
 /// The read buffer of a socket. It is small, because subscribers send little and there may be many.
@@ -31,6 +32,7 @@ const MAX_WRITE_BUFFER_BYTES: usize = 16 << 20;
 /// Upgrades a connection to a WebSocket.
 pub(crate) async fn connect(
     State(state): State<AppState>,
+    caller: Caller,
     slot: Option<Extension<ConnectionSlot>>,
     subscription: Result<Query<Subscription>, QueryRejection>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
@@ -49,7 +51,7 @@ pub(crate) async fn connect(
         .max_message_size(limits.frame_bytes)
         .max_frame_size(limits.frame_bytes)
         .on_upgrade(move |socket| async move {
-            subscriber::serve_socket(socket, state, subscription).await;
+            subscriber::serve_socket(socket, state, caller, subscription).await;
             drop(slot);
         }))
 }

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use windlass_core::TaskStore;
-use windlass_core::task::{NewProject, Project, StoreError};
+use windlass_core::task::{AccessStore, NewProject, Project, StoreError};
+use windlass_store::{OpenStore, StoreSettings};
 
 use super::app::App;
 use super::exit::CliError;
@@ -17,6 +18,7 @@ use crate::config::Config;
 pub(super) struct TaskQueue {
     pub(super) config: Config,
     pub(super) store: Arc<dyn TaskStore>,
+    pub(super) access: Arc<dyn AccessStore>,
     pub(super) project: Project,
 }
 
@@ -30,7 +32,11 @@ impl TaskQueue {
     /// Like [`open`](Self::open), with a configuration whose notices have already been printed.
     pub(super) async fn with_config(app: &App<'_>, config: Config) -> Result<Self, CliError> {
         let root = repository(&app.inputs.cwd)?;
-        let store = store(&config).await?;
+        let OpenStore {
+            tasks: store,
+            access,
+            ..
+        } = store(&config).await?;
         let known = store.projects().await?;
         let project = match known.into_iter().find(|known| known.root == root) {
             Some(project) => project,
@@ -39,13 +45,14 @@ impl TaskQueue {
         Ok(Self {
             config,
             store,
+            access,
             project,
         })
     }
 }
 
 /// Opens the configured store.
-pub(super) async fn store(config: &Config) -> Result<Arc<dyn TaskStore>, CliError> {
+pub(super) async fn store(config: &Config) -> Result<OpenStore, CliError> {
     let url = config.store_url().unwrap_or_default();
     let url = match url.strip_prefix("sqlite:") {
         Some(path) => {
@@ -55,7 +62,7 @@ pub(super) async fn store(config: &Config) -> Result<Arc<dyn TaskStore>, CliErro
         }
         None => url.to_owned(),
     };
-    Ok(windlass_store::open(&url).await?)
+    Ok(windlass_store::open_all(&url, StoreSettings::default()).await?)
 }
 
 /// Returns a new project with the name of its directory.
