@@ -22,6 +22,6 @@ mod state;
 mod ws;
 
 pub use guard::Token;
-pub use host_ops::{AgentCard, HostOps, HostOpsError};
+pub use host_ops::{AgentCard, AgentHealth, HostOps, HostOpsError};
 pub use limits::ServerLimits;
 pub use server::{RunningServer, Server, ServerError};

@@ -1,26 +1,35 @@
 //! Blockers: questions of tasks.
 
 use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
 use windlass_core::task::{Blocker, ProjectId, Task};
 
 use super::extract::{JsonBody, PathId, QueryParams};
+use super::openapi;
 use crate::access::VisibleStore;
 use crate::error::{ApiError, JsonResponse};
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(super) struct BlockerQuery {
+    /// Only blockers without an answer.
     #[serde(default)]
     open: bool,
+    /// Only entries of this project.
+    #[param(value_type = Option<i64>)]
     project: Option<ProjectId>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = NewAnswer)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AnswerBody {
     text: String,
 }
 
+/// Lists blockers (questions for a person), oldest first.
+#[utoipa::path(get, path = "/blockers", params(BlockerQuery), responses((status = 200, description = "Success.", body = Vec<openapi::Blocker>)))]
 pub(super) async fn list(
     store: VisibleStore,
     QueryParams(query): QueryParams<BlockerQuery>,
@@ -29,7 +38,8 @@ pub(super) async fn list(
     Ok(JsonResponse(found))
 }
 
-/// Answers a question and resumes its task.
+/// Answers a blocker and resumes its task.
+#[utoipa::path(post, path = "/blockers/{id}/answer", params(("id" = i64, Path)), request_body = AnswerBody, responses((status = 200, description = "Success.", body = openapi::Task), (status = 409, description = "The current state does not allow it.")))]
 pub(super) async fn answer(
     store: VisibleStore,
     PathId(id): PathId,

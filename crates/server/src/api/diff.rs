@@ -8,6 +8,8 @@ use crate::diff::{Diff, parse_and_highlight};
 use crate::error::{ApiError, JsonResponse};
 use crate::state::AppState;
 
+/// Returns a task's change as a diff with syntax highlighting.
+#[utoipa::path(get, path = "/tasks/{id}/diff", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = Diff), (status = 409, description = "The current state does not allow it.")))]
 pub(super) async fn show(
     State(state): State<AppState>,
     store: VisibleStore,

@@ -1,40 +1,56 @@
 //! Events by sequence number, for clients that reconnect.
 
 use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 use windlass_core::task::{EventFilter, LoggedEvent, ProjectId, TaskId};
 
 use super::extract::{PathId, QueryParams};
+use super::openapi;
 use crate::access::VisibleStore;
 use crate::error::{ApiError, JsonResponse};
 
 /// The maximum and default number of events per page.
 const MAX_PAGE: u32 = 500;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AfterQuery {
+    /// Only events with a higher sequence number.
     #[serde(default)]
     after: u64,
+    /// Page size; at most 500.
     limit: Option<u32>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EventQuery {
+    /// Only events with a higher sequence number.
     #[serde(default)]
     after: u64,
+    /// Only entries of this project.
+    #[param(value_type = Option<i64>)]
     project: Option<ProjectId>,
+    /// Only entries of this task.
+    #[param(value_type = Option<i64>)]
     task: Option<TaskId>,
+    /// Page size; at most 500.
     limit: Option<u32>,
 }
 
 /// A page of events, and the sequence number after which the next one starts.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct EventPage {
+    #[schema(value_type = Vec<openapi::Event>)]
     events: Vec<LoggedEvent>,
+    /// The value of `after` for the next page.
     next: u64,
 }
 
+/// Lists all events.
+#[utoipa::path(get, path = "/events", params(EventQuery), responses((status = 200, description = "Success.", body = EventPage)))]
 pub(super) async fn all(
     store: VisibleStore,
     QueryParams(query): QueryParams<EventQuery>,
@@ -51,6 +67,8 @@ pub(super) async fn all(
     .await
 }
 
+/// Lists the events of a task.
+#[utoipa::path(get, path = "/tasks/{id}/events", params(("id" = i64, Path), AfterQuery), responses((status = 200, description = "Success.", body = EventPage)))]
 pub(super) async fn of_task(
     store: VisibleStore,
     PathId(id): PathId,

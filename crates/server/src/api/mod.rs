@@ -15,6 +15,8 @@ mod tokens;
 mod traces;
 mod usage;
 
+pub(crate) use openapi::Error;
+
 use axum::Router;
 use axum::http::StatusCode;
 use axum::routing::{MethodRouter, delete, get, post};
@@ -125,7 +127,7 @@ mod tests {
 
     #[test]
     fn openapi_document_matches_the_routes() {
-        let document: serde_json::Value = serde_json::from_str(openapi::DOCUMENT).unwrap();
+        let document = openapi::document();
         let mut described = BTreeSet::new();
         for (path, methods) in document["paths"].as_object().unwrap() {
             for method in methods.as_object().unwrap().keys() {
@@ -137,5 +139,9 @@ mod tests {
             .map(|(method, path, ..)| format!("{method} {path}"))
             .collect();
         assert_eq!(routes, described);
+        // An attribute cannot name a constant.
+        let limit = "/components/schemas/NewTask/properties/max_attempts/maximum";
+        let limit = document.pointer(limit).unwrap();
+        assert_eq!(*limit, windlass_core::task::MAX_ATTEMPT_LIMIT);
     }
 }

@@ -5,6 +5,7 @@ use serde::Serialize;
 use windlass_core::task::{Attempt, Blocker, Correction, TestResult};
 
 use super::extract::PathId;
+use super::openapi;
 use crate::access::VisibleStore;
 use crate::error::{ApiError, JsonResponse};
 
@@ -23,6 +24,8 @@ fn with_attempt<T>(records: Vec<(u32, T)>) -> Vec<AttemptRecord<T>> {
         .collect()
 }
 
+/// Lists the attempts of a task, oldest first.
+#[utoipa::path(get, path = "/tasks/{id}/attempts", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = Vec<openapi::Attempt>)))]
 pub(super) async fn attempts(
     store: VisibleStore,
     PathId(id): PathId,
@@ -30,6 +33,8 @@ pub(super) async fn attempts(
     Ok(JsonResponse(store.attempts(id).await?))
 }
 
+/// Lists the test runs of a task, oldest first.
+#[utoipa::path(get, path = "/tasks/{id}/tests", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = Vec<openapi::TestResult>)))]
 pub(super) async fn tests(
     store: VisibleStore,
     PathId(id): PathId,
@@ -37,6 +42,8 @@ pub(super) async fn tests(
     Ok(JsonResponse(with_attempt(store.test_results(id).await?)))
 }
 
+/// Lists the corrections of a task, oldest first.
+#[utoipa::path(get, path = "/tasks/{id}/corrections", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = Vec<openapi::Correction>)))]
 pub(super) async fn corrections(
     store: VisibleStore,
     PathId(id): PathId,
@@ -44,11 +51,14 @@ pub(super) async fn corrections(
     Ok(JsonResponse(with_attempt(store.corrections(id).await?)))
 }
 
-/// Returns the proof, or `null` if there is none.
+/// Returns the proof of a completed task.
+#[utoipa::path(get, path = "/tasks/{id}/proof", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = Option<openapi::Proof>)))]
 pub(super) async fn proof(store: VisibleStore, PathId(id): PathId) -> Result<Response, ApiError> {
     Ok(JsonResponse(store.proof(id).await?).into_response())
 }
 
+/// Lists the blockers (questions) of a task with their answers.
+#[utoipa::path(get, path = "/tasks/{id}/blockers", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = Vec<openapi::Blocker>)))]
 pub(super) async fn blockers(
     store: VisibleStore,
     PathId(id): PathId,

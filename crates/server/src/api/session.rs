@@ -7,10 +7,12 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 use windlass_core::task::{BrowserSession, ProjectId, Scope};
 use windlass_core::{ExposeSecret, SecretString, Timestamp};
 
 use super::extract::JsonBody;
+use super::openapi;
 use crate::access::{Caller, Credential};
 use crate::error::{ApiError, JsonResponse};
 use crate::guard::{Token, cookie_name, secret_hash, unauthorized};
@@ -19,10 +21,12 @@ use crate::state::AppState;
 /// How long a session lasts: 30 days.
 const LIFETIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = Login)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LoginBody {
     #[serde(deserialize_with = "secret")]
+    #[schema(value_type = String)]
     token: SecretString,
 }
 
@@ -31,16 +35,22 @@ fn secret<'de, D: serde::Deserializer<'de>>(from: D) -> Result<SecretString, D::
 }
 
 /// What the caller's token allows.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Session)]
 pub(super) struct SessionInfo {
     /// The name of the token.
     name: String,
+    #[schema(value_type = Vec<openapi::Scope>)]
     scopes: Vec<Scope>,
     /// The visible projects; null means all.
+    #[schema(required, value_type = Option<Vec<i64>>)]
     projects: Option<Vec<ProjectId>>,
+    #[schema(required, value_type = Option<u64>)]
     expires_at: Option<Timestamp>,
 }
 
+/// Returns what the token of the request allows.
+#[utoipa::path(get, path = "/session", responses((status = 200, description = "Success.", body = SessionInfo)))]
 pub(super) async fn show(caller: Caller) -> JsonResponse<SessionInfo> {
     JsonResponse(SessionInfo {
         name: caller.name,
@@ -50,6 +60,8 @@ pub(super) async fn show(caller: Caller) -> JsonResponse<SessionInfo> {
     })
 }
 
+/// Exchanges the token for an HttpOnly session cookie.
+#[utoipa::path(post, path = "/session", request_body = LoginBody, responses((status = 204, description = "Success.")))]
 pub(super) async fn login(
     State(state): State<AppState>,
     headers: HeaderMap,
@@ -75,6 +87,8 @@ pub(super) async fn login(
     Ok(with_cookie(&host, cookie, LIFETIME))
 }
 
+/// Ends the session and deletes its cookie.
+#[utoipa::path(delete, path = "/session", responses((status = 204, description = "Success.")))]
 pub(super) async fn logout(
     State(state): State<AppState>,
     headers: HeaderMap,

@@ -4,12 +4,14 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
 use windlass_core::task::{
     Dependency, MAX_ATTEMPT_LIMIT, MAX_ATTEMPTS, NewTask, Project, ProjectId, Task, TaskFilter,
     TaskId, TaskStatus, WorkerKind,
 };
 
 use super::extract::{JsonBody, PathId, QueryParams};
+use super::openapi;
 use crate::access::VisibleStore;
 use crate::error::{ApiError, JsonResponse};
 use crate::host_ops::HostOpsError;
@@ -20,20 +22,30 @@ type ApiResult<T> = Result<JsonResponse<T>, ApiError>;
 /// The maximum length of an idempotency key.
 const KEY_BYTES: usize = 255;
 
+/// Lists the projects.
+#[utoipa::path(get, path = "/projects", responses((status = 200, description = "Success.", body = Vec<openapi::Project>)))]
 pub(super) async fn projects(store: VisibleStore) -> ApiResult<Vec<Project>> {
     Ok(JsonResponse(store.projects().await?))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TaskQuery {
+    /// Only entries of this project.
+    #[param(value_type = Option<i64>)]
     project: Option<ProjectId>,
-    /// Several statuses, separated by commas.
+    /// Only tasks with one of these statuses, separated by commas.
     status: Option<String>,
+    /// Only tasks with a higher id.
+    #[param(value_type = Option<i64>)]
     after: Option<TaskId>,
+    /// Page size.
     limit: Option<u32>,
 }
 
+/// Lists tasks in the order of their ids.
+#[utoipa::path(get, path = "/tasks", params(TaskQuery), responses((status = 200, description = "Success.", body = Vec<openapi::Task>)))]
 pub(super) async fn list(
     store: VisibleStore,
     QueryParams(query): QueryParams<TaskQuery>,
@@ -72,19 +84,30 @@ pub(super) async fn list(
 }
 
 /// The body of a request that adds a task.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = NewTask)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewTaskBody {
+    /// Default: the project of the directory in which the server was started.
+    #[schema(nullable = false, value_type = Option<i64>)]
     project_id: Option<ProjectId>,
     title: String,
     #[serde(default)]
     description: String,
+    /// 0 is the highest priority.
+    #[schema(nullable = false, maximum = 4)]
     priority: Option<u8>,
+    #[schema(nullable = false)]
     agent: Option<String>,
+    #[schema(nullable = false, value_type = Option<openapi::WorkerKind>)]
     kind: Option<WorkerKind>,
+    #[schema(nullable = false, minimum = 1, maximum = 15)]
     workflow_step: Option<u8>,
+    /// Tasks that must be completed first.
     #[serde(default)]
+    #[schema(value_type = Vec<i64>)]
     dependencies: Vec<TaskId>,
+    #[schema(nullable = false, minimum = 1, maximum = 100)]
     max_attempts: Option<u32>,
 }
 
@@ -120,6 +143,19 @@ impl NewTaskBody {
     }
 }
 
+/// Adds a task; it is durable once the response is sent.
+#[utoipa::path(
+    post,
+    path = "/tasks",
+    params(("Idempotency-Key" = Option<String>, Header, max_length = 255,
+        description = "Idempotency key: adding again with the same key returns the existing task.")),
+    request_body = NewTaskBody,
+    responses(
+        (status = 201, description = "Success.", body = openapi::Task),
+        (status = 200, description = "The key was used before: returns the existing task.", body = openapi::Task),
+        (status = 409, description = "The current state does not allow it."),
+    )
+)]
 pub(super) async fn add(
     State(state): State<AppState>,
     store: VisibleStore,
@@ -148,18 +184,26 @@ pub(super) async fn add(
     Ok((status, JsonResponse(added.task)).into_response())
 }
 
+/// Returns a task.
+#[utoipa::path(get, path = "/tasks/{id}", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = openapi::Task)))]
 pub(super) async fn show(store: VisibleStore, PathId(id): PathId) -> ApiResult<Task> {
     Ok(JsonResponse(store.task(id).await?))
 }
 
+/// Requests the cancellation of a task.
+#[utoipa::path(post, path = "/tasks/{id}/cancel", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = openapi::Task), (status = 409, description = "The current state does not allow it.")))]
 pub(super) async fn cancel(store: VisibleStore, PathId(id): PathId) -> ApiResult<Task> {
     Ok(JsonResponse(store.cancel(id).await?))
 }
 
+/// Retries a task with a fresh attempt limit.
+#[utoipa::path(post, path = "/tasks/{id}/retry", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = openapi::Task), (status = 409, description = "The current state does not allow it.")))]
 pub(super) async fn retry(store: VisibleStore, PathId(id): PathId) -> ApiResult<Task> {
     Ok(JsonResponse(store.retry(id).await?))
 }
 
+/// Merges a task's branch into the current branch.
+#[utoipa::path(post, path = "/tasks/{id}/merge", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = openapi::Merge), (status = 409, description = "The current state does not allow it.")))]
 pub(super) async fn merge(
     State(state): State<AppState>,
     store: VisibleStore,

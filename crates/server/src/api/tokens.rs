@@ -6,36 +6,48 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 use windlass_core::task::{AccessToken, NewAccessToken, ProjectId, Scope, StoreError};
 use windlass_core::{ExposeSecret, Timestamp};
 
 use super::extract::{JsonBody, PathId};
+use super::openapi;
 use crate::access::Caller;
 use crate::error::{ApiError, JsonResponse};
 use crate::guard::Token;
 use crate::state::AppState;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = NewToken)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewTokenBody {
     name: String,
+    #[schema(value_type = Vec<openapi::Scope>)]
     scopes: Vec<Scope>,
     /// Default: the projects of the caller's token.
+    #[schema(value_type = Option<Vec<i64>>)]
     projects: Option<Vec<ProjectId>>,
     /// Default: the token is valid until it is revoked.
     expires_in_secs: Option<u64>,
 }
 
 /// A token without its secret.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Token)]
 pub(super) struct TokenInfo {
     id: i64,
     name: String,
+    #[schema(value_type = Vec<openapi::Scope>)]
     scopes: Vec<Scope>,
     /// The visible projects; null means all.
+    #[schema(required, value_type = Option<Vec<i64>>)]
     projects: Option<Vec<ProjectId>>,
+    /// Milliseconds since the Unix epoch.
+    #[schema(value_type = u64)]
     created_at: Timestamp,
+    #[schema(required, value_type = Option<u64>)]
     expires_at: Option<Timestamp>,
+    #[schema(required, value_type = Option<u64>)]
     revoked_at: Option<Timestamp>,
 }
 
@@ -54,13 +66,15 @@ impl From<AccessToken> for TokenInfo {
 }
 
 /// A new token. Its secret is shown only here.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct CreatedToken {
     /// The secret to send.
     token: String,
     info: TokenInfo,
 }
 
+/// Lists the tokens, oldest first, without their secrets.
+#[utoipa::path(get, path = "/tokens", responses((status = 200, description = "Success.", body = Vec<TokenInfo>)))]
 pub(super) async fn list(
     State(state): State<AppState>,
     caller: Caller,
@@ -78,6 +92,8 @@ fn manages(caller: &Caller, token: &AccessToken) -> bool {
     }
 }
 
+/// Creates a token; the response is the only one with its secret.
+#[utoipa::path(post, path = "/tokens", request_body = NewTokenBody, responses((status = 201, description = "Success.", body = CreatedToken)))]
 pub(super) async fn add(
     State(state): State<AppState>,
     caller: Caller,
@@ -108,6 +124,8 @@ pub(super) async fn add(
     Ok((StatusCode::CREATED, JsonResponse(created)).into_response())
 }
 
+/// Revokes a token; its sessions and WebSockets end.
+#[utoipa::path(delete, path = "/tokens/{id}", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = TokenInfo)))]
 pub(super) async fn revoke(
     State(state): State<AppState>,
     caller: Caller,

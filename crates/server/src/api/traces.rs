@@ -2,38 +2,52 @@
 
 use axum::extract::Path;
 use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 use windlass_core::task::TaskId;
 use windlass_core::{Timestamp, TraceError, TraceNode};
 
 use super::extract::{PathId, QueryParams};
+use super::openapi;
 use crate::access::{VisibleStore, task_of_trace};
 use crate::error::{ApiError, JsonResponse};
 
 /// The maximum and default number of traces per page.
 const MAX_PAGE: u32 = 100;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TraceQuery {
+    /// Only entries of this task.
+    #[param(value_type = Option<i64>)]
     task: Option<TaskId>,
+    /// Page size; at most 100.
     limit: Option<u32>,
 }
 
 /// The summary of a trace.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = TraceLine)]
 pub(super) struct TraceSummary {
     id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<i64>)]
     task_id: Option<TaskId>,
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     agent: Option<String>,
+    /// Milliseconds since the Unix epoch.
+    #[schema(value_type = u64)]
     start: Timestamp,
     duration_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<openapi::TraceError>)]
     error: Option<TraceError>,
 }
 
+/// Lists the newest traces.
+#[utoipa::path(get, path = "/traces", params(TraceQuery), responses((status = 200, description = "Success.", body = Vec<TraceSummary>)))]
 pub(super) async fn list(
     store: VisibleStore,
     QueryParams(query): QueryParams<TraceQuery>,
@@ -41,6 +55,8 @@ pub(super) async fn list(
     summaries(&store, query.task, query.limit).await
 }
 
+/// Lists the traces of a task, newest first.
+#[utoipa::path(get, path = "/tasks/{id}/traces", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = Vec<TraceSummary>)))]
 pub(super) async fn of_task(
     store: VisibleStore,
     PathId(id): PathId,
@@ -49,6 +65,8 @@ pub(super) async fn of_task(
     summaries(&store, Some(id), None).await
 }
 
+/// Returns the trace of an attempt or a request.
+#[utoipa::path(get, path = "/traces/{id}", params(("id" = String, Path)), responses((status = 200, description = "Success.", body = openapi::TraceNode)))]
 pub(super) async fn show(
     store: VisibleStore,
     Path(id): Path<String>,

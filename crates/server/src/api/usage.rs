@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use utoipa::ToSchema;
 use windlass_core::task::{Task, TaskFilter};
 use windlass_core::{Timestamp, Usage};
 
+use super::openapi;
 use crate::access::VisibleStore;
 use crate::error::{ApiError, JsonResponse};
 
@@ -28,15 +30,21 @@ impl UsageSum {
 }
 
 /// Usage sums. A task counts for the day on which it last changed, in UTC.
-#[derive(Default, Serialize)]
+#[derive(Default, Serialize, ToSchema)]
+#[schema(as = UsageSums)]
 pub(super) struct UsageReport {
+    #[schema(value_type = openapi::Sum)]
     total: UsageSum,
+    #[schema(value_type = BTreeMap<String, openapi::Sum>)]
     by_agent: BTreeMap<String, UsageSum>,
+    #[schema(value_type = BTreeMap<String, openapi::Sum>)]
     by_day: BTreeMap<String, UsageSum>,
     /// `true` if there are more tasks than were summed up.
     truncated: bool,
 }
 
+/// Returns token usage and cost: in total, by agent and by day.
+#[utoipa::path(get, path = "/usage", responses((status = 200, description = "Success.", body = UsageReport)))]
 pub(super) async fn show(store: VisibleStore) -> Result<JsonResponse<UsageReport>, ApiError> {
     let mut report = UsageReport::default();
     let mut filter = TaskFilter {

@@ -2,20 +2,25 @@
 
 use axum::extract::ws::{Message, Utf8Bytes};
 use serde::{Deserialize, Serialize};
+use utoipa::IntoParams;
 use windlass_core::task::{EventFilter, ProjectId, TaskId};
 
 /// The subscription in the query of the WebSocket's URL.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Subscription {
     /// Only events of this project.
+    #[param(value_type = Option<i64>)]
     pub(crate) project: Option<ProjectId>,
     /// Only events of this task.
+    #[param(value_type = Option<i64>)]
     pub(crate) task: Option<TaskId>,
-    /// All events after this sequence number; without it, only new ones.
+    /// Sends all events after this sequence number; without it, only new events.
     pub(crate) after: Option<u64>,
     /// The projects that the subscriber can see; `None` means all. Set by the server only.
     #[serde(skip)]
+    #[param(ignore)]
     pub(crate) visible: Option<Vec<ProjectId>>,
 }
 

@@ -18,6 +18,7 @@ pub(crate) use pump::pump;
 pub(crate) use ring::Ring;
 
 use crate::access::Caller;
+use crate::api::Error;
 use crate::connections::ConnectionSlot;
 use crate::error::ApiError;
 use crate::state::AppState;
@@ -29,7 +30,16 @@ const WRITE_BUFFER_BYTES: usize = 16 << 10;
 /// The maximum of unsent bytes per socket: the largest event with all its characters escaped.
 const MAX_WRITE_BUFFER_BYTES: usize = 16 << 20;
 
-/// Upgrades a connection to a WebSocket.
+/// Opens a WebSocket that sends events; docs/server.md describes the messages.
+#[utoipa::path(
+    get,
+    path = "/ws",
+    params(Subscription),
+    responses(
+        (status = 101, description = "Success."),
+        (status = 426, description = "The request is not a WebSocket upgrade.", body = Error),
+    )
+)]
 pub(crate) async fn connect(
     State(state): State<AppState>,
     caller: Caller,

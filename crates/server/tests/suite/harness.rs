@@ -11,7 +11,7 @@ use windlass_core::task::{
 };
 use windlass_core::{ExposeSecret, SecretString, TaskStore};
 use windlass_server::{
-    AgentCard, HostOps, HostOpsError, RunningServer, Server, ServerLimits, Token,
+    AgentCard, AgentHealth, HostOps, HostOpsError, RunningServer, Server, ServerLimits, Token,
 };
 
 use super::client::{Request, Response, raw};
@@ -66,7 +66,7 @@ impl HostOps for TestHostOps {
                 capabilities: vec!["tools".to_owned()],
                 default: true,
                 configured: true,
-                health: "ok",
+                health: AgentHealth::Ok,
                 detail: None,
             }])
         })

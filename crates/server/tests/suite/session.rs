@@ -82,7 +82,7 @@ async fn p22_cookie_is_bound_to_its_server() {
     assert_eq!(harness.send(request.bytes()).await.status, 401);
     // A restart on the same port keeps the session; a new token of the server ends it.
     let addr = harness.addr();
-    harness.running.drain();
+    harness.running.stop().await;
     let (store, access, project) = (&harness.store, &harness.access, harness.project.id);
     let again = async |token: &windlass_core::SecretString| {
         let listen = addr.to_string();

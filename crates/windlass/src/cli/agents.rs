@@ -6,7 +6,7 @@ use serde::Serialize;
 use windlass_agents::model::{self, ModelKind};
 use windlass_agents::{AgentContext, acp, cli};
 use windlass_core::{Capabilities, Error};
-use windlass_server::AgentCard;
+use windlass_server::{AgentCard, AgentHealth};
 
 use super::app::App;
 use super::exit::{CliError, Exit};
@@ -72,8 +72,8 @@ impl AgentRow {
     /// Converts the row for the server's API.
     pub(super) fn into_card(self) -> AgentCard {
         let (health, detail) = match self.health {
-            Health::Ok => ("ok", None),
-            Health::Problem(problem) => ("problem", Some(problem)),
+            Health::Ok => (AgentHealth::Ok, None),
+            Health::Problem(problem) => (AgentHealth::Problem, Some(problem)),
         };
         AgentCard {
             name: self.name,
