@@ -5,6 +5,7 @@ use std::fmt;
 use futures::future::BoxFuture;
 use serde::Serialize;
 use serde_json::Value;
+use utoipa::ToSchema;
 use windlass_tasks::Task;
 
 /// Operations that need a repository or the machine.
@@ -29,8 +30,18 @@ pub enum HostOpsError {
     Internal(String),
 }
 
+/// Whether an agent can be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentHealth {
+    /// It can be used.
+    Ok,
+    /// It cannot be used; the agent's detail says why.
+    Problem,
+}
+
 /// Information about an agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct AgentCard {
     /// Its name.
     pub name: String,
@@ -38,9 +49,11 @@ pub struct AgentCard {
     pub backend: String,
     /// Its transport.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub transport: Option<String>,
     /// Its version, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub version: Option<String>,
     /// Its capabilities.
     pub capabilities: Vec<String>,
@@ -48,9 +61,10 @@ pub struct AgentCard {
     pub default: bool,
     /// `true` if it is in the configuration.
     pub configured: bool,
-    /// `ok` or `problem`.
-    pub health: &'static str,
+    /// Whether it can be used.
+    pub health: AgentHealth,
     /// The problem, and how to solve it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub detail: Option<String>,
 }

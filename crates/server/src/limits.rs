@@ -6,7 +6,8 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ServerLimits {
-    /// The maximum number of open connections. Further ones wait to be accepted.
+    /// The maximum number of open connections. A quarter of them is for clients that have not authenticated;
+    /// when it is full, the oldest of these is closed.
     pub connections: usize,
     /// The maximum size of a request's first line and headers.
     pub head_bytes: usize,
@@ -42,7 +43,7 @@ impl Default for ServerLimits {
             connections: 4096,
             head_bytes: 64 << 10,
             headers: 100,
-            head_time: Duration::from_secs(30),
+            head_time: Duration::from_secs(10),
             body_bytes: 10 << 20,
             body_time: Duration::from_secs(30),
             answer_time: Duration::from_secs(120),

@@ -1,9 +1,9 @@
-//! Connections: their number, their timeouts and their shutdown.
+//! Accepts connections and serves them, with their timeouts and their shutdown.
 //!
 //! This replaces axum's own accept loop, which has no limits on the size of a request's headers.
 
 use std::io;
-use std::sync::Arc;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::Router;
@@ -13,22 +13,19 @@ use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::connections::{ConnectionSlot, Connections};
 use crate::limits::ServerLimits;
 
+/// How many connections the system accepts before the server does.
+const BACKLOG: u32 = 4096;
 /// How long to wait before the next accept after an error, such as too many open files.
-const ACCEPT_BACKOFF: Duration = Duration::from_millis(200);
-
-/// The slot of an open connection. A WebSocket keeps it after its request has ended.
-#[derive(Debug, Clone)]
-pub(crate) struct ConnectionSlot {
-    _permit: Arc<OwnedSemaphorePermit>,
-    /// While a sender exists, a stop waits.
-    _busy: mpsc::Sender<()>,
-}
+const ACCEPT_BACKOFF: Duration = Duration::from_millis(20);
+/// How many connections without authentication are closed after such an error.
+const CLOSED_AFTER_ERROR: usize = 64;
 
 /// The two steps of a stop.
 #[derive(Debug, Clone, Default)]
@@ -39,7 +36,20 @@ pub(crate) struct ShutdownSignals {
     pub(crate) immediate: CancellationToken,
 }
 
-/// Accepts connections until the shutdown starts.
+/// Listens on an address.
+pub(crate) fn bind(listen: SocketAddr) -> io::Result<TcpListener> {
+    let socket = match listen {
+        SocketAddr::V4(_) => TcpSocket::new_v4(),
+        SocketAddr::V6(_) => TcpSocket::new_v6(),
+    }?;
+    // The next server can use the address although connections of this one are still being closed.
+    socket.set_reuseaddr(true)?;
+    socket.bind(listen)?;
+    socket.listen(BACKLOG)
+}
+
+/// Accepts connections until the shutdown starts. It never waits for a connection to end: the next one in the
+/// queue may be that of an authenticated client.
 pub(crate) async fn accept(
     listener: TcpListener,
     router: Router,
@@ -47,26 +57,15 @@ pub(crate) async fn accept(
     stop: ShutdownSignals,
     busy: mpsc::Sender<()>,
 ) {
-    let slots = Arc::new(Semaphore::new(limits.connections));
+    let connections = Connections::new(limits.connections);
     loop {
-        let next = async {
-            // First a slot, then a connection: what is not accepted waits in the system's queue and costs
-            // nothing here.
-            let permit = Arc::clone(&slots).acquire_owned().await;
-            let permit = permit.map_err(io::Error::other)?;
-            let (stream, _) = listener.accept().await?;
-            io::Result::Ok((permit, stream))
-        };
         let accepted = tokio::select! {
             () = stop.graceful.cancelled() => return,
-            accepted = next => accepted,
+            accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((permit, stream)) => {
-                let slot = ConnectionSlot {
-                    _permit: Arc::new(permit),
-                    _busy: busy.clone(),
-                };
+            Ok((stream, address)) => {
+                let slot = connections.add(address.ip(), busy.clone());
                 tokio::spawn(serve(
                     stream,
                     router.clone(),
@@ -77,6 +76,7 @@ pub(crate) async fn accept(
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot accept connection");
+                connections.close_oldest(CLOSED_AFTER_ERROR);
                 tokio::time::sleep(ACCEPT_BACKOFF).await;
             }
         }
@@ -93,8 +93,9 @@ async fn serve(
     // Small chunks must not wait until the client acknowledges the previous ones.
     let _ = stream.set_nodelay(true);
     let router = TowerToHyperService::new(router);
+    let request_slot = slot.clone();
     let service = service_fn(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(slot.clone());
+        request.extensions_mut().insert(request_slot.clone());
         router.call(request)
     });
     let connection = http1::Builder::new()
@@ -118,6 +119,7 @@ async fn serve(
                 stopping = true;
                 connection.as_mut().graceful_shutdown();
             }
+            () = slot.closed() => return,
             () = stop.immediate.cancelled() => return,
         }
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::extract::ws::Utf8Bytes;
 use parking_lot::Mutex;
 use serde::Deserialize;
+use utoipa::IntoParams;
 use tokio::sync::watch;
 use windlass_core::escape_json;
 use windlass_tasks::{EventFilter, LoggedEvent, ProjectId, TaskId};
@@ -13,21 +14,30 @@ use windlass_tasks::{EventFilter, LoggedEvent, ProjectId, TaskId};
 use crate::limits::ServerLimits;
 
 /// The subscription in the query of the WebSocket's URL.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Subscription {
     /// Only events of this project.
+    #[param(value_type = Option<i64>)]
     pub(crate) project: Option<ProjectId>,
     /// Only events of this task.
+    #[param(value_type = Option<i64>)]
     pub(crate) task: Option<TaskId>,
-    /// All events after this sequence number; without it, only new ones.
+    /// Sends all events after this sequence number; without it, only new events.
     pub(crate) after: Option<u64>,
+    /// The projects that the subscriber can see; `None` means all. Set by the server only.
+    #[serde(skip)]
+    #[param(ignore)]
+    pub(crate) visible: Option<Vec<ProjectId>>,
 }
 
 impl Subscription {
     /// Returns `true` if an event belongs to the subscription.
     pub(crate) fn matches(&self, project: ProjectId, task: Option<TaskId>) -> bool {
-        self.project.is_none_or(|wanted| wanted == project)
+        let visible = self.visible.as_ref();
+        visible.is_none_or(|visible| visible.contains(&project))
+            && self.project.is_none_or(|wanted| wanted == project)
             && self.task.is_none_or(|wanted| Some(wanted) == task)
     }
 

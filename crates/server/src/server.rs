@@ -5,15 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use axum::Router;
-use axum::middleware::from_fn_with_state;
-use tokio::net::TcpListener;
+use axum::extract::Request;
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use tokio::sync::{Mutex, Semaphore, mpsc};
 use tokio::task::JoinHandle;
 use windlass_core::{Clock, SystemClock};
 use windlass_gateway::AgentApi;
 use windlass_runner::AgentPoolManager;
-use windlass_tasks::{ProjectId, StoreError, TaskStore};
+use windlass_tasks::{AccessStore, ProjectId, Scope, StoreError, TaskStore};
 
+use crate::access::{Authenticator, RouteAccess};
 use crate::host_ops::HostOps;
 use crate::hosts::AllowedHosts;
 use crate::limits::ServerLimits;
@@ -32,6 +33,7 @@ const MAX_HIGHLIGHTERS: usize = 1;
 #[derive(Debug)]
 pub struct Server {
     store: Arc<dyn TaskStore>,
+    access: Arc<dyn AccessStore>,
     store_kind: String,
     host_ops: Arc<dyn HostOps>,
     token: Token,
@@ -78,10 +80,16 @@ pub enum ServerError {
 }
 
 impl Server {
-    /// Creates a server for this store and token.
-    pub fn new(store: Arc<dyn TaskStore>, host_ops: Arc<dyn HostOps>, token: Token) -> Self {
+    /// Creates a server for this store, with its own token, which allows everything.
+    pub fn new(
+        store: Arc<dyn TaskStore>,
+        access: Arc<dyn AccessStore>,
+        host_ops: Arc<dyn HostOps>,
+        token: Token,
+    ) -> Self {
         Self {
             store,
+            access,
             store_kind: "store".to_owned(),
             host_ops,
             token,
@@ -157,7 +165,7 @@ impl Server {
             std::io::ErrorKind::AddrInUse => ServerError::AddressInUse { listen },
             _ => ServerError::Bind { listen, source },
         };
-        let listener = TcpListener::bind(listen).await.map_err(bind)?;
+        let listener = listen::bind(listen).map_err(bind)?;
         let addr = listener.local_addr().map_err(bind)?;
         let last = self
             .store
@@ -169,7 +177,7 @@ impl Server {
         let prefix = format!("{:x}", self.clock.now().0 & 0xffff_ffff);
         let state = AppState::new(AppStateInner {
             hosts: AllowedHosts::new(addr, &self.hosts),
-            cookie_name: format!("windlass-{}", addr.port()),
+            authenticator: Authenticator::new(self.token, self.access),
             started: self.clock.now(),
             ring: Ring::new(last, &limits),
             store_readers: Semaphore::new(MAX_STORE_READERS),
@@ -178,12 +186,11 @@ impl Server {
             stop: stop.graceful.clone(),
             prefix,
             count: AtomicU64::new(1),
-            store: self.store,
+            whole_store: self.store,
             store_kind: self.store_kind,
             host_ops: self.host_ops,
             clock: self.clock,
             limits: self.limits,
-            token: self.token,
             project: self.project,
             worker: self.worker,
         });
@@ -208,7 +215,9 @@ fn router(state: &AppState, agent_api: Option<&AgentApi>) -> Router {
         .fallback(assets::file)
         .with_state(state.clone());
     if let Some(agent_api) = agent_api {
-        router = router.merge(agent_api.router());
+        let models = RouteAccess::Needs(Scope::Models);
+        let check = move |request: Request, next: Next| models.pass(request, next);
+        router = router.merge(agent_api.router().route_layer(from_fn(check)));
     }
     router
         .layer(from_fn_with_state(state.clone(), guard::guard))

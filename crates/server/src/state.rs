@@ -10,6 +10,7 @@ use windlass_core::{Clock, Timestamp};
 use windlass_runner::AgentPoolManager;
 use windlass_tasks::{ProjectId, TaskStore};
 
+use crate::access::{Authenticator, Caller, VisibleStore};
 use crate::host_ops::{AgentCard, HostOps};
 use crate::hosts::AllowedHosts;
 use crate::limits::ServerLimits;
@@ -23,14 +24,14 @@ pub(crate) struct AppState(Arc<AppStateInner>);
 /// The fields of [`AppState`].
 #[derive(Debug)]
 pub(crate) struct AppStateInner {
-    pub(crate) store: Arc<dyn TaskStore>,
+    /// The whole store. Handlers use [`AppState::store_for`] instead.
+    pub(crate) whole_store: Arc<dyn TaskStore>,
     /// The kind of the store, for display.
     pub(crate) store_kind: String,
     pub(crate) host_ops: Arc<dyn HostOps>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) limits: ServerLimits,
-    pub(crate) token: Token,
-    pub(crate) cookie_name: String,
+    pub(crate) authenticator: Authenticator,
     pub(crate) hosts: AllowedHosts,
     /// The default project of new tasks.
     pub(crate) project: Option<ProjectId>,
@@ -53,6 +54,11 @@ pub(crate) struct AppStateInner {
 impl AppState {
     pub(crate) fn new(inner: AppStateInner) -> Self {
         Self(Arc::new(inner))
+    }
+
+    /// Returns the store as a caller sees it.
+    pub(crate) fn store_for(&self, caller: &Caller) -> VisibleStore {
+        VisibleStore::new(Arc::clone(&self.whole_store), caller)
     }
 
     /// Returns a unique id for a request, also across servers.

@@ -1,7 +1,4 @@
-//! The server's token, and the cookie that represents it in a browser.
-//!
-//! Only hashes are stored, and they are compared in constant time. The cookie is derived from the token, so
-//! that it survives a restart of the server; the token cannot be derived from a cookie.
+//! The server's own token, and secrets in general. Only hashes of them are kept.
 
 use std::fmt;
 use std::fs::File;
@@ -13,12 +10,13 @@ use windlass_core::{ExposeSecret, SecretString};
 
 /// The maximum length of a token or a cookie.
 const MAX_BYTES: usize = 256;
+/// The start of a token in the store, by which people and programs recognize one.
+const PREFIX: &str = "wl_";
 
-/// The secret that a client must send.
+/// The server's own token, which allows everything.
 #[derive(Clone)]
 pub struct Token {
-    token: [u8; 32],
-    cookie: [u8; 32],
+    hash: String,
 }
 
 impl fmt::Debug for Token {
@@ -30,10 +28,8 @@ impl fmt::Debug for Token {
 impl Token {
     /// Creates a token from a text. An empty one never matches.
     pub fn new(text: &SecretString) -> Self {
-        let text = text.expose_secret();
         Self {
-            token: hash(text),
-            cookie: hash(&cookie(text)),
+            hash: hash(text.expose_secret()),
         }
     }
 
@@ -48,28 +44,36 @@ impl Token {
         Ok(SecretString::from(hex(&bytes)))
     }
 
+    /// Generates the secret of a token for the store, and its hash.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the system has no random source.
+    pub fn generate_for_store() -> io::Result<(SecretString, String)> {
+        let text = format!("{PREFIX}{}", Self::generate()?.expose_secret());
+        let hash = hash(&text);
+        Ok((SecretString::from(text), hash))
+    }
+
     /// Returns `true` if this is the token.
     pub(crate) fn matches(&self, given: &str) -> bool {
-        is_valid_length(given) && bool::from(hash(given).ct_eq(&self.token))
+        secret_hash(given)
+            .is_some_and(|given| bool::from(given.as_bytes().ct_eq(self.hash.as_bytes())))
     }
 
-    /// Returns `true` if this is the cookie for the token.
-    pub(crate) fn matches_cookie(&self, given: &str) -> bool {
-        is_valid_length(given) && bool::from(hash(given).ct_eq(&self.cookie))
+    /// Returns the SHA-256 of the token.
+    pub(crate) fn hash(&self) -> &str {
+        &self.hash
     }
 }
 
-/// Returns the cookie's value for a token.
-pub(crate) fn cookie(token: &str) -> String {
-    hex(&hash(&format!("windlass cookie {token}")))
+/// Returns the hash of a secret that a client sent, unless it is empty or too long.
+pub(crate) fn secret_hash(given: &str) -> Option<String> {
+    (!given.is_empty() && given.len() <= MAX_BYTES).then(|| hash(given))
 }
 
-fn is_valid_length(given: &str) -> bool {
-    !given.is_empty() && given.len() <= MAX_BYTES
-}
-
-fn hash(text: &str) -> [u8; 32] {
-    Sha256::digest(text.as_bytes()).into()
+fn hash(text: &str) -> String {
+    hex(&Sha256::digest(text.as_bytes()))
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {
@@ -87,21 +91,23 @@ mod tests {
         let text = text.expose_secret();
         assert_eq!(text.len(), 64);
         assert!(token.matches(text));
-        assert!(token.matches_cookie(&cookie(text)));
-        for other in [
-            "",
-            &text[1..],
-            &text.to_uppercase(),
-            &cookie(text),
-            "' OR 1=1",
-        ] {
-            let same = other == text;
-            assert_eq!(token.matches(other), same, "{other}");
+        for other in ["", &text[1..], token.hash(), "' OR 1=1", &text.repeat(1000)] {
+            assert!(!token.matches(other), "{other}");
         }
-        assert!(!token.matches_cookie(text));
-        assert!(!token.matches(&text.repeat(1000)));
         assert!(!format!("{token:?}").contains(text));
         assert_ne!(Token::generate().unwrap().expose_secret(), text);
         assert!(!Token::new(&SecretString::from(String::new())).matches(""));
+    }
+
+    #[test]
+    fn token_for_the_store_has_a_prefix() {
+        let (text, hash) = Token::generate_for_store().unwrap();
+        let text = text.expose_secret();
+        assert!(
+            text.starts_with("wl_") && text.len() == 67,
+            "{}",
+            text.len()
+        );
+        assert_eq!(secret_hash(text), Some(hash));
     }
 }

@@ -22,6 +22,7 @@
 //! # }).unwrap();
 //! ```
 
+mod access_store;
 pub mod conformance;
 mod connection;
 mod error;
@@ -44,7 +45,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use windlass_tasks::{StoreError, StoreResult, TaskStore};
+use windlass_tasks::{AccessStore, StoreError, StoreResult, TaskStore};
 
 pub use pools::ClockSkew;
 
@@ -74,18 +75,45 @@ impl Default for StoreSettings {
     }
 }
 
-/// Opens the store at a URL: `sqlite:PATH` or `postgres://user@host/database`.
+/// One store, as its users see it.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct OpenStore {
+    /// Tasks and their records.
+    pub tasks: Arc<dyn TaskStore>,
+    /// Tokens and sessions of servers.
+    pub access: Arc<dyn AccessStore>,
+}
+
+impl OpenStore {
+    fn new(store: store::SqlStore) -> Self {
+        let store = Arc::new(store);
+        Self {
+            tasks: Arc::clone(&store) as _,
+            access: store,
+        }
+    }
+}
+
+/// Opens the tasks of the store at a URL: `sqlite:PATH` or `postgres://user@host/database`.
 pub async fn open(url: &str) -> StoreResult<Arc<dyn TaskStore>> {
     open_with(url, StoreSettings::default()).await
 }
 
-/// Opens the store at a URL with the given settings.
+/// Opens the tasks of the store at a URL with the given settings.
 pub async fn open_with(url: &str, settings: StoreSettings) -> StoreResult<Arc<dyn TaskStore>> {
+    Ok(open_all(url, settings).await?.tasks)
+}
+
+/// Opens the whole store at a URL with the given settings.
+pub async fn open_all(url: &str, settings: StoreSettings) -> StoreResult<OpenStore> {
     if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-        return Ok(Arc::new(postgres::open(url, settings).await?));
+        return Ok(OpenStore::new(postgres::open(url, settings).await?));
     }
     match path(url) {
-        Some(path) => Ok(Arc::new(sqlite::open(Path::new(path), settings).await?)),
+        Some(path) => Ok(OpenStore::new(
+            sqlite::open(Path::new(path), settings).await?,
+        )),
         // The URL may contain a password, so only the scheme is reported.
         None => Err(StoreError::Unavailable(format!(
             "unsupported store URL: it starts with {:?}; expected sqlite:PATH or postgres://user@host/database",

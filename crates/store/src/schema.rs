@@ -17,6 +17,10 @@ const MIGRATIONS: &[Sql] = &[
         sqlite: include_str!("../migrations/sqlite/0002_attempt_error.sql"),
         postgres: include_str!("../migrations/postgres/0002_attempt_error.sql"),
     },
+    Sql {
+        sqlite: include_str!("../migrations/sqlite/0003_access.sql"),
+        postgres: include_str!("../migrations/postgres/0003_access.sql"),
+    },
 ];
 
 /// Counts the version tables: zero if this is not a Windlass store.

@@ -5,6 +5,7 @@
 //!
 //! This crate contains types and traits only. It does no I/O and knows no database.
 
+mod access;
 mod approval;
 mod attempt;
 mod blocker;
@@ -18,6 +19,10 @@ mod task;
 mod verifier;
 mod workspace;
 
+pub use access::{
+    AccessStore, AccessToken, BrowserSession, Credentials, MAX_SESSIONS, MAX_TOKEN_NAME_BYTES,
+    MAX_TOKENS, NewAccessToken, Scope,
+};
 pub use approval::{Approval, ApprovalDecision, NewApproval};
 pub use attempt::{
     Attempt, AttemptStatus, Claim, Claimed, LeaseStatus, MAX_CORRECTIONS, Outcome, Release,

@@ -42,7 +42,7 @@ async function call(method, path, { body, headers, signal } = {}) {
     // Not JSON: the caller gets the status alone.
   }
   if (response.ok) return json;
-  if (response.status === 401 && !path.startsWith('/session')) unauthorizedHandler();
+  if (response.status === 401 && !(method === 'POST' && path === '/session')) unauthorizedHandler();
   throw new ApiError(response.status, json);
 }
 
@@ -69,6 +69,7 @@ const flattenRecords = (rows) => rows.map((row) => {
 export const api = {
   login: (token) => post('/session', { token }),
   logout: () => call('DELETE', '/session'),
+  session: () => get('/session'),
   health: () => get('/health'),
   projects: () => get('/projects'),
   tasks: (values) => get(`/tasks${query(values)}`),

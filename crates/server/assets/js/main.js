@@ -1,5 +1,6 @@
 // Entry point: signs in, mounts the shell, registers the views and starts the feed.
 
+import { loadSession, missingScope } from './access.js';
 import { api, ApiError, onUnauthorized } from './api.js';
 import { listenToKeys } from './keys.js';
 import { route } from './router.js';
@@ -92,6 +93,11 @@ async function start() {
   }
   onUnauthorized(() => showLogin(message));
   try {
+    await loadSession();
+    if (missingScope('read')) {
+      showLogin(`${missingScope('read')} The dashboard needs it: sign in with another token.`);
+      return;
+    }
     await loadHealth();
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) return;

@@ -1,5 +1,6 @@
 // The page around the views: navigation rail, connection status, outage banner.
 
+import { needsScope } from './access.js';
 import { api } from './api.js';
 import { fill, h, setText } from './dom.js';
 import { bind } from './keys.js';
@@ -49,7 +50,7 @@ function themeButton() {
   return button;
 }
 
-// Deletes the session cookie, so that the next visitor needs the link.
+// Ends the session, so that the next visitor needs the link or a token.
 function signOutButton() {
   const signOut = () => api.logout().then(() => location.reload(), (error) => toast('bad', error.message));
   return h('button', { class: 'button plain square', type: 'button', 'aria-label': 'Sign out', title: 'Sign out', on: { click: signOut } }, icon('signOut'));
@@ -98,7 +99,7 @@ function rail() {
     document.title = `${open ? `(${open}) ` : ''}${document.body.dataset.title ?? 'Windlass'}`;
   };
   watch(['inbox', 'title'], count);
-  const add = h('button', { class: 'button main new', type: 'button', 'aria-keyshortcuts': 'n', on: { click: () => newTask() } }, icon('plus'), 'New task', h('kbd', { 'aria-hidden': 'true' }, 'n'));
+  const add = needsScope('work', h('button', { class: 'button main new', type: 'button', 'aria-keyshortcuts': 'n', on: { click: () => newTask() } }, icon('plus'), 'New task', h('kbd', { 'aria-hidden': 'true' }, 'n')));
   const keysButton = h('button', { class: 'button plain square help', type: 'button', 'aria-label': 'Keyboard shortcuts', title: 'Keyboard shortcuts (?)', on: { click: help } }, icon('keyboard'));
   return h('header', { class: 'rail' },
     h('a', { class: 'brand', href: '#/' }, h('img', { src: '/mark.svg', alt: '' }), 'Windlass'),

@@ -11,6 +11,8 @@ use crate::state::AppState;
 /// How long the result is cached.
 const CACHE_TTL: Duration = Duration::from_secs(10);
 
+/// Lists agents with capabilities and health.
+#[utoipa::path(get, path = "/agents", responses((status = 200, description = "Success.", body = Vec<AgentCard>)))]
 pub(super) async fn list(
     State(state): State<AppState>,
 ) -> Result<JsonResponse<Vec<AgentCard>>, ApiError> {

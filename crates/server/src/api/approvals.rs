@@ -1,50 +1,54 @@
 //! Permission requests: created by any worker on the same store, decided here.
 
-use axum::extract::State;
 use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
 use windlass_tasks::Approval;
 
 use super::extract::{JsonBody, PathId, QueryParams};
+use super::openapi;
+use crate::access::VisibleStore;
 use crate::error::{ApiError, JsonResponse};
-use crate::state::AppState;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ApprovalQuery {
+    /// Only requests without a decision.
     #[serde(default)]
     open: bool,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = Decision)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DecisionBody {
     option: String,
 }
 
+/// Lists permission requests, oldest first.
+#[utoipa::path(get, path = "/approvals", params(ApprovalQuery), responses((status = 200, description = "Success.", body = Vec<openapi::Approval>)))]
 pub(super) async fn list(
-    State(state): State<AppState>,
+    store: VisibleStore,
     QueryParams(query): QueryParams<ApprovalQuery>,
 ) -> Result<JsonResponse<Vec<Approval>>, ApiError> {
-    Ok(JsonResponse(state.store.approvals(query.open).await?))
+    Ok(JsonResponse(store.approvals(query.open).await?))
 }
 
-/// Decides a permission request. The first decision is final: a different later one is a conflict.
+/// Decides a permission request of any worker; the first decision is final.
+#[utoipa::path(post, path = "/approvals/{id}/decision", params(("id" = i64, Path)), request_body = DecisionBody, responses((status = 200, description = "Success.", body = openapi::Approval), (status = 409, description = "The current state does not allow it.")))]
 pub(super) async fn decide(
-    State(state): State<AppState>,
+    store: VisibleStore,
     PathId(id): PathId,
     JsonBody(body): JsonBody<DecisionBody>,
 ) -> Result<JsonResponse<Approval>, ApiError> {
-    let offered = state.store.approval(id).await?.asked.options;
+    let offered = store.approval(id).await?.asked.options;
     if !offered.iter().any(|option| option.id == body.option) {
         return Err(ApiError::bad_request(format!(
             "permission request {id} does not offer {:?}",
             body.option
         )));
     }
-    let decided = state
-        .store
-        .decide_approval(id, Some(body.option.clone()))
-        .await?;
+    let decided = store.decide_approval(id, body.option.clone()).await?;
     let chosen = decided
         .decision
         .as_ref()

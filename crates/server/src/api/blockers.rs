@@ -1,45 +1,52 @@
 //! Blockers: questions of tasks.
 
-use axum::extract::State;
 use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
 use windlass_tasks::{Blocker, ProjectId, Task};
 
 use super::extract::{JsonBody, PathId, QueryParams};
+use super::openapi;
+use crate::access::VisibleStore;
 use crate::error::{ApiError, JsonResponse};
-use crate::state::AppState;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(super) struct BlockerQuery {
+    /// Only blockers without an answer.
     #[serde(default)]
     open: bool,
+    /// Only entries of this project.
+    #[param(value_type = Option<i64>)]
     project: Option<ProjectId>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = NewAnswer)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AnswerBody {
     text: String,
 }
 
+/// Lists blockers (questions for a person), oldest first.
+#[utoipa::path(get, path = "/blockers", params(BlockerQuery), responses((status = 200, description = "Success.", body = Vec<openapi::Blocker>)))]
 pub(super) async fn list(
-    State(state): State<AppState>,
+    store: VisibleStore,
     QueryParams(query): QueryParams<BlockerQuery>,
 ) -> Result<JsonResponse<Vec<Blocker>>, ApiError> {
-    let found = state.store.blockers(query.project, query.open).await?;
+    let found = store.blockers(query.project, query.open).await?;
     Ok(JsonResponse(found))
 }
 
-/// Answers a question and resumes its task.
+/// Answers a blocker and resumes its task.
+#[utoipa::path(post, path = "/blockers/{id}/answer", params(("id" = i64, Path)), request_body = AnswerBody, responses((status = 200, description = "Success.", body = openapi::Task), (status = 409, description = "The current state does not allow it.")))]
 pub(super) async fn answer(
-    State(state): State<AppState>,
+    store: VisibleStore,
     PathId(id): PathId,
     JsonBody(body): JsonBody<AnswerBody>,
 ) -> Result<JsonResponse<Task>, ApiError> {
     if body.text.trim().is_empty() {
         return Err(ApiError::bad_request("the answer must not be empty"));
     }
-    Ok(JsonResponse(
-        state.store.answer_blocker(id, body.text).await?,
-    ))
+    Ok(JsonResponse(store.answer_blocker(id, body.text).await?))
 }

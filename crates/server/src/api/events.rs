@@ -1,47 +1,62 @@
 //! Events by sequence number, for clients that reconnect.
 
-use axum::extract::State;
 use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 use windlass_tasks::{EventFilter, LoggedEvent, ProjectId, TaskId};
 
 use super::extract::{PathId, QueryParams};
+use super::openapi;
+use crate::access::VisibleStore;
 use crate::error::{ApiError, JsonResponse};
-use crate::state::AppState;
 
 /// The maximum and default number of events per page.
 const MAX_PAGE: u32 = 500;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AfterQuery {
+    /// Only events with a higher sequence number.
     #[serde(default)]
     after: u64,
+    /// Page size; at most 500.
     limit: Option<u32>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EventQuery {
+    /// Only events with a higher sequence number.
     #[serde(default)]
     after: u64,
+    /// Only entries of this project.
+    #[param(value_type = Option<i64>)]
     project: Option<ProjectId>,
+    /// Only entries of this task.
+    #[param(value_type = Option<i64>)]
     task: Option<TaskId>,
+    /// Page size; at most 500.
     limit: Option<u32>,
 }
 
 /// A page of events, and the sequence number after which the next one starts.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct EventPage {
+    #[schema(value_type = Vec<openapi::Event>)]
     events: Vec<LoggedEvent>,
+    /// The value of `after` for the next page.
     next: u64,
 }
 
+/// Lists all events.
+#[utoipa::path(get, path = "/events", params(EventQuery), responses((status = 200, description = "Success.", body = EventPage)))]
 pub(super) async fn all(
-    State(state): State<AppState>,
+    store: VisibleStore,
     QueryParams(query): QueryParams<EventQuery>,
 ) -> Result<JsonResponse<EventPage>, ApiError> {
     page(
-        &state,
+        &store,
         EventFilter {
             project_id: query.project,
             task_id: query.task,
@@ -52,14 +67,16 @@ pub(super) async fn all(
     .await
 }
 
+/// Lists the events of a task.
+#[utoipa::path(get, path = "/tasks/{id}/events", params(("id" = i64, Path), AfterQuery), responses((status = 200, description = "Success.", body = EventPage)))]
 pub(super) async fn of_task(
-    State(state): State<AppState>,
+    store: VisibleStore,
     PathId(id): PathId,
     QueryParams(query): QueryParams<AfterQuery>,
 ) -> Result<JsonResponse<EventPage>, ApiError> {
-    state.store.task(id).await?;
+    store.task(id).await?;
     page(
-        &state,
+        &store,
         EventFilter {
             task_id: Some(id),
             after: query.after,
@@ -71,7 +88,7 @@ pub(super) async fn of_task(
 }
 
 async fn page(
-    state: &AppState,
+    store: &VisibleStore,
     mut filter: EventFilter,
 ) -> Result<JsonResponse<EventPage>, ApiError> {
     filter.limit = match filter.limit {
@@ -79,7 +96,7 @@ async fn page(
         limit => limit.min(MAX_PAGE),
     };
     let after = filter.after;
-    let events = state.store.events(filter).await?;
+    let events = store.events(filter).await?;
     let next = events.last().map_or(after, |event| event.seq);
     Ok(JsonResponse(EventPage { events, next }))
 }

@@ -11,61 +11,97 @@ mod openapi;
 mod records;
 mod session;
 mod tasks;
+mod tokens;
 mod traces;
 mod usage;
+
+pub(crate) use openapi::Error;
 
 use axum::Router;
 use axum::http::StatusCode;
 use axum::routing::{MethodRouter, delete, get, post};
+use windlass_tasks::Scope;
 
+use crate::access::RouteAccess;
 use crate::error::ApiError;
 use crate::state::AppState;
 use crate::ws;
 
-/// A route: method, path and handler.
-type RouteRow = (&'static str, &'static str, MethodRouter<AppState>);
+/// A route: method, path, what it needs, and handler.
+type RouteRow = (
+    &'static str,
+    &'static str,
+    RouteAccess,
+    MethodRouter<AppState>,
+);
+
+const OPEN: RouteAccess = RouteAccess::Open;
+const ANY: RouteAccess = RouteAccess::AnyToken;
+const READ: RouteAccess = RouteAccess::Needs(Scope::Read);
+const WORK: RouteAccess = RouteAccess::Needs(Scope::Work);
+const APPROVE: RouteAccess = RouteAccess::Needs(Scope::Approve);
+const ADMIN: RouteAccess = RouteAccess::Needs(Scope::Admin);
 
 fn table() -> Vec<RouteRow> {
     vec![
-        ("post", "/session", post(session::login)),
-        ("delete", "/session", delete(session::logout)),
-        ("get", "/health", get(health::show)),
-        ("get", "/openapi.json", get(openapi::show)),
-        ("get", "/projects", get(tasks::projects)),
-        ("get", "/tasks", get(tasks::list)),
-        ("post", "/tasks", post(tasks::add)),
-        ("get", "/tasks/{id}", get(tasks::show)),
-        ("post", "/tasks/{id}/cancel", post(tasks::cancel)),
-        ("post", "/tasks/{id}/retry", post(tasks::retry)),
-        ("post", "/tasks/{id}/merge", post(tasks::merge)),
-        ("get", "/tasks/{id}/attempts", get(records::attempts)),
-        ("get", "/tasks/{id}/tests", get(records::tests)),
-        ("get", "/tasks/{id}/corrections", get(records::corrections)),
-        ("get", "/tasks/{id}/proof", get(records::proof)),
-        ("get", "/tasks/{id}/blockers", get(records::blockers)),
+        ("post", "/session", OPEN, post(session::login)),
+        ("get", "/session", ANY, get(session::show)),
+        ("delete", "/session", ANY, delete(session::logout)),
+        ("get", "/health", READ, get(health::show)),
+        ("get", "/openapi.json", ANY, get(openapi::show)),
+        ("get", "/projects", READ, get(tasks::projects)),
+        ("get", "/tasks", READ, get(tasks::list)),
+        ("post", "/tasks", WORK, post(tasks::add)),
+        ("get", "/tasks/{id}", READ, get(tasks::show)),
+        ("post", "/tasks/{id}/cancel", APPROVE, post(tasks::cancel)),
+        ("post", "/tasks/{id}/retry", WORK, post(tasks::retry)),
+        ("post", "/tasks/{id}/merge", APPROVE, post(tasks::merge)),
+        ("get", "/tasks/{id}/attempts", READ, get(records::attempts)),
+        ("get", "/tasks/{id}/tests", READ, get(records::tests)),
+        (
+            "get",
+            "/tasks/{id}/corrections",
+            READ,
+            get(records::corrections),
+        ),
+        ("get", "/tasks/{id}/proof", READ, get(records::proof)),
+        ("get", "/tasks/{id}/blockers", READ, get(records::blockers)),
         // The former path of `/tasks/{id}/blockers`, kept as an alias.
-        ("get", "/tasks/{id}/questions", get(records::blockers)),
-        ("get", "/tasks/{id}/traces", get(traces::of_task)),
-        ("get", "/tasks/{id}/events", get(events::of_task)),
-        ("get", "/tasks/{id}/diff", get(diff::show)),
-        ("get", "/events", get(events::all)),
-        ("get", "/blockers", get(blockers::list)),
-        ("post", "/blockers/{id}/answer", post(blockers::answer)),
-        ("get", "/approvals", get(approvals::list)),
-        ("post", "/approvals/{id}/decision", post(approvals::decide)),
-        ("get", "/agents", get(agents::list)),
-        ("get", "/usage", get(usage::show)),
-        ("get", "/traces", get(traces::list)),
-        ("get", "/traces/{id}", get(traces::show)),
-        ("get", "/ws", get(ws::connect)),
+        ("get", "/tasks/{id}/questions", READ, get(records::blockers)),
+        ("get", "/tasks/{id}/traces", READ, get(traces::of_task)),
+        ("get", "/tasks/{id}/events", READ, get(events::of_task)),
+        ("get", "/tasks/{id}/diff", READ, get(diff::show)),
+        ("get", "/events", READ, get(events::all)),
+        ("get", "/blockers", READ, get(blockers::list)),
+        (
+            "post",
+            "/blockers/{id}/answer",
+            APPROVE,
+            post(blockers::answer),
+        ),
+        ("get", "/approvals", READ, get(approvals::list)),
+        (
+            "post",
+            "/approvals/{id}/decision",
+            APPROVE,
+            post(approvals::decide),
+        ),
+        ("get", "/agents", READ, get(agents::list)),
+        ("get", "/usage", READ, get(usage::show)),
+        ("get", "/traces", READ, get(traces::list)),
+        ("get", "/traces/{id}", READ, get(traces::show)),
+        ("get", "/tokens", ADMIN, get(tokens::list)),
+        ("post", "/tokens", ADMIN, post(tokens::add)),
+        ("delete", "/tokens/{id}", ADMIN, delete(tokens::revoke)),
+        ("get", "/ws", READ, get(ws::connect)),
     ]
 }
 
 /// Returns the router of all routes, to be mounted at `/api/v1`.
 pub(crate) fn router() -> Router<AppState> {
     let mut router = Router::new();
-    for (_, path, handler) in table() {
-        router = router.route(path, handler);
+    for (_, path, access, handler) in table() {
+        router = router.route(path, access.protect(handler));
     }
     router
         .fallback(async || {
@@ -91,7 +127,7 @@ mod tests {
 
     #[test]
     fn openapi_document_matches_the_routes() {
-        let document: serde_json::Value = serde_json::from_str(openapi::DOCUMENT).unwrap();
+        let document = openapi::document();
         let mut described = BTreeSet::new();
         for (path, methods) in document["paths"].as_object().unwrap() {
             for method in methods.as_object().unwrap().keys() {
@@ -100,8 +136,12 @@ mod tests {
         }
         let routes = table().into_iter();
         let routes: BTreeSet<String> = routes
-            .map(|(method, path, _)| format!("{method} {path}"))
+            .map(|(method, path, ..)| format!("{method} {path}"))
             .collect();
         assert_eq!(routes, described);
+        // An attribute cannot name a constant.
+        let limit = "/components/schemas/NewTask/properties/max_attempts/maximum";
+        let limit = document.pointer(limit).unwrap();
+        assert_eq!(*limit, windlass_tasks::ATTEMPT_LIMIT);
     }
 }

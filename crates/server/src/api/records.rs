@@ -1,13 +1,13 @@
 //! The records of a task's attempts.
 
-use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use windlass_tasks::{Attempt, Blocker, Correction, TestResult};
 
 use super::extract::PathId;
+use super::openapi;
+use crate::access::VisibleStore;
 use crate::error::{ApiError, JsonResponse};
-use crate::state::AppState;
 
 /// A record with the number of its attempt.
 #[derive(Serialize)]
@@ -24,44 +24,44 @@ fn with_attempt<T>(records: Vec<(u32, T)>) -> Vec<AttemptRecord<T>> {
         .collect()
 }
 
+/// Lists the attempts of a task, oldest first.
+#[utoipa::path(get, path = "/tasks/{id}/attempts", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = Vec<openapi::Attempt>)))]
 pub(super) async fn attempts(
-    State(state): State<AppState>,
+    store: VisibleStore,
     PathId(id): PathId,
 ) -> Result<JsonResponse<Vec<Attempt>>, ApiError> {
-    Ok(JsonResponse(state.store.attempts(id).await?))
+    Ok(JsonResponse(store.attempts(id).await?))
 }
 
+/// Lists the test runs of a task, oldest first.
+#[utoipa::path(get, path = "/tasks/{id}/tests", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = Vec<openapi::TestResult>)))]
 pub(super) async fn tests(
-    State(state): State<AppState>,
+    store: VisibleStore,
     PathId(id): PathId,
 ) -> Result<JsonResponse<Vec<AttemptRecord<TestResult>>>, ApiError> {
-    Ok(JsonResponse(with_attempt(
-        state.store.test_results(id).await?,
-    )))
+    Ok(JsonResponse(with_attempt(store.test_results(id).await?)))
 }
 
+/// Lists the corrections of a task, oldest first.
+#[utoipa::path(get, path = "/tasks/{id}/corrections", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = Vec<openapi::Correction>)))]
 pub(super) async fn corrections(
-    State(state): State<AppState>,
+    store: VisibleStore,
     PathId(id): PathId,
 ) -> Result<JsonResponse<Vec<AttemptRecord<Correction>>>, ApiError> {
-    Ok(JsonResponse(with_attempt(
-        state.store.corrections(id).await?,
-    )))
+    Ok(JsonResponse(with_attempt(store.corrections(id).await?)))
 }
 
-/// Returns the proof, or `null` if there is none.
-pub(super) async fn proof(
-    State(state): State<AppState>,
-    PathId(id): PathId,
-) -> Result<Response, ApiError> {
-    state.store.task(id).await?;
-    Ok(JsonResponse(state.store.proof(id).await?).into_response())
+/// Returns the proof of a completed task.
+#[utoipa::path(get, path = "/tasks/{id}/proof", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = Option<openapi::Proof>)))]
+pub(super) async fn proof(store: VisibleStore, PathId(id): PathId) -> Result<Response, ApiError> {
+    Ok(JsonResponse(store.proof(id).await?).into_response())
 }
 
+/// Lists the blockers (questions) of a task with their answers.
+#[utoipa::path(get, path = "/tasks/{id}/blockers", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = Vec<openapi::Blocker>)))]
 pub(super) async fn blockers(
-    State(state): State<AppState>,
+    store: VisibleStore,
     PathId(id): PathId,
 ) -> Result<JsonResponse<Vec<Blocker>>, ApiError> {
-    state.store.task(id).await?;
-    Ok(JsonResponse(state.store.task_blockers(id).await?))
+    Ok(JsonResponse(store.task_blockers(id).await?))
 }

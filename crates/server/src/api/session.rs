@@ -1,24 +1,33 @@
-//! Login for browsers: the token is exchanged for an HttpOnly cookie.
+//! Sessions of browsers: a token is exchanged for an HttpOnly cookie. The store has the sessions, so that a
+//! closed one is useless at once and an open one survives a restart.
+
+use std::time::Duration;
 
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde::Deserialize;
-use windlass_core::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use windlass_tasks::{BrowserSession, ProjectId, Scope};
+use windlass_core::{ExposeSecret, SecretString, Timestamp};
 
 use super::extract::JsonBody;
-use crate::error::ApiError;
-use crate::guard::unauthorized;
+use super::openapi;
+use crate::access::{Caller, Credential};
+use crate::error::{ApiError, JsonResponse};
+use crate::guard::{cookie_name, unauthorized};
 use crate::state::AppState;
-use crate::token::cookie;
+use crate::token::{Token, secret_hash};
 
-/// The cookie's lifetime in seconds: 30 days.
-const COOKIE_MAX_AGE: u64 = 30 * 24 * 60 * 60;
+/// How long a session lasts: 30 days.
+const LIFETIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = Login)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LoginBody {
     #[serde(deserialize_with = "secret")]
+    #[schema(value_type = String)]
     token: SecretString,
 }
 
@@ -26,23 +35,82 @@ fn secret<'de, D: serde::Deserializer<'de>>(from: D) -> Result<SecretString, D::
     String::deserialize(from).map(SecretString::from)
 }
 
+/// What the caller's token allows.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Session)]
+pub(super) struct SessionInfo {
+    /// The name of the token.
+    name: String,
+    #[schema(value_type = Vec<openapi::Scope>)]
+    scopes: Vec<Scope>,
+    /// The visible projects; null means all.
+    #[schema(required, value_type = Option<Vec<i64>>)]
+    projects: Option<Vec<ProjectId>>,
+    #[schema(required, value_type = Option<u64>)]
+    expires_at: Option<Timestamp>,
+}
+
+/// Returns what the token of the request allows.
+#[utoipa::path(get, path = "/session", responses((status = 200, description = "Success.", body = SessionInfo)))]
+pub(super) async fn show(caller: Caller) -> JsonResponse<SessionInfo> {
+    JsonResponse(SessionInfo {
+        name: caller.name,
+        scopes: caller.scopes,
+        projects: caller.projects,
+        expires_at: caller.expires_at,
+    })
+}
+
+/// Exchanges the token for an HttpOnly session cookie.
+#[utoipa::path(post, path = "/session", request_body = LoginBody, responses((status = 204, description = "Success.")))]
 pub(super) async fn login(
     State(state): State<AppState>,
+    headers: HeaderMap,
     JsonBody(body): JsonBody<LoginBody>,
 ) -> Result<Response, ApiError> {
     let token = body.token.expose_secret();
-    if !state.token.matches(token) {
-        return Err(unauthorized());
+    let authenticator = &state.authenticator;
+    let caller = authenticator.by_token(token).await?;
+    let token_hash = caller.and_then(|_| secret_hash(token));
+    let token_hash = token_hash.ok_or_else(unauthorized)?;
+    let cookie = Token::generate().map_err(|error| ApiError::internal(error.to_string()))?;
+    let cookie = cookie.expose_secret();
+    let host = host(&headers);
+    let session = BrowserSession {
+        hash: secret_hash(cookie).unwrap_or_default(),
+        token_hash,
+        host: host.clone(),
+    };
+    authenticator
+        .store()
+        .open_session(session, LIFETIME)
+        .await?;
+    Ok(with_cookie(&host, cookie, LIFETIME))
+}
+
+/// Ends the session and deletes its cookie.
+#[utoipa::path(delete, path = "/session", responses((status = 204, description = "Success.")))]
+pub(super) async fn logout(
+    State(state): State<AppState>,
+    headers: HeaderMap,
+    caller: Caller,
+) -> Result<Response, ApiError> {
+    if let Credential::Session { hash, .. } = caller.credential {
+        state.authenticator.store().close_session(hash).await?;
+        state.authenticator.forget().await;
     }
-    Ok(with_cookie(&state, &cookie(token), COOKIE_MAX_AGE))
+    Ok(with_cookie(&host(&headers), "", Duration::ZERO))
 }
 
-pub(super) async fn logout(State(state): State<AppState>) -> Response {
-    with_cookie(&state, "", 0)
+/// Returns the host of a request, which the guard has checked.
+fn host(headers: &HeaderMap) -> String {
+    let host = headers.get(header::HOST);
+    let host = host.and_then(|host| host.to_str().ok());
+    host.unwrap_or_default().to_ascii_lowercase()
 }
 
-fn with_cookie(state: &AppState, value: &str, seconds: u64) -> Response {
-    let name = &state.cookie_name;
+fn with_cookie(host: &str, value: &str, lifetime: Duration) -> Response {
+    let (name, seconds) = (cookie_name(host), lifetime.as_secs());
     let cookie = format!("{name}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={seconds}");
     (StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response()
 }

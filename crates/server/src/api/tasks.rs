@@ -4,11 +4,15 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
 use windlass_tasks::{
-    Dependency, MAX_ATTEMPTS, NewTask, ProjectId, Task, TaskFilter, TaskId, TaskStatus, WorkerKind,
+    Dependency, ATTEMPT_LIMIT, MAX_ATTEMPTS, NewTask, Project, ProjectId, Task, TaskFilter,
+    TaskId, TaskStatus, WorkerKind,
 };
 
 use super::extract::{JsonBody, PathId, QueryParams};
+use super::openapi;
+use crate::access::VisibleStore;
 use crate::error::{ApiError, JsonResponse};
 use crate::host_ops::HostOpsError;
 use crate::state::AppState;
@@ -18,22 +22,32 @@ type ApiResult<T> = Result<JsonResponse<T>, ApiError>;
 /// The maximum length of an idempotency key.
 const KEY_BYTES: usize = 255;
 
-pub(super) async fn projects(State(state): State<AppState>) -> Result<Response, ApiError> {
-    Ok(JsonResponse(state.store.projects().await?).into_response())
+/// Lists the projects.
+#[utoipa::path(get, path = "/projects", responses((status = 200, description = "Success.", body = Vec<openapi::Project>)))]
+pub(super) async fn projects(store: VisibleStore) -> ApiResult<Vec<Project>> {
+    Ok(JsonResponse(store.projects().await?))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TaskQuery {
+    /// Only entries of this project.
+    #[param(value_type = Option<i64>)]
     project: Option<ProjectId>,
-    /// Several statuses, separated by commas.
+    /// Only tasks with one of these statuses, separated by commas.
     status: Option<String>,
+    /// Only tasks with a higher id.
+    #[param(value_type = Option<i64>)]
     after: Option<TaskId>,
+    /// Page size.
     limit: Option<u32>,
 }
 
+/// Lists tasks in the order of their ids.
+#[utoipa::path(get, path = "/tasks", params(TaskQuery), responses((status = 200, description = "Success.", body = Vec<openapi::Task>)))]
 pub(super) async fn list(
-    State(state): State<AppState>,
+    store: VisibleStore,
     QueryParams(query): QueryParams<TaskQuery>,
 ) -> ApiResult<Vec<Task>> {
     let filter = TaskFilter {
@@ -57,10 +71,10 @@ pub(super) async fn list(
             status: Some(status),
             ..filter.clone()
         };
-        tasks.extend(state.store.tasks(filter).await?);
+        tasks.extend(store.tasks(filter).await?);
     }
     if seen.is_empty() {
-        tasks = state.store.tasks(filter).await?;
+        tasks = store.tasks(filter).await?;
     }
     tasks.sort_by_key(|task| task.id);
     if let Some(limit) = query.limit {
@@ -70,19 +84,30 @@ pub(super) async fn list(
 }
 
 /// The body of a request that adds a task.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = NewTask)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewTaskBody {
+    /// Default: the project of the directory in which the server was started.
+    #[schema(nullable = false, value_type = Option<i64>)]
     project_id: Option<ProjectId>,
     title: String,
     #[serde(default)]
     description: String,
+    /// 0 is the highest priority.
+    #[schema(nullable = false, maximum = 4)]
     priority: Option<u8>,
+    #[schema(nullable = false)]
     agent: Option<String>,
+    #[schema(nullable = false, value_type = Option<openapi::WorkerKind>)]
     kind: Option<WorkerKind>,
+    #[schema(nullable = false, minimum = 1, maximum = 15)]
     workflow_step: Option<u8>,
+    /// Tasks that must be completed first.
     #[serde(default)]
+    #[schema(value_type = Vec<i64>)]
     dependencies: Vec<TaskId>,
+    #[schema(nullable = false, minimum = 1, maximum = 100)]
     max_attempts: Option<u32>,
 }
 
@@ -92,6 +117,12 @@ impl NewTaskBody {
         let project = project.ok_or_else(|| ApiError::bad_request("project_id is missing"))?;
         if self.title.trim().is_empty() {
             return Err(ApiError::bad_request("title must not be empty"));
+        }
+        let max_attempts = self.max_attempts.unwrap_or(MAX_ATTEMPTS);
+        if !(1..=ATTEMPT_LIMIT).contains(&max_attempts) {
+            return Err(ApiError::bad_request(format!(
+                "max_attempts is {max_attempts}; it must be 1 to {ATTEMPT_LIMIT}"
+            )));
         }
         let defaults = NewTask::new(project, self.title.trim());
         Ok(NewTask {
@@ -106,14 +137,28 @@ impl NewTaskBody {
             kind: self.kind.unwrap_or_default(),
             agent: self.agent.filter(|agent| !agent.is_empty()),
             idempotency_key: key,
-            max_attempts: self.max_attempts.unwrap_or(MAX_ATTEMPTS),
+            max_attempts,
             ..defaults
         })
     }
 }
 
+/// Adds a task; it is durable once the response is sent.
+#[utoipa::path(
+    post,
+    path = "/tasks",
+    params(("Idempotency-Key" = Option<String>, Header, max_length = 255,
+        description = "Idempotency key: adding again with the same key returns the existing task.")),
+    request_body = NewTaskBody,
+    responses(
+        (status = 201, description = "Success.", body = openapi::Task),
+        (status = 200, description = "The key was used before: returns the existing task.", body = openapi::Task),
+        (status = 409, description = "The current state does not allow it."),
+    )
+)]
 pub(super) async fn add(
     State(state): State<AppState>,
+    store: VisibleStore,
     headers: HeaderMap,
     JsonBody(body): JsonBody<NewTaskBody>,
 ) -> Result<Response, ApiError> {
@@ -127,12 +172,10 @@ pub(super) async fn add(
         }
     };
     let task = body.task(state.project, key)?;
-    let added = state.store.enqueue(vec![task]).await;
-    let added = added
-        .map_err(ApiError::from_input_error)?
-        .into_iter()
-        .next();
-    let added = added.ok_or_else(|| ApiError::internal("the store returned no task"))?;
+    let added = store
+        .enqueue(task)
+        .await
+        .map_err(ApiError::from_input_error)?;
     let status = if added.fresh {
         StatusCode::CREATED
     } else {
@@ -141,23 +184,32 @@ pub(super) async fn add(
     Ok((status, JsonResponse(added.task)).into_response())
 }
 
-pub(super) async fn show(State(state): State<AppState>, PathId(id): PathId) -> ApiResult<Task> {
-    Ok(JsonResponse(state.store.task(id).await?))
+/// Returns a task.
+#[utoipa::path(get, path = "/tasks/{id}", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = openapi::Task)))]
+pub(super) async fn show(store: VisibleStore, PathId(id): PathId) -> ApiResult<Task> {
+    Ok(JsonResponse(store.task(id).await?))
 }
 
-pub(super) async fn cancel(State(state): State<AppState>, PathId(id): PathId) -> ApiResult<Task> {
-    Ok(JsonResponse(state.store.cancel(id).await?))
+/// Requests the cancellation of a task.
+#[utoipa::path(post, path = "/tasks/{id}/cancel", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = openapi::Task), (status = 409, description = "The current state does not allow it.")))]
+pub(super) async fn cancel(store: VisibleStore, PathId(id): PathId) -> ApiResult<Task> {
+    Ok(JsonResponse(store.cancel(id).await?))
 }
 
-pub(super) async fn retry(State(state): State<AppState>, PathId(id): PathId) -> ApiResult<Task> {
-    Ok(JsonResponse(state.store.retry(id).await?))
+/// Retries a task with a fresh attempt limit.
+#[utoipa::path(post, path = "/tasks/{id}/retry", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = openapi::Task), (status = 409, description = "The current state does not allow it.")))]
+pub(super) async fn retry(store: VisibleStore, PathId(id): PathId) -> ApiResult<Task> {
+    Ok(JsonResponse(store.retry(id).await?))
 }
 
+/// Merges a task's branch into the current branch.
+#[utoipa::path(post, path = "/tasks/{id}/merge", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = openapi::Merge), (status = 409, description = "The current state does not allow it.")))]
 pub(super) async fn merge(
     State(state): State<AppState>,
+    store: VisibleStore,
     PathId(id): PathId,
 ) -> ApiResult<serde_json::Value> {
-    let task = state.store.task(id).await?;
+    let task = store.task(id).await?;
     Ok(JsonResponse(state.host_ops.merge(&task).await?))
 }
 

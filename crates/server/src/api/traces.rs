@@ -1,72 +1,90 @@
 //! Traces of attempts and requests.
 
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 use windlass_core::{Timestamp, TraceError, TraceNode};
 use windlass_tasks::TaskId;
 
 use super::extract::{PathId, QueryParams};
+use super::openapi;
+use crate::access::{VisibleStore, task_of_trace};
 use crate::error::{ApiError, JsonResponse};
-use crate::state::AppState;
 
 /// The maximum and default number of traces per page.
 const MAX_PAGE: u32 = 100;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TraceQuery {
+    /// Only entries of this task.
+    #[param(value_type = Option<i64>)]
     task: Option<TaskId>,
+    /// Page size; at most 100.
     limit: Option<u32>,
 }
 
 /// The summary of a trace.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = TraceLine)]
 pub(super) struct TraceSummary {
     id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<i64>)]
     task_id: Option<TaskId>,
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     agent: Option<String>,
+    /// Milliseconds since the Unix epoch.
+    #[schema(value_type = u64)]
     start: Timestamp,
     duration_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<openapi::TraceError>)]
     error: Option<TraceError>,
 }
 
+/// Lists the newest traces.
+#[utoipa::path(get, path = "/traces", params(TraceQuery), responses((status = 200, description = "Success.", body = Vec<TraceSummary>)))]
 pub(super) async fn list(
-    State(state): State<AppState>,
+    store: VisibleStore,
     QueryParams(query): QueryParams<TraceQuery>,
 ) -> Result<JsonResponse<Vec<TraceSummary>>, ApiError> {
-    summaries(&state, query.task, query.limit).await
+    summaries(&store, query.task, query.limit).await
 }
 
+/// Lists the traces of a task, newest first.
+#[utoipa::path(get, path = "/tasks/{id}/traces", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = Vec<TraceSummary>)))]
 pub(super) async fn of_task(
-    State(state): State<AppState>,
+    store: VisibleStore,
     PathId(id): PathId,
 ) -> Result<JsonResponse<Vec<TraceSummary>>, ApiError> {
-    state.store.task(id).await?;
-    summaries(&state, Some(id), None).await
+    store.task(id).await?;
+    summaries(&store, Some(id), None).await
 }
 
+/// Returns the trace of an attempt or a request.
+#[utoipa::path(get, path = "/traces/{id}", params(("id" = String, Path)), responses((status = 200, description = "Success.", body = openapi::TraceNode)))]
 pub(super) async fn show(
-    State(state): State<AppState>,
+    store: VisibleStore,
     Path(id): Path<String>,
 ) -> Result<JsonResponse<TraceNode>, ApiError> {
-    Ok(JsonResponse(state.store.trace(id).await?))
+    Ok(JsonResponse(store.trace(id).await?))
 }
 
 async fn summaries(
-    state: &AppState,
+    store: &VisibleStore,
     task: Option<TaskId>,
     limit: Option<u32>,
 ) -> Result<JsonResponse<Vec<TraceSummary>>, ApiError> {
     let limit = limit.unwrap_or(MAX_PAGE).clamp(1, MAX_PAGE);
     let mut summaries = Vec::new();
-    for id in state.store.traces(task, limit).await? {
-        let root = state.store.trace(id.clone()).await?;
+    for id in store.traces(task, limit).await? {
+        let root = store.trace(id.clone()).await?;
         summaries.push(TraceSummary {
-            task_id: task.or_else(|| task_of(&id)),
+            task_id: task.or_else(|| task_of_trace(&id)),
             id,
             name: root.name,
             agent: root.agent,
@@ -76,9 +94,4 @@ async fn summaries(
         });
     }
     Ok(JsonResponse(summaries))
-}
-
-/// Returns the task in the id of an attempt's trace.
-fn task_of(id: &str) -> Option<TaskId> {
-    id.strip_prefix("task-")?.split('-').next()?.parse().ok()
 }

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::State;
 use serde::Serialize;
+use utoipa::ToSchema;
 use windlass_core::{Timestamp, Usage};
 use windlass_tasks::{Task, TaskFilter};
 
+use super::openapi;
+use crate::access::VisibleStore;
 use crate::error::{ApiError, JsonResponse};
-use crate::state::AppState;
 
 /// The number of tasks per page and the maximum number of pages that are summed up.
 const PAGE_SIZE: u32 = 500;
@@ -29,25 +30,29 @@ impl UsageSum {
 }
 
 /// Usage sums. A task counts for the day on which it last changed, in UTC.
-#[derive(Default, Serialize)]
+#[derive(Default, Serialize, ToSchema)]
+#[schema(as = UsageSums)]
 pub(super) struct UsageReport {
+    #[schema(value_type = openapi::Sum)]
     total: UsageSum,
+    #[schema(value_type = BTreeMap<String, openapi::Sum>)]
     by_agent: BTreeMap<String, UsageSum>,
+    #[schema(value_type = BTreeMap<String, openapi::Sum>)]
     by_day: BTreeMap<String, UsageSum>,
     /// `true` if there are more tasks than were summed up.
     truncated: bool,
 }
 
-pub(super) async fn show(
-    State(state): State<AppState>,
-) -> Result<JsonResponse<UsageReport>, ApiError> {
+/// Returns token usage and cost: in total, by agent and by day.
+#[utoipa::path(get, path = "/usage", responses((status = 200, description = "Success.", body = UsageReport)))]
+pub(super) async fn show(store: VisibleStore) -> Result<JsonResponse<UsageReport>, ApiError> {
     let mut report = UsageReport::default();
     let mut filter = TaskFilter {
         limit: PAGE_SIZE,
         ..TaskFilter::default()
     };
     for _ in 0..MAX_PAGES {
-        let page = state.store.tasks(filter.clone()).await?;
+        let page = store.tasks(filter.clone()).await?;
         let Some(last) = page.last() else {
             return Ok(JsonResponse(report));
         };

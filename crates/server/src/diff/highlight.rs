@@ -1,11 +1,13 @@
 //! Syntax highlighting of diffs, if the language is known and the time limit allows it.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 use std::time::Duration;
 
 use two_face::re_exports::syntect::parsing::{
     ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet,
 };
+use utoipa::openapi::schema::{Object, Schema, Type};
 use windlass_core::{Clock, SystemClock};
 
 use super::{Diff, DiffFile, DiffLine, LineKind, Span};
@@ -40,6 +42,15 @@ const NAMES: &[(&str, &str)] = &[
     ("variable.parameter", "var"),
     ("punctuation", "punct"),
 ];
+
+/// Describes the class names for the OpenAPI document.
+pub(super) fn style_schema() -> Schema {
+    let names: BTreeSet<&str> = NAMES.iter().map(|(_, name)| *name).chain([""]).collect();
+    let names = Object::builder()
+        .schema_type(Type::String)
+        .enum_values(Some(names));
+    names.build().into()
+}
 
 static SCOPES: LazyLock<Vec<(Scope, &'static str)>> = LazyLock::new(|| {
     let scopes = NAMES

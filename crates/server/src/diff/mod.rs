@@ -9,6 +9,7 @@ mod parse;
 mod tests;
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use parse::parse;
 
@@ -36,7 +37,7 @@ impl Default for DiffLimits {
 }
 
 /// A change.
-#[derive(Debug, Default, PartialEq, Serialize)]
+#[derive(Debug, Default, PartialEq, Serialize, ToSchema)]
 pub(crate) struct Diff {
     pub(crate) files: Vec<DiffFile>,
     /// `true` if files or lines were omitted.
@@ -44,7 +45,7 @@ pub(crate) struct Diff {
 }
 
 /// The kind of change to a file.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum FileChangeKind {
     Added,
@@ -55,10 +56,11 @@ pub(crate) enum FileChangeKind {
 }
 
 /// One file of a change.
-#[derive(Debug, Default, PartialEq, Serialize)]
+#[derive(Debug, Default, PartialEq, Serialize, ToSchema)]
 pub(crate) struct DiffFile {
     pub(crate) path: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub(crate) old_path: Option<String>,
     pub(crate) change: FileChangeKind,
     pub(crate) added: u64,
@@ -68,14 +70,14 @@ pub(crate) struct DiffFile {
 }
 
 /// Consecutive lines.
-#[derive(Debug, Default, PartialEq, Serialize)]
+#[derive(Debug, Default, PartialEq, Serialize, ToSchema)]
 pub(crate) struct Hunk {
     pub(crate) header: String,
     pub(crate) lines: Vec<DiffLine>,
 }
 
 /// The kind of a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum LineKind {
     Context,
@@ -84,21 +86,24 @@ pub(crate) enum LineKind {
 }
 
 /// One line, with its old and new line numbers.
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Debug, PartialEq, Serialize, ToSchema)]
 pub(crate) struct DiffLine {
     pub(crate) kind: LineKind,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub(crate) old: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub(crate) new: Option<u64>,
     pub(crate) spans: Vec<Span>,
 }
 
 /// A text with one style.
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Debug, PartialEq, Serialize, ToSchema)]
 pub(crate) struct Span {
     pub(crate) text: String,
     /// The class name; empty for unstyled text.
+    #[schema(schema_with = highlight::style_schema)]
     pub(crate) style: &'static str,
 }
 

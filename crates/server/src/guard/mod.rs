@@ -1,7 +1,8 @@
 //! The guard: every request is checked here before any other code handles it.
 //!
 //! It checks the host, then the origin, then the token, then the size. Loopback is no exception: any page in
-//! any browser on this machine can reach it.
+//! any browser on this machine can reach it. What the token allows is checked in front of each handler
+//! ([`RouteAccess`](crate::access::RouteAccess)).
 
 mod response;
 
@@ -13,6 +14,8 @@ use axum::response::{IntoResponse, Response};
 
 pub(crate) use response::finalize_response;
 
+use crate::access::Caller;
+use crate::connections::ConnectionSlot;
 use crate::error::{ApiError, is_below};
 use crate::state::AppState;
 
@@ -42,10 +45,11 @@ async fn check_request(state: &AppState, request: Request) -> Result<Request, Ap
     }
     let open = is_open(&parts.method, parts.uri.path());
     if !open {
-        let has_token = token(headers).is_some_and(|given| state.token.matches(given));
-        if !has_token && !has_cookie(state, headers)? {
-            return Err(unauthorized());
+        let caller = authenticate(state, headers, &host).await?;
+        if let Some(slot) = parts.extensions.get::<ConnectionSlot>() {
+            slot.authenticate()?;
         }
+        parts.extensions.insert(caller);
     }
     if parts.headers.contains_key(header::CONTENT_ENCODING) {
         return Err(ApiError::new(
@@ -106,13 +110,10 @@ fn origin(state: &AppState, headers: &HeaderMap, host: &str) -> Result<(), ApiEr
         _ => false,
     };
     if is_own {
-        return Ok(());
+        Ok(())
+    } else {
+        Err(foreign_origin())
     }
-    Err(ApiError::new(
-        StatusCode::FORBIDDEN,
-        "foreign_origin",
-        "requests from other origins are rejected",
-    ))
 }
 
 /// Returns `true` for what needs no token: the dashboard's files, which contain no data, and the login.
@@ -136,20 +137,50 @@ fn token(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// Returns `true` if the dashboard sent its cookie. For a browser, another port of this machine is the same
-/// site, so the origin must be checked.
-fn has_cookie(state: &AppState, headers: &HeaderMap) -> Result<bool, ApiError> {
-    let found = cookies(headers)
-        .any(|(name, value)| name == state.cookie_name && state.token.matches_cookie(value));
-    let site = headers.get("sec-fetch-site");
-    if found && site.is_some_and(|site| site != "same-origin" && site != "none") {
-        return Err(ApiError::new(
-            StatusCode::FORBIDDEN,
-            "foreign_origin",
-            "requests from other origins are rejected",
-        ));
+/// Returns the caller of a request.
+async fn authenticate(
+    state: &AppState,
+    headers: &HeaderMap,
+    host: &str,
+) -> Result<Caller, ApiError> {
+    if let Some(given) = token(headers)
+        && let Some(caller) = state.authenticator.by_token(given).await?
+    {
+        return Ok(caller);
     }
-    Ok(found)
+    let name = cookie_name(host);
+    for (_, value) in cookies(headers).filter(|(found, _)| *found == name) {
+        if let Some(caller) = state.authenticator.by_cookie(value, host).await? {
+            check_site(headers)?;
+            return Ok(caller);
+        }
+    }
+    Err(unauthorized())
+}
+
+/// Returns the name of the cookie for a host. It has the port, because browsers send cookies to all ports of a
+/// host: servers on two ports must not overwrite each other's cookie.
+pub(crate) fn cookie_name(host: &str) -> String {
+    let port = host.rsplit_once(':').map(|(_, port)| port);
+    let port = port.filter(|port| port.bytes().all(|byte| byte.is_ascii_digit()));
+    format!("windlass-{}", port.unwrap_or("default"))
+}
+
+/// Rejects a cookie that the page of another site made the browser send. For a browser, another port of this
+/// machine is the same site.
+fn check_site(headers: &HeaderMap) -> Result<(), ApiError> {
+    match headers.get("sec-fetch-site") {
+        Some(site) if site != "same-origin" && site != "none" => Err(foreign_origin()),
+        _ => Ok(()),
+    }
+}
+
+fn foreign_origin() -> ApiError {
+    ApiError::new(
+        StatusCode::FORBIDDEN,
+        "foreign_origin",
+        "requests from other origins are rejected",
+    )
 }
 
 fn cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
@@ -164,7 +195,7 @@ pub(crate) fn unauthorized() -> ApiError {
     ApiError::new(
         StatusCode::UNAUTHORIZED,
         "unauthorized",
-        "the token is missing or wrong: send it as `Authorization: Bearer TOKEN`",
+        "the token is missing, wrong, expired or revoked: send a valid one as `Authorization: Bearer TOKEN`",
     )
 }
 

@@ -14,8 +14,10 @@ use axum::response::Response;
 
 pub(crate) use pump::pump;
 
+use crate::access::Caller;
+use crate::api::Error;
+use crate::connections::ConnectionSlot;
 use crate::error::ApiError;
-use crate::listen::ConnectionSlot;
 use crate::ring::Subscription;
 use crate::state::AppState;
 
@@ -26,9 +28,19 @@ const WRITE_BUFFER_BYTES: usize = 16 << 10;
 /// The maximum of unsent bytes per socket: the largest event with all its characters escaped.
 const MAX_WRITE_BUFFER_BYTES: usize = 16 << 20;
 
-/// Upgrades a connection to a WebSocket.
+/// Opens a WebSocket that sends events; docs/server.md describes the messages.
+#[utoipa::path(
+    get,
+    path = "/ws",
+    params(Subscription),
+    responses(
+        (status = 101, description = "Success."),
+        (status = 426, description = "The request is not a WebSocket upgrade.", body = Error),
+    )
+)]
 pub(crate) async fn connect(
     State(state): State<AppState>,
+    caller: Caller,
     slot: Option<Extension<ConnectionSlot>>,
     subscription: Result<Query<Subscription>, QueryRejection>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
@@ -47,7 +59,7 @@ pub(crate) async fn connect(
         .max_message_size(limits.frame_bytes)
         .max_frame_size(limits.frame_bytes)
         .on_upgrade(move |socket| async move {
-            subscriber::serve_socket(socket, state, subscription).await;
+            subscriber::serve_socket(socket, state, caller, subscription).await;
             drop(slot);
         }))
 }

@@ -40,7 +40,10 @@ pub(crate) async fn pump(state: AppState) {
 
 /// Waits for new events and adds one page of them to the ring.
 async fn fetch(state: &AppState, last: &mut u64) -> StoreResult<()> {
-    let now = state.store.wait_for_events(*last, WAIT_TIMEOUT).await?;
+    let now = state
+        .whole_store
+        .wait_for_events(*last, WAIT_TIMEOUT)
+        .await?;
     if now <= *last {
         return Ok(());
     }
@@ -49,7 +52,7 @@ async fn fetch(state: &AppState, last: &mut u64) -> StoreResult<()> {
         limit: PAGE_SIZE,
         ..EventFilter::default()
     };
-    let events = state.store.events(filter).await?;
+    let events = state.whole_store.events(filter).await?;
     if let Some(event) = events.last() {
         *last = event.seq;
         state.ring.push(&events);

@@ -11,6 +11,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 use windlass_tasks::StoreError;
 
 use super::message::{ClientMessage, ServerNotice};
+use crate::access::Caller;
 use crate::ring::{EncodedEvent, RingRead, RingStatus, Subscription};
 use crate::state::AppState;
 
@@ -43,6 +44,7 @@ enum SendState {
 struct Subscriber {
     socket: WebSocket,
     state: AppState,
+    caller: Caller,
     status: watch::Receiver<RingStatus>,
     subscription: Subscription,
     /// All events up to this sequence number were sent or did not match.
@@ -57,8 +59,13 @@ struct Subscriber {
     frames: u32,
 }
 
-/// Serves a subscriber until it disconnects, is too slow, or the server stops.
-pub(super) async fn serve_socket(socket: WebSocket, state: AppState, subscription: Subscription) {
+/// Serves a subscriber until it disconnects, is too slow, its token is no longer valid, or the server stops.
+pub(super) async fn serve_socket(
+    socket: WebSocket,
+    state: AppState,
+    caller: Caller,
+    subscription: Subscription,
+) {
     let status = state.ring.subscribe();
     let mut subscriber = Subscriber {
         socket,
@@ -70,12 +77,17 @@ pub(super) async fn serve_socket(socket: WebSocket, state: AppState, subscriptio
         sent_stale: false,
         last_received: Instant::now(),
         frames: 0,
-        state,
+        state: state.clone(),
+        caller: caller.clone(),
     };
     let stop = subscriber.state.stop.clone();
     let grace = subscriber.state.limits.grace;
     let ended = tokio::select! {
         ended = subscriber.serve(subscription) => ended,
+        // Not part of `serve`, which may be waiting for a slow client.
+        () = state.authenticator.ended(&caller) => {
+            Err(CloseReason::Close(close_code::POLICY, "the token is no longer valid"))
+        }
         // A client that does not read cannot receive a close frame either.
         () = async { stop.cancelled().await; sleep_for(grace).await } => return,
     };
@@ -118,7 +130,11 @@ impl Subscriber {
     async fn subscribe(&mut self, subscription: Subscription) -> Result<(), CloseReason> {
         let mut last = self.state.ring.last();
         if subscription.after.is_some_and(|after| after > last)
-            && let Ok(now) = self.state.store.wait_for_events(0, Duration::ZERO).await
+            && let Ok(now) = self
+                .state
+                .whole_store
+                .wait_for_events(0, Duration::ZERO)
+                .await
         {
             // The client received more events from another server; this one will read them shortly.
             last = now.max(last);
@@ -126,7 +142,10 @@ impl Subscriber {
         self.at = subscription.after.unwrap_or(last);
         self.live = subscription.after.is_none();
         self.behind = None;
-        self.subscription = subscription;
+        self.subscription = Subscription {
+            visible: self.caller.projects.clone(),
+            ..subscription
+        };
         self.send(vec![ServerNotice::Hello { last }.message()])
             .await
     }
@@ -178,7 +197,7 @@ impl Subscriber {
                 .await
                 .map_err(|_| CloseReason::Gone)?;
             let filter = self.subscription.filter(self.at, PAGE_SIZE);
-            self.state.store.events(filter).await
+            self.state.store_for(&self.caller).events(filter).await
         };
         let page = match page {
             Ok(page) => page,
@@ -292,6 +311,7 @@ impl Subscriber {
                     project: project_id,
                     task: task_id,
                     after,
+                    visible: None,
                 })
                 .await
             }

@@ -49,6 +49,8 @@ impl OpenApi {
 
 /// The documented paths, and the requested ones.
 const GETS: &[(&str, &str)] = &[
+    ("/session", "/session"),
+    ("/tokens", "/tokens"),
     ("/health", "/health"),
     ("/openapi.json", "/openapi.json"),
     ("/projects", "/projects"),
@@ -91,6 +93,7 @@ fn posts(harness: &Harness) -> Vec<(&'static str, &'static str, Value)> {
             json!({"title": "again", "priority": 0, "kind": "test", "dependencies": [1], "agent": "codex"}),
         ),
         ("/tasks", "/tasks", json!({"titel": "again"})),
+        ("/tokens", "/tokens", json!({"name": "", "scopes": []})),
         ("/tasks/{id}/cancel", "/tasks/2/cancel", json!({})),
         ("/tasks/{id}/retry", "/tasks/2/retry", json!({})),
         ("/tasks/{id}/merge", "/tasks/1/merge", json!({})),
@@ -118,6 +121,10 @@ async fn every_response_matches_the_openapi_document() {
     let harness = Harness::new().await;
     let document = OpenApi::fetch(&harness).await;
     run_full_task(&harness).await;
+    let token = json!({"name": "ci", "scopes": ["read"], "projects": [1], "expires_in_secs": 60});
+    let created = harness.post("/tokens", &token).await;
+    assert_eq!(created.status, 201, "{created:?}");
+    document.check("post", "/tokens", &created);
     for (path, requested) in GETS {
         let response = harness.get(requested).await;
         document.check("get", path, &response);
@@ -129,6 +136,10 @@ async fn every_response_matches_the_openapi_document() {
     }
     for (path, requested, body) in posts(&harness) {
         document.check("post", path, &harness.post(requested, &body).await);
+    }
+    for (path, requested) in [("/tokens/{id}", "/tokens/1"), ("/tokens/{id}", "/tokens/9")] {
+        let request = harness.request("DELETE", requested).bytes();
+        document.check("delete", path, &harness.send(request).await);
     }
     let logout = harness
         .send(harness.request("DELETE", "/session").bytes())

@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use windlass_core::{ExposeSecret, SecretString};
 use windlass_server::{
-    AgentCard, HostOps, HostOpsError, RunningServer, Server, ServerLimits, Token,
+    AgentCard, AgentHealth, HostOps, HostOpsError, RunningServer, Server, ServerLimits, Token,
 };
 use windlass_tasks::{
-    Broadcast, NewProject, NewTask, Project, Projects, Task, TaskQueue, TaskStore,
+    AccessStore, Broadcast, NewAccessToken, NewProject, NewTask, Project, ProjectId, Projects,
+    Scope, Task, TaskQueue, TaskStore,
 };
 
 use super::client::{Request, Response, raw};
@@ -19,6 +20,7 @@ use super::store::FaultyStore;
 
 pub(crate) struct Harness {
     pub(crate) store: Arc<FaultyStore>,
+    pub(crate) access: Arc<dyn AccessStore>,
     pub(crate) project: Project,
     pub(crate) token: SecretString,
     pub(crate) running: RunningServer,
@@ -65,7 +67,7 @@ impl HostOps for TestHostOps {
                 capabilities: vec!["tools".to_owned()],
                 default: true,
                 configured: true,
-                health: "ok",
+                health: AgentHealth::Ok,
                 detail: None,
             }])
         })
@@ -84,16 +86,19 @@ impl Harness {
     }
 
     pub(crate) async fn on(url: &str, limits: ServerLimits, dir: TempDir) -> Self {
-        let store = Arc::new(FaultyStore::new(windlass_store::open(url).await.unwrap()));
+        let settings = windlass_store::StoreSettings::default();
+        let opened = windlass_store::open_all(url, settings).await.unwrap();
+        let (store, access) = (Arc::new(FaultyStore::new(opened.tasks)), opened.access);
         let project = NewProject {
             name: "shop".to_owned(),
             root: "/home/me/shop".into(),
         };
         let project = store.add_project(project).await.unwrap();
         let token = Token::generate().unwrap();
-        let running = serve(&store, &token, project.id, limits, "127.0.0.1:0").await;
+        let running = serve(&store, &access, &token, project.id, limits, "127.0.0.1:0").await;
         Self {
             store,
+            access,
             project,
             token,
             running,
@@ -135,6 +140,41 @@ impl Harness {
         raw(self.addr(), &request).await.unwrap()
     }
 
+    /// Creates a token of the store, and returns its secret.
+    pub(crate) async fn create_token(
+        &self,
+        name: &str,
+        scopes: &[Scope],
+        projects: Option<Vec<ProjectId>>,
+    ) -> String {
+        let (secret, hash) = Token::generate_for_store().unwrap();
+        let new = NewAccessToken {
+            name: name.to_owned(),
+            hash,
+            scopes: scopes.to_vec(),
+            projects,
+            expires_in: None,
+        };
+        self.access.add_token(new).await.unwrap();
+        secret.expose_secret().to_owned()
+    }
+
+    /// Sends a request with another token.
+    pub(crate) async fn send_as(
+        &self,
+        token: &str,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Response {
+        let request = Request::new(method, &format!("/api/v1{path}"))
+            .header("Host", &self.host())
+            .header("Authorization", &format!("Bearer {token}"))
+            .header("Content-Type", "application/json");
+        let body = body.map(Value::to_string).unwrap_or_default();
+        self.send(request.with(&body)).await
+    }
+
     pub(crate) async fn add(&self, title: &str) -> Task {
         let new = NewTask::new(self.project.id, title);
         self.store.enqueue(vec![new]).await.unwrap().remove(0).task
@@ -148,13 +188,15 @@ impl Harness {
 
 pub(crate) async fn serve(
     store: &Arc<FaultyStore>,
+    access: &Arc<dyn AccessStore>,
     token: &SecretString,
     project: i64,
     limits: ServerLimits,
     listen: &str,
 ) -> RunningServer {
     let store: Arc<dyn TaskStore> = Arc::clone(store) as _;
-    Server::new(store, Arc::new(TestHostOps), Token::new(token))
+    let host_ops = Arc::new(TestHostOps);
+    Server::new(store, Arc::clone(access), host_ops, Token::new(token))
         .with_store_kind("sqlite")
         .with_project(project)
         .with_limits(limits)

@@ -131,6 +131,8 @@ async fn invalid_bodies_are_rejected_with_a_message() {
         "{\"title\":\"a\",\"priority\":9}",
         "{\"title\":\"a\",\"workflow_step\":0}",
         "{\"title\":\"a\",\"max_attempts\":0}",
+        "{\"title\":\"a\",\"max_attempts\":101}",
+        "{\"title\":\"a\",\"max_attempts\":4294967295}",
         "{\"title\":\"a\",\"project_id\":99}",
         "{\"title\":\"a\",\"dependencies\":[99]}",
         "{\"title\":\"a\",\"command\":\"rm\"}",

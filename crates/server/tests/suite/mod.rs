@@ -1,12 +1,15 @@
 //! The test suite, one file per topic.
 
+mod access;
 mod api;
 mod client;
 mod faults;
+mod flood;
 mod full_run;
 mod guard;
 mod harness;
 mod hostile;
+mod session;
 mod stop;
 mod store;
 mod ws;

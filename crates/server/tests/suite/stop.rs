@@ -11,8 +11,9 @@ async fn stop_closes_sockets_and_frees_the_port() {
     let harness = Harness::new().await;
     let mut socket = connect(&harness, "").await;
     assert_eq!(socket.next_json().await["type"], "hello");
-    let (store, token, project, addr) = (
+    let (store, access, token, project, addr) = (
         harness.store.clone(),
+        harness.access.clone(),
         harness.token.clone(),
         harness.project.id,
         harness.addr(),
@@ -24,6 +25,7 @@ async fn stop_closes_sockets_and_frees_the_port() {
     // Another server can start immediately on the same address.
     serve(
         &store,
+        &access,
         &token,
         project,
         ServerLimits::default(),
@@ -37,8 +39,9 @@ async fn p22_non_loopback_address_needs_explicit_permission() {
     let harness = Harness::new().await;
     let server = |non_loopback: bool| {
         let token = Token::new(&harness.token);
-        let store = harness.store.clone();
-        Server::new(store, std::sync::Arc::new(TestHostOps), token).allow_non_loopback(non_loopback)
+        let (store, access) = (harness.store.clone(), harness.access.clone());
+        let host_ops = std::sync::Arc::new(TestHostOps);
+        Server::new(store, access, host_ops, token).allow_non_loopback(non_loopback)
     };
     let rejected = server(false).listen("0.0.0.0:0".parse().unwrap()).await;
     assert!(matches!(rejected, Err(ServerError::NotLoopback { .. })));

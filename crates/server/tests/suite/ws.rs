@@ -34,7 +34,7 @@ impl Socket {
     }
 
     /// Returns the sequence numbers of the next events.
-    async fn numbers(&mut self, count: usize) -> Vec<u64> {
+    pub(crate) async fn numbers(&mut self, count: usize) -> Vec<u64> {
         let mut numbers = Vec::new();
         while numbers.len() < count {
             let message = self.next_json().await;
@@ -43,7 +43,7 @@ impl Socket {
         numbers
     }
 
-    async fn send(&mut self, value: &Value) {
+    pub(crate) async fn send(&mut self, value: &Value) {
         let text = Message::text(value.to_string());
         self.stream.send(text).await.unwrap();
     }
@@ -64,10 +64,20 @@ pub(crate) async fn connect(harness: &Harness, query: &str) -> Socket {
 }
 
 async fn open(harness: &Harness, addr: std::net::SocketAddr, query: &str) -> Socket {
+    let bearer = format!("Bearer {}", harness.token());
+    open_with(addr, query, "authorization", &bearer).await
+}
+
+/// Connects with a header that authenticates.
+pub(crate) async fn open_with(
+    addr: std::net::SocketAddr,
+    query: &str,
+    name: &'static str,
+    value: &str,
+) -> Socket {
     let url = format!("ws://{addr}/api/v1/ws{query}");
     let mut request = url.into_client_request().unwrap();
-    let bearer = format!("Bearer {}", harness.token()).parse().unwrap();
-    request.headers_mut().insert("authorization", bearer);
+    request.headers_mut().insert(name, value.parse().unwrap());
     let stream = TcpStream::connect(addr).await.unwrap();
     let (stream, _) = tokio_tungstenite::client_async(request, stream)
         .await
@@ -290,6 +300,7 @@ async fn p14_subscribers_continue_at_another_server_on_the_same_store() {
     let harness = Harness::new().await;
     let other = serve(
         &harness.store,
+        &harness.access,
         &harness.token,
         harness.project.id,
         ServerLimits::default(),

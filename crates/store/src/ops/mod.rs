@@ -1,6 +1,7 @@
 //! The operations of a store, one file per part of a task's lifecycle. Each operation is a function on a
 //! connection. A write operation may run again if its transaction could not be committed.
 
+pub(crate) mod access;
 pub(crate) mod approvals;
 pub(crate) mod attempts;
 pub(crate) mod blockers;

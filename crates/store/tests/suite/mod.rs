@@ -1,5 +1,6 @@
 //! Tests of the store on both databases.
 
+mod access;
 mod checkpoint;
 mod child_process;
 mod cluster;

@@ -8,7 +8,7 @@ use windlass_agents::model::{self, ModelKind};
 use windlass_agents::program::Installation;
 use windlass_agents::{AgentContext, acp, cli};
 use windlass_core::{Capabilities, Error};
-use windlass_server::AgentCard;
+use windlass_server::{AgentCard, AgentHealth};
 
 use super::app::App;
 use super::exit::{CliError, Exit};
@@ -73,8 +73,8 @@ impl AgentRow {
     /// Converts the row for the server's API.
     pub(super) fn into_card(self) -> AgentCard {
         let (health, detail) = match self.health {
-            Health::Ok => ("ok", None),
-            Health::Problem(problem) => ("problem", Some(problem)),
+            Health::Ok => (AgentHealth::Ok, None),
+            Health::Problem(problem) => (AgentHealth::Problem, Some(problem)),
         };
         AgentCard {
             name: self.name,

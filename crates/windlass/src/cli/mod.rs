@@ -33,6 +33,7 @@ mod serve;
 mod spinner;
 mod task;
 mod task_runtime;
+mod token;
 mod trace;
 mod trust;
 mod turn_printer;
@@ -113,6 +114,8 @@ enum Command {
     Worker(worker::Worker),
     /// Serve the HTTP API, WebSocket and dashboard, and run workers
     Serve(serve::Serve),
+    /// Manage the tokens of the server: scopes, projects, expiry
+    Token(token::Tokens),
     /// Verify a task's proof in a fresh checkout
     Verify(verify::Verify),
     /// Show the trace of an attempt or a request
@@ -213,6 +216,7 @@ async fn run(cli: Cli, registry: AgentRegistry, console: &Console) -> Result<Exi
         Command::Decide(decide) => decide.run(&app).await,
         Command::Worker(worker) => worker.run(&app).await,
         Command::Serve(serve) => serve.run(&app).await,
+        Command::Token(tokens) => tokens.run(&app).await,
         Command::Verify(verify) => verify.run(&app).await,
         Command::Trace(trace) => trace.run(&app).await,
         Command::Agents(agents) => agents.run(&app).await,

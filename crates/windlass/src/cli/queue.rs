@@ -6,7 +6,8 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use windlass_tasks::{NewProject, Project, StoreError, TaskStore};
+use windlass_store::{OpenStore, StoreSettings};
+use windlass_tasks::{AccessStore, NewProject, Project, StoreError, TaskStore};
 
 use super::app::App;
 use super::exit::CliError;
@@ -16,6 +17,7 @@ use crate::config::Config;
 pub(super) struct TaskQueue {
     pub(super) config: Arc<Config>,
     pub(super) store: Arc<dyn TaskStore>,
+    pub(super) access: Arc<dyn AccessStore>,
     pub(super) project: Project,
 }
 
@@ -25,7 +27,11 @@ impl TaskQueue {
     pub(super) async fn open(app: &App<'_>) -> Result<Self, CliError> {
         let config = Arc::clone(app.config()?);
         let root = repository(&app.inputs.cwd)?;
-        let store = store(&config).await?;
+        let OpenStore {
+            tasks: store,
+            access,
+            ..
+        } = store(&config).await?;
         let known = store.projects().await?;
         let project = match known.into_iter().find(|known| known.root == root) {
             Some(project) => project,
@@ -34,13 +40,14 @@ impl TaskQueue {
         Ok(Self {
             config,
             store,
+            access,
             project,
         })
     }
 }
 
 /// Opens the configured store.
-pub(super) async fn store(config: &Config) -> Result<Arc<dyn TaskStore>, CliError> {
+pub(super) async fn store(config: &Config) -> Result<OpenStore, CliError> {
     let url = &config.store.url;
     let url = match url.strip_prefix("sqlite:") {
         Some(path) => {
@@ -50,7 +57,7 @@ pub(super) async fn store(config: &Config) -> Result<Arc<dyn TaskStore>, CliErro
         }
         None => url.clone(),
     };
-    Ok(windlass_store::open(&url).await?)
+    Ok(windlass_store::open_all(&url, StoreSettings::default()).await?)
 }
 
 /// Returns a new project with the name of its directory.

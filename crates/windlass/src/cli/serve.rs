@@ -28,8 +28,8 @@ use host_ops::LocalHostOps;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The token is random. It is stored for the next start in a file that only you can read. \
-    On a terminal, a link that contains it is printed; otherwise only the path of the file, so that no log contains it."
+    after_help = "The server's own token is random and allows everything. It is stored for the next start in a file that \
+    only you can read; windlass token creates tokens that allow less. On a terminal, a link that contains it is printed; otherwise only the path of the file, so that no log contains it."
 )]
 pub(super) struct Serve {
     /// Address to listen on; port 0 selects a free port
@@ -68,6 +68,7 @@ impl Serve {
         let url = &queue.config.store.url;
         let mut server = Server::new(
             Arc::clone(&queue.store),
+            Arc::clone(&queue.access),
             Arc::new(host_ops),
             Token::new(&key.token),
         )

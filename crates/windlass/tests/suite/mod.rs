@@ -31,3 +31,4 @@ mod serve_harness;
 mod setup_script;
 mod task_harness;
 mod tasks;
+mod token;

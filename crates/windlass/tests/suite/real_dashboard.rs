@@ -97,6 +97,11 @@ fn real_browser_decides_approval() {
 }
 
 #[test]
+fn p22_real_browser_disables_what_the_token_does_not_allow() {
+    run_browser_script(&harness(BLOCKED), "scopes.mjs");
+}
+
+#[test]
 fn real_browser_adds_task_to_served_project() {
     run_browser_script(&with_test_command("true", INSTANT), "project.mjs");
 }

@@ -1,5 +1,6 @@
 // The actions on a task: merge, retry, cancel.
 
+import { needsScope } from '../access.js';
 import { api } from '../api.js';
 import { h } from '../dom.js';
 import { bind } from '../keys.js';
@@ -8,6 +9,9 @@ import { plural } from '../text.js';
 import { confirm } from '../widgets/dialog.js';
 import { icon } from '../widgets/icon.js';
 import { runAction, toast } from '../widgets/toast.js';
+
+// The scope that each action needs.
+const SCOPES = { cancel: 'approve', retry: 'work', merge: 'approve' };
 
 const can = {
   cancel: (task) => ['pending', 'in_progress', 'blocked'].includes(task.status),
@@ -43,7 +47,7 @@ async function merge(task) {
 
 export function actions(current) {
   const button = (name, iconName, label, run, kind = '') => {
-    const node = h('button', { class: `button ${kind}`, type: 'button', data: { action: name } }, icon(iconName), label);
+    const node = needsScope(SCOPES[name], h('button', { class: `button ${kind}`, type: 'button', data: { action: name } }, icon(iconName), label));
     node.addEventListener('click', () => runAction(node, () => run(current())));
     return [name, node];
   };

@@ -1,5 +1,6 @@
 // The board: all tasks in columns by status, updated live.
 
+import { needsScope } from '../access.js';
 import { append, h, reconcile, setText } from '../dom.js';
 import { bind } from '../keys.js';
 import { load, state, watch } from '../store.js';
@@ -207,6 +208,6 @@ export function board() {
 function welcome() {
   return emptyState('anchor', 'No tasks yet',
     h('p', {}, 'Describe a change. An agent works on it in a separate clone. Windlass runs the tests, sends failures back to the agent, and completes the task only with proof.'),
-    h('div', { class: 'row' }, h('button', { class: 'button main', type: 'button', on: { click: () => newTask() } }, icon('plus'), 'New task')),
+    h('div', { class: 'row' }, needsScope('work', h('button', { class: 'button main', type: 'button', on: { click: () => newTask() } }, icon('plus'), 'New task'))),
     h('p', { class: 'muted' }, 'or on the command line: ', h('code', {}, 'windlass task add "TITLE"')));
 }

@@ -1,5 +1,6 @@
 // The inbox: questions and permission requests, with forms to answer them.
 
+import { needsScope } from '../access.js';
 import { api } from '../api.js';
 import { h, reconcile } from '../dom.js';
 import { putTask, refreshInbox, state, watch } from '../store.js';
@@ -19,8 +20,8 @@ function taskLink(taskId) {
 // Renders a question with its answer form. Also used by the task page.
 export function blockerCard(blocker) {
   const id = `answer-${blocker.id}`;
-  const text = h('textarea', { class: 'input', id, required: true, rows: '3', placeholder: 'Your answer is sent to the next attempt.' });
-  const button = h('button', { class: 'button main', type: 'submit' }, 'Answer');
+  const text = needsScope('approve', h('textarea', { class: 'input', id, required: true, rows: '3', placeholder: 'Your answer is sent to the next attempt.' }));
+  const button = needsScope('approve', h('button', { class: 'button main', type: 'submit' }, 'Answer'));
   const form = h('form', { class: 'fields' }, h('label', { class: 'sr-only', for: id }, 'Answer'), text,
     h('footer', { class: 'row' }, h('span', { class: 'muted small' }, h('kbd', {}, 'Ctrl'), ' ', h('kbd', {}, 'Enter')), button));
   form.addEventListener('keydown', (event) => {
@@ -51,9 +52,9 @@ export function approvalCard(approval) {
     toast('good', `${option.label}: ${tool}`);
   });
   const sorted = [...options].sort((a, b) => ALLOW_KINDS.has(b.kind) - ALLOW_KINDS.has(a.kind));
-  const buttons = sorted.map((option) => h('button', {
+  const buttons = sorted.map((option) => needsScope('approve', h('button', {
     class: `button ${option.kind === 'allow_once' ? 'main' : ALLOW_KINDS.has(option.kind) ? '' : 'danger'}`, type: 'button', data: { option: option.kind }, on: { click: choose(option) },
-  }, option.label || option.kind.replace('_', ' ')));
+  }, option.label || option.kind.replace('_', ' '))));
   const inputText = toText(input);
   const node = h('article', { class: 'panel request', data: { approval: approval.id } },
     h('header', {}, icon('shield'), h('h2', { class: 'truncate' }, taskLink(attempt.task)), timeElement(approval.created_at)),

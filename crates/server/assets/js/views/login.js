@@ -27,7 +27,7 @@ export function loginPage(message, onLogin) {
   fill(document.body, h('main', { class: 'login' }, h('form', { class: 'panel', on: { submit } },
     h('img', { src: '/mark.svg', alt: '' }),
     h('h1', {}, 'Windlass'),
-    h('p', { class: 'muted' }, 'Open the link printed by ', h('code', {}, 'windlass serve'), ', or paste it here.'),
+    h('p', { class: 'muted' }, 'Open the link printed by ', h('code', {}, 'windlass serve'), ', or paste it here. Any token of ', h('code', {}, 'windlass token create'), ' with the scope read works too.'),
     errorSlot,
     h('div', { class: 'field' }, h('label', { for: 'token' }, 'Link or token'), token),
     button)));

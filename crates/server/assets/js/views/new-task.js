@@ -1,5 +1,6 @@
 // The dialog to add a task. The input is kept when the dialog is closed or the request fails.
 
+import { missingScope } from '../access.js';
 import { api, newIdempotencyKey } from '../api.js';
 import { fill, h } from '../dom.js';
 import { currentRoute, navigate } from '../router.js';
@@ -52,7 +53,7 @@ function requestBody(form) {
 }
 
 export function newTask() {
-  if (open) return;
+  if (open || missingScope('work')) return;
   const problem = h('div', { 'aria-live': 'assertive' });
   const title = h('input', { class: 'input', name: 'title', required: true, maxlength: '200', autocomplete: 'off', value: draft.title ?? '', placeholder: 'Greet the world where no name is given' });
   const description = h('textarea', { class: 'input', name: 'description', rows: '5', value: draft.description ?? '', placeholder: 'The expected result, and how to check it.' });

@@ -1,0 +1,87 @@
+//! The caller of a request, as its token describes it.
+
+use axum::extract::FromRequestParts;
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use windlass_core::Timestamp;
+use windlass_tasks::{AccessToken, ProjectId, Scope};
+
+use crate::error::ApiError;
+use crate::guard::unauthorized;
+use crate::state::AppState;
+
+/// What a caller sent to authenticate: the hash of its secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Credential {
+    /// The server's own token.
+    ServerToken,
+    /// A token of the store.
+    Token { hash: String },
+    /// The cookie of a session, and the host for which it was sent.
+    Session { hash: String, host: String },
+}
+
+/// The caller of a request. Only the guard creates it.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    /// The name of its token.
+    pub(crate) name: String,
+    pub(crate) scopes: Vec<Scope>,
+    /// The projects that it can see; `None` means all.
+    pub(crate) projects: Option<Vec<ProjectId>>,
+    /// When its token expires, if it does.
+    pub(crate) expires_at: Option<Timestamp>,
+    pub(crate) credential: Credential,
+}
+
+impl Caller {
+    /// Returns the person who has the server's own token.
+    pub(crate) fn owner(credential: Credential) -> Self {
+        Self {
+            name: "server-token".to_owned(),
+            scopes: Scope::ALL.to_vec(),
+            projects: None,
+            expires_at: None,
+            credential,
+        }
+    }
+
+    /// Returns the caller with a token of the store.
+    pub(crate) fn with_token(token: &AccessToken, credential: Credential) -> Self {
+        Self {
+            name: token.name.clone(),
+            scopes: token.scopes.clone(),
+            projects: token.projects.clone(),
+            expires_at: token.expires_at,
+            credential,
+        }
+    }
+
+    /// Returns `true` if the caller can see a project.
+    pub(crate) fn sees(&self, project: ProjectId) -> bool {
+        let projects = self.projects.as_ref();
+        projects.is_none_or(|projects| projects.contains(&project))
+    }
+
+    /// Fails unless the caller has a scope.
+    pub(crate) fn require(&self, scope: Scope) -> Result<(), ApiError> {
+        if self.scopes.contains(&scope) {
+            return Ok(());
+        }
+        let name = &self.name;
+        Err(ApiError::new(
+            StatusCode::FORBIDDEN,
+            "missing_scope",
+            format!("the token {name:?} does not have the scope {scope}, which this request needs"),
+        ))
+    }
+}
+
+impl FromRequestParts<AppState> for Caller {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ApiError> {
+        let caller = parts.extensions.get::<Self>();
+        caller.cloned().ok_or_else(unauthorized)
+    }
+}

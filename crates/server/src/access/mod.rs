@@ -1,0 +1,11 @@
+//! Who may do what: the caller of a request, its scopes, and the part of the store that it can see.
+
+mod authenticator;
+mod caller;
+mod route_access;
+mod visible_store;
+
+pub(crate) use authenticator::Authenticator;
+pub(crate) use caller::{Caller, Credential};
+pub(crate) use route_access::RouteAccess;
+pub(crate) use visible_store::{VisibleStore, task_of_trace};

@@ -1,0 +1,158 @@
+//! The records of attempts.
+
+use utoipa::ToSchema;
+
+use super::{AnyValue, Usage};
+
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub(crate) enum AttemptStatus {
+    Completed,
+    Failed,
+    Blocked,
+    Cancelled,
+    Released,
+    Lost,
+}
+
+#[derive(ToSchema)]
+pub(crate) struct Attempt {
+    number: u32,
+    worker: String,
+    /// Milliseconds since the Unix epoch.
+    started_at: u64,
+    /// Milliseconds since the Unix epoch.
+    #[schema(nullable = false)]
+    ended_at: Option<u64>,
+    #[schema(nullable = false)]
+    outcome: Option<AttemptStatus>,
+    #[schema(nullable = false)]
+    error: Option<String>,
+    usage: Usage,
+}
+
+#[derive(ToSchema)]
+pub(crate) struct TestCounts {
+    passed: u64,
+    failed: u64,
+    errors: u64,
+    total: u64,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub(crate) enum TestStatus {
+    Passed,
+    Failed,
+    Error,
+    Timeout,
+}
+
+#[derive(ToSchema)]
+pub(crate) struct TestCase {
+    name: String,
+    message: String,
+}
+
+#[derive(ToSchema)]
+pub(crate) struct TestResult {
+    attempt: u32,
+    command: Vec<String>,
+    status: TestStatus,
+    #[schema(required)]
+    exit_code: Option<i32>,
+    counts: TestCounts,
+    failures: Vec<TestCase>,
+    duration_ms: u64,
+    output: String,
+    output_sha256: String,
+}
+
+#[derive(ToSchema)]
+pub(crate) struct Correction {
+    attempt: u32,
+    round: u32,
+    error_analysis: String,
+    fix_description: String,
+    code_changes: AnyValue,
+    status: TestStatus,
+}
+
+#[derive(ToSchema)]
+pub(crate) struct Proof {
+    base: String,
+    commit: String,
+    tree: String,
+    command: Vec<String>,
+    exit_code: i32,
+    counts: TestCounts,
+    log_sha256: String,
+    duration_ms: u64,
+    warnings: Vec<String>,
+    /// Milliseconds since the Unix epoch.
+    at: u64,
+}
+
+#[derive(ToSchema)]
+pub(crate) struct Blocker {
+    id: i64,
+    project_id: i64,
+    task_id: i64,
+    attempt: u32,
+    question: String,
+    /// Milliseconds since the Unix epoch.
+    created_at: u64,
+    #[schema(required)]
+    answer: Option<Answer>,
+}
+
+#[derive(ToSchema)]
+pub(crate) struct Answer {
+    text: String,
+    /// Milliseconds since the Unix epoch.
+    at: u64,
+}
+
+#[derive(ToSchema)]
+pub(crate) struct Approval {
+    id: i64,
+    attempt: AttemptRef,
+    agent: String,
+    tool: String,
+    input: AnyValue,
+    options: Vec<PermissionOption>,
+    /// Milliseconds since the Unix epoch.
+    created_at: u64,
+    #[schema(required)]
+    decision: Option<ApprovalDecision>,
+}
+
+#[derive(ToSchema)]
+pub(crate) struct AttemptRef {
+    task: i64,
+    number: u32,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub(crate) enum PermissionKind {
+    AllowOnce,
+    AllowAlways,
+    RejectOnce,
+    RejectAlways,
+}
+
+#[derive(ToSchema)]
+pub(crate) struct PermissionOption {
+    id: String,
+    label: String,
+    kind: PermissionKind,
+}
+
+#[derive(ToSchema)]
+pub(crate) struct ApprovalDecision {
+    #[schema(required)]
+    option: Option<String>,
+    /// Milliseconds since the Unix epoch.
+    at: u64,
+}

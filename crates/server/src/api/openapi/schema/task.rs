@@ -1,0 +1,147 @@
+//! Errors, usage, projects and tasks.
+
+use serde_json::Value;
+use utoipa::ToSchema;
+
+/// An error. The server log has further details under the same id.
+#[derive(ToSchema)]
+pub(crate) struct Error {
+    error: ErrorBody,
+}
+
+#[derive(ToSchema)]
+pub(crate) struct ErrorBody {
+    code: String,
+    message: String,
+    id: String,
+}
+
+#[derive(ToSchema)]
+pub(crate) struct Usage {
+    input_tokens: u64,
+    output_tokens: u64,
+    #[schema(nullable = false)]
+    cache_read_tokens: Option<u64>,
+    #[schema(nullable = false)]
+    cache_write_tokens: Option<u64>,
+    #[schema(nullable = false)]
+    cost_usd: Option<f64>,
+    #[schema(nullable = false, value_type = Option<AnyValue>)]
+    extra: Option<Value>,
+}
+
+/// Any JSON value.
+#[derive(ToSchema)]
+#[schema(value_type = Value)]
+pub(crate) struct AnyValue(Value);
+
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub(crate) enum Scope {
+    Read,
+    Work,
+    Approve,
+    Admin,
+    Models,
+}
+
+#[derive(ToSchema)]
+pub(crate) struct Project {
+    id: i64,
+    name: String,
+    root: String,
+    /// Milliseconds since the Unix epoch.
+    created_at: u64,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub(crate) enum TaskStatus {
+    Pending,
+    InProgress,
+    Completed,
+    Failed,
+    Blocked,
+    Cancelled,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub(crate) enum WorkerKind {
+    Backend,
+    Frontend,
+    Test,
+}
+
+#[derive(ToSchema)]
+pub(crate) struct Task {
+    id: i64,
+    project_id: i64,
+    #[schema(required)]
+    issue_id: Option<i64>,
+    title: String,
+    description: String,
+    status: TaskStatus,
+    #[schema(maximum = 4)]
+    priority: u8,
+    #[schema(minimum = 1, maximum = 15)]
+    workflow_step: u8,
+    dependencies: Vec<i64>,
+    kind: WorkerKind,
+    #[schema(required)]
+    agent: Option<String>,
+    #[schema(required)]
+    idempotency_key: Option<String>,
+    attempt: u32,
+    max_attempts: u32,
+    #[schema(required)]
+    output: Option<String>,
+    unverified: bool,
+    #[schema(required)]
+    branch: Option<String>,
+    usage: Usage,
+    /// Milliseconds since the Unix epoch.
+    created_at: u64,
+    /// Milliseconds since the Unix epoch.
+    updated_at: u64,
+    #[schema(required)]
+    completed_at: Option<u64>,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub(crate) enum MergeStatus {
+    Merged,
+    Nothing,
+}
+
+#[derive(ToSchema)]
+pub(crate) struct Merge {
+    status: MergeStatus,
+    #[schema(nullable = false)]
+    into: Option<String>,
+    #[schema(nullable = false)]
+    before: Option<String>,
+    #[schema(nullable = false)]
+    after: Option<String>,
+    #[schema(nullable = false)]
+    fast_forward: Option<bool>,
+    #[schema(nullable = false)]
+    files: Option<Vec<String>>,
+    #[schema(nullable = false)]
+    undo: Option<String>,
+}
+
+/// The usage of several tasks.
+#[derive(ToSchema)]
+pub(crate) struct Sum {
+    tasks: u64,
+    input_tokens: u64,
+    output_tokens: u64,
+    #[schema(nullable = false)]
+    cache_read_tokens: Option<u64>,
+    #[schema(nullable = false)]
+    cache_write_tokens: Option<u64>,
+    #[schema(nullable = false)]
+    cost_usd: Option<f64>,
+}
