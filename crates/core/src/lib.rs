@@ -49,6 +49,7 @@ mod event;
 mod handle;
 mod id;
 pub mod limits;
+pub mod mask;
 pub mod permission;
 mod plan;
 pub mod registry;
@@ -64,13 +65,14 @@ pub use backend::{
     AgentBackend, BackendEvent, Capabilities, EventStream, McpServer, PermissionPolicy, Prompt,
     SessionOptions, ready_events,
 };
-pub use clock::{Clock, SystemClock, Timestamp};
+pub use clock::{Clock, LeaseClock, SystemClock, Timestamp};
 pub use error::{Error, ErrorCode, Result, Retry};
 pub use escape::{escape_control, escape_json, escape_line};
 pub use event::{AgentEvent, Envelope, PermissionKind, PermissionOption, PlanEntry, PlanStatus};
 pub use handle::{AgentHandle, EventReceiver, LocalBackend, LocalEventStream};
 pub use id::{SessionId, TurnId};
 pub use limits::TurnLimits;
+pub use mask::Masker;
 pub use permission::{Approver, PermissionRequest, PermissionRule, Permissions};
 pub use plan::Plan;
 pub use registry::{AgentRegistry, BackendFactory};

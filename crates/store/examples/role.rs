@@ -89,13 +89,31 @@ async fn fill_the_disk(dir: &Path) {
     let found = store.tasks(TaskFilter::default()).await.unwrap();
     assert_eq!(found.len(), stored, "stored tasks can be read");
 
+    // Another process can read too, although it cannot create the shared memory of the WAL.
+    drop(store);
+    fill_rest(dir);
+    let store = windlass_store::open(&url(dir)).await.unwrap();
+    let found = store.tasks(TaskFilter::default()).await.unwrap();
+    assert_eq!(found.len(), stored, "stored tasks can be read again");
+    let new = vec![NewTask::new(project, "no space")];
+    let error = store.enqueue(new).await.unwrap_err();
+    assert!(matches!(error, StoreError::Full(_)), "{error:?}");
+    drop(store);
+
     std::fs::remove_file(dir.join("ballast")).unwrap();
+    let store = windlass_store::open(&url(dir)).await.unwrap();
     let last = vec![NewTask::new(project, "there is space")];
     store.enqueue(last).await.unwrap();
     drop(store);
     let store = windlass_store::open(&url(dir)).await.unwrap();
     let found = store.tasks(TaskFilter::default()).await.unwrap();
     assert_eq!(found.len(), stored + 1);
+}
+
+/// Fills what is left of the disk.
+fn fill_rest(dir: &Path) {
+    let mut rest = std::fs::File::create(dir.join("rest")).unwrap();
+    while std::io::Write::write_all(&mut rest, &[1; 512]).is_ok() {}
 }
 
 async fn read_read_only_file(dir: &Path) {

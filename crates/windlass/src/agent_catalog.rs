@@ -9,7 +9,7 @@ use serde::Deserialize;
 use windlass_agents::composite::{Composite, CompositeKind, CompositeProfile, FallbackCause, Node};
 use windlass_core::registry::parse_config;
 use windlass_core::task::{Task, WorkerKind};
-use windlass_core::{AgentHandle, AgentRegistry, Error, Result, TurnLimits};
+use windlass_core::{AgentHandle, AgentRegistry, Error, Masker, Result, TurnLimits};
 use windlass_runner::AgentResolver;
 
 use crate::config::{self, AgentConfig, Config};
@@ -22,6 +22,8 @@ const MAX_CACHED: usize = 256;
 pub(crate) struct AgentCatalog {
     registry: Arc<AgentRegistry>,
     config: Config,
+    /// Masks secrets in everything that an agent outputs.
+    masker: Masker,
     /// The agent to use if none is named, instead of the configured default.
     default: Option<String>,
     /// Opened agents by the names under which they were requested. Caching keeps an agent's idle process for the next
@@ -43,9 +45,16 @@ impl AgentCatalog {
         Self {
             registry,
             config,
+            masker: Masker::default(),
             default: None,
             open: Arc::default(),
         }
+    }
+
+    /// Masks these secrets in everything that an agent outputs.
+    pub(crate) fn with_masker(mut self, masker: Masker) -> Self {
+        self.masker = masker;
+        self
     }
 
     /// Sets the agent to use if none is named, instead of the configured default.
@@ -88,6 +97,11 @@ impl AgentCatalog {
 
     /// Like [`open`](Self::open), for a node inside these composites, outermost first.
     fn open_nested(&self, agent: &AgentConfig, inside: &[&str]) -> Result<AgentHandle> {
+        let handle = self.create(agent, inside)?;
+        Ok(handle.with_masker(self.masker.clone()))
+    }
+
+    fn create(&self, agent: &AgentConfig, inside: &[&str]) -> Result<AgentHandle> {
         if let Some(name) = agent.composite_name() {
             let handle = self
                 .open_composite(agent, inside)

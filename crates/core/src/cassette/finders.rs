@@ -8,6 +8,7 @@ use super::patterns::{self, PatternKind};
 use super::placeholder::{self, Placeholder};
 use super::rewrite::{Finder, Replacement};
 use super::{LocalPath, Substitutions, encodings};
+use crate::mask;
 
 /// Finds secrets: the known ones, and text that matches the pattern of a key.
 pub(super) struct SecretFinder {
@@ -18,7 +19,7 @@ impl SecretFinder {
     pub(super) fn new(substitutions: &Substitutions) -> Self {
         let mut known = Needles::default();
         for (name, secret) in substitutions.secrets() {
-            for encoded in encodings::secret_encodings(secret.expose_secret()) {
+            for encoded in mask::secret_encodings(secret.expose_secret()) {
                 known.add(encoded, placeholder::secret_name(name), Boundary::Anywhere);
             }
         }

@@ -5,9 +5,10 @@ use std::path::Path;
 
 use secrecy::{ExposeSecret, SecretString};
 
-use super::encodings::{self, PathEncoding};
+use super::encodings::PathEncoding;
 use super::placeholder::Placeholder;
 use super::{Interaction, visit};
+use crate::mask;
 
 /// A path that differs between machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -153,10 +154,10 @@ impl Substitutions {
         let encoding = PathEncoding::from_detail(placeholder.detail)?;
         Some(match encoding {
             PathEncoding::Plain if text[..at].ends_with("file://") => {
-                encodings::percent(&path.replace('\\', "/"), "/:")
+                mask::percent_encode(&path.replace('\\', "/"), "/:")
             }
             PathEncoding::Plain if path.contains(['\\', '"']) && is_json(text) => {
-                encodings::json(path)
+                mask::json_escape(path)
             }
             encoding => encoding.encode(path),
         })

@@ -11,8 +11,8 @@ use super::sender::EventSender;
 use super::{TurnGuard, unwind};
 use crate::limits::TurnLimits;
 use crate::{
-    AgentBackend, AgentEvent, BackendEvent, Clock, Envelope, Error, ErrorCode, EventStream, Prompt,
-    SessionId, TurnId,
+    AgentBackend, AgentEvent, BackendEvent, Clock, Envelope, Error, ErrorCode, EventStream, Masker,
+    Prompt, SessionId, TurnId,
 };
 
 /// The state of a turn, owned by its task.
@@ -21,6 +21,7 @@ pub(super) struct TurnTask {
     pub(super) name: &'static str,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) limits: TurnLimits,
+    pub(super) masker: Masker,
     pub(super) session: SessionId,
     pub(super) id: TurnId,
     pub(super) running: TurnGuard,

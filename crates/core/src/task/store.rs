@@ -21,7 +21,7 @@ pub type StoreFuture<'a, T> = BoxFuture<'a, StoreResult<T>>;
 
 /// Stores tasks durably. Accepted tasks are never lost, and no task is completed twice.
 ///
-/// Leases are evaluated by the store's own clock. Every write of an attempt includes its [`AttemptRef`]. Once
+/// Leases do not depend on the wall clock, which may jump ([`LeaseClock`](crate::LeaseClock)). Every write of an attempt includes its [`AttemptRef`]. Once
 /// the attempt no longer owns the task (its lease was reclaimed, another attempt started, it ended), such a
 /// write changes nothing and fails with [`StoreError::Superseded`]. There are two exceptions. A repeated
 /// `finish` with the same outcome returns the same result, because the first response may have been lost.
@@ -64,7 +64,8 @@ pub trait TaskStore: fmt::Debug + Send + Sync {
     fn heartbeat(&self, attempt: AttemptRef, lease: Duration) -> StoreFuture<'_, LeaseStatus>;
     /// Releases an unfinished attempt. The attempt does not count against the limit.
     fn release(&self, attempt: AttemptRef, release: Release) -> StoreFuture<'_, ()>;
-    /// Reclaims tasks with an expired lease. They become pending, or failed if no attempt is left.
+    /// Reclaims tasks with an expired lease. They become pending, or failed if no attempt is left. A lease of
+    /// another machine expires when this store has seen it unchanged for its length, over several calls.
     fn reclaim_expired(&self) -> StoreFuture<'_, Vec<Task>>;
     /// Records the commit before it is published, so that recovery knows what to look for.
     fn record_intent(&self, attempt: AttemptRef, commit: String) -> StoreFuture<'_, ()>;

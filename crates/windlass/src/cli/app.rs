@@ -8,6 +8,7 @@ use windlass_core::{AgentHandle, AgentRegistry};
 
 use super::console::Console;
 use super::exit::CliError;
+use super::masking;
 use crate::agent_catalog::AgentCatalog;
 use crate::config::{AgentConfig, Config, Inputs};
 use crate::registry;
@@ -54,6 +55,8 @@ impl<'a> App<'a> {
     /// Loads the configuration and prints its notices.
     pub(super) fn config(&self) -> Result<Config, CliError> {
         let config = Config::load(&self.inputs)?;
+        // From now on the log masks the secrets too.
+        masking::masker(&self.inputs, &config);
         for notice in config.notices() {
             self.console.notice(&notice.to_string());
         }
@@ -63,6 +66,7 @@ impl<'a> App<'a> {
     /// Returns the catalog of agents for this configuration.
     pub(super) fn catalog(&self, config: &Config) -> AgentCatalog {
         AgentCatalog::new(Arc::clone(&self.registry), config.clone())
+            .with_masker(masking::masker(&self.inputs, config))
     }
 
     /// Returns the configuration of the named agent, or of the default agent.

@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use windlass_gateway::{RunningModel, Script, ScriptedModel};
-use windlass_testkit::{local_substitutions, read_cassette};
+use windlass_testkit::read_cassette;
 
 use super::app::App;
 use super::console::{BAD, QUIET};
 use super::exit::{CliError, Exit};
 use super::interrupt::Interrupts;
+use super::masking;
+use crate::config::Config;
 
 #[derive(Debug, Args)]
 pub(super) struct Model {
@@ -51,7 +53,7 @@ impl Model {
         );
         interrupts.next().await;
         if let Some(file) = &self.record {
-            write_cassette(&running, file)?;
+            write_cassette(app, &running, file)?;
         }
         let report = running.stop().await;
         if self.json {
@@ -77,8 +79,9 @@ impl Model {
 }
 
 /// Writes the recorded exchanges.
-fn write_cassette(running: &RunningModel, file: &Path) -> Result<(), CliError> {
-    let Some(cassette) = running.cassette(&local_substitutions()) else {
+fn write_cassette(app: &App<'_>, running: &RunningModel, file: &Path) -> Result<(), CliError> {
+    let config = Config::load(&app.inputs)?;
+    let Some(cassette) = running.cassette(&masking::substitutions(&app.inputs, &config)) else {
         return Ok(());
     };
     let failed = |problem: String| CliError::failed(format!("{}: {problem}", file.display()));

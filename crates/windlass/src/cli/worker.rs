@@ -96,7 +96,7 @@ impl Worker {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let queue = TaskQueue::open(app).await?;
         let config = &queue.config;
-        let task_runtime = TaskRuntime::for_store(app, config, test_settings(config)).await?;
+        let task_runtime = TaskRuntime::for_store(app, &queue.url, test_settings(config)).await?;
         let agents = self.worker_args.catalog(app, &queue);
         // Report a missing default agent now, not once for each task.
         agents.find(None)?;

@@ -103,9 +103,9 @@ const ROWS: &[KeySpec] = &[
     KeySpec::new(
         "store.url",
         ValueKind::Text,
-        "URL of the task store: `sqlite:FILE` or `postgres://…`.",
-    )
-    .with_default("sqlite:.windlass/windlass.db"),
+        "URL of the task store: `sqlite:FILE` or `postgres://…`. Default: a file of this project in the state directory; \
+         `windlass store path` prints it.",
+    ),
     KeySpec::new(
         "tests.command",
         ValueKind::CommandOrNone,

@@ -43,6 +43,7 @@ pub(super) fn load(inputs: &Inputs) -> Result<Config> {
     settings.merge(flags(inputs)?);
 
     let mut secrets = BTreeMap::new();
+    let dot_env = env_file.iter().flat_map(EnvFile::values).collect();
     if let Some(file) = &env_file {
         notices.extend(file.notice(ignored, &missing_keys(inputs, &settings)));
         secrets.extend(file.secrets());
@@ -52,6 +53,7 @@ pub(super) fn load(inputs: &Inputs) -> Result<Config> {
         settings,
         notices,
         secrets,
+        dot_env,
         root: paths.root,
     })
 }

@@ -18,6 +18,8 @@ pub struct Config {
     pub(super) settings: SettingMap,
     pub(super) notices: Vec<Notice>,
     pub(super) secrets: BTreeMap<String, SecretString>,
+    /// All variables of `.env`, trusted or not. They are masked, and used for nothing else.
+    pub(super) dot_env: BTreeMap<String, SecretString>,
     pub(super) root: PathBuf,
 }
 
@@ -156,7 +158,13 @@ impl Config {
         &self.root
     }
 
-    /// Returns the URL of the task store. It may contain a password.
+    /// Returns the value of a key as text for display, with secrets and passwords redacted.
+    pub(crate) fn display(&self, key: &str) -> String {
+        let setting = self.settings.get(&Key::dotted(key));
+        setting.map(super::setting::Setting::display).unwrap_or_default()
+    }
+
+    /// Returns the configured URL of the task store. It may contain a password.
     pub fn store_url(&self) -> Option<&str> {
         self.text("store.url")
     }

@@ -34,7 +34,7 @@ impl Diff {
         let queue = TaskQueue::open(app).await?;
         let task = queue.store.task(self.id).await?;
         let task_runtime =
-            TaskRuntime::for_store(app, &queue.config, test_settings(&queue.config)).await?;
+            TaskRuntime::for_store(app, &queue.url, test_settings(&queue.config)).await?;
         let diff = diff(&*queue.store, &task_runtime.clones, &task).await?;
         app.console.text(&diff)?;
         Ok(Exit::Done)
@@ -81,7 +81,7 @@ impl Merge {
         let branch = branch(&task)?;
         let root = queue.store.project(task.project_id).await?.root;
         let task_runtime =
-            TaskRuntime::for_store(app, &queue.config, test_settings(&queue.config)).await?;
+            TaskRuntime::for_store(app, &queue.url, test_settings(&queue.config)).await?;
         let merged = if self.dry_run {
             task_runtime.clones.preview(&root, branch).await
         } else {
