@@ -91,6 +91,8 @@ async fn fill_the_disk(dir: &Path) {
 
     // Another process can read too, although it cannot create the shared memory of the WAL.
     drop(store);
+    wait_until_closed(dir).await;
+    let _ = std::fs::remove_file(dir.join("windlass.db-shm"));
     fill_rest(dir);
     let store = windlass_store::open(&url(dir)).await.unwrap();
     let found = store.tasks(TaskFilter::default()).await.unwrap();
@@ -99,6 +101,7 @@ async fn fill_the_disk(dir: &Path) {
     let error = store.enqueue(new).await.unwrap_err();
     assert!(matches!(error, StoreError::Full(_)), "{error:?}");
     drop(store);
+    wait_until_closed(dir).await;
 
     std::fs::remove_file(dir.join("ballast")).unwrap();
     let store = windlass_store::open(&url(dir)).await.unwrap();
@@ -108,6 +111,18 @@ async fn fill_the_disk(dir: &Path) {
     let store = windlass_store::open(&url(dir)).await.unwrap();
     let found = store.tasks(TaskFilter::default()).await.unwrap();
     assert_eq!(found.len(), stored + 1);
+}
+
+/// Waits until this process has no file of the store open: connections close in the background.
+async fn wait_until_closed(dir: &Path) {
+    let is_open = || {
+        let files = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+        let mut targets = files.filter_map(|file| std::fs::read_link(file.path()).ok());
+        targets.any(|target| target.starts_with(dir))
+    };
+    while is_open() {
+        tokio::task::yield_now().await;
+    }
 }
 
 /// Fills what is left of the disk.

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use secrecy::SecretString;
 
 use super::*;
-use crate::Usage;
+use crate::{Usage, mask};
 
 const CANARY: &str = "cAnary+9f/Zk==\"42";
 
@@ -16,14 +16,14 @@ fn substitutions() -> Substitutions {
 
 /// Returns the encodings of the canary.
 fn canary_encodings() -> Vec<String> {
-    encodings::secret_encodings(CANARY)
+    mask::secret_encodings(CANARY)
 }
 
 #[track_caller]
 fn assert_clean(text: &str) {
     for encoded in canary_encodings() {
         // The file is JSON: text values are escaped once more in it.
-        for form in [encodings::json(&encoded), encoded] {
+        for form in [mask::json_escape(&encoded), encoded] {
             assert!(!text.contains(&form), "{form:?} is in {text}");
         }
     }
