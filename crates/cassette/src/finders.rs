@@ -1,6 +1,6 @@
 //! Finders for secrets and for machine-specific values.
 
-use windlass_core::ExposeSecret;
+use windlass_core::{ExposeSecret, mask};
 
 use crate::needles::{Boundary, Needles};
 use crate::numbering::Numbering;
@@ -18,7 +18,7 @@ impl SecretFinder {
     pub(crate) fn new(substitutions: &Substitutions) -> Self {
         let mut known = Needles::default();
         for (name, secret) in substitutions.secrets() {
-            for encoded in encodings::secret_encodings(secret.expose_secret()) {
+            for encoded in mask::secret_encodings(secret.expose_secret()) {
                 known.add(encoded, placeholder::secret_name(name), Boundary::Anywhere);
             }
         }

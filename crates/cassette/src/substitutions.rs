@@ -3,9 +3,9 @@
 use std::fmt;
 use std::path::Path;
 
-use windlass_core::{ExposeSecret, SecretString};
+use windlass_core::{ExposeSecret, SecretString, mask};
 
-use crate::encodings::{self, PathEncoding};
+use crate::encodings::PathEncoding;
 use crate::placeholder::Placeholder;
 use crate::{Interaction, visit};
 
@@ -153,10 +153,10 @@ impl Substitutions {
         let encoding = PathEncoding::from_detail(placeholder.detail)?;
         Some(match encoding {
             PathEncoding::Plain if text[..at].ends_with("file://") => {
-                encodings::percent(&path.replace('\\', "/"), "/:")
+                mask::percent_encode(&path.replace('\\', "/"), "/:")
             }
             PathEncoding::Plain if path.contains(['\\', '"']) && is_json(text) => {
-                encodings::json(path)
+                mask::json_escape(path)
             }
             encoding => encoding.encode(path),
         })

@@ -33,6 +33,15 @@ pub trait Clock: fmt::Debug + Send + Sync {
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
 }
 
+/// A clock for leases. It never jumps, and processes whose clocks have the same id share it.
+pub trait LeaseClock: fmt::Debug + Send + Sync {
+    /// Returns the id. Times of clocks with different ids cannot be compared.
+    fn id(&self) -> &str;
+
+    /// Returns the time since a fixed point of this clock. It never decreases.
+    fn now(&self) -> Duration;
+}
+
 /// The system clock.
 #[derive(Debug, Clone, Copy)]
 pub struct SystemClock {

@@ -53,6 +53,7 @@ mod handle;
 mod id;
 pub mod limits;
 mod lookup;
+pub mod mask;
 pub mod permission;
 mod plan;
 pub mod registry;
@@ -67,7 +68,7 @@ pub use backend::{
     ready_events,
 };
 pub use backoff::Backoff;
-pub use clock::{Clock, SystemClock, Timestamp};
+pub use clock::{Clock, LeaseClock, SystemClock, Timestamp};
 pub use dir_access::DirAccess;
 pub use error::{Error, ErrorCode, Result, Retry};
 pub use escape::{escape_control, escape_json, escape_line};
@@ -77,6 +78,7 @@ pub use event_sink::{EventSink, event_stream};
 pub use handle::{AgentHandle, EventReceiver, LocalBackend, LocalEventStream};
 pub use id::{SessionId, TurnId};
 pub use limits::TurnLimits;
+pub use mask::Masker;
 pub use permission::{Approver, PermissionPolicy, PermissionRequest, PermissionRule, Permissions};
 pub use plan::Plan;
 pub use registry::{AgentRegistry, BackendFactory};

@@ -89,13 +89,46 @@ async fn fill_the_disk(dir: &Path) {
     let found = store.tasks(TaskFilter::default()).await.unwrap();
     assert_eq!(found.len(), stored, "stored tasks can be read");
 
+    // Another process can read too, although it cannot create the shared memory of the WAL.
+    drop(store);
+    wait_until_closed(dir).await;
+    let _ = std::fs::remove_file(dir.join("windlass.db-shm"));
+    fill_rest(dir);
+    let store = windlass_store::open(&url(dir)).await.unwrap();
+    let found = store.tasks(TaskFilter::default()).await.unwrap();
+    assert_eq!(found.len(), stored, "stored tasks can be read again");
+    let new = vec![NewTask::new(project, "no space")];
+    let error = store.enqueue(new).await.unwrap_err();
+    assert!(matches!(error, StoreError::Full(_)), "{error:?}");
+    drop(store);
+    wait_until_closed(dir).await;
+
     std::fs::remove_file(dir.join("ballast")).unwrap();
+    let store = windlass_store::open(&url(dir)).await.unwrap();
     let last = vec![NewTask::new(project, "there is space")];
     store.enqueue(last).await.unwrap();
     drop(store);
     let store = windlass_store::open(&url(dir)).await.unwrap();
     let found = store.tasks(TaskFilter::default()).await.unwrap();
     assert_eq!(found.len(), stored + 1);
+}
+
+/// Waits until this process has no file of the store open: connections close in the background.
+async fn wait_until_closed(dir: &Path) {
+    let is_open = || {
+        let files = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+        let mut targets = files.filter_map(|file| std::fs::read_link(file.path()).ok());
+        targets.any(|target| target.starts_with(dir))
+    };
+    while is_open() {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Fills what is left of the disk.
+fn fill_rest(dir: &Path) {
+    let mut rest = std::fs::File::create(dir.join("rest")).unwrap();
+    while std::io::Write::write_all(&mut rest, &[1; 512]).is_ok() {}
 }
 
 async fn read_read_only_file(dir: &Path) {

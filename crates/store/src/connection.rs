@@ -6,6 +6,7 @@ use windlass_core::Timestamp;
 use windlass_tasks::{Broadcast, StoreError, StoreResult};
 
 use crate::error::{self, StoreLocation};
+use crate::ops::leases::LeaseTime;
 use crate::sql::{Arg, Row, Sql};
 
 /// A pooled connection to either database.
@@ -22,6 +23,8 @@ pub(crate) struct DbConnection {
     location: StoreLocation,
     /// The database's clock at the start of the transaction, in milliseconds.
     now: i64,
+    /// The clock of leases: its id, and its time at the start of the transaction, in milliseconds.
+    lease_clock: (String, i64),
     /// The current job has changed something.
     wrote: bool,
     /// Set when a statement failed; `true` if a retry may help.
@@ -38,6 +41,7 @@ impl DbConnection {
             connection,
             location,
             now: 0,
+            lease_clock: (String::new(), 0),
             wrote: false,
             failed: None,
             pending: Vec::new(),
@@ -129,8 +133,19 @@ impl DbConnection {
         self.now
     }
 
-    pub(crate) fn set_now(&mut self, now: i64) {
+    /// Returns the time that leases are given and compared with.
+    pub(crate) fn lease_time(&self) -> LeaseTime<'_> {
+        LeaseTime {
+            clock: &self.lease_clock.0,
+            now: self.lease_clock.1,
+            database: self.now,
+        }
+    }
+
+    /// Sets the times of the transaction: the database's clock and the clock of leases.
+    pub(crate) fn set_now(&mut self, now: i64, lease_clock: (String, i64)) {
         self.now = now;
+        self.lease_clock = lease_clock;
     }
 
     /// Adds an event. It gets its sequence number at the end of the transaction.

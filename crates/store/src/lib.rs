@@ -5,7 +5,7 @@
 //! statements and pass the same suite, [`conformance::exercise`], which other implementations can run too.
 //!
 //! This crate does not decide which worker runs a task, or how. A store keeps the data it is given, rejects
-//! invalid data and evaluates leases by the database's clock.
+//! invalid data and evaluates leases by clocks that never jump.
 //!
 //! ```
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -27,6 +27,7 @@ pub mod conformance;
 mod connection;
 mod error;
 mod events;
+mod lease_clock;
 mod notify;
 mod ops;
 mod pending_reply;
@@ -45,8 +46,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use windlass_core::LeaseClock;
 use windlass_tasks::{AccessStore, StoreError, StoreResult, TaskStore};
 
+pub use sqlite::{Inspection, inspect};
+pub use lease_clock::ManualClock;
 pub use pools::ClockSkew;
 
 /// Time limits of store operations.
@@ -62,6 +66,8 @@ pub struct StoreSettings {
     pub open_timeout: Duration,
     /// Offset of the database's clock, for tests.
     pub clock_skew: ClockSkew,
+    /// The clock of leases: the machine's monotonic clock, or one that a test moves.
+    pub lease_clock: Arc<dyn LeaseClock>,
 }
 
 impl Default for StoreSettings {
@@ -71,6 +77,7 @@ impl Default for StoreSettings {
             commit_timeout: Duration::from_secs(5),
             open_timeout: Duration::from_secs(10),
             clock_skew: ClockSkew::default(),
+            lease_clock: Arc::new(lease_clock::MachineClock::new()),
         }
     }
 }

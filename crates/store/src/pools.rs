@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use sqlx::{Postgres, Sqlite};
+use windlass_core::LeaseClock;
 use windlass_tasks::{StoreError, StoreResult};
 
 use crate::connection::{DbConnection, RawConnection};
@@ -27,10 +28,7 @@ const BEGIN_RELAXED: Sql = Sql {
 pub(crate) const COMMIT: Sql = Sql::same("COMMIT");
 pub(crate) const ROLLBACK: Sql = Sql::same("ROLLBACK");
 
-/// Offset of the database's clock, for tests of clock jumps.
-///
-/// Leases are evaluated by the database's clock only. A test that needs an expired lease moves this clock
-/// instead of waiting.
+/// Offset of the database's clock, for tests of clock jumps. Leases do not depend on it.
 #[derive(Debug, Clone, Default)]
 pub struct ClockSkew(Arc<AtomicI64>);
 
@@ -57,8 +55,8 @@ fn millis(by: Duration) -> i64 {
 /// Writer and reader pools by database kind.
 #[derive(Debug, Clone)]
 pub(crate) enum DatabasePools {
-    /// The writer is `None` if the file is read-only.
-    Sqlite(Option<sqlx::Pool<Sqlite>>, sqlx::Pool<Sqlite>),
+    /// Instead of a writer there is the reason why the file can only be read.
+    Sqlite(Result<sqlx::Pool<Sqlite>, StoreError>, sqlx::Pool<Sqlite>),
     Postgres(sqlx::Pool<Postgres>, sqlx::Pool<Postgres>),
 }
 
@@ -68,21 +66,22 @@ pub(crate) struct Pools {
     pub(crate) kind: DatabasePools,
     pub(crate) location: StoreLocation,
     pub(crate) clock_skew: ClockSkew,
+    pub(crate) lease_clock: Arc<dyn LeaseClock>,
 }
 
 impl Pools {
     /// Acquires a connection for writing.
     pub(crate) async fn writer(&self) -> Result<DbConnection, DbError> {
         let connection = match &self.kind {
-            DatabasePools::Sqlite(Some(writer), _) => {
+            DatabasePools::Sqlite(Ok(writer), _) => {
                 writer.acquire().await.map(RawConnection::Sqlite)
             }
             DatabasePools::Postgres(writer, _) => {
                 writer.acquire().await.map(RawConnection::Postgres)
             }
-            DatabasePools::Sqlite(None, _) => {
+            DatabasePools::Sqlite(Err(reason), _) => {
                 return Err(DbError {
-                    error: read_only(&self.location),
+                    error: reason.clone(),
                     retryable: false,
                 });
             }
@@ -119,7 +118,9 @@ impl Pools {
             Some(row) => row.int("now")?,
             None => return Err(decode_error("the clock", "no row was returned")),
         };
-        db.set_now(now.saturating_add(self.clock_skew.get()));
+        let lease_clock = &self.lease_clock;
+        let lease_now = (lease_clock.id().to_owned(), millis(lease_clock.now()));
+        db.set_now(now.saturating_add(self.clock_skew.get()), lease_now);
         Ok(())
     }
 }

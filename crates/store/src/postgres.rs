@@ -1,6 +1,7 @@
 //! PostgreSQL, for workers on many machines.
 
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
@@ -61,6 +62,7 @@ pub(crate) async fn open(url: &str, settings: StoreSettings) -> StoreResult<SqlS
         ),
         location,
         clock_skew: settings.clock_skew.clone(),
+        lease_clock: Arc::clone(&settings.lease_clock),
     };
     SqlStore::start(pools, WRITE_QUEUES, settings).await
 }

@@ -2,10 +2,12 @@
 //! reader connection.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use tokio::sync::{oneshot, watch};
 use windlass_tasks::{StoreError, StoreFuture, StoreResult, TaskId};
 
@@ -13,6 +15,7 @@ use crate::StoreSettings;
 use crate::connection::DbConnection;
 use crate::notify::{self, EventSignal};
 use crate::ops::enqueue::KnownParents;
+use crate::ops::leases::LeaseWatch;
 use crate::pending_reply::PendingReply;
 use crate::pools::Pools;
 use crate::schema;
@@ -27,6 +30,7 @@ pub(crate) struct SqlStore {
     signal: EventSignal,
     settings: StoreSettings,
     pub(crate) known_parents: KnownParents,
+    pub(crate) lease_watch: Arc<Mutex<LeaseWatch>>,
     /// Background tasks run until this sender is dropped.
     alive: watch::Sender<bool>,
 }
@@ -78,6 +82,7 @@ impl SqlStore {
             signal: signal.clone(),
             settings,
             known_parents: KnownParents::default(),
+            lease_watch: Arc::default(),
             alive: watch::Sender::new(true),
         };
         store.spawn_background(notify::watch_database(pools, signal));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use windlass_agents::composite::{Composite, CompositeProfile, Node};
-use windlass_core::{AgentHandle, AgentRegistry, Error, Result, TurnLimits};
+use windlass_core::{AgentHandle, AgentRegistry, Error, Masker, Result, TurnLimits};
 use windlass_runner::AgentResolver;
 use windlass_tasks::{Task, WorkerKind};
 
@@ -19,6 +19,8 @@ const MAX_CACHED: usize = 256;
 pub(crate) struct AgentCatalog {
     registry: Arc<AgentRegistry>,
     config: Arc<Config>,
+    /// Masks secrets in everything that an agent outputs.
+    masker: Masker,
     /// The agent to use if none is named, instead of the configured default.
     default: Option<String>,
     /// Opened agents by the names under which they were requested. Caching keeps an agent's idle process for the next
@@ -31,9 +33,16 @@ impl AgentCatalog {
         Self {
             registry,
             config,
+            masker: Masker::default(),
             default: None,
             open: Arc::default(),
         }
+    }
+
+    /// Masks these secrets in everything that an agent outputs.
+    pub(crate) fn with_masker(mut self, masker: Masker) -> Self {
+        self.masker = masker;
+        self
     }
 
     /// Sets the agent to use if none is named, instead of the configured default.
@@ -84,6 +93,11 @@ impl AgentCatalog {
 
     /// Like [`open`](Self::open), for a node inside these composites, outermost first.
     fn open_nested(&self, agent: &AgentConfig, inside: &[&str]) -> Result<AgentHandle> {
+        let handle = self.create(agent, inside)?;
+        Ok(handle.with_masker(self.masker.clone()))
+    }
+
+    fn create(&self, agent: &AgentConfig, inside: &[&str]) -> Result<AgentHandle> {
         if let Some(composite) = &agent.composite {
             let inside: Vec<&str> = inside
                 .iter()

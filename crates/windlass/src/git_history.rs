@@ -31,7 +31,7 @@ impl GitHistory {
     async fn read(&self, root: &Path, known: Option<&str>, commits: usize) -> Option<NewHistory> {
         let head = match windlass_workspace::head_commit(root) {
             Some(head) => head,
-            None => self.git(root, &["rev-parse", "--verify", "HEAD"]).await?,
+            None => self.run(root, &["rev-parse", "--verify", "HEAD"]).await?,
         };
         let head = head.trim().to_owned();
         let since = match known {
@@ -45,7 +45,7 @@ impl GitHistory {
             // If the known commit is not an ancestor of HEAD, the history was rewritten and is read in full.
             Some(known) => {
                 let args = ["merge-base", "--is-ancestor", known, &head];
-                let is_ancestor = self.git(root, &args).await.is_some();
+                let is_ancestor = self.run(root, &args).await.is_some();
                 is_ancestor.then(|| known.to_owned())
             }
             None => None,
@@ -69,14 +69,14 @@ impl GitHistory {
             &range,
         ];
         Some(NewHistory {
-            commits: parse(&self.git(root, &log).await?),
+            commits: parse(&self.run(root, &log).await?),
             head,
             since,
         })
     }
 
     /// Runs git and returns its output, or `None` if it fails or its output is truncated.
-    async fn git(&self, root: &Path, args: &[&str]) -> Option<String> {
+    pub(crate) async fn run(&self, root: &Path, args: &[&str]) -> Option<String> {
         let limits = ProcessLimits {
             deadline: DEADLINE,
             output_bytes: MAX_OUTPUT_BYTES,

@@ -1,10 +1,9 @@
 //! No encoding of a secret appears in a recording.
 
 use proptest::prelude::*;
-use windlass_core::SecretString;
+use windlass_core::{SecretString, Usage, mask};
 
 use super::*;
-use windlass_core::Usage;
 
 const CANARY: &str = "cAnary+9f/Zk==\"42";
 
@@ -16,14 +15,14 @@ fn substitutions() -> Substitutions {
 
 /// Returns the encodings of the canary.
 fn canary_encodings() -> Vec<String> {
-    encodings::secret_encodings(CANARY)
+    mask::secret_encodings(CANARY)
 }
 
 #[track_caller]
 fn assert_clean(text: &str) {
     for encoded in canary_encodings() {
         // The file is JSON: text values are escaped once more in it.
-        for form in [encodings::json(&encoded), encoded] {
+        for form in [mask::json_escape(&encoded), encoded] {
             assert!(!text.contains(&form), "{form:?} is in {text}");
         }
     }

@@ -24,8 +24,9 @@ pub use local::{LocalBackend, LocalEventStream};
 pub use receiver::EventReceiver;
 
 use crate::limits::{EVENT_QUEUE, PROMPT_BYTES, TurnLimits};
+use crate::mask::MaskedApprover;
 use crate::{
-    AgentBackend, Capabilities, Clock, Error, Prompt, Result, SessionId, SessionOptions,
+    AgentBackend, Capabilities, Clock, Error, Masker, Prompt, Result, SessionId, SessionOptions,
     SystemClock, TurnId,
 };
 
@@ -42,6 +43,7 @@ struct HandleInner {
     backend: Arc<dyn AgentBackend>,
     name: &'static str,
     limits: TurnLimits,
+    masker: Masker,
     clock: Arc<dyn Clock>,
     running: RunningTurns,
     extra: Option<Arc<dyn Any + Send + Sync>>,
@@ -71,6 +73,7 @@ impl AgentHandle {
                 name: unwind::catch(|| backend.name()).unwrap_or("unnamed"),
                 backend,
                 limits: TurnLimits::default(),
+                masker: Masker::default(),
                 clock: Arc::new(SystemClock::new()),
                 running: RunningTurns::default(),
                 extra: None,
@@ -82,6 +85,12 @@ impl AgentHandle {
     #[must_use]
     pub fn with_limits(&self, limits: TurnLimits) -> Self {
         self.with_inner(|inner| inner.limits = limits)
+    }
+
+    /// Returns a handle to the same agent that masks secrets in all events, errors and permission requests.
+    #[must_use]
+    pub fn with_masker(&self, masker: Masker) -> Self {
+        self.with_inner(|inner| inner.masker = masker)
     }
 
     /// Returns a handle to the same agent with another clock.
@@ -107,6 +116,7 @@ impl AgentHandle {
             backend: Arc::clone(&self.inner.backend),
             name: self.inner.name,
             limits: self.inner.limits,
+            masker: self.inner.masker.clone(),
             clock: Arc::clone(&self.inner.clock),
             running: self.inner.running.clone(),
             extra: self.inner.extra.clone(),
@@ -134,12 +144,14 @@ impl AgentHandle {
 
     /// Starts a session.
     pub async fn new_session(&self, options: SessionOptions) -> Result<SessionId> {
+        let options = self.with_masked_approver(options);
         let work = async { self.inner.backend.new_session(options).await };
         self.within_open_timeout("starting a session", work).await
     }
 
     /// Resumes an earlier session.
     pub async fn load_session(&self, id: &SessionId, options: SessionOptions) -> Result<()> {
+        let options = self.with_masked_approver(options);
         let work = async { self.inner.backend.load_session(id, options).await };
         self.within_open_timeout("resuming a session", work).await
     }
@@ -166,6 +178,7 @@ impl AgentHandle {
             name: inner.name,
             clock: Arc::clone(&inner.clock),
             limits: inner.limits,
+            masker: inner.masker.clone(),
             session: id.clone(),
             id: turn,
             running,
@@ -215,6 +228,16 @@ impl AgentHandle {
         }
     }
 
+    /// Returns the options with an approver that receives masked requests.
+    fn with_masked_approver(&self, mut options: SessionOptions) -> SessionOptions {
+        let masker = &self.inner.masker;
+        if let Some(approver) = options.approver.0.take_if(|_| !masker.is_empty()) {
+            let masker = masker.clone();
+            options.approver.0 = Some(Arc::new(MaskedApprover { masker, approver }));
+        }
+        options
+    }
+
     async fn within_open_timeout<T>(
         &self,
         what: &str,
@@ -222,10 +245,13 @@ impl AgentHandle {
     ) -> Result<T> {
         let limit = self.inner.limits.open;
         tokio::select! {
-            done = unwind::catch_async(work) => match done {
-                Ok(result) => result,
-                Err(panic) => Err(panic.into_error(self.inner.name)),
-            },
+            done = unwind::catch_async(work) => {
+                let result = match done {
+                    Ok(result) => result,
+                    Err(panic) => Err(panic.into_error(self.inner.name)),
+                };
+                result.map_err(|error| self.inner.masker.error(error))
+            }
             () = self.inner.clock.sleep(limit) => Err(Error::Timeout {
                 what: format!("{what} with {}", self.inner.name),
                 after: limit,

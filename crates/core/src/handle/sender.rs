@@ -8,10 +8,12 @@ use tokio::sync::mpsc;
 use super::sequence::EventSequencer;
 use super::truncate;
 use super::turn_end::TurnEnd;
+use crate::mask::MaskedStream;
 use crate::{BackendEvent, Clock, Envelope, SessionId, TurnId};
 
-/// Normalizes, numbers, timestamps and counts events, then sends them.
+/// Masks, normalizes, numbers, timestamps and counts events, then sends them.
 pub(super) struct EventSender {
+    masked: MaskedStream,
     sequencer: EventSequencer,
     clock: Arc<dyn Clock>,
     session: SessionId,
@@ -28,9 +30,11 @@ impl EventSender {
         session: SessionId,
         turn: TurnId,
         event_bytes: usize,
+        masker: Masker,
         sender: mpsc::Sender<Envelope>,
     ) -> Self {
         Self {
+            masked: MaskedStream::new(masker),
             sequencer: EventSequencer::new(event_bytes),
             clock,
             session,
@@ -55,8 +59,7 @@ impl EventSender {
     /// Queues an event; [`flush`](Self::flush) sends it.
     pub(super) fn push(&mut self, event: BackendEvent, turn_bytes: u64) -> Result<(), TurnEnd> {
         let first = self.queue.len();
-        self.sequencer
-            .push(event, self.clock.elapsed(), &mut self.queue);
+        self.enqueue(event);
         let size: usize = self.queue.range(first..).map(truncate::approx_size).sum();
         self.bytes += size as u64;
         if self.bytes > turn_bytes {
@@ -64,6 +67,14 @@ impl EventSender {
             return Err(TurnEnd::OutputLimit);
         }
         Ok(())
+    }
+
+    /// Masks and orders an event, and adds it to the queue.
+    fn enqueue(&mut self, event: BackendEvent) {
+        for event in self.masked.push(event) {
+            let now = self.clock.elapsed();
+            self.sequencer.push(event, now, &mut self.queue);
+        }
     }
 
     /// Sends the queued events. Cancel-safe: events not yet sent stay in the queue.
@@ -90,8 +101,7 @@ impl EventSender {
 
     /// Sends the last events: the ends of open tools, then the terminal event.
     pub(super) async fn close(&mut self, terminal: BackendEvent) {
-        self.sequencer
-            .push(terminal, self.clock.elapsed(), &mut self.queue);
+        self.enqueue(terminal);
         if self.flush().await.is_err() {
             tracing::debug!("the receiver was dropped before the end of the turn");
         }

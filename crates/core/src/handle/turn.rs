@@ -11,7 +11,9 @@ use super::sender::EventSender;
 use super::turn_end::TurnEnd;
 use super::{TurnGuard, unwind};
 use crate::limits::TurnLimits;
-use crate::{AgentBackend, AgentEvent, Clock, Envelope, EventStream, Prompt, SessionId, TurnId};
+use crate::{
+    AgentBackend, AgentEvent, Clock, Envelope, EventStream, Masker, Prompt, SessionId, TurnId,
+};
 
 /// The state of a turn, owned by its task.
 pub(super) struct TurnTask {
@@ -19,6 +21,7 @@ pub(super) struct TurnTask {
     pub(super) name: &'static str,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) limits: TurnLimits,
+    pub(super) masker: Masker,
     pub(super) session: SessionId,
     pub(super) id: TurnId,
     pub(super) running: TurnGuard,

@@ -225,7 +225,7 @@ pub(super) async fn every_status_change_is_broadcast(on: StoreUnderTest) -> Case
     };
     on.store.release(claimed_task.attempt, release).await?;
     claimed(&on.store).await?;
-    on.clock_skew.advance(LEASE * 2);
+    on.pass(LEASE * 2);
     on.store.reclaim_expired().await?;
     let claimed_task = claimed(&on.store).await?;
     let task = finish(

@@ -7,19 +7,24 @@
 //! ```
 //! # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
 //! use std::time::Duration;
-//! use windlass_store::conformance::{self, StoreUnderTest};
+//! use windlass_store::conformance::{self, StoreUnderTest, TestClocks};
 //! use windlass_store::{StoreSettings, open_with};
 //!
 //! let dir = tempfile::tempdir().unwrap();
 //! let url = |name: &str| format!("sqlite:{}/{name}.db", dir.path().display());
 //! # let only = ["task_fields_round_trip"];
 //! let report = conformance::exercise_only(&only, async |name: &str| {
-//!     let settings = StoreSettings::default();
-//!     let clock_skew = settings.clock_skew.clone();
+//!     let clocks = TestClocks::default();
+//!     let mut settings = StoreSettings::default();
+//!     settings.clock_skew = clocks.database.clone();
+//!     settings.lease_clock = clocks.here();
+//!     let mut elsewhere = settings.clone();
+//!     elsewhere.lease_clock = clocks.elsewhere();
 //!     Ok(StoreUnderTest {
 //!         store: open_with(&url(name), settings.clone()).await?,
 //!         other: open_with(&url(name), settings).await?,
-//!         clock_skew,
+//!         elsewhere: open_with(&url(name), elsewhere).await?,
+//!         clocks,
 //!         load_duration: Duration::from_secs(1),
 //!     })
 //! })
@@ -28,6 +33,7 @@
 //! # });
 //! ```
 
+mod clocks;
 mod connections;
 mod deps;
 mod events;
@@ -43,12 +49,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use windlass_core::{Clock, SystemClock, Usage};
+use windlass_core::{Clock, LeaseClock, SystemClock, Usage};
 use windlass_tasks::{
     Claim, Claimed, NewProject, NewTask, Outcome, Project, StoreError, StoreResult, Task, TaskStore,
 };
 
-use crate::ClockSkew;
+use crate::{ClockSkew, ManualClock};
 
 /// Time limit of a case.
 const CASE_TIMEOUT: Duration = Duration::from_secs(180);
@@ -62,10 +68,50 @@ pub struct StoreUnderTest {
     pub store: Arc<dyn TaskStore>,
     /// A second connection to the same data, as another process would have.
     pub other: Arc<dyn TaskStore>,
-    /// Moves the clock of both connections.
-    pub clock_skew: ClockSkew,
+    /// A connection to the same data from a machine with another clock.
+    pub elsewhere: Arc<dyn TaskStore>,
+    /// The clocks of all connections.
+    pub clocks: TestClocks,
     /// How long the load case runs.
     pub load_duration: Duration,
+}
+
+impl StoreUnderTest {
+    /// Lets time pass on every clock.
+    fn pass(&self, time: Duration) {
+        self.clocks.leases.advance(time);
+        self.clocks.database.advance(time);
+    }
+}
+
+/// The clocks that a case moves instead of waiting.
+#[derive(Debug, Clone)]
+pub struct TestClocks {
+    /// The offset of the database's clock, which may jump.
+    pub database: ClockSkew,
+    leases: ManualClock,
+}
+
+impl Default for TestClocks {
+    fn default() -> Self {
+        Self {
+            database: ClockSkew::default(),
+            leases: ManualClock::new("here"),
+        }
+    }
+}
+
+impl TestClocks {
+    /// Returns the lease clock of two connections.
+    pub fn here(&self) -> Arc<dyn LeaseClock> {
+        Arc::new(self.leases.clone())
+    }
+
+    /// Returns the lease clock of the connection from another machine, which was started a year earlier.
+    pub fn elsewhere(&self) -> Arc<dyn LeaseClock> {
+        let year = Duration::from_secs(365 * 24 * 60 * 60);
+        Arc::new(self.leases.elsewhere("elsewhere", year))
+    }
 }
 
 /// Why a case failed.
@@ -170,7 +216,9 @@ cases![
     promises::p3_repeated_finish_is_idempotent,
     promises::p4_publish_intent_is_stored,
     promises::p6_same_key_from_a_hundred_clients_gives_one_task,
-    promises::p8_clock_jump_neither_loses_nor_repeats_work,
+    clocks::p2_task_of_another_machine_is_reclaimed_after_one_lease,
+    clocks::p8_clock_jump_loses_no_live_work,
+    clocks::p8_clock_jump_does_not_delay_takeover,
     connections::p9_two_connections_see_the_same_data,
     connections::each_task_is_claimed_once,
     model::p3_leases_match_the_model,

@@ -276,7 +276,7 @@ async fn execute(on: &StoreUnderTest, op: Op) -> Result<OpResult, StoreError> {
         Op::Cancel(task) => Ok(OpResult::Status(store.cancel(task).await?.status)),
         Op::Retry(task) => Ok(OpResult::Status(store.retry(task).await?.status)),
         Op::AdvanceClock => {
-            on.clock_skew.advance(STEP);
+            on.pass(STEP);
             Ok(OpResult::Done)
         }
         Op::Reclaim => {
@@ -324,7 +324,7 @@ pub(super) async fn p3_leases_match_the_model(on: StoreUnderTest) -> CaseResult 
         let added = on.store.enqueue(vec![new; TASKS]).await?;
         let tasks: Vec<TaskId> = added.iter().map(|added| added.task.id).collect();
         run_ops(&on, seed, &tasks).await?;
-        on.clock_skew.advance(STEP * 2);
+        on.pass(STEP * 2);
         on.store.reclaim_expired().await?;
         for task in tasks {
             let ended = on.store.task(task).await?.status.is_final();

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use windlass_core::Usage;
 use windlass_tasks::{
-    Broadcast, Correction, EventFilter, LeaseStatus, NewTask, Outcome, Release, StoreError,
+    Broadcast, Correction, EventFilter, LeaseStatus, NewTask, Release, StoreError,
     StoreResult, TaskFilter, TaskStatus, TaskStore, TestCounts, TestResult, TestStatus,
 };
 
@@ -53,17 +52,17 @@ pub(super) async fn p2_task_without_heartbeats_is_reclaimed(on: StoreUnderTest) 
         vec![],
         "the lease is valid"
     );
-    on.clock_skew.advance(LEASE / 2);
+    on.pass(LEASE / 2);
     on.store.heartbeat(first.attempt, LEASE).await?;
-    on.clock_skew.advance(LEASE * 2 / 3);
+    on.pass(LEASE * 2 / 3);
     same!(on.other.reclaim_expired().await?, vec![], "it was renewed");
-    on.clock_skew.advance(LEASE);
+    on.pass(LEASE);
     // Expired, but not reclaimed yet.
     same!(
         on.store.heartbeat(first.attempt, LEASE).await?,
         LeaseStatus::Held
     );
-    on.clock_skew.advance(LEASE * 2);
+    on.pass(LEASE * 2);
     let reclaimed = on.other.reclaim_expired().await?;
     same!(
         reclaimed
@@ -79,10 +78,10 @@ pub(super) async fn p2_task_without_heartbeats_is_reclaimed(on: StoreUnderTest) 
     same!((second.task.id, second.attempt.number), (task.id, 2));
 
     // When the last attempt is lost, the task has failed.
-    on.clock_skew.advance(LEASE * 2);
+    on.pass(LEASE * 2);
     on.store.reclaim_expired().await?;
     claimed(&on.store).await?;
-    on.clock_skew.advance(LEASE * 2);
+    on.pass(LEASE * 2);
     same!(
         on.store.reclaim_expired().await?[0].status,
         TaskStatus::Failed
@@ -91,7 +90,7 @@ pub(super) async fn p2_task_without_heartbeats_is_reclaimed(on: StoreUnderTest) 
 }
 
 #[track_caller]
-fn assert_superseded<T: std::fmt::Debug>(result: StoreResult<T>) -> CaseResult {
+pub(super) fn assert_superseded<T: std::fmt::Debug>(result: StoreResult<T>) -> CaseResult {
     match result {
         Err(StoreError::Superseded { .. }) => Ok(()),
         other => fail_case(format!("a stale write returned {other:?}")),
@@ -152,7 +151,7 @@ pub(super) async fn p3_superseded_attempt_changes_nothing(on: StoreUnderTest) ->
     let stale = claimed(&on.store).await?.attempt;
     on.store.record_test(stale, passed_tests()).await?;
     on.store.record_correction(stale, correction()).await?;
-    on.clock_skew.advance(LEASE * 2);
+    on.pass(LEASE * 2);
     on.other.reclaim_expired().await?;
     // First reclaimed, then claimed by another worker, then finished by that worker.
     let mut second = None;
@@ -232,7 +231,7 @@ pub(super) async fn p4_publish_intent_is_stored(on: StoreUnderTest) -> CaseResul
     on.store
         .record_intent(first.attempt, "aaaa".to_owned())
         .await?;
-    on.clock_skew.advance(LEASE * 2);
+    on.pass(LEASE * 2);
     on.store.reclaim_expired().await?;
     same!(
         on.other.pending_intent(task).await?.as_deref(),
@@ -320,54 +319,5 @@ pub(super) async fn p6_same_key_from_a_hundred_clients_gives_one_task(
         None,
         "it is not done again"
     );
-    Ok(())
-}
-
-pub(super) async fn p8_clock_jump_neither_loses_nor_repeats_work(on: StoreUnderTest) -> CaseResult {
-    const HOUR: Duration = Duration::from_secs(3_600);
-    let task = added(&on.store).await?;
-    // One hour forward: the lease expires, and the worker is fenced.
-    let first = claimed(&on.store).await?;
-    on.clock_skew.advance(HOUR);
-    same!(on.store.reclaim_expired().await?.len(), 1);
-    assert_superseded(
-        on.store
-            .finish(first.attempt, completed(), Usage::default())
-            .await,
-    )?;
-    let second = claimed(&on.store).await?;
-    same!(second.attempt.number, 2);
-
-    // One hour back: the worker keeps its task ...
-    on.clock_skew.rewind(HOUR);
-    same!(on.store.reclaim_expired().await?, vec![]);
-    same!(
-        on.store.heartbeat(second.attempt, LEASE).await?,
-        LeaseStatus::Held
-    );
-    // ... and if it dies now, its lease does not last an hour longer.
-    on.clock_skew.rewind(HOUR);
-    same!(on.store.reclaim_expired().await?, vec![]);
-    on.clock_skew.advance(LEASE * 2);
-    same!(on.store.reclaim_expired().await?.len(), 1);
-    let third = claimed(&on.store).await?;
-    let done = finish(
-        &on.store,
-        &third,
-        Outcome::Completed {
-            proof: None,
-            branch: None,
-            output: "once".to_owned(),
-        },
-    )
-    .await?;
-    same!((done.id, done.status), (task.id, TaskStatus::Completed));
-    assert_superseded(
-        on.store
-            .finish(second.attempt, completed(), Usage::default())
-            .await,
-    )?;
-    // Events are ordered by sequence number, not by time.
-    super::events::read_all_after(&on.store, 0, 0).await?;
     Ok(())
 }

@@ -62,7 +62,7 @@ pub(super) async fn cancel_is_requested_while_running(on: StoreUnderTest) -> Cas
     on.store.retry(task.id).await?;
     claimed(&on.store).await?;
     on.store.cancel(task.id).await?;
-    on.clock_skew.advance(LEASE * 2);
+    on.pass(LEASE * 2);
     on.store.reclaim_expired().await?;
     same!(
         on.store.task(task.id).await?.status,
@@ -238,7 +238,7 @@ pub(super) async fn attempts_are_listed_with_outcomes(on: StoreUnderTest) -> Cas
     };
     on.store.release(two.attempt, release).await?;
     claimed(&on.store).await?;
-    on.clock_skew.advance(LEASE * 2);
+    on.pass(LEASE * 2);
     on.store.reclaim_expired().await?;
     on.store.retry(task.id).await.ok();
     let four = claimed(&on.store).await?;

@@ -19,10 +19,19 @@ pub(crate) async fn heartbeat(
     lease: Duration,
 ) -> StoreResult<LeaseStatus> {
     const RENEW: Sql = sql!(
-        "UPDATE task SET lease_ms = $4, lease_until = $3 + $4 ",
+        "UPDATE task SET lease_ms = $3, lease_until = $4, lease_clock = $5, lease_beat = lease_beat + 1, lease_at = $6 ",
         "WHERE id = $1 AND attempt = $2 AND status = 'in_progress' RETURNING cancel_requested"
     );
-    let values = args![attempt.task, attempt.number, db.now(), millis(lease)];
+    let lease = millis(lease);
+    let time = db.lease_time();
+    let values = args![
+        attempt.task,
+        attempt.number,
+        lease,
+        time.now + lease,
+        time.clock,
+        db.now(),
+    ];
     match db.fetch_returning(RENEW, values).await?.first() {
         Some(row) if row.flag("cancel_requested")? => Ok(LeaseStatus::CancelRequested),
         Some(_) => Ok(LeaseStatus::Held),

@@ -15,7 +15,7 @@ macro_rules! next {
     ($only:literal) => {
         sql!(
             "UPDATE task SET status = 'in_progress', attempt = attempt + 1, tries = tries + 1, lease_ms = $2, ",
-            "lease_until = $1 + $2, cancel_requested = 0, output = NULL, updated_at = $1 ",
+            "lease_until = $4, lease_clock = $5, lease_beat = lease_beat + 1, lease_at = $1, cancel_requested = 0, output = NULL, updated_at = $1 ",
             "WHERE id = (SELECT id FROM task WHERE status = 'pending' AND waiting = 0 ",
             "AND ($3 = '' OR $3 LIKE '%,' || kind || ',%') ",
             $only,
@@ -28,9 +28,9 @@ macro_rules! next {
 }
 
 const CLAIM_ANY: Sql = next!("");
-const CLAIM_IN_PROJECT: Sql = next!("AND project_id = $4");
-const CLAIM_TASK: Sql = next!("AND id = $4");
-const CLAIM_TASK_IN_PROJECT: Sql = next!("AND id = $4 AND project_id = $5");
+const CLAIM_IN_PROJECT: Sql = next!("AND project_id = $6");
+const CLAIM_TASK: Sql = next!("AND id = $6");
+const CLAIM_TASK_IN_PROJECT: Sql = next!("AND id = $6 AND project_id = $7");
 
 /// Minimum and maximum duration of a lease.
 const LEASE_RANGE: (Duration, Duration) =
@@ -49,7 +49,9 @@ pub(crate) async fn claim(db: &mut DbConnection, claim: &Claim) -> StoreResult<O
     } else {
         format!(",{},", kinds.join(","))
     };
-    let mut values = args![db.now(), millis(claim.lease), kinds];
+    let lease = millis(claim.lease);
+    let time = db.lease_time();
+    let mut values = args![db.now(), lease, kinds, time.now + lease, time.clock];
     let next = match (claim.task, claim.project_id) {
         (None, None) => CLAIM_ANY,
         (None, Some(project)) => {

@@ -9,6 +9,7 @@ pub(crate) mod claim;
 pub(crate) mod dependents;
 pub(crate) mod enqueue;
 pub(crate) mod finish;
+pub(crate) mod leases;
 pub(crate) mod projects;
 pub(crate) mod reclaim;
 pub(crate) mod records;

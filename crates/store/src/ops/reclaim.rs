@@ -1,34 +1,43 @@
 //! Reclaims tasks from workers that stopped sending heartbeats.
 
-use windlass_tasks::{StoreResult, Task, TaskStatus};
+use parking_lot::Mutex;
+use windlass_tasks::{StoreResult, Task};
 
 use super::finish;
+use super::leases::{LeaseWatch, StoredLease};
 use crate::connection::DbConnection;
 use crate::sql::{Sql, args, sql};
 use crate::task_row;
 
+/// Maximum number of leases that are read per call, the oldest first.
+const MAX_READ: u32 = 10_000;
 /// Maximum number of tasks reclaimed per call; the next call takes the next.
-const MAX_RECLAIMED: u32 = 256;
+const MAX_RECLAIMED: usize = 256;
 
 /// Reclaims the tasks whose lease has expired.
-pub(crate) async fn reclaim_expired(db: &mut DbConnection) -> StoreResult<Vec<Task>> {
-    const EXPIRED: Sql = sql!(
-        "SELECT id FROM task WHERE status = 'in_progress' AND lease_until < $1 ORDER BY id LIMIT $2";
+pub(crate) async fn reclaim_expired(
+    db: &mut DbConnection,
+    watch: &Mutex<LeaseWatch>,
+) -> StoreResult<Vec<Task>> {
+    const HELD: Sql = sql!(
+        "SELECT id, attempt, lease_ms, lease_until, lease_clock, lease_beat, lease_at FROM task ",
+        "WHERE status = 'in_progress' ORDER BY lease_at LIMIT $1"
+    );
+    // Locks the task unless it was renewed after it was read. A locked task is being written by its worker.
+    const LOCK: Sql = sql!(
+        "SELECT id FROM task WHERE id = $1 AND attempt = $2 AND lease_beat = $3 AND status = 'in_progress'";
         lock " FOR NO KEY UPDATE SKIP LOCKED"
     );
-    // A lease never ends later than now plus its own length. If it does, the clock was set back, and the
-    // lease restarts now.
-    const CLAMP_LEASES: Sql = sql!(
-        "UPDATE task SET lease_until = $1 + lease_ms ",
-        "WHERE status = 'in_progress' AND lease_until > $1 + lease_ms RETURNING id"
-    );
-    let now = db.now();
-    db.fetch_returning(CLAMP_LEASES, args![now]).await?;
-    let expired = db.fetch_all(EXPIRED, args![now, MAX_RECLAIMED]).await?;
-    let mut reclaimed = Vec::with_capacity(expired.len());
-    for row in &expired {
-        let row = task_row::get_for_update(db, row.int("id")?).await?;
-        if row.task.status == TaskStatus::InProgress {
+    let held = db.fetch_all(HELD, args![MAX_READ]).await?;
+    let held = held.iter().map(StoredLease::from_row);
+    let held: Vec<StoredLease> = held.collect::<StoreResult<_>>()?;
+    let mut expired = watch.lock().expired(held, db.lease_time());
+    expired.sort_by_key(|lease| lease.task);
+    let mut reclaimed = Vec::new();
+    for lease in expired.into_iter().take(MAX_RECLAIMED) {
+        let values = args![lease.task, lease.attempt, lease.beat];
+        if db.fetch_optional(LOCK, values).await?.is_some() {
+            let row = task_row::get_for_update(db, lease.task).await?;
             reclaimed.push(finish::mark_lost(db, &row).await?);
         }
     }

@@ -2,20 +2,25 @@
 
 mod checkpoint;
 mod file;
+mod inspect;
 mod mounts;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqliteLockingMode, SqlitePoolOptions,
+};
 use sqlx::{ConnectOptions, Row as _, Sqlite};
 use windlass_tasks::{StoreError, StoreResult};
 
 use crate::StoreSettings;
 use crate::error::{self, BUSY_TIMEOUT, StoreLocation};
-use crate::pools::{DatabasePools, Pools};
+use crate::pools::{DatabasePools, Pools, read_only};
 use crate::store::SqlStore;
 use file::FileAccess;
+pub use inspect::{Inspection, inspect};
 
 /// Maximum number of reader connections. Readers do not wait for the writer.
 const MAX_READERS: u32 = 4;
@@ -28,12 +33,9 @@ pub(crate) async fn open(path: &Path, settings: StoreSettings) -> StoreResult<Sq
     mounts::check(path)?;
     let access = file::prepare(path)?;
 
-    let options = SqliteConnectOptions::new()
-        .filename(path)
-        .busy_timeout(BUSY_TIMEOUT)
-        .disable_statement_logging();
+    let options = connect_options(path);
     let mut checkpoint_pool = None;
-    let (writer, readers) = match access {
+    let (writer, mut readers) = match access {
         FileAccess::Write => {
             let writing = options
                 .journal_mode(SqliteJournalMode::Wal)
@@ -42,34 +44,75 @@ pub(crate) async fn open(path: &Path, settings: StoreSettings) -> StoreResult<Sq
             checkpoint_pool = Some(pool(1, &settings, writing.clone()));
             let reading = writing.clone().pragma("query_only", "ON");
             (
-                Some(pool(1, &settings, writing)),
+                Ok(pool(1, &settings, writing)),
                 pool(MAX_READERS, &settings, reading),
             )
         }
         // Without a WAL the file is complete, and SQLite can read it without writing.
         FileAccess::Read { wal } => {
             let reading = options.read_only(true).immutable(!wal);
-            (None, pool(MAX_READERS, &settings, reading))
+            (
+                Err(read_only(&location)),
+                pool(MAX_READERS, &settings, reading),
+            )
         }
     };
     // The writer connects first: it creates the WAL that the readers need.
-    let first = writer.as_ref().unwrap_or(&readers);
-    let checked =
-        tokio::time::timeout(settings.open_timeout, wait_until_unlocked(first, &location)).await;
-    let after = settings.open_timeout;
-    let what = "opening the store";
-    checked.map_err(|_| StoreError::Timeout { what, after })??;
+    let writer = match connect(writer.as_ref().unwrap_or(&readers), &location, &settings).await {
+        Ok(()) => writer,
+        Err(full @ StoreError::Full(_)) if writer.is_ok() => {
+            (checkpoint_pool, readers) = (None, read_on_full_disk(path, &settings));
+            connect(&readers, &location, &settings).await?;
+            Err(full)
+        }
+        Err(error) => return Err(error),
+    };
 
     let pools = Pools {
         kind: DatabasePools::Sqlite(writer, readers),
         location,
         clock_skew: settings.clock_skew.clone(),
+        lease_clock: Arc::clone(&settings.lease_clock),
     };
     let store = SqlStore::start(pools, 1, settings).await?;
     if let Some(pool) = checkpoint_pool {
         store.spawn_background(checkpoint::run_checkpointer(pool, file::wal_path(path)));
     }
     Ok(store)
+}
+
+/// Connects for the first time, within the time limit.
+async fn connect(
+    pool: &sqlx::Pool<Sqlite>,
+    location: &StoreLocation,
+    settings: &StoreSettings,
+) -> StoreResult<()> {
+    let after = settings.open_timeout;
+    let connected = tokio::time::timeout(after, wait_until_unlocked(pool, location)).await;
+    let what = "opening the store";
+    connected.map_err(|_| StoreError::Timeout { what, after })?
+}
+
+/// Returns a pool that reads although the disk has no space for the shared memory of the WAL. This process alone then
+/// has the file open; if another one had it open too, the shared memory would exist.
+fn read_on_full_disk(path: &Path, settings: &StoreSettings) -> sqlx::Pool<Sqlite> {
+    let options = connect_options(path)
+        .locking_mode(SqliteLockingMode::Exclusive)
+        .pragma("query_only", "ON");
+    pool(1, settings, options)
+}
+
+/// Returns the options of every connection. The content of the file is not trusted: its schema may not call
+/// functions with side effects, each page is checked, and the file is not mapped into memory, where another
+/// process could change it after a check. `.cargo/config.toml` enables SQLite's defensive mode.
+pub(crate) fn connect_options(path: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .busy_timeout(BUSY_TIMEOUT)
+        .pragma("trusted_schema", "OFF")
+        .pragma("cell_size_check", "ON")
+        .pragma("mmap_size", "0")
+        .disable_statement_logging()
 }
 
 fn pool(

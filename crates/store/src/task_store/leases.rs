@@ -60,7 +60,11 @@ impl Leases for SqlStore {
 
     fn reclaim_expired(&self) -> StoreFuture<'_, Vec<Task>> {
         let options = relaxed(stages!("reclaiming expired tasks"), None);
-        self.write(options, |db| Box::pin(reclaim::reclaim_expired(db)))
+        let watch = Arc::clone(&self.lease_watch);
+        self.write(
+            options,
+            operation!(|db, watch| reclaim::reclaim_expired(db, &watch)),
+        )
     }
 
     fn record_intent(&self, attempt: AttemptRef, commit: String) -> StoreFuture<'_, ()> {

@@ -7,6 +7,7 @@ mod cluster;
 mod conformance;
 mod deadlines;
 mod faults;
+mod hostile;
 mod killed;
 mod real_encrypted;
 mod real_postgres;

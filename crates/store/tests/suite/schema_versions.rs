@@ -4,8 +4,10 @@
 //! `cargo run -p windlass-store --example role -- fixture crates/store/fixtures/vN`.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
+use windlass_store::{ManualClock, StoreSettings, open_with};
 use windlass_tasks::{Claim, EventFilter, TaskFilter, TaskStatus};
 
 fn run<F: Future>(test: F) -> F::Output {
@@ -43,7 +45,10 @@ fn p10_files_of_every_released_schema_open() {
 }
 
 async fn check_fixture(dir: &Path) {
-    let store = windlass_store::open(&url(dir)).await.unwrap();
+    let clock = ManualClock::new("after the upgrade");
+    let mut settings = StoreSettings::default();
+    settings.lease_clock = Arc::new(clock.clone());
+    let store = open_with(&url(dir), settings).await.unwrap();
     let tasks = store.tasks(TaskFilter::default()).await.unwrap();
     let found: Vec<(&str, TaskStatus)> = tasks
         .iter()
@@ -66,6 +71,8 @@ async fn check_fixture(dir: &Path) {
     assert_eq!(numbers, (1..=events.len() as u64).collect::<Vec<_>>());
 
     // The store can be used after the migration.
+    assert_eq!(store.reclaim_expired().await.unwrap(), vec![]);
+    clock.advance(Duration::from_secs(31));
     let reclaimed = store.reclaim_expired().await.unwrap();
     assert_eq!(reclaimed[0].title, "in progress");
     let answered = store

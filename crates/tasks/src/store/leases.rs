@@ -12,7 +12,8 @@ use crate::task::Task;
 
 /// Hands out tasks and ends attempts. This is the part of a store that a worker needs.
 ///
-/// Leases are evaluated by the store's own clock. Every write includes its [`AttemptRef`].
+/// Leases do not depend on the wall clock, which may jump
+/// ([`LeaseClock`](windlass_core::LeaseClock)). Every write includes its [`AttemptRef`].
 pub trait Leases: fmt::Debug + Send + Sync {
     /// Claims the next task whose dependencies are completed: highest priority, then lowest step, then lowest
     /// id. `fetch_next_task` of the worker's contract.

@@ -22,7 +22,8 @@ pub use traces::Traces;
 
 /// Stores tasks durably. Accepted tasks are never lost, and no task is completed twice.
 ///
-/// Leases are evaluated by the store's own clock. Every write of an attempt includes its
+/// Leases do not depend on the wall clock, which may jump
+/// ([`LeaseClock`](windlass_core::LeaseClock)). Every write of an attempt includes its
 /// [`AttemptRef`](crate::AttemptRef). Once the attempt no longer owns the task (its lease was reclaimed, another
 /// attempt started, it ended), such a write changes nothing and fails with [`StoreError::Superseded`]. There are
 /// two exceptions. A repeated `finish` with the same outcome returns the same result, because the first response

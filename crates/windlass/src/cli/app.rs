@@ -8,6 +8,7 @@ use windlass_core::{AgentHandle, AgentRegistry};
 
 use super::console::Console;
 use super::exit::CliError;
+use super::masking;
 use crate::agent_catalog::AgentCatalog;
 use crate::config::{self, AgentConfig, Config, Inputs};
 use crate::registry;
@@ -64,6 +65,8 @@ impl<'a> App<'a> {
     pub(super) fn config(&self) -> Result<&Arc<Config>, CliError> {
         let config = self.config.as_ref().map_err(Clone::clone)?;
         self.notices.call_once(|| {
+            // From now on the log masks the secrets too.
+            masking::masker(&self.inputs, config);
             for notice in config.notices() {
                 self.console.notice(&notice.to_string());
             }
@@ -74,7 +77,8 @@ impl<'a> App<'a> {
     /// Returns the catalog of agents.
     pub(super) fn catalog(&self) -> Result<AgentCatalog, CliError> {
         let config = Arc::clone(self.config()?);
-        Ok(AgentCatalog::new(Arc::clone(&self.registry), config))
+        let masker = masking::masker(&self.inputs, &config);
+        Ok(AgentCatalog::new(Arc::clone(&self.registry), config).with_masker(masker))
     }
 
     /// Returns the configuration of the named agent, or of the default agent.

@@ -1,7 +1,7 @@
 //! Console output: text with control characters escaped, JSON with exact values.
 
 use std::borrow::Cow;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal, Read, Write};
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
@@ -91,6 +91,18 @@ impl Console {
     pub(super) fn error(&self, message: &str) {
         let message = escape_control(message);
         let _ = writeln!(anstream::stderr().lock(), "{BAD}error:{BAD:#} {message}");
+    }
+
+    /// Asks a question that is answered with yes or no. Returns `None` without a terminal.
+    pub(super) fn confirm(&self, question: &str) -> io::Result<Option<bool>> {
+        let stdin = io::stdin();
+        if !(stdin.is_terminal() && self.interactive) {
+            return Ok(None);
+        }
+        self.text(question)?;
+        let mut answer = String::new();
+        stdin.lock().take(1024).read_line(&mut answer)?;
+        Ok(Some(matches!(answer.trim(), "y" | "Y" | "yes")))
     }
 
     /// Writes a table with aligned columns to stdout.

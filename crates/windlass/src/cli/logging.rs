@@ -1,8 +1,10 @@
-//! Logging to stderr. It is off by default and never contains the text of a prompt.
+//! Logging to stderr. It is off by default, never contains the text of a prompt, and masks known secrets.
 
 use std::io::IsTerminal;
 
 use tracing_subscriber::EnvFilter;
+
+use super::masking::MaskedStderr;
 
 /// Starts logging. The filter is `WINDLASS_LOG`, or else the number of `-v` flags.
 pub(super) fn start(verbose: u8, no_color: bool) {
@@ -18,7 +20,7 @@ pub(super) fn start(verbose: u8, no_color: bool) {
     // If a program that embeds this one has already started logging, its logger stays.
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .with_writer(|| MaskedStderr)
         .with_ansi(!no_color && std::io::stderr().is_terminal())
         .try_init();
 }

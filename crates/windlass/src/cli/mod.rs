@@ -18,6 +18,7 @@ mod init;
 mod interrupt;
 mod logging;
 mod man;
+mod masking;
 mod model;
 mod progress;
 mod prompt_text;
@@ -31,6 +32,7 @@ mod schema;
 mod scripted;
 mod serve;
 mod spinner;
+mod store;
 mod task;
 mod task_runtime;
 mod token;
@@ -126,6 +128,8 @@ enum Command {
     Doctor(doctor::Doctor),
     /// Write a windlass.toml for this project
     Init(init::Init),
+    /// Show where tasks are stored, or move the store of an earlier version
+    Store(store::Stores),
     /// Trust the project's windlass.toml and .env
     Trust(trust::Trust),
     /// Show the effective configuration and the source of each value
@@ -222,6 +226,7 @@ async fn run(cli: Cli, registry: AgentRegistry, console: &Console) -> Result<Exi
         Command::Agents(agents) => agents.run(&app).await,
         Command::Doctor(doctor) => doctor.run(&app).await,
         Command::Init(init) => init.run(&app).await,
+        Command::Store(stores) => stores.run(&app).await,
         Command::Trust(trust) => trust.run(&app),
         Command::Config(show) => show.run(&app),
         Command::Model(model) => model.run(&app).await,

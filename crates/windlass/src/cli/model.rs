@@ -7,12 +7,14 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::Value;
 use windlass_scripted::{RunningModel, Script, ScriptedModel};
-use windlass_testkit::{local_substitutions, read_cassette};
+use windlass_testkit::read_cassette;
 
 use super::app::App;
 use super::console::{BAD, QUIET};
 use super::exit::{CliError, Exit};
 use super::interrupt::Interrupts;
+use super::masking;
+use crate::config::Config;
 
 #[derive(Debug, Args)]
 pub(super) struct Model {
@@ -53,7 +55,7 @@ impl Model {
         );
         interrupts.next().await;
         if let Some(file) = &self.record {
-            write_cassette(&running, file)?;
+            write_cassette(app, &running, file)?;
         }
         let report = running.stop().await;
         if self.json {
@@ -90,8 +92,9 @@ fn with_old_names(report: &impl Serialize) -> Value {
 }
 
 /// Writes the recorded exchanges.
-fn write_cassette(running: &RunningModel, file: &Path) -> Result<(), CliError> {
-    let Some(cassette) = running.cassette(&local_substitutions()) else {
+fn write_cassette(app: &App<'_>, running: &RunningModel, file: &Path) -> Result<(), CliError> {
+    let substitutions = masking::substitutions(&app.inputs, app.config()?);
+    let Some(cassette) = running.cassette(&substitutions) else {
         return Ok(());
     };
     let failed = |problem: String| CliError::failed(format!("{}: {problem}", file.display()));

@@ -1,8 +1,5 @@
 //! Opens the task store and the current project.
 
-use std::fs::OpenOptions;
-use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,6 +15,8 @@ pub(super) struct TaskQueue {
     pub(super) config: Arc<Config>,
     pub(super) store: Arc<dyn TaskStore>,
     pub(super) access: Arc<dyn AccessStore>,
+    /// The URL of the store. It may contain a password.
+    pub(super) url: String,
     pub(super) project: Project,
 }
 
@@ -27,11 +26,12 @@ impl TaskQueue {
     pub(super) async fn open(app: &App<'_>) -> Result<Self, CliError> {
         let config = Arc::clone(app.config()?);
         let root = repository(&app.inputs.cwd)?;
+        let url = super::store::locate(app, &config, &root).await?;
         let OpenStore {
             tasks: store,
             access,
             ..
-        } = store(&config).await?;
+        } = windlass_store::open_all(&url, StoreSettings::default()).await?;
         let known = store.projects().await?;
         let project = match known.into_iter().find(|known| known.root == root) {
             Some(project) => project,
@@ -41,23 +41,10 @@ impl TaskQueue {
             config,
             store,
             access,
+            url,
             project,
         })
     }
-}
-
-/// Opens the configured store.
-pub(super) async fn store(config: &Config) -> Result<OpenStore, CliError> {
-    let url = &config.store.url;
-    let url = match url.strip_prefix("sqlite:") {
-        Some(path) => {
-            let path = config.root().join(path);
-            create_private_dir(&path)?;
-            format!("sqlite:{}", path.display())
-        }
-        None => url.clone(),
-    };
-    Ok(windlass_store::open_all(&url, StoreSettings::default()).await?)
 }
 
 /// Returns a new project with the name of its directory.
@@ -84,40 +71,6 @@ pub(super) fn repository(cwd: &Path) -> Result<PathBuf, CliError> {
             cwd.display()
         ))
     })
-}
-
-/// Creates Windlass's own directory in a project, accessible only to its owner and ignored by git. A symbolic link
-/// from the repository is not followed. If the directory cannot be created, opening the store reports why.
-fn create_private_dir(database: &Path) -> Result<(), CliError> {
-    let dir = database.parent();
-    let Some(dir) = dir.filter(|dir| dir.ends_with(".windlass")) else {
-        return Ok(());
-    };
-    if dir.is_symlink() {
-        let dir = dir.display();
-        return Err(CliError::usage(format!(
-            "{dir} is a symbolic link, which is not followed here: remove it"
-        )));
-    }
-    if create_with_mode(dir).is_ok() {
-        let ignore = dir.join(".gitignore");
-        let mut options = OpenOptions::new();
-        if let Ok(mut file) = options
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(ignore)
-        {
-            let _ = file.write_all(b"*\n");
-        }
-    }
-    Ok(())
-}
-
-/// Creates a directory with mode 0700; an existing one is not changed.
-fn create_with_mode(dir: &Path) -> std::io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true).mode(0o700).create(dir)
 }
 
 impl From<StoreError> for CliError {

@@ -5,13 +5,13 @@ use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use windlass_cassette::Substitutions;
-use windlass_core::{AgentHandle, SecretString};
-use windlass_testkit::{RecordingAgent, local_substitutions};
+use windlass_core::AgentHandle;
+use windlass_testkit::RecordingAgent;
 
 use super::app::App;
 use super::ask::Ask;
 use super::exit::{CliError, Exit};
+use super::masking;
 
 #[derive(Debug, Args)]
 pub(super) struct Record {
@@ -36,7 +36,7 @@ impl Record {
         let mut file = self.create()?;
         let exit = self.ask.run_on(app, &handle, &agent).await?;
         let cassette = recording
-            .cassette(&substitutions_with_secrets(app))
+            .cassette(&masking::substitutions(&app.inputs, &config))
             .and_then(|cassette| cassette.to_jsonl())
             .map_err(|error| CliError::failed(error.to_string()))?;
         file.write_all(cassette.as_bytes())
@@ -59,23 +59,4 @@ impl Record {
             _ => CliError::failed(format!("{} cannot be written: {error}", self.to.display())),
         })
     }
-}
-
-/// Returns the substitutions for this machine's paths and for every variable whose name looks like a secret, so that
-/// none of them is recorded.
-fn substitutions_with_secrets(app: &App<'_>) -> Substitutions {
-    let mut substitutions = local_substitutions();
-    for (name, value) in &app.inputs.environment {
-        let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
-        if is_secret_name(&name) && value.len() >= 8 {
-            substitutions = substitutions.secret(name.as_ref(), SecretString::from(value.as_ref()));
-        }
-    }
-    substitutions
-}
-
-fn is_secret_name(name: &str) -> bool {
-    ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"]
-        .iter()
-        .any(|word| name.to_ascii_uppercase().contains(word))
 }

@@ -107,7 +107,7 @@ impl Run {
         mut interrupts: Interrupts,
     ) -> Result<Exit, CliError> {
         let config = &queue.config;
-        let task_runtime = TaskRuntime::for_store(app, test_settings(config)).await?;
+        let task_runtime = TaskRuntime::for_store(app, &queue.url, test_settings(config)).await?;
         let coder = roles.coder.open(&roles.agents)?;
         roles.agents.insert(&roles.coder.name, coder);
         let approver = approver::terminal_approver(app.console, self.task == "-");

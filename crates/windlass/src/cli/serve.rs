@@ -4,7 +4,7 @@ mod fd_limit;
 mod host_ops;
 mod models;
 mod request_dirs;
-mod token;
+pub(super) mod token;
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -55,24 +55,24 @@ impl Serve {
     /// Serves until it is interrupted: the first signal shuts down gracefully, the second exits immediately.
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         repository(&app.inputs.cwd).map_err(|_| no_repository(&app.inputs.cwd))?;
+        // Before anything else, so that the token is masked from the first start on.
+        let key = token::load_or_create(&app.inputs, self.new_token)?;
         let queue = TaskQueue::open(app).await?;
-        let task_runtime = TaskRuntime::for_store(app, test_settings(&queue.config)).await?;
+        let task_runtime = TaskRuntime::for_store(app, &queue.url, test_settings(&queue.config)).await?;
         let agents = self.worker_args.catalog(app)?;
         let worker = self.worker(app, &queue, &task_runtime, agents.clone());
-        let key = token::load_or_create(&app.inputs, self.new_token)?;
         // Dropped at the end, which removes the working directories of the requests.
         let request_dirs = models::request_dirs(app)?;
         let mut limits = ServerLimits::default();
         limits.connections = fd_limit::raise_limit(limits.connections);
         let host_ops = LocalHostOps::new(app, &queue, &task_runtime);
-        let url = &queue.config.store.url;
         let mut server = Server::new(
             Arc::clone(&queue.store),
             Arc::clone(&queue.access),
             Arc::new(host_ops),
             Token::new(&key.token),
         )
-        .with_store_kind(url.split(':').next().unwrap_or_default())
+        .with_store_kind(queue.url.split(':').next().unwrap_or_default())
         .with_project(queue.project.id)
         .with_agent_api(models::agent_api(&queue, &request_dirs, agents))
         .with_hosts(self.allow_host.clone())

@@ -1,10 +1,10 @@
 //! Creates the runner with the clones, tests and code index of this machine.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
-use windlass_core::{Clock, SystemClock};
+use windlass_core::{Clock, Masker, SystemClock};
 use windlass_index::CodebaseContext;
 use windlass_runner::{AgentResolver, Bus, Listener, Runner, RunnerSettings};
 use windlass_sandbox::Sandbox;
@@ -13,6 +13,7 @@ use windlass_workspace::{Clones, TestRunner, TestSettings};
 
 use super::app::App;
 use super::exit::CliError;
+use super::masking::{self, MaskedVerifier};
 use crate::config::{AgentConfig, Config, TestCommand};
 use crate::git_history::GitHistory;
 use crate::registry;
@@ -22,13 +23,17 @@ pub(super) struct TaskRuntime {
     pub(super) clones: Clones,
     pub(super) tests: TestRunner,
     codebase: CodebaseContext,
+    masker: Masker,
 }
 
 impl TaskRuntime {
-    /// Creates a runtime whose clones are in the directory of this store.
-    pub(super) async fn for_store(app: &App<'_>, tests: TestSettings) -> Result<Self, CliError> {
-        let config = app.config()?;
-        let clones = clones_dir(app, &config.root().join(&config.store.url))?;
+    /// Creates a runtime whose clones are in the directory of the store with this URL.
+    pub(super) async fn for_store(
+        app: &App<'_>,
+        store_url: &str,
+        tests: TestSettings,
+    ) -> Result<Self, CliError> {
+        let clones = clones_dir(app, store_url)?;
         Self::in_dir(app, clones, tests).await
     }
 
@@ -45,6 +50,7 @@ impl TaskRuntime {
             clones: clones.map_err(windlass_core::Error::from)?,
             tests: TestRunner::new(sandbox.clone(), tests),
             codebase: codebase(app, sandbox),
+            masker: masking::masker(&app.inputs, &Config::load(&app.inputs)?),
         })
     }
 
@@ -64,7 +70,10 @@ impl TaskRuntime {
         Runner {
             store,
             workspace: Arc::new(self.clones.clone()),
-            verifier: Arc::new(self.tests.clone()),
+            verifier: Arc::new(MaskedVerifier {
+                verifier: self.tests.clone(),
+                masker: self.masker.clone(),
+            }),
             context: Arc::new(self.codebase.clone()),
             agents,
             clock,
@@ -118,12 +127,12 @@ fn codebase(app: &App<'_>, sandbox: Sandbox) -> CodebaseContext {
 
 /// Returns the directory for the clones of one store. Stores do not share it, because attempt numbers are unique only
 /// within a store.
-fn clones_dir(app: &App<'_>, store: &Path) -> Result<PathBuf, CliError> {
+fn clones_dir(app: &App<'_>, store_url: &str) -> Result<PathBuf, CliError> {
     let state = app
         .inputs
         .state_dir()
         .ok_or_else(|| CliError::usage("no state directory: set HOME or XDG_STATE_HOME"))?;
-    let hash = Sha256::digest(store.as_os_str().as_encoded_bytes());
+    let hash = Sha256::digest(store_url.as_bytes());
     let name: String = hash
         .iter()
         .take(8)

@@ -1,6 +1,5 @@
 //! `windlass trust`: trusts the project's windlass.toml and .env.
 
-use std::io::{BufRead, IsTerminal, Read};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -96,17 +95,10 @@ fn show(app: &App<'_>, source: &SourceFile) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Asks the user at the terminal for confirmation. Without a terminal, running the command is the confirmation.
+/// Asks the user for confirmation. Without a terminal, running the command is the confirmation.
 fn confirm(app: &App<'_>) -> Result<bool, CliError> {
-    let stdin = std::io::stdin();
-    if !(stdin.is_terminal() && app.console.is_interactive()) {
-        return Ok(true);
-    }
-    app.console
-        .text("Trust this file? Any change to it will ask again. [y/N] ")?;
-    let mut answer = String::new();
-    stdin.lock().take(1024).read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    let question = "Trust this file? Any change to it will ask again. [y/N] ";
+    Ok(app.console.confirm(question)?.unwrap_or(true))
 }
 
 fn display_path(source: &SourceFile) -> String {

@@ -72,11 +72,14 @@ impl EnvFile {
     /// Returns the variables that may be read as secrets: all non-empty variables of a trusted file, none of an
     /// untrusted one.
     pub(super) fn secrets(&self) -> impl Iterator<Item = (String, SecretString)> {
-        let variables = self
-            .variables
-            .iter()
-            .filter(|(_, variable)| self.is_trusted() && !variable.value.is_empty());
+        self.values().filter(|_| self.is_trusted())
+    }
+
+    /// Returns all non-empty variables, trusted or not.
+    pub(super) fn values(&self) -> impl Iterator<Item = (String, SecretString)> {
+        let variables = self.variables.iter();
         variables
+            .filter(|(_, variable)| !variable.value.is_empty())
             .map(|(name, variable)| (name.clone(), SecretString::from(variable.value.as_str())))
     }
 

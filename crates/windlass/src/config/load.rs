@@ -51,6 +51,7 @@ fn load(inputs: &Inputs) -> Result<Layers> {
     settings.merge(flags(inputs)?);
 
     let mut secrets = BTreeMap::new();
+    let dot_env = env_file.iter().flat_map(EnvFile::values).collect();
     if let Some(file) = &env_file {
         notices.extend(file.notice(ignored, &missing_keys(inputs, &settings)));
         secrets.extend(file.secrets());
@@ -60,6 +61,7 @@ fn load(inputs: &Inputs) -> Result<Layers> {
         settings,
         notices,
         secrets,
+        dot_env,
         root: paths.root,
     })
 }

@@ -23,6 +23,7 @@ mod inputs;
 mod key;
 mod key_table;
 mod kind;
+mod known_secrets;
 mod load;
 mod lookup;
 mod names;

@@ -50,6 +50,8 @@ pub(super) struct Layers {
     pub(super) settings: SettingMap,
     pub(super) notices: Vec<Notice>,
     pub(super) secrets: BTreeMap<String, SecretString>,
+    /// All variables of `.env`, trusted or not. They are masked, and used for nothing else.
+    pub(super) dot_env: BTreeMap<String, SecretString>,
     pub(super) root: PathBuf,
 }
 

@@ -115,7 +115,7 @@ fn p19_no_output_contains_a_secret() {
 }
 
 #[test]
-fn p27_project_directory_is_private_to_owner() {
+fn p27_store_is_private_to_owner() {
     use std::os::unix::fs::PermissionsExt;
     let harness = Harness::new();
     let mut open = assert_cmd::Command::new("sh");
@@ -126,23 +126,32 @@ fn p27_project_directory_is_private_to_owner() {
         .arg(assert_cmd::cargo::cargo_bin("windlass"));
     let listed = Run::of(&mut open);
     assert_eq!(listed.code, 0, "{listed:?}");
-    let dir = harness.project().join(".windlass");
+    let path = harness.run(&["store", "path"]).stdout;
+    let dir = std::path::Path::new(path.trim()).parent().unwrap();
+    assert!(dir.starts_with(harness.home()), "{path}");
     let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
-    assert_eq!(mode(&dir), 0o700);
-    for entry in std::fs::read_dir(&dir).unwrap() {
+    assert_eq!(mode(dir), 0o700);
+    for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         assert_eq!(mode(&path), 0o600, "{}", path.display());
     }
+    assert!(!harness.project().join(".windlass").exists());
 }
 
 #[test]
-fn p20_p27_symlinked_store_directory_is_rejected() {
+fn p20_p27_symlinked_store_directory_is_not_followed() {
     let harness = Harness::new();
     let elsewhere = harness.home().join("elsewhere");
     std::fs::create_dir(&elsewhere).unwrap();
+    std::fs::write(elsewhere.join("windlass.db"), "").unwrap();
     std::os::unix::fs::symlink(&elsewhere, harness.project().join(".windlass")).unwrap();
-    let refused = harness.run(&["task", "list"]);
+    let listed = harness.run(&["task", "list"]);
+    assert_eq!(listed.code, 0, "{listed:?}");
+    assert!(listed.stderr.contains("not a regular file"), "{listed:?}");
+    let named = "[store]\nurl = \"sqlite:.windlass/new.db\"\n";
+    let named = harness.config(named);
+    let refused = harness.run(&["--config", named.to_str().unwrap(), "task", "list"]);
     assert_eq!(refused.code, 2, "{refused:?}");
     assert!(refused.stderr.contains("symbolic link"), "{refused:?}");
-    assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 0);
+    assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 1);
 }

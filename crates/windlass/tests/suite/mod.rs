@@ -1,6 +1,7 @@
 //! One file per promise or command.
 
 mod approvals;
+mod canary;
 mod cli_context;
 mod cli_exit;
 mod cli_harness;
@@ -29,6 +30,7 @@ mod run_contract;
 mod serve;
 mod serve_harness;
 mod setup_script;
+mod store_location;
 mod task_harness;
 mod tasks;
 mod token;

@@ -19,6 +19,12 @@ pub(super) struct ServerToken {
     pub(super) file: PathBuf,
 }
 
+/// Returns the token of the last start, if there is one that can be read.
+pub(in crate::cli) fn stored(inputs: &Inputs) -> Option<SecretString> {
+    let token = read_secret(&inputs.state_dir()?.join(FILE)).ok()??;
+    Some(SecretString::from(token.trim()))
+}
+
 /// Loads the token of the last start, or generates a new one.
 pub(super) fn load_or_create(inputs: &Inputs, force_new: bool) -> Result<ServerToken, CliError> {
     let state = inputs

@@ -10,8 +10,9 @@ use crate::config::value_type::*;
 settings! {
     /// Settings of the task store.
     StoreSettings at "store." {
-        /// URL of the task store: `sqlite:FILE` or `postgres://…`.
-        url: String as Text = "sqlite:.windlass/windlass.db";
+        /// URL of the task store: `sqlite:FILE` or `postgres://…`. Default: a file of this project in the state directory;
+        /// `windlass store path` prints it.
+        url: Option<String> as Text;
     }
 }
 

@@ -1,0 +1,193 @@
+//! Database schema: created, checked and migrated when a store is opened.
+//!
+//! A store is used only if its whole schema is Windlass's own. A foreign trigger or view could add tasks, answer
+//! permission requests or change what a read returns.
+
+mod normalize;
+mod objects;
+
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{ConnectOptions, Connection, Row as _};
+use windlass_tasks::{StoreError, StoreResult};
+
+use crate::connection::DbConnection;
+use crate::error::{self, StoreLocation};
+use crate::pools::{COMMIT, DatabasePools, Pools, ROLLBACK};
+use crate::sql::{Sql, args, sql};
+use objects::{OBJECTS, SchemaObjects};
+
+/// All released migrations, in order. A released migration never changes.
+const MIGRATIONS: &[Sql] = &[
+    Sql {
+        sqlite: include_str!("../../migrations/sqlite/0001_tasks.sql"),
+        postgres: include_str!("../../migrations/postgres/0001_tasks.sql"),
+    },
+    Sql {
+        sqlite: include_str!("../../migrations/sqlite/0002_attempt_error.sql"),
+        postgres: include_str!("../../migrations/postgres/0002_attempt_error.sql"),
+    },
+    Sql {
+        sqlite: include_str!("../../migrations/sqlite/0003_leases.sql"),
+        postgres: include_str!("../../migrations/postgres/0003_leases.sql"),
+    },
+    Sql {
+        sqlite: include_str!("../../migrations/sqlite/0004_access.sql"),
+        postgres: include_str!("../../migrations/postgres/0004_access.sql"),
+    },
+];
+
+/// The objects that the newest schema has in PostgreSQL. `tests/suite/real_postgres.rs` compares them with the
+/// migrations.
+const POSTGRES_OBJECTS: &str = include_str!("../../migrations/postgres/objects.tsv");
+
+/// The table that contains the versions.
+const META: &str = "windlass_schema";
+
+/// One process migrates; the others wait.
+const LOCK: Sql = Sql {
+    sqlite: "SELECT 1 AS n",
+    postgres: "SELECT CAST(pg_advisory_xact_lock(8241960125) AS TEXT) AS n",
+};
+
+const CREATE_META: Sql = Sql {
+    sqlite: "CREATE TABLE IF NOT EXISTS windlass_schema (version BIGINT NOT NULL PRIMARY KEY, at BIGINT NOT NULL)",
+    postgres: "CREATE SCHEMA IF NOT EXISTS windlass; \
+               CREATE TABLE IF NOT EXISTS windlass.windlass_schema \
+               (version BIGINT NOT NULL PRIMARY KEY, at BIGINT NOT NULL)",
+};
+
+const VERSION: Sql = sql!("SELECT coalesce(max(version), 0) AS n FROM windlass_schema");
+
+/// Creates or migrates the tables. Rejects schemas of newer versions, databases of other programs and changed
+/// schemas.
+pub(crate) async fn migrate_if_needed(pools: &Pools) -> StoreResult<()> {
+    let mut reader = pools.reader().await?;
+    let found = check(&mut reader, pools).await?;
+    drop(reader);
+    if found == Some(newest()) {
+        return Ok(());
+    }
+    let mut db = pools.writer().await.map_err(|failed| failed.error)?;
+    pools.begin(&mut db, true).await?;
+    match migrate(&mut db, pools).await {
+        Ok(()) => db.execute_batch(COMMIT).await.map(drop),
+        Err(error) => {
+            if db.execute_batch(ROLLBACK).await.is_err() {
+                db.close().await;
+            }
+            Err(error)
+        }
+    }
+}
+
+/// Returns the newest version.
+fn newest() -> i64 {
+    i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
+}
+
+/// Checks the whole schema and returns its version, or `None` if there are no tables.
+pub(crate) async fn check(db: &mut DbConnection, pools: &Pools) -> StoreResult<Option<i64>> {
+    let location = &pools.location;
+    let is_sqlite = matches!(pools.kind, DatabasePools::Sqlite(..));
+    let objects = SchemaObjects::read(db).await?;
+    if objects.is_empty() {
+        return Ok(None);
+    }
+    if is_sqlite && objects.table(META).is_empty() {
+        return Err(StoreError::Unavailable(format!(
+            "{} is a database of another program: choose another file",
+            location.0
+        )));
+    }
+    if !is_sqlite {
+        objects.check_passive(location)?;
+        if objects.table(META).is_empty() {
+            return Ok(None);
+        }
+    } else {
+        // The version is read only from a table that is Windlass's own.
+        let meta = sqlite_objects(0).await?;
+        objects
+            .table(META)
+            .check_equal(&meta.table(META), location)?;
+    }
+    let version = version(db).await?;
+    if version > newest() {
+        return Err(StoreError::Unavailable(format!(
+            "{} was written by a newer Windlass (schema version {version}, this one supports {}): \
+             use the newer version",
+            location.0,
+            newest()
+        )));
+    }
+    if is_sqlite {
+        objects.check_equal(&sqlite_objects(version).await?, location)?;
+    } else if version == newest() {
+        // An older version is compared after its migration.
+        objects.check_equal(&SchemaObjects::parse(POSTGRES_OBJECTS), location)?;
+    }
+    Ok(Some(version))
+}
+
+async fn version(db: &mut DbConnection) -> StoreResult<i64> {
+    match db.fetch_optional(VERSION, args![]).await? {
+        Some(row) => row.int("n"),
+        None => Ok(0),
+    }
+}
+
+async fn migrate(db: &mut DbConnection, pools: &Pools) -> StoreResult<()> {
+    db.fetch_all(LOCK, args![]).await?;
+    // Another process may have migrated in the meantime.
+    let found = check(db, pools).await?;
+    if found == Some(newest()) {
+        return Ok(());
+    }
+    db.execute_batch(CREATE_META).await?;
+    let applied = usize::try_from(found.unwrap_or(0)).unwrap_or(0);
+    for (index, migration) in MIGRATIONS.iter().enumerate().skip(applied) {
+        db.execute_batch(*migration).await?;
+        let version = i64::try_from(index + 1).unwrap_or(i64::MAX);
+        let now = db.now();
+        let record = sql!("INSERT INTO windlass_schema (version, at) VALUES ($1, $2)");
+        db.execute(record, args![version, now]).await?;
+    }
+    check(db, pools).await.map(drop)
+}
+
+/// Returns the objects of a SQLite file of this version, by creating one in memory.
+async fn sqlite_objects(version: i64) -> StoreResult<SchemaObjects> {
+    let location = StoreLocation("the schema in memory".to_owned());
+    let failed = |error| error::classify(&location, error).error;
+    let options = SqliteConnectOptions::new()
+        .in_memory(true)
+        .disable_statement_logging();
+    let mut memory = options.connect().await.map_err(failed)?;
+    let objects = create_objects(&mut memory, version).await;
+    // Nothing is lost if the connection is not closed cleanly.
+    let _ = memory.close().await;
+    objects.map_err(failed)
+}
+
+async fn create_objects(
+    memory: &mut SqliteConnection,
+    version: i64,
+) -> Result<SchemaObjects, sqlx::Error> {
+    let count = usize::try_from(version).unwrap_or(0);
+    let migrations = MIGRATIONS.iter().take(count);
+    for statements in std::iter::once(&CREATE_META).chain(migrations) {
+        sqlx::raw_sql(statements.sqlite)
+            .execute(&mut *memory)
+            .await?;
+    }
+    let rows = sqlx::query(OBJECTS.sqlite).fetch_all(memory).await?;
+    let object = |row: &sqlx::sqlite::SqliteRow| {
+        Ok((
+            row.try_get("kind")?,
+            row.try_get("name")?,
+            row.try_get("definition")?,
+        ))
+    };
+    let objects: Result<Vec<_>, sqlx::Error> = rows.iter().map(object).collect();
+    Ok(SchemaObjects::new(objects?))
+}

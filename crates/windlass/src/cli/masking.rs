@@ -1,0 +1,93 @@
+//! What the command line masks: the secrets of the configuration and the server's token.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::OnceLock;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use windlass_core::cassette::Substitutions;
+use windlass_core::mask::MIN_SECRET_LEN;
+use windlass_tasks::TestResult;
+use windlass_core::workspace::TestPlan;
+use windlass_core::{ExposeSecret, Masker, Result, SecretString, Verifier};
+use windlass_testkit::local_substitutions;
+
+use super::serve::token;
+use crate::config::{Config, Inputs};
+
+/// The masker of the log, which starts before the configuration is read.
+static LOG_MASKER: OnceLock<Masker> = OnceLock::new();
+
+/// Returns a masker for all secrets that are known, and uses it for the log from now on.
+pub(super) fn masker(inputs: &Inputs, config: &Config) -> Masker {
+    let masker = Masker::new(known_secrets(inputs, config));
+    let _ = LOG_MASKER.set(masker.clone());
+    masker
+}
+
+/// Returns all secrets that are known, with their names.
+pub(super) fn known_secrets(inputs: &Inputs, config: &Config) -> Vec<(String, SecretString)> {
+    let mut known = config.known_secrets();
+    known.extend(token::stored(inputs).map(|token| ("server_token".to_owned(), token)));
+    known
+}
+
+/// Returns the substitutions of a recording: this machine's paths and every known secret.
+pub(super) fn substitutions(inputs: &Inputs, config: &Config) -> Substitutions {
+    let secrets = known_secrets(inputs, config).into_iter();
+    secrets
+        .filter(|(_, secret)| secret.expose_secret().len() >= MIN_SECRET_LEN)
+        .fold(local_substitutions(), |substitutions, (name, secret)| {
+            substitutions.secret(&name, secret)
+        })
+}
+
+/// Standard error with secrets masked.
+#[derive(Debug)]
+pub(super) struct MaskedStderr;
+
+impl Write for MaskedStderr {
+    /// Writes the whole text. The log writes each of its lines in one call.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match LOG_MASKER.get() {
+            Some(masker) => {
+                let text = String::from_utf8_lossy(bytes);
+                io::stderr().write_all(masker.text(&text).as_bytes())?;
+            }
+            None => io::stderr().write_all(bytes)?,
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
+
+/// A verifier whose results contain no secrets.
+#[derive(Debug)]
+pub(super) struct MaskedVerifier<V> {
+    pub(super) verifier: V,
+    pub(super) masker: Masker,
+}
+
+impl<V: Verifier> Verifier for MaskedVerifier<V> {
+    fn plan<'a>(&'a self, root: &'a Path) -> BoxFuture<'a, Result<TestPlan>> {
+        self.verifier.plan(root)
+    }
+
+    fn verify<'a>(&'a self, root: &'a Path) -> BoxFuture<'a, Result<TestResult>> {
+        async {
+            let result = self.verifier.verify(root).await;
+            let mut result = result.map_err(|error| self.masker.error(error))?;
+            self.masker.string(&mut result.output);
+            for failure in &mut result.failures {
+                self.masker.string(&mut failure.name);
+                self.masker.string(&mut failure.message);
+            }
+            Ok(result)
+        }
+        .boxed()
+    }
+}

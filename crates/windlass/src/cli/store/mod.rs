@@ -1,0 +1,76 @@
+//! `windlass store`: shows where tasks are stored, and moves a store out of a repository.
+
+mod location;
+mod repository_file;
+
+use clap::{Args, Subcommand};
+use windlass_core::escape_line;
+
+use super::app::App;
+use super::exit::{CliError, Exit};
+use super::queue::repository;
+pub(super) use location::locate;
+use repository_file::RepositoryFile;
+
+#[derive(Debug, Args)]
+pub(super) struct Stores {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Print where the tasks of this project are stored
+    Path,
+    /// Move the store that an earlier version created in the repository to the state directory
+    Move(Move),
+}
+
+#[derive(Debug, Args)]
+struct Move {
+    /// Do not ask for confirmation
+    #[arg(short, long)]
+    yes: bool,
+}
+
+impl Stores {
+    pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
+        match self.command {
+            Command::Path => {
+                let config = app.config()?;
+                let root = repository(&app.inputs.cwd)?;
+                let shown = match config.store_url() {
+                    Some(_) => config.display("store.url"),
+                    None => location::default_path(&app.inputs, &root)?
+                        .display()
+                        .to_string(),
+                };
+                app.console.line(&escape_line(&shown))?;
+                Ok(Exit::Done)
+            }
+            Command::Move(command) => command.run(app).await,
+        }
+    }
+}
+
+impl Move {
+    async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
+        let config = app.config()?;
+        let root = repository(&app.inputs.cwd)?;
+        let target = location::default_path(&app.inputs, &root)?;
+        let Some(file) = RepositoryFile::find(&config, &root) else {
+            return Err(CliError::usage(format!(
+                "{} contains no store of an earlier version: there is nothing to move",
+                root.display()
+            )));
+        };
+        if let Some(why) = file.rejection(app, &target).await {
+            return Err(CliError::usage(format!("{file} is not moved: {why}")));
+        }
+        if !self.yes && app.console.confirm(&file.question(&target))? == Some(false) {
+            return Err(CliError::usage(format!("{file} was not moved")));
+        }
+        file.move_to(app, &target).await?;
+        Ok(Exit::Done)
+    }
+}
