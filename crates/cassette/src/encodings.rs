@@ -1,6 +1,6 @@
 //! The encodings of a path inside a text.
 
-use crate::mask::{json_forms, percent_encode};
+use windlass_core::mask::{json_forms, percent_encode};
 
 /// An encoding that replay can recognize and restore. The detail in the placeholder identifies it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

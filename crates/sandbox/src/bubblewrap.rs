@@ -21,7 +21,6 @@ use crate::profile::ProfileKind;
 use crate::protect::ProtectedPath;
 use crate::seccomp::{self, CallFilter, Sockets};
 
-
 /// Maximum size of `/dev/shm`, where programs share memory.
 const SHARED_MEMORY_BYTES: u64 = 512 << 20;
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use axum::extract::ws::Utf8Bytes;
 use parking_lot::Mutex;
 use serde::Deserialize;
-use utoipa::IntoParams;
 use tokio::sync::watch;
+use utoipa::IntoParams;
 use windlass_core::escape_json;
 use windlass_tasks::{EventFilter, LoggedEvent, ProjectId, TaskId};
 

@@ -15,7 +15,6 @@ use crate::host_ops::{AgentCard, HostOps};
 use crate::hosts::AllowedHosts;
 use crate::limits::ServerLimits;
 use crate::ring::Ring;
-use crate::token::Token;
 
 /// The server's state, shared by all connections.
 #[derive(Debug, Clone)]

@@ -49,9 +49,9 @@ use std::time::Duration;
 use windlass_core::LeaseClock;
 use windlass_tasks::{AccessStore, StoreError, StoreResult, TaskStore};
 
-pub use sqlite::{Inspection, inspect};
 pub use lease_clock::ManualClock;
 pub use pools::ClockSkew;
+pub use sqlite::{Inspection, inspect};
 
 /// Time limits of store operations.
 #[derive(Debug, Clone)]

@@ -53,9 +53,8 @@ pub(crate) async fn sandbox(config: &Config) -> Result<Sandbox, String> {
         Some(mechanism) => Sandbox::with_mechanism(host, mechanism).await,
         None => Sandbox::detect(host).await,
     };
-    let limits = config.map(Config::sandbox_limits).unwrap_or_default();
     let sandbox = sandbox.map_err(|error| error.to_string())?;
-    Ok(sandbox.with_limits(limits))
+    Ok(sandbox.with_limits(config.sandbox_limits()))
 }
 
 /// Adds the agents that are programs or models to the registry. A backend that is already registered under the same

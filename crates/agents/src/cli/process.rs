@@ -114,7 +114,7 @@ impl AgentProcess {
         };
         let end = match exit.why {
             ExitReason::Stopped => Error::Cancelled.into(),
-            ExitReason::Limit(exceeded) => failure::limit_error(driver.profile.name, exceeded),
+            ExitReason::Limit(exceeded) => failure::limit_error(self.program.name, exceeded),
             ExitReason::Deadline | ExitReason::Stalled => AgentEvent::from(Error::Timeout {
                 what: self.program.name.to_owned(),
                 after: exit.duration,

@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use windlass_core::limits::PROTOCOL_LINE_BYTES;
-use windlass_core::{
-    DirAccess, Error, ErrorCode, ExposeSecret, McpServer, Result, SecretString,
-};
+use windlass_core::{DirAccess, Error, ErrorCode, ExposeSecret, McpServer, Result, SecretString};
 use windlass_sandbox::{CommandSpec, ProcessLimits, Profile, Stdin};
 
 use super::agent_program::AgentProgram;
@@ -69,7 +67,9 @@ impl Launch<'_> {
         let profile = windlass_mcp::allow(profile, self.servers);
         // The arguments of a command that the user configured may name a script.
         let arguments = settings.command.iter().skip(1);
-        let profile = arguments.fold(profile, Profile::argument).access(self.access);
+        let profile = arguments
+            .fold(profile, Profile::argument)
+            .access(self.access);
         let mut args = self.command.args;
         args.extend(settings.extra_args.iter().cloned());
         let mut spec = CommandSpec::new(self.path, self.cwd, profile)

@@ -9,7 +9,7 @@ use super::sequence::EventSequencer;
 use super::truncate;
 use super::turn_end::TurnEnd;
 use crate::mask::MaskedStream;
-use crate::{BackendEvent, Clock, Envelope, SessionId, TurnId};
+use crate::{BackendEvent, Clock, Envelope, Masker, SessionId, TurnId};
 
 /// Masks, normalizes, numbers, timestamps and counts events, then sends them.
 pub(super) struct EventSender {

@@ -37,6 +37,7 @@ impl TurnTask {
             self.session.clone(),
             self.id,
             self.limits.event_bytes,
+            self.masker.clone(),
             sender,
         );
         let mut stream = None;

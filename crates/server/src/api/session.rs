@@ -8,8 +8,8 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use windlass_tasks::{BrowserSession, ProjectId, Scope};
 use windlass_core::{ExposeSecret, SecretString, Timestamp};
+use windlass_tasks::{BrowserSession, ProjectId, Scope};
 
 use super::extract::JsonBody;
 use super::openapi;

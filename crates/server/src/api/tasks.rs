@@ -6,8 +6,8 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 use windlass_tasks::{
-    Dependency, ATTEMPT_LIMIT, MAX_ATTEMPTS, NewTask, Project, ProjectId, Task, TaskFilter,
-    TaskId, TaskStatus, WorkerKind,
+    ATTEMPT_LIMIT, Dependency, MAX_ATTEMPTS, NewTask, Project, ProjectId, Task, TaskFilter, TaskId,
+    TaskStatus, WorkerKind,
 };
 
 use super::extract::{JsonBody, PathId, QueryParams};

@@ -7,15 +7,15 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use windlass_tasks::{AccessToken, NewAccessToken, ProjectId, Scope, StoreError};
 use windlass_core::{ExposeSecret, Timestamp};
+use windlass_tasks::{AccessToken, NewAccessToken, ProjectId, Scope, StoreError};
 
 use super::extract::{JsonBody, PathId};
 use super::openapi;
 use crate::access::Caller;
 use crate::error::{ApiError, JsonResponse};
-use crate::token::Token;
 use crate::state::AppState;
+use crate::token::Token;
 
 #[derive(Deserialize, ToSchema)]
 #[schema(as = NewToken)]

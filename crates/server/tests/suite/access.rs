@@ -6,12 +6,12 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use windlass_core::SystemClock;
 use windlass_core::Usage;
-use windlass_tasks::{AttemptRef, NewProject, NewTask, Outcome, ProjectId, Scope, TaskStore};
 use windlass_gateway::{
     AgentApi, AgentApiLimits, ModelCatalog, ModelInfo, ModelLookupError, ServedModel,
     StoreTraceSink,
 };
 use windlass_server::{Server, ServerLimits, Token};
+use windlass_tasks::{AttemptRef, NewProject, NewTask, Outcome, ProjectId, Scope, TaskStore};
 
 use super::client::{Request, raw};
 use super::full_run::{claim, request_permission, run_full_task};

@@ -1,8 +1,8 @@
 //! Sessions of browsers: bound to their server, and useless once they are closed.
 
 use serde_json::json;
-use windlass_tasks::Scope;
 use windlass_server::ServerLimits;
+use windlass_tasks::Scope;
 
 use super::client::{Request, Response, raw};
 use super::harness::{Harness, serve};

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use windlass_store::{OpenStore, StoreSettings, open_all};
 use windlass_tasks::{
     AccessStore, BrowserSession, MAX_SESSIONS, NewAccessToken, NewProject, Scope, StoreError,
 };
-use windlass_store::{OpenStore, StoreSettings, open_all};
 
 use super::cluster::Cluster;
 

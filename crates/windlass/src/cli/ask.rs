@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use clap::Args;
 use windlass_core::{
-    AgentHandle, DirAccess, Error, EventReceiver, PermissionPolicy, Prompt, SessionId, SessionOptions,
-    SystemClock, escape_line,
+    AgentHandle, Clock, DirAccess, Error, EventReceiver, PermissionPolicy, Prompt, SessionId,
+    SessionOptions, SystemClock, escape_line,
 };
 
 use super::app::App;
@@ -69,7 +69,8 @@ impl Ask {
         let started = SystemClock::new().now();
         let exit = self.run_in(app, handle, agent, cwd.clone()).await;
         for path in windlass_workspace::new_repositories(&cwd, started) {
-            let path = escape_line(&path.display().to_string());
+            let path = path.display().to_string();
+            let path = escape_line(&path);
             app.console.notice(&format!(
                 "the agent created a git repository in {path}: git commands there run what its settings name"
             ));

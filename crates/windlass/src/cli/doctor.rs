@@ -131,10 +131,10 @@ async fn configuration(app: &App<'_>) -> Vec<Check> {
             notice.to_string(),
         ));
     }
-    for agent in config.agents() {
+    for (name, agent) in &config.agents {
         if agent.has_open_network() {
             let detail = "the network is open: it can send what it reads to any host";
-            let name = format!("agent {}", agent.name);
+            let name = format!("agent {name}");
             checks.push(check(&name, CheckStatus::Warning, detail.to_owned()));
         }
     }

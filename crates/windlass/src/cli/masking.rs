@@ -6,11 +6,10 @@ use std::sync::OnceLock;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use windlass_core::cassette::Substitutions;
+use windlass_cassette::Substitutions;
 use windlass_core::mask::MIN_SECRET_LEN;
-use windlass_tasks::TestResult;
-use windlass_core::workspace::TestPlan;
-use windlass_core::{ExposeSecret, Masker, Result, SecretString, Verifier};
+use windlass_core::{ExposeSecret, Masker, Result, SecretString};
+use windlass_tasks::{TestPlan, TestResult, Verifier};
 use windlass_testkit::local_substitutions;
 
 use super::serve::token;

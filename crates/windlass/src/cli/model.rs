@@ -14,7 +14,6 @@ use super::console::{BAD, QUIET};
 use super::exit::{CliError, Exit};
 use super::interrupt::Interrupts;
 use super::masking;
-use crate::config::Config;
 
 #[derive(Debug, Args)]
 pub(super) struct Model {

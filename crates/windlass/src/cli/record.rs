@@ -36,7 +36,7 @@ impl Record {
         let mut file = self.create()?;
         let exit = self.ask.run_on(app, &handle, &agent).await?;
         let cassette = recording
-            .cassette(&masking::substitutions(&app.inputs, &config))
+            .cassette(&masking::substitutions(&app.inputs, app.config()?))
             .and_then(|cassette| cassette.to_jsonl())
             .map_err(|error| CliError::failed(error.to_string()))?;
         file.write_all(cassette.as_bytes())

@@ -58,7 +58,8 @@ impl Serve {
         // Before anything else, so that the token is masked from the first start on.
         let key = token::load_or_create(&app.inputs, self.new_token)?;
         let queue = TaskQueue::open(app).await?;
-        let task_runtime = TaskRuntime::for_store(app, &queue.url, test_settings(&queue.config)).await?;
+        let task_runtime =
+            TaskRuntime::for_store(app, &queue.url, test_settings(&queue.config)).await?;
         let agents = self.worker_args.catalog(app)?;
         let worker = self.worker(app, &queue, &task_runtime, agents.clone());
         // Dropped at the end, which removes the working directories of the requests.

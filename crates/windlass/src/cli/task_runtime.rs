@@ -14,7 +14,7 @@ use windlass_workspace::{Clones, TestRunner, TestSettings};
 use super::app::App;
 use super::exit::CliError;
 use super::masking::{self, MaskedVerifier};
-use crate::config::{AgentConfig, Config, TestCommand};
+use crate::config::{Config, TestCommand};
 use crate::git_history::GitHistory;
 use crate::registry;
 
@@ -107,10 +107,10 @@ pub(super) fn runner_settings(config: &Config) -> RunnerSettings {
         worker: format!("worker-{}", std::process::id()),
         lease: config.worker.lease_secs,
         open_network: config
-            .agents()
-            .into_iter()
-            .filter(AgentConfig::has_open_network)
-            .map(|agent| agent.name)
+            .agents
+            .iter()
+            .filter(|(_, agent)| agent.has_open_network())
+            .map(|(name, _)| name.clone())
             .collect(),
         ..RunnerSettings::default()
     }

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use windlass_tasks::{AccessToken, NewAccessToken, ProjectId, RecordId, Scope};
 use windlass_core::{Clock, ExposeSecret, SystemClock, Timestamp, escape_line};
 use windlass_server::Token;
+use windlass_tasks::{AccessToken, NewAccessToken, ProjectId, RecordId, Scope};
 
 use super::app::App;
 use super::console::QUIET;

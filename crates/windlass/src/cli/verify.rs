@@ -35,7 +35,8 @@ impl Verify {
             )));
         };
         let root = queue.store.project(task.project_id).await?.root;
-        let task_runtime = TaskRuntime::for_store(app, &queue.url, test_settings(&queue.config)).await?;
+        let task_runtime =
+            TaskRuntime::for_store(app, &queue.url, test_settings(&queue.config)).await?;
         let verified = task_runtime
             .clones
             .verify(&root, &proof, &task_runtime.tests)

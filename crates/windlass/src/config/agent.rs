@@ -27,6 +27,13 @@ pub struct AgentConfig {
     pub composite: Option<CompositeSettings>,
 }
 
+impl AgentSettings {
+    /// Returns `true` if the agent may reach every network host.
+    pub fn has_open_network(&self) -> bool {
+        self.network.as_ref().is_some_and(|value| value == "open")
+    }
+}
+
 impl AgentConfig {
     /// Creates an agent that is not a composite.
     pub(crate) fn new(name: &str, mut settings: AgentSettings) -> Self {
@@ -60,14 +67,6 @@ impl AgentConfig {
         let mut settings = self.settings.clone();
         settings.model.clone_from(&self.model);
         settings.to_table()
-    }
-
-    /// Returns `true` if the agent may reach every network host.
-    pub fn has_open_network(&self) -> bool {
-        self.settings
-            .network
-            .as_ref()
-            .is_some_and(|value| value == "open")
     }
 
     /// Returns the timeout of one turn, if set.

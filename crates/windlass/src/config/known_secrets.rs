@@ -23,7 +23,7 @@ impl Config {
     pub fn known_secrets(&self) -> Vec<(String, SecretString)> {
         let mut known = Vec::new();
         let mut key_variables = Vec::new();
-        for (key, setting) in self.settings.iter() {
+        for (key, setting) in self.layers.settings.iter() {
             let mut texts = Vec::new();
             strings(&setting.value, &mut texts);
             if setting.known.kind == ValueKind::Variable {
@@ -40,7 +40,7 @@ impl Config {
             .into_iter()
             .map(|(name, secret)| (name, SecretString::from(secret)))
             .collect();
-        let variables = self.secrets.iter().chain(&self.dot_env);
+        let variables = self.layers.secrets.iter().chain(&self.layers.dot_env);
         for (name, value) in variables {
             if is_secret_name(name) || key_variables.contains(&name.as_str()) {
                 known.push((name.clone(), value.clone()));
@@ -81,10 +81,18 @@ mod tests {
 
     #[test]
     fn passwords_and_secret_names_are_recognized() {
-        assert_eq!(url_password("postgres://ann:p@ss:w@host/db"), Some("p@ss:w"));
+        assert_eq!(
+            url_password("postgres://ann:p@ss:w@host/db"),
+            Some("p@ss:w")
+        );
         assert_eq!(url_password("https://host/a@b"), None);
         assert_eq!(url_password("ann:pw@host"), None);
-        for name in ["OPENAI_API_KEY", "github_token", "PGPASSWORD", "npm_config__auth"] {
+        for name in [
+            "OPENAI_API_KEY",
+            "github_token",
+            "PGPASSWORD",
+            "npm_config__auth",
+        ] {
             assert!(is_secret_name(name), "{name}");
         }
         for name in ["PATH", "HOME", "LANG"] {

@@ -12,7 +12,7 @@ use super::setting::{Setting, SettingMap};
 use super::{
     AgentSettings, Alias, AliasSettings, CompositeSettings, GatewaySettings, GeneralSettings, Key,
     LimitSettings, Notice, Origin, Result, RunSettings, SandboxSettings, StoreSettings,
-    TestsSettings, WorkerSettings,
+    TestsSettings, WorkerSettings, redact,
 };
 
 /// The configuration, merged from all layers. Each table of `windlass.toml` is a field.
@@ -41,7 +41,7 @@ pub struct Config {
     pub sandbox: SandboxSettings,
     /// The limits of a turn.
     pub limits: LimitSettings,
-    layers: Layers,
+    pub(super) layers: Layers,
 }
 
 /// The merged layers, before they are read into fields.
@@ -110,6 +110,12 @@ impl Config {
             file_bytes: bytes(&limits.file_gb),
             cpu_time: limits.cpu_secs,
         }
+    }
+
+    /// Returns the URL of the task store for display, with a password redacted.
+    pub(crate) fn shown_store_url(&self) -> Option<String> {
+        let url = self.store.url.as_deref()?;
+        Some(redact::display_value(&url.into(), false))
     }
 
     /// Returns all settings, sorted by key.

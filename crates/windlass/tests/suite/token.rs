@@ -61,7 +61,11 @@ fn p22_token_allows_exactly_its_scopes() {
     // A copy of the store does not contain the secret.
     let mut store = std::fs::read(harness.path("tasks.db")).unwrap();
     store.extend(std::fs::read(harness.path("tasks.db-wal")).unwrap());
-    let contains = |text: &str| store.windows(text.len()).any(|part| part == text.as_bytes());
+    let contains = |text: &str| {
+        store
+            .windows(text.len())
+            .any(|part| part == text.as_bytes())
+    };
     assert!(contains("adder") && !contains(&worker));
 
     let revoked = harness.run(&["token", "revoke", "adder"]);

@@ -33,7 +33,7 @@ pub(super) fn agent_api(
     let concurrent = usize::try_from(config.gateway.concurrency);
     AgentApi::new(
         Arc::new(ConfiguredModels::new(agents, Arc::clone(config))),
-        Arc::new(StoreTraceSink(Arc::clone(&queue.store))),
+        Arc::new(StoreTraceSink(queue.store.clone())),
         request_dirs.path(),
         Arc::new(SystemClock::new()),
         AgentApiLimits {

@@ -28,7 +28,7 @@ pub(in crate::cli) async fn locate(
     config: &Config,
     root: &Path,
 ) -> Result<String, CliError> {
-    let Some(url) = config.store_url() else {
+    let Some(url) = config.store.url.as_deref() else {
         let path = default_path(&app.inputs, root)?;
         if let Some(file) = RepositoryFile::find(config, root) {
             file.offer_move(app, &path).await?;

@@ -39,8 +39,8 @@ impl Stores {
             Command::Path => {
                 let config = app.config()?;
                 let root = repository(&app.inputs.cwd)?;
-                let shown = match config.store_url() {
-                    Some(_) => config.display("store.url"),
+                let shown = match config.shown_store_url() {
+                    Some(url) => url,
                     None => location::default_path(&app.inputs, &root)?
                         .display()
                         .to_string(),

@@ -33,7 +33,8 @@ impl Diff {
     pub(super) async fn run(self, app: &App<'_>) -> Result<Exit, CliError> {
         let queue = TaskQueue::open(app).await?;
         let task = queue.store.task(self.id).await?;
-        let task_runtime = TaskRuntime::for_store(app, &queue.url, test_settings(&queue.config)).await?;
+        let task_runtime =
+            TaskRuntime::for_store(app, &queue.url, test_settings(&queue.config)).await?;
         let diff = diff(&*queue.store, &task_runtime.clones, &task).await?;
         app.console.text(&diff)?;
         Ok(Exit::Done)
@@ -79,7 +80,8 @@ impl Merge {
         let task = queue.store.task(self.id).await?;
         let branch = branch(&task)?;
         let root = queue.store.project(task.project_id).await?.root;
-        let task_runtime = TaskRuntime::for_store(app, &queue.url, test_settings(&queue.config)).await?;
+        let task_runtime =
+            TaskRuntime::for_store(app, &queue.url, test_settings(&queue.config)).await?;
         let merged = if self.dry_run {
             task_runtime.clones.preview(&root, branch).await
         } else {
