@@ -6,14 +6,7 @@ use windlass_core::{AgentEvent, Error, Result};
 use windlass_sandbox::{Child, HostRule, Profile};
 
 use crate::ProgramSettings;
-
-/// The providers of agents that can use several.
-const PROVIDERS: &[&str] = &[
-    "api.anthropic.com",
-    "api.openai.com",
-    "generativelanguage.googleapis.com",
-    "openrouter.ai",
-];
+use crate::program::AgentProgram;
 
 /// The setting `network` of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -35,70 +28,17 @@ pub enum NetworkMode {
     None,
 }
 
-/// Returns the hosts that a known agent needs: its models and the renewal of its login.
-fn provider_hosts(agent: &str) -> &'static [&'static str] {
-    match agent {
-        "codex" | "codex-acp" => &["api.openai.com", "auth.openai.com", "chatgpt.com"],
-        "claude" | "claude-agent-acp" => &[
-            "api.anthropic.com",
-            "claude.ai",
-            "console.anthropic.com",
-            "platform.claude.com",
-            "statsig.anthropic.com",
-        ],
-        "gemini" => &[
-            "accounts.google.com",
-            "aiplatform.googleapis.com",
-            "cloudcode-pa.googleapis.com",
-            "generativelanguage.googleapis.com",
-            "oauth2.googleapis.com",
-            "www.googleapis.com",
-        ],
-        "qwen" => &[
-            "chat.qwen.ai",
-            "dashscope-intl.aliyuncs.com",
-            "dashscope.aliyuncs.com",
-            "portal.qwen.ai",
-        ],
-        "copilot" => &[
-            "*.githubcopilot.com",
-            "api.business.githubcopilot.com",
-            "api.enterprise.githubcopilot.com",
-            "api.github.com",
-            "api.githubcopilot.com",
-            "api.individual.githubcopilot.com",
-        ],
-        "cursor" | "composer-cli" => &[
-            "*.cursor.sh",
-            "api2.cursor.sh",
-            "api3.cursor.sh",
-            "api4.cursor.sh",
-            "authenticator.cursor.sh",
-        ],
-        "opencode" => &[
-            "api.anthropic.com",
-            "api.openai.com",
-            "generativelanguage.googleapis.com",
-            "models.dev",
-            "opencode.ai",
-            "openrouter.ai",
-        ],
-        "goose" => PROVIDERS,
-        _ => &[],
-    }
-}
-
 /// Lets an agent reach its hosts only, unless its settings allow every host or none.
 pub(crate) fn restrict(
     profile: Profile,
-    agent: &str,
+    program: &AgentProgram,
     settings: &ProgramSettings,
 ) -> Result<Profile> {
     match &settings.network {
         Some(NetworkSetting::Mode(NetworkMode::Open)) => Ok(profile.network(true)),
         Some(NetworkSetting::Mode(NetworkMode::None)) => Ok(profile.network(false)),
-        Some(NetworkSetting::Hosts(hosts)) => Ok(profile.hosts(rules(agent, settings, hosts)?)),
-        None => Ok(profile.hosts(rules(agent, settings, &[])?)),
+        Some(NetworkSetting::Hosts(hosts)) => Ok(profile.hosts(rules(program, settings, hosts)?)),
+        None => Ok(profile.hosts(rules(program, settings, &[])?)),
     }
 }
 
@@ -116,12 +56,16 @@ fn parse<S: AsRef<str>>(hosts: &[S]) -> Result<Vec<HostRule>> {
     rules.map_err(|error| Error::config("network", error.to_string()))
 }
 
-fn rules(agent: &str, settings: &ProgramSettings, hosts: &[String]) -> Result<Vec<HostRule>> {
+fn rules(
+    program: &AgentProgram,
+    settings: &ProgramSettings,
+    hosts: &[String],
+) -> Result<Vec<HostRule>> {
     let mut rules = match &settings.endpoint {
         Some(url) => vec![
             HostRule::for_url(url).map_err(|error| Error::config("endpoint", error.to_string()))?,
         ],
-        None => parse(provider_hosts(agent))?,
+        None => parse(program.hosts)?,
     };
     rules.extend(parse(hosts)?);
     // A variable such as `OPENAI_BASE_URL` selects another server.
@@ -145,28 +89,34 @@ pub(crate) fn blocked_events(child: &Child) -> Vec<AgentEvent> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::program::known;
 
-    fn shown(agent: &str, config: serde_json::Value) -> Vec<String> {
+    fn shown(program: &AgentProgram, config: serde_json::Value) -> Vec<String> {
         let settings = ProgramSettings::from_value(&config).unwrap();
         let hosts = match &settings.network {
             Some(NetworkSetting::Hosts(hosts)) => hosts.clone(),
             _ => Vec::new(),
         };
-        let rules = rules(agent, &settings, &hosts).unwrap();
+        let rules = rules(program, &settings, &hosts).unwrap();
         rules.iter().map(ToString::to_string).collect()
     }
 
     #[test]
     fn p16_agent_reaches_its_provider_or_its_endpoint() {
-        assert!(shown("codex", json!({})).contains(&"api.openai.com:443".to_owned()));
-        assert_eq!(
-            shown("codex", json!({ "endpoint": "http://127.0.0.1:4000/v1" })),
-            ["127.0.0.1:4000"]
+        assert!(
+            shown(&known::codex::PROGRAM, json!({})).contains(&"api.openai.com:443".to_owned())
         );
-        assert_eq!(shown("my-agent", json!({})), [""; 0]);
         assert_eq!(
             shown(
-                "my-agent",
+                &known::codex::PROGRAM,
+                json!({ "endpoint": "http://127.0.0.1:4000/v1" })
+            ),
+            ["127.0.0.1:4000"]
+        );
+        assert_eq!(shown(&known::UNKNOWN, json!({})), [""; 0]);
+        assert_eq!(
+            shown(
+                &known::UNKNOWN,
                 json!({ "network": ["a.example"], "extra_env": { "BASE_URL": "https://b.example", "X": "1" } })
             ),
             ["a.example:443", "b.example:443"]
@@ -176,12 +126,12 @@ mod tests {
     #[test]
     fn every_known_agent_has_valid_hosts() {
         for profile in crate::cli::PROFILES {
-            let rules = parse(provider_hosts(profile.name)).unwrap();
-            assert!(!rules.is_empty(), "{}", profile.name);
+            let rules = parse(profile.program.hosts).unwrap();
+            assert!(!rules.is_empty(), "{}", profile.name());
         }
         for preset in crate::acp::PRESETS {
-            let rules = parse(provider_hosts(preset.name)).unwrap();
-            assert!(!rules.is_empty(), "{}", preset.name);
+            let rules = parse(preset.program.hosts).unwrap();
+            assert!(!rules.is_empty(), "{}", preset.name());
         }
     }
 

@@ -19,6 +19,8 @@ pub struct AgentProgram {
     pub state: StatePaths,
     /// Names of the project's instruction files that are passed to the agent as text; see `instructions.rs`.
     pub instructions: &'static [&'static str],
+    /// The hosts that it needs: its models and the renewal of its login.
+    pub hosts: &'static [&'static str],
     /// Environment variables that the agent reads its API key from, the preferred one first.
     pub keys: &'static [&'static str],
     /// Environment variables that every process of the agent gets.

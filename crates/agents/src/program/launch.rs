@@ -60,7 +60,7 @@ impl Launch<'_> {
         }
         let dirs = StateDirs::new(program, settings, context);
         let profile = allow(dirs.sandbox_profile(program, context), settings, context);
-        let profile = network::restrict(profile, program.name, settings)?;
+        let profile = network::restrict(profile, program, settings)?;
         let files = self.files.iter().copied();
         let readable = files.chain(self.readable.iter().map(PathBuf::as_path));
         let profile = readable.fold(profile, Profile::read);

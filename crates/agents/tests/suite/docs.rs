@@ -8,20 +8,19 @@ const DOCUMENT: &str = include_str!("../../../../docs/sandbox.md");
 #[test]
 fn agent_state_in_docs_matches_profiles() {
     let mut rows: Vec<(&str, Vec<&str>)> = Vec::new();
-    let profiles = cli::PROFILES.iter().map(|profile| {
-        let home = &profile.home;
-        let paths = [home.dir].into_iter().chain(home.files.iter().copied());
-        (profile.name, paths.collect::<Vec<_>>())
-    });
-    let presets = acp::PRESETS.iter().map(|preset| {
-        let home = &preset.home;
-        let paths = home.dirs.iter().chain(home.files).copied();
-        (preset.name, paths.collect::<Vec<_>>())
-    });
-    for (name, paths) in profiles.chain(presets) {
+    let profiles = cli::PROFILES.iter().map(|profile| profile.program);
+    let presets = acp::PRESETS.iter().map(|preset| preset.program);
+    for program in profiles.chain(presets) {
+        let name = program.name;
+        let paths = program
+            .state
+            .dirs
+            .iter()
+            .chain(program.state.files)
+            .copied();
         match rows.iter_mut().find(|(known, _)| *known == name) {
             Some((_, known)) => known.extend(paths),
-            None => rows.push((name, paths)),
+            None => rows.push((name, paths.collect())),
         }
     }
     rows.sort_unstable();

@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use windlass_core::SystemClock;
-use windlass_core::Usage;
+use windlass_core::{SystemClock, Usage};
 use windlass_gateway::{
     AgentApi, AgentApiLimits, ModelCatalog, ModelInfo, ModelLookupError, ServedModel,
-    StoreTraceSink,
 };
-use windlass_server::{Server, ServerLimits, Token};
-use windlass_tasks::{AttemptRef, NewProject, NewTask, Outcome, ProjectId, Scope, TaskStore};
+use windlass_server::{Server, ServerLimits, StoreTraceSink, Token};
+use windlass_tasks::{
+    AttemptRef, Leases, NewProject, NewTask, Outcome, ProjectId, Projects, Scope, TaskQueue,
+    TaskStore, Traces,
+};
 
 use super::client::{Request, raw};
 use super::full_run::{claim, request_permission, run_full_task};
@@ -131,7 +132,7 @@ async fn p22_model_apis_need_the_scope_models() {
     let store: Arc<dyn TaskStore> = harness.store.clone();
     let api = AgentApi::new(
         Arc::new(NoModels),
-        Arc::new(StoreTraceSink(Arc::clone(&store))),
+        Arc::new(StoreTraceSink(store.clone())),
         dirs.path(),
         Arc::new(SystemClock::new()),
         AgentApiLimits::default(),

@@ -129,6 +129,8 @@ async fn invalid_bodies_are_rejected_with_a_message() {
         "{\"title\":\"\"}",
         "{\"title\":\"  \"}",
         "{\"title\":\"a\",\"priority\":9}",
+        "{\"title\":\"a\",\"max_attempts\":101}",
+        "{\"title\":\"a\",\"max_attempts\":4294967295}",
         "{\"title\":\"a\",\"workflow_step\":0}",
         "{\"title\":\"a\",\"max_attempts\":0}",
         "{\"title\":\"a\",\"max_attempts\":101}",

@@ -2,6 +2,8 @@
 //!
 //! SQLite's WAL needs memory shared by all readers. On a network file system it is not shared, and two
 //! machines would overwrite each other's changes.
+//!
+//! The mount table is read because `statfs` reports one number for all FUSE file systems, remote (sshfs) or local.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,7 @@
 //! A report as JUnit XML for CI servers.
+//!
+//! It is written here because it has one shape and is never read. The crate `quick-junit` would bring a date library and
+//! an XML parser, and it removes control characters, which this report shows.
 
 use super::{ScenarioOutcome, ScenarioReport, ScenarioResult};
 

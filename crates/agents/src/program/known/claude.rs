@@ -4,6 +4,15 @@ use crate::program::{AgentProgram, CommandLine, Endpoint, StatePaths, VersionPro
 
 const KEY: &str = "ANTHROPIC_API_KEY";
 
+/// Its models, and the renewal of its login.
+const HOSTS: &[&str] = &[
+    "api.anthropic.com",
+    "claude.ai",
+    "console.anthropic.com",
+    "platform.claude.com",
+    "statsig.anthropic.com",
+];
+
 /// Claude Code.
 pub(crate) const PROGRAM: AgentProgram = AgentProgram {
     name: "claude",
@@ -18,6 +27,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
         sessions: Some("projects"),
     },
     instructions: &["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"],
+    hosts: HOSTS,
     keys: &[KEY, "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
     env: &[
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),

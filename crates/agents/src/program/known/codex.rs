@@ -8,6 +8,9 @@ use crate::program::{AgentProgram, CommandLine, Endpoint, StatePaths, VersionPro
 /// The variable that Codex reads its key from.
 pub(crate) const KEY: &str = "OPENAI_API_KEY";
 
+/// Its models, and the renewal of its login.
+const HOSTS: &[&str] = &["api.openai.com", "auth.openai.com", "chatgpt.com"];
+
 /// Codex.
 pub(crate) const PROGRAM: AgentProgram = AgentProgram {
     name: "codex",
@@ -22,6 +25,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
         sessions: Some("sessions"),
     },
     instructions: &["AGENTS.md"],
+    hosts: HOSTS,
     keys: &[KEY, "CODEX_API_KEY"],
     env: &[],
     endpoint: Some(endpoint),

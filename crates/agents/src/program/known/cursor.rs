@@ -2,6 +2,15 @@
 
 use crate::program::{AgentProgram, StatePaths, VersionProbe};
 
+/// Its models, and the renewal of its login.
+const HOSTS: &[&str] = &[
+    "*.cursor.sh",
+    "api2.cursor.sh",
+    "api3.cursor.sh",
+    "api4.cursor.sh",
+    "authenticator.cursor.sh",
+];
+
 /// Cursor's agent.
 pub(crate) const PROGRAM: AgentProgram = AgentProgram {
     name: "cursor",
@@ -17,6 +26,7 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
     },
     // Cursor reads them on its own.
     instructions: &[],
+    hosts: HOSTS,
     keys: &["CURSOR_API_KEY"],
     env: &[],
     endpoint: None,

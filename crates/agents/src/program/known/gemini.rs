@@ -18,6 +18,14 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
         sessions: None,
     },
     instructions: &[],
+    hosts: &[
+        "accounts.google.com",
+        "aiplatform.googleapis.com",
+        "cloudcode-pa.googleapis.com",
+        "generativelanguage.googleapis.com",
+        "oauth2.googleapis.com",
+        "www.googleapis.com",
+    ],
     keys: &[KEY, "GOOGLE_API_KEY"],
     // Otherwise it relaunches itself, and waits for a person in a directory that it does not trust yet.
     env: &[

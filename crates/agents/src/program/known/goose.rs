@@ -18,6 +18,12 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
         sessions: None,
     },
     instructions: &[],
+    hosts: &[
+        "api.anthropic.com",
+        "api.openai.com",
+        "generativelanguage.googleapis.com",
+        "openrouter.ai",
+    ],
     keys: &[KEY, "ANTHROPIC_API_KEY"],
     env: &[],
     endpoint: Some(endpoint),

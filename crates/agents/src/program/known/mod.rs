@@ -40,6 +40,7 @@ pub(crate) const UNKNOWN: AgentProgram = AgentProgram {
         sessions: None,
     },
     instructions: &[],
+    hosts: &[],
     keys: &[],
     env: &[],
     endpoint: None,

@@ -21,6 +21,14 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
         sessions: None,
     },
     instructions: &[],
+    hosts: &[
+        "api.anthropic.com",
+        "api.openai.com",
+        "generativelanguage.googleapis.com",
+        "models.dev",
+        "opencode.ai",
+        "openrouter.ai",
+    ],
     keys: &["OPENAI_API_KEY", "ANTHROPIC_API_KEY"],
     env: &[
         ("OPENCODE_DISABLE_AUTOUPDATE", "1"),

@@ -19,6 +19,12 @@ pub(crate) const PROGRAM: AgentProgram = AgentProgram {
     },
     // Qwen reads them on its own.
     instructions: &[],
+    hosts: &[
+        "chat.qwen.ai",
+        "dashscope-intl.aliyuncs.com",
+        "dashscope.aliyuncs.com",
+        "portal.qwen.ai",
+    ],
     keys: &[KEY],
     env: &[],
     endpoint: Some(endpoint),
