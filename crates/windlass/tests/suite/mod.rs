@@ -1,6 +1,7 @@
 //! One file per promise or command.
 
 mod approvals;
+mod attacks;
 mod cli_context;
 mod cli_exit;
 mod cli_harness;
