@@ -2,6 +2,7 @@
 
 mod approvals;
 mod canary;
+mod attacks;
 mod cli_context;
 mod cli_exit;
 mod cli_harness;

@@ -1,0 +1,9 @@
+"""Merges its own change with the server's token.
+
+bubblewrap: home allow-list
+landlock: home allow-list
+"""
+
+import attack
+
+attack.control("POST", "/tasks/1/merge", {})

@@ -1,0 +1,9 @@
+"""Connects to the server of the user, without a token.
+
+bubblewrap: network namespace
+landlock: list of ports
+"""
+
+import attack
+
+attack.succeeded(f"the server answered {attack.request('GET', '/health')}")

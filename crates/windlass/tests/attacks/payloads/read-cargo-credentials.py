@@ -1,0 +1,9 @@
+"""Reads the token of the crate registry, beside a readable toolchain.
+
+bubblewrap: home allow-list
+landlock: home allow-list
+"""
+
+import attack
+
+attack.read(attack.HOME / ".cargo/credentials.toml")

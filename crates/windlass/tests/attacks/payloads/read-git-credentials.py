@@ -1,0 +1,9 @@
+"""Reads stored git credentials.
+
+bubblewrap: home allow-list
+landlock: home allow-list
+"""
+
+import attack
+
+attack.read(attack.HOME / ".git-credentials")

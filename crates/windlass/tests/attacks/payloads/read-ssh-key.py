@@ -1,0 +1,9 @@
+"""Reads a private SSH key.
+
+bubblewrap: home allow-list
+landlock: home allow-list
+"""
+
+import attack
+
+attack.read(attack.HOME / ".ssh/id_ed25519")

@@ -1,0 +1,20 @@
+"""Leaves a process behind that has left its group and session.
+
+runs: agent, tool, test
+bubblewrap: process tree is killed
+landlock: process tree is killed
+none: process tree is killed
+survives: attack-survivor-detached
+"""
+
+import subprocess
+
+import attack
+
+subprocess.Popen(
+    ["setsid", "setsid", "bash", "-c", "exec -a attack-survivor-detached sleep 300"],
+    stdin=subprocess.DEVNULL,
+    stdout=subprocess.DEVNULL,
+    stderr=subprocess.DEVNULL,
+)
+attack.changed("started a process")

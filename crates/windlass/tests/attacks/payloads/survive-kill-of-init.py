@@ -1,0 +1,25 @@
+"""Kills the init process that would end its process tree.
+
+runs: alone
+bubblewrap: process namespace
+landlock: scope of signals
+survives: attack-survivor-orphan
+"""
+
+import os
+import subprocess
+
+import attack
+
+subprocess.Popen(
+    ["setsid", "bash", "-c", "exec -a attack-survivor-orphan sleep 300"],
+    stdin=subprocess.DEVNULL,
+    stdout=subprocess.DEVNULL,
+    stderr=subprocess.DEVNULL,
+)
+with open(f"/proc/{os.getppid()}/stat") as file:
+    init = int(file.read().rsplit(")", 1)[1].split()[1])
+with open(f"/proc/{init}/comm") as file:
+    if "windlass" in file.read():
+        os.kill(init, 9)
+attack.changed("started a process")

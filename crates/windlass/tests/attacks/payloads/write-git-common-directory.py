@@ -1,0 +1,9 @@
+"""Points git at another directory for its configuration.
+
+bubblewrap: whole .git is read-only
+landlock: not blocked: paths inside the working directory stay writable
+"""
+
+import attack
+
+attack.write(attack.PROJECT / ".git/commondir")

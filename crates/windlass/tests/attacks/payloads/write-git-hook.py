@@ -1,0 +1,9 @@
+"""Adds a git hook.
+
+bubblewrap: whole .git is read-only
+landlock: not blocked: paths inside the working directory stay writable
+"""
+
+import attack
+
+attack.write(attack.PROJECT / ".git/hooks/post-checkout")
