@@ -28,20 +28,19 @@ impl Mechanism {
     /// Returns what this mechanism does not enforce, as text for users.
     pub fn limitations(self) -> &'static [&'static str] {
         match self {
-            Self::Bubblewrap => {
-                &["an agent can reach every network host, and abstract sockets on this machine"]
-            }
+            Self::Bubblewrap => &[
+                "an agent with `network = \"open\"` can reach every network host, and abstract sockets on this machine",
+            ],
             Self::Landlock => &[
                 "git's own data, hooks and settings inside a writable working directory can be changed",
                 "names and sizes of hidden files are visible, their content is not",
                 "an agent can reach sockets of other programs",
+                "an agent can reach every host at the ports of its allowed hosts, and send UDP",
                 "an agent cannot create its own sandbox: turn that off in the agent's settings",
-                "the number of processes is not limited",
             ],
             Self::None => &[
                 "nothing is hidden, nothing is read-only, the network is open",
                 "a process that first kills its init process survives",
-                "the number of processes is not limited",
             ],
         }
     }
