@@ -179,6 +179,7 @@ mod real_postgres {
             include_str!("../../migrations/postgres/0001_tasks.sql"),
             include_str!("../../migrations/postgres/0002_attempt_error.sql"),
             include_str!("../../migrations/postgres/0003_leases.sql"),
+            include_str!("../../migrations/postgres/0004_access.sql"),
         ] {
             sqlx::raw_sql(batch).execute(&mut connection).await.unwrap();
         }
