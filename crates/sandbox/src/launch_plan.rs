@@ -48,18 +48,7 @@ impl LaunchPlan {
             .unwrap_or_default();
         let program = program::resolve(&spec.program, path, &policy.cwd)?;
         if sandbox.mechanism != Mechanism::None {
-            program::show(&program, &mut policy);
-            let others = spec.profile.programs.iter();
-            let others: Vec<Program> = others
-                .filter_map(|name| program::resolve(name, path, &policy.cwd).ok())
-                .collect();
-            for other in others {
-                program::show(&other, &mut policy);
-            }
-            for argument in &spec.profile.arguments {
-                program::show_argument(argument, &mut policy);
-            }
-            program::ensure_visible(&program.path, &policy)?;
+            show_programs(&program, spec, path, &mut policy)?;
         }
         let mut request = InitRequest {
             argv: std::iter::once(program.path.into())
@@ -83,28 +72,7 @@ impl LaunchPlan {
         let mut init = vec![sandbox.init.clone().into(), init::INIT_ARG.into()];
         match sandbox.mechanism {
             Mechanism::Bubblewrap => {
-                let protected = protect::protected_paths(&policy);
-                let bwrap = bubblewrap::bwrap_args(
-                    &sandbox.bwrap,
-                    &policy,
-                    &protected,
-                    &request.limits,
-                    network.as_ref(),
-                )?;
-                request.argv.splice(..0, bwrap.args);
-                request.data = bwrap.data;
-                request.private_dirs = bwrap.private_dirs;
-                request.cwd = "/".into();
-                request.scope = KillScope::Namespace;
-                request.cleanup.working_dir = policy.protected_dir.clone().map(Into::into);
-                request
-                    .cleanup
-                    .items
-                    .extend(protect::cleanup_items(&protected));
-                if policy.network != Network::Open {
-                    request.listen =
-                        Some(network.iter().flat_map(NetworkPlan::listeners).collect());
-                }
+                use_bubblewrap(sandbox, &policy, network.as_ref(), &mut request)?;
                 let is_open = request.listen.is_none();
                 init.splice(..0, bubblewrap::unshare_args(&sandbox.unshare, is_open));
             }
@@ -130,6 +98,56 @@ impl LaunchPlan {
             let _ = scratch.keep();
         }
     }
+}
+
+/// Makes the program visible, with the other programs and the files that the profile names.
+fn show_programs(
+    program: &Program,
+    spec: &CommandSpec,
+    path: &OsStr,
+    policy: &mut FsPolicy,
+) -> Result<()> {
+    program::show(program, policy);
+    let others = spec.profile.programs.iter();
+    let others: Vec<Program> = others
+        .filter_map(|name| program::resolve(name, path, &policy.cwd).ok())
+        .collect();
+    for other in others {
+        program::show(&other, policy);
+    }
+    for argument in &spec.profile.arguments {
+        program::show_argument(argument, policy);
+    }
+    program::ensure_visible(&program.path, policy)
+}
+
+/// Starts the command through bubblewrap, in namespaces of its own.
+fn use_bubblewrap(
+    sandbox: &Sandbox,
+    policy: &FsPolicy,
+    network: Option<&NetworkPlan>,
+    request: &mut InitRequest,
+) -> Result<()> {
+    let protected = protect::protected_paths(policy);
+    let bwrap =
+        bubblewrap::bwrap_args(&sandbox.bwrap, policy, &protected, &request.limits, network)?;
+    request.argv.splice(..0, bwrap.args);
+    request.data = bwrap.data;
+    request.private_dirs = bwrap.private_dirs;
+    request.cwd = "/".into();
+    request.scope = KillScope::Namespace;
+    request.cleanup.working_dir = policy.protected_dir.clone().map(Into::into);
+    let items = protect::cleanup_items(&protected);
+    request.cleanup.items.extend(items);
+    if policy.network != Network::Open {
+        request.listen = Some(
+            network
+                .into_iter()
+                .flat_map(NetworkPlan::listeners)
+                .collect(),
+        );
+    }
+    Ok(())
 }
 
 /// The home directory and temporary directory of a process.

@@ -54,8 +54,7 @@ impl ResourceLimits {
             },
         };
         let machine = rustix::system::sysinfo();
-        // The types of the fields depend on the architecture.
-        let total = u64::from(machine.totalram) * u64::from(machine.mem_unit);
+        let total = machine.totalram * u64::from(machine.mem_unit);
         Self {
             memory_bytes: limits.memory_bytes.min(total / 4 * 3),
             ..limits

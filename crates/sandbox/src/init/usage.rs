@@ -125,7 +125,7 @@ impl WrittenDirs {
         }
         Self {
             dirs,
-            start: SystemTime::now(),
+            start: now(),
             used,
         }
     }
@@ -183,6 +183,15 @@ impl WrittenDirs {
     }
 }
 
+/// Returns the time that file systems stamp files with.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the time is compared with that of files, which no `Clock` decides"
+)]
+fn now() -> SystemTime {
+    SystemTime::now()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -194,7 +203,7 @@ mod tests {
         fs::write(dir.path().join("old"), [1; 100_000]).unwrap();
         let mut written = WrittenDirs::new([dir.path().join("below"), dir.path().to_owned()]);
         assert_eq!(written.dirs, [dir.path()], "a directory is walked once");
-        written.start = SystemTime::now() + std::time::Duration::from_secs(3600);
+        written.start = now() + std::time::Duration::from_secs(3600);
         assert_eq!(written.changed_bytes(), 0);
         written.start = SystemTime::UNIX_EPOCH;
         fs::write(dir.path().join("below/new"), [1; 50_000]).unwrap();

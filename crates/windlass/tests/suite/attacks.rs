@@ -142,10 +142,22 @@ fn check(mechanism: &str, results: &[AttackResult]) {
     let mut wrong = String::new();
     for result in results {
         let file = result.payload.trim_end_matches(".py");
-        let payload = payloads.iter().find(|payload| payload.name == file).unwrap();
+        let payload = payloads
+            .iter()
+            .find(|payload| payload.name == file)
+            .unwrap();
         if result.succeeded != payload.must_succeed(mechanism, &result.place) {
-            let verb = if result.succeeded { "succeeded" } else { "failed" };
-            writeln!(wrong, "{file} as {} {verb}: {}", result.place, result.detail).unwrap();
+            let verb = if result.succeeded {
+                "succeeded"
+            } else {
+                "failed"
+            };
+            writeln!(
+                wrong,
+                "{file} as {} {verb}: {}",
+                result.place, result.detail
+            )
+            .unwrap();
         }
     }
     assert!(results.len() >= 60, "only {} results", results.len());

@@ -1,8 +1,8 @@
 //! One file per promise or command.
 
 mod approvals;
-mod canary;
 mod attacks;
+mod canary;
 mod cli_context;
 mod cli_exit;
 mod cli_harness;

@@ -6,6 +6,10 @@ use utoipa::ToSchema;
 use super::{TaskStatus, TestStatus, Usage};
 
 /// An event of a task, as stored and as sent over the WebSocket.
+#[expect(
+    clippy::enum_variant_names,
+    reason = "the variants have the names of the stored events"
+)]
 #[derive(ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum Event {
