@@ -333,7 +333,6 @@ async fn p22_revoked_token_ends_requests_and_websockets() {
         .unwrap();
     let mut session = open_with(harness.addr(), "", "cookie", cookie).await;
     assert_eq!(session.next_json().await["type"], "hello");
-    // A limited client that does not read cannot keep its connection either.
     let id = harness.access.tokens().await.unwrap()[0].id;
     harness.access.revoke_token(id).await.unwrap();
     for socket in [&mut socket, &mut session] {
@@ -344,6 +343,11 @@ async fn p22_revoked_token_ends_requests_and_websockets() {
         );
     }
     let refused = harness.send_as(&token, "GET", "/tasks", None).await;
+    assert_eq!(refused.status, 401, "{refused:?}");
+    let body = json!({"name": "expired", "scopes": ["read"], "expires_in_secs": 0});
+    let expired = harness.post("/tokens", &body).await.json();
+    let expired = expired["token"].as_str().unwrap();
+    let refused = harness.send_as(expired, "GET", "/tasks", None).await;
     assert_eq!(refused.status, 401, "{refused:?}");
 }
 
