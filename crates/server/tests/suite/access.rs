@@ -10,8 +10,8 @@ use windlass_gateway::{
 };
 use windlass_server::{Server, ServerLimits, StoreTraceSink, Token};
 use windlass_tasks::{
-    AttemptRef, Leases, NewProject, NewTask, Outcome, ProjectId, Projects, Scope, TaskQueue,
-    TaskStore, Traces,
+    AttemptRef, Leases, NewProject, NewTask, Outcome, ProjectId, Projects, Scope, TaskId,
+    TaskQueue, TaskStore, Traces,
 };
 
 use super::client::{Request, raw};
@@ -234,6 +234,13 @@ async fn p22_other_projects_do_not_exist_for_a_limited_token() {
     assert_eq!(hidden["events"], json!([]));
     assert_eq!(get("/usage").await.json()["total"]["tasks"], 1);
 
+    hidden_task_cannot_be_read(&harness, &token, task).await;
+    hidden_task_cannot_be_changed(&harness, &token, project, task).await;
+}
+
+/// Checks that no route returns a task of another project.
+async fn hidden_task_cannot_be_read(harness: &Harness, token: &String, task: TaskId) {
+    let get = async |path: &str| harness.send_as(token, "GET", path, None).await;
     for path in [
         "",
         "/attempts",
@@ -261,6 +268,15 @@ async fn p22_other_projects_do_not_exist_for_a_limited_token() {
         get(&format!("/traces/task-{task}-attempt-1")).await.status,
         404
     );
+}
+
+/// Checks that no route changes another project, or refers to it.
+async fn hidden_task_cannot_be_changed(
+    harness: &Harness,
+    token: &String,
+    project: ProjectId,
+    task: TaskId,
+) {
     for (path, body) in [
         (format!("/tasks/{task}/cancel"), json!({})),
         (format!("/tasks/{task}/retry"), json!({})),
@@ -276,14 +292,14 @@ async fn p22_other_projects_do_not_exist_for_a_limited_token() {
             json!({"title": "a", "dependencies": [task]}),
         ),
     ] {
-        let response = harness.send_as(&token, "POST", &path, Some(&body)).await;
+        let response = harness.send_as(token, "POST", &path, Some(&body)).await;
         assert_eq!(response.status, 404, "{path}: {response:?}");
         assert!(!response.body.contains("garden"), "{response:?}");
     }
     let own = json!({"title": "a", "dependencies": [1]});
     assert_eq!(
         harness
-            .send_as(&token, "POST", "/tasks", Some(&own))
+            .send_as(token, "POST", "/tasks", Some(&own))
             .await
             .status,
         201

@@ -58,7 +58,7 @@ impl Move {
         let config = app.config()?;
         let root = repository(&app.inputs.cwd)?;
         let target = location::default_path(&app.inputs, &root)?;
-        let Some(file) = RepositoryFile::find(&config, &root) else {
+        let Some(file) = RepositoryFile::find(config, &root) else {
             return Err(CliError::usage(format!(
                 "{} contains no store of an earlier version: there is nothing to move",
                 root.display()
