@@ -239,7 +239,7 @@ async fn p22_other_projects_do_not_exist_for_a_limited_token() {
 }
 
 /// Checks that no route returns a task of another project.
-async fn hidden_task_cannot_be_read(harness: &Harness, token: &String, task: TaskId) {
+async fn hidden_task_cannot_be_read(harness: &Harness, token: &str, task: TaskId) {
     let get = async |path: &str| harness.send_as(token, "GET", path, None).await;
     for path in [
         "",
@@ -273,7 +273,7 @@ async fn hidden_task_cannot_be_read(harness: &Harness, token: &String, task: Tas
 /// Checks that no route changes another project, or refers to it.
 async fn hidden_task_cannot_be_changed(
     harness: &Harness,
-    token: &String,
+    token: &str,
     project: ProjectId,
     task: TaskId,
 ) {
