@@ -20,6 +20,9 @@ use crate::{confine, keyring};
 /// The kernel does not reuse process IDs below this once its counter has wrapped.
 const RESERVED_PIDS: u64 = 300;
 
+/// The first file descriptor after standard input, output and error.
+const FIRST_OTHER_FD: i32 = 3;
+
 /// How many processes the kernel allows above the limit, so that the watchdog sees the limit
 /// exceeded and reports it.
 const SPARE_PROCESSES: u64 = 64;
@@ -52,6 +55,8 @@ pub(super) fn start(mut request: InitRequest, fds: InitFds) -> Result<Pid, Strin
         rustix::thread::set_no_new_privs(true)
             .map_err(|error| format!("cannot set no_new_privs: {error}"))?;
         keyring::replace_session_keyring();
+        // Files that the caller of Windlass left open must not reach the command.
+        close_fds::set_fds_cloexec_threadsafe(FIRST_OTHER_FD, &[]);
         let _files = open_data(&mut request)
             .map_err(|error| format!("cannot pass data to the program: {error}"))?;
         if let Some(confinement) = &request.confinement {

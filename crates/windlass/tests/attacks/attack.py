@@ -17,6 +17,8 @@ PROJECT = Path(VICTIM["project"])
 CANARY = "canary-"
 # Unique to each payload, so that the caller knows which one made a change.
 MARKER = f"attack-{Path(sys.argv[0]).stem}-marker"
+# The name of a process that should not outlive its turn.
+SURVIVOR = f"{MARKER}-{VICTIM['run']}"
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 

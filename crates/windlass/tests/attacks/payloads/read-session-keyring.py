@@ -3,6 +3,7 @@
 runs: agent, tool, test
 bubblewrap: system call filter
 landlock: system call filter
+none: empty session keyring
 """
 
 import ctypes

@@ -4,7 +4,7 @@ runs: agent, tool, test
 bubblewrap: process tree is killed
 landlock: process tree is killed
 none: process tree is killed
-survives: attack-survivor-detached
+survives: yes
 """
 
 import subprocess
@@ -12,7 +12,7 @@ import subprocess
 import attack
 
 subprocess.Popen(
-    ["setsid", "setsid", "bash", "-c", "exec -a attack-survivor-detached sleep 300"],
+    ["setsid", "setsid", "bash", "-c", f"exec -a {attack.SURVIVOR} sleep 300"],
     stdin=subprocess.DEVNULL,
     stdout=subprocess.DEVNULL,
     stderr=subprocess.DEVNULL,

@@ -3,7 +3,7 @@
 runs: alone
 bubblewrap: process namespace
 landlock: scope of signals
-survives: attack-survivor-orphan
+survives: yes
 """
 
 import os
@@ -12,7 +12,7 @@ import subprocess
 import attack
 
 subprocess.Popen(
-    ["setsid", "bash", "-c", "exec -a attack-survivor-orphan sleep 300"],
+    ["setsid", "bash", "-c", f"exec -a {attack.SURVIVOR} sleep 300"],
     stdin=subprocess.DEVNULL,
     stdout=subprocess.DEVNULL,
     stderr=subprocess.DEVNULL,
