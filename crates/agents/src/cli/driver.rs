@@ -120,8 +120,9 @@ impl CliDriver {
         }
         let total = known.and_then(|session| session.total());
         let session = Arc::new(CliSession::resumed(options, cwd, name, total));
+        // The idle process was started with other options, and perhaps with other access.
+        drop(self.idle.take(id));
         if installation.transport.naming == SessionNaming::AtStart {
-            drop(self.idle.take(id));
             self.start_announced_session(installation, session, Some(id))
                 .await?;
         } else {

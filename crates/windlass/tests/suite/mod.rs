@@ -22,6 +22,7 @@ mod config_reference;
 mod config_trust;
 mod example;
 mod kill_loop;
+mod read_only;
 mod real_composite;
 mod real_dashboard;
 mod real_scenarios;
