@@ -48,9 +48,9 @@ use std::time::Duration;
 use windlass_core::LeaseClock;
 use windlass_core::task::{StoreError, StoreResult, TaskStore};
 
-pub use sqlite::{Inspection, inspect};
 pub use lease_clock::ManualClock;
 pub use pools::ClockSkew;
+pub use sqlite::{Inspection, inspect};
 
 /// Time limits of store operations.
 #[derive(Debug, Clone)]

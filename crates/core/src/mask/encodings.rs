@@ -32,12 +32,7 @@ const MIN_ENCODED_LEN: usize = 8;
 /// Returns the text unchanged, inside JSON, inside JSON inside JSON, and inside ASCII-only JSON.
 pub fn json_forms(text: &str) -> Vec<String> {
     let once = json_escape(text);
-    vec![
-        text.to_owned(),
-        json_escape(&once),
-        json_ascii(&once),
-        once,
-    ]
+    vec![text.to_owned(), json_escape(&once), json_ascii(&once), once]
 }
 
 /// Returns the text as the content of a JSON string.
@@ -160,7 +155,10 @@ mod tests {
             "p@ss\\ w\\'rd\\\"\u{e9}",
             "70407373207727726422c3a9",
         ] {
-            assert!(forms.iter().any(|form| form == wanted), "{wanted}: {forms:?}");
+            assert!(
+                forms.iter().any(|form| form == wanted),
+                "{wanted}: {forms:?}"
+            );
         }
         let mut unique = forms.clone();
         unique.dedup();

@@ -44,7 +44,10 @@ struct Needles {
 
 impl fmt::Debug for Masker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let forms = self.needles.as_ref().map_or(0, |needles| needles.sorted.len());
+        let forms = self
+            .needles
+            .as_ref()
+            .map_or(0, |needles| needles.sorted.len());
         write!(f, "Masker({forms} forms)")
     }
 }

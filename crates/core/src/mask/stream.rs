@@ -47,7 +47,10 @@ impl MaskedStream {
         first.into_iter().chain(second)
     }
 
-    fn mask(&mut self, backend_event: BackendEvent) -> (Option<BackendEvent>, Option<BackendEvent>) {
+    fn mask(
+        &mut self,
+        backend_event: BackendEvent,
+    ) -> (Option<BackendEvent>, Option<BackendEvent>) {
         let BackendEvent { event, raw } = backend_event;
         let (kind, text) = match event {
             AgentEvent::Text(text) => (TextKind::Text, text),

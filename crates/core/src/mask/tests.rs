@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{Masker, MaskedStream, secret_encodings};
+use super::{MaskedStream, Masker, secret_encodings};
 use crate::{AgentEvent, BackendEvent, Error, ErrorCode, SecretString};
 
 const SECRET: &str = "canary/\"7f3a+d9=é";
@@ -11,7 +11,10 @@ const SECRET: &str = "canary/\"7f3a+d9=é";
 fn masker() -> Masker {
     Masker::new([
         ("CANARY".to_owned(), SecretString::from(SECRET)),
-        ("LONGER".to_owned(), SecretString::from(format!("{SECRET}-and-more"))),
+        (
+            "LONGER".to_owned(),
+            SecretString::from(format!("{SECRET}-and-more")),
+        ),
         ("SHORT".to_owned(), SecretString::from("short")),
     ])
 }
@@ -43,10 +46,7 @@ fn p19_values_errors_and_field_names_are_masked() {
         json!({ "a": ["[masked:CANARY]", 1], "[masked:CANARY]": { "b": "x[masked:CANARY]" } })
     );
     let error = Error::agent(ErrorCode::AuthFailed, format!("bad key {SECRET}"));
-    assert_eq!(
-        masker().error(error).to_string(),
-        "bad key [masked:CANARY]"
-    );
+    assert_eq!(masker().error(error).to_string(), "bad key [masked:CANARY]");
 }
 
 fn send(stream: &mut MaskedStream, event: AgentEvent, raw: Option<&str>) -> Vec<BackendEvent> {
@@ -66,7 +66,11 @@ fn text_of(events: &[BackendEvent]) -> String {
 #[test]
 fn text_without_secrets_is_sent_at_once_with_its_source() {
     let mut stream = MaskedStream::new(masker());
-    let sent = send(&mut stream, AgentEvent::Text("hello".to_owned()), Some("{}"));
+    let sent = send(
+        &mut stream,
+        AgentEvent::Text("hello".to_owned()),
+        Some("{}"),
+    );
     assert_eq!(text_of(&sent), "hello");
     assert_eq!(sent[0].raw.as_deref(), Some("{}"));
     let sent = send(&mut stream, AgentEvent::Text(String::new()), None);
@@ -76,7 +80,11 @@ fn text_without_secrets_is_sent_at_once_with_its_source() {
 #[test]
 fn held_text_is_sent_before_the_next_event() {
     let mut stream = MaskedStream::new(masker());
-    let sent = send(&mut stream, AgentEvent::Text("a can".to_owned()), Some("a can"));
+    let sent = send(
+        &mut stream,
+        AgentEvent::Text("a can".to_owned()),
+        Some("a can"),
+    );
     assert_eq!(text_of(&sent), "a ");
     assert_eq!(sent[0].raw, None, "it contains the rest");
     let sent = send(&mut stream, AgentEvent::result("done"), None);

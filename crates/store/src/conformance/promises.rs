@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use windlass_core::Usage;
 use windlass_core::task::{
-    Broadcast, Correction, EventFilter, LeaseStatus, NewTask, Release, StoreError,
-    StoreResult, TaskFilter, TaskStatus, TaskStore, TestCounts, TestResult, TestStatus,
+    Broadcast, Correction, EventFilter, LeaseStatus, NewTask, Release, StoreError, StoreResult,
+    TaskFilter, TaskStatus, TaskStore, TestCounts, TestResult, TestStatus,
 };
 
 use super::{

@@ -176,7 +176,10 @@ mod tests {
         let database = 1_000_000;
         let first = lease("there", 1, database);
         assert_eq!(watch.expired(vec![first.clone()], time(0, database)), []);
-        assert_eq!(watch.expired(vec![first], time(5_000, database + 5_000)), []);
+        assert_eq!(
+            watch.expired(vec![first], time(5_000, database + 5_000)),
+            []
+        );
         let last = lease("there", 2, database + 6_000);
         for at in (10_000..=36_000).step_by(1_000) {
             let found = watch.expired(vec![last.clone()], time(at, database + at));

@@ -113,11 +113,7 @@ impl SchemaObjects {
                 None => return Err(foreign(location, object)),
             }
         }
-        match wanted
-            .0
-            .keys()
-            .find(|object| !self.0.contains_key(*object))
-        {
+        match wanted.0.keys().find(|object| !self.0.contains_key(*object)) {
             Some(missing) => Err(rejected(location, &format!("the {missing} is missing"))),
             None => Ok(()),
         }

@@ -64,9 +64,13 @@ async fn read(pools: &Pools) -> StoreResult<Inspection> {
     if problem != "ok" {
         return Err(damaged(location, &problem));
     }
-    let roots = db.fetch_all(sql!("SELECT root FROM project"), args![]).await?;
+    let roots = db
+        .fetch_all(sql!("SELECT root FROM project"), args![])
+        .await?;
     let roots = roots.iter().map(|row| Ok(row.text("root")?.into()));
-    let open = sql!("SELECT count(*) AS n FROM task WHERE status IN ('pending', 'in_progress', 'blocked')");
+    let open = sql!(
+        "SELECT count(*) AS n FROM task WHERE status IN ('pending', 'in_progress', 'blocked')"
+    );
     let open = match db.fetch_optional(open, args![]).await? {
         Some(row) => row.int_as("n")?,
         None => 0,

@@ -9,9 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteJournalMode, SqliteLockingMode, SqlitePoolOptions,
-};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteLockingMode, SqlitePoolOptions};
 use sqlx::{ConnectOptions, Row as _, Sqlite};
 use windlass_core::task::{StoreError, StoreResult};
 

@@ -113,7 +113,8 @@ async fn sqlite_is_built_in_defensive_mode() {
     let trusted = sqlx::query("PRAGMA trusted_schema");
     let trusted: i64 = trusted.fetch_one(&mut connection).await.unwrap().get(0);
     assert_eq!(trusted, 0);
-    let edit = "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'x' WHERE name = 'task'";
+    let edit =
+        "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'x' WHERE name = 'task'";
     let edited = sqlx::raw_sql(edit).execute(&mut connection).await;
     let error = edited.unwrap_err().to_string();
     assert!(error.contains("may not be modified"), "{error}");

@@ -161,7 +161,9 @@ impl Config {
     /// Returns the value of a key as text for display, with secrets and passwords redacted.
     pub(crate) fn display(&self, key: &str) -> String {
         let setting = self.settings.get(&Key::dotted(key));
-        setting.map(super::setting::Setting::display).unwrap_or_default()
+        setting
+            .map(super::setting::Setting::display)
+            .unwrap_or_default()
     }
 
     /// Returns the configured URL of the task store. It may contain a password.

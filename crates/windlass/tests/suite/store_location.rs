@@ -82,11 +82,17 @@ fn p20_p25_committed_store_starts_no_agent_and_decides_nothing() {
         let report: serde_json::Value = serde_json::from_str(&worker.stdout).unwrap();
         let counts = report.as_object().unwrap().values();
         assert!(counts.into_iter().all(|count| *count == 0), "{report}");
-        assert!(worker.stderr.contains("is ignored: it is tracked by git"), "{worker:?}");
+        assert!(
+            worker.stderr.contains("is ignored: it is tracked by git"),
+            "{worker:?}"
+        );
         assert_eq!(harness.json(&["task", "list", "--json"]), json!([]));
         assert_eq!(harness.json(&["approvals", "--all", "--json"]), json!([]));
         assert_eq!(harness.git(&["branch", "--list", "windlass/*"]), "");
-        assert!(before == std::fs::read(old_file(&harness)).unwrap(), "it was written to");
+        assert!(
+            before == std::fs::read(old_file(&harness)).unwrap(),
+            "it was written to"
+        );
         assert!(!harness.project().join(".windlass/windlass.db-shm").exists());
 
         let moved = harness.run(&["store", "move", "--yes"]);
@@ -115,7 +121,10 @@ fn p10_store_of_an_earlier_version_is_moved_once() {
     create_old_store(&harness, &harness.project().canonicalize().unwrap());
     let asked = harness.run(&["task", "list"]);
     assert_eq!(asked.code, 2, "{asked:?}");
-    assert!(asked.error().contains("run windlass store move"), "{asked:?}");
+    assert!(
+        asked.error().contains("run windlass store move"),
+        "{asked:?}"
+    );
     assert!(old_file(&harness).exists());
 
     let moved = harness.run(&["store", "move", "--yes"]);
@@ -134,7 +143,10 @@ fn p10_store_of_an_earlier_version_is_moved_once() {
     create_old_store(&harness, &harness.project().canonicalize().unwrap());
     let listed = harness.run(&["task", "list"]);
     assert_eq!(listed.code, 0, "{listed:?}");
-    assert!(listed.stderr.contains("is ignored: the tasks"), "{listed:?}");
+    assert!(
+        listed.stderr.contains("is ignored: the tasks"),
+        "{listed:?}"
+    );
 }
 
 #[test]
@@ -143,16 +155,26 @@ fn p20_untracked_store_with_triggers_or_of_another_directory_is_not_moved() {
     create_old_store(&harness, Path::new("/home/attacker/project"));
     let other = harness.run(&["store", "move", "--yes"]);
     assert_eq!(other.code, 2, "{other:?}");
-    assert!(other.error().contains("/home/attacker/project"), "{other:?}");
+    assert!(
+        other.error().contains("/home/attacker/project"),
+        "{other:?}"
+    );
     execute(&harness, TRIGGERS);
     let hostile = harness.run(&["store", "move", "--yes"]);
     assert_eq!(hostile.code, 1, "{hostile:?}");
-    assert!(hostile.error().contains("trigger \"add_task\""), "{hostile:?}");
+    assert!(
+        hostile.error().contains("trigger \"add_task\""),
+        "{hostile:?}"
+    );
     assert!(old_file(&harness).exists());
     let state = harness.home().join(".local/state/windlass/projects");
     for project in std::fs::read_dir(state).unwrap() {
         let project = project.unwrap().path();
-        assert_eq!(std::fs::read_dir(&project).unwrap().count(), 0, "{project:?}");
+        assert_eq!(
+            std::fs::read_dir(&project).unwrap().count(),
+            0,
+            "{project:?}"
+        );
     }
 }
 

@@ -172,7 +172,10 @@ pub(super) async fn is_tracked(app: &App<'_>, root: &Path, path: &Path) -> Optio
     let index = git.run(root, &["ls-files", "-z", "--", path]).await?;
     let has_commit = git.run(root, &["rev-parse", "--verify", "HEAD"]).await;
     let commit = match has_commit {
-        Some(_) => git.run(root, &["ls-tree", "-z", "HEAD", "--", path]).await?,
+        Some(_) => {
+            git.run(root, &["ls-tree", "-z", "HEAD", "--", path])
+                .await?
+        }
         None => String::new(),
     };
     Some(!index.is_empty() || !commit.is_empty())
@@ -208,11 +211,7 @@ fn is_in_use(shared_memory: &Path) -> io::Result<bool> {
 fn copy_private(from: &Path, to: &Path) -> io::Result<()> {
     let mut from = open_no_follow(from, false)?;
     let mut options = OpenOptions::new();
-    let mut to = options
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(to)?;
+    let mut to = options.write(true).create_new(true).mode(0o600).open(to)?;
     io::copy(&mut from, &mut to)?;
     to.set_permissions(Permissions::from_mode(0o600))?;
     to.sync_all()
