@@ -6,15 +6,7 @@ use serde_json::Value;
 use super::{Config, ValueKind};
 
 /// Words in the name of a variable that contains a secret.
-const SECRET_WORDS: [&str; 7] = [
-    "KEY",
-    "TOKEN",
-    "SECRET",
-    "PASSWORD",
-    "PASSWD",
-    "CREDENTIAL",
-    "AUTH",
-];
+const SECRET_WORDS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
 
 impl Config {
     /// Returns all known secrets with their names: the values of secret keys such as `extra_env`, the passwords of
@@ -54,7 +46,9 @@ impl Config {
 
 fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    SECRET_WORDS.iter().any(|word| name.contains(word))
+    // Not `GIT_AUTHOR_NAME`.
+    let has_auth = name.split('_').any(|part| part == "AUTH");
+    has_auth || SECRET_WORDS.iter().any(|word| name.contains(word))
 }
 
 /// Collects all strings of a value.
@@ -95,7 +89,7 @@ mod tests {
         ] {
             assert!(is_secret_name(name), "{name}");
         }
-        for name in ["PATH", "HOME", "LANG"] {
+        for name in ["PATH", "HOME", "GIT_AUTHOR_NAME"] {
             assert!(!is_secret_name(name), "{name}");
         }
     }

@@ -7,13 +7,12 @@ fn custom_backend_example_emits_events() {
     let output = assert_cmd::Command::new(example).output().unwrap();
     let lines = String::from_utf8(output.stdout).unwrap();
     let lines: Vec<&str> = lines.lines().collect();
-    assert_eq!(lines.len(), 2, "{lines:?}");
-    assert!(
-        lines[0].contains(r#"{"type":"Text","text":"HAUL AWAY!"}"#),
-        "{lines:?}"
-    );
-    assert!(
-        lines[1].contains(r#"{"type":"Result","text":"HAUL AWAY!""#),
-        "{lines:?}"
-    );
+    assert_eq!(lines.len(), 3, "{lines:?}");
+    for (line, event) in lines.iter().zip([
+        r#"{"type":"Text","text":"HAUL "}"#,
+        r#"{"type":"Text","text":"AWAY!"}"#,
+        r#"{"type":"Result","text":"HAUL AWAY!""#,
+    ]) {
+        assert!(line.contains(event), "{lines:?}");
+    }
 }

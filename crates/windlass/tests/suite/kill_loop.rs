@@ -7,7 +7,8 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use windlass_core::{Clock, SystemClock};
 use windlass_tasks::{
-    Broadcast, EventFilter, NewProject, NewTask, Task, TaskFilter, TaskStatus, TaskStore,
+    ATTEMPT_LIMIT, Broadcast, EventFilter, NewProject, NewTask, Task, TaskFilter, TaskStatus,
+    TaskStore,
 };
 
 use super::cluster::Cluster;
@@ -135,7 +136,7 @@ async fn enqueue(store: &dyn TaskStore, harness: &TaskHarness, count: usize) {
     let name = "project".to_owned();
     let project = store.add_project(NewProject { name, root }).await.unwrap();
     let tasks = (0..count).map(|number| NewTask {
-        max_attempts: 1000,
+        max_attempts: ATTEMPT_LIMIT,
         ..NewTask::new(project.id, format!("task {number}"))
     });
     store.enqueue(tasks.collect()).await.unwrap();
