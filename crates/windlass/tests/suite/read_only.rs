@@ -24,7 +24,10 @@ fn p16_turns_that_may_not_write_leave_the_project_unchanged() {
         ("allow", &["ask", "--read-only", "hello.txt"][..]),
         ("deny", &["ask", "hello.txt"]),
         ("ask", &["ask", "hello.txt"]),
-        ("allow", &["run", "--planner", "peer", "--coder", "peer", "hello.txt"]),
+        (
+            "allow",
+            &["run", "--planner", "peer", "--coder", "peer", "hello.txt"],
+        ),
     ] {
         let output = run(&harness, permissions, args);
         let all = format!("{}{}", output.stdout, output.stderr);
