@@ -1,32 +1,12 @@
 //! Which hosts an agent may reach: its provider or its endpoint, and what the user allows.
 
-use serde::Deserialize;
 use serde_json::json;
 use windlass_core::{AgentEvent, Error, Result};
 use windlass_sandbox::{Child, HostRule, Profile};
 
 use crate::ProgramSettings;
+use crate::network_setting::{NetworkMode, NetworkSetting, parse};
 use crate::program::AgentProgram;
-
-/// The setting `network` of an agent.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(untagged)]
-pub enum NetworkSetting {
-    /// Every host, or none.
-    Mode(NetworkMode),
-    /// Hosts in addition to the provider, as `host:port`.
-    Hosts(Vec<String>),
-}
-
-/// A network setting that is not a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum NetworkMode {
-    /// Every host.
-    Open,
-    /// No host.
-    None,
-}
 
 /// Lets an agent reach its hosts only, unless its settings allow every host or none.
 pub(crate) fn restrict(
@@ -40,20 +20,6 @@ pub(crate) fn restrict(
         Some(NetworkSetting::Hosts(hosts)) => Ok(profile.hosts(rules(program, settings, hosts)?)),
         None => Ok(profile.hosts(rules(program, settings, &[])?)),
     }
-}
-
-/// Checks the hosts of the setting.
-pub(crate) fn check(setting: Option<&NetworkSetting>) -> Result<()> {
-    match setting {
-        Some(NetworkSetting::Hosts(hosts)) => parse(hosts).map(|_| ()),
-        _ => Ok(()),
-    }
-}
-
-fn parse<S: AsRef<str>>(hosts: &[S]) -> Result<Vec<HostRule>> {
-    let rules = hosts.iter().map(|host| host.as_ref().parse());
-    let rules: Result<Vec<HostRule>, _> = rules.collect();
-    rules.map_err(|error| Error::config("network", error.to_string()))
 }
 
 fn rules(

@@ -9,7 +9,7 @@ use serde_json::Value;
 use windlass_core::registry::parse_config;
 use windlass_core::{Error, Permissions, Result};
 
-use crate::network::{self, NetworkSetting};
+use crate::network_setting::{self, NetworkSetting};
 
 /// Settings of one agent. Keys of other kinds of agents are accepted and ignored.
 #[derive(Clone, Default, PartialEq, Deserialize)]
@@ -72,7 +72,7 @@ impl ProgramSettings {
         if let Some(endpoint) = &settings.endpoint {
             check_endpoint(endpoint).map_err(|problem| Error::config("endpoint", problem))?;
         }
-        network::check(settings.network.as_ref())?;
+        network_setting::check(settings.network.as_ref())?;
         Ok(settings)
     }
 

@@ -194,3 +194,12 @@ impl<T: serde::Serialize> IntoResponse for JsonResponse<T> {
         }
     }
 }
+
+/// Returns the error of a request without a valid token.
+pub(crate) fn unauthorized() -> ApiError {
+    ApiError::new(
+        StatusCode::UNAUTHORIZED,
+        "unauthorized",
+        "the token is missing, wrong, expired or revoked: send a valid one as `Authorization: Bearer TOKEN`",
+    )
+}

@@ -4,6 +4,8 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
 use tokio::sync::{Mutex, Semaphore};
 use tokio_util::sync::CancellationToken;
 use windlass_core::{Clock, Timestamp};
@@ -11,6 +13,7 @@ use windlass_runner::AgentPoolManager;
 use windlass_tasks::{ProjectId, TaskStore};
 
 use crate::access::{Authenticator, Caller, VisibleStore};
+use crate::error::ApiError;
 use crate::host_ops::{AgentCard, HostOps};
 use crate::hosts::AllowedHosts;
 use crate::limits::ServerLimits;
@@ -72,5 +75,14 @@ impl Deref for AppState {
 
     fn deref(&self) -> &AppStateInner {
         &self.0
+    }
+}
+
+impl FromRequestParts<AppState> for VisibleStore {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
+        let caller = Caller::from_request_parts(parts, state).await?;
+        Ok(state.store_for(&caller))
     }
 }

@@ -6,7 +6,7 @@ use windlass_core::Timestamp;
 use windlass_tasks::{Broadcast, StoreError, StoreResult};
 
 use crate::error::{self, StoreLocation};
-use crate::ops::leases::LeaseTime;
+use crate::lease_clock::LeaseTime;
 use crate::sql::{Arg, Row, Sql};
 
 /// A pooled connection to either database.

@@ -8,6 +8,17 @@ use std::time::Duration;
 use rustix::time::{ClockId, clock_gettime};
 use windlass_core::{Clock, LeaseClock, SystemClock};
 
+/// The time of one call, in milliseconds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LeaseTime<'a> {
+    /// The id of the own clock.
+    pub(crate) clock: &'a str,
+    /// The own clock, which never jumps.
+    pub(crate) now: i64,
+    /// The database's clock, which may jump.
+    pub(crate) database: i64,
+}
+
 /// The monotonic clock of this machine, which all its processes share until the next start.
 ///
 /// It stands still while the machine sleeps, as its workers do. Setting the wall clock does not change it.

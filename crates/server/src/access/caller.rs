@@ -6,9 +6,7 @@ use axum::http::request::Parts;
 use windlass_core::Timestamp;
 use windlass_tasks::{AccessToken, ProjectId, Scope};
 
-use crate::error::ApiError;
-use crate::guard::unauthorized;
-use crate::state::AppState;
+use crate::error::{ApiError, unauthorized};
 
 /// What a caller sent to authenticate: the hash of its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,10 +75,10 @@ impl Caller {
     }
 }
 
-impl FromRequestParts<AppState> for Caller {
+impl<S: Send + Sync> FromRequestParts<S> for Caller {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         let caller = parts.extensions.get::<Self>();
         caller.cloned().ok_or_else(unauthorized)
     }

@@ -7,9 +7,7 @@ use axum::routing::MethodRouter;
 use windlass_tasks::Scope;
 
 use super::Caller;
-use crate::error::ApiError;
-use crate::guard::unauthorized;
-use crate::state::AppState;
+use crate::error::{ApiError, unauthorized};
 
 /// What a caller needs for a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +30,10 @@ impl RouteAccess {
     }
 
     /// Puts the check in front of a handler.
-    pub(crate) fn protect(self, handler: MethodRouter<AppState>) -> MethodRouter<AppState> {
+    pub(crate) fn protect<S: Clone + Send + Sync + 'static>(
+        self,
+        handler: MethodRouter<S>,
+    ) -> MethodRouter<S> {
         handler.route_layer(from_fn(move |request: Request, next: Next| {
             self.pass(request, next)
         }))

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::extract::FromRequestParts;
-use axum::http::request::Parts;
 use windlass_core::TraceNode;
 use windlass_tasks::{
     Approval, Attempt, Blocker, Correction, Dependency, Enqueued, EventFilter, LoggedEvent,
@@ -12,8 +10,6 @@ use windlass_tasks::{
 };
 
 use super::Caller;
-use crate::error::ApiError;
-use crate::state::AppState;
 
 /// The maximum number of tasks or events per page, as in the store.
 const MAX_PAGE: u32 = 1_000;
@@ -24,15 +20,6 @@ pub(crate) struct VisibleStore {
     store: Arc<dyn TaskStore>,
     /// The visible projects; `None` means all.
     projects: Option<Vec<ProjectId>>,
-}
-
-impl FromRequestParts<AppState> for VisibleStore {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
-        let caller = Caller::from_request_parts(parts, state).await?;
-        Ok(state.store_for(&caller))
-    }
 }
 
 impl VisibleStore {

@@ -5,7 +5,7 @@ use utoipa::{IntoParams, ToSchema};
 use windlass_tasks::Approval;
 
 use super::extract::{JsonBody, PathId, QueryParams};
-use super::openapi;
+use super::schema;
 use crate::access::VisibleStore;
 use crate::error::{ApiError, JsonResponse};
 
@@ -26,7 +26,7 @@ pub(super) struct DecisionBody {
 }
 
 /// Lists permission requests, oldest first.
-#[utoipa::path(get, path = "/approvals", params(ApprovalQuery), responses((status = 200, description = "Success.", body = Vec<openapi::Approval>)))]
+#[utoipa::path(get, path = "/approvals", params(ApprovalQuery), responses((status = 200, description = "Success.", body = Vec<schema::Approval>)))]
 pub(super) async fn list(
     store: VisibleStore,
     QueryParams(query): QueryParams<ApprovalQuery>,
@@ -35,7 +35,7 @@ pub(super) async fn list(
 }
 
 /// Decides a permission request of any worker; the first decision is final.
-#[utoipa::path(post, path = "/approvals/{id}/decision", params(("id" = i64, Path)), request_body = DecisionBody, responses((status = 200, description = "Success.", body = openapi::Approval), (status = 409, description = "The current state does not allow it.")))]
+#[utoipa::path(post, path = "/approvals/{id}/decision", params(("id" = i64, Path)), request_body = DecisionBody, responses((status = 200, description = "Success.", body = schema::Approval), (status = 409, description = "The current state does not allow it.")))]
 pub(super) async fn decide(
     store: VisibleStore,
     PathId(id): PathId,

@@ -5,7 +5,7 @@ use utoipa::{IntoParams, ToSchema};
 use windlass_tasks::{Blocker, ProjectId, Task};
 
 use super::extract::{JsonBody, PathId, QueryParams};
-use super::openapi;
+use super::schema;
 use crate::access::VisibleStore;
 use crate::error::{ApiError, JsonResponse};
 
@@ -29,7 +29,7 @@ pub(super) struct AnswerBody {
 }
 
 /// Lists blockers (questions for a person), oldest first.
-#[utoipa::path(get, path = "/blockers", params(BlockerQuery), responses((status = 200, description = "Success.", body = Vec<openapi::Blocker>)))]
+#[utoipa::path(get, path = "/blockers", params(BlockerQuery), responses((status = 200, description = "Success.", body = Vec<schema::Blocker>)))]
 pub(super) async fn list(
     store: VisibleStore,
     QueryParams(query): QueryParams<BlockerQuery>,
@@ -39,7 +39,7 @@ pub(super) async fn list(
 }
 
 /// Answers a blocker and resumes its task.
-#[utoipa::path(post, path = "/blockers/{id}/answer", params(("id" = i64, Path)), request_body = AnswerBody, responses((status = 200, description = "Success.", body = openapi::Task), (status = 409, description = "The current state does not allow it.")))]
+#[utoipa::path(post, path = "/blockers/{id}/answer", params(("id" = i64, Path)), request_body = AnswerBody, responses((status = 200, description = "Success.", body = schema::Task), (status = 409, description = "The current state does not allow it.")))]
 pub(super) async fn answer(
     store: VisibleStore,
     PathId(id): PathId,

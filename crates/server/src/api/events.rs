@@ -5,7 +5,7 @@ use utoipa::{IntoParams, ToSchema};
 use windlass_tasks::{EventFilter, LoggedEvent, ProjectId, TaskId};
 
 use super::extract::{PathId, QueryParams};
-use super::openapi;
+use super::schema;
 use crate::access::VisibleStore;
 use crate::error::{ApiError, JsonResponse};
 
@@ -43,7 +43,7 @@ pub(super) struct EventQuery {
 /// A page of events, and the sequence number after which the next one starts.
 #[derive(Serialize, ToSchema)]
 pub(super) struct EventPage {
-    #[schema(value_type = Vec<openapi::Event>)]
+    #[schema(value_type = Vec<schema::Event>)]
     events: Vec<LoggedEvent>,
     /// The value of `after` for the next page.
     next: u64,

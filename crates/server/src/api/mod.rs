@@ -9,13 +9,14 @@ mod extract;
 mod health;
 mod openapi;
 mod records;
+mod schema;
 mod session;
 mod tasks;
 mod tokens;
 mod traces;
 mod usage;
 
-pub(crate) use openapi::Error;
+pub(crate) use schema::Error;
 
 use axum::Router;
 use axum::http::StatusCode;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use windlass_tasks::{Attempt, Blocker, Correction, TestResult};
 
 use super::extract::PathId;
-use super::openapi;
+use super::schema;
 use crate::access::VisibleStore;
 use crate::error::{ApiError, JsonResponse};
 
@@ -25,7 +25,7 @@ fn with_attempt<T>(records: Vec<(u32, T)>) -> Vec<AttemptRecord<T>> {
 }
 
 /// Lists the attempts of a task, oldest first.
-#[utoipa::path(get, path = "/tasks/{id}/attempts", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = Vec<openapi::Attempt>)))]
+#[utoipa::path(get, path = "/tasks/{id}/attempts", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = Vec<schema::Attempt>)))]
 pub(super) async fn attempts(
     store: VisibleStore,
     PathId(id): PathId,
@@ -34,7 +34,7 @@ pub(super) async fn attempts(
 }
 
 /// Lists the test runs of a task, oldest first.
-#[utoipa::path(get, path = "/tasks/{id}/tests", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = Vec<openapi::TestResult>)))]
+#[utoipa::path(get, path = "/tasks/{id}/tests", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = Vec<schema::TestResult>)))]
 pub(super) async fn tests(
     store: VisibleStore,
     PathId(id): PathId,
@@ -43,7 +43,7 @@ pub(super) async fn tests(
 }
 
 /// Lists the corrections of a task, oldest first.
-#[utoipa::path(get, path = "/tasks/{id}/corrections", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = Vec<openapi::Correction>)))]
+#[utoipa::path(get, path = "/tasks/{id}/corrections", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = Vec<schema::Correction>)))]
 pub(super) async fn corrections(
     store: VisibleStore,
     PathId(id): PathId,
@@ -52,13 +52,13 @@ pub(super) async fn corrections(
 }
 
 /// Returns the proof of a completed task.
-#[utoipa::path(get, path = "/tasks/{id}/proof", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = Option<openapi::Proof>)))]
+#[utoipa::path(get, path = "/tasks/{id}/proof", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = Option<schema::Proof>)))]
 pub(super) async fn proof(store: VisibleStore, PathId(id): PathId) -> Result<Response, ApiError> {
     Ok(JsonResponse(store.proof(id).await?).into_response())
 }
 
 /// Lists the blockers (questions) of a task with their answers.
-#[utoipa::path(get, path = "/tasks/{id}/blockers", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = Vec<openapi::Blocker>)))]
+#[utoipa::path(get, path = "/tasks/{id}/blockers", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = Vec<schema::Blocker>)))]
 pub(super) async fn blockers(
     store: VisibleStore,
     PathId(id): PathId,

@@ -12,10 +12,10 @@ use windlass_core::{ExposeSecret, SecretString, Timestamp};
 use windlass_tasks::{BrowserSession, ProjectId, Scope};
 
 use super::extract::JsonBody;
-use super::openapi;
+use super::schema;
 use crate::access::{Caller, Credential};
-use crate::error::{ApiError, JsonResponse};
-use crate::guard::{cookie_name, unauthorized};
+use crate::error::{ApiError, JsonResponse, unauthorized};
+use crate::guard::cookie_name;
 use crate::state::AppState;
 use crate::token::{Token, secret_hash};
 
@@ -41,7 +41,7 @@ fn secret<'de, D: serde::Deserializer<'de>>(from: D) -> Result<SecretString, D::
 pub(super) struct SessionInfo {
     /// The name of the token.
     name: String,
-    #[schema(value_type = Vec<openapi::Scope>)]
+    #[schema(value_type = Vec<schema::Scope>)]
     scopes: Vec<Scope>,
     /// The visible projects; null means all.
     #[schema(required, value_type = Option<Vec<i64>>)]

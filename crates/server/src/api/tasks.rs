@@ -11,7 +11,7 @@ use windlass_tasks::{
 };
 
 use super::extract::{JsonBody, PathId, QueryParams};
-use super::openapi;
+use super::schema;
 use crate::access::VisibleStore;
 use crate::error::{ApiError, JsonResponse};
 use crate::host_ops::HostOpsError;
@@ -23,7 +23,7 @@ type ApiResult<T> = Result<JsonResponse<T>, ApiError>;
 const KEY_BYTES: usize = 255;
 
 /// Lists the projects.
-#[utoipa::path(get, path = "/projects", responses((status = 200, description = "Success.", body = Vec<openapi::Project>)))]
+#[utoipa::path(get, path = "/projects", responses((status = 200, description = "Success.", body = Vec<schema::Project>)))]
 pub(super) async fn projects(store: VisibleStore) -> ApiResult<Vec<Project>> {
     Ok(JsonResponse(store.projects().await?))
 }
@@ -45,7 +45,7 @@ pub(super) struct TaskQuery {
 }
 
 /// Lists tasks in the order of their ids.
-#[utoipa::path(get, path = "/tasks", params(TaskQuery), responses((status = 200, description = "Success.", body = Vec<openapi::Task>)))]
+#[utoipa::path(get, path = "/tasks", params(TaskQuery), responses((status = 200, description = "Success.", body = Vec<schema::Task>)))]
 pub(super) async fn list(
     store: VisibleStore,
     QueryParams(query): QueryParams<TaskQuery>,
@@ -99,7 +99,7 @@ pub(super) struct NewTaskBody {
     priority: Option<u8>,
     #[schema(nullable = false)]
     agent: Option<String>,
-    #[schema(nullable = false, value_type = Option<openapi::WorkerKind>)]
+    #[schema(nullable = false, value_type = Option<schema::WorkerKind>)]
     kind: Option<WorkerKind>,
     #[schema(nullable = false, minimum = 1, maximum = 15)]
     workflow_step: Option<u8>,
@@ -151,8 +151,8 @@ impl NewTaskBody {
         description = "Idempotency key: adding again with the same key returns the existing task.")),
     request_body = NewTaskBody,
     responses(
-        (status = 201, description = "Success.", body = openapi::Task),
-        (status = 200, description = "The key was used before: returns the existing task.", body = openapi::Task),
+        (status = 201, description = "Success.", body = schema::Task),
+        (status = 200, description = "The key was used before: returns the existing task.", body = schema::Task),
         (status = 409, description = "The current state does not allow it."),
     )
 )]
@@ -185,25 +185,25 @@ pub(super) async fn add(
 }
 
 /// Returns a task.
-#[utoipa::path(get, path = "/tasks/{id}", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = openapi::Task)))]
+#[utoipa::path(get, path = "/tasks/{id}", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = schema::Task)))]
 pub(super) async fn show(store: VisibleStore, PathId(id): PathId) -> ApiResult<Task> {
     Ok(JsonResponse(store.task(id).await?))
 }
 
 /// Requests the cancellation of a task.
-#[utoipa::path(post, path = "/tasks/{id}/cancel", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = openapi::Task), (status = 409, description = "The current state does not allow it.")))]
+#[utoipa::path(post, path = "/tasks/{id}/cancel", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = schema::Task), (status = 409, description = "The current state does not allow it.")))]
 pub(super) async fn cancel(store: VisibleStore, PathId(id): PathId) -> ApiResult<Task> {
     Ok(JsonResponse(store.cancel(id).await?))
 }
 
 /// Retries a task with a fresh attempt limit.
-#[utoipa::path(post, path = "/tasks/{id}/retry", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = openapi::Task), (status = 409, description = "The current state does not allow it.")))]
+#[utoipa::path(post, path = "/tasks/{id}/retry", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = schema::Task), (status = 409, description = "The current state does not allow it.")))]
 pub(super) async fn retry(store: VisibleStore, PathId(id): PathId) -> ApiResult<Task> {
     Ok(JsonResponse(store.retry(id).await?))
 }
 
 /// Merges a task's branch into the current branch.
-#[utoipa::path(post, path = "/tasks/{id}/merge", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = openapi::Merge), (status = 409, description = "The current state does not allow it.")))]
+#[utoipa::path(post, path = "/tasks/{id}/merge", params(("id" = i64, Path)), responses((status = 200, description = "Success.", body = schema::Merge), (status = 409, description = "The current state does not allow it.")))]
 pub(super) async fn merge(
     State(state): State<AppState>,
     store: VisibleStore,

@@ -11,7 +11,7 @@ use windlass_core::{ExposeSecret, Timestamp};
 use windlass_tasks::{AccessToken, NewAccessToken, ProjectId, Scope, StoreError};
 
 use super::extract::{JsonBody, PathId};
-use super::openapi;
+use super::schema;
 use crate::access::Caller;
 use crate::error::{ApiError, JsonResponse};
 use crate::state::AppState;
@@ -22,7 +22,7 @@ use crate::token::Token;
 #[serde(deny_unknown_fields)]
 pub(super) struct NewTokenBody {
     name: String,
-    #[schema(value_type = Vec<openapi::Scope>)]
+    #[schema(value_type = Vec<schema::Scope>)]
     scopes: Vec<Scope>,
     /// Default: the projects of the caller's token.
     #[schema(value_type = Option<Vec<i64>>)]
@@ -37,7 +37,7 @@ pub(super) struct NewTokenBody {
 pub(super) struct TokenInfo {
     id: i64,
     name: String,
-    #[schema(value_type = Vec<openapi::Scope>)]
+    #[schema(value_type = Vec<schema::Scope>)]
     scopes: Vec<Scope>,
     /// The visible projects; null means all.
     #[schema(required, value_type = Option<Vec<i64>>)]

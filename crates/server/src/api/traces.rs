@@ -7,7 +7,7 @@ use windlass_core::{Timestamp, TraceError, TraceNode};
 use windlass_tasks::TaskId;
 
 use super::extract::{PathId, QueryParams};
-use super::openapi;
+use super::schema;
 use crate::access::{VisibleStore, task_of_trace};
 use crate::error::{ApiError, JsonResponse};
 
@@ -42,7 +42,7 @@ pub(super) struct TraceSummary {
     start: Timestamp,
     duration_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, value_type = Option<openapi::TraceError>)]
+    #[schema(nullable = false, value_type = Option<schema::TraceError>)]
     error: Option<TraceError>,
 }
 
@@ -66,7 +66,7 @@ pub(super) async fn of_task(
 }
 
 /// Returns the trace of an attempt or a request.
-#[utoipa::path(get, path = "/traces/{id}", params(("id" = String, Path)), responses((status = 200, description = "Success.", body = openapi::TraceNode)))]
+#[utoipa::path(get, path = "/traces/{id}", params(("id" = String, Path)), responses((status = 200, description = "Success.", body = schema::TraceNode)))]
 pub(super) async fn show(
     store: VisibleStore,
     Path(id): Path<String>,

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use windlass_core::{Timestamp, Usage};
 use windlass_tasks::{Task, TaskFilter};
 
-use super::openapi;
+use super::schema;
 use crate::access::VisibleStore;
 use crate::error::{ApiError, JsonResponse};
 
@@ -33,11 +33,11 @@ impl UsageSum {
 #[derive(Default, Serialize, ToSchema)]
 #[schema(as = UsageSums)]
 pub(super) struct UsageReport {
-    #[schema(value_type = openapi::Sum)]
+    #[schema(value_type = schema::Sum)]
     total: UsageSum,
-    #[schema(value_type = BTreeMap<String, openapi::Sum>)]
+    #[schema(value_type = BTreeMap<String, schema::Sum>)]
     by_agent: BTreeMap<String, UsageSum>,
-    #[schema(value_type = BTreeMap<String, openapi::Sum>)]
+    #[schema(value_type = BTreeMap<String, schema::Sum>)]
     by_day: BTreeMap<String, UsageSum>,
     /// `true` if there are more tasks than were summed up.
     truncated: bool,

@@ -16,7 +16,7 @@ pub(crate) use response::finalize_response;
 
 use crate::access::Caller;
 use crate::connections::ConnectionSlot;
-use crate::error::{ApiError, is_below};
+use crate::error::{ApiError, is_below, unauthorized};
 use crate::state::AppState;
 
 /// The maximum size of a body before the client is authenticated.
@@ -189,14 +189,6 @@ fn cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
     pairs
         .flat_map(|value| value.split(';'))
         .filter_map(|pair| pair.trim().split_once('='))
-}
-
-pub(crate) fn unauthorized() -> ApiError {
-    ApiError::new(
-        StatusCode::UNAUTHORIZED,
-        "unauthorized",
-        "the token is missing, wrong, expired or revoked: send a valid one as `Authorization: Bearer TOKEN`",
-    )
 }
 
 /// Reads a body within its limits of size and time.

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use windlass_tasks::{StoreResult, TaskId};
 
+use crate::lease_clock::LeaseTime;
 use crate::sql::Row;
 
 /// How far the database's clock may drift from the own clock between two calls without counting as a jump.
@@ -40,17 +41,6 @@ impl StoredLease {
             renewed_at: row.int("lease_at")?,
         })
     }
-}
-
-/// The time of one call, in milliseconds.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct LeaseTime<'a> {
-    /// The id of the own clock.
-    pub(crate) clock: &'a str,
-    /// The own clock, which never jumps.
-    pub(crate) now: i64,
-    /// The database's clock, which may jump.
-    pub(crate) database: i64,
 }
 
 /// What a process remembers of the leases that it cannot compare with its clock.

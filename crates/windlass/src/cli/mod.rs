@@ -26,6 +26,7 @@ mod queue;
 mod record;
 pub mod reference;
 mod replay;
+mod repository;
 mod run;
 mod scenario;
 mod schema;

@@ -8,6 +8,7 @@ use windlass_tasks::{AccessStore, NewProject, Project, StoreError, TaskStore};
 
 use super::app::App;
 use super::exit::CliError;
+use super::repository::repository;
 use crate::config::Config;
 
 /// The task store, with the configuration and the current project.
@@ -54,23 +55,6 @@ pub(super) fn project_in(root: PathBuf) -> NewProject {
         name: name.to_string_lossy().into_owned(),
         root,
     }
-}
-
-/// Returns the root of the repository that contains a directory.
-pub(super) fn repository(cwd: &Path) -> Result<PathBuf, CliError> {
-    let cwd = cwd.canonicalize().map_err(|error| {
-        CliError::usage(format!(
-            "the directory {} cannot be opened: {error}",
-            cwd.display()
-        ))
-    })?;
-    let root = cwd.ancestors().find(|dir| dir.join(".git").exists());
-    root.map(Path::to_owned).ok_or_else(|| {
-        CliError::usage(format!(
-            "{} is not inside a git repository, and tasks run in clones of one: run git init and commit the files",
-            cwd.display()
-        ))
-    })
 }
 
 impl From<StoreError> for CliError {

@@ -8,7 +8,7 @@ use windlass_core::escape_line;
 
 use super::app::App;
 use super::exit::{CliError, Exit};
-use super::queue::repository;
+use super::repository::repository;
 pub(super) use location::locate;
 use repository_file::RepositoryFile;
 

@@ -3,8 +3,6 @@
 //! What is the same for all operations is added here: the scope, the errors that every request of a kind can
 //! get, and that objects have no other fields.
 
-mod schema;
-
 use std::sync::LazyLock;
 
 use axum::http::header;
@@ -12,8 +10,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
 
-pub(crate) use schema::*;
-
+use super::schema::Error;
 use super::{
     agents, approvals, blockers, diff, events, health, records, session, table, tasks, tokens,
     traces, usage,
