@@ -152,17 +152,15 @@ async fn p18_agent_gets_its_key_and_no_other_secret() {
 #[tokio::test]
 async fn p19_key_is_absent_from_arguments_and_debug_output() {
     let harness = Harness::new();
-    let seen = ask(
-        &harness,
-        &agent(&harness, config_with_key()).await,
-        "environment",
-    )
-    .await;
-    let answer = seen.last().unwrap();
+    let agent = agent(&harness, config_with_key()).await;
+    let options = SessionOptions::in_dir(harness.work());
+    let mut session = agent.new_session(options).await.unwrap();
+    let events = turn(&agent, &mut session, "environment").await;
+    let answer = serde_json::to_string(events.last().unwrap()).unwrap();
     // Once as the requested value, and not in the arguments that follow.
     assert_eq!(answer.matches(KEY).count(), 1, "{answer}");
     let context = harness.context(&[bin_dir()]).await;
-    assert!(!format!("{context:?} {:?}", agent(&harness, config_with_key()).await).contains(KEY));
+    assert!(!format!("{context:?} {agent:?}").contains(KEY));
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Opens the task store and the current project.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use windlass_store::{OpenStore, StoreSettings};
