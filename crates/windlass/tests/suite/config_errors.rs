@@ -360,6 +360,11 @@ fn every_number_has_bounds() {
         1:21: `worker.lease_secs` is 3601, expected whole seconds from 1 to 3600
         1:20: `limits.turn_secs` is 604801, expected whole seconds from 1 to 604800
         1:21: `limits.stall_secs` is 604801, expected whole seconds from 1 to 604800
+        1:20: `limits.memory_gb` is 100001, expected a number from 0 to 100000
+        1:20: `limits.processes` is 4000001, expected a whole number from 1 to 4000000
+        1:18: `limits.disk_gb` is 100001, expected a number from 0 to 100000
+        1:18: `limits.file_gb` is 100001, expected a number from 0 to 100000
+        1:19: `limits.cpu_secs` is 604801, expected whole seconds from 1 to 604800
     "#]]
     .assert_eq(&numbers.collect::<String>());
 }
