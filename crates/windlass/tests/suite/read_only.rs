@@ -22,11 +22,11 @@ fn p16_turns_that_may_not_write_leave_the_project_unchanged() {
     let harness = Harness::new();
     for (permissions, args) in [
         ("allow", &["ask", "--read-only", "hello.txt"][..]),
-        ("deny", &["ask", "hello.txt"]),
-        ("ask", &["ask", "hello.txt"]),
+        ("deny", &["ask", "hello.txt"][..]),
+        ("ask", &["ask", "hello.txt"][..]),
         (
             "allow",
-            &["run", "--planner", "peer", "--coder", "peer", "hello.txt"],
+            &["run", "--planner", "peer", "--coder", "peer", "hello.txt"][..],
         ),
     ] {
         let output = run(&harness, permissions, args);
