@@ -15,6 +15,7 @@ mod usage;
 mod watchdog;
 
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::{Error, Result};
@@ -30,6 +31,9 @@ const PROGRAM: &str = "windlass-init";
 /// Whether this program becomes the init program when started with [`INIT_ARG`].
 static IS_OWN_INIT: AtomicBool = AtomicBool::new(false);
 
+/// The init program that the caller has set.
+static SET_PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
 /// Becomes the init process, and never returns, if this process was started as one.
 ///
 /// Call it first in `main`, before a second thread exists. A program that does so needs no separate
@@ -44,9 +48,19 @@ pub fn run_if_invoked() {
     }
 }
 
+/// Sets the init program for the children of this process: a program that calls [`run_if_invoked`].
+///
+/// A test needs it, because it cannot be one itself: pass `env!("CARGO_BIN_EXE_name")`. The first call counts.
+pub fn set_program(path: impl Into<PathBuf>) {
+    let _ = SET_PROGRAM.set(path.into());
+}
+
 /// Returns the init program for the children of this process: this program, or the one installed
 /// next to it.
 pub(crate) fn program() -> Result<PathBuf> {
+    if let Some(path) = SET_PROGRAM.get() {
+        return Ok(path.clone());
+    }
     let own = std::env::current_exe().map_err(|error| Error::NoInit(error.to_string()))?;
     if IS_OWN_INIT.load(Ordering::Relaxed) {
         let replaced = || {
