@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 use windlass_agents::acp;
-use windlass_core::{AgentEvent, AgentHandle, Error, SessionId, SessionOptions};
+use windlass_core::{AgentEvent, AgentHandle, Error, PermissionPolicy, SessionId, SessionOptions};
 
 use super::acp::bin_dir;
 use super::harness::{Harness, turn};
@@ -21,7 +21,10 @@ fn in_work(harness: &Harness) -> SessionOptions {
 fn subdir(harness: &Harness, name: &str) -> SessionOptions {
     let dir = harness.work().join(name);
     std::fs::create_dir_all(&dir).unwrap();
-    SessionOptions::in_dir(dir)
+    SessionOptions {
+        permissions: PermissionPolicy::Allow,
+        ..SessionOptions::in_dir(dir)
+    }
 }
 
 #[tokio::test]
