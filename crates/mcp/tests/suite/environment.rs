@@ -27,13 +27,8 @@ async fn p16_server_can_write_only_in_the_project() {
     let project = user.project();
     let outside = project.with_file_name("outside");
     let command = format!("touch inside '{}'", outside.display());
-    let error = user
-        .connect(&[script("writer", &command)])
-        .await
-        .unwrap_err();
-    assert!(
-        error.to_string().contains("Read-only file system"),
-        "{error}"
-    );
+    // Outside the project it has at most a private copy.
+    let servers = user.connect(&[script("writer", &command)]).await;
+    assert!(servers.is_err(), "a script that only writes is no server");
     assert!(project.join("inside").exists() && !outside.exists());
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use tempfile::TempDir;
 use windlass_core::DirAccess;
-use windlass_sandbox::{CommandSpec, HOME_PATHS, HOME_SECRETS, Mechanism, Profile};
+use windlass_sandbox::{CommandSpec, HOME_PATHS, HOME_SECRETS, LimitOverrides, Mechanism, Profile};
 
 use super::support::{ALL, ISOLATING, User, output_text, profiles};
 
@@ -160,9 +160,15 @@ async fn p16_private_dirs_are_empty_and_bounded() {
     let user = User::new();
     let script = "df --output=size -k /tmp /var/tmp ~ /dev/shm | tail -n +2 | tr -d ' '
         ls -A /tmp /dev/shm; touch /dev/evil 2>/dev/null && echo wrote";
-    let expected = "2097152\n2097152\n2097152\n524288\n/dev/shm:\n\n/tmp:";
+    let expected = "1048576\n1048576\n1048576\n524288\n/dev/shm:\n\n/tmp:";
+    let limits = LimitOverrides {
+        memory_bytes: Some(1 << 30),
+        ..LimitOverrides::default()
+    };
+    let sandbox = user.sandbox(Mechanism::Bubblewrap).await;
+    let sandbox = sandbox.with_limits(limits);
     for profile in profiles() {
-        let output = user.run(Mechanism::Bubblewrap, profile, script).await;
+        let output = sandbox.run(user.script(profile, script)).await.unwrap();
         assert_eq!(output_text(&output), expected);
     }
     for mechanism in ISOLATING {
