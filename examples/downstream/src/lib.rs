@@ -41,10 +41,16 @@ impl TableAgent {
 
     /// Records a prompt, and returns the first prompt of its session.
     fn remember(&self, session: &SessionId, prompt: &str) -> Result<String> {
-        let mut sessions = self.sessions.lock().unwrap_or_else(|error| error.into_inner());
+        let mut sessions = self
+            .sessions
+            .lock()
+            .unwrap_or_else(|error| error.into_inner());
         let first = sessions
             .get_mut(session.as_str())
-            .ok_or_else(|| Error::InvalidInput(format!("there is no session {session}")))?;
+            .ok_or_else(|| Error::SessionNotFound {
+                backend: "table".to_owned(),
+                session: session.clone(),
+            })?;
         Ok(first.get_or_insert_with(|| prompt.to_owned()).clone())
     }
 }
@@ -61,9 +67,16 @@ impl AgentBackend for TableAgent {
         }
     }
 
-    fn new_session(&self, _: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
+    fn new_session(&self, options: SessionOptions) -> BoxFuture<'_, Result<SessionId>> {
+        if options.output_schema.is_some() {
+            let error = Error::unsupported("table", "enforce a schema: put it into the prompt");
+            return async { Err(error) }.boxed();
+        }
         let name = format!("table-{}", self.count.fetch_add(1, Ordering::Relaxed));
-        let mut sessions = self.sessions.lock().unwrap_or_else(|error| error.into_inner());
+        let mut sessions = self
+            .sessions
+            .lock()
+            .unwrap_or_else(|error| error.into_inner());
         sessions.insert(name.clone(), None);
         async move { Ok(name.into()) }.boxed()
     }

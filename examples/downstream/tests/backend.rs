@@ -39,5 +39,10 @@ async fn custom_backend_runs_a_scenario() {
     let answers = [("Greet".to_owned(), Answer::Text("Hello!".to_owned()))];
     let agent = AgentHandle::wrap(TableAgent::new(answers));
     let report = run_scenarios(&agent, dir.path()).await.unwrap();
-    assert_eq!((report.passed(), report.failed()), (1, 0), "{}", report.junit());
+    assert_eq!(
+        (report.passed(), report.failed()),
+        (1, 0),
+        "{}",
+        report.junit()
+    );
 }
