@@ -24,7 +24,8 @@ await test(async ({ app, browser }) => {
   }
   const tool = timeline.locator('.item[data-kind="tool"]').first();
   await tool.locator('summary').click();
-  assert((await tool.innerText()).includes('${1:-World}'), 'an edit shows the new text');
+  // The details of an edit are drawn when they are opened.
+  await tool.getByText('${1:-World}').first().waitFor();
 
   const tab = (name) => page.getByRole('tab', { name }).click();
   await tab('Changes');
