@@ -4,7 +4,7 @@
 //! agent that plays a script runs its commands and MCP servers in the sandbox.
 //!
 //! The feature `scripted`, which is on by default, adds agents that play a script and scenarios.
-//! Without it, the crate depends on `windlass-core` alone.
+//! Without it, the crate depends on `windlass-core` and `windlass-cassette` alone.
 //!
 //! ```
 //! use windlass_core::{AgentHandle, ErrorCode, SessionOptions};

@@ -96,7 +96,7 @@ async fn p16_acp_agent_cannot_write_in_a_read_only_turn() {
         assert!(events.contains("Read-only file system"), "{case}: {events}");
         assert_eq!(harness.read("hello.txt"), "", "{case}");
     }
-    // Another process serves a session that may write, and the first one goes on to serve the others.
+    // Another process serves a session that may write, and the first one continues to serve the others.
     let allowed = SessionOptions {
         permissions: PermissionPolicy::Allow,
         ..SessionOptions::in_dir(harness.work())

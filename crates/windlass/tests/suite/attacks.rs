@@ -112,7 +112,7 @@ fn run_as_current_user(mechanism: &str) -> Vec<AttackResult> {
     results(&mut command)
 }
 
-/// Runs every payload as an ordinary user, whoever runs the tests.
+/// Runs every payload as an ordinary user, also if root runs the tests.
 fn run_as_ordinary_user(mechanism: &str) -> Vec<AttackResult> {
     if !rustix::process::getuid().is_root() {
         return run_as_current_user(mechanism);

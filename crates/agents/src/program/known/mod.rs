@@ -14,7 +14,7 @@ use super::agent_program::{AgentProgram, StatePaths, VersionProbe};
 /// The name of the model provider that represents a configured endpoint in an agent's settings.
 pub(crate) const PROVIDER_NAME: &str = "windlass";
 
-/// All known programs. Programs that share their state with one of these are left out.
+/// All known programs. Programs that share their state with one of these are not listed.
 pub(super) const ALL: &[&AgentProgram] = &[
     &claude::PROGRAM,
     &codex::PROGRAM,
